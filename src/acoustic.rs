@@ -1,4 +1,4 @@
-//! What the programs that change acoustic models have in common.
+//! Parts shared by the programs that change acoustic models.
 
 use kaldi_io::kaldi_warn;
 use kaldi_io::log::Site;

@@ -1,4 +1,4 @@
-//! What the programs that train and evaluate chain models have in common.
+//! Parts shared by the programs that train and evaluate chain models.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,7 +62,7 @@ pub struct Files<'f> {
     pub output: &'f str,
 }
 
-/// Whether examples are of one or of several languages.
+/// Single-language or multi-language examples.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Languages {
     One,
@@ -70,7 +70,7 @@ pub enum Languages {
 }
 
 impl Languages {
-    /// What becomes of examples before they are used.
+    /// Returns the preparation of examples before their use.
     fn prepare(self) -> Prepare<NnetChainExample> {
         match self {
             Languages::One => egs::as_they_are,
@@ -142,7 +142,7 @@ pub fn objective(chain: &ChainOptions, denominators: &Denominators) -> ChainTrai
     ChainTraining::new(options, denominators.clone())
 }
 
-/// Logs what a network was found to be worth; false if no output had any weight.
+/// Logs the objectives of a network; returns false if no output had any weight.
 pub fn totals(computer: &mut ProbComputer<ChainTraining>) -> bool {
     training_log::remarks(computer);
     let useful = training_log::prob_totals(computer);

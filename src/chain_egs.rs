@@ -38,7 +38,7 @@ fn tolerate(message: &str, permissive: bool) -> Result<()> {
     Ok(())
 }
 
-/// What is read and written, and how.
+/// Inputs, outputs and options.
 pub struct GetChainEgs<'a> {
     pub input: &'a InputOptions,
     pub seed: i32,
@@ -140,7 +140,7 @@ impl GetChainEgs<'_> {
 /// A key that a table does not have.
 struct Missing;
 
-/// What a table has for a key, if there is a table.
+/// Returns the value of a table for a key, if there is a table.
 fn optional<'t, H: kaldi_io::holder::Holder>(
     table: &'t mut Option<RandomReader<H>>,
     key: &str,
@@ -151,7 +151,7 @@ fn optional<'t, H: kaldi_io::holder::Holder>(
     })
 }
 
-/// What is read and written, and how.
+/// Inputs, outputs and options.
 pub struct GetEndToEndEgs<'a> {
     pub input: &'a InputOptions,
     pub seed: i32,

@@ -1,4 +1,4 @@
-//! What the programs that combine models have in common.
+//! Parts shared by the programs that combine models.
 
 use anyhow::Result;
 use kaldi_io::log::sites::{RECOMPUTE_STATS, RECOMPUTE_STATS_DONE};
@@ -14,9 +14,9 @@ use crate::options::combine::CombineArgs;
 use crate::options::prob::prob_defaults;
 use crate::{models, training_log};
 
-/// What is combined.
+/// The inputs of a combination.
 pub struct Combination<'o, E> {
-    /// Where messages come from.
+    /// Source place of messages.
     pub site: Site,
     pub options: &'o CombineArgs,
     /// Models, the newest first, then the examples, then the file to write.
@@ -26,9 +26,9 @@ pub struct Combination<'o, E> {
 }
 
 impl<E: PipedExample> Combination<'_, E> {
-    /// Finds the best mean of the first models and writes it. `objective` makes the objective of a
-    /// thread. `totals` logs what the result was found to be worth while its statistics were recomputed
-    /// with the objective of `recomputing`.
+    /// Finds the best mean of the first models and writes it. `objective` makes the objective of a thread. The
+    /// statistics of the result are recomputed with the objective of `recomputing`, and `totals` logs the objective of
+    /// that pass.
     pub fn run<O: Objective<Example = E>>(
         mut self,
         objective: impl Fn() -> O + Sync,

@@ -47,7 +47,7 @@ pub struct ForwardOptions {
 }
 
 impl ForwardOptions {
-    /// What becomes of outputs before they are written.
+    /// Returns the processing of outputs before they are written.
     pub fn finish(&self) -> impl FnMut(&str, DenseMatrix<f32>) -> Result<Option<DenseMatrix<f32>>> + use<> {
         let apply_exp = self.apply_exp;
         move |_, mut output| {
@@ -58,8 +58,8 @@ impl ForwardOptions {
         }
     }
 
-    /// The network in test mode on the device, with components merged where that changes nothing, and what becomes of its
-    /// outputs.
+    /// Loads the network in test mode on the device, with components merged if that does not change outputs, and
+    /// returns the scaling of its outputs.
     pub fn load(&self, rxfilename: &str, device: &Device) -> Result<(Nnet, OutputScaling)> {
         let (scale, form) = (self.acoustic_scale, self.weights.form(device)?);
         if scale.is_nan() || scale <= 0.0 {
@@ -77,16 +77,16 @@ impl ForwardOptions {
     }
 }
 
-/// A raw network, or that of an acoustic model, in test mode on the device, with components merged where that changes nothing:
-/// only to be run.
+/// Loads a raw network, or that of an acoustic model, in test mode on the device, for forward runs only. Components are
+/// merged if that does not change outputs.
 pub fn load_to_run(rxfilename: &str, device: &Device, form: WeightForm) -> Result<Nnet> {
     on_device(crate::models::load(rxfilename)?, device, form)
 }
 
-/// An acoustic model whose network is only run.
+/// An acoustic model with a network for forward runs only.
 pub struct AcousticNetwork {
     pub transitions: TransitionModel,
-    /// The network, in test mode on the device, with components merged where that changes nothing.
+    /// The network, in test mode on the device, with components merged if that does not change outputs.
     pub nnet: Nnet,
     /// The way from outputs to scaled log-likelihoods, with the priors if the model has some.
     pub scaling: OutputScaling,
@@ -194,18 +194,18 @@ where
     }
 }
 
-/// An utterance whose features have been through a network.
+/// An utterance after the network.
 pub struct Output {
     pub key: String,
     /// The graph that belongs to it, where each utterance has its own.
     pub graph: Option<Fst>,
     /// The number of frames of its features.
     pub frames: usize,
-    /// What the network made of it, or why there is nothing.
+    /// The network's output, or the reason why there is none.
     pub output: std::result::Result<DenseMatrix<f32>, String>,
 }
 
-/// Whether outputs of utterances may wait for others, with which chunks then are computed together.
+/// Choice: outputs of utterances may wait for others, so that their chunks are computed together, or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Together {
     /// Outputs are there as soon as the utterance was read, and do not depend on what comes before or after.
@@ -233,7 +233,7 @@ pub fn outputs(
             accepted => accepted.with_context(|| format!("utterance {key}")),
         };
         if accepted.is_err() && compute.finish().is_ok() {
-            // What came before is not lost.
+            // Earlier outputs are not lost.
             give_finished(&mut waiting, compute, &mut give)?;
         }
         waiting.push_back(Output { key, graph, frames, output: accepted?.map(|()| DenseMatrix::new(0, 0)) });
@@ -266,7 +266,7 @@ fn give_finished(
     Ok(true)
 }
 
-/// What has been computed.
+/// Counts of computed utterances.
 #[derive(Debug, Default)]
 pub struct Counts {
     pub done: usize,
@@ -275,7 +275,7 @@ pub struct Counts {
     pub frames: usize,
 }
 
-/// What is written of an utterance's output; `None` if nothing is, because it failed.
+/// Returns the matrix to write for an utterance's output; `None` if the utterance failed.
 pub type Finish<'f> = &'f mut dyn FnMut(&str, DenseMatrix<f32>) -> Result<Option<DenseMatrix<f32>>>;
 
 /// Computes all utterances of the features, in their order; those that cannot be computed are left out with a warning.

@@ -1,4 +1,4 @@
-//! What the programs around graphs share: FSTs and lists of labels in files.
+//! Parts shared by the programs around graphs: FSTs and lists of labels in files.
 
 use std::collections::HashSet;
 use std::hash::Hash;

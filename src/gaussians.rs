@@ -87,7 +87,7 @@ pub fn for_each_with<H: Holder>(
     Ok(counts)
 }
 
-/// The reason to leave out an utterance whose posteriors have another length than its features.
+/// Returns the reason to skip an utterance if its posteriors have another length than its features.
 pub fn check_posteriors(posteriors: usize, features: &DenseMatrix<f32>) -> Skipped {
     match posteriors == features.rows {
         true => Ok(()),

@@ -16,13 +16,13 @@ pub const ROUNDING: Site = Site::new("ComputeDerived", "nnet-example-utils.cc", 
 /// The source lines of the splitter's statistics in the reference, which log lines name.
 const STATISTICS: [u32; 3] = [373, 383, 400];
 
-/// What is read and written, and where messages come from.
+/// Inputs, outputs, and source place of messages.
 pub struct GetEgs<'a> {
     pub options: &'a EgsOptions,
     pub features_rspecifier: &'a str,
     pub targets_rspecifier: &'a str,
     pub egs_wspecifier: &'a str,
-    /// What targets are called in a message about missing ones.
+    /// Name of targets in a message about missing ones.
     pub targets_name: &'a str,
     pub main: Site,
     pub process: Site,
@@ -110,7 +110,7 @@ impl GetEgs<'_> {
     }
 }
 
-/// Says what was cut.
+/// Logs the counts of cuts.
 pub fn log_statistics(splitter: &UtteranceSplitter) {
     for (line, number) in splitter.counts().lines().iter().zip(STATISTICS) {
         kaldi_log!(Site::new("~UtteranceSplitter", "nnet-example-utils.cc", number), "{line}");

@@ -1,4 +1,4 @@
-//! What the programs around lattices share.
+//! Parts shared by the programs around lattices.
 
 use anyhow::{Context, Result, bail};
 use kaldi_fst::{Fst, Weight};
@@ -20,7 +20,7 @@ use nnet3_decode::{
 use crate::messages;
 use crate::tables::{self, Input, Output};
 
-/// The acoustic scale from an option and that for its inverse, of which one at most may differ from 1.
+/// Returns the acoustic scale, given by its own option or by that of its inverse; at most one may differ from 1.
 pub fn acoustic_scale(scale: f32, inverse: f32) -> Result<f64> {
     match (scale, inverse) {
         (scale, 1.0) => Ok(f64::from(scale)),
@@ -128,7 +128,7 @@ pub fn log_events(report: &Report) {
     }
 }
 
-/// How many arcs there are at a time, before and after determinization, for a log line.
+/// Average numbers of arcs at a time, before and after determinization, for a log line.
 #[derive(Default)]
 pub struct Depths {
     states_in: f64,
@@ -177,7 +177,7 @@ impl LatticeOutput {
         })
     }
 
-    /// Writes a lattice whose costs were scaled. For the plain form there must be acoustic costs.
+    /// Writes a lattice with scaled costs. The plain form needs acoustic costs.
     pub fn write(
         &mut self,
         key: &str,
@@ -239,7 +239,7 @@ impl AlignedOutput {
         self.output.write(key, lattice)
     }
 
-    /// Writes a lattice that was aligned; `problems` says what was wrong, if something was.
+    /// Writes an aligned lattice; `problems` are the problems of the alignment, if any.
     pub fn write(&mut self, key: &str, lattice: &mut CompactLattice, problems: &[String]) -> Result<()> {
         problems.iter().for_each(|problem| messages::warn(&format!("{key}: {problem}")));
         let ok = problems.is_empty();

@@ -12,7 +12,7 @@ use nnet3_allocator::ProgramAllocator;
 #[global_allocator]
 static ALLOCATOR: ProgramAllocator = ProgramAllocator::new(handles_examples, out_of_memory);
 
-/// Whether examples go through the program one by one which this name and first argument choose.
+/// True if examples pass one by one through the program that this name and first argument choose.
 fn handles_examples(name: &[u8], argument: &[u8]) -> bool {
     let program = if name == b"nnet3" { argument } else { name };
     let ends = [b"-train".as_slice(), b"-train2", b"-copy-egs", b"-merge-egs", b"-shuffle-egs"];

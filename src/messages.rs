@@ -1,4 +1,4 @@
-//! Log lines of programs whose lines no script parses: function `main` of a file named after the program.
+//! Log lines of programs, for lines that scripts do not parse: function `main` of a file named after the program.
 
 use kaldi_io::log::{self, Site};
 

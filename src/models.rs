@@ -15,8 +15,8 @@ use crate::acoustic::warn_of_removed_priors;
 use crate::options::edit::EditOptions;
 use crate::{messages, plain_shell, prepare};
 
-/// Reads a raw network, or the network of an acoustic model, from a file, pipe or `-`. What `nnet3-copy … - |` and
-/// `nnet3-am-copy --raw=true … - |` would do is done without a process.
+/// Reads a raw network, or the network of an acoustic model, from a file, pipe or `-`. Does the work of `nnet3-copy … -
+/// |` and `nnet3-am-copy --raw=true … - |` without a process.
 pub fn load(rxfilename: &str) -> Result<Nnet> {
     let nnet = load_any(rxfilename)?;
     warn_not_finite(rxfilename, &nnet)?;
@@ -103,7 +103,7 @@ fn load_any(rxfilename: &str) -> Result<Nnet> {
     }
 }
 
-/// What a program that copies a network would write to standard output, read back. `None` if it is for the shell.
+/// Returns the network that a copying program would write to standard output. `None` if the command needs the shell.
 fn copied<P: CopyProgram>(command: &str) -> Option<Result<Nnet>> {
     let [command] = &plain_shell::pipeline(command)?[..] else { return None };
     let Parsed { options, echo, .. } = command.parse::<P>(P::NAME)?;
@@ -134,7 +134,7 @@ trait CopyProgram: clap::Parser {
     /// The changed network.
     fn copy(&self) -> Result<Nnet>;
 
-    /// Says what was done.
+    /// Logs the result.
     fn log(&self);
 }
 

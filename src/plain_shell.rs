@@ -1,8 +1,8 @@
-//! Pipes of our own programs that need no shell.
+//! Pipes of our own programs, run without a shell.
 //!
-//! Training scripts give their programs `command |` where a file is expected. If all that a shell would do is to start programs
-//! that lie beside the one that is running, that one can do their work itself: nothing has to be started, and nothing
-//! written and read between them. Whatever else a shell might do with a command is left to the shell.
+//! Training scripts give their programs `command |` in place of a file. If a shell would only start programs beside the
+//! running one, that one can do their work itself, without processes and pipes. All other commands are left to the
+//! shell.
 
 use std::path::PathBuf;
 
@@ -18,8 +18,8 @@ pub struct Command<'t> {
 }
 
 impl Command<'_> {
-    /// The options, if this is the program `name` beside the one that is running, called correctly. Options that are about the
-    /// process, such as `--verbose`, are for a process of its own.
+    /// Returns the options, if this is the program `name` beside the running one, called correctly. Options about the
+    /// process, such as `--verbose`, need a process of their own.
     pub fn parse<P: clap::Parser>(&self, name: &str) -> Option<Parsed<P>> {
         if !is_beside(&self.words[0], name) || has_functions() {
             return None;
@@ -36,7 +36,7 @@ pub fn pipeline(text: &str) -> Option<Vec<Command<'_>>> {
     shell::parts(text)?.into_iter().map(command).collect()
 }
 
-/// Whether a shell would run the program `name` that lies beside the one that is running.
+/// True if a shell would run the program `name` beside the running one.
 fn is_beside(command: &str, name: &str) -> bool {
     if command.rsplit('/').next() != Some(name) {
         return false;
@@ -46,7 +46,7 @@ fn is_beside(command: &str, name: &str) -> bool {
     own.is_some() && shell::program_file(command).and_then(file) == own
 }
 
-/// Whether a shell may know functions of our programs' names.
+/// True if a shell may know functions with our programs' names.
 fn has_functions() -> bool {
     std::env::vars_os().any(|(name, _)| name.to_string_lossy().starts_with("BASH_FUNC_nnet3"))
 }

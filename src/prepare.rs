@@ -21,7 +21,7 @@ pub fn for_running(nnet: &mut Nnet) -> Result<()> {
     collapse(nnet, &CollapseOptions::ALL)
 }
 
-/// Does what [`for_running`] does, for networks that are evaluated again and again: nothing is logged.
+/// Does the same as [`for_running`] for networks that are evaluated repeatedly, without log lines.
 pub fn for_evaluation(nnet: &mut Nnet) -> Result<()> {
     test_mode(nnet);
     nnet.collapse(&CollapseOptions::ALL).map(drop)
@@ -32,8 +32,7 @@ fn test_mode(nnet: &mut Nnet) {
     nnet.set_dropout_test_mode(true);
 }
 
-/// Merges components where that changes nothing but roundings. Batch normalisation that is to be merged has to be in test
-/// mode.
+/// Merges components if that changes only roundings. Batch normalisation must be in test mode for that.
 pub fn collapse(nnet: &mut Nnet, options: &CollapseOptions) -> Result<()> {
     let report = nnet.collapse(options)?;
     if !report.is_empty() {

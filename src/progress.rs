@@ -13,7 +13,7 @@ use kaldi_io::threads::{self, Thread};
 
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// Whether there is a bar: others are not shown beside it.
+/// True if there is a bar; other bars are then not shown.
 static SHOWN: AtomicBool = AtomicBool::new(false);
 
 /// Counts entries of a table that is read from beginning to end. The bar goes away with the value, and while lines are
@@ -27,12 +27,12 @@ pub struct Counter {
 #[derive(Default)]
 struct State {
     count: AtomicU64,
-    /// What else there is to say.
+    /// Further text of the bar.
     note: Mutex<String>,
     over: AtomicBool,
 }
 
-/// How much there is to do, where that is known.
+/// Total amount of work, if known.
 #[derive(Debug, PartialEq, Eq)]
 enum Total {
     /// A script file of so many lines.
@@ -60,12 +60,12 @@ impl Counter {
         self.state.count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether there is a bar to say something in.
+    /// True if there is a bar that can show text.
     pub fn is_shown(&self) -> bool {
         self.drawing.is_some()
     }
 
-    /// What stands at the end of the bar from now on.
+    /// Sets the text at the end of the bar.
     pub fn note(&self, text: String) {
         *self.state.note.lock().unwrap_or_else(PoisonError::into_inner) = text;
     }
@@ -131,7 +131,7 @@ fn done(total: &Total, count: u64) -> Option<f64> {
     }
 }
 
-/// How many entries or bytes a table has, if it lies in a file.
+/// Number of entries or bytes of a table, if it is a file.
 fn total(rspecifier: &str) -> Total {
     let file = |name: &str| match RxFilename::parse(name) {
         Ok(RxFilename::File(path)) => {
@@ -154,7 +154,7 @@ fn total(rspecifier: &str) -> Total {
     }
 }
 
-/// How far this process has read a file, as the kernel says (Linux).
+/// This process's position in a file, as the kernel reports it (Linux).
 fn position(path: &Path) -> Option<u64> {
     let path = path.canonicalize().ok()?;
     let open = std::fs::read_dir("/proc/self/fd").ok()?.flatten();

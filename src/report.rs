@@ -15,7 +15,7 @@ pub fn orphans(nnet: &Nnet) {
     }
 }
 
-/// What each edit directive did, and which patterns matched nothing.
+/// Logs the result of each edit directive, and warns about patterns without a match.
 pub fn edits(reports: &[Edited]) {
     for Edited { done, warning } in reports {
         if let Some(warning) = warning {

@@ -1,9 +1,9 @@
 //! The loop of most programs: read a table, change each entry, write a table, count.
 //!
-//! What concerns one entry and is its own fault is a warning that names the key, and the entry is left out; everything
-//! else is an error that names table and key. An empty entry (a matrix without rows, a lattice without states) is such a fault where
-//! the program can make nothing of it; `tests/programs/empty_entries.rs` runs all programs on empty entries. A program in which nothing could be written leaves a file that was there
-//! before as it was.
+//! A fault of one entry is a warning that names the key, and the entry is left out. Any other fault is an error that
+//! names table and key. An empty entry (a matrix without rows, a lattice without states) is such a fault if the program
+//! cannot use it; `tests/programs/empty_entries.rs` runs all programs on empty entries. A program that could write no
+//! entry leaves an existing output file unchanged.
 
 use std::fmt::Display;
 
@@ -16,28 +16,28 @@ use kaldi_io::{RandomReader, SequentialReader, TableWriter};
 use crate::json::{self, FormatOption};
 use crate::{messages, progress};
 
-/// Whether an argument is a table to read, and not a file.
+/// True if an argument is a table to read, and not a file.
 pub fn is_input(argument: &str) -> bool {
     Rspecifier::parse(argument).is_ok()
 }
 
-/// Whether an argument is a table to write, and not a file.
+/// True if an argument is a table to write, and not a file.
 pub fn is_output(argument: &str) -> bool {
     Wspecifier::parse(argument).is_ok()
 }
 
-/// Whether entries of a table that cannot be used may be left out (`p`).
+/// True if unusable entries of a table may be skipped (`p`).
 pub fn is_permissive(rspecifier: &str) -> bool {
     Rspecifier::parse(rspecifier).is_ok_and(|spec| spec.permissive)
 }
 
-/// Whether something is the name of a table, or would be but for wrong options.
+/// True for the name of a table, including one with wrong options.
 fn is_meant_as_table(argument: &str) -> bool {
     let options = argument.split_once(':').map_or("", |(options, _)| options);
     options.split([',', ' ']).any(|option| matches!(option, "ark" | "scp"))
 }
 
-/// Whether both arguments are tables; if not, both must be files.
+/// True if both arguments are tables; if not, both must be files.
 pub fn are_tables(input: &str, output: &str) -> Result<bool> {
     if is_meant_as_table(input) {
         Rspecifier::parse(input)?;
@@ -141,7 +141,7 @@ impl<H: Holder> Output<H> {
         self.finish_or(NOTHING_DONE)
     }
 
-    /// Status 0 if anything was written, else `nothing`.
+    /// Returns status 0 if there was any output, else `nothing`.
     pub fn finish_or(self, nothing: u8) -> Result<u8> {
         if self.done > 0 {
             return self.finish_any();
@@ -166,7 +166,7 @@ pub struct Skip(pub String);
 /// The reason to leave out features without frames.
 pub const NO_FRAMES: &str = "empty feature matrix";
 
-/// Whatever can be said of an entry as a reason to leave it out.
+/// Returns a reason to leave an entry out.
 pub fn skip<T>(reason: impl Display) -> Result<std::result::Result<T, Skip>> {
     Ok(Err(Skip(reason.to_string())))
 }
@@ -198,7 +198,7 @@ pub fn map_into<I: Holder, O: Holder>(
     Ok(output)
 }
 
-/// A program that changes objects in tables or in files: two tables (status by what was written), or two files.
+/// Runs a program that changes objects in two tables (the status depends on the output) or in two files.
 pub fn convert<H: Holder>(
     (from, to): (&str, &str),
     binary: bool,

@@ -1,5 +1,5 @@
-//! What the training programs have in common: one network or several replicas of it, minibatches from a table, log lines, the
-//! model and the compiled computations that are written at the end.
+//! Parts shared by the training programs: one network or several replicas of it, minibatches from a table, log lines,
+//! the final model and the compiled computations.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ use crate::options::training::TrainingOptions;
 use crate::training_log::Times;
 use crate::{egs, models, progress, training_log};
 
-/// Where messages of a training program come from.
+/// Source places of a training program's messages.
 pub struct Sites {
     pub main: Site,
     pub read_cache: Site,
@@ -43,7 +43,7 @@ pub struct Training<O: Objective> {
     pub prepare: Prepare<O::Example>,
 }
 
-/// Where the model goes.
+/// Destination of the model.
 pub struct Output<'o> {
     pub wxfilename: &'o str,
     pub binary: bool,
@@ -144,7 +144,7 @@ impl<O: Objective + 'static> Run<O> {
         }
     }
 
-    /// Replicas know better than the program what they waited for.
+    /// Waiting times come from the replicas, which measure them better than the program.
     fn finish(self, egs: &EgsReader<O::Example>, times: &mut Times) -> Result<Trained> {
         match self {
             Run::Alone(trainer) => Ok(trainer.finish(&mut report)?),

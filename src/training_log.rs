@@ -26,12 +26,12 @@ const MEMORY: Site = Site::main("nnet3-train.cc", 106);
 const TIMES: Site = Site::main("nnet3-train.cc", 105);
 const PER_DIM_ACCURACY: Site = Site::new("PrintTotalStats", "nnet-diagnostics.cc", 195);
 
-/// Sums of objectives and weights of all minibatches so far, whose quotients a progress bar shows.
+/// Sums of objectives and weights of all minibatches so far. A progress bar shows their quotients.
 #[derive(Default)]
 pub struct SoFar(BTreeMap<String, (f64, f64)>);
 
 impl SoFar {
-    /// Whether the event was an objective.
+    /// Adds an event; returns true if it was an objective.
     pub fn add(&mut self, event: &Event) -> bool {
         let Event::Objective { output, value, .. } = event else { return false };
         let (objective, weight) = self.0.entry(output.clone()).or_default();
@@ -80,7 +80,7 @@ fn remark(remark: &Remark) {
     }
 }
 
-/// Logs what the objective has had to say about the examples so far.
+/// Logs the objective's remarks about the examples so far.
 pub fn remarks<O: Objective>(computer: &mut ProbComputer<O>) {
     computer.take_remarks().iter().for_each(remark);
 }
@@ -175,7 +175,7 @@ pub fn times(times: &Times) {
     kaldi_log!(TIMES, "{times}");
 }
 
-/// What minibatches of chunks were run, and how full they were.
+/// Logs the minibatches of chunks that were run, and their fullness.
 pub fn minibatches(stats: &BatchStats) {
     const SITE: Site = Site::new("PrintMinibatchStats", "nnet-batch-compute.cc", 112);
     let (minibatches, tasks, seconds) = stats.totals();

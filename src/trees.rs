@@ -1,4 +1,4 @@
-//! What the programs that make trees and their first models share.
+//! Parts shared by the programs that make trees and their first models.
 
 use anyhow::{Context, Result, bail};
 use kaldi_gmm::{AmDiagGmm, DiagGmm};
@@ -18,7 +18,7 @@ pub fn print(message: Message) {
     }
 }
 
-/// What is in a text file.
+/// Reads a text file.
 pub fn read_text<T>(
     rxfilename: &str,
     read: impl FnOnce(&mut KaldiReader) -> kaldi_tree::Result<T>,
@@ -44,7 +44,7 @@ pub fn check_context(context_width: i32, central_position: i32) -> Result<(usize
     }
 }
 
-/// The transition model of a tree and a topology, with what is odd about the topology as warnings.
+/// Makes the transition model of a tree and a topology, and warns about unusual parts of the topology.
 pub fn new_transitions(
     tree: &ContextDependency,
     topology: HmmTopology,

@@ -1,8 +1,8 @@
 //! `nnet3-train --worker`: programs one after the other in one process, for a driver that would start hundreds of them.
 //!
-//! A line of standard input is `LOG<TAB>COMMAND`: what the command prints goes to the end of the log. Its exit status is a line of
-//! standard output. The worker ends with its input, or with a program that panics or runs out of memory. Nothing is saved but what
-//! a process costs: to start it, to link it, to get its memory.
+//! A line of standard input is `LOG<TAB>COMMAND`: what the command prints goes to the end of the log. Its exit status
+//! is a line of standard output. The worker ends with its input, or with a program that panics or runs out of memory.
+//! It saves only the costs of a process: to start it, to link it, to get its memory.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -18,7 +18,7 @@ use kaldi_io::shell;
 /// A program's `main`, by its name.
 pub type Find = fn(&str) -> Option<fn() -> ExitCode>;
 
-/// Does what it is told until its input ends.
+/// Runs commands until its input ends.
 pub fn run(find: Find) -> ExitCode {
     match serve(find) {
         Ok(()) => ExitCode::SUCCESS,
@@ -30,7 +30,7 @@ pub fn run(find: Find) -> ExitCode {
 }
 
 fn serve(find: Find) -> Result<()> {
-    // Programs have the log as standard output and error, and nothing to read.
+    // Programs have the log as standard output and error, and an empty standard input.
     let requests = BufReader::new(File::from(io::stdin().as_fd().try_clone_to_owned()?));
     let mut replies = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let nothing = OpenOptions::new().read(true).write(true).open("/dev/null").context("/dev/null")?;

@@ -1,6 +1,7 @@
-//! Work on several threads with results in the order of what was given.
+//! Work on several threads, with results in the order of the items.
 //!
-//! A panic of a thread ends the process ([`kaldi_io::threads`]), so nothing here waits for a thread that has panicked.
+//! A panic of a thread ends the process ([`kaldi_io::threads`]), so no function here waits for a thread that has
+//! panicked.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
@@ -13,8 +14,9 @@ use kaldi_io::threads;
 /// Takes an item; false if no more are wanted.
 pub type Give<'g, T> = &'g mut dyn FnMut(T) -> bool;
 
-/// Runs `produce` on a thread of its own, and `consume` on this one for each item that it gives. At most `waiting` items lie
-/// between the two. If both fail, the error is that of `consume`. If there can be no thread, this one does both in turns.
+/// Runs `produce` on a thread of its own, and `consume` on this one for each item that it gives. At most `waiting`
+/// items lie between the two. If both fail, the error is that of `consume`. If no thread can be started, this one does
+/// both in turns.
 pub fn side_by_side<T: Send>(
     waiting: usize,
     produce: impl FnOnce(Give<'_, T>) -> Result<()> + Send,
@@ -63,11 +65,12 @@ fn take<T>(jobs: &Jobs<T>) -> Option<(usize, T)> {
     jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
-/// Runs `produce` on a thread of its own, each item that it gives through one of the `workers`, of which each has a thread,
-/// and `consume` on this thread for each result, in the order of the items. At most `most` items are anywhere between.
+/// Runs `produce` on a thread of its own, each item that it gives through one of the `workers`, of which each has a
+/// thread, and `consume` on this thread for each result, in the order of the items. At most `most` items are anywhere
+/// between.
 ///
-/// The thread of a worker starts when there is an item for it, so there are no more threads than items. Workers whose threads
-/// cannot be started are left out. If there can be none, this thread does their work.
+/// The thread of a worker starts when there is an item for it, so there are no more threads than items. Workers whose
+/// threads cannot be started are left out. If no thread can be started, this thread does their work.
 pub fn in_parallel<T: Send, R: Send>(
     most: usize,
     produce: impl FnOnce(Give<'_, T>) -> Result<()> + Send,
@@ -219,7 +222,7 @@ mod tests {
         assert_eq!(error.to_string(), "7: the disk is full");
         let error = in_parallel(3, numbers, vec![|number| number; 3], full).unwrap_err();
         assert_eq!(error.to_string(), "7: the disk is full");
-        // What came before an error of the producer is consumed.
+        // Items before an error of the producer are consumed.
         let broken = |give: Give<'_, u64>| -> Result<()> {
             assert!(give(1) && give(2));
             bail!("truncated")

@@ -1,4 +1,5 @@
-//! Compiles the kernels of `nnet3-matrix` as C++, with `src/twin.h` for what CUDA would provide, and makes a table of them.
+//! Compiles the kernels of `nnet3-matrix` as C++, with `src/twin.h` in place of CUDA's headers, and makes a table of
+//! them.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -67,7 +68,7 @@ fn header(path: &str) -> String {
     format!("#include \"{}\"\n", Path::new(path).canonicalize().expect("a header").display())
 }
 
-/// Whether the word here begins a line, alone or after LARGE_.
+/// True if the word here begins a line, alone or after LARGE_.
 fn starts_a_line(text: &str, at: usize) -> bool {
     let before = &text[..at];
     before.strip_suffix("LARGE_").unwrap_or(before).ends_with('\n')

@@ -182,7 +182,7 @@ impl StageProgram for Subset {
 /// Add weights from 'normalization' FST to chain examples.
 ///
 /// Should be done if and only if the <normalization-fst> argument of nnet3-chain-get-egs was not supplied when the
-/// original egs were created. Examples of which nothing is left are skipped with a warning.
+/// original egs were created. Examples without a remaining path are skipped with a warning.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: nnet3-chain-normalize-egs dir/normalization.fst ark:train_in.cegs ark:train_out.cegs\n\

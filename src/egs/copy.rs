@@ -12,7 +12,7 @@ use super::Stage;
 use crate::options::egs_tables::CopyEgsOptions;
 use crate::tables;
 
-/// Where messages come from: the program, and what selects and trims.
+/// Source places of messages: of the program, and of selecting and trimming.
 pub struct Sites {
     pub main: Site,
     pub select: Site,
@@ -27,7 +27,7 @@ struct Changes {
 enum Change {
     /// The name that the output is to have, if another.
     Name(Option<String>),
-    /// A message about what is missing.
+    /// A message about a missing part.
     Missing(String),
 }
 
@@ -61,7 +61,7 @@ pub struct CopyStage<E> {
     changes: Changes,
     rand: CRand,
     keep_proportion: f32,
-    /// Whether outputs are chosen at random.
+    /// True to choose outputs at random.
     random: bool,
     outputs: usize,
     output: usize,
@@ -71,7 +71,7 @@ pub struct CopyStage<E> {
     sites: Sites,
 }
 
-/// An example of which copies are still to be made.
+/// An example with copies still to be made.
 #[derive(Clone)]
 struct Copying<E> {
     key: String,
@@ -97,7 +97,7 @@ impl<E: CopyExample> CopyStage<E> {
         })
     }
 
-    /// The next example of which there are to be copies.
+    /// Returns the next example with at least one copy.
     fn read(&mut self, egs: &mut EgsReader<E>) -> nnet3_train::Result<Option<Copying<E>>> {
         while let Some((key, mut example)) = egs.next()? {
             let copies = number_of_copies(self.keep_proportion, &mut self.rand);

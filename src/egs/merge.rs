@@ -11,11 +11,11 @@ use nnet3_train::{EgsReader, Error, Example, NnetIo, Result};
 use super::Stage;
 use crate::messages;
 
-/// What can be different from program to program when examples are merged.
+/// Differences between programs that merge examples.
 pub struct Merging<P, K> {
     /// Changes an example, given its key, before it is merged.
     pub prepare: P,
-    /// What the key of a minibatch ends with.
+    /// Suffix of a minibatch's key.
     pub suffix: K,
 }
 
@@ -23,7 +23,7 @@ pub struct Merging<P, K> {
 pub struct MergeStage<E: Example, P, K> {
     merger: ExampleMerger<E>,
     merging: Merging<P, K>,
-    /// Minibatches of what was left at the end.
+    /// Minibatches of the examples that remained at the end.
     rest: Option<VecDeque<Minibatch<E>>>,
     widths: Widths,
 }

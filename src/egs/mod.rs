@@ -1,7 +1,7 @@
-//! Tables of examples: reading them, and the steps between a table and what uses it, each of which is a program too.
+//! Tables of examples: reading them, and the processing steps between a table and its user. Each step is a program too.
 //!
-//! A [`Stage`] takes examples from a reader and gives others. Its program is [`run`], from table to table; several in a row
-//! that a shell would start as processes of their own are run by one thread (`pipeline.rs`).
+//! A [`Stage`] takes examples from a reader and gives others. Its program is [`run`], from table to table; several in a
+//! row that a shell would start as processes of their own are run by one thread (`pipeline.rs`).
 
 pub mod chain_programs;
 mod copy;
@@ -31,12 +31,12 @@ pub trait Stage<E: Example>: Send {
     /// The next key and example that come out; `None` at the end.
     fn next(&mut self, egs: &mut EgsReader<E>) -> nnet3_train::Result<Option<(String, E)>>;
 
-    /// Which output the example that came out last belongs to, of those that the stage was made for.
+    /// Index of the output that the latest example belongs to, among the stage's outputs.
     fn output(&self) -> usize {
         0
     }
 
-    /// Says at the end, after the outputs, what was done with the examples that were read, and gives the exit status.
+    /// Reports, after the end of the outputs, the treatment of the `read` examples, and returns the exit status.
     fn summarize(&self, read: u64) -> u8;
 }
 
@@ -109,7 +109,7 @@ fn empty(table: &str) -> String {
     format!("{table}: expected at least one example, found none")
 }
 
-/// What is done to an example, given its key, before it is used.
+/// Prepares an example, given its key, before its use.
 pub type Prepare<E> = fn(&str, &mut E) -> nnet3_train::Result<()>;
 
 /// Examples are used as they are.

@@ -8,7 +8,7 @@ use nnet3_train::{EgsReader, Error, Result};
 
 use super::Stage;
 
-/// Adds costs, and leaves out examples of which nothing is left then.
+/// Adds costs, and leaves out examples without a remaining path.
 pub struct NormalizeStage {
     normalization: Normalization,
     written: u64,

@@ -1,7 +1,7 @@
 //! `ark:nnet3-copy-egs … | nnet3-shuffle-egs … | nnet3-merge-egs … |` without processes.
 //!
-//! One thread does what the programs do: nothing is written, read and copied between them, and an error of any of them is an
-//! error of the reader. Commands before them, and everything that needs a shell, are run by the shell.
+//! One thread does the work of the programs, without writing, reading and copying between them. An error of any of them
+//! is an error of the reader. Commands before them, and all commands that need a shell, are run by the shell.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -27,15 +27,15 @@ const BATCH_ROWS: usize = 1024;
 /// Batches that are made ahead of their use.
 const AHEAD: usize = 1;
 
-/// What stands for standard input and output in a pipe.
+/// The name of standard input and output in a pipe.
 const PIPE: &str = "ark:-";
 
 type Item<E> = (String, E);
 
-/// A kind of example whose programs can be run without processes.
+/// A kind of example with programs that can be run without processes.
 pub trait PipedExample: Example + Listed {
-    /// The step that a command is, if it is a program for such examples, called as it is within a pipeline: the first of what
-    /// [`Step::parse`] finds for each of them.
+    /// Parses a pipeline command as one of our example programs, with the first [`Step::parse`] that succeeds. `None`
+    /// if it is another program.
     fn step(command: &Command) -> Option<Step<Self>>;
 }
 
@@ -86,7 +86,7 @@ impl<E: Example> Step<E> {
     }
 }
 
-/// A step that reads what the one before it makes.
+/// A step that reads the results of the one before it.
 struct Running<E: Example> {
     program: &'static str,
     site: Site,
@@ -129,7 +129,7 @@ impl<E: Example> ExampleSource<E> for Running<E> {
         Running::next(self)
     }
 
-    /// A program that found nothing to do fails the pipeline.
+    /// A program that had no work to do fails the pipeline.
     fn close(self: Box<Self>) -> Result<()> {
         let program = self.program;
         match self.finish()? {

@@ -1,4 +1,5 @@
-//! The programs that copy, merge, shuffle and select plain examples, and what they have in common with those for other kinds.
+//! The programs that copy, merge, shuffle and select plain examples, and the parts they share with those for other
+//! kinds.
 
 use anyhow::Result;
 use kaldi_io::log::Site;
@@ -15,7 +16,7 @@ pub trait StageProgram: clap::Parser + Send + 'static {
     type Example: PipedExample;
 
     const NAME: &str;
-    /// Where its messages come from.
+    /// Source place of its messages.
     const SITE: Site;
 
     /// The table that it reads.
@@ -24,7 +25,7 @@ pub trait StageProgram: clap::Parser + Send + 'static {
     /// The tables that it writes.
     fn outputs(&self) -> &[String];
 
-    /// Whether it writes examples, or lists of them.
+    /// Returns the format of the output: examples, or lists of them.
     fn format(&self) -> FormatOption {
         FormatOption { format: Format::Text }
     }

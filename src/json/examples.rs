@@ -1,4 +1,4 @@
-//! What examples consist of: names, dimensions and indexes, not values.
+//! Description of examples: names, dimensions and indexes, not values.
 
 use kaldi_io::GeneralMatrix;
 use nnet3_chain::{NnetChainExample, NnetChainSupervision};
@@ -62,7 +62,7 @@ fn supervision(output: &NnetChainSupervision) -> Value {
     })
 }
 
-/// Rows whose indexes go on by the same step: the first index, the step, and how many there are. Indexes are [n, t, x].
+/// Compresses indexes [n, t, x] into runs of equal steps: the first index, the step, and the number of rows.
 fn runs(indexes: &[Index]) -> Vec<Value> {
     let difference =
         |a: &Index, b: &Index| [(a.n, b.n), (a.t, b.t), (a.x, b.x)].map(|(a, b)| i64::from(b) - i64::from(a));
@@ -86,7 +86,7 @@ mod tests {
         all.iter().map(|&[n, t, x]| Index::new(n, t, x)).collect()
     }
 
-    /// What the runs say, row by row.
+    /// Expands the runs, row by row.
     fn spelled_out(runs: &[Value]) -> Vec<[i64; 3]> {
         let triple = |value: &Value| [0, 1, 2].map(|i| value[i].as_i64().unwrap());
         let rows = |run: &Value| {

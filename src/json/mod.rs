@@ -22,14 +22,14 @@ pub type Fields = Map<String, Value>;
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// What there is without this option
+    /// The usual text
     #[default]
     Text,
     /// JSON, as docs/json.md describes it
     Json,
 }
 
-// The option, for programs whose output is small or is a table.
+// The format option, for programs whose output is small or is a table.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub struct FormatOption {
     /// Form of the output: text, or json: one object on a line; of tables a line for each key
@@ -68,7 +68,7 @@ pub fn line(key: &str, fields: Fields) -> String {
     format!("{}\n", Value::Object(all))
 }
 
-/// A table whose entries are lines of JSON, in place of an archive.
+/// A table of lines of JSON, in place of an archive.
 pub struct Lines<H: Holder> {
     writer: KaldiWriter,
     flush: bool,

@@ -1,4 +1,4 @@
-//! What networks and acoustic models are.
+//! Description of networks and acoustic models.
 
 use anyhow::Result;
 use kaldi_io::KaldiWriter;
@@ -91,7 +91,7 @@ fn component(component: &dyn Component, stored: &Value) -> Value {
     })
 }
 
-/// The fields of the file form, whose names are as they would be in a config line: `<TimeOffsets>` is `time-offsets`.
+/// The fields of the file form, with names as in config lines: `<TimeOffsets>` is `time-offsets`.
 fn settings(stored: &Value) -> Value {
     let fields = stored["fields"].as_object().into_iter().flatten();
     fields
@@ -106,7 +106,7 @@ fn parameter(name: &str, rows: usize, cols: usize, values: &[f32]) -> Value {
     let sum: f64 = values.iter().map(|&v| f64::from(v)).sum();
     let squares: f64 = values.iter().map(|&v| f64::from(v).powi(2)).sum();
     let variance: f64 = values.iter().map(|&v| (f64::from(v) - sum / n).powi(2)).sum::<f64>() / n;
-    // Of values of which one is no number neither is the least nor the greatest.
+    // If a value is NaN, minimum and maximum are undefined.
     let bound = |f: fn(f32, f32) -> f32| match values.iter().any(|v| v.is_nan()) {
         true => Value::Null,
         false => values.iter().copied().reduce(f).map_or(Value::Null, single),

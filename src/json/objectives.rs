@@ -1,4 +1,4 @@
-//! What networks are worth on examples.
+//! Objectives of networks on examples.
 
 use nnet3_chain::training::ChainTraining;
 use nnet3_train::diagnostics::{OutputTotals, ProbComputer};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Fields, fields};
 
-/// What `nnet3-compute-prob` says.
+/// The objectives that `nnet3-compute-prob` prints.
 pub fn frame_objectives(computer: &ProbComputer<FrameObjective>) -> Value {
     let objective = computer.objective();
     let (wanted, sums) = objective.metrics();
@@ -26,7 +26,7 @@ pub fn frame_objectives(computer: &ProbComputer<FrameObjective>) -> Value {
     })
 }
 
-/// What `nnet3-chain-compute-prob` says.
+/// The objectives that `nnet3-chain-compute-prob` prints.
 pub fn chain_objectives(computer: &ProbComputer<ChainTraining>) -> Value {
     let mut document = outputs(computer, |_, _| ());
     let lwf = computer.objective().learned_without_forgetting();

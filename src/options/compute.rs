@@ -1,6 +1,6 @@
-//! How requests are compiled and run: `--optimization.*`, `--compiler.*`, `--computation.*`.
+//! Options for compiling and running requests: `--optimization.*`, `--compiler.*`, `--computation.*`.
 //!
-//! But for the times of derivatives, none of these changes a result.
+//! Only the times of derivatives change results.
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -36,7 +36,7 @@ pub struct OptimizationOptions {
     /// Copy where the destination of an addition is still zero
     #[arg(long = "optimization.convert-addition", default_value_t = true)]
     pub convert_addition: bool,
-    /// Merge matrices of which one is only a copy of the other
+    /// Merge matrices if one is only a copy of the other
     #[arg(long = "optimization.remove-assignments", default_value_t = true)]
     pub remove_assignments: bool,
     /// Allow remove-assignments to keep the copy
@@ -54,7 +54,7 @@ pub struct OptimizationOptions {
     /// Use a freed matrix again for another of the same size
     #[arg(long = "optimization.allocate-from-other", default_value_t = true)]
     pub allocate_from_other: bool,
-    /// Leave out rows at the edges that do nothing
+    /// Leave out rows at the edges without effect
     #[arg(long = "optimization.snip-row-ops", default_value_t = true)]
     pub snip_row_ops: bool,
     /// Earliest t for which derivatives are computed
@@ -66,8 +66,8 @@ pub struct OptimizationOptions {
     /// If set, the latest t for which derivatives are computed, counted from the largest t of the requested outputs
     #[arg(long = "optimization.max-deriv-time-relative", default_value_t = i32::MAX)]
     pub max_deriv_time_relative: i32,
-    /// How much of what waits for the backward pass the computation says to store compressed: 0, 1 or 2 (training only; the
-    /// commands are kept and do nothing: memory is planned before a computation runs)
+    /// Degree of compression of matrices that wait for the backward pass: 0, 1 or 2 (training only; the commands are
+    /// kept and have no effect: memory is planned before a computation runs)
     #[arg(long = "optimization.memory-compression-level", default_value_t = 1)]
     pub memory_compression_level: i32,
 }
@@ -78,7 +78,7 @@ pub struct CachingOptions {
     /// Compile requests of a regular structure for two sequences, and expand
     #[arg(long = "compiler.use-shortcut", default_value_t = true)]
     pub use_shortcut: bool,
-    /// How many compiled computations are kept, the most recently used
+    /// Number of compiled computations to keep, the most recently used
     #[arg(long = "compiler.cache-capacity", default_value_t = 64)]
     pub cache_capacity: u32,
 }
@@ -86,7 +86,8 @@ pub struct CachingOptions {
 // [COMPUTE]
 #[derive(Args, Clone, Debug)]
 pub struct ComputationOptions {
-    /// Log each command of each computation, with what it changes and its time (very verbose; --verbose=5 does it too)
+    /// Log each command of each computation, with the sizes that it changes and its time (very verbose; --verbose=5
+    /// does it too)
     #[arg(long = "computation.debug")]
     pub debug: bool,
 }
@@ -125,7 +126,7 @@ impl ComputationOptions {
         self.observer().into_iter().for_each(|new| executor.observe(new()));
     }
 
-    /// What makes an observer that logs each command, if that is asked for.
+    /// Returns the maker of an observer that logs each command, if that is wanted.
     pub fn observer(&self) -> Option<fn() -> Box<dyn Observer>> {
         let new: fn() -> Box<dyn Observer> =
             || Box::new(Trace::new(|line: &str| log::log(&COMPUTE_DEBUG, line)));

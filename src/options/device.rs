@@ -15,7 +15,7 @@ use nnet3_matrix::cuda::driver::{self, Debug, Description, Settings, Unavailable
 const SELECT: Site = Site::new("SelectGpuId", "cu-device.cc", 1);
 const SELECTED: Site = Site::new("FinalizeActiveGpu", "cu-device.cc", 1);
 
-/// What `--use-gpu` can be: for its `value_parser`.
+/// Values of `--use-gpu`, for its `value_parser`.
 pub const USE_GPU: [&str; 4] = ["yes", "no", "optional", "wait"];
 
 /// If set (and not to 0), `--use-gpu=yes` is an error wherever no GPU can be used.
@@ -61,14 +61,14 @@ fn is_gpu_optional() -> Result<bool> {
 /// How long `--use-gpu=wait` waits before it tries again.
 const PAUSE: Duration = Duration::from_secs(5);
 
-// Options of devices, besides `--use-gpu`, whose default differs between programs.
+// Options of devices, without `--use-gpu`, whose default differs between programs.
 #[derive(Args, Clone, Debug)]
 pub struct DeviceOptions {
-    /// How matrix products are computed on a GPU: fp32, tf32 (10 bits of mantissa, faster on GPUs since 2020) or bf16 (7
-    /// bits, faster still). Everything else is in 32 and 64 bits
+    /// Precision of matrix products on a GPU: fp32, tf32 (10 bits of mantissa, faster on GPUs since 2020) or bf16 (7
+    /// bits, faster still). All other numbers have 32 or 64 bits
     #[arg(long, default_value_t = GpuMath::Fp32, value_parser = gpu_math())]
     pub gpu_math: GpuMath,
-    /// Which GPU, counting from 0 those that CUDA_VISIBLE_DEVICES leaves; -1 means the first
+    /// Number of the GPU, counting from 0 those that CUDA_VISIBLE_DEVICES leaves; -1 means the first
     #[arg(long, default_value_t = -1, allow_negative_numbers = true)]
     pub device_id: i32,
     /// Use tensor cores: as --gpu-math=tf32

@@ -1,4 +1,4 @@
-//! How a network is changed while it is copied.
+//! Options for changing a network while it is copied.
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -39,14 +39,15 @@ pub struct EditOptions {
     /// that is possible
     #[arg(long, default_value_t = false)]
     pub prepare_for_test: bool,
-    /// float, or int8: the weights that --weights=int8 of the programs that run networks rounds are rounded when all else is done, and
-    /// take a byte each in the file, which the reference does not read
+    /// float, or int8: rounds the weights that --weights=int8 of the programs that run networks rounds. It does so
+    /// after all other changes. Rounded weights take a byte each in the file, and the reference does not read such
+    /// files
     #[arg(long, default_value = FLOAT, value_parser = [FLOAT, INT8])]
     pub weights: String,
 }
 
 impl EditOptions {
-    /// Whether weights are rounded to bytes, in a file that is binary.
+    /// True to round weights to bytes; this needs a binary file.
     pub fn rounds(&self, binary: bool) -> Result<bool> {
         match (self.weights == INT8, binary) {
             (true, false) => bail!("--weights={INT8}: expected --binary=true, found --binary=false"),
@@ -63,7 +64,7 @@ impl EditOptions {
         Ok(())
     }
 
-    /// Whether the numbers mean something.
+    /// Checks the ranges of the numbers.
     pub fn check(&self) -> Result<()> {
         let (rate, scale) = (self.learning_rate, self.scale);
         if !rate.is_finite() || (rate < 0.0 && rate != UNCHANGED) {

@@ -49,7 +49,7 @@ impl EgsGenerationOptions {
     }
 }
 
-// What all programs that make examples of utterances have in common.
+// Options shared by all programs that make examples of utterances.
 #[derive(clap::Args, Debug, Clone)]
 pub struct InputOptions {
     /// If true, write egs with input features in compressed format (recommended). This is only relevant if the features
@@ -92,7 +92,7 @@ impl InputOptions {
     }
 }
 
-// What the programs that make examples of features and targets have in common.
+// Options shared by the programs that make examples of features and targets.
 #[derive(clap::Args, Debug, Clone)]
 pub struct EgsOptions {
     #[command(flatten)]

@@ -19,7 +19,7 @@ use kaldi_io::log::{Site, num};
 const LOOPED: Site = Site::new("CompileLooped", "nnet-compile-looped.cc", 1);
 const SITE: Site = Site::new("CheckAndFixConfigs", "nnet-am-decodable-simple.cc", 1);
 
-// [SIMPLE], without acoustic-scale, whose default differs between programs.
+// Options of [SIMPLE], without acoustic-scale, whose default differs between programs.
 #[derive(Args, Clone, Debug)]
 pub struct SimpleOptions {
     /// Number of frames of additional left-context to add on top of the network's own left context (may be useful in
@@ -59,7 +59,7 @@ impl SimpleOptions {
         Ok(CachingCompiler::new(options, self.optimization.optimize_options()?))
     }
 
-    /// How to go through utterances with `--looped=true`. Options of separate chunks then are errors.
+    /// Returns the options for utterances with `--looped=true`. Options of separate chunks then are errors.
     pub fn streaming(&self) -> Result<Streaming> {
         for (name, value, default) in [
             ("extra-left-context", self.extra_left_context, 0),
@@ -116,7 +116,7 @@ impl SimpleOptions {
     }
 }
 
-// How chunks of several utterances go through a network together.
+// Options for chunks of several utterances that run together.
 #[derive(Args, Clone, Debug)]
 pub struct BatchComputeOptions {
     /// Number of chunks per minibatch (see also edge-minibatch-size)
@@ -277,7 +277,7 @@ impl IvectorReader {
         })
     }
 
-    /// What is missing, for a warning.
+    /// Name of the missing input, for a warning.
     pub fn kind(&self) -> &'static str {
         match self {
             IvectorReader::Online { .. } => "online iVector",
@@ -286,7 +286,7 @@ impl IvectorReader {
     }
 }
 
-/// The i-vectors of an utterance, with nothing borrowed.
+/// The i-vectors of an utterance, all owned.
 pub enum OwnedIvectors {
     None,
     Utterance(Vec<f32>),

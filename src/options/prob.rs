@@ -8,8 +8,8 @@ use nnet3_train::objective::{AccuracyOptions, FrameObjective};
 
 use super::compute::{CachingOptions, ComputationOptions, OptimizationOptions, compiler_defaults};
 
-/// The defaults for programs without options of their own for this. `--verbose=3` and `--verbose=5` do what they do
-/// elsewhere.
+/// Returns the defaults for programs without options of their own for this. `--verbose=3` and `--verbose=5` have their
+/// usual effects.
 pub fn prob_defaults() -> ProbOptions {
     ProbOptions {
         observer: ComputationOptions { debug: false }.observer(),

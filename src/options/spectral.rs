@@ -1,10 +1,10 @@
-//! How features are made of sound.
+//! Options for making features from sound.
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use kaldi_feat::spectral::{EnergyOptions, FrameOptions, Kind, MelOptions, PlpOptions, SpectralOptions};
 
-// How sound is cut into frames, and their energy.
+// Options for cutting sound into frames, and for their energy.
 #[derive(Args, Clone, Debug)]
 pub struct WindowArgs {
     /// Waveform data sample frequency (must match the waveform file, if specified there)
@@ -83,7 +83,7 @@ impl WindowArgs {
     }
 }
 
-// What cepstra and mel energies have in common.
+// Options shared by cepstra and mel energies.
 #[derive(Args, Clone, Debug)]
 pub struct FrameArgs {
     #[command(flatten)]

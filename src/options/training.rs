@@ -48,8 +48,8 @@ pub struct TrainingOptions {
     /// Write the compiled computations in binary mode
     #[arg(long, default_value_t = true)]
     pub binary_write_cache: bool,
-    /// Number of threads that train on the CPU, 1 or 2: a second one works out changes of parameters beside the rest of the
-    /// backward pass, with the same results (if not set: 2 while a processor is idle, 1 with --num-replicas)
+    /// Number of threads that train on the CPU, 1 or 2: a second one computes changes of parameters beside the rest of
+    /// the backward pass, with the same results (if not set: 2 while a processor is idle, 1 with --num-replicas)
     #[arg(long, default_value_t = -1)]
     pub num_threads: i32,
     #[command(flatten)]
@@ -123,7 +123,7 @@ impl ReplicaOptions {
     }
 }
 
-// What the reference's training programs know about the memory of a GPU.
+// Options of the reference's training programs for the memory of a GPU.
 #[derive(Args, Clone, Debug)]
 pub struct AllocatorOptions {
     /// Keep freed GPU memory for later use (no effect: memory is planned before a computation runs)

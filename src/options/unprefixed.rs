@@ -2,7 +2,7 @@
 
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
-/// The options of a group whose names lose all that comes before the last dot.
+/// The options of a group, with names cut before the last dot.
 #[derive(Clone, Debug)]
 pub struct Unprefixed<T>(pub T);
 

@@ -104,7 +104,8 @@ impl CmvnStats {
         self.sums.iter_mut().chain(self.squares.iter_mut().flatten()).for_each(|sum| *sum *= factor);
     }
 
-    /// Replaces the statistics of some dimensions by those of zero mean and unit variance, which change nothing.
+    /// Replaces the statistics of some dimensions by those of zero mean and unit variance, which leave features
+    /// unchanged.
     pub fn skip(&mut self, dims: &[usize]) -> Result<()> {
         let (dim, count) = (self.dim(), self.count);
         let Some(squares) = &mut self.squares else {
@@ -122,7 +123,7 @@ impl CmvnStats {
         Ok(())
     }
 
-    /// Means, and below them variances; `None` if nothing was counted or there are no squares.
+    /// Returns means, and below them variances; `None` if the count is 0 or there are no squares.
     pub fn means_and_variances(&self) -> Option<DenseMatrix<f64>> {
         let squares = self.squares.as_ref().filter(|_| self.count > 0.0)?;
         let mut data: Vec<f64> = self.sums.iter().map(|sum| sum / self.count).collect();
@@ -229,7 +230,7 @@ impl Normalization {
     }
 }
 
-/// What is said of a floored variance.
+/// Returns the warning about a floored variance.
 pub fn floor_warning(variance: f64) -> String {
     format!("Flooring cepstral variance from {variance:e} to {VARIANCE_FLOOR:e}")
 }

@@ -29,7 +29,7 @@ impl Columns {
         Ok(Columns(columns))
     }
 
-    /// Whether features of this dimension have all the columns.
+    /// Checks that features of this dimension have all the columns.
     pub fn check(&self, dim: usize) -> Result<()> {
         match self.0.iter().find(|&&column| column >= dim) {
             Some(column) => {

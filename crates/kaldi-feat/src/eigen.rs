@@ -17,8 +17,8 @@ pub struct Eigen {
 }
 
 impl Eigen {
-    /// Decomposes a symmetric matrix, of which only the lower triangle is read. The order of eigenvalues is none in
-    /// particular. Returns `None` if the matrix has elements that are not finite.
+    /// Decomposes a symmetric matrix; reads only the lower triangle. Eigenvalues come in no particular order. Returns
+    /// `None` if the matrix has elements that are not finite.
     pub fn new(matrix: &DMatrix<f64>) -> Option<Eigen> {
         if matrix.iter().any(|x| !x.is_finite()) {
             return None;
@@ -92,7 +92,7 @@ fn reflect(matrix: &mut DMatrix<f64>, vectors: &mut DMatrix<f64>, k: usize) {
     }
 }
 
-/// One implicit step with Wilkinson's shift on a block, whose first row is row `offset` of `vectors`.
+/// Makes one implicit step with Wilkinson's shift on a block; row 0 of the block is row `offset` of `vectors`.
 fn qr_step(diagonal: &mut [f64], beside: &mut [f64], vectors: &mut DMatrix<f64>, offset: usize) {
     let n = diagonal.len();
     let delta = (diagonal[n - 2] - diagonal[n - 1]) / 2.0;

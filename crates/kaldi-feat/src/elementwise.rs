@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use kaldi_io::DenseMatrix;
 
-/// What logarithms are taken of at least.
+/// Smallest argument of logarithms.
 const LOG_FLOOR: f32 = 1e-20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ pub enum Error {
     #[error("{0}")]
     Options(String),
 
-    /// Data that do not fit each other, or nothing can be computed from.
+    /// Data that do not fit each other, or that allow no computation.
     #[error("{0}")]
     Data(String),
 }

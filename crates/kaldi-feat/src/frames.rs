@@ -62,8 +62,8 @@ impl Subsampling {
     }
 }
 
-/// The frames of several matrices beside one another. Lengths may differ by `tolerance`: what is longer is cut; more
-/// than that is refused with a reason, as are inputs without frames.
+/// Pastes the frames of several matrices side by side. Lengths may differ by `tolerance`: longer ones are cut. Larger
+/// differences, and inputs without frames, are refused with a reason.
 ///
 /// # Panics
 /// If there are no inputs.

@@ -6,7 +6,7 @@ use kaldi_io::KaldiReader;
 /// More dimensions than anything has.
 const MOST_DIMENSIONS: u8 = 8;
 
-/// An array, whose first dimension counts its items.
+/// An array; its first dimension counts the items.
 pub struct Idx {
     reader: KaldiReader,
     kind: Kind,
@@ -94,7 +94,7 @@ impl Idx {
         Ok(Idx { reader, kind, left, item })
     }
 
-    /// How many items are left.
+    /// Number of remaining items.
     pub fn len(&self) -> usize {
         self.left
     }
@@ -102,7 +102,7 @@ impl Idx {
         self.left == 0
     }
 
-    /// The next item; `None` after the last. What follows the last is an error.
+    /// Returns the next item; `None` after the last. Further data after the last item are an error.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Vec<f32>>> {
         if self.left == 0 {

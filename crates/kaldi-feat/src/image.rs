@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use kaldi_io::DenseMatrix;
 
-/// How the numbers of an image follow each other: row by row from the top, the channels of a pixel together.
+/// Order of the numbers of an image: row by row from the top, the channels of a pixel together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImageShape {
     pub width: usize,
@@ -25,7 +25,7 @@ impl ImageShape {
         }
     }
 
-    /// How many numbers an image has; an error if that is more than there can be.
+    /// Number of values in an image; `None` on overflow.
     pub fn len(&self) -> Option<usize> {
         self.width.checked_mul(self.height)?.checked_mul(self.channels)
     }

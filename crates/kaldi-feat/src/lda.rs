@@ -99,7 +99,7 @@ impl LdaStats {
         Ok(())
     }
 
-    /// Adds other statistics; nothing yet takes the size of the others.
+    /// Adds other statistics. Empty statistics take the size of the others.
     pub fn merge(&mut self, other: LdaStats) -> Result<()> {
         if self.classes() == 0 && self.dim() == 0 {
             *self = other;

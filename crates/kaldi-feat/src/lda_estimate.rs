@@ -1,9 +1,8 @@
 //! Transforms from statistics of classes: ordinary discriminant analysis (`transform/lda-estimate.cc`), and the
 //! decorrelating transform in front of networks (`nnet2/get-feature-transform.cc`).
 //!
-//! With T, B and W = T - B the total, between-class and within-class covariances, W = L Lᵀ and L⁻¹ B L⁻ᵀ = U diag(d) Uᵀ,
-//! d descending, the rows of Uᵀ L⁻¹ are directions in which the within-class variance is 1 and the between-class
-//! variance d.
+//! With T, B and W = T - B the total, between-class and within-class covariances, W = L Lᵀ and L⁻¹ B L⁻ᵀ = U diag(d)
+//! Uᵀ, d descending. The rows of Uᵀ L⁻¹ are directions with within-class variance 1 and between-class variance d.
 
 use nalgebra::{Cholesky, DMatrix, DVector, SymmetricEigen};
 
@@ -15,14 +14,14 @@ use kaldi_io::{DenseMatrix, PackedMatrix};
 /// The part of the mean variance that is added to the diagonal of a within-class covariance that is not positive definite.
 const SMOOTHING: f64 = 1e-3;
 
-/// What both transforms have in common.
+/// The common part of both transforms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Directions {
     /// Sum of all weights.
     pub count: f64,
     /// Between-class variances of the directions, descending.
     pub variances: Vec<f64>,
-    /// What was added to the diagonal of the within-class covariance to make it positive definite.
+    /// Addition to the diagonal of the within-class covariance that made it positive definite.
     pub smoothing: Option<f64>,
     mean: DVector<f64>,
     /// One direction a row, in the order of `variances`.
@@ -162,7 +161,7 @@ fn check_dim(dim: usize, available: usize) -> Result<()> {
 /// The transform in front of networks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeatureTransformOptions {
-    /// How many dimensions are kept; `None` keeps all.
+    /// Number of dimensions to keep; `None` keeps all.
     pub dim: Option<usize>,
     pub remove_offset: bool,
     /// Below 1, directions that tell little about the classes are scaled down.
@@ -171,11 +170,11 @@ pub struct FeatureTransformOptions {
     pub max_singular_value: f64,
 }
 
-/// A transform, and what was done about its singular values.
+/// A transform, and the changes of its singular values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeatureTransform {
     pub matrix: DenseMatrix<f32>,
-    /// How many singular values were reduced.
+    /// Number of reduced singular values.
     pub reduced: usize,
     pub largest_singular_value: f64,
 }

@@ -1,8 +1,8 @@
-//! What the programs around the networks do with features, matrices, posteriors and their statistics.
+//! Operations on features, matrices, posteriors and their statistics, for the programs around the networks.
 //!
-//! A row of a feature matrix is a frame, a column a dimension. Sums are accumulated in double precision and features are
-//! changed in single precision, as in the reference, so that figures agree to the last digits. Nothing is logged: what a
-//! user should know is part of the results.
+//! A row of a feature matrix is a frame, a column a dimension. Sums are accumulated in double precision and features
+//! are changed in single precision, as in the reference, so that figures agree to the last digits. This crate does not
+//! log: messages for users are part of the results.
 //!
 //! - [`cmvn`], [`online_cmvn`], [`sliding_cmn`]: mean and variance normalisation.
 //! - [`frames`], [`deltas`], [`columns`], [`segments`], [`transform`]: new frames from frames.

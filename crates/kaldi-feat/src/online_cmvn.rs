@@ -1,5 +1,5 @@
 //! Normalisation as in online decoding (`OnlineCmvn` of `feat/online-feature.cc`): each frame by statistics of a window
-//! that ends with it, topped up with what is known of the speaker and then with global statistics.
+//! that ends with it, topped up with the speaker's statistics and then with global ones.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -36,7 +36,7 @@ impl Default for OnlineCmvnOptions {
 }
 
 impl OnlineCmvnOptions {
-    /// Whether frames can be normalised in this way where these are the global statistics.
+    /// Checks that frames can be normalised in this way with these global statistics.
     pub fn check(&self, global: &CmvnStats) -> Result<()> {
         if self.window == 0 {
             return Err(Error::options("the window must have at least one frame"));
@@ -54,7 +54,7 @@ impl OnlineCmvnOptions {
     }
 }
 
-/// What is known of a speaker before an utterance begins (`<OnlineCmvnState>` in files).
+/// Statistics of a speaker before an utterance begins (`<OnlineCmvnState>` in files).
 #[derive(Debug, Clone, PartialEq)]
 pub struct OnlineCmvnState {
     /// Sums over all frames of the speaker's utterances so far.
@@ -65,7 +65,7 @@ pub struct OnlineCmvnState {
 }
 
 impl OnlineCmvnState {
-    /// Begins with nothing known of the speaker.
+    /// Makes the state of a new speaker, without statistics.
     pub fn new(global: CmvnStats) -> Self {
         OnlineCmvnState { speaker: None, global, frozen: None }
     }
@@ -178,7 +178,7 @@ impl OnlineCmvnStream {
         self.state.frozen = Some(self.current().into_owned());
     }
 
-    /// What is known of the speaker after the frames so far.
+    /// Returns the speaker's statistics after the frames so far.
     pub fn state(&self) -> OnlineCmvnState {
         let mut state = self.state.clone();
         state.speaker.get_or_insert_with(|| CmvnStats::new(self.all.dim())).add_scaled(&self.all, 1.0);
@@ -228,7 +228,7 @@ impl OnlineCmvn {
         self.state.speaker = None;
     }
 
-    /// The frames of an utterance, normalised. Afterwards all of them are part of what is known of the speaker.
+    /// Normalises the frames of an utterance. Afterwards all of them are part of the speaker's statistics.
     pub fn normalize(&mut self, features: &DenseMatrix<f32>) -> Result<DenseMatrix<f32>> {
         let mut out = features.clone();
         let mut stream = OnlineCmvnStream::new(self.options.clone(), self.state.clone())?;

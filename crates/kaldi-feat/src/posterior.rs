@@ -59,7 +59,7 @@ pub fn weight_frames(posterior: &mut Posterior, weights: &[f32]) {
     }
 }
 
-/// How two posteriors are added.
+/// Options for adding two posteriors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SumOptions {
     /// Add up entries of the same id, and drop what becomes zero.

@@ -133,12 +133,12 @@ fn early(response: &[f32], peak: usize, rate: f32) -> &[f32] {
     &response[first..end.clamp(peak + 1, response.len())]
 }
 
-/// Convolves a signal with a filter, block by block (overlap-add). Both have at least one sample; the result is as long as both
-/// together, less one.
+/// Convolves a signal with a filter, block by block (overlap-add). Both have at least one sample. The result has as
+/// many samples as both together, minus one.
 ///
-/// As in the reference, the values at 0 and at half the sampling rate, d and q of the one and d' and q' of the other spectrum, are
-/// multiplied as if they were one complex number: they become d·d' − q·q' and d·q' + q·d'. So the result differs a little from the
-/// convolution.
+/// As in the reference, the values at 0 and at half the sampling rate are multiplied like one complex number. For d and
+/// q of one spectrum, d' and q' of the other, they become d·d' − q·q' and d·q' + q·d'. So the result differs a little
+/// from the convolution.
 fn convolve(filter: &[f32], signal: &[f32]) -> Vec<f32> {
     let size = (4 * filter.len()).next_power_of_two();
     let block = size - filter.len() + 1;

@@ -21,13 +21,14 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Reads a line, or says what is wrong with it.
+    /// Parses a line. The error describes its fault.
     pub fn parse(line: &str) -> std::result::Result<Self, &'static str> {
         let segment = Segment::parse_open(line)?;
         if segment.end.is_infinite() { Err(EMPTY) } else { Ok(segment) }
     }
 
-    /// Does what [`Segment::parse`] does, for a line whose end may be -1, which stands for that of the recording.
+    /// Does the same as [`Segment::parse`], for a line with a possible end of -1, which stands for the end of the
+    /// recording.
     pub fn parse_open(line: &str) -> std::result::Result<Self, &'static str> {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let (name, recording, start, end, channel) = match fields[..] {
@@ -52,10 +53,10 @@ impl Segment {
     }
 }
 
-/// How times become frames.
+/// Options for turning times into frames.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SegmentOptions {
-    /// In seconds; what is not longer is refused.
+    /// In seconds; segments that are not longer are refused.
     pub min_length: f32,
     /// In milliseconds.
     pub frame_length: i32,

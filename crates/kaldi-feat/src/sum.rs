@@ -4,11 +4,11 @@ use kaldi_io::Real;
 use kaldi_io::holder::{Holder, MatrixHolder, VectorHolder};
 use kaldi_io::{DenseMatrix, KaldiObject};
 
-/// What can be added up.
+/// A type whose values can be added up.
 pub trait Summand: KaldiObject + Clone + Send + 'static {
     /// The same kind of numbers in double precision.
     type Double: Default;
-    /// How values of this type are kept in tables.
+    /// Holder of this type in tables.
     type Holder: Holder<T = Self>;
     /// The name that messages use.
     const NAME: &'static str;
@@ -27,7 +27,7 @@ pub trait Summand: KaldiObject + Clone + Send + 'static {
     fn add_to(&self, sum: &mut Self::Double);
     /// Single precision again, multiplied by `factor`.
     fn from_double(sum: &Self::Double, factor: f64) -> Self;
-    /// Whether a sum in double precision has the dimensions of this, or none yet.
+    /// True if a sum in double precision has the dimensions of this value, or no dimensions yet.
     fn fits(&self, sum: &Self::Double) -> bool;
     fn double_dims(sum: &Self::Double) -> String;
 }

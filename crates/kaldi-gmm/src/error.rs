@@ -12,7 +12,7 @@ pub enum Error {
     #[error(transparent)]
     Hmm(#[from] kaldi_hmm::Error),
 
-    /// Models, statistics or data that do not fit each other, or from which nothing can be computed.
+    /// Models, statistics or data that do not fit each other, or that allow no computation.
     #[error("{0}")]
     Data(String),
 

@@ -170,7 +170,7 @@ fn check(dim: usize, features: &DenseMatrix<f32>, frames: usize) -> Result<()> {
     Ok(())
 }
 
-/// The transform that changes nothing, (I 0).
+/// The identity transform, (I 0).
 pub(crate) fn unit(dim: usize) -> DMatrix<f64> {
     DMatrix::identity(dim, dim + 1)
 }

@@ -16,7 +16,7 @@ pub enum FmllrKind {
     Diagonal,
     /// An offset.
     Offset,
-    /// The transform that changes nothing.
+    /// The identity transform.
     None,
 }
 
@@ -39,7 +39,7 @@ impl FmllrKind {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FmllrOptions {
     pub kind: FmllrKind,
-    /// Statistics with no larger count give the transform that changes nothing.
+    /// Statistics with a count up to this give the identity transform.
     pub min_count: f64,
     /// Updates of all rows of a full transform.
     pub iterations: usize,
@@ -50,7 +50,7 @@ pub struct FmllrOptions {
 pub struct FmllrEstimate {
     /// D×(D+1); the last column is the offset.
     pub transform: DenseMatrix<f32>,
-    /// Growth of the objective function; 0 where nothing was estimated.
+    /// Growth of the objective function; 0 without an estimate.
     pub improvement: f64,
     pub outcome: Outcome,
 }
@@ -60,9 +60,9 @@ pub struct FmllrEstimate {
 pub enum Outcome {
     /// A transform that increases the objective function.
     Estimated,
-    /// The count is too small: the transform changes nothing.
+    /// The count is too small: the result is the identity transform.
     TooFew,
-    /// The objective function did not increase. A full transform then changes nothing.
+    /// The objective function did not increase. A full transform then becomes the identity.
     NoGain,
 }
 

@@ -151,7 +151,7 @@ impl KaldiObject for DiagGmm {
         if !matches!(token.as_str(), "<DiagGMM>" | "<DiagGMMBegin>") {
             return Err(r.error(format!("expected <DiagGMM>, found '{token}'")));
         }
-        // What files say of gconsts is not trusted; they may say nothing.
+        // Gconsts in files are ignored; they may be absent.
         match r.read_token()?.as_str() {
             "<WEIGHTS>" => {}
             "<GCONSTS>" => {

@@ -1,12 +1,13 @@
-//! Mixtures of Gaussians with diagonal covariances (Kaldi's `gmm/` and what of `transform/` is estimated with them).
+//! Mixtures of Gaussians with diagonal covariances (Kaldi's `gmm/`, and the transforms of `transform/` that are
+//! estimated with them).
 //!
 //! - [`gmm`], [`model`]: a mixture, and a mixture for each pdf, with their files. [`likelihood`] computes with them.
-//! - [`stats`]: sums over frames for each Gaussian. [`pdf_posterior`](pdf_posterior()) says which pdfs a frame belongs to.
+//! - [`stats`]: sums over frames for each Gaussian. [`pdf_posterior`](pdf_posterior()) gives the pdfs of a frame.
 //! - [`update`], [`resize`], [`sharing`], [`smooth`], [`global`]: estimates, numbers of Gaussians, first models.
 //! - [`mllt`], [`fmllr`], [`fmllr_update`], [`basis`]: linear transforms of features, for all speakers and for one.
 //!
-//! Models are in single precision, sums in double precision, as in the reference. What a user should know is part of
-//! results, or given to a function as a sentence; nothing is printed.
+//! Models are in single precision, sums in double precision, as in the reference. This crate does not print: messages
+//! for users are part of results, or are passed to a function as sentences.
 
 pub mod basis;
 pub mod error;

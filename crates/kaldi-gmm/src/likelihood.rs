@@ -84,10 +84,10 @@ fn log_sum_exp(values: impl Iterator<Item = f32> + Clone, prune: f32) -> f32 {
     (f64::from(max) + sum.ln()) as f32
 }
 
-/// Log-likelihoods of an utterance by all pdfs of a model, computed when they are asked for.
+/// Log-likelihoods of an utterance by all pdfs of a model, computed on demand.
 ///
-/// A pdf that is asked for at a frame is likely to be asked for at the next ones, so that it is computed for a few frames
-/// at a time, as a product of its Gaussians with these frames.
+/// A pdf that is needed at a frame is likely to be needed at the next ones. So it is computed for a few frames at a
+/// time, as a product of its Gaussians with these frames.
 pub struct Likelihoods<'a> {
     model: &'a AmDiagGmm,
     num_frames: usize,

@@ -1,8 +1,9 @@
 //! Posteriors of transition-ids as weights of pdfs.
 //!
-//! The reference collects the pdfs of a frame in a hash table of the C++ library (`std::unordered_map`) and takes them in
-//! its order, which shows where random numbers are drawn for each pdf. That order is reproduced here: a new pdf goes before
-//! the others in its bucket or, if that is empty, before all; the number of buckets grows with the number of pdfs.
+//! The reference collects the pdfs of a frame in a hash table of the C++ library (`std::unordered_map`) and takes them
+//! in its order. The order matters if random numbers are drawn for each pdf. It is reproduced here: a new pdf goes
+//! before the others in its bucket or, if that is empty, before all; the number of buckets grows with the number of
+//! pdfs.
 
 use crate::error::Result;
 use kaldi_hmm::TransitionModel;
@@ -29,7 +30,7 @@ pub fn pdf_posterior(transitions: &TransitionModel, posterior: &Posterior) -> Re
 #[derive(Default)]
 struct Table {
     entries: Vec<(i32, f32)>,
-    /// Which of [`BUCKETS`].
+    /// Index into [`BUCKETS`].
     size: usize,
 }
 

@@ -62,7 +62,7 @@ impl Order {
         out
     }
 
-    /// Does what [`add`](Self::add) does for several vectors, of which `x` gives an element each.
+    /// Does the same as [`add`](Self::add) for several vectors; `x` returns one element of each.
     pub fn add_block<'x>(
         self,
         start: [f32; BLOCK],

@@ -5,12 +5,12 @@ use crate::gmm::DiagGmm;
 use crate::random::{Rand, gauss};
 use kaldi_io::DenseMatrix;
 
-/// Weights whose sum differs from 1 by more are brought back to 1 when a mixture becomes one Gaussian.
+/// Tolerance for the sum of weights. If it differs more from 1, it is normalised when a mixture becomes one Gaussian.
 const WEIGHT_TOLERANCE: f64 = 1e-6;
 
 impl DiagGmm {
-    /// Splits the heaviest Gaussian until there are `target`. Both halves move apart by `factor` standard deviations times
-    /// normally distributed numbers, one for each dimension. Nothing happens if there are as many already.
+    /// Splits the heaviest Gaussian until there are `target`. Both halves move apart by `factor` standard deviations
+    /// times normally distributed numbers, one for each dimension. No effect if there are already as many.
     pub fn split(&mut self, target: usize, factor: f32, rand: Rand<'_>) -> Result<()> {
         while self.num_gauss() < target {
             let mut heaviest = 0;
@@ -37,8 +37,8 @@ impl DiagGmm {
         self.compute_gconsts()
     }
 
-    /// Merges Gaussians until there are `target`: each time the two whose merging costs the least likelihood. Nothing
-    /// happens if there are no more already. An error for a target of 0.
+    /// Merges Gaussians until there are `target`: each time the pair with the smallest loss of likelihood. No effect if
+    /// there are no more. A target of 0 is an error.
     pub fn merge(&mut self, target: usize) -> Result<()> {
         if target == 0 {
             return Err(Error::data("a mixture cannot be merged to 0 Gaussians"));

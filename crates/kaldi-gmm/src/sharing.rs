@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::model::AmDiagGmm;
 use crate::random::Rand;
 
-/// How Gaussians are shared out.
+/// Options for sharing Gaussians out among pdfs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sharing {
     /// The number of all Gaussians.

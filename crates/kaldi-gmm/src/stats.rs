@@ -156,7 +156,7 @@ pub struct ModelStats {
 }
 
 impl ModelStats {
-    /// Zeros for a model whose frames have dimension `dim`, which may differ from the model's.
+    /// Makes zeros for a model and frames of dimension `dim`, which may differ from the model's.
     pub fn new(transitions: &TransitionModel, model: &AmDiagGmm, dim: usize, parts: Parts) -> ModelStats {
         ModelStats {
             transitions: vec![0.0; transitions.num_transition_ids() + 1],

@@ -30,7 +30,7 @@ pub fn model(pdfs: u64, components: usize, dim: usize, seed: u64) -> AmDiagGmm {
     AmDiagGmm::new((0..pdfs).map(|pdf| mixture(components, dim, 100 * seed + pdf)).collect()).unwrap()
 }
 
-/// The text and the binary form of an object. What is written of an object that was read is the same.
+/// Returns the text and the binary form of an object. Each must be the same after another round of reading and writing.
 pub fn both_forms<T: KaldiObject>(object: &T) -> (String, Vec<u8>) {
     let write = |object: &T, binary| {
         let mut w = kaldi_io::KaldiWriter::in_memory(binary);

@@ -199,7 +199,7 @@ fn estimate(
 /// The objective function of statistics: Σ occ·g + S₁·m − ½ S₂·v.
 fn objective(gmm: &DiagGmm, stats: &GmmStats) -> f64 {
     let product = |a: &[f64], b: &[f32]| a.iter().zip(b).map(|(a, &b)| a * f64::from(b)).sum::<f64>();
-    // A Gaussian with weight 0 and no frames contributes nothing.
+    // A Gaussian with weight 0 and without frames does not contribute.
     let constants = stats.occupancies().iter().zip(&gmm.gconsts).filter(|(occupancy, _)| **occupancy != 0.0);
     constants.map(|(occupancy, &gconst)| occupancy * f64::from(gconst)).sum::<f64>()
         + product(&stats.sums.data, &gmm.means_invvars.data)
@@ -220,7 +220,7 @@ mod tests {
         }
     }
 
-    /// Frames of which each belongs to one Gaussian.
+    /// Makes frames that each belong to one Gaussian.
     fn stats(counts: &[usize]) -> (GmmStats, DenseMatrix<f32>) {
         let frames = features(counts.iter().sum(), 3, 5);
         let mut stats = GmmStats::new(counts.len(), 3, Parts::ALL);

@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::error::{Error, Result};
 use crate::ilabels::{IlabelInfo, Labels};
 
-/// How many phones a tree looks at, and which of them is the one that it is asked about, from 0.
+/// Size of a tree's window of phones, and the position, from 0, of the phone whose pdf it gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     pub width: usize,
@@ -27,7 +27,7 @@ impl Window {
         Ok(Window { width, central })
     }
 
-    /// Whether phones that follow are part of the context. Then utterances end with subsequential symbols.
+    /// True if the next phones are part of the context. Then utterances end with subsequential symbols.
     pub(crate) fn looks_ahead(&self) -> bool {
         self.central + 1 < self.width
     }
@@ -38,21 +38,21 @@ pub trait InverseContext {
     /// Its start is state 0.
     fn is_final(&self, state: StateId) -> bool;
 
-    /// Where the phone or symbol leads to from a state, with the label of the window that is complete then. `None` if it
-    /// may not come there.
+    /// Returns the target of the phone or symbol from a state, with the label of the window that is then complete.
+    /// `None` if it must not come there.
     fn step(&mut self, state: StateId, phone: i32) -> Result<Option<(i32, StateId)>>;
 
-    /// Says what the labels that have been made so far stand for.
+    /// Returns the meaning of the labels made so far.
     fn labels(&self) -> IlabelInfo;
 
-    /// The composition of the context FST with `fst`, whose inputs are phones. States come in the order in which a
-    /// breadth-first search meets them.
+    /// Composes the context FST with `fst`, whose inputs are phones. States come in the order of a breadth-first
+    /// search.
     fn compose_with(&mut self, fst: &Fst) -> Result<Fst> {
         let Some(start) = fst.start else { return Ok(Fst::default()) };
         let mut out = Fst { start: Some(0), ..Fst::default() };
         let mut ids = FxHashMap::from_iter([((0, start), 0)]);
         let mut pairs = vec![(0, start)];
-        // What is known of the context FST: most arcs ask for what has been asked before.
+        // Cached steps of the context FST: most arcs ask for a known step.
         let mut steps: FxHashMap<(StateId, i32), Option<(i32, StateId)>> = FxHashMap::default();
         while let Some(&(context, s)) = pairs.get(out.states.len()) {
             let state = fst.state(s);
@@ -98,8 +98,8 @@ pub struct WindowContext {
 }
 
 impl WindowContext {
-    /// `phones` are all phones that there are; disambiguation symbols may come anywhere and are handed on, the
-    /// subsequential symbol stands for what is behind the last phone.
+    /// Makes a context FST. `phones` are all phones. Disambiguation symbols may come anywhere and are passed on. The
+    /// subsequential symbol stands for positions behind the last phone.
     pub fn new(
         window: Window,
         phones: &[i32],
@@ -122,8 +122,8 @@ impl WindowContext {
             )));
         }
         let mut labels = Labels::new();
-        // Without this symbol, what disambiguation symbols at the beginning distinguish would be lost: they come earlier
-        // in the result than in what is composed.
+        // Without this symbol, the distinctions by disambiguation symbols at the beginning would be lost: they come
+        // earlier in the result than in the composed FST.
         let marked = window.looks_ahead() && !disambiguation.is_empty();
         let beginning = if marked { labels.of(vec![0]) } else { EPSILON };
         let start = vec![0; window.width - 1];

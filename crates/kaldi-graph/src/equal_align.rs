@@ -1,5 +1,5 @@
-//! Alignments that spread frames equally over the states of a random path (`EqualAlign` of `fstext/fstext-utils-inl.h`), for
-//! models that know nothing yet.
+//! Alignments that spread frames equally over the states of a random path (`EqualAlign` of
+//! `fstext/fstext-utils-inl.h`), for untrained models.
 
 use kaldi_fst::{EPSILON, Fst, StateId};
 

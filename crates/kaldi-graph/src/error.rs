@@ -1,4 +1,4 @@
-//! What can go wrong when graphs are made.
+//! Errors of making graphs.
 
 use kaldi_io::IoError;
 

@@ -92,7 +92,7 @@ struct Hmms<'a> {
 }
 
 impl Hmms<'_> {
-    /// Which of `all` is the window's.
+    /// Returns the HMM of the window, as its number in `all`.
     fn of(&mut self, window: &[i32]) -> Result<usize> {
         let width = self.tree.context_width();
         if window.len() != width {

@@ -1,4 +1,5 @@
-//! The table of what the input labels of a context FST stand for (`WriteILabelInfo` in `fstext/context-fst.cc`).
+//! The table of the phones that the input labels of a context FST stand for (`WriteILabelInfo` in
+//! `fstext/context-fst.cc`).
 
 use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter, Result};
 use rustc_hash::FxHashMap;

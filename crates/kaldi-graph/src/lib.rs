@@ -1,10 +1,9 @@
-//! Making decoding graphs: what is between the operations on FSTs (`kaldi-fst`) and the models that graphs are made from
-//! (`kaldi-hmm`).
+//! Makes decoding graphs from models (`kaldi-hmm`) with the operations on FSTs (`kaldi-fst`).
 //!
 //! A decoding graph is H ∘ C ∘ L ∘ G with self-loops: [`context`] is C, phones in context; [`h_transducer`] is H, the
 //! HMMs without self-loops; [`self_loops`] adds those. L comes from scripts; [`arpa`] makes G from a language model.
-//! [`training`] makes the graphs that align transcripts with speech, and [`equal_align`] aligns without a model. [`ilabels`] is the file that says which phones in
-//! context the input labels of C stand for.
+//! [`training`] makes the graphs that align transcripts with speech, and [`equal_align`] aligns without a model.
+//! [`ilabels`] is the file with the phones in context that the input labels of C stand for.
 
 pub mod arpa;
 pub mod context;

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::error::{Error, Result};
 use crate::grammar_context::FIRST_LABEL;
 
-/// How self-loops are added.
+/// Options for adding self-loops.
 #[derive(Debug, Clone, Copy)]
 pub struct SelfLoops<'a> {
     /// Input labels that are no transition-ids and may be there nevertheless.
@@ -26,7 +26,7 @@ impl Default for SelfLoops<'_> {
     }
 }
 
-/// Adds the self-loops to a graph whose inputs are transition-ids.
+/// Adds the self-loops to a graph with transition-ids as inputs.
 pub fn add_self_loops(fst: &mut Fst, model: &TransitionModel, options: SelfLoops) -> Result<()> {
     let Some(start) = fst.start else { return Ok(()) };
     let adder = Adder { model, options, costs: costs(model, options.scale) };
@@ -41,7 +41,7 @@ pub fn add_self_loops(fst: &mut Fst, model: &TransitionModel, options: SelfLoops
     Ok(())
 }
 
-/// What an arc's input says about self-loops: the transition state, from 1, or `NO_STATE` for inputs that are no
+/// The self-loop class of an arc's input: the transition state, from 1, or `NO_STATE` for inputs that are no
 /// transition-ids.
 type Class = u32;
 const NO_STATE: Class = 0;
@@ -105,8 +105,8 @@ impl Adder<'_> {
         Ok(())
     }
 
-    /// Splits states so that all arcs into a state have one class. Where they had several, arcs with labels lead to new
-    /// states, one a class, from which an empty arc leads on.
+    /// Splits states so that all arcs into a state have one class. If a state had several, its incoming labelled arcs
+    /// lead to new states, one a class, each with an empty arc to the old state.
     fn split_states_by_entry(&self, fst: &mut Fst, start: StateId) {
         let mut classes = vec![UNKNOWN; fst.states.len()];
         let mut mixed = vec![false; fst.states.len()];
@@ -148,8 +148,8 @@ impl Adder<'_> {
         }
     }
 
-    /// Afterwards all arcs out of a state have one class, and such a state that is final has none. Where they had several,
-    /// arcs with labels lead to new states without them, and from there on with them.
+    /// Splits states so that all arcs out of a state have one class, and final states have none. If a state had
+    /// several, labelled arcs become two: an arc without labels to a new state, and one with the labels from there.
     fn split_states_by_exit(&self, fst: &mut Fst) {
         for s in 0..fst.states.len() {
             let state = &fst.states[s];

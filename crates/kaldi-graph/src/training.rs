@@ -1,5 +1,4 @@
-//! Graphs of what has been said: all ways in which a transcript can be pronounced, as HMMs
-//! (`decoder/training-graph-compiler.cc`).
+//! Training graphs: all pronunciations of a transcript, as HMMs (`decoder/training-graph-compiler.cc`).
 
 use std::collections::BTreeSet;
 
@@ -13,7 +12,7 @@ use crate::error::Result;
 use crate::h_transducer::make_h_transducer;
 use crate::self_loops::{SelfLoops, add_self_loops};
 
-/// How graphs are made.
+/// Maker of training graphs.
 #[derive(Debug, Clone, Copy)]
 pub struct TrainingGraphs {
     pub transition_scale: f32,
@@ -50,7 +49,7 @@ impl<'a> TrainingGraphCompiler<'a> {
         let phones = model.topology().phones();
         let largest = phones.iter().chain(disambiguation).max().copied().unwrap_or(0);
         let subsequential = largest + 1;
-        // What is wrong with the symbols is said now, not with the first transcript.
+        // Checks the symbols now, and not with the first transcript.
         WindowContext::new(window, phones, disambiguation, subsequential)?;
         if window.looks_ahead() {
             add_subsequential_loop(&mut lexicon, subsequential);

@@ -1,4 +1,4 @@
-//! The stages of a graph against those that Kaldi made, each from what Kaldi had before it.
+//! The stages of a graph compared with Kaldi's, each from Kaldi's input of that stage.
 
 use std::collections::HashMap;
 

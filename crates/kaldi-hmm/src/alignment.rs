@@ -12,8 +12,8 @@ pub struct PhoneSegment {
 }
 
 impl TransitionModel {
-    /// Whether, in this alignment, a state is left before its self-loops are taken, as decoding graphs have it, and not
-    /// after. False if nothing tells.
+    /// True if states of this alignment are left before their self-loops are taken, as in decoding graphs. False if
+    /// they are left after them, or if the alignment does not tell.
     pub(crate) fn is_reordered(&self, alignment: &[TransitionId]) -> Result<bool> {
         for (t, pair) in alignment.windows(2).enumerate() {
             if self.state_index(pair[0]) == self.state_index(pair[1]) {

@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(model.log_probs()[9], 0.0);
     }
 
-    /// Makes a model as chain models have it: the self-loop has a pdf of its own, and the context decides about both.
+    /// Makes a chain model: the self-loop has a pdf of its own, and both pdfs depend on the context.
     #[test]
     fn pdfs_of_their_own_for_self_loops() {
         let topology = TOPOLOGY

@@ -15,19 +15,19 @@ pub struct Conversion<'a> {
     pub tree: &'a ContextDependency,
     /// One of so many frames stays.
     pub subsampling_factor: usize,
-    /// Whether the frames that stay are those of all shifts of the alignment in turns, so that as many come out as went in.
+    /// True to keep the frames of all shifts of the alignment in turns, so that the number of frames stays.
     pub repeat_frames: bool,
-    /// Whether, in what comes out, states are left before their self-loops are taken.
+    /// True if states of the result are left before their self-loops are taken.
     pub reorder: bool,
-    /// What phones become; None: there is no such phone.
+    /// Maps a phone; the result `None` means that there is no such phone.
     pub map_phone: Option<&'a dyn Fn(i32) -> Option<i32>>,
 }
 
 impl Conversion<'_> {
-    /// The alignment in the other model. Where a phone's length or topology changes, its path is a random one: `rand` gives
-    /// numbers as C's `rand()`.
+    /// Converts the alignment to the other model. If a phone's length or topology changes, its path is a random one:
+    /// `rand` gives numbers as C's `rand()`.
     ///
-    /// An [`Error::Alignment`], maybe at a frame, is about this alignment only.
+    /// An [`Error::Alignment`], possibly at a frame, concerns only this alignment.
     pub fn convert(
         &self,
         alignment: &[TransitionId],
@@ -154,7 +154,7 @@ impl Conversion<'_> {
         self.to.find_state(&state).ok_or_else(missing)
     }
 
-    /// The same transition of the new model, whose topologies are the same.
+    /// Returns the same transition in the new model, which must have the same topologies.
     fn transfer(&self, id: TransitionId, phone: i32, pdfs: &[i32]) -> Result<TransitionId> {
         let state = self.state(phone, self.from.state(id).hmm_state, pdfs)?;
         let id = self.to.ids_of_state(state).nth(self.from.transition_index(id));
@@ -172,7 +172,7 @@ impl Conversion<'_> {
     ) -> Result<Vec<TransitionId>> {
         let entry = self.to.topology().entry(phone).unwrap_or_default();
         let steps: Vec<Vec<Step>> = (0..entry.len()).map(|state| steps_from(entry, state)).collect();
-        // Whether the end can be reached from each state with so many frames.
+        // True for each state if it can reach the end in that many frames.
         let mut reaches = vec![(0..entry.len()).map(|state| state + 1 == entry.len()).collect::<Vec<bool>>()];
         for left in 1..length {
             let before = &reaches[left - 1];
@@ -290,8 +290,8 @@ mod tests {
         (tree, model)
     }
 
-    /// Ids of the monophone model: 2 for each state, self-loop first. Phone 1 has 3 + 1 + 1 frames, phone 2 1 + 2 + 2, and
-    /// phone 1 again 1 + 1 + 1; states are left before their self-loops are taken.
+    /// Ids of the monophone model: 2 for each state, self-loop first. Phone 1 has 3 + 1 + 1 frames, phone 2 has 1 + 2 +
+    /// 2, and phone 1 again has 1 + 1 + 1. States are left before their self-loops are taken.
     const ALIGNMENT: [i32; 13] = [2, 1, 1, 4, 6, 8, 10, 9, 12, 11, 2, 4, 6];
 
     fn convert(

@@ -5,13 +5,13 @@ use crate::event_map::{Event, EventMap, PDF_CLASS};
 use crate::tree::ContextDependency;
 use std::fmt::Write;
 
-/// How a tree is drawn.
+/// Options for drawing a tree.
 pub struct Drawing<'a> {
     /// The name of a phone, if it has one.
     pub phone_name: &'a dyn Fn(i32) -> Option<String>,
-    /// An event whose way through the tree is red.
+    /// An event with a red path through the tree.
     pub query: Option<&'a Event>,
-    /// Whether the sets of phones of questions are tooltips, and not labels.
+    /// True to show the sets of phones of questions as tooltips, and not as labels.
     pub use_tooltips: bool,
 }
 
@@ -34,7 +34,7 @@ struct Renderer<'a> {
     out: &'a mut String,
 }
 
-/// Colour and width of what is on the query's way, or is not.
+/// Colour and width, on the query's path and elsewhere.
 fn style(on_the_way: bool) -> (&'static str, i32) {
     if on_the_way { ("red", 3) } else { ("black", 1) }
 }
@@ -55,7 +55,7 @@ impl Renderer<'_> {
         name.ok_or_else(|| Error::model(format!("phone {phone} of the tree has no name")))
     }
 
-    /// What a node asks.
+    /// Returns the question of a node.
     fn question(&self, key: i32) -> Result<String> {
         let (width, central) = (self.tree.context_width() as i32, self.tree.central_position() as i32);
         Ok(match key {

@@ -1,4 +1,4 @@
-//! What can go wrong with transition models and the ids in alignments.
+//! Errors of transition models and of the ids in alignments.
 
 use kaldi_io::IoError;
 

@@ -4,10 +4,10 @@
 use kaldi_io::{KaldiReader, KaldiWriter, Result};
 use std::collections::BTreeSet;
 
-/// The key whose value is the pdf class; the other keys are positions in the window of phones.
+/// The key of the pdf class; the other keys are positions in the window of phones.
 pub const PDF_CLASS: i32 = -1;
 
-/// How deep trees may be; deeper ones are taken for damage.
+/// Largest depth of trees; deeper ones count as damaged.
 const DEEPEST: usize = 1000;
 
 /// A tree, or a part of one.
@@ -17,7 +17,7 @@ pub enum EventMap {
     Constant(i32),
     /// The value of `key` chooses a child; some values may have none.
     Table { key: i32, children: Vec<Option<EventMap>> },
-    /// Whether the value of `key` is in the sorted set `yes_set` chooses between two children.
+    /// A split: if the value of `key` is in the sorted set `yes_set`, the child is `yes`, else `no`.
     Split { key: i32, yes_set: Vec<i32>, yes: Box<EventMap>, no: Box<EventMap> },
 }
 
@@ -115,7 +115,7 @@ impl EventMap {
         }
     }
 
-    /// Returns all keys whose values the tree looks at, sorted.
+    /// Returns all keys that the tree asks for, sorted.
     pub fn keys(&self) -> BTreeSet<i32> {
         let mut keys = BTreeSet::new();
         self.collect_keys(&mut keys);

@@ -3,11 +3,11 @@
 
 use crate::transitions::{TransitionId, TransitionModel, TransitionState};
 
-/// What counts as the probability of leaving a state whose self-loop has probability 1.
+/// Probability of leaving a state with a self-loop of probability 1.
 const LEAST_PROBABILITY: f32 = 1e-10;
 
 impl TransitionModel {
-    /// Where a transition state is among [`TransitionModel::states`].
+    /// Index of a transition state in [`TransitionModel::states`].
     pub fn find_state(&self, state: &TransitionState) -> Option<usize> {
         self.states().binary_search(state).ok()
     }

@@ -1,11 +1,11 @@
-//! Kaldi's HMMs: topologies, phonetic decision trees, transition models, and what alignments and posteriors mean in
-//! them. Nothing here knows networks or features.
+//! Kaldi's HMMs: topologies, phonetic decision trees, transition models, and the meaning of alignments and posteriors.
+//! This crate does not know networks or features.
 //!
-//! A [`topology::HmmTopology`] says which states each phone has. A [`tree::ContextDependency`] gives the pdf of a state
-//! of a phone in its context. A [`transitions::TransitionModel`] lists all combinations (phone, state, pdf) that the two
-//! allow, its transition states, and numbers the transitions out of them from 1: transition-ids, of which alignments
-//! consist. [`update`] estimates transition probabilities; [`alignment`] and [`posterior`] convert sequences of ids, and
-//! [`convert`] brings alignments into another model.
+//! A [`topology::HmmTopology`] gives the states of each phone. A [`tree::ContextDependency`] gives the pdf of a state
+//! of a phone in its context. A [`transitions::TransitionModel`] lists all combinations (phone, state, pdf) that the
+//! two allow, its transition states, and numbers the transitions out of them from 1. These transition-ids are the
+//! elements of alignments. [`update`] estimates transition probabilities; [`alignment`] and [`posterior`] convert
+//! sequences of ids, and [`convert`] brings alignments into another model.
 
 pub mod alignment;
 mod build;

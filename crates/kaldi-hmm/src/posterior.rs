@@ -35,9 +35,9 @@ impl TransitionModel {
         Ok(())
     }
 
-    /// Multiplies all posteriors of a frame by the average weight of its entries, which is `weight` for those of some phones,
-    /// in ascending order, and 1 for the others. Frames with average 0 lose their entries; those whose sum is 0 stay as they
-    /// are. An error if the posteriors of either kind have a negative sum.
+    /// Multiplies all posteriors of a frame by the average weight of its entries, which is `weight` for those of some
+    /// phones, in ascending order, and 1 for the others. Frames with average 0 lose their entries; frames with sum 0
+    /// stay unchanged. It is an error if the posteriors of either kind have a negative sum.
     pub fn weight_frames_by_phones(
         &self,
         posterior: &mut Posterior,
@@ -89,13 +89,13 @@ fn map_frames(posterior: &Posterior, add: impl Fn(i32, f32, &mut Sums) -> Result
     posterior.iter().enumerate().map(frame).collect()
 }
 
-/// How likely each phone is, given the pdf.
+/// Probability of each phone, given the pdf.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PhonesOfPdfs(Vec<Sums>);
 
 impl PhonesOfPdfs {
-    /// Takes counts of transition-ids (the first element means nothing). Phones of a pdf without counts are equally
-    /// likely.
+    /// Takes counts of transition-ids (the first element is unused). Phones of a pdf without counts are equally
+    /// probable.
     pub fn new(model: &TransitionModel, counts: &[f32]) -> Result<PhonesOfPdfs> {
         let expected = model.num_transition_ids() + 1;
         if counts.len() != expected {

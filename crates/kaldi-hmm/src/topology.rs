@@ -1,17 +1,17 @@
-//! HMM topologies: which states the phones have, which pdf classes these emit, which transitions there are.
+//! HMM topologies: the states of phones, with their pdf classes and transitions.
 //!
-//! Phones with the same topology share an entry. The last state of an entry is its end: it emits nothing and has no
+//! Phones with the same topology share an entry. The last state of an entry is its end: it is non-emitting and has no
 //! transitions. Files are in `topology_store.rs`.
 
 use crate::error::{Error, Result};
 
-/// How far the probabilities out of a state may sum up to something else than 1 without a warning.
+/// Largest deviation from 1 of the sum of the probabilities out of a state, without a warning.
 const SUM_TOLERANCE: f32 = 0.01;
 
 /// A state of a phone's HMM.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HmmState {
-    /// The class of the pdf that belongs to transitions to other states; `None` if the state emits nothing.
+    /// The class of the pdf that belongs to transitions to other states; `None` for a non-emitting state.
     pub forward_pdf_class: Option<i32>,
     /// Class of the pdf that belongs to the transition to the state itself; usually the same.
     pub self_loop_pdf_class: Option<i32>,
@@ -86,19 +86,19 @@ impl HmmTopology {
         self.entries.get(usize::try_from(entry).ok()?).map(Vec::as_slice)
     }
 
-    /// Whether the pdf classes of each state's self-loop and its other transitions are the same. Otherwise files are in
-    /// the extended form.
+    /// True if each state's self-loop and its other transitions have the same pdf class. Otherwise files are in the
+    /// extended form.
     pub(crate) fn is_hmm(&self) -> bool {
         self.entries.iter().flatten().all(|state| state.forward_pdf_class == state.self_loop_pdf_class)
     }
 
-    /// How many pdf classes a phone has, numbered from 0; none for a number that is no phone.
+    /// Number of pdf classes of a phone, numbered from 0; 0 for a number that is no phone.
     pub fn num_pdf_classes(&self, phone: i32) -> i32 {
         let states = self.entry(phone).unwrap_or_default();
         states.iter().flat_map(HmmState::pdf_classes).max().map_or(0, |largest| largest + 1)
     }
 
-    /// How many frames a phone has at least; None for a number that is no phone.
+    /// Smallest number of frames of a phone; `None` for a number that is no phone.
     pub fn min_length(&self, phone: i32) -> Option<usize> {
         let states = self.entry(phone)?;
         // Frames until a state has been left, on the shortest way there; no way visits a state twice.
@@ -138,7 +138,7 @@ impl HmmTopology {
         Ok(())
     }
 
-    /// What is allowed, but probably not meant.
+    /// Warnings about valid but unusual topologies.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         for (index, states) in self.entries.iter().enumerate() {
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(topology.warnings(), ["Total probability for state 0 of topology entry 0 is 0.8"]);
     }
 
-    /// Two ways to the end: through one emitting state and one that emits nothing, or through three.
+    /// Two paths to the end: through one emitting and one non-emitting state, or through three emitting ones.
     #[test]
     fn shortest_phones() {
         let state = HmmState::emitting;

@@ -4,7 +4,7 @@ use crate::topology::{HmmState, HmmTopology};
 use kaldi_io::{IoError, KaldiObject, KaldiReader, KaldiWriter, Result};
 
 impl KaldiObject for HmmTopology {
-    /// Reads `<Topology> … </Topology>`. What the file says has been checked.
+    /// Reads and checks `<Topology> … </Topology>`.
     fn read(r: &mut KaldiReader) -> Result<HmmTopology> {
         r.expect_token("<Topology>")?;
         if r.binary() { read_binary(r) } else { read_text(r) }

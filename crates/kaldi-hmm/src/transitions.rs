@@ -1,7 +1,7 @@
 //! The transition model (`hmm/transition-model.cc`): all combinations of phone, state and pdfs, and the transitions
 //! between states with their probabilities.
 //!
-//! A transition-id says which transition an HMM takes, and so also phone, state and pdf; ids are numbered from 1 in the
+//! A transition-id names a transition of an HMM, and so also its phone, state and pdf. Ids are numbered from 1 in the
 //! order of transition states, and within one in the order of the topology. Making a model from tree and topology is in
 //! `build.rs`, files are in `store.rs`.
 
@@ -50,20 +50,20 @@ pub struct TransitionModel {
     topology: HmmTopology,
     /// Sorted, none twice. Kaldi's number of a transition state is its index here plus 1.
     states: Vec<TransitionState>,
-    /// Indexed by transition-id; [0] means nothing.
+    /// Indexed by transition-id; [0] is unused.
     log_probs: Vec<f32>,
     /// The first transition-id of each state, and one past the last of all.
     first_id: Vec<usize>,
-    /// Index of the state that a transition leaves, by transition-id; [0] means nothing.
+    /// Index of the state that a transition leaves, by transition-id; [0] is unused.
     state_of: Vec<usize>,
-    /// The pdf of each transition-id; the first element means nothing.
+    /// The pdf of each transition-id; the first element is unused.
     pdf_of: Vec<i32>,
     num_pdfs: usize,
 }
 
 impl TransitionModel {
-    /// A model with these states and, by transition-id from 1 (the first element means nothing), logarithms of
-    /// probabilities; without those, with the topology's probabilities.
+    /// Makes a model with these states and the logarithms of probabilities, by transition-id from 1 (the first element
+    /// is unused). Without logarithms, takes the topology's probabilities.
     pub(crate) fn from_parts(
         topology: HmmTopology,
         states: Vec<TransitionState>,
@@ -133,7 +133,7 @@ impl TransitionModel {
     pub fn num_pdfs(&self) -> usize {
         self.num_pdfs
     }
-    /// The logarithm of each transition-id's probability; the first element means nothing.
+    /// The logarithm of each transition-id's probability; the first element is unused.
     pub(crate) fn log_probs(&self) -> &[f32] {
         &self.log_probs
     }
@@ -141,7 +141,7 @@ impl TransitionModel {
         &mut self.log_probs
     }
 
-    /// A number as a transition-id, or an error if it is none.
+    /// Returns a number as a transition-id. An error if it is out of range.
     pub fn transition_id(&self, id: i32) -> Result<TransitionId> {
         let count = self.num_transition_ids();
         match usize::try_from(id) {
@@ -199,7 +199,7 @@ impl TransitionModel {
         }
         phones
     }
-    /// Which of its state's transitions this is, from 0, in the order of the topology.
+    /// Number of a transition among its state's, from 0, in the order of the topology.
     pub(crate) fn transition_index(&self, id: TransitionId) -> usize {
         id.0 - self.first_id[self.state_of[id.0]]
     }
@@ -208,11 +208,11 @@ impl TransitionModel {
         let state = self.state_of[id.0];
         self.hmm_state(&self.states[state]).transitions[id.0 - self.first_id[state]].0
     }
-    /// Whether a transition leads to the state that it leaves.
+    /// True if a transition leads to the state that it leaves.
     pub fn is_self_loop(&self, id: TransitionId) -> bool {
         self.next_hmm_state(id) == self.state(id).hmm_state
     }
-    /// Whether a transition leads to the end of the phone.
+    /// True if a transition leads to the end of the phone.
     pub fn is_final(&self, id: TransitionId) -> bool {
         self.next_hmm_state(id) + 1 == self.entry(self.phone(id)).len()
     }

@@ -21,14 +21,15 @@ pub(crate) fn most_pdfs(occurring: usize) -> usize {
 pub struct ContextDependency {
     context_width: usize,
     central_position: usize,
-    /// Positions whose phones the tree asks about.
+    /// Positions of the phones that the tree asks for.
     asked: Vec<usize>,
     to_pdf: EventMap,
     num_pdfs: usize,
 }
 
 impl ContextDependency {
-    /// A tree that looks at windows of `context_width` phones, of which `central_position` is the one that is asked about.
+    /// Makes a tree for windows of `context_width` phones. `central_position` is the position of the phone whose pdf it
+    /// gives.
     pub fn new(
         context_width: usize,
         central_position: usize,
@@ -74,11 +75,11 @@ impl ContextDependency {
         Ok(ContextDependency { context_width, central_position, asked, to_pdf, num_pdfs })
     }
 
-    /// How many phones the tree looks at.
+    /// Number of phones in the window.
     pub fn context_width(&self) -> usize {
         self.context_width
     }
-    /// Which of them, from 0, is the phone that is asked about.
+    /// Position, from 0, of the phone whose pdf the tree gives.
     pub fn central_position(&self) -> usize {
         self.central_position
     }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::transitions::{TransitionId, TransitionModel};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How transition probabilities are estimated.
+/// Options for estimating transition probabilities.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MleOptions {
     /// Least probability of a transition.
@@ -23,7 +23,7 @@ impl Default for MleOptions {
     }
 }
 
-/// What an update did.
+/// The result of an update.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MleReport {
     /// By how much the log-likelihood of the counts grew.
@@ -52,8 +52,8 @@ impl TransitionCounts {
         TransitionCounts(vec![0.0; model.num_transition_ids() + 1])
     }
 
-    /// Takes counts as files have them: one for each transition-id, after a first element that means nothing. An error for
-    /// another number of them.
+    /// Takes counts as in files: an unused first element, then one for each transition-id. Another number of elements
+    /// is an error.
     pub fn from_values(model: &TransitionModel, counts: Vec<f64>) -> Result<TransitionCounts> {
         let expected = model.num_transition_ids() + 1;
         if counts.len() != expected {

@@ -1,4 +1,4 @@
-//! When a speaker has ended (`online2/online-endpoint.cc`).
+//! Rules that detect the end of an utterance (`online2/online-endpoint.cc`).
 
 use std::collections::BTreeSet;
 
@@ -59,7 +59,7 @@ impl EndpointOptions {
         },
     ];
 
-    /// How many frames the best path has in silence at its end, which is where `backwards` begins.
+    /// Number of frames in silence at the end of the best path, which is the beginning of `backwards`.
     pub fn trailing_silence(
         &self,
         transitions: &TransitionModel,
@@ -85,7 +85,7 @@ impl EndpointOptions {
     }
 }
 
-/// How far a search has come.
+/// The progress of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchState {
     /// Output frames.

@@ -1,12 +1,12 @@
-//! Features of sound as it arrives, with i-vectors, and what depends on how far a search over them has come.
+//! Features of sound as it arrives, with i-vectors, and the rules that depend on a search's progress.
 //!
-//! - [`pipeline`]: from samples to what a network reads.
+//! - [`pipeline`]: from samples to the inputs of a network.
 //! - [`ivector`]: i-vectors of the frames so far, and the files that they need.
-//! - [`silence`]: what frames count for i-vectors, by the best path of a search.
-//! - [`endpoint`]: whether the speaker has ended, by the best path of a search.
+//! - [`silence`]: weights of frames for i-vectors, by the best path of a search.
+//! - [`endpoint`]: detection of the end of speech, by the best path of a search.
 //!
-//! Searches and networks are unknown here: what is needed of them are plain values. Nothing is logged: what a user should
-//! know is part of the results.
+//! This crate does not know searches and networks: it takes their results as plain values. It does not log: messages
+//! for users are part of the results.
 
 pub mod endpoint;
 pub mod error;

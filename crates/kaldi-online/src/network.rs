@@ -24,7 +24,7 @@ pub(crate) struct NetworkFrames {
 }
 
 impl NetworkFrames {
-    /// Begins an utterance of a speaker whose normalisation is as far as `state`, if something is known.
+    /// Begins an utterance of a speaker with the normalisation in `state`, if there is one.
     pub fn new(features: &NetworkFeatures, state: Option<OnlineCmvnState>) -> Result<NetworkFrames> {
         let pitch = features.pitch.as_ref().map(|(pitch, process)| PitchStream::new(pitch, process));
         let cmvn = features.cmvn.as_ref().map(|(options, global)| {

@@ -1,6 +1,7 @@
-//! From samples to what a network reads (`OnlineNnet2FeaturePipeline` of `online2/online-nnet2-feature-pipeline.cc`).
+//! From samples to the inputs of a network (`OnlineNnet2FeaturePipeline` of
+//! `online2/online-nnet2-feature-pipeline.cc`).
 //!
-//! Base features are made as soon as their samples are there. I-vectors read them as they are. Frames for the network
+//! Base features are made as soon as their samples arrive. I-vectors read them unchanged. Frames for the network
 //! (`network.rs`) are base features with those of pitch behind them, normalised if the network wants that.
 
 use std::sync::Arc;
@@ -74,12 +75,12 @@ pub struct PipelineModel {
     ivectors: Option<Arc<IvectorModel>>,
 }
 
-/// What is known of a speaker; of one that is new, nothing.
+/// The state of a speaker; empty for a new one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Speaker {
-    /// What i-vectors begin with.
+    /// Initial state of the i-vectors.
     pub adaptation: Option<AdaptationState>,
-    /// What the normalisation of the network's features begins with.
+    /// Initial state of the normalisation of the network's features.
     pub cmvn: Option<OnlineCmvnState>,
 }
 
@@ -98,7 +99,7 @@ impl PipelineModel {
         Ok(PipelineModel { features, ivectors })
     }
 
-    /// The dimension of what a network reads, besides i-vectors.
+    /// The dimension of a network's input, without i-vectors.
     pub fn dim(&self) -> usize {
         self.features.dim()
     }
@@ -150,7 +151,8 @@ impl OnlineFeaturePipeline {
     /// Takes the next samples, at this rate (in Hz), which must stay the same. They are as in wave files, not between −1
     /// and 1.
     pub fn accept(&mut self, rate: f32, samples: &[f32]) -> Result<()> {
-        // Where few frames are kept, not so many may come at once that some are dropped before they are used.
+        // If few frames are kept, samples are passed on in small portions, so that no frame is dropped before it is
+        // used.
         let most = match self.model.features.base.frames.max_feature_vectors {
             None => samples.len(),
             Some(_) => (rate * self.model.frame_shift()) as usize * FRAMES_AT_ONCE,
@@ -182,7 +184,7 @@ impl OnlineFeaturePipeline {
         self.base.is_finished()
     }
 
-    /// Gives new frames to what needs them.
+    /// Passes new frames to their readers.
     fn pass(&mut self) -> Result<()> {
         while self.passed < self.base.ready() {
             let Some(frame) = self.base.frame(self.passed) else {
@@ -230,12 +232,12 @@ impl OnlineFeaturePipeline {
         ivectors.ivector(t.min(last)).map(Some)
     }
 
-    /// Adds to the weights that frames have for i-vectors (see [`crate::silence`]); without i-vectors nothing is done.
+    /// Adds to the weights of frames for i-vectors (see [`crate::silence`]); no effect without i-vectors.
     pub fn change_weights(&mut self, changes: impl IntoIterator<Item = (usize, f32)>) -> Result<()> {
         self.ivectors.as_mut().map_or(Ok(()), |ivectors| ivectors.change_weights(changes))
     }
 
-    /// What is known of the speaker after the frames so far, for the next utterance.
+    /// Returns the speaker's state after the frames so far, for the next utterance.
     pub fn speaker(&mut self) -> Result<Speaker> {
         Ok(Speaker {
             adaptation: self.ivectors.as_ref().map(IvectorStream::adaptation_state),
@@ -243,7 +245,7 @@ impl OnlineFeaturePipeline {
         })
     }
 
-    /// How the estimation of i-vectors went, if there are any.
+    /// Diagnostics of the estimation of i-vectors, if there are any.
     pub fn diagnostics(&self) -> Option<Diagnostics> {
         self.ivectors.as_ref().map(IvectorStream::diagnostics)
     }
@@ -386,12 +388,12 @@ mod tests {
     fn pitch_options() -> (PitchOptions, PitchProcessOptions) {
         let process =
             PitchProcessOptions { normalization_right_context: 10, ..PitchProcessOptions::default() };
-        // Without ballast the NCCF does not depend on the energy of what has come so far.
+        // Without ballast the NCCF does not depend on the energy of the earlier signal.
         (PitchOptions { max_frames_latency: 5, nccf_ballast: 0.0, ..PitchOptions::default() }, process)
     }
 
-    /// Frames that are asked for at the end have the pitch that a whole recording has, behind the base features; normalisation is of all
-    /// columns, and i-vectors are of the base features only.
+    /// Frames read at the end have the pitch of a whole recording, behind the base features. Normalisation is over all
+    /// columns; i-vectors use only the base features.
     #[test]
     fn pitch_of_pieces_is_that_of_the_whole() {
         let samples = signal(9000, 6);
@@ -483,7 +485,7 @@ mod tests {
         plain.accept(16000.0, &samples).unwrap();
         plain.finish().unwrap();
         assert_eq!(plain.ivector(997).unwrap(), first.ivector(997).unwrap());
-        // What comes at once is worked out although nobody has asked for it.
+        // Samples that arrive at once are processed even if no frame has been read.
         let mut late = OnlineFeaturePipeline::new(with(Some(201)), Speaker::default()).unwrap();
         late.accept(16000.0, &samples).unwrap();
         late.finish().unwrap();

@@ -1,30 +1,30 @@
-//! What frames count for i-vectors where the search takes them for silence (`OnlineSilenceWeighting` of
+//! Weights of frames for i-vectors, if the search takes the frames for silence (`OnlineSilenceWeighting` of
 //! `online2/online-ivector-feature.cc`).
 
 use std::collections::BTreeSet;
 
 use kaldi_hmm::transitions::{TransitionId, TransitionModel};
 
-/// How far back changes are made, in output frames.
+/// Reach of changes into the past, in output frames.
 const MOST_REVISED: usize = 100;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct SilenceWeightingOptions {
     pub silence_phones: BTreeSet<i32>,
-    /// What a frame of silence counts; others count 1.
+    /// Weight of a frame of silence; others have weight 1.
     pub silence_weight: f32,
     /// If this is above 0, so many frames of one transition-id, or more, count as silence.
     pub max_state_duration: i32,
 }
 
 impl SilenceWeightingOptions {
-    /// Whether the weights are not all 1.
+    /// True if some weights differ from 1.
     pub fn is_active(&self) -> bool {
         !self.silence_phones.is_empty() && self.silence_weight != 1.0
     }
 }
 
-/// What the best path of a search has in one output frame.
+/// One output frame of a search's best path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TracedFrame {
     /// The token that the path comes from: among those of a frame, no two have had the same number.
@@ -36,7 +36,7 @@ pub struct TracedFrame {
 #[derive(Debug, Clone, Copy, Default)]
 struct Known {
     traced: Option<TracedFrame>,
-    /// What was last said to be its weight.
+    /// Its weight as last reported.
     weight: f32,
 }
 
@@ -76,9 +76,9 @@ impl SilenceWeighting {
         }
     }
 
-    /// The weights of input frames that differ from what was said before, with the differences; before the first time all are
-    /// 0. There are weights for so many input frames as are ready; those for which there is no path yet count as the last one
-    /// that has one does.
+    /// Returns the changes of input frames' weights since the last call, as differences; before the first call all are
+    /// 0. There are weights for as many input frames as are ready. A frame without a path yet has the weight of the
+    /// last frame with one.
     pub fn changes(&mut self, transitions: &TransitionModel, ready: usize) -> Vec<(usize, f32)> {
         let factor = self.frame_subsampling_factor;
         let first = self.frames.len().saturating_sub(MOST_REVISED);
@@ -98,11 +98,11 @@ impl SilenceWeighting {
         out
     }
 
-    /// What frames from one on should count.
+    /// Returns the weights of the frames from `first` on.
     fn weights(&self, transitions: &TransitionModel, first: usize) -> Vec<f32> {
         let silence = self.options.silence_weight;
         let frames = &self.frames[first..];
-        // Frames at the beginning of which nothing is known; then it is not known of any behind them.
+        // The first frames have no traced path; then no later frame has one.
         let Some(Known { traced: Some(_), .. }) = frames.first() else {
             let last = first.checked_sub(1).map_or(silence, |before| self.frames[before].weight);
             return vec![last; frames.len()];
@@ -132,7 +132,7 @@ pub(crate) mod tests {
     use super::*;
     use kaldi_io::KaldiReader;
 
-    /// A model of four phones, each of which has one state and two transition-ids: a self-loop and a way out.
+    /// A model of four phones with one state and two transition-ids each: a self-loop and an exit.
     pub fn transitions() -> TransitionModel {
         use kaldi_hmm::{ContextDependency, HmmTopology};
         use kaldi_io::KaldiObject;
@@ -232,10 +232,10 @@ pub(crate) mod tests {
         weighting.trace(3, [traced(2, 5), traced(1, 5), traced(0, 5)]);
         assert_eq!(weighting.changes(&model, 3), [(0, 1.0), (1, 1.0), (2, 1.0)]);
         assert_eq!(weighting.changes(&model, 3), []);
-        // The same token at frame 1: what is before is not looked at.
+        // The same token at frame 1: earlier frames are not examined.
         weighting.trace(4, [traced(3, 1), traced(7, 1), traced(1, 1), traced(9, 1)]);
         assert_eq!(weighting.changes(&model, 5), [(2, -0.75), (3, 0.25), (4, 0.25)]);
-        // Nothing is known at all.
+        // No frame has a traced path.
         let mut weighting = SilenceWeighting::new(options(-1), 2);
         assert_eq!(weighting.changes(&model, 0), []);
         assert_eq!(weighting.changes(&model, 3), [(0, 0.25), (1, 0.25), (2, 0.25), (3, 0.25)]);

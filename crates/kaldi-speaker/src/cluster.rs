@@ -10,7 +10,7 @@ use kaldi_io::DenseMatrix;
 
 use crate::error::{Error, Result};
 
-/// When joining ends.
+/// Stopping rule of the clustering.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClusterOptions {
     /// Pairs with a larger cost are not joined.

@@ -9,7 +9,7 @@ pub struct EqualErrorRate {
     pub threshold: f32,
 }
 
-/// Scores of trials whose two sides are the same speaker (targets), and of other trials.
+/// Scores of target trials (both sides are the same speaker), and of other trials.
 #[derive(Debug, Clone, Default)]
 pub struct Scores {
     targets: Vec<f32>,

@@ -20,7 +20,7 @@ pub struct LdaOptions {
     pub covariance_floor: f64,
 }
 
-/// A transform, and what is to be said about it.
+/// A transform, and messages about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lda {
     /// dim × (dimension of the vectors + 1).

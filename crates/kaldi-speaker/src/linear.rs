@@ -53,7 +53,7 @@ pub(crate) fn mean_and_covariance(vectors: &DMatrix<f64>) -> (DVector<f64>, DMat
     (mean, covariance)
 }
 
-/// Returns a matrix whose columns are the vectors. The error names the first one with another dimension than the first.
+/// Returns a matrix with the vectors as columns. The error names the first one with another dimension than the first.
 pub(crate) fn columns<V: AsRef<[f32]>>(vectors: &[V]) -> Result<DMatrix<f64>> {
     let dim = vectors.first().map_or(0, |x| x.as_ref().len());
     if let Some((i, x)) = vectors.iter().enumerate().find(|(_, x)| x.as_ref().len() != dim) {

@@ -80,8 +80,8 @@ impl Plda {
         }
     }
 
-    /// Returns y = A(x − mean) times a factor, rounded to single precision, and the factor that `length` asks for. `examples` is
-    /// the number n of vectors of which x is the mean.
+    /// Returns y = A(x − mean) times a factor, rounded to single precision, and the factor that `length` asks for. x is
+    /// the mean of `examples` vectors (the number n).
     ///
     /// # Errors
     /// If x has another dimension, or elements that are not finite.

@@ -66,7 +66,7 @@ pub fn adapt<V: AsRef<[f32]>>(model: &Plda, vectors: &[V], options: &AdaptOption
     Ok(Adapted { model, directions })
 }
 
-/// Returns the model of vectors that are multiplied by `projection`, whose rows are orthonormal.
+/// Returns the model of vectors after a multiplication by `projection`, which must have orthonormal rows.
 pub(crate) fn project(model: &Plda, projection: &DMatrix<f64>) -> Result<Plda> {
     let inverse = model
         .transform

@@ -61,7 +61,7 @@ impl EnergyOptions {
     }
 }
 
-/// Returns the rows of `features` whose decision is 1; there may be none.
+/// Returns the rows of `features` with decision 1; the result may be empty.
 ///
 /// # Errors
 /// If there are not as many decisions as rows, or one is neither 0 nor 1.

@@ -13,12 +13,12 @@ use std::collections::HashMap;
 pub struct AccumulateOptions {
     /// Variances below this count as this.
     pub var_floor: f32,
-    /// Phones whose statistics do not depend on their neighbours (after mapping): sorted.
+    /// Phones with statistics that do not depend on their neighbours (after mapping), sorted.
     pub context_independent: Vec<i32>,
-    /// How many phones an event has, and which of them, from 0, is the one with the statistics.
+    /// Number of phones of an event, and the position, from 0, of the phone with the statistics.
     pub context_width: usize,
     pub central_position: usize,
-    /// What the model's phones become.
+    /// Mapping of the model's phones.
     pub phone_map: Option<PhoneMap>,
 }
 
@@ -40,7 +40,7 @@ impl Accumulator {
         Ok(Accumulator { options, index: HashMap::new(), stats: Vec::new() })
     }
 
-    /// Adds an utterance: a transition-id for each row of the features. After an error nothing of it has been added.
+    /// Adds an utterance: a transition-id for each row of the features. An error adds no part of it.
     pub fn add(
         &mut self,
         model: &TransitionModel,
@@ -94,7 +94,7 @@ impl Accumulator {
         positions.map(|position| (position as i32, phone(position).copied().unwrap_or(0))).collect()
     }
 
-    /// Where the statistics of a pdf class in a window are.
+    /// Returns the place of the statistics for a pdf class in a window.
     fn place(&mut self, class: i32, window: &EventVec, dim: usize) -> usize {
         let mut event = Vec::with_capacity(window.len() + 1);
         event.push((PDF_CLASS, class));

@@ -1,4 +1,4 @@
-//! Sets of phones whose statistics are alike: questions for trees, or classes (`tree/build-tree.cc`).
+//! Finds sets of phones with similar statistics: questions for trees, or classes (`tree/build-tree.cc`).
 
 use crate::cluster::{KMeansOptions, TreeClusterOptions, add_to, k_means, sum_normalizers, tree_cluster};
 use crate::clusterable::Clusterable;
@@ -10,7 +10,7 @@ use kaldi_hmm::event_map::PDF_CLASS;
 use kaldi_io::log::num;
 use std::collections::HashSet;
 
-/// How often each division is tried: there are few phones, so it may be slow.
+/// Number of attempts at each division. There are few phones, so it may be slow.
 const NUM_TRIES: usize = 10;
 
 fn list(numbers: &[i32]) -> String {
@@ -103,7 +103,7 @@ pub fn obtain_questions<C: Clusterable>(
     }
     for cluster in 0..found.len() {
         found[cluster].sort_unstable();
-        // Phones do not go to the root, which so has only those of a tree that is nothing but a leaf.
+        // Phones do not go to the root. So the root has phones only in a tree that is a single leaf.
         let parent = tree.parents[cluster];
         if parent + 1 < found.len() {
             let phones = found[cluster].clone();
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
     use crate::scalar::Scalar;
 
-    /// Six phones around -10 and 10, of which phone 6 has no data.
+    /// Six phones around -10 and 10; phone 6 has no data.
     fn stats() -> TreeStats<Scalar> {
         let values = [(1, -10.0), (2, 10.0), (3, -9.0), (4, 9.5), (5, -9.5)];
         let entry = |(phone, x)| (vec![(-1, 1), (0, phone)], Scalar::new(x));

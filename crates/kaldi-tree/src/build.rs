@@ -18,7 +18,7 @@ const ROUND_TO: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BuildOptions {
-    /// Which of the phones of an event is the central one.
+    /// Position of the central phone in an event.
     pub central_position: usize,
     /// Splits must improve the log-likelihood by more than this.
     pub thresh: f32,
@@ -26,7 +26,7 @@ pub struct BuildOptions {
     pub max_leaves: i32,
     /// Leaves are merged while that costs less than this; negative: than the last split brought; 0: none are merged.
     pub cluster_thresh: f32,
-    /// Whether the number of leaves is made a multiple of 8.
+    /// True to make the number of leaves a multiple of 8.
     pub round_num_leaves: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What can be clustered: statistics that can be added and have a likelihood.
+//! Interface of clustering: statistics that can be added and have a likelihood.
 
 use kaldi_io::KaldiObject;
 
@@ -6,12 +6,12 @@ use kaldi_io::KaldiObject;
 pub trait Clusterable: KaldiObject + Clone {
     /// The objective function of the data (a log-likelihood, say) if one model describes all of them.
     fn objf(&self) -> f32;
-    /// What objective functions are divided by to be comparable: usually the number of frames.
+    /// Divisor that makes objective functions comparable: usually the number of frames.
     fn normalizer(&self) -> f32;
     fn set_zero(&mut self);
     fn add(&mut self, other: &Self);
     fn sub(&mut self, other: &Self);
-    /// Whether both can be added.
+    /// True if both can be added.
     fn fits(&self, other: &Self) -> bool;
 
     /// The objective function of both together.
@@ -28,7 +28,8 @@ pub trait Clusterable: KaldiObject + Clone {
         rest.objf()
     }
 
-    /// How much is lost if one model describes both, given the objective functions of each: never negative.
+    /// Loss of the objective function if one model describes both; never negative. The arguments include the objective
+    /// function of each.
     fn distance(&self, objf: f32, other: &Self, other_objf: f32) -> f32 {
         let loss = objf + other_objf - self.objf_plus(other);
         if loss < 0.0 { 0.0 } else { loss }

@@ -1,4 +1,4 @@
-//! What can go wrong between statistics and trees.
+//! Errors of statistics and trees.
 
 use kaldi_io::IoError;
 

@@ -4,7 +4,7 @@ use crate::clusterable::Clusterable;
 use kaldi_io::{DenseMatrix, IoError, KaldiObject, KaldiReader, KaldiWriter, Result};
 
 const LOG_2PI: f64 = 1.837_877_066_409_345_4;
-/// How many dimensions are worked on at a time.
+/// Number of dimensions computed at a time.
 const LANES: usize = 8;
 
 /// Sums of vectors and of their squares. Their objective function is the log-likelihood of the vectors under the
@@ -63,7 +63,7 @@ impl Gauss {
 }
 
 /// The log-likelihood of `count` vectors with these sums and sums of squares. As in the reference, the term for the
-/// squared distances is worked out with variances as they are and divided by what they are raised to.
+/// squared distances uses the original variances, divided by the floored ones.
 #[inline(always)]
 fn log_likelihood(count: f64, var_floor: f64, dim: usize, sums: impl Fn(usize) -> (f64, f64)) -> f32 {
     if count <= 0.0 {

@@ -148,7 +148,7 @@ pub fn from_other_model(
     Ok(AmDiagGmm::new(pdfs)?)
 }
 
-/// How many frames each leaf has.
+/// Number of frames of each leaf.
 pub fn occupancies(stats: &TreeStats<Gauss>, tree: &ContextDependency) -> Result<Vec<f32>> {
     Ok(by_pdf(stats, tree)?.iter().map(|part| sum_normalizers(part)).collect())
 }

@@ -1,4 +1,4 @@
-//! Merging leaves of trees whose statistics differ little, and numbering them anew.
+//! Merges leaves of trees with similar statistics, and renumbers them.
 
 use crate::cluster::{self, bottom_up, compartments};
 use crate::clusterable::Clusterable;

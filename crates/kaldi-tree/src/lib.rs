@@ -30,7 +30,7 @@ pub use gauss::Gauss;
 pub use questions::Questions;
 pub use stats::TreeStats;
 
-/// What an algorithm has to tell while it runs; who runs it decides where that goes.
+/// A message of an algorithm while it runs; the caller decides about its output.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
     Log(String),

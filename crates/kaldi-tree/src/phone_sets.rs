@@ -12,13 +12,13 @@ pub(crate) const MOST_PHONES: i32 = 1 << 20;
 pub struct Root {
     /// Sorted.
     pub phones: Vec<i32>,
-    /// Whether all pdf classes share a root, too.
+    /// True if all pdf classes share a root, too.
     pub shared: bool,
-    /// Whether it may be split.
+    /// True if it may be split.
     pub split: bool,
 }
 
-/// How often phones and pairs of phones occur, and how often they must so that they get pdfs of their own.
+/// Counts of phones and of pairs of phones, and the minimum counts for pdfs of their own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PhoneCounts {
     /// Frames of each phone.
@@ -135,7 +135,7 @@ fn one_of(r: &KaldiReader, word: Option<&str>, yes: &str, no: &str) -> Result<bo
     }
 }
 
-/// What phones become in another set of phones, by phone: lines of an old and a new phone.
+/// Mapping of phones to another set of phones: lines of an old and a new phone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PhoneMap(Vec<Option<i32>>);
 
@@ -167,7 +167,8 @@ impl PhoneMap {
     }
 }
 
-/// How often phones (`phone count`) and pairs (`left-phone phone count`) occur, of `num_phones` phones numbered from 1.
+/// Reads counts of phones (`phone count`) and pairs (`left-phone phone count`), for `num_phones` phones numbered from
+/// 1.
 pub fn read_counts(
     r: &mut KaldiReader,
     num_phones: usize,

@@ -6,12 +6,12 @@ use kaldi_hmm::event_map::PDF_CLASS;
 use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter, Result};
 use std::collections::BTreeMap;
 
-/// What may be asked about one key.
+/// Questions about one key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuestionsForKey {
     /// Sets of values, each sorted.
     pub sets: Vec<Vec<i32>>,
-    /// How the best set is changed at each split, if it is.
+    /// Refinement of the best set at each split, if any.
     pub refine: RefineOptions,
 }
 
@@ -55,7 +55,7 @@ impl Questions {
     }
 }
 
-/// How many pdf classes the phone with most of them has.
+/// Largest number of pdf classes of a phone.
 pub fn most_pdf_classes(topology: &HmmTopology) -> i32 {
     topology.phones().iter().map(|&phone| topology.num_pdf_classes(phone)).max().unwrap_or(0)
 }

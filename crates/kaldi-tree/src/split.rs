@@ -124,9 +124,9 @@ impl<C> Node<'_, C> {
 struct Splitting<'q, C> {
     questions: &'q Questions,
     num_leaves: usize,
-    /// How many questions made the objective function worse, which rounding does.
+    /// Number of questions that lowered the objective function, by rounding.
     got_worse: usize,
-    /// Statistics whose memory is used again.
+    /// Statistics with memory for reuse.
     scratch: Option<[C; 2]>,
 }
 
@@ -143,7 +143,7 @@ impl<'a, C: Clusterable + 'a> Splitting<'_, C> {
         Ok(Node { gain, question, kind: Kind::Leaf { number, stats } })
     }
 
-    /// Splits the leaf at or below a node whose split helps most.
+    /// Splits the leaf with the largest gain, at or below a node.
     fn split(&mut self, node: &mut Node<'a, C>) -> Result<()> {
         match &mut node.kind {
             Kind::Inner { yes, no } => {
@@ -207,10 +207,11 @@ impl<'a, C: Clusterable + 'a> Splitting<'_, C> {
         Ok((improvement, yes_set))
     }
 
-    /// The set of values that it helps most to separate from the others; `sums` has the statistics of each value.
+    /// Returns the set of values with the largest gain if it is separated from the others; `sums` has the statistics of
+    /// each value.
     ///
-    /// The sum of the smaller side is that of its values; the other is what is left of `total`, as in the reference. If
-    /// both have as many values, both are added up.
+    /// The smaller side's sum is added up from its values; the other side is `total` minus that, as in the reference.
+    /// If both have equally many values, both are added up.
     fn best_set(&mut self, sums: &[Option<C>], total: &C, questions: &QuestionsForKey) -> (f32, Vec<i32>) {
         let unsplit = total.objf();
         let count = sums.iter().flatten().count();

@@ -118,7 +118,8 @@ pub(crate) fn by_leaf<'a, C>(stats: &[&'a Entry<C>], tree: &EventMap) -> Result<
     })
 }
 
-/// Entries whose value of a key is in the sorted `values`, or is not. An error if any has no such key.
+/// Returns the entries with a key's value in the sorted `values`, or those with it outside. An entry without the key is
+/// an error.
 pub fn filter<'a, C>(stats: &[&'a Entry<C>], key: i32, values: &[i32], is_in: bool) -> Result<Part<'a, C>> {
     let mut rest = Vec::new();
     for &entry in stats {
@@ -172,7 +173,7 @@ pub(crate) fn convert_context(
 }
 
 impl<C: Clusterable> KaldiObject for TreeStats<C> {
-    /// Reads `BTS`, the number of events, and each with its statistics, all of which fit each other.
+    /// Reads `BTS`, the number of events, and each with its statistics; all statistics must fit each other.
     fn read(r: &mut KaldiReader) -> kaldi_io::Result<TreeStats<C>> {
         r.expect_token("BTS")?;
         let count = r.read_u32()?;

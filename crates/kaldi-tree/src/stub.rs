@@ -1,4 +1,4 @@
-//! The trees that there are before any split: roots of sets of phones, and trees that tie nothing.
+//! Trees before any split: roots of sets of phones, and trees without tying.
 
 use crate::error::{Error, Result};
 use crate::phone_sets::{PhoneCounts, Root, check_disjoint};
@@ -7,7 +7,8 @@ use crate::{Message, Report};
 use kaldi_hmm::event_map::{EventMap, PDF_CLASS};
 use kaldi_hmm::{ContextDependency, HmmTopology};
 
-/// A tree whose leaves are the roots, numbered from 0; and how many. `central` is the key of the central phone.
+/// Makes a tree with the roots as leaves, numbered from 0, and returns their number. `central` is the key of the
+/// central phone.
 pub fn roots(
     central: usize,
     roots: &[Root],
@@ -79,11 +80,11 @@ pub fn monophone(sets: &[Vec<i32>], topology: &HmmTopology, report: Report) -> R
     Ok(ContextDependency::new(1, 0, tree)?)
 }
 
-/// A tree that looks at the phone before, with pdfs for each pair of `sets` of phones. Phones in `context_independent`
-/// (sorted) have pdfs without context, and count as no phone where they come before others. With `counts`, rare pairs have
-/// the pdfs of the phone without context, and those of rare phones one that all of these share.
+/// Makes a tree that asks for the left phone, with pdfs for each pair of `sets` of phones. Phones in
+/// `context_independent` (sorted) have pdfs without context, and count as no phone before others. With `counts`, rare
+/// pairs have the pdfs of the phone without context, and those of rare phones one that all of these share.
 ///
-/// Phones must have at most two pdf classes; with one, `counts` mean nothing, as in the reference.
+/// Phones must have at most two pdf classes; with one, `counts` are ignored, as in the reference.
 pub fn full_biphone(
     sets: &[Vec<i32>],
     topology: &HmmTopology,
@@ -139,7 +140,7 @@ impl Biphones {
         EventMap::table(PDF_CLASS, (0..self.classes).map(|class| (class, EventMap::Constant(first + class))))
     }
 
-    /// What follows the phones of `set`, by the phone before.
+    /// Returns the subtrees of the phones of `set`, by the left phone.
     fn by_left(
         &mut self,
         sets: &[Vec<i32>],
@@ -229,7 +230,7 @@ mod tests {
         let tree = full_biphone(&sets, &topology(2), &[1], None, &mut |_| {}).unwrap();
         let pdfs =
             |left, phone| [tree.pdf(&[left, phone], 0), tree.pdf(&[left, phone], 1)].map(Option::unwrap);
-        // Phone 1 has 2, the others have 2 after nothing and after each of two sets.
+        // Phone 1 has 2, the others have 2 after no phone and after each of two sets.
         assert_eq!(tree.num_pdfs(), 2 + 2 * 3 * 2);
         assert_eq!((pdfs(0, 1), pdfs(3, 1)), ([0, 1], [0, 1]));
         assert_eq!((pdfs(0, 2), pdfs(1, 3), pdfs(2, 2), pdfs(3, 3)), ([2, 3], [2, 3], [4, 5], [4, 5]));

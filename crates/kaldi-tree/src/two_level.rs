@@ -15,13 +15,13 @@ use kaldi_io::log::num;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwoLevelOptions {
-    /// Which of the phones of an event is the central one.
+    /// Position of the central phone in an event.
     pub central_position: usize,
-    /// How many leaves the small tree has at most.
+    /// Largest number of leaves of the small tree.
     pub max_leaves_first: i32,
-    /// How many leaves the larger tree has at most.
+    /// Largest number of leaves of the larger tree.
     pub max_leaves_second: i32,
-    /// Whether leaves of the larger tree are merged while that costs less than the last split brought.
+    /// True to merge leaves of the larger tree while the loss is below the gain of the last split.
     pub cluster_leaves: bool,
 }
 

@@ -17,7 +17,7 @@ impl CountingAllocator {
         CountingAllocator { allocations: AtomicUsize::new(0) }
     }
 
-    /// How many there have been so far.
+    /// Number of allocations so far.
     pub fn allocations(&self) -> usize {
         self.allocations.load(Ordering::Relaxed)
     }

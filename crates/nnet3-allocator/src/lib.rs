@@ -1,8 +1,8 @@
-//! One binary holds all programs, and they need different allocators. Those that handle examples make thousands of small
-//! objects in one thread and give them back in another, which mimalloc does best; all others are faster with the
+//! One binary holds all programs, and they need different allocators. Those that handle examples make thousands of
+//! small objects in one thread and give them back in another, which mimalloc does best; all others are faster with the
 //! system's, which takes half a millisecond less to start.
 //!
-//! Where there is no memory, the program is asked what to do: Rust's own answer is to abort.
+//! If memory runs out, a handler of the program is called; Rust itself would abort.
 
 #![allow(unsafe_code)]
 
@@ -18,7 +18,7 @@ use mimalloc::MiMalloc;
 /// Asks the allocator that suits the program, which is chosen at the first allocation and never changes.
 pub struct ProgramAllocator {
     choice: AtomicU8,
-    /// Whether a process with this name and first argument handles examples.
+    /// True if a process with this name and first argument handles examples.
     handles_examples: fn(&[u8], &[u8]) -> bool,
     /// Is told of a block, of so many bytes, that is not to be had.
     no_memory: fn(usize),
@@ -67,15 +67,15 @@ impl ProgramAllocator {
     }
 }
 
-/// The argument of this number with which the process was started, the name by which it was called first; empty if there is
-/// none, or where the C library does not hand arguments over before `main`.
+/// Returns argument `number` of the process; 0 is the name by which it was called. Empty if there is no such argument,
+/// or if the C library does not pass arguments before `main`.
 fn argument(number: usize) -> &'static [u8] {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         let arguments = arguments::FIRST.load(Ordering::Relaxed);
         if number < arguments::COUNT.load(Ordering::Relaxed) {
-            // SAFETY: the C library's array has as many pointers, each to a string that stays as long as the process; nothing
-            // of this project changes them.
+            // SAFETY: the C library's array has as many pointers, each to a string that lives as long as the process.
+            // This project does not change them.
             return unsafe { std::ffi::CStr::from_ptr(*arguments.add(number)) }.to_bytes();
         }
     }
@@ -101,13 +101,14 @@ mod arguments {
 
     /// glibc calls such functions with the arguments, in the order of the sections' numbers: this one before what else runs
     /// before `main`.
-    // SAFETY: the section is one of pointers to functions of this type, and the function touches nothing but its own variables.
+    // SAFETY: the section consists of pointers to functions of this type, and the function accesses only its own
+    // variables.
     #[used]
     #[unsafe(link_section = ".init_array.00098")]
     static BEFORE_MAIN: extern "C" fn(c_int, *mut *const c_char) = remember;
 }
 
-/// Bytes of memory that the machine has, whoever uses them.
+/// Total memory of the machine in bytes, used or not.
 #[cold]
 fn machine_memory() -> usize {
     // SAFETY: the call reads two numbers of the system and touches no memory of ours.

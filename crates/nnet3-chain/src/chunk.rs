@@ -17,7 +17,7 @@ use crate::split::SupervisionSplitter;
 use crate::supervision::Supervision;
 use crate::unconstrained::unconstrained;
 
-/// What chain examples are made of, besides how utterances are cut.
+/// Options for making chain examples, apart from the cutting of utterances.
 pub struct ChainChunks<'m> {
     /// `targets_length_tolerance` is how many output frames the supervision, and weights of derivatives, may differ.
     pub options: ChunkOptions,
@@ -25,13 +25,13 @@ pub struct ChainChunks<'m> {
     pub long_keys: bool,
     /// Without this, examples are to be normalized later.
     pub normalization: Option<Normalization>,
-    /// With this, supervision, whose labels are transition-ids, loses its times within chunks.
+    /// If set, supervision with transition-ids as labels loses its times within chunks.
     pub transitions: Option<&'m TransitionModel>,
     /// Chooses what statistics take for the alignment of such supervision.
     pub seed: i32,
 }
 
-/// What is known of an utterance.
+/// The data of an utterance.
 #[derive(Debug, Clone, Copy)]
 pub struct ChainUtterance<'a> {
     pub key: &'a str,
@@ -42,7 +42,7 @@ pub struct ChainUtterance<'a> {
     pub deriv_weights: Option<&'a [f32]>,
 }
 
-/// What became of an utterance.
+/// The result of cutting an utterance.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChainCut {
     /// Examples with their keys, and messages about chunks that are not as they should be.
@@ -52,7 +52,7 @@ pub enum ChainCut {
 }
 
 impl ChainUtterance<'_> {
-    /// What is not a number, or no weight, in what the utterance has, and where.
+    /// Describes the first NaN, infinity or invalid weight of the utterance.
     pub fn not_finite(&self) -> Option<String> {
         let weights = || {
             let (frame, weight) =

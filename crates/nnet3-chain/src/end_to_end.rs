@@ -1,4 +1,4 @@
-//! Making end-to-end examples: whole utterances whose supervision, a training graph, says nothing about times.
+//! Makes end-to-end examples: whole utterances with a training graph as supervision, without times.
 
 use kaldi_fst::{Fst, ops};
 use kaldi_hmm::TransitionModel;
@@ -17,7 +17,7 @@ use crate::transition_graph::to_pdfs;
 /// By how many frames an utterance may be shorter or longer than one of the lengths asked for.
 const MOST_FRAMES_OFF: usize = 4;
 
-/// How end-to-end examples are made.
+/// Maker of end-to-end examples.
 pub struct EndToEnd<'m> {
     options: ChunkOptions,
     transitions: &'m TransitionModel,
@@ -32,7 +32,7 @@ pub struct EndToEnd<'m> {
     rand: CRand,
 }
 
-/// What is known of an utterance.
+/// The data of an utterance.
 #[derive(Debug, Clone, Copy)]
 pub struct EndToEndUtterance<'a> {
     pub key: &'a str,
@@ -42,7 +42,7 @@ pub struct EndToEndUtterance<'a> {
     pub training_graph: &'a Fst,
 }
 
-/// What became of an utterance.
+/// The result of an utterance.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct EndToEndMade {
     /// `None` if the utterance is left out; then the last warning says why.
@@ -89,7 +89,7 @@ impl<'m> EndToEnd<'m> {
         })
     }
 
-    /// What to tell about lengths that are not multiples of the subsampling factor.
+    /// A message about lengths that are not multiples of the subsampling factor.
     pub fn rounding(&self) -> Option<&str> {
         self.rounding.as_deref()
     }
@@ -193,7 +193,7 @@ impl<'m> EndToEnd<'m> {
     }
 }
 
-/// How few arcs lead from the start to an end.
+/// Smallest number of arcs from the start to an end.
 fn shortest_path(fst: &Fst) -> Option<usize> {
     let start = fst.start?;
     let mut seen = vec![false; fst.states.len()];

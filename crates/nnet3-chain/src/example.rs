@@ -18,7 +18,7 @@ pub struct NnetChainSupervision {
     /// The indexes of the rows: those of the first frame of all sequences, then those of the second frame, and so on.
     pub indexes: Vec<Index>,
     pub supervision: Supervision,
-    /// What derivatives are multiplied by, for each index; empty means 1 for all.
+    /// Factors of the derivatives, for each index; empty means 1 for all.
     pub deriv_weights: Vec<f32>,
 }
 
@@ -78,7 +78,7 @@ impl NnetChainSupervision {
         }
     }
 
-    /// How far apart in time the frames are.
+    /// Distance in time between neighbouring frames.
     pub(crate) fn frame_step(&self) -> Option<i32> {
         let first = self.indexes.first()?.t;
         self.indexes.iter().map(|index| index.t).find(|&t| t != first).map(|t| t - first)

@@ -51,7 +51,7 @@ pub fn name_outputs(key: &str, example: &mut NnetChainExample) -> Result<()> {
     Ok(())
 }
 
-/// What the key of a minibatch ends with, so that it says the language: `?lang=LANGUAGE`.
+/// Suffix of a minibatch's key that names the language: `?lang=LANGUAGE`.
 pub fn key_suffix(minibatch: &NnetChainExample) -> String {
     let name = minibatch.outputs.first().map_or("", |output| output.name.as_str());
     format!("?lang={}", name.split_once('-').map_or(name, |(_, language)| language))

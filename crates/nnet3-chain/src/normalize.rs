@@ -15,7 +15,7 @@ pub(crate) const MOST_STATES: usize = 200_000;
 /// The normalization FST of a model.
 pub struct Normalization(SortedAcceptor);
 
-/// Why an example has to be left out.
+/// Reason to leave an example out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
     #[error("nothing is left of its FST after composing with the normalization FST")]
@@ -26,7 +26,7 @@ pub enum Rejection {
     NoPath,
 }
 
-/// What comes of an example that is not at fault itself.
+/// The result for an example; a rejection is no error of the example itself.
 pub type Normalized<T> = std::result::Result<T, Rejection>;
 
 impl Normalization {
@@ -65,8 +65,8 @@ impl Normalization {
         }))
     }
 
-    /// What supervision of an utterance has that says nothing about times: its training graph, whose inputs are transition-ids,
-    /// with pdfs plus 1 as labels and with costs.
+    /// Makes supervision without times from an utterance's training graph. The graph has transition-ids as inputs; the
+    /// result has pdfs plus 1 as labels, and costs.
     pub fn training_graph(&self, graph: &Fst, transitions: &TransitionModel) -> Result<Normalized<Fst>> {
         let fst = pdf_graph(graph, transitions)?;
         self.end_to_end(&fst).map_err(fst_error)

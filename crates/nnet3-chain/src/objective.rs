@@ -1,5 +1,5 @@
-//! The objective of lattice-free MMI and its derivative: how probable the output makes what was said, in relation to
-//! everything that the phone language model allows.
+//! The objective of lattice-free MMI and its derivative: the log-probability of the transcript given the output,
+//! relative to all sequences that the phone language model allows.
 
 mod times;
 
@@ -14,18 +14,18 @@ use crate::numerator;
 use crate::supervision::{Graph, Supervision};
 pub use times::ObjectiveTimes;
 
-/// How the objective is worked out.
+/// Options of the objective.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChainOptions {
     /// Half of this, times the sum of squares of the output, is taken off.
     pub l2_regularize: f32,
-    /// How probable it is, more than 0 and less than 1, to go on from any state to any other.
+    /// Probability, above 0 and below 1, of going from any state to any other.
     pub leaky_hmm_coefficient: f32,
-    /// What the derivative for cross-entropy is multiplied by, for whoever trains an output for that beside this one.
+    /// Factor of the derivative for cross-entropy, for callers that train an output for that beside this one.
     pub xent_regularize: f32,
-    /// How much is taken off the derivative for each unit by which the output is beyond ±30, and as much again.
+    /// Penalty: twice this is subtracted from the derivative for each unit by which the output exceeds ±30.
     pub out_of_range_regularize: f32,
-    /// What posteriors of another model are multiplied by, for whoever adds them to the derivative.
+    /// Factor of the posteriors of another model, for callers that add them to the derivative.
     pub lwf_scale: f32,
     /// The same for end-to-end examples, where the derivative of the denominator is multiplied by 1 plus this.
     pub lwf_den_scale: f32,
@@ -84,7 +84,7 @@ impl ChainOptions {
     }
 }
 
-/// Why a minibatch counts as a failure.
+/// Reason why a minibatch counts as a failure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Failure {
     /// The objective is no finite number.
@@ -110,12 +110,12 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What the objective of a minibatch is. Divide by `weight` for what it is per frame.
+/// The objective of a minibatch. Divide by `weight` for the value per frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChainObjective {
     /// Numerator less denominator; -10 · `weight` if the minibatch failed.
     pub objf: f64,
-    /// What regularisation adds; not positive.
+    /// Regularisation term; not positive.
     pub l2_term: f64,
     /// The supervision's weight times the number of frames.
     pub weight: f64,
@@ -125,15 +125,15 @@ pub struct ChainObjective {
     pub denominator: f64,
     /// Derivatives are zero, but for regularisation's, if this says something.
     pub failed: Option<Failure>,
-    /// Something that is worth a warning, but changes nothing: forward and backward pass of the denominator differ somewhat.
+    /// A warning without effect: forward and backward pass of the denominator differ somewhat.
     pub doubtful: Option<Failure>,
 }
 
-/// What a failed minibatch's objective per frame is.
+/// Objective per frame of a failed minibatch.
 const FAILED_OBJECTIVE: f64 = -10.0;
 
-/// How far apart passes of the denominator may be before the minibatch is given up, and relative to the number of sequences
-/// before it is worth a warning: Σ α β, and Σ of posteriors.
+/// Limits for differences between passes of the denominator (Σ α β, and Σ of posteriors). Above the first, the
+/// minibatch is abandoned. Above the second, relative to the number of sequences, there is a warning.
 pub(crate) const ABANDONED: f64 = 2.0;
 const DOUBTFUL: [f64; 2] = [0.001, 0.01];
 
@@ -158,14 +158,14 @@ impl ChainScratch {
     }
 }
 
-/// The objective of a minibatch. `nnet_output` has a row for each sequence of the first frame, then of the second,
-/// and so on, and a column for each pdf. The derivatives, if wanted, have the same shape and are set: `deriv` to that
-/// of objective and terms, `xent_deriv` to the numerator's posteriors times the supervision's weight. With
-/// `apply_penalty` the derivative has the out-of-range penalty: callers draw in which half of the minibatches.
-/// Everything is on the scratch memory's device. The host works out the numerator, of the elements of the output that the
-/// supervision reads, while the device is busy with the denominator; it waits for the device before and after that.
+/// Computes the objective of a minibatch. `nnet_output` has a row for each sequence of the first frame, then of the
+/// second, and so on, and a column for each pdf. The derivatives, if wanted, have the same shape and are set: `deriv`
+/// to that of objective and terms, `xent_deriv` to the numerator's posteriors times the supervision's weight. With
+/// `apply_penalty` the derivative has the out-of-range penalty; callers draw it for half of the minibatches. All
+/// matrices are on the scratch memory's device. The host computes the numerator, from the elements of the output that
+/// the supervision reads, while the device computes the denominator. It waits for the device before and after that.
 ///
-/// An error if supervision, graph and output do not fit each other.
+/// It is an error if supervision, graph and output do not fit each other.
 #[allow(clippy::too_many_arguments)]
 pub fn evaluate(
     options: &ChainOptions,
@@ -183,7 +183,7 @@ pub fn evaluate(
     minibatch.evaluate(nnet_output, deriv, xent_deriv, scratch)
 }
 
-/// What [`evaluate`] is about.
+/// The arguments of [`evaluate`].
 struct Minibatch<'a> {
     options: &'a ChainOptions,
     graph: &'a DenominatorGraph,

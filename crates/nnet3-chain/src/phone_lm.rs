@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use kaldi_fst::{Arc, Fst, ops};
 use nnet3_train::{Error, Result};
 
-/// How large the model is.
+/// Size of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PhoneLmOptions {
     /// A phone depends on at most one phone less than this before it.
@@ -39,7 +39,7 @@ impl PhoneLmOptions {
     }
 }
 
-/// What estimating came to.
+/// Statistics of the estimation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PhoneLmStats {
     /// States with histories of one phone less than those that may be pruned.
@@ -53,13 +53,13 @@ pub struct PhoneLmStats {
     pub perplexity: f64,
 }
 
-/// What begins and ends a sequence.
+/// The symbol at the beginning and the end of a sequence.
 const BOUNDARY: i32 = 0;
 
 /// Rounds of merging. Each goes a part of the way, and looks anew at what may be merged.
 const ROUNDS: i64 = 4;
 
-/// How close a change of the likelihood has to be to what it was when the state went into the queue.
+/// Largest deviation of a change of the likelihood from its value in the queue; larger ones are queued again.
 const TOLERANCE: f64 = 1e-3;
 
 /// Counts what follows each history, and makes a model of the counts.
@@ -155,7 +155,8 @@ impl PhoneLmEstimator {
         state
     }
 
-    /// The model as an acceptor: final costs are those of ending an utterance. An error if nothing was counted.
+    /// Returns the model as an acceptor: final costs are those of ending an utterance. Without counts there is an
+    /// error.
     pub fn estimate(mut self) -> Result<(Fst, PhoneLmStats)> {
         if self.states.is_empty() {
             return Err(Error::data("there are no phone sequences to estimate a language model from"));
@@ -186,8 +187,8 @@ impl PhoneLmEstimator {
         }
     }
 
-    /// Whether a state may be merged into that of the shorter history: all longer histories have been, and what it leads to does
-    /// not need it.
+    /// True if a state may be merged into that of the shorter history: all longer histories have been merged, and its
+    /// successors do not need it.
     fn may_back_off(&self, s: usize) -> bool {
         let state = &self.states[s];
         if state.backoff.is_none() || state.total == 0 || state.total != state.total_with_parents {
@@ -204,7 +205,7 @@ impl PhoneLmEstimator {
         })
     }
 
-    /// How the likelihood of the data changes if a state is merged into that of the shorter history; not positive.
+    /// Change of the data's likelihood if a state is merged into that of the shorter history; not positive.
     fn change(&self, s: usize) -> f64 {
         let state = &self.states[s];
         let Some(backoff) = state.backoff.map(|backoff| &self.states[backoff]) else { return 0.0 };

@@ -65,8 +65,8 @@ pub fn denominator_posteriors(
     })
 }
 
-/// The weight of each pdf in each frame of one sequence, by what the supervision says alone: posteriors in its FST or, where the
-/// FSTs say nothing about times, the alignment that it has beside them. Frames × `num_pdfs`.
+/// Returns the weight of each pdf in each frame of one sequence, from the supervision alone: posteriors in its FST or,
+/// for FSTs without times, the alignment stored beside them. Frames × `num_pdfs`.
 pub fn supervision_posteriors(supervision: &Supervision, num_pdfs: usize) -> Result<DenseMatrix<f32>> {
     let frames = supervision.frames_per_sequence;
     if supervision.num_sequences != 1 {

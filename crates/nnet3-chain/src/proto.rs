@@ -7,15 +7,15 @@ use nnet3_train::{Error, Result};
 use crate::supervision::{Graph, Supervision};
 use crate::transition_graph::{PhoneModel, fst_error};
 
-/// How transcriptions become supervision.
+/// Options for turning transcripts into supervision.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SupervisionOptions {
     /// Frames, before subsampling, by which phones may begin earlier and end later.
     pub left_tolerance: usize,
     pub right_tolerance: usize,
-    /// How many frames of the input make one of the output.
+    /// Number of input frames for each output frame.
     pub frame_subsampling_factor: usize,
-    /// What costs of lattices are multiplied by.
+    /// Factor of the lattices' costs.
     pub lm_scale: f32,
 }
 
@@ -57,7 +57,7 @@ impl SupervisionOptions {
     }
 }
 
-/// What may be said, and when.
+/// The allowed phones, with their times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProtoSupervision {
     /// For each frame after subsampling, the phones that may be there, sorted.
@@ -212,7 +212,7 @@ impl ProtoSupervision {
     }
 }
 
-/// Moves costs towards the start, as far as they are common to what follows, and takes off what the best path costs.
+/// Pushes costs towards the start and subtracts the cost of the best path.
 fn push_costs(fst: &mut Fst) -> Result<()> {
     ops::connect(fst);
     let mut distances = vec![f32::INFINITY; fst.states.len()];

@@ -19,7 +19,7 @@ pub(crate) struct SupervisionSplitter<'s> {
 }
 
 impl<'s> SupervisionSplitter<'s> {
-    /// An error if the supervision is not of one sequence, says nothing about times, or is not as its fields say.
+    /// Makes a splitter. Errors: several sequences, supervision without times, or fields that contradict each other.
     pub fn new(supervision: &'s Supervision) -> Result<SupervisionSplitter<'s>> {
         supervision.check()?;
         if supervision.num_sequences != 1 {
@@ -41,8 +41,8 @@ impl<'s> SupervisionSplitter<'s> {
         Ok(SupervisionSplitter { supervision, fst, times, entered })
     }
 
-    /// The supervision of some frames. The start state of its FST has empty arcs to all states that the first frame may begin
-    /// in. What paths cost to get there and after the last frame is left off.
+    /// Returns the supervision of some frames. The start state of its FST has empty arcs to all states in which the
+    /// first frame may begin. Costs before the first and after the last frame are left out.
     pub fn part(&self, frames: Range<usize>) -> Result<Supervision> {
         let total = self.supervision.frames_per_sequence;
         if frames.is_empty() || frames.end > total {

@@ -32,7 +32,7 @@ fn read_positive(r: &mut KaldiReader, token: &str) -> Result<i32> {
 }
 
 impl KaldiObject for Supervision {
-    /// Reads without [`check`](Supervision::check): what the supervision belongs to does that.
+    /// Reads without [`check`](Supervision::check); the containing object's reader checks.
     fn read(r: &mut KaldiReader) -> Result<Self> {
         r.expect_token("<Supervision>")?;
         r.expect_token("<Weight>")?;

@@ -1,4 +1,4 @@
-//! What the output of a chain example should be.
+//! Supervision: the wanted output of a chain example.
 
 use kaldi_fst::{Fst, ops};
 use nnet3_train::{Error, Result};
@@ -6,7 +6,7 @@ use nnet3_train::{Error, Result};
 /// The right sequences of labels for one or, once merged, several sequences of frames.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Supervision {
-    /// How much the example counts.
+    /// Weight of the example.
     pub weight: f32,
     /// 1 before merging.
     pub num_sequences: usize,
@@ -19,13 +19,13 @@ pub struct Supervision {
     pub alignment_pdfs: Vec<i32>,
 }
 
-/// FSTs are acceptors whose labels are pdfs plus 1.
+/// FSTs are acceptors with pdfs plus 1 as labels.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Graph {
     /// An FST without cycles in which every path has one label for each frame of all sequences, one sequence after the
     /// other.
     Constrained(Fst),
-    /// An FST for each sequence, which says nothing about times and may have cycles.
+    /// An FST for each sequence, without times; it may have cycles.
     EndToEnd(Vec<Fst>),
 }
 
@@ -43,7 +43,7 @@ impl Supervision {
         }
     }
 
-    /// An error if anything is not as the fields say. What is read and written is checked with this.
+    /// Checks that the parts agree with the fields. Reading and writing call this.
     pub fn check(&self) -> Result<()> {
         if !self.weight.is_finite() {
             return Err(Error::data(format!("the supervision has the weight {}", self.weight)));

@@ -65,7 +65,7 @@ impl<'a> PhoneModel<'a> {
     }
 }
 
-/// Makes an acceptor of the input labels, transition-ids, whose labels are pdfs plus 1.
+/// Turns transition-ids (input labels) into pdfs plus 1, and the FST into an acceptor.
 pub(crate) fn to_pdfs(transitions: &TransitionModel, fst: &mut Fst) -> Result<()> {
     for arc in fst.states.iter_mut().flat_map(|state| &mut state.arcs) {
         if arc.ilabel != EPSILON {

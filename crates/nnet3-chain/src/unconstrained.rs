@@ -11,11 +11,12 @@ use crate::normalize::{MOST_STATES, Normalized, Rejection};
 use crate::supervision::{Graph, Supervision};
 use crate::transition_graph::{fst_error, to_pdfs};
 
-/// Makes supervision of one sequence whose labels are transition-ids end-to-end supervision. Its `alignment_pdfs` are those of a
-/// path that `seed` chooses, all arcs of a state being as probable.
+/// Turns supervision of one sequence with transition-ids as labels into end-to-end supervision. Its `alignment_pdfs`
+/// are those of a random path chosen by `seed`, with equal probabilities for all arcs of a state.
 ///
-/// Self-loops are taken out and then allowed everywhere. Only those of the first frame stay as they were: with them a chunk may
-/// begin in the middle of a phone. (They come behind the transition into a state, so nothing is to be done at the end.)
+/// Self-loops are taken out and then allowed everywhere. Only those of the first frame stay as they were: with them a
+/// chunk may begin in the middle of a phone. (They come behind the transition into a state, so the end needs no
+/// change.)
 pub fn unconstrained(
     supervision: &Supervision,
     transitions: &TransitionModel,

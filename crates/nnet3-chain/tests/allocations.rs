@@ -1,4 +1,4 @@
-//! After the first minibatch the objective allocates nothing: counted in the whole process.
+//! Checks that the objective allocates no memory after the first minibatch, in the whole process.
 
 use kaldi_fst::{Arc, Fst, State};
 use nnet3_allocator::CountingAllocator;
@@ -12,8 +12,8 @@ const PDFS: usize = 6;
 const SEQUENCES: usize = 40;
 const FRAMES: usize = 7;
 
-/// A graph in which arcs lead from every state to the next two, and to itself; each state has a pdf for loops and one for
-/// what leads there.
+/// A graph with arcs from every state to the next two and to itself; each state has a pdf for loops and one for arcs
+/// into it.
 fn denominator() -> DenominatorGraph {
     let states = PDFS / 2;
     let arcs = |s: usize| {

@@ -1,10 +1,10 @@
 //! A device for tests: the kernels of `nnet3-matrix` compiled for the CPU, run by the code that launches them on a GPU.
 //!
 //! The very sources that a GPU gets are compiled as C++ (`build.rs`); one CPU thread plays all threads of all blocks in
-//! turn, switching stacks at barriers. Host memory is the device's. Besides running primitives the twin stops where a GPU
-//! would go wrong silently: at elements outside of a matrix, arguments of other types than the kernel's, threads that end
-//! while others wait, matrices outside of what was allocated. If asked to, it looks for races (`races.cc`). Products are the
-//! host's.
+//! turn, switching stacks at barriers. Host memory is the device's. Besides running primitives the twin stops at faults
+//! that a GPU would not report: elements outside of a matrix, arguments of other types than the kernel's, threads that
+//! end while others wait, matrices outside of allocated memory. On request it detects races (`races.cc`). Products are
+//! the host's.
 
 #![allow(unsafe_code)]
 
@@ -39,20 +39,20 @@ unsafe extern "C" {
     fn twin_kernel(k: u32, name: *mut *const c_char, signature: *mut *const c_char) -> c_int;
 }
 
-/// The engine: counts what it does, and can be told to refuse graphs.
+/// The engine: counts its calls, and can be told to refuse graphs.
 #[derive(Default)]
 pub struct Twin {
     /// Bytes at each address.
     allocated: Mutex<BTreeMap<u64, u64>>,
-    /// Whether [`Engine::capture`] works.
+    /// True if [`Engine::capture`] works.
     captures: bool,
-    /// Whether blocks and threads take turns from the last to the first.
+    /// True if blocks and threads take turns from the last to the first.
     backwards: bool,
-    /// Whether races are looked for.
+    /// True to detect races.
     checked: bool,
-    /// What [`Engine::memory`] says.
+    /// Result of [`Engine::memory`].
     memory: Option<Memory>,
-    /// What [`Engine::block_memory`] says.
+    /// Result of [`Engine::block_memory`].
     block_memory: u32,
     /// The call that fails, and how many such calls come before it.
     fails: Option<(Call, u64)>,
@@ -96,7 +96,7 @@ pub fn kernels() -> Vec<(String, String)> {
     out
 }
 
-/// How many races the detector finds in a small kernel (`faulty.h`).
+/// Number of races that the detector finds in a small kernel (`faulty.h`).
 pub fn races(which: i32, argument: i32) -> i32 {
     assert!((0..3).contains(&which) && (0..256).contains(&argument), "kernel {which} with {argument}");
     // SAFETY: there are three such kernels, and their arrays are larger than the argument.
@@ -122,13 +122,14 @@ impl Twin {
         Twin { memory: Some(memory), ..Twin::new(false) }
     }
 
-    /// A twin whose products round their factors to so many bits of mantissa, as a device does for tf32 (10) and bf16 (7).
+    /// Makes a twin with products that round their factors to `bits` bits of mantissa, as a device does for tf32 (10)
+    /// and bf16 (7).
     pub fn rounding(bits: u32) -> Twin {
         Twin { factor_bits: Some(bits), ..Twin::new(true) }
     }
 
-    /// A twin whose blocks and threads take turns in the opposite order: where a barrier is missing, something else comes
-    /// out. Its launches give blocks no memory.
+    /// Makes a twin with blocks and threads in the opposite order: a missing barrier changes the result. Its launches
+    /// give blocks no memory.
     pub fn backwards() -> Twin {
         Twin { backwards: true, ..Default::default() }
     }
@@ -138,7 +139,7 @@ impl Twin {
         Twin { checked: true, ..Twin::new(false) }
     }
 
-    /// A twin of which a call fails after so many of the same kind. Any call that comes later is a panic.
+    /// Makes a twin with a call that fails after `after` calls of the same kind. Any later call panics.
     pub fn failing(call: Call, after: u64) -> Twin {
         Twin { fails: Some((call, after)), ..Twin::new(true) }
     }

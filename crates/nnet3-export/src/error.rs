@@ -1,4 +1,4 @@
-//! What can go wrong while a network is exported or parameters are imported.
+//! Errors of exporting a network or importing parameters.
 
 use kaldi_io::IoError;
 
@@ -13,10 +13,10 @@ pub enum Error {
     /// The network, or something asked of it, has no ONNX form in the mode that was asked for.
     #[error("{0}")]
     Unsupported(String),
-    /// A defect of a component's written form, or of what was computed from it.
+    /// A defect of a component's written form, or of its precomputed data.
     #[error("component of type {component}: {message}")]
     Component { component: String, message: String },
-    /// What is wrong with a safetensors file, or with its tensors for a model.
+    /// A fault of a safetensors file, or of its tensors for a model.
     #[error("{0}")]
     Tensors(String),
 }

@@ -1,4 +1,4 @@
-//! What a component, or what it has precomputed, holds under which token of its file form.
+//! Fields of a component, or of its precomputed indexes, by the token of the file form.
 
 use crate::error::{Error, Result};
 use kaldi_io::reader::record::Entry;
@@ -61,7 +61,7 @@ impl Fields {
         Error::Component { component: self.type_name.clone(), message: message.into() }
     }
 
-    /// What follows a token.
+    /// Returns the entries after a token.
     fn after(&self, token: &str) -> Option<&[Entry]> {
         let place = self.entries.iter().position(|entry| matches!(entry, Entry::Token(t) if t == token))?;
         Some(&self.entries[place + 1..])

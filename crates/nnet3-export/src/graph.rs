@@ -1,5 +1,5 @@
-//! The graph of a computation in terms of tensors [sequences, rows, columns]: standard operators, and a few on rows that are
-//! written as standard operators only when it is known whether their rows depend on a length.
+//! The graph of a computation on tensors [sequences, rows, columns]. It has standard operators, and a few row
+//! operators. Row operators become standard operators when it is known if their rows depend on a length.
 
 use crate::fields::Table;
 use std::cell::RefCell;
@@ -35,7 +35,7 @@ pub(crate) type SourceRow = Option<(u32, u32)>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
-    /// What the user gives: all rows of a request, or rows that an earlier graph has left.
+    /// An input of the user: all rows of a request, or rows that an earlier graph has left.
     Input(String),
     Constant(Constant),
     Standard {
@@ -87,7 +87,7 @@ pub struct Item {
     pub cell: Option<Cell>,
 }
 
-/// Lists of floats, each of which is kept once however many graphs have it.
+/// Lists of floats, each stored once for all graphs.
 #[derive(Default)]
 pub struct Pool {
     lists: HashMap<u64, Vec<Rc<[f32]>>>,
@@ -110,14 +110,14 @@ impl Pool {
     }
 }
 
-/// What the requests' inputs become.
+/// The operations that requests need.
 #[derive(Default)]
 pub struct Graph {
     pub items: Vec<Item>,
     /// The segment to which new items belong.
     pub segment: usize,
     pub node: String,
-    /// Whether it is to serve all lengths, so that no operator may have a constant for each row.
+    /// True if it must serve all lengths; then no operator may have a constant for each row.
     pub any_length: bool,
     pool: Rc<RefCell<Pool>>,
     /// The constants so far, by dimensions and address of the list.
@@ -144,7 +144,7 @@ impl Graph {
         self.item(value).cols
     }
 
-    /// What `wanted` depends on and itself, in the order of the graph.
+    /// Returns `wanted` and its dependencies, in the order of the graph.
     pub fn needed(&self, wanted: impl IntoIterator<Item = Value>) -> Vec<Value> {
         let mut needed = vec![false; self.items.len()];
         wanted.into_iter().for_each(|value| needed[value.index()] = true);

@@ -1,4 +1,4 @@
-//! Requests that follow each other: what is written for one and read for a later one, and one of them as a graph of its own.
+//! Sequences of requests: values that one request writes and a later one reads, and one request as a graph of its own.
 
 use crate::error::{Error, Result};
 use crate::graph::{Attribute, Graph, Item, Op, SourceRow, Value};
@@ -18,7 +18,7 @@ pub struct Columns {
 /// Rows of one node that are live at a splice: each one's index, and where it has been written.
 pub type Rows = BTreeMap<Index, (Value, u32)>;
 
-/// What is live at a splice, node by node.
+/// Live rows at a splice, node by node.
 pub(crate) type Live = BTreeMap<Columns, Rows>;
 
 /// The live rows at the splices of traced requests: entry s is what requests before number s have written and later ones
@@ -52,7 +52,7 @@ pub(crate) fn live_rows(traced: &Traced) -> Result<Vec<Live>> {
     Ok(live)
 }
 
-/// Whether a value is of an earlier request than this one, and has to be kept for it.
+/// True if a value belongs to an earlier request and must be kept for this one.
 fn is_earlier(item: &Item, segment: usize) -> bool {
     item.segment < segment && !matches!(item.op, Op::Constant(_) | Op::Fill(_))
 }
@@ -68,7 +68,7 @@ fn check_operands(graph: &Graph, item: &Item) -> Result<()> {
     }
 }
 
-/// What a row of a value is.
+/// Returns the meaning of a value's row: its node and columns, and its index.
 fn place(traced: &Traced, value: Value, row: u32) -> Result<(Columns, Index)> {
     let item = traced.graph.item(value);
     let cell = item.cell;
@@ -94,7 +94,7 @@ pub fn shifted(live: &Live, shift: i32) -> BTreeMap<Columns, BTreeSet<Index>> {
     live.iter().map(|(&columns, list)| (columns, rows(list))).collect()
 }
 
-/// How states come and go.
+/// The form of states between graphs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum States {
     /// There is a tensor [sequences, rows, columns] for each node.
@@ -106,7 +106,7 @@ pub enum States {
 /// Requests of several as a graph of their own.
 pub(crate) struct Extracted {
     pub graph: Graph,
-    /// What is given: frames of all the requests, behind each other.
+    /// The given input: frames of all the requests, one after another.
     pub input: Value,
     /// One row, if the requests want i-vectors.
     pub ivector: Option<Value>,
@@ -116,8 +116,9 @@ pub(crate) struct Extracted {
     pub states_out: Vec<Value>,
 }
 
-/// The requests of these numbers as a graph. What is live before the first of them is given to it, what is live after the
-/// last one comes out of it. Requests have one sequence and inputs named `input` and maybe `ivector`.
+/// Extracts the requests of these numbers as a graph. Its inputs include the values that are live before the first of
+/// them; its outputs include those live after the last one. Requests have one sequence and inputs named `input` and
+/// maybe `ivector`.
 pub fn extract(
     traced: &Traced,
     requests: Range<usize>,
@@ -226,7 +227,7 @@ struct Copier<'a> {
     input: Value,
     ivector: Option<Value>,
     states_in: Vec<Value>,
-    /// Where rows of earlier requests are in the states that are given.
+    /// Place of earlier requests' rows in the given states.
     kept: HashMap<(Value, u32), (Value, u32)>,
     new: HashMap<Value, Value>,
     /// Rows of the input that requests before have taken.
@@ -268,7 +269,7 @@ impl<'a> Copier<'a> {
         Copier { traced, requests, graph, input, ivector, states_in, kept, new, taken: 0 }
     }
 
-    /// Where a row of the computation is in the new graph.
+    /// Place of the computation's row in the new graph.
     fn row(&self, value: Value, row: u32) -> Option<(Value, u32)> {
         match self.traced.graph.item(value).segment < self.requests.start {
             true => self.kept.get(&(value, row)).copied(),

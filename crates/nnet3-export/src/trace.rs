@@ -13,21 +13,21 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-/// A computation as a graph, with what the requests ask for.
+/// A computation as a graph, with the outputs of the requests.
 pub(crate) struct Traced {
     pub graph: Graph,
     /// For each request, the outputs by name.
     pub outputs: Vec<Vec<(String, Value)>>,
-    /// What the rows of each matrix of the computation are.
+    /// The cindexes of the rows of each matrix of the computation.
     pub cindexes: Vec<Vec<Cindex>>,
 }
 
-/// What graphs of the same network have in common.
+/// State shared by graphs of the same network.
 #[derive(Clone, Default)]
 pub(crate) struct Tracing {
     /// Has the meaning that it has in [`Graph`].
     pub any_length: bool,
-    /// Whether each request gets one i-vector, for all the rows that it wants.
+    /// True if each request gets one i-vector, for all its rows.
     pub one_ivector: bool,
     pub pool: Rc<RefCell<Pool>>,
 }
@@ -67,7 +67,7 @@ struct Tracer<'a> {
     computation: &'a Computation,
     /// Columns of matrices that have been written, by first column.
     parts: HashMap<u32, BTreeMap<u32, Value>>,
-    /// What has been read, after which nothing may be written.
+    /// Values that have been read; later writes to them are not allowed.
     values: HashMap<Cell, Value>,
     outputs: Vec<Vec<(String, Value)>>,
 }
@@ -119,7 +119,7 @@ impl Tracer<'_> {
         value
     }
 
-    /// Ends a request: what it has written belongs to it, even if only later ones read it.
+    /// Ends a request: its written values belong to it, even if only later requests read them.
     fn end_request(&mut self) {
         let mut written: Vec<u32> = self.parts.keys().copied().collect();
         written.sort_unstable();
@@ -134,7 +134,7 @@ impl Tracer<'_> {
         self.outputs.push(Vec::new());
     }
 
-    /// Puts all columns of a matrix together. What nothing has written is zero.
+    /// Joins all columns of a matrix. Unwritten columns are zero.
     fn assemble(&mut self, whole: Cell, rows: usize) -> Value {
         let written = self.parts.remove(&whole.matrix).unwrap_or_default();
         let mut columns = Vec::new();

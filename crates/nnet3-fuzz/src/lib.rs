@@ -1,5 +1,5 @@
-//! Hostile input for every reader: a [`Target`] reads bytes as one format does; whatever they are, the result must be a
-//! value or an error, without a panic and without more memory than the input justifies.
+//! Hostile input for every reader. A [`Target`] reads bytes in one format. For any bytes, the result must be a value or
+//! an error, without a panic and without more memory than the input justifies.
 //!
 //! The targets run in three ways: from mutations of a corpus made here, on any toolchain (`cargo run --release -p
 //! nnet3-fuzz`); under libFuzzer (`fuzz/`, see its README); and briefly as tests.

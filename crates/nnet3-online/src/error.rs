@@ -13,13 +13,13 @@ pub enum Error {
     #[error(transparent)]
     Search(#[from] nnet3_decode::Error),
 
-    /// Data that nothing can be computed from, or calls that make no sense.
+    /// Data that allow no computation, or calls in a wrong order.
     #[error("{0}")]
     Data(String),
 }
 
 impl Error {
-    /// Whether no utterance can be decoded.
+    /// True if no further utterance can be decoded.
     pub fn is_broken_graph(&self) -> bool {
         matches!(self, Error::Search(nnet3_decode::Error::BrokenGraph(_)))
     }

@@ -1,6 +1,6 @@
-//! Recognition of sound while it arrives: features, i-vectors, network and search, each as far as there is something to do.
+//! Recognition of sound while it arrives: features, i-vectors, network and search, each as far as its input allows.
 //!
-//! Nothing is logged: what a user should know is part of the results.
+//! This crate does not log: messages for users are part of the results.
 
 pub mod error;
 mod recognizer;

@@ -12,7 +12,7 @@ use nnet3_decode::decoder::{Decodable, Graph, LatticeDecoder, MatrixDecodable, d
 
 use crate::error::{Error, Result};
 
-/// What recognizers on several threads can share, besides graphs.
+/// The parts that recognizers on several threads can share, apart from graphs.
 #[derive(Debug, Clone)]
 pub struct RecognizerModel {
     pub transitions: Arc<TransitionModel>,
@@ -38,8 +38,8 @@ pub struct Recognizer<G> {
 }
 
 impl<G: Graph> Recognizer<G> {
-    /// Makes a recogniser that is ready for an utterance of a speaker of whom nothing is known. It is an error if
-    /// features, network and search do not fit.
+    /// Makes a recogniser that is ready for an utterance of a new speaker. It is an error if features, network and
+    /// search do not fit.
     pub fn new(
         model: RecognizerModel,
         network: LoopedForward,
@@ -138,7 +138,7 @@ impl<G: Graph> Recognizer<G> {
         }
         let ivector = match self.pipeline.ivector(usize::MAX)? {
             Some(ivector) => Some(ivector),
-            // None is there yet.
+            // There is no i-vector yet.
             None => self.model.features.ivector_dim().map(|dim| vec![0.0; dim]),
         };
         self.before += self.outputs.rows;
@@ -151,7 +151,7 @@ impl<G: Graph> Recognizer<G> {
         self.search.frames_decoded()
     }
 
-    /// How far the search has come. To be asked for before the utterance is finished.
+    /// Returns the progress of the search. Must be called before the utterance is finished.
     pub fn state(&self, endpoint: &EndpointOptions) -> Result<SearchState> {
         let ids = self.search.best_path();
         let ids = ids.map_while(|step| self.model.transitions.transition_id(step.transition_id).ok());
@@ -192,7 +192,7 @@ impl<G: Graph> Recognizer<G> {
         &self.search
     }
 
-    /// What is known of the speaker now, for the next utterance.
+    /// Returns the speaker's present state, for the next utterance.
     pub fn speaker(&mut self) -> Result<Speaker> {
         Ok(self.pipeline.speaker()?)
     }

@@ -167,7 +167,7 @@ fn pieces_give_what_whole_utterances_do() {
     }
 }
 
-/// An utterance that ends where a rule says so has the lattice of what came until then.
+/// An utterance that a rule ends early has the lattice of the frames so far.
 #[test]
 fn endpoints_and_early_ends() {
     let graph = graph(&transitions());
@@ -184,13 +184,13 @@ fn endpoints_and_early_ends() {
             break;
         }
     }
-    // The first ten output frames in chunks of two: 30 input frames, of which 2 more are context.
+    // The first ten output frames in chunks of two: 30 input frames, plus 2 frames of context.
     assert_eq!((recognizer.frames_decoded(), taken), (10, 5600));
     let until_now = recognizer.best_path().len();
     assert!(recognizer.finish().unwrap());
     assert_eq!(best(recognizer.decoder()).0.len(), until_now);
     assert!(recognizer.accept(16000.0, &signal).unwrap_err().to_string().contains("after the end"));
-    // Nothing at all.
+    // An utterance without samples.
     recognizer.begin(Speaker::default()).unwrap();
     recognizer.accept_last(16000.0, &[]).unwrap();
     assert_eq!((recognizer.frames_decoded(), recognizer.best_path().len()), (0, 0));

@@ -28,7 +28,7 @@ fn models(device: &Device, mut check: impl FnMut(&mut Case, &Hmm, &[HmmArc], &[f
     });
 }
 
-/// What an arc brings to its end, for a sequence.
+/// The contribution of an arc to its end, for a sequence.
 fn brought(arc: &HmmArc, distribution: &[f32], step: [&Operand; 3], leak: f64, n: usize) -> f64 {
     let [alpha, likelihoods, scale] = step;
     let from = arc.from as usize;

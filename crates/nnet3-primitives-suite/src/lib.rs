@@ -1,8 +1,8 @@
-//! One check for each primitive, for any device: against slow and obvious versions in `f64`, over empty matrices, single
-//! rows and columns, odd sizes, sub-matrices of larger matrices, and in place where a primitive allows it.
+//! One check for each primitive, for any device: against slow and obvious versions in `f64`, over empty matrices,
+//! single rows and columns, odd sizes, sub-matrices of larger matrices, and in place if a primitive allows it.
 //!
-//! A check panics where the device is wrong. The tests of each device run [`ALL`]: those of the CPU, of the kernels on the twin, and
-//! the program that `scripts/gpu-check.sh` takes to a machine with a GPU.
+//! A check panics if the device is wrong. The tests of each device run [`ALL`]: those of the CPU, of the kernels on the
+//! twin, and the program that `scripts/gpu-check.sh` takes to a machine with a GPU.
 
 mod banded;
 mod broadcast;

@@ -109,7 +109,7 @@ pub(crate) fn low_rank_update(device: &Device) {
     });
 }
 
-/// What an update begins with and makes: flags, A and the state.
+/// Inputs and results of an update: flags, A and the state.
 struct Estimate {
     state: Accumulator,
     energies: Accumulator,
@@ -120,7 +120,7 @@ struct Estimate {
 }
 
 impl Estimate {
-    /// Of rank n, with moments of rows of which some are as large as `largest`.
+    /// Makes an estimate of rank n. Some of the rows behind its moments are as large as `largest`.
     fn new(device: &Device, case: &mut Case, n: usize, largest: f64) -> Estimate {
         let (dim, rho) = (2 * n + 3, 1e-3);
         let d: Vec<f64> = (0..n).map(|k| 0.5 / (1.0 + k as f64)).collect();

@@ -82,7 +82,7 @@ struct Derivatives {
 fn differentiate(x: In, weights: [f64; 3], keep: [f64; 3], [dc, dm]: [f64; 2], r: In) -> Derivatives {
     let here = forward(x, weights, keep);
     let [i, f, g, o, h] = here.values;
-    // What self-repair adds to the derivative at the inputs of i, f, g, o and tanh(c).
+    // Self-repair terms of the derivative at the inputs of i, f, g, o and tanh(c).
     let push =
         [-(2.0 * i - 1.0) * r[0], -(2.0 * f - 1.0) * r[1], -g * r[2], -(2.0 * o - 1.0) * r[3], -h * r[4]];
     // Loss with those as constants times the nonlinearities' inputs.

@@ -118,7 +118,7 @@ pub(crate) fn neighbours(device: &Device) {
                 let (x, y, z) = (at(&data, i, j), at(&data, i, cols + j), at(&data, i, 2 * cols + j));
                 close(&now, i * 3 * cols + cols + j, x + y);
                 let (got, want) = (now[i * 3 * cols + 2 * cols + j] as f64, z * x / (x + y));
-                // Where the sum cancels its rounding counts for more.
+                // If the sum cancels, its rounding error is relatively larger.
                 assert!(
                     (got - want).abs() <= 1e-5 * want.abs() * (1.0 + 1.0 / (x + y).abs()),
                     "{got} {want}"

@@ -2,7 +2,7 @@
 
 use nnet3_matrix::{Device, Matrix, View, ViewMut};
 
-/// Where a check runs, and its random numbers.
+/// The device of a check, and its random numbers.
 pub(crate) struct Case {
     pub device: Device,
     state: u64,
@@ -57,7 +57,7 @@ impl Case {
     }
 }
 
-/// A matrix inside a larger one, and what it held when it was made.
+/// A matrix inside a larger one, and its initial contents.
 pub(crate) struct Operand {
     matrix: Matrix,
     host: Vec<f32>,
@@ -96,8 +96,8 @@ impl Operand {
         (0..self.cols).map(|j| self.at(i, j)).collect()
     }
 
-    /// Checks that each element is now the first of the pair that `want` returns, to within `tolerance` times the
-    /// second (the size of the terms that went into it), and that nothing around the matrix has changed.
+    /// Checks that each element equals the first of the pair that `want` returns, to within `tolerance` times the
+    /// second (the size of its terms). Checks that the elements around the matrix are unchanged.
     #[track_caller]
     pub fn expect(&self, tolerance: f64, mut want: impl FnMut(usize, usize) -> (f64, f64)) {
         let now = self.matrix.to_vec();

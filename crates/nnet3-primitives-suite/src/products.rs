@@ -15,7 +15,7 @@ fn check(case: &mut Case, m: usize, k: usize, n: usize) {
     let a = if ta == Transpose::No { case.normals(m, k) } else { case.normals(k, m) };
     let b = if tb == Transpose::No { case.normals(k, n) } else { case.normals(n, k) };
     let (alpha, beta) = (case.one_of(&[1.0, -0.6, 0.0]), case.one_of(&[0.0, 1.0, 0.4]));
-    // With beta 0 nothing of the old contents may shine through.
+    // With beta 0 the old contents must not reach the result.
     let mut c = if beta == 0.0 { case.operand(m, n, |_, _, _| f32::NAN) } else { case.normals(m, n) };
     let device = case.device.clone();
     device.gemm(c.view_mut(), alpha, a.view(), ta, b.view(), tb, beta);
@@ -50,7 +50,7 @@ pub(crate) fn gram(device: &Device) {
     });
 }
 
-/// A column out of a matrix as a factor and as the product; both factors the same matrix; nothing to add up.
+/// A column of a matrix as a factor and as the product; both factors the same matrix; empty sums.
 pub(crate) fn gemm_edge_cases(device: &Device) {
     cases(device, |case, rows, cols| {
         let x = case.normals(rows, cols);
@@ -137,8 +137,8 @@ pub(crate) fn gemm_blocks(device: &Device) {
     });
 }
 
-/// All remainders of tiles and panels, one tap or several, all or some of the terms; a row's sums are the same whatever rows come
-/// with it. Nothing is checked on devices that have no panels.
+/// All remainders of tiles and panels, one tap or several, all or some of the terms; a row's sums do not depend on the
+/// other rows. Devices without panels are skipped.
 pub(crate) fn products_with_panels(device: &Device) {
     let Some(panels) = device.panels() else { return };
     cases(device, |case, rows, cols| {

@@ -57,7 +57,7 @@ struct Memory {
     rows: usize,
     cols: usize,
     stride: usize,
-    /// Where the matrix begins.
+    /// First row of the matrix.
     start: usize,
     offsets: OffsetTable,
 }

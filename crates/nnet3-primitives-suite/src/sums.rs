@@ -69,7 +69,7 @@ pub(crate) fn col_dots(device: &Device) {
     });
 }
 
-/// What the two primitives give that it stands for, to the last digit.
+/// The results must equal those of the two separate primitives to the last digit.
 pub(crate) fn col_sums_and_dots(device: &Device) {
     cases(device, |case, rows, cols| {
         let (a, b) = (case.normals(rows, cols), case.normals(rows, cols));
@@ -140,7 +140,7 @@ pub(crate) fn accumulate(device: &Device) {
             }
         }
     });
-    // Sums of many rows lose nothing that f32 would lose.
+    // Sums of many rows keep the digits that f32 would lose.
     let ones = nnet3_matrix::Matrix::from_slice(device, 1000, 3, &[1.0; 3000]);
     let mut sums = Accumulator::from_vec(vec![1e12; 3]);
     device.accumulate(&mut sums, 0, ones.view(), ColumnTerm::Value);

@@ -11,7 +11,7 @@ fn main() {
     print!("{}", page());
 }
 
-/// How to write the page again; `tests/it/xconfig_docs.rs` shows it when the page is out of date.
+/// Command that rewrites the page; `tests/it/xconfig_docs.rs` prints it if the page is out of date.
 pub const COMMAND: &str = "cargo run -p nnet3-xconfig --example xconfig_docs > docs/xconfig.md";
 
 const INTRODUCTION: &str = "\
@@ -91,7 +91,7 @@ fn line(t: &LayerType) -> String {
     format!("{} name=example {}", t.name, t.example).trim_end().to_owned()
 }
 
-/// What the example becomes after an input of dimension 40.
+/// The config lines of the example, after an input of dimension 40.
 fn result(t: &LayerType) -> String {
     let mut text = line(t);
     if t.name != "input" {

@@ -35,7 +35,7 @@ pub enum Descriptor {
     Combine(&'static str, Vec<Descriptor>),
 }
 
-/// Operators whose parts have one dimension, and how many parts they take.
+/// Operators on parts of equal dimension, with their smallest and largest numbers of parts.
 const COMBINE: &[(&str, usize, usize)] =
     &[("Sum", 1, usize::MAX), ("Switch", 1, usize::MAX), ("Failover", 2, 2), ("IfDefined", 1, 1)];
 

@@ -1,4 +1,4 @@
-//! What can be wrong with an xconfig, with the place and what would be right.
+//! Errors of xconfigs, with the place and the correct form.
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -15,7 +15,7 @@ pub enum Error {
     NoOutput { file: String },
 }
 
-/// What is wrong with a line.
+/// The fault of a line.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Problem {
     #[error("{0}")]

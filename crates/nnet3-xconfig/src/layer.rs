@@ -1,4 +1,4 @@
-//! What a layer type is: its keys, and the function that turns their values into config lines.
+//! Layer types: their keys, and the function that turns values into config lines.
 
 use crate::error::Problem;
 use crate::value::Value;
@@ -14,7 +14,7 @@ pub struct LayerType {
     pub keys: &'static [&'static [Key]],
     /// Keys that make a valid layer after an input of dimension 40, for documentation and tests.
     pub example: &'static str,
-    /// Checks the values and writes the lines. May complete settings: what it leaves is what expanded xconfigs show.
+    /// Checks the values and writes the lines. May complete settings; expanded xconfigs show the completed ones.
     pub build: fn(&mut Layer) -> Result<Built, Problem>,
 }
 
@@ -53,7 +53,7 @@ pub enum Default {
 }
 
 impl Default {
-    /// What a value must be, in words.
+    /// Describes the valid values.
     pub fn kind(self) -> &'static str {
         match self {
             Default::Int(_) | Default::RequiredInt => "integer",
@@ -100,7 +100,7 @@ pub const fn key(name: &'static str, default: Default, meaning: &'static str) ->
     Key { name, default, meaning }
 }
 
-/// What a descriptor refers to: a node or an expression over nodes, and its number of columns.
+/// The target of a descriptor: a node or an expression over nodes, and its number of columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
     pub expression: String,
@@ -201,7 +201,7 @@ impl Layer {
         Ok((value != -1.0).then_some(value))
     }
 
-    /// `key=value` of each key whose value is not empty, in this order.
+    /// Returns `key=value` of each key with a nonempty value, in this order.
     pub fn given(&self, keys: &[&str]) -> String {
         let pair = |key: &&str| match self.value(key).to_string() {
             empty if empty.is_empty() => None,
@@ -210,7 +210,7 @@ impl Layer {
         keys.iter().filter_map(pair).collect::<Vec<_>>().join(" ")
     }
 
-    /// `key=value`, or nothing if the value is `usual`.
+    /// Returns `key=value`, or an empty text if the value is `usual`.
     pub fn unless(&self, key: &str, usual: f64) -> String {
         if self.float(key) == usual { String::new() } else { format!("{key}={}", self.value(key)) }
     }
@@ -256,7 +256,7 @@ pub struct MatrixFile {
     pub text: String,
 }
 
-/// What a layer becomes.
+/// The result of a layer.
 pub struct Built {
     pub lines: Vec<(Target, String)>,
     /// `None` for a layer that no descriptor may use.
@@ -265,8 +265,8 @@ pub struct Built {
     pub matrices: Vec<MatrixFile>,
 }
 
-/// Writes the lines of a layer. Components and nodes are named by what follows the layer's name and a dot; the empty
-/// text is the layer's name itself.
+/// Writes the lines of a layer. Names of components and nodes are the layer's name, a dot and the given text. If the
+/// text is empty, the name is the layer's own.
 pub struct Builder {
     name: String,
     target: Target,
@@ -352,7 +352,7 @@ impl Builder {
         Built { output, lines: self.lines, auxiliary: self.auxiliary, matrices: self.matrices }
     }
 
-    /// The end of a layer whose principal output cannot be used.
+    /// Ends a layer without a usable principal output.
     pub(crate) fn finish_output(self) -> Built {
         Built { output: None, lines: self.lines, auxiliary: self.auxiliary, matrices: self.matrices }
     }

@@ -4,7 +4,7 @@
 //! [`line`] reads lines, [`descriptor`] their inputs; [`registry`] lists the layer types, each with the function that
 //! writes its config lines ([`layers`], a family a file); [`network`] puts layers one after another.
 //!
-//! Nothing here touches files: matrices that the configs refer to are returned as text.
+//! This crate does no file access: matrices that the configs refer to are returned as text.
 
 pub mod descriptor;
 pub mod error;

@@ -84,7 +84,7 @@ fn split_pairs(text: &str) -> Result<Vec<(String, String)>, Problem> {
     let is_key = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let mut parts = text.split('=');
     let mut pairs: Vec<(String, String)> = Vec::new();
-    // What stands before an `=`: the value of the key before, and the next key.
+    // The text before an `=`: the value of the key before, and the next key.
     let mut before = parts.next().unwrap_or_default();
     let mut key: Option<&str> = None;
     for after in parts {

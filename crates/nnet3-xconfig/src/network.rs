@@ -134,7 +134,7 @@ impl Network {
         }
     }
 
-    /// A descriptor, and what it is in terms of nodes. Notes the auxiliary outputs that it uses.
+    /// Parses a descriptor and resolves it to nodes. Notes the auxiliary outputs that it uses.
     fn resolve(&mut self, text: &str) -> Result<(Descriptor, Output), String> {
         let previous: Vec<&str> = self.layers.iter().map(|layer| layer.name.as_str()).collect();
         let descriptor = Descriptor::parse(text, &previous)?;
@@ -154,7 +154,7 @@ impl Network {
         Ok((descriptor, Output { expression, dim }))
     }
 
-    /// What a name in a descriptor means: a node of the existing network, a layer, a layer's auxiliary output.
+    /// Finds a name of a descriptor: a node of the existing network, a layer, or a layer's auxiliary output.
     fn find(&self, name: &str) -> Result<Found, String> {
         if let Some(node) = self.existing.iter().find(|node| node.name == name) {
             return Ok(Found { output: Output::new(name, node.dim), auxiliary: None });
@@ -198,7 +198,7 @@ impl Network {
         self.layers.iter().map(|layer| layer.xconfig_line(true)).collect()
     }
 
-    /// The lines of a config. `None` for an `init` config without an output: nothing needs it.
+    /// Returns the lines of a config. `None` for an `init` config without an output, which is not needed.
     pub fn config(&self, config: Config) -> Option<Vec<String>> {
         let mut out = Vec::new();
         for (index, layer) in self.layers.iter().enumerate() {

@@ -55,7 +55,7 @@ pub(crate) fn float_text(value: f64) -> String {
 mod tests {
     use super::*;
 
-    // What Python 3 prints.
+    // The output of Python 3.
     #[test]
     fn floats() {
         let cases = [

@@ -20,7 +20,7 @@ pub(crate) struct Series {
     pub points: Vec<(f64, f64)>,
 }
 
-/// How numbers are written in a chart.
+/// Format of the numbers in a chart.
 #[derive(Clone, Copy)]
 pub enum Unit {
     Plain,
@@ -139,8 +139,8 @@ fn figure(title: &str, note: &str, body: Markup) -> Markup {
     }
 }
 
-/// Lines over iterations; nothing if there are no points. Values far below the others, as of a model that knows nothing
-/// yet, do not set the scale: `skip_first` leaves the first point of each series out of it.
+/// Draws lines over iterations; empty if there are no points. With `skip_first` the first point of each series does not
+/// set the scale, since the value of an untrained model may be far below the others.
 pub fn lines(title: &str, note: &str, series: &[Series], unit: Unit, skip_first: bool) -> Markup {
     let skipped = |s: &Series| usize::from(skip_first && s.points.len() > 3);
     let framed: Vec<(f64, f64)> = series.iter().flat_map(|s| s.points[skipped(s)..].to_vec()).collect();

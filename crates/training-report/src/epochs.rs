@@ -1,4 +1,4 @@
-//! What `nnet3-fit` says of its epochs in `events.jsonl`.
+//! The epochs that `nnet3-fit` records in `events.jsonl`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub struct Epoch {
     /// The learning rate of each optimiser.
     pub rates: Vec<(String, f64)>,
     pub gradient_norm: Option<f64>,
-    /// The share of steps whose gradient was clipped.
+    /// Share of steps with a clipped gradient.
     pub clipped: Option<f64>,
     pub seconds: Option<f64>,
     pub is_best: bool,
@@ -78,7 +78,7 @@ fn epoch(event: &Value) -> Option<Epoch> {
     })
 }
 
-/// Charts and a table; nothing without epochs.
+/// Charts and a table; empty without epochs.
 pub fn section(epochs: &[Epoch]) -> Markup {
     let Some(newest) = epochs.last() else { return html! {} };
     let points = |of: &dyn Fn(&Epoch) -> Option<f64>| -> Vec<(f64, f64)> {

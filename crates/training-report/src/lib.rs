@@ -1,4 +1,4 @@
-//! What the logs of a training tell, as one page: `nnet3-report`.
+//! Shows the logs of a training as one page: `nnet3-report`.
 //!
 //! `logs` reads the folder that `scripts/train.sh` or Kaldi's drivers fill (`log/train.I.J.log`,
 //! `log/compute_prob_{train,valid}.I.log`, `log/progress.I.log`), `epochs` reads what `nnet3-fit` adds to it, `chart`

@@ -1,7 +1,7 @@
 //! Reads the logs of a training.
 //!
-//! Logs are written while this reads, by programs that may fail: what is not there yet, or not readable as a number, is
-//! left out, and only a folder that cannot be read is an error.
+//! Logs are written during the reading, by programs that may fail. So missing entries, and those that are not numbers,
+//! are left out. Only a folder that cannot be read is an error.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -22,20 +22,20 @@ pub struct ReadError {
     source: std::io::Error,
 }
 
-/// What is known of a training.
+/// The data of a training.
 #[derive(Debug, Default)]
 pub struct Training {
     /// Iterations by number.
     pub iterations: BTreeMap<usize, Iteration>,
     /// Results of the final model: after combination.
     pub last: Iteration,
-    /// What `nnet3-fit` says of its epochs.
+    /// The epochs that `nnet3-fit` reports.
     pub epochs: Vec<Epoch>,
-    /// How many iterations there will be, if `schedule.txt` says so.
+    /// Number of planned iterations, if `schedule.txt` gives it.
     pub planned: Option<usize>,
 }
 
-/// What is known of an iteration and of the model that it starts from.
+/// The data of an iteration and of its initial model.
 #[derive(Debug, Default)]
 pub struct Iteration {
     pub train: Option<Figures>,
@@ -48,7 +48,7 @@ pub struct Iteration {
     pub saturation: Vec<(String, f64)>,
 }
 
-/// What nnet3-compute-prob or nnet3-chain-compute-prob says of a model.
+/// Figures of nnet3-compute-prob or nnet3-chain-compute-prob for a model.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct Figures {
     /// Mean log-likelihood, or other objective, of a frame.
@@ -59,7 +59,7 @@ pub struct Figures {
     pub cross_entropy: Option<f64>,
 }
 
-/// What the log of one nnet3-train says.
+/// Figures of one nnet3-train's log.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct Job {
     pub learning_rate: Option<f64>,
@@ -223,7 +223,7 @@ fn changes(log: &str) -> Vec<(String, f64)> {
         .collect()
 }
 
-/// The saturations of all nonlinearities of which `nnet3-info` prints the mean of the derivatives.
+/// The saturations of all nonlinearities for which `nnet3-info` prints the mean of the derivatives.
 fn saturations(log: &str) -> Vec<(String, f64)> {
     let mut out = Vec::new();
     for line in log.lines() {
@@ -303,7 +303,7 @@ mod tests {
         };
         assert_eq!(job(log), expected);
         assert_eq!(job("garbage seconds in all: "), Job::default());
-        // Where the program does not say, the runner does.
+        // If the program's log lacks the time, the runner's line has it.
         assert_eq!(job("LOG (x) y\n# Accounting: time=13 threads=1\n").elapsed, Some(13.0));
     }
 

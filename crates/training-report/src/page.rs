@@ -92,7 +92,7 @@ fn tiles(training: &Training) -> Markup {
     }
 }
 
-/// What a function of figures gives over iterations; the final model comes after the last of them.
+/// Values of a function of figures over iterations; the final model comes after the last of them.
 fn figures(training: &Training, of: impl Fn(&Iteration) -> Option<f64>) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> =
         training.iterations.iter().filter_map(|(&i, it)| Some((i as f64, of(it)?))).collect();
@@ -193,7 +193,7 @@ fn table(training: &Training) -> Markup {
     }
 }
 
-/// What the table says of an iteration, behind its name.
+/// Cells of an iteration's row, behind its name.
 fn cells(it: &Iteration) -> [Option<String>; 8] {
     let objective = |f: Option<Figures>| f.map(|f| format!("{:.4}", f.objective));
     let second = |f: Option<Figures>| {

@@ -1,4 +1,4 @@
-//! How the page looks: light or dark, as the reader's system is.
+//! Style of the page: light or dark, like the reader's system.
 
 pub(crate) const STYLE: &str = "\
 :root { --back: #fbfbf9; --panel: #ffffff; --ink: #23272e; --soft: #6b7280; --line: #e4e5e1; --c0: #2166ac; --c1: #d95f0e; \

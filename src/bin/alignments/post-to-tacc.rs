@@ -7,7 +7,7 @@ use kaldi_io::holder::PosteriorHolder;
 use kaldi_io::{read_object, write_object};
 use nnet3::{messages, tables};
 /// From posteriors, compute transition-accumulators. The output is a vector of counts/soft-counts, indexed by
-/// transition-id (element 0 means nothing), or by pdf-id.
+/// transition-id (element 0 is unused), or by pdf-id.
 #[derive(clap::Parser)]
 #[command(
     after_help = "e.g.:\n post-to-tacc --binary=false 1.mdl \"ark:ali-to-post 1.ali ark:-|\" 1.tacc\nSee also: \

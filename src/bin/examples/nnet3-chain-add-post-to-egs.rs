@@ -16,14 +16,14 @@ use nnet3_train::{Error, NnetIo};
 
 const SITE: Site = Site::main("nnet3-chain-add-post-to-egs.cc", 1);
 
-/// How far apart in time the rows of posteriors are said to be.
+/// Time step between rows of posteriors in the examples.
 const STEP: i32 = 3;
 
-/// This program reads chain examples that have not been merged, computes the network's outputs for them and adds these as inputs
-/// named '__LWF-posteriors', which nnet3-chain-train adds to derivatives (--lwf-scale, --lwf-den-scale), so that a model does not
-/// forget what another one knew.
+/// This program reads chain examples that have not been merged, computes the network's outputs for them and adds these
+/// as inputs named '__LWF-posteriors'. nnet3-chain-train adds them to derivatives (--lwf-scale, --lwf-den-scale), so
+/// that a model does not forget the training of another one.
 ///
-/// Of the options of training only those count that are about compilation, and --leaky-hmm-coefficient.
+/// Of the training options, only those about compilation and --leaky-hmm-coefficient have an effect.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: nnet3-chain-add-post-to-egs --type=den 0.raw den.fst ark:1.cegs ark:2.cegs")]
 pub struct Options {
@@ -64,7 +64,7 @@ pub struct Options {
     egs_out: String,
 }
 
-/// What computes posteriors.
+/// Computes posteriors.
 struct Teacher {
     forward: ExampleForward,
     graph: DenominatorGraph,

@@ -41,7 +41,7 @@ pub struct Options {
     /// Probability of doing rotation
     #[arg(long, default_value_t = 0.0)]
     rotation_prob: f32,
-    /// What is seen outside the image: the nearest pixel, or the image in a mirror (nearest or reflect)
+    /// Pixels outside the image: the nearest pixel, or the image in a mirror (nearest or reflect)
     #[arg(long, default_value = "nearest", value_parser = ["nearest", "reflect"])]
     fill_mode: String,
     #[arg(value_name = "<egs-rspecifier>")]

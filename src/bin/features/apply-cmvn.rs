@@ -54,7 +54,7 @@ impl Options {
     }
 }
 
-/// Where the normalisation of an utterance comes from.
+/// Source of an utterance's normalisation.
 enum Source {
     Global(Normalization),
     Table(Box<MappedRandomReader<DoubleMatrixHolder>>),

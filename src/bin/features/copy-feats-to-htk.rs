@@ -36,7 +36,7 @@ pub fn run(options: Options) -> Result<u8> {
     let done = write_each(&options.in_rspecifier, folder, suffix, |writer, features| {
         HtkFeaturesHolder::write(writer, &HtkFeatures { features, period, kind })
     })?;
-    // ("direcory" is what the reference prints.)
+    // ("direcory" is the reference's spelling.)
     messages::log(&format!("{done} HTK feature files generated in the direcory: {folder}"));
     Ok(0)
 }

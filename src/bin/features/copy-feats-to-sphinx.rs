@@ -27,7 +27,7 @@ pub fn run(options: Options) -> Result<u8> {
     let (folder, suffix) = (&options.output_dir, &options.output_ext);
     let write = |writer: &mut _, features| sphinx::write(writer, &features);
     let done = write_each(&options.in_rspecifier, folder, suffix, write)?;
-    // ("direcory" is what the reference prints.)
+    // ("direcory" is the reference's spelling.)
     messages::log(&format!("{done} Sphinx feature files generated in the direcory: {folder}"));
     Ok(0)
 }

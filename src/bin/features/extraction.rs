@@ -11,7 +11,7 @@ use kaldi_io::{DenseMatrix, MappedRandomReader};
 use nnet3::messages;
 use nnet3::tables::{Input, Output};
 
-// What the programs do beside features as such.
+// Options of the programs, beside those of the features.
 #[derive(clap::Args, Clone, Debug)]
 pub struct FeatureOptions {
     /// Format of the output files [kaldi, htk]
@@ -189,7 +189,7 @@ pub fn check_channel(channel: i32) -> Result<()> {
     Ok(())
 }
 
-/// The samples of a channel, of the first one if it is -1. None, with a warning, if there is no such channel.
+/// Returns the samples of a channel, or of the first one for -1. `None`, with a warning, if there is no such channel.
 pub fn samples(channel: i32, key: &str, wave: &Wave) -> Option<Vec<f32>> {
     if channel == -1 && wave.channels != 1 {
         messages::warn(&format!(

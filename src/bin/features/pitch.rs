@@ -12,7 +12,7 @@ use nnet3_core::random::Random;
 
 use super::extraction::{check_channel, samples};
 
-// What is read and written.
+// Input and output tables.
 #[derive(clap::Args, Clone, Debug)]
 pub struct PitchTables {
     /// Channel to extract (-1 -> expect mono, 0 -> left, 1 -> right)
@@ -22,8 +22,8 @@ pub struct PitchTables {
     pub feats_wspecifier: String,
 }
 
-/// Writes what `find` makes of each wave. `nothing` is the warning for waves that are too short, after the name of the function that
-/// it comes from in Kaldi.
+/// Writes the result of `find` for each wave. `nothing` is the warning for waves that are too short, after the name of
+/// the function that prints it in Kaldi.
 pub fn for_each_wave(
     tables: &PitchTables,
     options: &PitchOptions,

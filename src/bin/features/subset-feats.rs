@@ -19,10 +19,10 @@ pub struct Options {
     /// Copy the first n feature files.
     #[arg(long, default_value_t = DEFAULT_COUNT)]
     n: i32,
-    /// Text file, the first field of each line being interpreted as an utterance-id whose features will be included
+    /// Text file; features of the utterance-ids in the first field of its lines will be included
     #[arg(long, default_value = "")]
     include: String,
-    /// Text file, the first field of each line being interpreted as an utterance-id whose features will be excluded
+    /// Text file; features of the utterance-ids in the first field of its lines will be excluded
     #[arg(long, default_value = "")]
     exclude: String,
     in_rspecifier: String,

@@ -32,8 +32,8 @@ pub struct Options {
     /// A comma separated list of SNRs in dB. The additive signals will be scaled according to these SNRs.
     #[arg(long, default_value = "")]
     snrs: String,
-    /// A comma separated list of start times in seconds, at which the additive signals begin. What lies behind the end of
-    /// the signal is left out.
+    /// A comma separated list of start times in seconds, at which the additive signals begin. Parts behind the end of
+    /// the signal are left out.
     #[arg(long, default_value = "")]
     start_times: String,
     /// If true, the output starts at the peak of the impulse response, and is as long as the input

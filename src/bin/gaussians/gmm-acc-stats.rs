@@ -16,7 +16,7 @@ pub struct Options {
     /// Write output in binary mode
     #[arg(long, default_value_t = true)]
     binary: bool,
-    /// Which GMM parameters will be updated: subset of mvwt.
+    /// GMM parameters that will be updated: subset of mvwt.
     #[arg(long, default_value = "mvwt")]
     update_flags: String,
     model_in: String,

@@ -18,7 +18,7 @@ pub struct Options {
     /// Write output in binary mode
     #[arg(long, default_value_t = true)]
     binary: bool,
-    /// Which GMM parameters to update: subset of mvwt.
+    /// GMM parameters to update: subset of mvwt.
     #[arg(long, default_value = "mvwt")]
     update_flags: String,
     #[command(flatten)]

@@ -14,7 +14,7 @@ pub struct Options {
     /// Write output in binary mode
     #[arg(long, default_value_t = true)]
     binary: bool,
-    /// rxfilename containing, on each line, a list of phones whose pdfs should be shared.
+    /// rxfilename of a file with a list of phones on each line; the phones of a line share their pdfs.
     #[arg(long, default_value = "")]
     shared_phones: String,
     /// Colon-separated list of integer indices of context-independent phones.

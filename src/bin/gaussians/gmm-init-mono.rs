@@ -20,7 +20,7 @@ pub struct Options {
     /// rspecifier for training features [used to set mean and variance]
     #[arg(long, default_value = "")]
     train_feats: String,
-    /// rxfilename containing, on each line, a list of phones whose pdfs should be shared.
+    /// rxfilename of a file with a list of phones on each line; the phones of a line share their pdfs.
     #[arg(long, default_value = "")]
     shared_phones: String,
     /// Perturb the means using this fraction of standard deviation.

@@ -37,8 +37,8 @@ pub struct Options {
     /// Accepted for compatibility and without effect, as in the original: supervision has the weight 1
     #[arg(long, default_value_t = 1.0)]
     weight: f32,
-    /// The scale with which the graph costs of lattices go into the supervision: at least 0 and less than 1. What is left over
-    /// comes from the normalization FST
+    /// Scale of the lattices' graph costs in the supervision: at least 0 and less than 1. The remainder comes from the
+    /// normalization FST
     #[arg(long, default_value_t = 0.0)]
     lm_scale: f32,
     /// If true, labels are pdf-ids plus one; if false, transition-ids, for unconstrained examples

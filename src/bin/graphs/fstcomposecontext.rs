@@ -8,7 +8,8 @@ use nnet3::{fsts, messages};
 
 /// Composes on the left with a dynamically created context FST.
 ///
-/// The inputs of the result are labels of phones in context; what they stand for is written to ilabels-output-file.
+/// The inputs of the result are labels of phones in context; the list of these phones is written to
+/// ilabels-output-file.
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: fstcomposecontext ilabels.sym < LG.fst > CLG.fst")]
 pub struct Options {

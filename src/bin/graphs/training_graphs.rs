@@ -1,4 +1,4 @@
-//! What the programs that make training graphs share.
+//! Parts shared by the programs that make training graphs.
 
 use anyhow::{Context, Result};
 use kaldi_fst::{Fst, FstHolder};
@@ -26,7 +26,7 @@ pub struct TrainingGraphOptions {
     /// Remove [most] epsilons before minimization (only applicable if disambig symbols present)
     #[arg(long, default_value_t = false)]
     pub rm_eps: bool,
-    /// Number of FSTs to compile at a time. Here they are made one by one, so that nothing depends on it.
+    /// Number of FSTs to compile at a time. It has no effect: FSTs are made one by one.
     #[arg(long, default_value_t = 250)]
     pub batch_size: i32,
     /// File containing list of disambiguation symbols in phone symbol table
@@ -34,7 +34,7 @@ pub struct TrainingGraphOptions {
     pub read_disambig_syms: String,
 }
 
-/// The files that graphs are made from, and what they are made of.
+/// The input files of graphs.
 pub struct Files<'a> {
     pub tree: &'a str,
     pub model: &'a str,
@@ -72,8 +72,8 @@ fn why_empty(compiler: &TrainingGraphCompiler, words: Vec<i32>, lexicon: &str) -
     }
 }
 
-/// Makes a graph of each entry of a table. What is wrong with an entry is a warning. Gives how many graphs there are, and
-/// closes the table.
+/// Makes a graph of each entry of a table. A fault of an entry is a warning. Returns the number of graphs, and closes
+/// the table.
 pub fn compile_table<H: Holder<T: HasWords>>(
     options: &TrainingGraphOptions,
     files: &Files,

@@ -25,7 +25,7 @@ pub struct Options {
     /// If >0, the label that forwards the rest of the words
     #[arg(long, default_value_t = -1)]
     rho_label: i32,
-    /// Number of states that Kaldi caches of the FST; here the whole of it is kept, so this changes nothing
+    /// Number of states that Kaldi caches of the FST. It has no effect: the whole FST is kept
     #[arg(long, default_value_t = 50000)]
     num_states_cache: i32,
     /// If true, the second argument is a table of FSTs, or one FST; if false, a table of lattices; if auto, a table of lattices or one FST

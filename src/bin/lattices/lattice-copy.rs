@@ -21,10 +21,10 @@ pub struct Options {
     /// If true, write in normal (compact) form.
     #[arg(long, default_value_t = true)]
     write_compact: bool,
-    /// Text file, the first field of each line being interpreted as the utterance-id whose lattices will be included
+    /// Text file; lattices of the utterance-ids in the first field of its lines will be included
     #[arg(long, default_value = "")]
     include: String,
-    /// Text file, the first field of each line being interpreted as an utterance-id whose lattices will be excluded
+    /// Text file; lattices of the utterance-ids in the first field of its lines will be excluded
     #[arg(long, default_value = "")]
     exclude: String,
     /// Exit with status 0 even if no lattices are copied
@@ -34,7 +34,7 @@ pub struct Options {
     lattice_wspecifier: String,
 }
 
-/// Which lattices are copied.
+/// Choice of the lattices to copy.
 enum Filter {
     All,
     /// The lattices in the list, or those that are not in it.
@@ -45,7 +45,7 @@ pub fn run(options: Options) -> Result<u8> {
     let filter = match (options.include.as_str(), options.exclude.as_str()) {
         ("", "") => Filter::All,
         (include, "") => Filter::Listed(read_keys(include)?, true),
-        // What scripts may rely on: see the help text.
+        // Scripts may rely on this: see the help text.
         ("", exclude) => Filter::Listed(read_keys(exclude)?, !options.write_compact),
         _ => bail!("--include and --exclude cannot both be given"),
     };
@@ -86,7 +86,7 @@ fn copy<H: Holder>(options: &Options, filter: &Filter) -> Result<u8> {
     input.close()?;
     messages::log(&match filter {
         Filter::All => format!("Done copying {} lattices.", output.done),
-        // (One more blank in this form: it is what the reference prints.)
+        // (The additional blank is the reference's.)
         Filter::Listed(..) if options.write_compact => {
             format!(" Wrote {} out of {total} utterances.", output.done)
         }

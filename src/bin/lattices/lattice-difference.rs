@@ -1,4 +1,4 @@
-//! `lattice-difference`: paths of lattices whose words are not in other lattices.
+//! `lattice-difference`: paths of lattices with word sequences that other lattices do not have.
 
 use anyhow::Result;
 use nnet3::tables::Output;

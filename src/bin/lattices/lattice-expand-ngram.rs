@@ -1,4 +1,4 @@
-//! `lattice-expand-ngram`: lattices whose states tell the last words apart.
+//! `lattice-expand-ngram`: lattices with separate states for different last words.
 
 use anyhow::{Context, Result};
 use nnet3::tables::{Input, Output};

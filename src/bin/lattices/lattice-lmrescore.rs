@@ -16,7 +16,7 @@ pub struct Options {
     /// Scaling factor for language model costs; frequently 1.0 or -1.0
     #[arg(long, default_value_t = 1.0)]
     lm_scale: f32,
-    /// Number of states that Kaldi caches of the LM FST; here the whole of it is kept, so this changes nothing
+    /// Number of states that Kaldi caches of the LM FST. It has no effect: the whole FST is kept
     #[arg(long, default_value_t = 50000)]
     num_states_cache: i32,
     lattice_rspecifier: String,

@@ -25,7 +25,7 @@ pub struct Options {
     /// Scaling factor for language model (graph) costs
     #[arg(long, default_value_t = 1.0)]
     lm_scale: f32,
-    /// Symbol table for words [for debug output]: it is read, and serves nothing else
+    /// Symbol table for words [for debug output]; it is read, and has no other effect
     #[arg(long, default_value = "")]
     word_symbol_table: String,
     /// If true, output times corresponding to one-best, not whole sausage.

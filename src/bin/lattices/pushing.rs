@@ -7,7 +7,7 @@ use nnet3::lattices;
 use nnet3::tables::Output;
 use nnet3_decode::{CompactLatticeHolder, push};
 
-// What is moved.
+// Choice of the labels or costs to push.
 #[derive(Args, Clone, Debug)]
 pub struct PushOptions {
     /// If true, push the strings in the lattice to the start.

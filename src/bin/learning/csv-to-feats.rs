@@ -16,7 +16,7 @@ use nnet3::{messages, tables};
                   ark:labels.ark"
 )]
 pub struct Options {
-    /// What separates the numbers of a line
+    /// Separator of the numbers in a line
     #[arg(long, default_value = ",")]
     delimiter: String,
     /// Leave out so many lines at the beginning
@@ -25,7 +25,7 @@ pub struct Options {
     /// Take so many lines at most after those; 0 means all
     #[arg(long, default_value_t = 0)]
     count: usize,
-    /// Which column is the label, counting from 0, or from -1 backwards at the end; only with an output for alignments
+    /// Column of the label, counting from 0, or from -1 backwards at the end; only with an output for alignments
     #[arg(long, default_value_t = -1, allow_negative_numbers = true)]
     label_column: i32,
     /// Values are multiplied by this; labels are not
@@ -34,7 +34,7 @@ pub struct Options {
     /// WIDTHxHEIGHT or WIDTHxHEIGHTxCHANNELS of images, row by row in a line: their columns become rows
     #[arg(long, default_value = "")]
     image: String,
-    /// What keys begin with
+    /// Prefix of keys
     #[arg(long, default_value = "line-")]
     prefix: String,
     csv_rxfilename: String,
@@ -94,7 +94,8 @@ pub fn run(options: Options) -> Result<u8> {
         feats.write(&key, &matrix)?;
     }
     if options.count == 0 {
-        // A command that wrote the lines may have failed. (Of one that was not read to its end nothing is expected.)
+        // A command that wrote the lines may have failed. (The status is ignored if its output was not read to the
+        // end.)
         reader.close()?;
     }
     messages::log(&format!("Converted {} lines.", feats.done));

@@ -23,7 +23,7 @@ pub struct Options {
     /// Values are multiplied by this
     #[arg(long, default_value_t = 1.0)]
     scale: f32,
-    /// What keys begin with
+    /// Prefix of keys
     #[arg(long, default_value = "image-")]
     prefix: String,
     /// Take so many images at most; 0 means all
@@ -79,7 +79,7 @@ pub fn run(options: Options) -> Result<u8> {
         }
     }
     if count == all {
-        // What follows the last item is an error, and so is the failure of a command that wrote them.
+        // Further data after the last item are an error, and so is the failure of the command that wrote them.
         images.next()?;
         images.close()?;
         if let Some((_, mut labels)) = labels {

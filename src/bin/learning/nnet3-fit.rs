@@ -19,7 +19,7 @@ use nnet3::options::training::{ReplicaOptions, TrainingOptions};
                   0.raw ark:train.egs final.raw"
 )]
 pub struct Options {
-    /// How often to go through the examples
+    /// Number of passes through the examples
     #[arg(long, default_value_t = 10)]
     num_epochs: u64,
     /// Examples of a minibatch; as --minibatch-size of nnet3-merge-egs, but for a single number, which allows less at the end
@@ -37,7 +37,7 @@ pub struct Options {
     /// Write output in binary mode
     #[arg(long, default_value_t = true)]
     binary: bool,
-    /// Print which part learns by which optimizer, at what rate, with how much state; and nothing else
+    /// Print the optimizer, the rate and the size of the state of each part, without training
     #[arg(long)]
     dry_run: bool,
     /// yes|no|optional|wait: whether to run on a GPU (optional: if there is one)

@@ -18,13 +18,13 @@ pub struct Options {
     /// Characters to print
     #[arg(long, default_value_t = 500)]
     length: usize,
-    /// What the text begins with
+    /// Beginning of the text
     #[arg(long, default_value = "\n")]
     start: String,
     /// Characters before the next one that the network sees at most
     #[arg(long, default_value_t = 70)]
     context: usize,
-    /// Log-probabilities are divided by this: less than 1 prefers what is likely
+    /// Divisor of log-probabilities: less than 1 prefers probable symbols
     #[arg(long, default_value_t = 1.0)]
     temperature: f64,
     /// Seed for random number generator

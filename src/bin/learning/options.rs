@@ -6,7 +6,7 @@ use nnet3_core::config::{ConfigLine, read_config};
 use nnet3_train::learn::rules::Rules;
 use nnet3_train::learn::{AverageOptions, Metric, Normalize, metrics};
 
-// How parameters learn.
+// Rules and rates of learning.
 #[derive(Args, Clone, Debug)]
 pub struct RulesOptions {
     /// Optimizer of all parameters, e.g. "adamw learning-rate=.002": kaldi, sgd, rmsprop, adagrad, adadelta, adam, adamw,
@@ -27,7 +27,7 @@ pub struct RulesOptions {
     /// Limit on each element of the gradients
     #[arg(long)]
     pub clip_value: Option<f64>,
-    /// What sums over frames are divided by: frames (weights of targets), sequences, none
+    /// Divisor of sums over frames: frames (weights of targets), sequences, none
     #[arg(long, default_value = "frames")]
     pub normalize: String,
     /// Minibatches that make one step
@@ -83,7 +83,7 @@ impl RulesOptions {
     }
 }
 
-// What happens between epochs.
+// Evaluations and files between epochs.
 #[derive(Args, Clone, Debug)]
 pub struct CallbackOptions {
     /// Examples for evaluation, merged as those for training
@@ -92,13 +92,14 @@ pub struct CallbackOptions {
     /// Epochs from one evaluation to the next
     #[arg(long, default_value_t = 1)]
     pub valid_every: u64,
-    /// What to evaluate besides the loss, separated by commas: accuracy, misclassification, logloss, precision, recall, top-K
+    /// Metrics to evaluate besides the loss, separated by commas: accuracy, misclassification, logloss, precision,
+    /// recall, top-K
     #[arg(long, default_value = "accuracy")]
     pub metrics: String,
-    /// File for the model whose evaluation was best
+    /// File for the model with the best evaluation
     #[arg(long, default_value = "")]
     pub best: String,
-    /// What is looked at to find the best model: loss or one of --metrics
+    /// Value that selects the best model: loss or one of --metrics
     #[arg(long, default_value = "loss")]
     pub monitor: String,
     /// Stop after so many evaluations in a row that are not better than the best before them; 0 means never
@@ -128,7 +129,7 @@ pub struct CallbackOptions {
     pub histograms: bool,
 }
 
-/// What decides which model is best.
+/// The value that selects the best model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Monitor {
     Loss,
@@ -151,7 +152,7 @@ impl CallbackOptions {
         }
     }
 
-    /// Whether options fit each other.
+    /// Checks that the options fit each other.
     pub fn check(&self, plateau: bool) -> Result<()> {
         self.metrics().context("--metrics")?;
         let monitor = self.monitor()?;

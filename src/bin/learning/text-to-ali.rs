@@ -14,7 +14,7 @@ use nnet3::{messages, tables};
     after_help = "e.g.: text-to-ali --chunk=50 --context=20 --vocab-out=vocab train.txt ark:in.ali ark:out.post"
 )]
 pub struct Options {
-    /// Symbols of a window whose followers are to be predicted
+    /// Symbols of a window; the training predicts the next symbol of each
     #[arg(long, default_value_t = 50)]
     chunk: usize,
     /// Symbols before them
@@ -26,7 +26,7 @@ pub struct Options {
     /// File for the numbers of characters
     #[arg(long, default_value = "")]
     vocab_out: String,
-    /// What keys begin with
+    /// Prefix of keys
     #[arg(long, default_value = "window-")]
     prefix: String,
     text_rxfilename: String,

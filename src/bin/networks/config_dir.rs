@@ -8,7 +8,7 @@ use nnet3_core::nnet::{Nnet, Node};
 use nnet3_xconfig::{Config, ExistingNode, Network};
 use std::path::Path;
 
-/// The folder, and what is needed besides the network itself.
+/// The folder, and the settings besides the network itself.
 pub struct ConfigDir<'a> {
     pub path: &'a Path,
     /// The command line, for the comment at the head of each file.

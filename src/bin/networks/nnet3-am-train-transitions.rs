@@ -19,7 +19,7 @@ pub struct Options {
     /// If true, also set priors in neural net (we divide by these in test time)
     #[arg(long, default_value_t = true)]
     set_priors: bool,
-    /// When setting priors, floor for priors
+    /// Floor for priors, if they are set
     #[arg(long, default_value_t = 5.0e-06)]
     prior_floor: f32,
     /// Floor for transition probabilities

@@ -15,8 +15,8 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 /// Compile a computation request, run it with random inputs, forward and (if it wants derivatives) backward with plain
-/// gradients, and print one JSON object: the times, and what share of the rate of a 2048 x 2048 matrix product on the
-/// same machine, measured in between, they amount to.
+/// gradients, and print one JSON object: the times, and the rates as shares of the rate of a 2048 x 2048 matrix product
+/// on the same machine, measured in between.
 ///
 /// Times are medians. With one thread they are times on a processor, so that other programs disturb little.
 #[derive(clap::Parser)]

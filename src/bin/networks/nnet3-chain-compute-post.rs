@@ -15,8 +15,8 @@ const SITE: Site = Site::main("nnet3-chain-compute-post.cc", 1);
 
 /// Compute posteriors from the 'denominator FST' of a chain model and optionally map them to phones.
 ///
-/// Each utterance is one sequence. If --transform-mat is given, each row of posteriors is multiplied by that matrix, whose
-/// number of rows is the dimension of what is written.
+/// Each utterance is one sequence. If --transform-mat is given, each row of posteriors is multiplied by that matrix;
+/// its number of rows is the dimension of the output.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: nnet3-chain-compute-post --transform-mat=transform.mat final.raw den.fst scp:feats.scp ark:post.ark\n\

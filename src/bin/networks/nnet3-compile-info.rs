@@ -37,8 +37,8 @@ pub struct Options {
     /// compile time) instead of the commands
     #[arg(long, default_value_t = false)]
     summary: bool,
-    /// Print tables instead of the commands: for each optimization pass commands, matrices and bytes before and after, and
-    /// its time; for each pass of lowering operations, what they read and write, and their products before and after
+    /// Print tables instead of the commands. For each optimization pass: commands, matrices and bytes before and after,
+    /// and its time. For each pass of lowering operations: bytes read and written, and products, before and after
     #[arg(long, default_value_t = false)]
     passes: bool,
     /// Print the operations that run instead of the commands: what these were lowered to
@@ -47,13 +47,13 @@ pub struct Options {
     /// Run it with random inputs; the operations that run are printed with their times and rates, and tables by kind of command
     #[arg(long, default_value_t = false)]
     profile: bool,
-    /// How long --profile=true goes on running it
+    /// Duration of the runs of --profile=true
     #[arg(long, default_value_t = 0.5)]
     profile_seconds: f64,
     /// If false, --profile=true computes the plain gradient, not the natural gradient of training
     #[arg(long, default_value_t = true)]
     natural_gradient: bool,
-    /// NODE:N,T or NODE:N,T,X: say why this row of an output can or cannot be computed, and from what
+    /// NODE:N,T or NODE:N,T,X: explain why this row of an output can or cannot be computed, and from which inputs
     #[arg(long, default_value = "")]
     explain_output: String,
     /// Show this computation, in the form of --format=stored or binary, instead of compiling a request

@@ -23,10 +23,10 @@ pub struct Options {
     /// Table of derivatives with respect to the outputs; needed if the request wants derivatives
     #[arg(long, default_value = "")]
     output_derivs: String,
-    /// Where to write the table of derivatives with respect to the inputs
+    /// Output table of derivatives with respect to the inputs
     #[arg(long, default_value = "")]
     input_derivs: String,
-    /// Where to write the gradient: the network with its parameters replaced by their gradient
+    /// Output file of the gradient: the network with its parameters replaced by their gradient
     #[arg(long, default_value = "")]
     gradient: String,
     /// Write the gradient in binary mode

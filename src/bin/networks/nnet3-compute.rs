@@ -34,8 +34,9 @@ pub struct Options {
     /// Threads that compute, each some of the utterances (not with --looped=true)
     #[arg(long, default_value_t = 1)]
     num_threads: i64,
-    /// Outputs, in MiB for each thread, that may wait until chunks of several utterances have been computed together; with more
-    /// of them chunks find more of their length (2; 4 if the network has a recurrence, whose steps are slow for few sequences)
+    /// Size of outputs, in MiB for each thread, that may wait for chunks of other utterances to be computed with; with
+    /// a larger size chunks find more of their length (2; 4 if the network has a recurrence, whose steps are slow for
+    /// few sequences)
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
     waiting_mb: Option<u32>,
     #[command(flatten)]

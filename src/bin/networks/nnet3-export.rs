@@ -13,19 +13,20 @@ use nnet3_export::safetensors::{self, ModelFile};
 /// Write a network as an ONNX model (operators of the standard, opset 17) for other programs.
 ///
 /// Inputs and outputs are tensors [sequences, frames, columns]. The model has any number of frames, or with
-/// --fixed-frames=true the number that --frames-per-chunk new frames and the network's context need, or with --request the
-/// rows of a computation request. Frames that the network needs before and after are part of the input.
+/// --fixed-frames=true the number that --frames-per-chunk new frames and the network's context need, or with --request
+/// the rows of a computation request. Frames that the network needs before and after are part of the input.
 ///
-/// With --streaming=true the network goes from chunk to chunk: <onnx-out> is a folder, which gets first.onnx for the first
-/// chunk and the frames around it, step.onnx for each later one, and weights.bin, which both need beside them; outputs
-/// state_out_0 … of one call are inputs state_in_0 … of the next. With --single-graph=true too, one model (a file) does, which
-/// begins with states of zeros.
+/// With --streaming=true the network goes from chunk to chunk: <onnx-out> is a folder, which gets first.onnx for the
+/// first chunk and the frames around it, step.onnx for each later one, and weights.bin, which both need beside them;
+/// outputs state_out_0 … of one call are inputs state_in_0 … of the next. With --single-graph=true too, one model (a
+/// file) takes the place of both; it begins with states of zeros.
 ///
-/// With --sherpa=speaker the network's output at time 0 of a whole recording, such as an x-vector, becomes a vector for each sequence,
-/// and the model says of itself what sherpa-onnx wants to know of a model of speakers.
+/// With --sherpa=speaker the network's output at time 0 of a whole recording, such as an x-vector, becomes a vector for
+/// each sequence, and the model has the metadata that sherpa-onnx expects of a speaker model.
 ///
-/// If the second file ends in .safetensors, it gets the whole model, to the last byte: every matrix and vector is a tensor named
-/// after its component and its token in the file, such as tdnn1.affine.linear_params; there are no options for this.
+/// If the second file ends in .safetensors, it gets the whole model, to the last byte: every matrix and vector is a
+/// tensor named after its component and its token in the file, such as tdnn1.affine.linear_params; there are no options
+/// for this.
 #[derive(Parser, PartialEq)]
 #[command(after_help = "e.g.: nnet3-export --frame-subsampling-factor=3 final.mdl model.onnx\n\
     or: nnet3-export --streaming=true --frames-per-chunk=21 final.mdl folder\n\
@@ -70,7 +71,7 @@ pub struct Options {
     /// Make a model for a program of sherpa-onnx: speaker (a vector for each recording)
     #[arg(long, default_value = "")]
     sherpa: String,
-    /// Hertz of the sound whose features a model for sherpa-onnx reads (default: 16000)
+    /// Sample rate in Hertz of the sound behind the features, for a model for sherpa-onnx (default: 16000)
     #[arg(long)]
     sample_rate: Option<u32>,
     /// Language of the sound that a model for sherpa-onnx is for (default: unknown)
@@ -101,7 +102,7 @@ fn as_safetensors(options: &Options) -> Result<u8> {
     Ok(0)
 }
 
-/// What is written.
+/// Kind of the output.
 enum Mode {
     AnyLength,
     Chunk,
@@ -112,7 +113,7 @@ enum Mode {
 }
 
 impl Options {
-    /// An error about options that say nothing about what is written.
+    /// Returns the kind of the output. Options that have no meaning for it are an error.
     fn mode(&self) -> Result<Mode> {
         if !matches!(&*self.sherpa, "" | "speaker") {
             bail!("--sherpa={}: expected speaker", self.sherpa);

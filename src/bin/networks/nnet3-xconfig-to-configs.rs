@@ -17,7 +17,7 @@ pub struct Options {
     /// The folder to write (required); it is made if it does not exist
     #[arg(long, default_value = "")]
     config_dir: String,
-    /// A network whose nodes layers may use, and to which the configs will be added
+    /// A network with nodes for the layers to use; the configs will be added to it
     #[arg(long, default_value = "")]
     existing_model: String,
     /// Edits as in nnet3-copy --edits before the context is computed, for networks whose output has another name than

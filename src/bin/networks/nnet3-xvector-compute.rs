@@ -66,28 +66,28 @@ pub struct Options {
 // Options that Kaldi's program takes and does not use.
 #[derive(Args)]
 struct Ignored {
-    /// Only for compatibility: changes nothing
+    /// Only for compatibility: no effect
     #[arg(long, default_value_t = 1.0)]
     acoustic_scale: f32,
-    /// Only for compatibility: changes nothing
+    /// Only for compatibility: no effect
     #[arg(long, default_value_t = 0)]
     extra_left_context: i32,
-    /// Only for compatibility: changes nothing
+    /// Only for compatibility: no effect
     #[arg(long, default_value_t = 0)]
     extra_right_context: i32,
-    /// Only for compatibility: changes nothing
+    /// Only for compatibility: no effect
     #[arg(long, default_value_t = -1, allow_negative_numbers = true)]
     extra_left_context_initial: i32,
-    /// Only for compatibility: changes nothing
+    /// Only for compatibility: no effect
     #[arg(long, default_value_t = -1, allow_negative_numbers = true)]
     extra_right_context_final: i32,
-    /// Only for compatibility: changes nothing
+    /// Only for compatibility: no effect
     #[arg(long, default_value_t = 1)]
     frame_subsampling_factor: i32,
-    /// Only for compatibility: changes nothing
+    /// Only for compatibility: no effect
     #[arg(long, default_value_t = 50)]
     frames_per_chunk: i32,
-    /// Only for compatibility: changes nothing
+    /// Only for compatibility: no effect
     #[arg(long)]
     debug_computation: bool,
 }

@@ -7,7 +7,7 @@ use nnet3::fsts::WithSymbols;
 
 /// Recursively replaces FST arcs with other FST(s).
 ///
-/// Arcs whose output label is that of a rule are replaced by this rule. A rule must not call itself.
+/// An arc with a rule's label as output label is replaced by this rule. A rule must not call itself.
 #[derive(clap::Parser)]
 #[command(override_usage = "fstreplace [options] root.fst root-label [rule1.fst label1 ...] [out.fst]")]
 pub struct Options {

@@ -7,10 +7,11 @@ use kaldi_io::KaldiReader;
 use nnet3::fsts::WithSymbols;
 use nnet3::messages;
 
-/// Reads a language model in the ARPA format as an FST whose back-off arcs have no label, for fstconvert --fst_type=ngram.
+/// Reads a language model in the ARPA format as an FST with backoff arcs without label, for fstconvert
+/// --fst_type=ngram.
 ///
-/// The start is the history of <s>, and </s> is a final cost. The table of words is kept in the FST. N-grams with words that the
-/// table lacks are left out with a warning; so are words that share their number with another name.
+/// The start is the history of <s>, and </s> is a final cost. The table of words is kept in the FST. N-grams with words
+/// that the table lacks are left out with a warning; so are words that share their number with another name.
 #[derive(clap::Parser)]
 pub struct Options {
     /// Input format is ARPA (must be given: other formats are not read)

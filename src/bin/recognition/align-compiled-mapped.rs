@@ -19,7 +19,7 @@ pub struct Options {
     /// Scaling factor for acoustic likelihoods
     #[arg(long, default_value_t = 1.0)]
     acoustic_scale: f32,
-    /// Write output in binary mode. The wspecifier says that already, so that nothing depends on it.
+    /// Write output in binary mode. It has no effect: the wspecifier gives the mode.
     #[arg(long, default_value_t = true)]
     binary: bool,
     #[command(flatten)]

@@ -11,7 +11,7 @@ use crate::recognition::equal_alignment::EqualAligner;
     after_help = "e.g.:\n align-equal-compiled 1.mdl 1.fsts scp:train.scp ark:equal.ali\nSee also: align-equal"
 )]
 pub struct Options {
-    /// Write output in binary mode. The wspecifier says that already, so that nothing depends on it.
+    /// Write output in binary mode. It has no effect: the wspecifier gives the mode.
     #[arg(long, default_value_t = true)]
     binary: bool,
     graphs_rspecifier: String,

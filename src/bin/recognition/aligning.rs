@@ -1,4 +1,4 @@
-//! What the programs that align utterances with the graphs of their transcripts share.
+//! Parts shared by the programs that align utterances with the graphs of their transcripts.
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -43,7 +43,7 @@ impl AlignOptions {
     /// An error for beams that make no sense.
     fn check(&self) -> Result<()> {
         let (beam, retry) = (self.beam, self.retry_beam);
-        // (What is not a number is above nothing.)
+        // (NaN fails the comparison.)
         let sensible = beam > 0.0 && (retry == 0.0 || retry > beam);
         if !sensible {
             bail!("Beams do not make sense: beam {beam}, retry-beam {retry}");

@@ -1,4 +1,4 @@
-//! The decoders with a network, `nnet3-latgen-faster` and its sisters: what they have in common.
+//! Parts shared by the decoders with a network, `nnet3-latgen-faster` and its variants.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ use nnet3::training_log;
 use nnet3::utterances::{Utterance, Utterances};
 use nnet3::workers::in_parallel;
 
-/// How many utterances are on their way for each thread that decodes, at most.
+/// Largest number of utterances in progress for each decoding thread.
 const WAITING: usize = 3;
 
 // Options of all of them.
@@ -51,7 +51,7 @@ impl DecoderOptions {
     }
 }
 
-// What is read and written.
+// Input and output tables.
 #[derive(Args, Clone, Debug)]
 pub struct Tables {
     pub nnet_in: String,
@@ -62,7 +62,7 @@ pub struct Tables {
     pub results: Results,
 }
 
-// What is written.
+// Output tables.
 #[derive(Args, Clone, Debug)]
 pub struct Results {
     pub lattice_wspecifier: String,
@@ -135,7 +135,7 @@ pub fn decode(
     decode_with(graph.as_ref(), utterances, decoding, ivectors, (compute, together), threads, outputs)
 }
 
-/// How far an utterance is when it leaves the thread that has searched.
+/// Progress of an utterance when it leaves the searching thread.
 enum Stage {
     Searched(Searched),
     Decoded(Decoded),
@@ -151,7 +151,7 @@ pub fn decode_with(
     threads: usize,
     outputs: &mut Outputs,
 ) -> Result<()> {
-    // A single search leaves it to the thread that writes to make results of what it has found.
+    // With a single search, the writing thread makes the results.
     let leaves_rest = threads == 1;
     let mut workers = Vec::new();
     for _ in 0..threads {

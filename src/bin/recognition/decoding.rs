@@ -1,4 +1,4 @@
-//! What the programs that decode share: options, the way from log-likelihoods to what is written, counts.
+//! Parts shared by the programs that decode: options, the path from log-likelihoods to output, counts.
 
 use std::time::Instant;
 
@@ -38,7 +38,7 @@ pub struct LatticeOptions {
     pub word_symbol_table: String,
 }
 
-// How far the search goes, and what becomes of its lattice.
+// Limits of the search, and the processing of its lattice.
 #[derive(Args, Clone, Debug)]
 pub struct SearchArgs {
     /// Decoding beam. Larger->slower, more accurate.
@@ -66,10 +66,10 @@ pub struct SearchArgs {
     /// Setting used in decoder to control hash behavior
     #[arg(long, default_value_t = 2.0)]
     pub hash_ratio: f32,
-    /// Size of pools for tokens. Here all tokens are in one array, so that nothing depends on it.
+    /// Size of pools for tokens. It has no effect: all tokens are in one array.
     #[arg(long, default_value_t = 256)]
     pub memory_pool_tokens_block_size: u32,
-    /// Size of pools for links. Here all links are in one array, so that nothing depends on it.
+    /// Size of pools for links. It has no effect: all links are in one array.
     #[arg(long, default_value_t = 256)]
     pub memory_pool_links_block_size: u32,
     /// Tolerance used in determinization
@@ -137,7 +137,7 @@ impl SearchArgs {
         Ok(())
     }
 
-    /// What becomes of the lattice of a search.
+    /// Determinizes the lattice of a search.
     pub fn determinize(
         &self,
         model: &TransitionModel,
@@ -154,7 +154,7 @@ impl SearchArgs {
     }
 }
 
-/// What all utterances have in common.
+/// The common part of all utterances.
 pub struct Decoding<'a> {
     options: &'a LatticeOptions,
     model: &'a TransitionModel,
@@ -163,7 +163,7 @@ pub struct Decoding<'a> {
     acoustic_scale: f32,
 }
 
-/// What a search has found of an utterance.
+/// The result of a search.
 pub struct Searched {
     key: String,
     /// Frames of its log-likelihoods.
@@ -186,7 +186,7 @@ struct Found {
     raw: Lattice,
 }
 
-/// What becomes of an utterance.
+/// The result of an utterance.
 pub struct Decoded {
     key: String,
     /// Frames of its log-likelihoods.
@@ -210,7 +210,7 @@ enum OneLattice {
 }
 
 enum Failure {
-    /// There is nothing to decode.
+    /// The utterance has no frames.
     NoInput(String),
     NoPath,
     NotFinal,
@@ -264,7 +264,8 @@ impl<'a> Decoding<'a> {
         Ok(SharedGraph::Pair(Box::new(pair)))
     }
 
-    /// What comes of a search, and the frame after which no path was left, if there was one. An error if the graph cannot be used.
+    /// Returns the result of a search, and the frame after which no path was left, if there was one. A graph that
+    /// cannot be used is an error.
     fn search(
         &self,
         decoder: &mut LatticeDecoder<impl Graph>,
@@ -283,7 +284,7 @@ impl<'a> Decoding<'a> {
         Ok((result, decoder.lost_at()))
     }
 
-    /// Makes results of what a search has found: the best path, and the lattice as the options want it.
+    /// Turns the result of a search into the best path, and the lattice in the form that the options ask for.
     pub fn finish(&self, searched: Searched) -> Decoded {
         let Searched { key, frames, lost_at, result } = searched;
         let results = |found| self.results(found).map_err(|error| Failure::Other(error.to_string()));
@@ -310,8 +311,8 @@ impl<'a> Decoding<'a> {
     }
 }
 
-/// Scales the lattice of an utterance. An error if it is empty, or has costs that are no weights: sums of costs have 24 bits, so where
-/// log-likelihoods are as large as 10⁸, no path is left within a beam.
+/// Scales the lattice of an utterance. It is an error if the lattice is empty, or has invalid costs: sums of costs have
+/// 24 bits, so log-likelihoods as large as 10⁸ leave no path within a beam.
 fn scaled_and_checked<W: AnyLattice>(lattice: &mut Fst<W>, scale: Scale) -> nnet3_decode::Result<()> {
     if lattice.start.is_none() {
         let reason =
@@ -418,7 +419,7 @@ impl Outputs {
         })
     }
 
-    /// Writes what became of an utterance; where that is nothing, there is a warning.
+    /// Writes the result of an utterance, or a warning if there is none.
     pub fn write(&mut self, decoded: Decoded) -> Result<()> {
         let Decoded { key, frames, lost_at, result } = decoded;
         if let Some(frame) = lost_at {
@@ -504,11 +505,11 @@ pub struct Timing {
     pub start: Instant,
     /// Frames of 10 ms for each row of log-likelihoods.
     pub frame_subsampling_factor: i32,
-    /// How many decode, in a program where that can be chosen.
+    /// Number of decoding threads, if the program has such an option.
     pub threads: Option<usize>,
 }
 
-/// Log-likelihoods that can be used, or what is wrong: they must be there, and must be numbers.
+/// Returns usable log-likelihoods, or the reason why they are not: they are missing, or not all are numbers.
 pub fn usable(key: &str, loglikes: DenseMatrix<f32>) -> std::result::Result<DenseMatrix<f32>, String> {
     if loglikes.rows == 0 {
         return Err(format!("Zero-length utterance: {key}"));

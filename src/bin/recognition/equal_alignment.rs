@@ -54,7 +54,7 @@ impl EqualAligner {
         Ok(EqualAligner { alignments: TableWriter::open(wspecifier)?, done: 0, lacking: 0, failed: 0 })
     }
 
-    /// Counts an utterance of which something is not there, with a warning.
+    /// Counts an utterance with a missing part, with a warning.
     pub fn lacks(&mut self, reason: &str) {
         messages::warn(reason);
         self.lacking += 1;

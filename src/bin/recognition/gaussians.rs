@@ -81,7 +81,7 @@ impl Acoustics {
     }
 }
 
-// Names of what is read and written.
+// Names of inputs and outputs.
 #[derive(clap::Args, Clone, Debug)]
 pub struct GaussianTables {
     pub model_in: String,

@@ -13,7 +13,7 @@ use nnet3::messages;
 use nnet3::options::threads;
 use nnet3::tables::{Input, Output, open_optional};
 
-// What is estimated, and for which utterances.
+// Settings of the estimation, and the utterances.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ExtractOptions {
     /// Number of threads to use for computing derived variables of iVector extractor, at process start-up.
@@ -36,7 +36,7 @@ pub struct ExtractOptions {
 /// Pitch features behind the others, which i-vectors do without.
 const PITCH_FEATURES: usize = 3;
 
-/// Writes the i-vectors of all utterances. What is known of a speaker goes from utterance to utterance.
+/// Writes the i-vectors of all utterances. The state of a speaker is carried from utterance to utterance.
 pub fn extract(ivectors: &IvectorArgs, options: &ExtractOptions) -> Result<u8> {
     let threads = threads::number("num-threads", options.num_threads.into())?;
     let Ok(length_tolerance) = usize::try_from(options.length_tolerance) else {
@@ -88,13 +88,13 @@ pub fn extract(ivectors: &IvectorArgs, options: &ExtractOptions) -> Result<u8> {
 struct Extraction<'o> {
     model: Arc<IvectorModel>,
     options: &'o ExtractOptions,
-    /// Whether it was said that pitch features are left out.
+    /// True after the warning that pitch features are left out.
     warned: bool,
     sums: Sums,
 }
 
 impl Extraction<'_> {
-    /// The i-vectors of an utterance, after which `state` is what is known of the speaker.
+    /// Returns the i-vectors of an utterance, and updates the speaker's `state`.
     fn utterance(
         &mut self,
         key: &str,
@@ -140,7 +140,7 @@ impl Extraction<'_> {
     }
 }
 
-/// Sums over utterances, each of which counts as many times as it has frames.
+/// Sums over utterances, weighted by their numbers of frames.
 #[derive(Default)]
 struct Sums {
     frames: f64,

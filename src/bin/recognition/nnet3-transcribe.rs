@@ -4,22 +4,23 @@ use crate::recognition::transcribe::{Format, PieceArgs, Texts, Threads, transcri
 use anyhow::Result;
 use nnet3::options::threads;
 
-/// Write what is said in wave files, with the model in a folder as vosk has it.
+/// Write the words spoken in wave files, with the model in a folder as vosk has it.
 ///
-/// The folder has am/final.mdl, conf/mfcc.conf (or conf/fbank.conf or conf/plp.conf), conf/pitch.conf if the network wants pitch,
-/// conf/model.conf, graph/HCLG.fst (or graph/HCLr.fst, graph/Gr.fst and graph/disambig_tid.int), graph/words.txt if the graph
-/// has no names, and ivector/ if the network wants i-vectors. Or it has the older form: final.mdl, mfcc.conf and the files of graph/ side by side, and ivector/. With
-/// am/global_cmvn.stats, its mean is subtracted from features; with conf/online_cmvn.conf too, a running mean that begins with it.
+/// The folder has am/final.mdl, conf/mfcc.conf (or conf/fbank.conf or conf/plp.conf), conf/pitch.conf if the network
+/// wants pitch, conf/model.conf, graph/HCLG.fst (or graph/HCLr.fst, graph/Gr.fst and graph/disambig_tid.int),
+/// graph/words.txt if the graph has no names, and ivector/ if the network wants i-vectors. Or it has the older form:
+/// final.mdl, mfcc.conf and the files of graph/ side by side, and ivector/. With am/global_cmvn.stats, its mean is
+/// subtracted from features; with conf/online_cmvn.conf too, a running mean that begins with it.
 ///
-/// A text is called by the name of its file without folders and suffix. Files of the same name are called by their folders, too;
-/// in text and CTM, blanks in names become _.
+/// The name of a text is the name of its file without folders and suffix. Files of the same name get their folders,
+/// too; in text and CTM, blanks in names become _.
 ///
-/// With graph/phones/word_boundary.int, words have exact times. It needs a line for each phone of the model. Every word of the graph
-/// needs a name: this is checked before anything is recognised, but for graphs of type const of more than 256 MB, whose words are
-/// checked when they are said.
+/// With graph/phones/word_boundary.int, words have exact times. It needs a line for each phone of the model. Every word
+/// of the graph needs a name. This is checked before the recognition; for graphs of type const of more than 256 MB it
+/// is checked when the word is recognised.
 ///
-/// A file may be - (standard input) or a command that ends with |, which are read live: text has a line for each sentence
-/// then, and a terminal shows what was understood so far.
+/// A file may be - (standard input) or a command that ends with |, which are read live: text has a line for each
+/// sentence then, and a terminal shows the words recognised so far.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: nnet3-transcribe --format=json model-ko a.wav b.wav\n      nnet3-transcribe --format=srt --output-dir=subtitles model-ko *.wav\n      arecord -f S16_LE -r 16000 | nnet3-transcribe model-ko -"

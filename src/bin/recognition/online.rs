@@ -28,7 +28,7 @@ mod timing;
 
 use timing::{OnlineTimer, TimingStats};
 
-// How sound is recognized while it arrives.
+// Options for recognizing sound while it arrives.
 #[derive(Args, Clone, Debug)]
 pub struct OnlineOptions {
     /// Length of chunk size in seconds, that we process. Set to <= 0 to use all input in one chunk.
@@ -57,7 +57,7 @@ pub struct OnlineOptions {
     pub weights: WeightsOptions,
 }
 
-// What is read and written.
+// Input and output tables.
 #[derive(Args, Clone, Debug)]
 pub struct OnlineTables {
     pub nnet3_in: String,
@@ -273,8 +273,8 @@ impl Decoding<'_> {
         Ok(())
     }
 
-    /// The lattice of the utterance that is finished, with acoustic costs that are not scaled; and its best path, the costs
-    /// of which are.
+    /// Returns the lattice of the finished utterance, with unscaled acoustic costs, and its best path, with scaled
+    /// ones.
     fn lattice(&self, key: &str) -> nnet3_decode::Result<(CompactLattice, path::Linear)> {
         let mut raw = self.recognizer.decoder().raw_lattice()?;
         let (mut lattice, report) = self.options.recognizer.search.determinize(self.transitions, &mut raw)?;

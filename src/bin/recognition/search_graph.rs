@@ -25,7 +25,7 @@ pub enum SharedDecoder<'g> {
     Pair(Box<LatticeDecoder<ComposedGraph<'g>>>),
 }
 
-/// Where the two halves of a graph are, and the list of input labels that consume nothing.
+/// Files of the two halves of a graph, and the list of input labels that consume no frame.
 #[derive(Debug, Clone, Copy)]
 pub struct PairFiles<'f> {
     pub hcl: &'f str,
@@ -45,8 +45,8 @@ impl SharedGraph {
         })
     }
 
-    /// Checks that all words of the graph have names. Words of a graph that is left in its file, and too large to be gone through
-    /// at once, are not looked at: whoever asks for their names finds out.
+    /// Checks that all words of the graph have names. Skips graphs that stay in their files and are too large for it;
+    /// there a missing name is found when it is needed.
     pub fn check_names(&self, names: &Names) -> Result<()> {
         let is_known = |word| names.get(word).is_some();
         let unknown = match self {
@@ -60,7 +60,7 @@ impl SharedGraph {
     }
 }
 
-/// Reads a graph that is in one file, with the names of its words if they are there. What is of type `const` stays in the file.
+/// Reads a graph from one file, with the names of its words if it has them. A graph of type `const` stays in the file.
 pub fn read_whole(rxfilename: &str, num_transition_ids: usize) -> Result<(SearchGraph, Option<Names>)> {
     let mut r = open(rxfilename)?;
     let (fst, names) = store::read_graph(&mut r)?;

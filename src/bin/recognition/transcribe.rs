@@ -31,17 +31,17 @@ use nnet3::workers::{Give, in_parallel};
 
 /// Seconds of sound that are taken at once.
 const PIECE: f32 = 0.2;
-/// What costs of the graph count when words are chosen, as in vosk.
+/// Scale of graph costs for the choice of words, as in vosk.
 const GRAPH_SCALE: f64 = 0.9;
 /// Partial results are shown after so many pieces.
 const PIECES_TO_A_LOOK: usize = 3;
 /// States of a lattice with words as arcs, for each of the lattice and besides.
 const MOST_STATES: usize = 1_000_000;
 
-/// How many threads there are.
+/// Numbers of threads.
 #[derive(Debug, Clone, Copy)]
 pub struct Threads {
-    /// Threads for what i-vectors need, at the beginning.
+    /// Threads for preparing i-vectors, at the beginning.
     pub at_startup: NonZero<usize>,
     /// Threads for files.
     pub files: NonZero<usize>,
@@ -60,7 +60,7 @@ struct Sound<'p> {
     path: &'p str,
     /// Name in the text form.
     name: String,
-    /// The file of its text, if it has one of its own.
+    /// The output file of its text, if it has one of its own.
     to: Option<String>,
 }
 
@@ -107,7 +107,7 @@ pub fn transcribe(args: &PieceArgs, texts: &Texts, mut paths: Vec<String>, threa
     }
 }
 
-/// A thread for each of the networks, with a search of its own.
+/// Runs a thread for each of the networks, with a search of its own.
 fn all_files<'p, G: Graph + Send>(
     loaded: &Loaded,
     networks: Vec<LoopedForward>,
@@ -116,7 +116,7 @@ fn all_files<'p, G: Graph + Send>(
     sounds: &'p [Sound<'p>],
 ) -> Result<u8> {
     let threads = networks.len();
-    // How many files are on their way: where there is one thread, what it prints itself is in order.
+    // Largest number of files in progress: a single thread prints its own lines in order.
     let most = if threads == 1 { 1 } else { 2 * threads };
     let mut workers = Vec::new();
     for network in networks {
@@ -162,7 +162,8 @@ struct Session<'l, G> {
 }
 
 impl<G: Graph> Session<'_, G> {
-    /// The text of a file, or what is left of it to print: if `at_once`, sentences of live sound are printed when they end.
+    /// Returns the text of a file, or the part that has not been printed. If `at_once`, sentences of live sound are
+    /// printed when they end.
     fn text(&mut self, sound: &Sound, format: Format, at_once: bool) -> Result<String> {
         let at_once = at_once && format == Format::Text && is_live(sound.path) && sound.to.is_none();
         let each = |segment: &Segment| match at_once && !segment.is_empty() {
@@ -174,7 +175,7 @@ impl<G: Graph> Session<'_, G> {
         Ok(if printed { String::new() } else { output::write(format, &sound.name, &segments) })
     }
 
-    /// Gives the text of a file, of whose speaker nothing is known before. `each` is told of each segment when it ends.
+    /// Returns the text of a file, with a new speaker. Calls `each` for each segment when it ends.
     fn file(&mut self, path: &str, each: impl Fn(&Segment) -> Result<()>) -> Result<Vec<Segment>> {
         let mut wave = WaveStream::new(KaldiReader::open_raw(path)?)?;
         if wave.channels() > 1 {
@@ -201,7 +202,7 @@ impl<G: Graph> Session<'_, G> {
             }
             let endpoint = self.loaded.endpoint.as_ref().map(|endpoint| self.recognizer.endpoint(endpoint));
             if endpoint.transpose()?.flatten().is_some() {
-                // What was not decoded yet belongs to what is said next.
+                // Samples that were not decoded belong to the next segment.
                 let seconds = self.recognizer.frames_decoded() as f32 * self.recognizer.output_frame_length();
                 let decoded = ((seconds * rate) as usize).min(samples.len());
                 let segment = self.segment(path, before as f64 / f64::from(rate))?;
@@ -272,8 +273,8 @@ impl<G: Graph> Session<'_, G> {
         words.map(word).collect()
     }
 
-    /// Finds the words with the least risk. Their times are those of the words' phones; if the lattice cannot be aligned to words,
-    /// no word is lost, but times are those of the search, with a warning that says why.
+    /// Finds the words with the least risk. Their times are those of the words' phones. If the lattice cannot be
+    /// aligned to words, all words are kept, with the times of the search, and a warning gives the reason.
     fn choose_words(&self, path: &str, start: f64, lattice: &CompactLattice) -> Result<mbr::Outcome> {
         let Loaded { transitions, boundaries, .. } = self.loaded;
         let decode = |lattice: &CompactLattice| mbr::decode(lattice, None, mbr::Options::default());

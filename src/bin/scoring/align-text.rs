@@ -22,7 +22,9 @@ pub struct Options {
     /// Special symbol to be aligned with the inserted or deleted words. Your sentences should not contain this symbol.
     #[arg(long, default_value = "<eps>")]
     special_symbol: String,
-    /// Separator for each aligned pair in the output alignment file. Note: it should not be necessary to change this even if your sentences contain ';', because to parse the output of this program you can just split on space and then assert that every third token is ';'.
+    /// Separator for each aligned pair in the output alignment file. Note: it should not be necessary to change this
+    /// even if your sentences contain ';', because to parse the output of this program you can just split on space and
+    /// then assert that every third token is ';'.
     #[arg(long, default_value = ";")]
     separator: String,
     text1_rspecifier: String,

@@ -105,7 +105,7 @@ fn interval(set: &[Scored], replications: usize, random: &mut CRand) -> (f32, f3
     (mean, 1.96 * (squares / replications as f32 - mean * mean).max(0.0).sqrt())
 }
 
-/// How often the second has fewer errors in sentences drawn at random.
+/// Share of random draws of sentences in which the second has fewer errors.
 fn improvement(first: &[Scored], second: &[Scored], replications: usize, random: &mut CRand) -> f32 {
     let mut better = 0;
     for _ in 0..replications {

@@ -95,12 +95,12 @@ pub fn run(options: Options) -> Result<u8> {
     Ok(0)
 }
 
-/// A share in percent; null if it is a share of nothing.
+/// A share in percent; null if the whole is 0.
 fn rate(part: usize, whole: usize) -> Value {
     Value::from(100.0 * part as f64 / whole as f64)
 }
 
-/// Two decimals; of nothing at all, what C prints for 0/0.
+/// Two decimals; for 0/0 the text that C prints.
 fn percent(part: usize, whole: usize) -> String {
     match (part, whole) {
         (0, 0) => "-nan".to_owned(),

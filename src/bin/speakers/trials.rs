@@ -23,7 +23,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Logs mean and standard deviation of what was computed for the trials.
+    /// Logs mean and standard deviation of the trials' scores.
     pub fn log(&self, what: &str, separator: &str) {
         if self.done > 0 {
             let (mean, deviation) = (num(self.scores.mean()), num(self.scores.deviation()));

@@ -32,7 +32,7 @@ impl LabelCounts {
         Ok(())
     }
 
-    /// The labels whose count is 0.
+    /// The labels with count 0.
     pub fn zeros(&self) -> impl Iterator<Item = usize> {
         self.counts.iter().enumerate().filter(|(_, count)| **count == 0.0).map(|(label, _)| label)
     }

@@ -26,7 +26,7 @@ pub fn run(options: Options) -> Result<u8> {
         sum.data.iter_mut().zip(&other.data).for_each(|(to, x)| *to += x);
     }
     kaldi_io::write_object(&options.sum_out, options.binary, &sum)?;
-    // (Two blanks: it is what the reference prints.)
+    // (The two blanks are the reference's.)
     messages::log(&format!(
         "Summed {} matrices  of dimension {} by {}",
         options.sum_in.len(),

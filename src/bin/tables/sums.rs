@@ -8,7 +8,7 @@ use kaldi_io::cli::NOTHING_DONE;
 use nnet3::messages;
 use nnet3::tables::{self, Input};
 
-/// What is added up, with which options.
+/// The inputs and options of a sum.
 pub struct Sum<'a> {
     /// Inputs, then the output.
     pub arguments: &'a [String],

@@ -17,7 +17,7 @@ use crate::transforms::lda::check_rand_prune;
     after_help = "e.g.: gmm-post-to-gpost 1.mdl scp:feats.scp ark:1.post ark:1.gpost\nSee also: gmm-est-fmllr-gpost"
 )]
 pub struct Options {
-    /// Write output in binary mode. The wspecifier says that already, so that nothing depends on it.
+    /// Write output in binary mode. It has no effect: the wspecifier gives the mode.
     #[arg(long, default_value_t = true)]
     binary: bool,
     /// Randomized pruning of posteriors less than this

@@ -1,4 +1,4 @@
-//! What the programs that estimate transforms from statistics of classes have in common.
+//! Parts shared by the programs that estimate transforms from statistics of classes.
 
 use anyhow::{Context, Result, bail};
 use kaldi_feat::lda::LdaStats;
@@ -29,7 +29,7 @@ pub fn write_stats(stats: &LdaStats, table: &str, count: u64, file: &str, binary
     Ok(())
 }
 
-/// The directions that tell classes apart; logs what they are. `dim` is how many of them will be used.
+/// Returns the directions that tell classes apart, and logs them. `dim` is the number of directions to use.
 pub fn directions(stats: &LdaStats, dim: usize) -> Result<Directions> {
     let directions = Directions::new(stats)?;
     if let Some(smoothing) = directions.smoothing {
@@ -48,7 +48,7 @@ pub fn directions(stats: &LdaStats, dim: usize) -> Result<Directions> {
     Ok(directions)
 }
 
-/// Refuses a negative `--rand-prune`, which prunes nothing and would say so nowhere.
+/// Refuses a negative `--rand-prune`, which would silently prune no entries.
 pub fn check_rand_prune(threshold: f32) -> Result<()> {
     if threshold < 0.0 || !threshold.is_finite() {
         bail!("--rand-prune={threshold}: expected a number that is not negative");

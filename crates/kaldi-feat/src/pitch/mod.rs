@@ -1,10 +1,10 @@
 //! Pitch of sound (Ghahremani et al., "A pitch extraction algorithm tuned for automatic speech recognition", 2014;
 //! `feat/pitch-functions`).
 //!
-//! The signal is resampled to some kHz. [`correlation`] compares each frame with itself some samples later (the normalised
-//! cross-correlation function, NCCF), [`interpolation`] brings the values to lags at equal ratios, [`viterbi`] finds the best
-//! sequence of lags, and [`PitchTracker`] does all that while samples arrive. [`PitchProcessor`] makes features of pitch.
-//! Whole recordings go through the same code as streams.
+//! The signal is resampled to some kHz. [`correlation`] compares each frame with itself some samples later (the
+//! normalised cross-correlation function, NCCF). [`interpolation`] converts the values to lags at equal ratios.
+//! [`viterbi`] finds the best sequence of lags. [`PitchTracker`] does all that while samples arrive. [`PitchProcessor`]
+//! makes features of pitch. Whole recordings go through the same code as streams.
 //!
 //! Samples are 16-bit numbers as `f32`, not scaled, as in [`crate::spectral`].
 

@@ -7,7 +7,7 @@ const MOST_LAGS: usize = 1 << 14;
 /// More samples or values of a window than anybody can mean.
 const MOST_SAMPLES: f32 = 65536.0;
 
-/// Frames that are written for nothing but delay; more cannot be meant.
+/// Largest number of frames of delay; a larger number must be a mistake.
 const MOST_DELAY: usize = 1 << 20;
 
 /// Options of the extraction of pitch.

@@ -8,8 +8,8 @@ use super::process::{PitchProcessor, PitchSource};
 use super::tracker::PitchTracker;
 use crate::error::{Error, Result};
 
-/// Finds the pitch of a recording, a row a frame: NCCF and pitch in Hz. No rows if the recording is too short. Forgets what the tracker had
-/// before.
+/// Finds the pitch of a recording, a row for each frame: NCCF and pitch in Hz. Returns no rows if the recording is too
+/// short. Resets the tracker first.
 pub fn extract(tracker: &mut PitchTracker, signal: &[f32]) -> DenseMatrix<f32> {
     let first_pass_only = tracker.options().simulate_first_pass_online;
     let mut first_pass = Vec::new();
@@ -55,10 +55,10 @@ pub fn process(
     Ok(rows(data, processor.dim()))
 }
 
-/// Finds the pitch of a recording and makes features of it. Forgets what the tracker had before.
+/// Finds the pitch of a recording and makes features of it. Resets the tracker first.
 ///
-/// Frames are made when they become ready, so that each takes the same noise as in a stream. Unless options ask for them as they
-/// were then, they are made again at the end.
+/// Frames are made when they become ready, so that each takes the same noise as in a stream. Unless options ask for
+/// these first versions, they are made again at the end.
 pub fn extract_and_process(
     tracker: &mut PitchTracker,
     process: &PitchProcessOptions,

@@ -126,7 +126,8 @@ impl Layout {
         if self.snip_edges { t as i64 * self.shift as i64 } else { middle - self.span as i64 / 2 }
     }
 
-    /// Frames of a signal of `samples` samples, which goes on unless it is `finished`. None if one frame is longer, whatever the edges.
+    /// Returns the number of frames of a signal of `samples` samples, which continues unless it is `finished`. Returns
+    /// 0 if one frame is longer, for all treatments of the edges.
     pub fn count(&self, samples: u64, finished: bool) -> usize {
         let shift = self.shift as u64;
         let needed = if finished { self.window } else { self.span } as u64;

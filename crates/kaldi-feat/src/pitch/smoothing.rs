@@ -61,9 +61,9 @@ pub trait SmoothingNoise {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SmoothingCounts {
     pub frames: u64,
-    /// Frames without pitch. As in the reference, those whose pitch is in the lowest bin count, too.
+    /// Frames without pitch. As in the reference, frames with a pitch in the lowest bin count, too.
     pub zero: u64,
-    /// Other frames whose pitch moved to another bin.
+    /// Other frames with a pitch that moved to another bin.
     pub changed: u64,
 }
 

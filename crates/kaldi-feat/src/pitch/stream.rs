@@ -68,7 +68,7 @@ impl PitchStream {
         self.tracker.as_ref().map_or(0, |(_, tracker)| self.processor.ready(tracker))
     }
 
-    /// Appends the features of frame `t` as they are now. Does nothing if it is not ready.
+    /// Appends the present features of frame `t`; no effect if it is not ready.
     pub fn append(&mut self, t: usize, out: &mut Vec<f32>) {
         if let Some((_, tracker)) = &self.tracker
             && t < self.processor.ready(tracker)

@@ -16,8 +16,8 @@ const CHANGE: f64 = 0.01;
 
 /// Finds the pitch of one recording.
 ///
-/// The pitch of a frame is that of the best sequence of lags for all samples so far, so later samples change it. Frames whose
-/// pitch cannot change any more need no more memory than that.
+/// The pitch of a frame is that of the best sequence of lags for all samples so far, so later samples change it. A
+/// frame whose pitch cannot change any more needs only the memory of its pitch.
 pub struct PitchTracker {
     options: PitchOptions,
     layout: Layout,
@@ -130,7 +130,7 @@ impl PitchTracker {
         self.take(&resampled);
     }
 
-    /// Says that no more samples come: the last frames become ready, and nothing changes any more.
+    /// Marks the end of the samples: the last frames become ready, and the results are final.
     pub fn finish(&mut self) {
         if self.finished {
             return;
@@ -225,7 +225,8 @@ impl PitchTracker {
         }
     }
 
-    /// Lets the search go on by the frame whose NCCF is in `local`: the cost of a lag is 1 − NCCF · (1 − soft_min_f0 · lag). Its best previous lags go to place `at`.
+    /// Advances the search by the frame with its NCCF in `local`: the cost of a lag is 1 − NCCF · (1 − soft_min_f0 ·
+    /// lag). Stores the best previous lags from place `at`.
     fn step(&mut self, at: usize) {
         self.local.iter_mut().zip(&self.soft).for_each(|(cost, soft)| *cost = (1.0 - *cost) + soft * *cost);
         let states = self.viterbi.states();

@@ -42,7 +42,7 @@ pub struct EnergyOptions {
     pub used: bool,
     /// A lower limit of the energy, if above 0.
     pub floor: f32,
-    /// Whether the energy is that of the frame before preemphasis and weights.
+    /// True if the energy is that of the frame before preemphasis and weights.
     pub raw: bool,
     /// Energy or zeroth cepstrum (with a scale of √2) come last.
     pub htk_compat: bool,
@@ -260,7 +260,8 @@ impl Extractor {
         }))
     }
 
-    /// Makes the features of frame `t`, which must lie in the signal, of which so many samples are gone already.
+    /// Makes the features of frame `t`, which must lie in the signal; `gone` samples at the signal's beginning have
+    /// been dropped.
     pub(super) fn frame(
         &mut self,
         bank: Option<usize>,

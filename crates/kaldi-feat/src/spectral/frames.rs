@@ -1,11 +1,11 @@
-//! Frames of a signal: where they lie, and what is done to them before the Fourier transform.
+//! Frames of a signal: their positions, and their processing before the Fourier transform.
 
 use std::str::FromStr;
 
 use super::noise::Noise;
 use crate::error::{Error, Result};
 
-/// The least energy of which a logarithm is taken.
+/// Smallest energy for a logarithm.
 pub(super) const EPSILON: f32 = f32::EPSILON;
 /// More samples a frame than anybody can mean.
 const MOST_SAMPLES: f64 = 16_777_216.0;
@@ -41,7 +41,7 @@ impl FromStr for WindowType {
     }
 }
 
-/// How a signal is cut into frames.
+/// Options for cutting a signal into frames.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrameOptions {
     /// The sample rate of the signal, in Hz.
@@ -61,13 +61,13 @@ pub struct FrameOptions {
     pub blackman_coefficient: f32,
     /// Pad frames with zeros to a power of two for the Fourier transform.
     pub round_to_power_of_two: bool,
-    /// Whether there are only frames that lie completely in the signal; otherwise the signal is reflected at its ends.
+    /// True for only those frames that lie completely in the signal; otherwise the signal is reflected at its ends.
     pub snip_edges: bool,
     /// Take signals of a higher rate, by resampling.
     pub allow_downsample: bool,
     /// Take signals of a lower rate, by resampling.
     pub allow_upsample: bool,
-    /// How many of the last frames a [`super::FeatureStream`] keeps; all if `None`.
+    /// Number of latest frames that a [`super::FeatureStream`] keeps; `None` keeps all.
     pub max_feature_vectors: Option<usize>,
 }
 
@@ -221,8 +221,8 @@ impl Framer {
         Ok(Framer { options, weights, noise: Noise::new() })
     }
 
-    /// Frame `t`, ready for the Fourier transform, of a signal of which `offset` samples are gone already; its padding in
-    /// `frame` is set to zero. Gives its logarithmic energy before preemphasis and weights.
+    /// Writes frame `t`, ready for the Fourier transform, to `frame`, and sets its padding to zero. The first `offset`
+    /// samples of the signal have been dropped. Returns its logarithmic energy before preemphasis and weights.
     pub fn cut(&mut self, signal: &[f32], offset: u64, t: usize, frame: &mut [f32]) -> f32 {
         let (body, padding) = frame.split_at_mut(self.weights.len());
         padding.fill(0.0);

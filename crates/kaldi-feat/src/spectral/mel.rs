@@ -11,9 +11,9 @@ pub struct MelOptions {
     pub low: f32,
     /// In Hz; if not above 0, an offset from half the sample rate.
     pub high: f32,
-    /// Where the warping of vocal tract length normalisation has its first bend, in Hz.
+    /// First bend of the warping for vocal tract length normalisation, in Hz.
     pub vtln_low: f32,
-    /// Where it has the second one, in Hz; if below 0, an offset from half the sample rate.
+    /// Second bend, in Hz; a value below 0 is an offset from half the sample rate.
     pub vtln_high: f32,
 }
 

@@ -2,9 +2,9 @@
 //! (`feat/feature-window`, `feat/mel-computations`, `feat/feature-mfcc`, `feat/feature-plp`, `feat/feature-fbank`,
 //! `feat/feature-spectrogram`).
 //!
-//! Samples are 16-bit numbers as `f32`, not scaled. [`Extractor`] makes features of a whole recording, [`FeatureStream`]
-//! of one that arrives in pieces; a frame goes the same way in both, so that they give the same numbers (without dither,
-//! and where nothing is resampled: the two low-pass filters differ, as in the reference).
+//! Samples are 16-bit numbers as `f32`, not scaled. [`Extractor`] makes features of a whole recording,
+//! [`FeatureStream`] of one that arrives in pieces; both process a frame in the same way, so that they give the same
+//! numbers. (Exceptions are dither and resampling: the two low-pass filters differ, as in the reference.)
 
 mod extractor;
 mod fft;

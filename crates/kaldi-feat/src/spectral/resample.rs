@@ -88,7 +88,7 @@ impl Resampler {
         (self.first, self.done) = (0, 0);
     }
 
-    /// What can be told of the output after these samples.
+    /// Returns the output samples that are determined after these input samples.
     pub fn accept(&mut self, samples: &[f32]) -> Vec<f32> {
         self.input.extend(samples);
         let ticks = self.received() * self.ticks_of_input;

@@ -103,7 +103,7 @@ impl FeatureStream {
         self.compute();
     }
 
-    /// Whether there will be no more frames than there are.
+    /// True if there will be no more frames.
     pub fn is_finished(&self) -> bool {
         self.finished
     }

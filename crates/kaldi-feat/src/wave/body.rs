@@ -1,4 +1,4 @@
-//! The samples of a wave file, which may lie in several chunks, and what is wrong with them.
+//! The samples of a wave file, possibly in several chunks, and their faults.
 
 use std::io::{ErrorKind, Read};
 

@@ -1,7 +1,8 @@
-//! Wave files: RIFF, RIFX, RF64 or BW64 with 16-bit PCM, whole, piece by piece, or only how long they are.
+//! Wave files: RIFF, RIFX, RF64 or BW64 with 16-bit PCM. They are read whole, piece by piece, or only for their length.
 //!
-//! Samples may lie in several chunks `data`. Bytes behind the samples that belong to no chunk are complained of. Streamed files, whose writer did not know the length, have impossible sizes in their headers; then only the data say
-//! how many samples there are.
+//! Samples may lie in several chunks `data`. Bytes behind the samples that belong to no chunk cause a warning. The
+//! writer of a streamed file does not know the length, and puts impossible sizes into the headers; then only the data
+//! give the number of samples.
 
 mod body;
 mod header;
@@ -31,7 +32,7 @@ pub struct WaveInfo {
     /// In Hz.
     pub sample_rate: u32,
     pub channels: usize,
-    /// How many samples each channel has; unknown if the header does not say it and the data were not read.
+    /// Number of samples in each channel; unknown if the header lacks it and the data were not read.
     pub samples: Option<u64>,
     /// The fault of a file that can be used nevertheless.
     pub complaint: Option<String>,
@@ -44,14 +45,14 @@ impl WaveInfo {
     }
 }
 
-/// Wave files of which only headers of chunks are read, and of pipes only what comes before the samples. They must not lie in
-/// an archive that is read from beginning to end.
+/// A wave file of which only headers of chunks are read, and of a pipe only the bytes before the samples. It must not
+/// lie in an archive that is read sequentially.
 pub struct WaveHeaderHolder;
 
 /// Wave files that are read to their end, to see how long they really are.
 pub struct WaveDataHolder;
 
-/// True of what errors about waves name already: other sound begins with letters, too.
+/// True for contents that errors about waves name already: other sound begins with letters, too.
 fn is_named(contents: &Contents) -> bool {
     matches!(contents, Contents::Wave | Contents::Text)
 }

@@ -5,7 +5,7 @@ use kaldi_io::KaldiReader;
 use super::body::Body;
 use super::{Result, decode};
 
-/// A wave file of which the header has been read.
+/// A wave file after its header.
 pub struct WaveStream {
     reader: KaldiReader,
     body: Body,
@@ -41,7 +41,7 @@ impl WaveStream {
         self.body.complaint()
     }
 
-    /// Closes the file; fails if it is a pipe whose command failed.
+    /// Closes the file; fails if it is a pipe and its command failed.
     pub fn close(self) -> Result<()> {
         self.reader.close()
     }

@@ -1,4 +1,4 @@
-//! Waves made here, with what a header or the order of chunks may be.
+//! Wave files made by the tests, with unusual headers and orders of chunks.
 
 use kaldi_io::SequentialReader;
 
@@ -198,7 +198,7 @@ fn sizes_that_are_too_small() {
     assert_eq!(samples, [1, 2]);
     let complaint = complaint.unwrap();
     assert!(complaint.starts_with("6 bytes behind the samples are not used"), "{complaint}");
-    // Bytes that happen to look like the name of a chunk, whose size is beyond the end.
+    // Bytes that happen to look like the name of a chunk, with a size beyond the end.
     bytes.truncate(48);
     bytes.extend(b"abcdefghij");
     assert!(by_all_readers(&bytes).1.unwrap().starts_with("10 bytes behind"));

@@ -12,12 +12,12 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compiled {
     pub fst: Fst,
-    /// How many states there were before states that only back off were removed. `None` if they were not.
+    /// Number of states before states with only a backoff arc were removed. `None` if they were not removed.
     pub states_before: Option<usize>,
 }
 
-/// Makes G of a file. With a disambiguation symbol it is the input of arcs that back off, and the symbols of begin and end
-/// have no arcs: the history of the begin is the start, ending is a final cost. Without one (0), arcs that back off are
+/// Makes G from a file. With a disambiguation symbol, backoff arcs have it as input, and the symbols of begin and end
+/// have no arcs: the history of the begin is the start, and ending is a final cost. Without one (0), backoff arcs are
 /// empty, and begin and end are words.
 pub fn compile(
     r: &mut KaldiReader,
@@ -72,7 +72,7 @@ pub(super) struct Compiler {
     longer: FxHashMap<(Node, i32), Node>,
     /// The state of each node; nodes without state are only on the way to others.
     states: Vec<Option<StateId>>,
-    /// Where sentences end, if the end is a word.
+    /// Last state of sentences, if the end is a word.
     end_state: Option<StateId>,
 }
 
@@ -150,7 +150,7 @@ impl NgramConsumer for Compiler {
             };
             end
         } else {
-            // Nothing follows the longest n-grams, so their histories lack the first word.
+            // The longest n-grams are no histories, so their targets lack the first word.
             self.state_or_add(&words[usize::from(is_highest)..], ngram.backoff)
         };
         if word == self.begin {

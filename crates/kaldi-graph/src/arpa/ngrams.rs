@@ -12,11 +12,11 @@ use crate::error::{Error, Result};
 const BEGIN: &str = "<s>";
 const END: &str = "</s>";
 
-/// Makes an acceptor of an ARPA file whose back-off arcs have no label. The history of `<s>` is the start, and `</s>` is a final
-/// cost; neither is a label. Histories that nothing follows have no state.
+/// Makes an acceptor of an ARPA file, with backoff arcs without label. The history of `<s>` is the start, and `</s>` is
+/// a final cost; neither is a label. Histories without a next word have no state.
 ///
-/// N-grams with words that `symbols` does not have are left out with a warning; so are words that share their number with
-/// another name, since they cannot be told apart.
+/// N-grams with words that `symbols` does not have are left out with a warning; so are words that share their number
+/// with another name, since they cannot be told apart.
 pub fn compile_ngrams(
     r: &mut KaldiReader,
     symbols: &Symbols,

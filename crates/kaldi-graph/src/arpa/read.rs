@@ -20,7 +20,7 @@ pub struct Ngram {
     pub backoff: f32,
 }
 
-/// What to do with words that the symbol table does not have.
+/// Treatment of words that the symbol table does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnknownWords {
     /// Unknown words get numbers.
@@ -33,7 +33,7 @@ pub enum UnknownWords {
     Refuse,
 }
 
-/// What words are in the file.
+/// Form of the words in the file.
 #[derive(Debug)]
 pub enum Words {
     /// Numbers themselves.
@@ -47,11 +47,11 @@ pub struct ArpaOptions {
     /// The numbers of `<s>` and `</s>`.
     pub begin: i32,
     pub end: i32,
-    /// How many warnings are given; `None`: all.
+    /// Largest number of warnings; `None`: no limit.
     pub most_warnings: Option<usize>,
 }
 
-/// What happens while a file is read.
+/// Events while a file is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// `\data\` has been found.
@@ -63,7 +63,7 @@ pub enum Event {
     ManyWarnings(String),
 }
 
-/// Where a line is, for warnings.
+/// A line, for warnings.
 #[derive(Debug, Clone, Copy)]
 pub struct Line<'a> {
     pub number: u64,
@@ -76,17 +76,17 @@ impl std::fmt::Display for Line<'_> {
     }
 }
 
-/// Takes what a file says.
+/// Receives the n-grams of a file.
 pub trait NgramConsumer {
     /// Is told how many n-grams of each order, from 1, the file says that it has. `words` are the words known so far.
     fn header(&mut self, counts: &[i32], words: &Words);
 
-    /// An n-gram whose words are known, and whose placing of `<s>` and `</s>` makes sense. Something wrong with it is
-    /// either a reason to leave it out with a warning, or an error.
+    /// Takes an n-gram with known words and valid places of `<s>` and `</s>`. A fault is either a reason to skip it
+    /// with a warning, or an error.
     fn ngram(&mut self, ngram: &Ngram, is_highest: bool) -> std::result::Result<(), Wrong>;
 }
 
-/// Why an n-gram is not taken.
+/// Reason why an n-gram is not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wrong {
     Skipped(String),
@@ -281,7 +281,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Whether all words are known.
+    /// Returns true if all words are known.
     fn parse(&mut self, order: usize, is_highest: bool, ngram: &mut Ngram) -> Result<bool> {
         let line = std::mem::take(&mut self.line);
         let columns = columns(&line);

@@ -3,7 +3,7 @@
 use super::order::Heap;
 use crate::clusterable::Clusterable;
 
-/// What became of the points.
+/// Assignment of the points to clusters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clusters<C> {
     /// The change of the objective function: negative or 0.
@@ -119,7 +119,7 @@ impl<C: Clusterable> Merging<C> {
         distance
     }
 
-    /// Whether both are clusters still, and this is their distance.
+    /// True if both clusters still exist at this distance.
     pub(crate) fn can_merge(&self, i: usize, j: usize, distance: f32) -> bool {
         let known = self.distances[index(i, j)];
         self.is_alive(i)

@@ -1,4 +1,4 @@
-//! Agglomerative clustering of several sets of points at once, none of which is mixed with another.
+//! Agglomerative clustering of several separate sets of points at once.
 
 use super::bottom_up::Merging;
 use super::order::Heap;

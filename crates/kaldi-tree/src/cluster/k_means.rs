@@ -10,9 +10,9 @@ use kaldi_io::log::num;
 pub struct KMeansOptions {
     pub refine: RefineOptions,
     pub num_iters: usize,
-    /// How often the whole algorithm runs, at least once; the best result counts.
+    /// Number of runs of the whole algorithm, at least one; the best result is returned.
     pub num_tries: usize,
-    /// Whether each iteration is reported.
+    /// True to report each iteration.
     pub verbose: bool,
 }
 

@@ -30,7 +30,7 @@ impl<T, F: Fn(&T, &T) -> bool> Heap<T, F> {
         let last = self.items.len().checked_sub(1)?;
         self.items.swap(0, last);
         let top = self.items.pop();
-        // The hole goes down to a leaf along the better children; then what was last rises from there.
+        // The hole goes down to a leaf along the better children; then the last element rises from there.
         let mut hole = 0;
         let len = self.items.len();
         loop {
@@ -61,7 +61,8 @@ impl<T, F: Fn(&T, &T) -> bool> Heap<T, F> {
     }
 }
 
-/// Puts what would be at `nth` if `items` were sorted there, nothing larger before it and nothing smaller behind it.
+/// Partitions `items` around place `nth`: it gets the element of the sorted order, with no larger one before it and no
+/// smaller one behind it.
 pub(crate) fn nth_element<T: PartialOrd + Copy>(items: &mut [T], nth: usize) {
     let (mut first, mut last) = (0, items.len());
     if nth >= last {
@@ -148,8 +149,7 @@ fn heap_select<T: PartialOrd + Copy>(items: &mut [T], count: usize) {
     }
 }
 
-/// Moves the element at `start` of a heap whose largest element is first to a leaf along the larger children, and up to
-/// where it belongs.
+/// Moves the element at `start` of a max-heap to a leaf along the larger children, and then up to its place.
 fn sink<T: PartialOrd + Copy>(heap: &mut [T], start: usize) {
     let item = heap[start];
     let mut hole = start;
@@ -185,7 +185,8 @@ mod tests {
         }
     }
 
-    /// What a C++ program prints that does the same with `std::priority_queue` and `std::nth_element`, compiled by GCC.
+    /// The figures come from a C++ program that does the same with `std::priority_queue` and `std::nth_element`,
+    /// compiled by GCC.
     #[test]
     fn the_order_of_equal_elements() {
         let mut rand = numbers();

@@ -3,8 +3,8 @@
 use super::order::nth_element;
 use crate::clusterable::Clusterable;
 
-/// How often all points are visited, and how many clusters each point considers: its own and those that are nearest in
-/// the beginning. Nothing is done with 0 iterations.
+/// Number of visits to all points, and number of clusters that each point considers: its own and the nearest ones at
+/// the beginning. With 0 iterations the clusters stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RefineOptions {
     pub num_iters: i32,
@@ -17,8 +17,8 @@ impl Default for RefineOptions {
     }
 }
 
-/// Moves points between clusters, which must be the sums of what is assigned to them. Returns by how much that
-/// improves the objective function.
+/// Moves points between clusters, which must be the sums of their assigned points. Returns the improvement of the
+/// objective function.
 pub fn refine<C: Clusterable>(
     points: &[C],
     clusters: &mut [C],
@@ -46,7 +46,7 @@ pub fn refine<C: Clusterable>(
 #[derive(Clone, Copy)]
 struct Choice {
     cluster: usize,
-    /// When `objf` was worked out, in moves of points.
+    /// Time at which `objf` was computed, in moves of points.
     time: u32,
     /// The objective function of the cluster with the point, or without it if it is the point's own.
     objf: f32,
@@ -59,7 +59,7 @@ struct Refining<'a, C> {
     /// [`Self::top_n`] for each point.
     choices: Vec<Choice>,
     top_n: usize,
-    /// Which of a point's choices is its own cluster.
+    /// The choice of each point that is its own cluster.
     own: Vec<usize>,
     /// The time of each cluster's last change.
     changed: Vec<u32>,

@@ -75,7 +75,7 @@ fn compartments_are_not_mixed() {
     assert_eq!(assignments, [vec![0, 0, 1, 1], vec![], vec![0, 0, 1]]);
     let expected = objf_of(&first, &assignments[0]) + objf_of(&second, &assignments[2]);
     assert!((change - expected).abs() < 1e-4, "{change} {expected}");
-    // Down to one cluster each: there is nothing more to merge.
+    // Down to one cluster each; then no merge is possible.
     let (_, assignments) = compartments::bottom_up(&[first, vec![], second], 1);
     assert_eq!(assignments, [vec![0; 4], vec![], vec![0; 3]]);
 }

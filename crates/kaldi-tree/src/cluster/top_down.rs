@@ -1,4 +1,4 @@
-//! Divisive clustering: the cluster whose division helps most is divided by k-means.
+//! Divisive clustering: k-means divides the cluster with the largest gain.
 
 use super::k_means::{KMeansOptions, k_means};
 use crate::clusterable::Clusterable;
@@ -33,7 +33,7 @@ pub struct Hierarchy<C> {
     pub num_leaves: usize,
 }
 
-/// Divides points into at most `max_clusters` clusters. None if there are no points.
+/// Divides points into at most `max_clusters` clusters. Returns `None` if there are no points.
 ///
 /// # Panics
 /// If `branch_factor` is below 2.

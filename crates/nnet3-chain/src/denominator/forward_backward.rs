@@ -8,7 +8,7 @@ use super::graph::DenominatorGraph;
 /// The output is limited to ± this before it is exponentiated.
 pub(crate) const OUTPUT_LIMIT: f32 = 30.0;
 
-/// What comes of a minibatch.
+/// The results of a minibatch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Result {
     /// The sum over sequences.
@@ -29,19 +29,19 @@ pub(crate) struct Posteriors<'a> {
 pub(crate) const PRODUCTS: usize = 0;
 pub(crate) const OCCUPIED: usize = 1;
 
-/// A minibatch that the device works on, or has: nothing of it has been fetched.
+/// A minibatch on the device, running or done; its results have not been fetched.
 pub(crate) struct Begun<'w> {
     /// Σ α, frames × sequences.
     totals: Scratch<'w>,
     workspace: &'w Workspace,
-    /// What each sequence has in the end besides, for what has leaked.
+    /// Factor of each sequence's probability at the end, for the leak.
     last: f64,
     posteriors: bool,
 }
 
-/// `output` has a row for each sequence of the first frame, then of the second, and so on; a column for each pdf.
-/// All shapes must fit, and everything must be on the workspace's device. To the sums, which are at first zero, what [`Result`]
-/// checks is added. The derivative is ready when the device has done what it was given here.
+/// Starts the computation. `output` has a row for each sequence of the first frame, then of the second, and so on; a
+/// column for each pdf. All shapes must fit, and all matrices must be on the workspace's device. Adds the checks in
+/// [`Result`] to the sums, which are zero at first. The derivative is ready when the device has done this work.
 pub(crate) fn begin<'w>(
     graph: &DenominatorGraph,
     output: View<'_>,
@@ -82,7 +82,7 @@ pub(crate) fn memory(graph: &DenominatorGraph, device: &Device, sequences: usize
 }
 
 impl Begun<'_> {
-    /// Waits for the device. `sums` is what it has added up.
+    /// Waits for the device. `sums` are the sums that it has computed.
     pub(crate) fn finish(self, sums: &[f64]) -> Result {
         let Begun { totals, workspace, last, .. } = &self;
         let mut values = workspace.floats(totals.rows() * totals.cols());
@@ -98,7 +98,7 @@ struct Sequences<'a, 'w> {
     graph: &'a DenominatorGraph,
     output: View<'a>,
     leak: f32,
-    /// What has leaked in the end is added to what has not: 1 + `leak` Σ π.
+    /// Factor of the leak at the end: 1 + `leak` Σ π.
     last: f64,
     first: usize,
     count: usize,
@@ -186,7 +186,7 @@ impl Sequences<'_, '_> {
             }
             device.copy_transposed(posteriors.deriv.row_range(self.rows(frame)), occupation.as_view());
         }
-        // Before the first frame α is π, and with what leaks (1 + leak Σ π) π.
+        // Before the first frame α is π, and with the leak (1 + leak Σ π) π.
         device.col_dots(way.shared, last as f32, alpha(0).as_view(), way.beta.as_view(), 0.0);
         device.accumulate_dot(sums, PRODUCTS, 1.0, way.shared.as_view(), ones.view());
     }

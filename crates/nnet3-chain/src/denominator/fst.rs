@@ -7,13 +7,14 @@ use nnet3_train::Result;
 use super::graph::initial_probabilities;
 use crate::transition_graph::{PhoneModel, fst_error};
 
-/// How closely costs are pushed is a hundredth of this, how coarsely they are compared ten times it.
+/// Tolerances of costs: a hundredth of this for pushing, ten times this for comparisons.
 const DELTA: f32 = 1.0 / 1024.0;
 
 /// Passes of minimization, from the end and from the start.
 const PASSES: usize = 3;
 
-/// The acceptor of pdfs plus 1. `report` gets what it is at a stage, and its sizes are worth a line in the log.
+/// Makes the acceptor of pdfs plus 1. Calls `report` with the name and the result of each stage, for log lines with
+/// sizes.
 pub fn make_denominator_fst(
     model: PhoneModel<'_>,
     phone_lm: Fst,

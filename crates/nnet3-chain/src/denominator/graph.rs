@@ -18,9 +18,9 @@ pub struct DenominatorGraph {
 }
 
 impl DenominatorGraph {
-    /// Makes the graph of an FST whose labels are pdfs plus 1. All states are final with probability 1, whatever the FST
-    /// says. It is an error if the FST is no acceptor, has empty arcs or labels above `num_pdfs`, or if a state's
-    /// probabilities are out of range.
+    /// Makes the graph of an FST with pdfs plus 1 as labels. All states become final with probability 1; final weights
+    /// of the FST are ignored. It is an error if the FST is no acceptor, has empty arcs or labels above `num_pdfs`, or
+    /// if a state's probabilities are out of range.
     pub fn new(fst: &Fst, num_pdfs: usize) -> Result<DenominatorGraph> {
         let initial = initial_probabilities(fst)?;
         let mut arcs = Vec::with_capacity(fst.num_arcs());
@@ -65,9 +65,9 @@ impl DenominatorGraph {
     }
 }
 
-/// The states in the order in which they are worked on best: those that are reached from the same states follow each other, and
-/// find what they read in the nearest cache. (Where the graph comes from n-grams, histories are reached from the same ones that
-/// differ in their last phone only.)
+/// Returns the best order of the states for computing: states with the same predecessors are adjacent, so that their
+/// data stay in the nearest cache. (In a graph of n-grams, histories that differ only in their last phone have the same
+/// predecessors.)
 fn by_predecessors(arcs: &[HmmArc], states: usize) -> Vec<u32> {
     let mut predecessors = vec![Vec::new(); states];
     arcs.iter().filter(|arc| arc.from != arc.to).for_each(|arc| predecessors[arc.to as usize].push(arc.from));
@@ -81,8 +81,8 @@ fn problem(why: String) -> Error {
     Error::data(format!("denominator FST: {why}"))
 }
 
-/// How probable each state is at some time in the middle of an utterance: the mean of the distributions after 0 to 99 steps
-/// from the start state.
+/// Returns the probability of each state in the middle of an utterance: the mean of the distributions after 0 to 99
+/// steps from the start state.
 pub fn initial_probabilities(fst: &Fst) -> Result<Vec<f32>> {
     let start = fst.start.ok_or_else(|| problem("it has no start state".to_owned()))?;
     fst.check_acceptor().map_err(|e| problem(e.to_string()))?;

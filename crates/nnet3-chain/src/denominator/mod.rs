@@ -1,5 +1,5 @@
-//! The denominator of the objective: the probability of the output under the denominator graph, whose paths are all sequences
-//! of pdfs that the phone language model allows, and the posteriors of pdfs given the output.
+//! The denominator of the objective: the probability of the output under the denominator graph, and the posteriors of
+//! pdfs given the output. The graph's paths are all sequences of pdfs that the phone language model allows.
 
 mod forward_backward;
 mod fst;

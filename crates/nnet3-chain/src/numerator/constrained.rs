@@ -82,7 +82,7 @@ impl Scratch {
         for (s, state) in fst.numbered() {
             let time = times[s as usize];
             if time == UNREACHED {
-                // What comes later may still lead here.
+                // A later arc may still lead here.
                 return false;
             }
             if time < latest {

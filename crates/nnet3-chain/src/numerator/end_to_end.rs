@@ -1,4 +1,4 @@
-//! Supervision that says nothing about times: an FST for each sequence, which may have cycles.
+//! Supervision without times: an FST for each sequence, which may have cycles.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ pub(super) struct Scratch {
     workers: Vec<Worker>,
 }
 
-/// What of the output a sequence reads.
+/// The part of the output that a sequence reads.
 #[derive(Default)]
 struct Sequence {
     /// The part of the list of places that belongs to the sequence: the places of the first frame, of the second, and

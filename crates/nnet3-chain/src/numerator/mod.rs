@@ -16,7 +16,7 @@ use crate::supervision::{Graph, Supervision};
 pub(crate) struct Scratch {
     /// Row and column of each element that is read.
     places: Vec<[u32; 2]>,
-    /// The elements that are read, and then what is added to the derivative there.
+    /// The elements read, and afterwards the additions to the derivative there.
     scores: Vec<f32>,
     posteriors: Vec<f32>,
     constrained: constrained::Scratch,

@@ -1,4 +1,4 @@
-//! How long the objective of a minibatch takes, part by part.
+//! Measures the time of a minibatch's objective, part by part.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use crate::supervision::Supervision;
 pub struct ObjectiveTimes {
     /// The forward pass of the denominator, with the exponentials of the output and the numerator.
     pub forward: Duration,
-    /// What the derivative takes on top of that.
+    /// Additional time of the derivative.
     pub backward: Duration,
-    /// What everything takes that there is in training: the penalty of the output's range, l2 regularisation, and the
-    /// derivative for cross-entropy.
+    /// Time of everything in training: the penalty of the output's range, l2 regularisation, and the derivative for
+    /// cross-entropy.
     pub whole: Duration,
     /// Arcs of the graph times frames of all sequences.
     pub products: f64,
@@ -31,7 +31,7 @@ fn output(rows: usize, cols: usize) -> Matrix {
 }
 
 impl ObjectiveTimes {
-    /// Measures in turns, `rounds` (at least one) times after a first time that counts for nothing. An error if graph and
+    /// Measures the parts in turn, `rounds` times (at least one) after a warm-up round. It is an error if graph and
     /// supervision do not fit each other.
     pub fn measure(
         graph: &DenominatorGraph,

@@ -9,7 +9,7 @@ use nnet3_train::{Error, Result};
 use crate::denominator::DenominatorGraph;
 use crate::language::language_of_output;
 
-/// Where denominator graphs come from.
+/// Sources of denominator graphs.
 #[derive(Clone)]
 pub enum Denominators {
     /// All outputs have the same one.

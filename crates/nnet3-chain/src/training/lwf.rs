@@ -16,13 +16,13 @@ pub(super) fn input(example: &NnetChainExample) -> Option<&NnetIo> {
     example.inputs.iter().find(|io| io.name == LWF_INPUT)
 }
 
-/// What the posteriors are multiplied by.
+/// Factor of the posteriors.
 pub(super) fn scale(options: &ChainOptions) -> f32 {
     if options.lwf_scale != 0.0 { options.lwf_scale } else { options.lwf_den_scale }
 }
 
-/// Adds the posteriors of `io`, times `scale`, to the derivative. What they contribute is the sum of their products with the
-/// output, times `scale`.
+/// Adds the posteriors of `io`, times `scale`, to the derivative. Their contribution is the sum of their products with
+/// the output, times `scale`.
 pub(super) fn add(
     exchange: &Exchange<'_>,
     io: &NnetIo,

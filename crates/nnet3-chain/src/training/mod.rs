@@ -1,7 +1,7 @@
 //! Training of chain models: lattice-free MMI as an objective of the trainer.
 //!
-//! Each output `NAME` of an example is evaluated with [`evaluate`]. With cross-entropy regularisation the network has an output
-//! `NAME-xent` beside it, whose targets are the posteriors of the numerator.
+//! Each output `NAME` of an example is evaluated with [`evaluate`]. With cross-entropy regularisation the network has
+//! an output `NAME-xent` beside it, with the posteriors of the numerator as targets.
 
 mod denominators;
 mod lwf;
@@ -25,7 +25,7 @@ use crate::objective::{ChainObjective, ChainOptions, ChainScratch, evaluate};
 use crate::supervision::Graph;
 use denominators::Graphs;
 
-/// What follows the name of an output in that of its cross-entropy output.
+/// Suffix of an output's name in that of its cross-entropy output.
 pub const XENT_SUFFIX: &str = "-xent";
 
 /// Upper ends of numbers that are drawn in each minibatch: where it is 0, the range of the output is looked at, the penalty
@@ -34,14 +34,14 @@ const SELDOM_RANGE: i32 = 99;
 const PENALTY: i32 = 1;
 const SELDOM_DERIVATIVES: i32 = 10;
 
-/// Inputs whose names begin so are not for the network.
+/// Prefix of the names of inputs that are not for the network.
 const NOT_FED: &str = "__";
 
-/// How chain models are trained.
+/// Options for training chain models.
 #[derive(Debug, Clone)]
 pub struct ChainTrainingOptions {
     pub chain: ChainOptions,
-    /// Whether derivatives are multiplied by the weights that examples have for their frames.
+    /// True to multiply derivatives by the examples' frame weights.
     pub apply_deriv_weights: bool,
     /// Now and then reports the sum of squares of the derivative, frame by frame. This draws a random number more.
     pub verbose: bool,
@@ -62,7 +62,7 @@ impl ChainTraining {
         ChainTraining { options, graphs, scratch: None, lwf: ObjectiveValue::default() }
     }
 
-    /// What posteriors of another model, where examples have them, have contributed to the derivatives so far.
+    /// Returns the contribution so far of another model's posteriors to the derivatives, if examples have them.
     pub fn learned_without_forgetting(&self) -> ObjectiveValue {
         self.lwf
     }
@@ -140,7 +140,7 @@ impl ChainTraining {
     }
 }
 
-/// What chance decides for a minibatch, in the reference's order.
+/// The random draws for a minibatch, in the reference's order.
 struct Draws {
     check_range: bool,
     penalty: bool,
@@ -166,7 +166,7 @@ impl Draws {
     }
 }
 
-/// Remarks on outputs beyond what the denominator takes as it is.
+/// Remarks on outputs beyond the range that the denominator accepts unchanged.
 fn check_range(exchange: &Exchange<'_>, name: &str, output: View<'_>, tally: &mut Tally<'_>) {
     let values = exchange.device().download(output);
     let lowest = values.iter().copied().fold(f32::INFINITY, f32::min);

@@ -1,5 +1,5 @@
-//! Chain examples in files, against bytes that the reference wrote; what is refused; merging and copying.
-//! Merged FSTs are compared with OpenFst's in `tests/interop/test_chain.py`.
+//! Chain examples in files, compared with bytes that the reference wrote; refused files; merging and copying. Merged
+//! FSTs are compared with OpenFst's in `tests/interop/test_chain.py`.
 
 use kaldi_fst::text::parse;
 use kaldi_io::holder::Holder;

@@ -1,5 +1,5 @@
-//! Denominator graphs and supervision of the reference, of which FSTs need only accept the same at the same costs: a choice is in
-//! `tests/data/chain`, all are made where `NNET3_CHAIN_DIR` names the folder that they come from.
+//! Denominator graphs and supervision of the reference. FSTs need only accept the same strings at the same costs. A
+//! choice is in `tests/data/chain`; all are compared if `NNET3_CHAIN_DIR` names their folder.
 
 use std::path::Path;
 
@@ -57,8 +57,8 @@ fn check_denominators(folder: &Path, names: &[(&str, &str, &str)]) {
         let lm = kaldi_fst::read_fst(&path(&lang, &format!("phone_lm.{lm}.fst"))).unwrap();
         let found = make_denominator_fst(model.phones(), lm, &mut |_, _| ()).unwrap();
         let expected = kaldi_fst::read_fst(&path(&lang, &format!("den.{name}.fst"))).unwrap();
-        // Ours are somewhat smaller: the reference keeps equivalent states apart whose arcs come in another order, as it
-        // minimizes without sorting them (docs/differences.md).
+        // Ours are somewhat smaller: the reference minimizes without sorting, and so keeps equivalent states with
+        // differently ordered arcs apart (docs/differences.md).
         let near = |a: usize, b: usize| 20 * a <= 21 * b && 5 * a >= 4 * b;
         let sizes = |fst: &Fst| (fst.states.len(), fst.num_arcs());
         assert!(
@@ -75,7 +75,7 @@ fn check_denominators(folder: &Path, names: &[(&str, &str, &str)]) {
     }
 }
 
-/// What a line of options says, as `chain-get-supervision` has them.
+/// Parses a line of options, as `chain-get-supervision` has them.
 fn supervision_options(line: &str) -> (SupervisionOptions, bool, bool) {
     let (mut options, mut pdfs, mut lattices) = (SupervisionOptions::default(), true, false);
     for word in line.split_whitespace() {

@@ -12,7 +12,7 @@ use nnet3_chain::{
 use nnet3_matrix::{Device, Matrix, cpu};
 use serde_json::Value;
 
-/// What an object says by these names.
+/// An object's values by name.
 struct Json(Value);
 
 impl Json {
@@ -20,7 +20,7 @@ impl Json {
         self.0[name].as_str().unwrap_or_else(|| panic!("no word {name}"))
     }
     fn number(&self, name: &str) -> f64 {
-        // What is not finite is a word.
+        // A value that is not finite is a word.
         self.0[name].as_f64().unwrap_or_else(|| self.word(name).parse().expect(name))
     }
 }
@@ -42,7 +42,7 @@ fn norm(x: &[f32]) -> f64 {
     x.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt()
 }
 
-/// ‖a - b‖ / ‖b‖; 0 where both are nothing.
+/// ‖a - b‖ / ‖b‖; 0 if both are zero.
 fn distance(a: &[f32], b: &[f32]) -> f64 {
     let difference: Vec<f32> = a.iter().zip(b).map(|(a, b)| a - b).collect();
     if norm(&difference) == 0.0 { 0.0 } else { norm(&difference) / norm(b) }
@@ -102,7 +102,7 @@ impl Case {
     }
 }
 
-/// The largest error in units of what is allowed.
+/// The largest error in units of its limit.
 fn check(folder: &Path, device: &Device, scratch: &mut ChainScratch) -> f64 {
     let case = Case::read(folder, device);
     let name = folder.file_name().unwrap().display();

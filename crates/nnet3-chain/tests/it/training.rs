@@ -42,7 +42,7 @@ fn denominators() -> Denominators {
     Denominators::One(Arc::new(DenominatorGraph::new(&fst, pdfs).unwrap()))
 }
 
-/// What the stock driver's options are.
+/// The options of the stock driver.
 fn options() -> ChainTrainingOptions {
     let chain = ChainOptions {
         l2_regularize: 5e-5,
@@ -97,7 +97,7 @@ fn what_crosses_to_a_device() {
     assert_eq!(each, [0.0, (inputs + 6) as f64, 3.0]);
 }
 
-/// What a minibatch needs is said before it runs, once for minibatches of one size.
+/// The memory of a minibatch is reported before it runs, once for minibatches of one size.
 #[test]
 fn memory_is_reported_before_the_first_minibatch() {
     let (mut trainer, mut events) = (trainer(options()), Vec::new());
@@ -108,7 +108,7 @@ fn memory_is_reported_before_the_first_minibatch() {
     let Event::Memory { minibatch: 0, memory } = &events[0] else { panic!("{:?}", events[0]) };
     assert_eq!((memory.sequences, memory.parameters), (4, 2 * 4 * parameters));
     assert!(memory.matrices > 0);
-    // What is kept of four sequences of twenty frames: α of each state, before the first frame and after each.
+    // Memory of four sequences of twenty frames: α of each state, before the first frame and after each.
     let states = kaldi_fst::read_fst(&data("lang/den.bi.fst")).unwrap().states.len();
     let alphas = 4 * 4 * 21 * states;
     assert!((alphas..4 * alphas).contains(&memory.objective), "{memory:?}, alphas {alphas}");

@@ -21,7 +21,7 @@ fn train(device: &Device) -> Outcome {
     let minibatch = minibatch();
     let options = TrainerOptions { momentum: 0.5, print_interval: 2, ..TrainerOptions::default() };
     let mut trainer = Trainer::new(network(NETWORK), options, device, 1)?;
-    // What is said of a minibatch is never what was read of a device that has failed.
+    // Reported values of a minibatch never come from a device that has failed.
     let mut report = |event: Event| {
         if let Event::Objective { value, .. } = event {
             assert!(value.objective != 0.0, "an objective of zero");
@@ -48,7 +48,7 @@ fn forward(device: &Device) -> Outcome {
     Ok(())
 }
 
-/// Lets the first call fail, then a later one, and so on, until none of those that are made fails. How many did.
+/// Lets the first call fail, then a later one, and so on, until no call fails. Returns the number of failures.
 fn failures(call: Call, work: fn(&Device) -> Outcome) -> usize {
     let expected = match call {
         Call::Allocate => {
@@ -104,7 +104,7 @@ fn a_failure_while_waiting_is_kept() {
     device.synchronize();
     let fault = nnet3_matrix::check(&device).unwrap_err();
     assert!(fault.to_string().starts_with("the device failed in Synchronize: injected"), "{fault}");
-    // Nothing is called any more, and what is read is zero.
+    // After the failure there are no more calls, and values read are zero.
     let matrix = nnet3_matrix::Matrix::from_slice(&device, 2, 2, &[1.0; 4]);
     assert_eq!(matrix.to_vec(), [0.0; 4]);
     assert_eq!(nnet3_matrix::check(&device), Err(fault));

@@ -87,7 +87,7 @@ fn replayed_segments_give_the_same_bytes() {
     assert!(replays > 0, "nothing was captured");
 }
 
-/// What does not fit is refused before anything is allocated; the sequences that would fit are in proportion.
+/// A plan that does not fit is refused before any allocation. The message's number of sequences is in proportion.
 #[test]
 fn plans_that_do_not_fit_are_refused() {
     let case = &cases()[0];

@@ -1,4 +1,4 @@
-//! Trainings by rules that were interrupted: what is kept has been on the device.
+//! Trainings by rules after an interruption, with states that were on the device.
 
 #[path = "../../../nnet3-train/tests/support/resumed_runs.rs"]
 mod resumed_runs;

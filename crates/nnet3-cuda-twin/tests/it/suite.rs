@@ -12,7 +12,7 @@ fn device() -> Option<Device> {
 
 nnet3_primitives_suite::each_primitive!(primitive_tests);
 
-/// What depends on the order of threads is a race.
+/// A result that depends on the order of threads is a race.
 #[test]
 fn threads_in_the_opposite_order() {
     let device: Device = Arc::new(GpuBackend::new(Twin::backwards()).expect("host memory"));

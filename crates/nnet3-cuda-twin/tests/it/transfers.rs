@@ -1,4 +1,4 @@
-//! What crosses between host and device while a network trains.
+//! Counts transfers between host and device while a network trains.
 
 use kaldi_io::DenseMatrix;
 use kaldi_io::writer::KaldiWriter;
@@ -76,7 +76,7 @@ fn transfers(config: &str, options: TrainerOptions) -> [u64; 3] {
     [0, 1, 2].map(|k| after[k] - before[k])
 }
 
-/// Inputs and targets go to the device, and nothing comes back until somebody asks.
+/// Inputs and targets go to the device; results come back only on request.
 #[test]
 fn inputs_go_and_nothing_comes_back() {
     let inputs = 2 * MEASURED as u64;
@@ -88,7 +88,7 @@ fn inputs_go_and_nothing_comes_back() {
     assert_eq!(transfers(NETWORK, options), [0, 2 * inputs, 0]);
 }
 
-/// What has happened is fetched at the end of a phase, all at once.
+/// Results are fetched at the end of a phase, all at once.
 #[test]
 fn one_download_a_phase() {
     let options = TrainerOptions { print_interval: 5, ..Default::default() };
@@ -137,7 +137,7 @@ fn recurrent_cells_and_clipping_do_not_wait() {
     assert_eq!(transfers(RECURRENT, options), [0, inputs, 0]);
 }
 
-/// Parts with statistics of each kind, with and without parameters, whose sums and counts max-change reduces.
+/// Parts with statistics of each kind, with and without parameters; max-change reduces their sums and counts.
 const COMPOSITE: &str = "\
 component name=x type=CompositeComponent num-components=8 component1='type=NaturalGradientAffineComponent input-dim=4 \
     output-dim=8' component2='type=RectifiedLinearComponent dim=8 self-repair-scale=0.05' \
@@ -233,7 +233,7 @@ fn assert_near(here: &str, there: &str, tolerance: f64) {
     }
 }
 
-/// Outputs come to the host once for all utterances of a minibatch, and are what the host computes.
+/// Outputs come to the host once for all utterances of a minibatch, and equal the host's.
 #[test]
 fn outputs_of_several_utterances_are_fetched_at_once() {
     const COUNT: usize = 8;

@@ -1,4 +1,4 @@
-//! What is done to each element, or to all columns of a row, without a look at other rows.
+//! Operators for each element, or for all columns of a row, without other rows.
 
 use super::Use;
 use super::affine::floats;

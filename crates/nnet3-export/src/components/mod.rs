@@ -1,4 +1,4 @@
-//! What each type of component does in test mode, with operators of the ONNX standard (opset 17).
+//! Translates each type of component, in test mode, to operators of the ONNX standard (opset 17).
 
 mod affine;
 mod attention;
@@ -13,13 +13,13 @@ use crate::fields::Fields;
 use crate::graph::{Graph, Value};
 use nnet3_core::component::{Component, PrecomputedIndexes};
 
-/// A component with what it does on which rows.
+/// One use of a component, with its rows.
 pub(crate) struct Use<'a> {
     pub component: &'a dyn Component,
     pub fields: Fields,
-    /// What it has precomputed, if anything.
+    /// Its precomputed indexes, if it has any.
     pub indexes: Option<Fields>,
-    /// `None` for components that read nothing.
+    /// `None` for components without an input.
     pub input: Option<Value>,
     pub output_rows: usize,
 }

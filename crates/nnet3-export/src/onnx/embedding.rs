@@ -13,13 +13,13 @@ const MELS: usize = 80;
 /// Networks that need more frames than this for a vector are refused.
 const LONGEST: i32 = 4096;
 
-/// What a model says of itself to sherpa-onnx.
+/// Metadata of a model for sherpa-onnx.
 #[derive(Clone, Debug)]
 pub struct Speaker {
     /// Hertz.
     pub sample_rate: u32,
     pub language: String,
-    /// Whether the mean of a recording's features is to be subtracted from them before they are given.
+    /// True if the caller must subtract the mean of a recording's features from them.
     pub subtract_mean: bool,
 }
 
@@ -33,7 +33,7 @@ fn request(output: &str, frames: i32) -> ComputationRequest {
     }
 }
 
-/// The fewest frames, a multiple of `unit`, of which the output can be computed.
+/// Smallest number of frames, a multiple of `unit`, from which the output can be computed.
 fn shortest(nnet: &Nnet, output: &str, unit: i32) -> Result<i32> {
     let error = |frames: i32| compile(nnet, &[request(output, frames)]).err();
     let (mut too_few, mut enough) = (0, unit);

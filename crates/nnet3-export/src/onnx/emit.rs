@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::graph::{Attribute, Constant, Graph, Item, Op, Value};
 use std::collections::{HashMap, HashSet};
 
-/// How the number of rows of an input tells the length in units.
+/// Determines the length, in units, from the number of rows of an input.
 #[derive(Clone, Debug)]
 pub struct Lengths {
     pub input: String,
@@ -26,7 +26,8 @@ pub(crate) struct Emitter<'a> {
     /// The graph for each of the lengths.
     pub(super) graphs: Vec<&'a Graph>,
     pub(super) lengths: Option<&'a Lengths>,
-    /// The graphs of other lengths, in units, which tell where what the first graphs have in common does not hold.
+    /// The graphs of further lengths, in units. They detect lengths for which the common pattern of the first graphs
+    /// fails.
     pub(super) checks: Vec<(i64, &'a Graph)>,
     /// The largest length at which it does not.
     fails_at: i64,
@@ -37,7 +38,7 @@ pub(crate) struct Emitter<'a> {
     names: HashMap<Value, String>,
     ints: HashMap<Vec<i64>, String>,
     affine: HashMap<(i64, i64), String>,
-    /// The tensor whose rows tell the length, if it is not the input itself.
+    /// The tensor with rows that determine the length, if it is not the input itself.
     padded: Option<String>,
 }
 
@@ -84,12 +85,12 @@ impl<'a> Emitter<'a> {
         self.graphs[0].item(value)
     }
 
-    /// What `f` says of a value in each graph.
+    /// Returns the result of `f` for a value in each graph.
     pub(super) fn in_each<T>(&self, value: Value, f: impl Fn(&'a Item) -> T) -> Vec<T> {
         self.graphs.iter().map(|graph| f(graph.item(value))).collect()
     }
 
-    /// A name that nothing else has.
+    /// Returns an unused name.
     pub(super) fn fresh(&mut self, base: &str) -> String {
         let mut name = base.to_string();
         let mut count = 1;
@@ -252,7 +253,7 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
-    /// A number of rows, from what it is in each graph.
+    /// Fits a number of rows to its values in each graph.
     pub(super) fn fit(&self, node: &str, values: impl Iterator<Item = i64> + Clone) -> Result<Affine> {
         let units = self.lengths.map_or(&[0][..], |lengths| &lengths.units);
         Affine::fit(units, values.clone()).ok_or_else(|| {
@@ -302,8 +303,8 @@ impl<'a> Emitter<'a> {
         self.proto
     }
 
-    /// The name of a value, whose operators are written if they have not been yet. Operands come before what uses them, in the
-    /// order of the graph; what nothing uses is left out.
+    /// Returns the name of a value, and writes its operators if they are not written yet. Operands come before their
+    /// users, in the order of the graph; unused values are left out.
     pub fn emit(&mut self, wanted: Value) -> Result<String> {
         for value in self.graphs[0].needed([wanted]) {
             if !self.names.contains_key(&value) {

@@ -84,7 +84,7 @@ impl Lists<'_, '_> {
         self.emitter.in_each(self.sources[source], |item| item.rows as i64)
     }
 
-    /// Whether these are all rows of the only source, in order.
+    /// True if these are all rows of the only source, in order.
     fn is_everything(&self, all: &[Vec<Piece>]) -> bool {
         self.names.len() == 1
             && all.iter().zip(self.source_rows(0)).all(|(pieces, rows)| {
@@ -259,7 +259,8 @@ impl Lists<'_, '_> {
     }
 }
 
-/// The rows of pieces whose first row and number of rows depend on the length. `None` if it is too short for them.
+/// Returns the rows of pieces, with first rows and numbers of rows that depend on the length. `None` if the length is
+/// too short for them.
 fn in_pieces(pieces: &[(Option<u32>, i64, Affine, Affine)], units: i64) -> Option<Vec<SourceRow>> {
     let mut rows = Vec::new();
     for &(source, step, first, count) in pieces {

@@ -34,10 +34,10 @@ const LARGEST_FILE: usize = (1 << 31) - 1;
 /// Lengths, in units, that graphs of any length are compared for.
 const UNITS: [i64; 4] = [24, 25, 27, 32];
 
-/// Shorter ones, at which edges may meet, so that what is true of the others is looked at.
+/// Shorter lengths, at which edges may meet; they check the pattern of the others.
 const CHECKED: RangeInclusive<i64> = 1..=8;
 
-/// What is exported, and how.
+/// Options of an export.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Frames of a chunk of fixed length, at least.
@@ -87,7 +87,7 @@ fn chunk_request(nnet: &Nnet, options: &Options, context: (i32, i32), outputs: i
     ComputationRequest { inputs, outputs, ..ComputationRequest::default() }
 }
 
-/// Checks what the user asks of a simple network. The result is a unit of lengths, in output frames.
+/// Checks the options for a simple network. Returns the unit of lengths, in output frames.
 fn check_simple(nnet: &Nnet, options: &Options) -> Result<i32> {
     if options.frames_per_chunk < 1 || options.frame_subsampling_factor < 1 {
         return Err(Error::unsupported("frames of a chunk and the subsampling factor must be at least 1"));
@@ -126,7 +126,7 @@ pub fn export_any_length(nnet: &Nnet, options: &Options) -> Result<Vec<u8>> {
     encode(model.emit(options)?, entries, None)
 }
 
-/// What becomes of the input's rows.
+/// Treatment of the input's rows.
 #[derive(Clone, Copy, PartialEq)]
 enum Shape {
     /// Rows of outputs; an input that is too short is an error.
@@ -135,7 +135,7 @@ enum Shape {
     Vector,
 }
 
-/// The computations of several lengths, of which a model for all lengths is made.
+/// The computations of several lengths, from which a model for all lengths is made.
 struct AnyLength {
     all: Vec<Traced>,
     checks: Vec<(i64, Traced)>,
@@ -144,7 +144,7 @@ struct AnyLength {
 }
 
 impl AnyLength {
-    /// `request` is what is computed at a length of so many units.
+    /// Compiles them; `request` returns the request at a length of so many units.
     fn new(
         nnet: &Nnet,
         options: &Options,
@@ -268,7 +268,7 @@ fn inputs(graph: &Graph) -> Vec<(String, Value)> {
     graph.items.iter().enumerate().filter_map(input).collect()
 }
 
-/// Subtracts priors and scales what the node `output` gives.
+/// Subtracts priors from the output of the node `output` and scales it.
 fn finish_outputs(traced: &mut Traced, options: &Options) -> Result<()> {
     let Traced { graph, outputs, .. } = traced;
     for (name, value) in outputs.iter_mut().flatten().filter(|(name, _)| name == "output") {

@@ -1,4 +1,4 @@
-//! Models for streaming: chunk after chunk, with what a chunk leaves for later ones as outputs and inputs.
+//! Models for streaming: chunk after chunk, with a chunk's states as outputs, and as inputs of later chunks.
 
 use super::emit::Emitter;
 use super::proto::{Dimension, StringEntry};
@@ -17,22 +17,22 @@ use nnet3_core::nnet::{Nnet, Node};
 use nnet3_core::request::{ComputationRequest, IoSpecification};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many chunks are compiled before they are expected to repeat themselves; tried in this order.
+/// Numbers of chunks to compile, tried in this order until the computation repeats itself.
 const NUM_CHUNKS: [usize; 4] = [5, 10, 20, 40];
 
-/// What to do with a network whose chunks cannot follow each other.
+/// Advice for a network with chunks that cannot follow each other.
 const INSTEAD: &str = "without --streaming=true it may have a form for any length, and with --fixed-frames=true it has one for a \
                        chunk that begins anew";
 
 /// The file that both models have their large constants in.
 pub const WEIGHTS_FILE: &str = "weights.bin";
 
-/// What is special about models for streaming.
+/// Options of models for streaming.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Streaming {
     /// Frames before the first one, besides the network's own left context.
     pub extra_left_context_initial: i32,
-    /// Whether all states are one tensor [sequences, numbers].
+    /// True to put all states into one tensor [sequences, numbers].
     pub pack_states: bool,
 }
 
@@ -74,8 +74,8 @@ pub fn export_streaming(nnet: &Nnet, options: &Options, streaming: Streaming) ->
     Ok(StreamingModels { first: model(&first)?, step: model(&step)?, weights: weights.into_bytes() })
 }
 
-/// One model that begins with states of zeros, for networks whose outputs depend on their context only: those of the first
-/// chunks, which depend on what zeros stand for, are to be thrown away.
+/// Exports one model that begins with states of zeros, for networks with outputs that depend only on their context.
+/// Callers discard the outputs of the first chunks, which depend on the zeros.
 pub fn export_single_graph(nnet: &Nnet, options: &Options, pack_states: bool) -> Result<Vec<u8>> {
     let chunks = Chunks::compile(nnet, options, 0)?;
     if let Some((node, why)) = chunks.optional_inputs(nnet) {
@@ -135,7 +135,7 @@ impl Chunks {
         Err(Error::unsupported(format!("{message}; {INSTEAD}")))
     }
 
-    /// What is live before a chunk, in times relative to its first frame.
+    /// Returns the live rows before a chunk, in times relative to its first frame.
     fn before(&self, chunk: usize) -> BTreeMap<Columns, BTreeSet<Index>> {
         shifted(&self.live[chunk], -(chunk as i32) * self.size)
     }
@@ -217,7 +217,7 @@ impl Chunks {
     }
 }
 
-/// The graph of chunks, and what is live between them.
+/// Returns the graph of chunks, and the live rows between them.
 fn trace_chunks(
     nnet: &Nnet,
     requests: &[ComputationRequest],

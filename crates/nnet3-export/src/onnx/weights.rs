@@ -24,7 +24,7 @@ impl Weights {
         self.bytes
     }
 
-    /// Moves the graph's large constants here; the model will look for them in the file `name` of its own folder.
+    /// Moves the graph's large constants here; the model will read them from the file `name` in its own folder.
     pub fn take(&mut self, graph: &mut GraphProto, name: &str) {
         for tensor in &mut graph.initializer {
             let Some(raw) = tensor.raw_data.take_if(|raw| raw.len() >= SMALLEST) else { continue };

@@ -10,13 +10,13 @@ use super::model_file::ModelFile;
 use super::{REST, open};
 use crate::error::{Error, Result};
 
-/// What tensors are called in the model, where that differs.
+/// Names of tensors in the model, if they differ.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct NameMap(BTreeMap<String, Option<String>>);
 
 impl NameMap {
-    /// Lines with the name of a tensor and the name that it has in the model, or `-` for one that is left out. Empty lines
-    /// and those that begin with `#` say nothing.
+    /// Parses lines with the name of a tensor and its name in the model, or `-` for a tensor to leave out. Empty lines
+    /// and lines that begin with `#` are skipped.
     pub fn parse(text: &str) -> Result<NameMap> {
         let (mut map, mut targets) = (BTreeMap::new(), BTreeSet::new());
         for (number, line) in text.lines().enumerate() {
@@ -45,7 +45,7 @@ impl NameMap {
     }
 }
 
-/// What has been done.
+/// The result of an assignment.
 pub struct Assigned {
     /// The model file with its new values.
     pub model: Vec<u8>,
@@ -57,12 +57,11 @@ pub struct Assigned {
     pub ignored: Vec<String>,
 }
 
-/// Replaces values of the model by those of the tensors of the same names (after `names` has been applied). Numbers of 16, 32
-/// and 64 bits are converted to what the model holds.
+/// Replaces values of the model by those of the tensors of the same names (after `names` has been applied). Numbers of
+/// 16, 32 and 64 bits are converted to the model's type.
 ///
-/// An error where a tensor has another shape or holds no floating-point numbers, where a number is not finite, where two tensors
-/// are for one place, and where a line of `names` is about nothing; if `strict`, also where a tensor has no counterpart in the
-/// model.
+/// Errors: a tensor has another shape or no floating-point numbers, a number is not finite, two tensors are for one
+/// place, or a line of `names` has no tensor. If `strict`, a tensor without a counterpart in the model is an error too.
 pub fn assign(model: &ModelFile, tensors: &[u8], names: &NameMap, strict: bool) -> Result<Assigned> {
     let file = open(tensors)?;
     let mut tensors: Vec<_> = file.tensors();
@@ -148,7 +147,7 @@ fn values(theirs: &str, place: &Place, tensor: &TensorView<'_>) -> Result<Vec<u8
     })
 }
 
-/// Means and variances of batch normalisation count for nothing while they are those of no rows.
+/// Checks the counts of statistics: means and variances of batch normalisation have no effect while their count is 0.
 fn counts_of_statistics(model: &ModelFile, is_set: impl Fn(&Place) -> bool) -> Result<()> {
     for place in model.places.iter().filter(|place| place.is_tensor() && is_set(place)) {
         let Some((component, "stats_mean" | "stats_var")) = place.name.rsplit_once('.') else { continue };

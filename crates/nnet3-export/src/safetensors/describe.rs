@@ -1,4 +1,4 @@
-//! What a record of a network says: names for its numbers, and fields of components for readers without our formats.
+//! Interprets the record of a network: names for its numbers, and fields of components for readers without our formats.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -14,16 +14,16 @@ use super::REST;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub name: String,
-    /// Where its numbers are, row after row, little-endian.
+    /// Byte range of its numbers, row after row, little-endian.
     pub bytes: Range<usize>,
     /// The type of its numbers, `F32` or `F64`.
     pub dtype: Dtype,
-    /// Rows and columns of a matrix, the length of a vector, nothing for a single number.
+    /// Rows and columns of a matrix, the length of a vector, or an empty list for a single number.
     pub shape: Vec<usize>,
 }
 
 impl Place {
-    /// Whether this becomes a tensor: only matrices and vectors do. Single numbers can be set, though.
+    /// True if this becomes a tensor: only matrices and vectors do. Single numbers can still be set.
     pub(super) fn is_tensor(&self) -> bool {
         !self.shape.is_empty()
     }
@@ -93,7 +93,7 @@ impl Part {
     }
 }
 
-/// The components of a network from what was recorded while it was read, and the places of their numbers.
+/// Returns the components of a network, from the record of its reading, and the places of their numbers.
 pub(super) fn describe(record: &[Entry], names: &mut Names) -> (Vec<Value>, Vec<Place>) {
     let mut reading = Reading { names, open: Vec::new(), components: Vec::new(), places: Vec::new() };
     let mut entries = record.iter();
@@ -140,7 +140,7 @@ impl Reading<'_> {
         }
     }
 
-    /// What has been read becomes a part of what is open around it, or a component.
+    /// Closes the innermost open part: it becomes a part of the one around it, or a component.
     fn close(&mut self) {
         let Some(part) = self.open.pop() else { return };
         match self.open.last_mut() {

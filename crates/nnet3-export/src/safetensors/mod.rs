@@ -1,9 +1,9 @@
 //! Models as safetensors files, both ways.
 //!
-//! A file that [`export`] writes holds a model file to the last byte: each matrix and vector is a tensor, named after its
-//! component and the token before it (`tdnn1.affine.linear_params`); all other bytes are one tensor, `nnet3.rest`; the
-//! metadata `nnet3` says in which order [`restore`] has to join them. So no type of component has code here, and models
-//! that the reader accepts in an old form keep it.
+//! A file that [`export`] writes holds a model file to the last byte: each matrix and vector is a tensor, named after
+//! its component and the token before it (`tdnn1.affine.linear_params`); all other bytes are one tensor, `nnet3.rest`;
+//! the metadata `nnet3` gives the order in which [`restore`] must join them. So no type of component has code here, and
+//! models in an old form keep it.
 //!
 //! [`assign`] is the other way in: values of any safetensors file replace those of a model by name.
 

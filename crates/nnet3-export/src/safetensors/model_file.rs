@@ -1,4 +1,4 @@
-//! Where the numbers of a model file are.
+//! Places of the numbers in a model file.
 
 use kaldi_io::KaldiReader;
 use kaldi_io::matrix::read_vector;
@@ -19,8 +19,8 @@ pub struct ModelFile {
 }
 
 impl ModelFile {
-    /// Reads a raw network, or an acoustic model from its network on. What is behind them is kept and not looked at.
-    /// `name` is for messages. An error if the form is not binary, or there is no such model.
+    /// Reads a raw network, or an acoustic model from its network on. Bytes behind it are kept without interpretation.
+    /// `name` is for messages. It is an error if the form is not binary, or if there is no such model.
     pub fn read(name: &str, bytes: Vec<u8>) -> Result<ModelFile> {
         let mut r = KaldiReader::from_bytes(name, bytes.clone());
         if !r.detect_header()? {

@@ -77,7 +77,7 @@ fn every_type_goes_both_ways() {
         let line = format!("component name=a type={} {}", t.name, t.example);
         let config = format!("input-node name=input dim=1\n{line}\noutput-node name=output input=input\n");
         let whole = bytes(|w| network(&config).write(w).unwrap());
-        // What follows a model belongs to the file, too.
+        // Bytes after a model belong to the file, too.
         for end in ["", "<More> \u{1}"] {
             let whole = [&whole[..], end.as_bytes()].concat();
             let read = ModelFile::read("model", whole.clone()).unwrap();
@@ -167,7 +167,7 @@ fn values_by_name() {
     assert_eq!(numbers(&done.model, "bn.count"), [8.0]);
     assert_eq!(done.kept, ["c.1.linear_params", "c.1.bias_params"]);
     assert_eq!(done.set.len(), 6);
-    // Nothing else has changed.
+    // All other bytes are unchanged.
     let same = numbers(&done.model, "c.1.linear_params");
     assert_eq!(same, numbers(&model.bytes, "c.1.linear_params"));
     assert_eq!(done.model.len(), model.bytes.len());

@@ -33,7 +33,7 @@ impl View for Tensor<'_> {
     }
 }
 
-/// The bytes of a safetensors file that holds the model. They depend on nothing but the model.
+/// Returns the bytes of a safetensors file that holds the model. They depend only on the model.
 pub fn export(model: &ModelFile) -> Result<Vec<u8>> {
     let (mut rest, mut order, mut tensors) = (Vec::new(), Vec::new(), Vec::new());
     let mut done = 0;

@@ -70,7 +70,7 @@ fn features(rows: usize, cols: usize, seed: u32) -> DenseMatrix<f32> {
 
 const IVECTOR: [f32; 3] = [0.5, -1.0, 0.25];
 
-/// What this repository computes, in chunks of another size: rows of outputs.
+/// Returns the outputs of this implementation, computed in chunks of another size, as rows.
 fn expected(nnet: &Nnet, features: &DenseMatrix<f32>, factor: i32, extra: i32) -> DenseMatrix<f32> {
     let chunks =
         Chunks { frames_per_chunk: 12, frame_subsampling_factor: factor, extra_left_context_initial: extra };
@@ -291,7 +291,7 @@ component-node name=pooling component=pooling input=extraction
 component-node name=c2 component=c2 input=pooling
 output-node name=embedding input=c2";
 
-/// What this repository computes of all rows.
+/// Returns the output of this implementation for all rows.
 fn embedding(nnet: &Nnet, features: &DenseMatrix<f32>) -> Vec<f32> {
     let io = |name: &str, rows: i32| IoSpecification::new(name, 1, 0..rows, false);
     let request = ComputationRequest {

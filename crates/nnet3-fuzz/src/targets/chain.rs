@@ -11,7 +11,8 @@ use nnet3_train::{Example, NnetIo};
 
 use super::holder;
 
-/// What was read is written and read again, and goes through the operations; it may be a denominator graph.
+/// Round trip: an FST that was read is written and read again, and goes through the operations; it may be a denominator
+/// graph.
 pub fn read_fst(input: &[u8]) {
     let mut r = KaldiReader::from_bytes("input", input.to_vec());
     let Ok(fst) = FstHolder::read(&mut r) else { return };
@@ -68,7 +69,7 @@ pub fn corpus_fsts() -> Vec<Vec<u8>> {
     corpus
 }
 
-/// What was read is written, and merged with itself.
+/// An example that was read is written, and merged with itself.
 pub fn read_chain_example(input: &[u8]) {
     let mut r = KaldiReader::from_bytes("input", input.to_vec());
     let Ok(example) = ChainExampleHolder::read(&mut r) else { return };

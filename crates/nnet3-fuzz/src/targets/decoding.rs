@@ -10,7 +10,7 @@ use nnet3_decode::lm::ConstArpa;
 use nnet3_decode::posterior::transition_posteriors;
 use nnet3_decode::{CompactLatticeHolder, LatticeHolder, mbr, path, prune, push};
 
-/// What was read is written and read again, and goes through the operations.
+/// Round trip: a lattice that was read is written and read again, and goes through the operations.
 pub fn read_lattice(input: &[u8]) {
     let read = |bytes: Vec<u8>| LatticeHolder::read(&mut KaldiReader::from_bytes("input", bytes));
     let Ok(lattice) = read(input.to_vec()) else { return };
@@ -63,7 +63,7 @@ fn look_up(lm: &ConstArpa) {
     }
 }
 
-/// Whatever was accepted can be asked.
+/// Queries every accepted language model.
 pub fn read_const_arpa(input: &[u8]) {
     let mut r = KaldiReader::from_bytes("input", input.to_vec());
     r.set_binary(true);

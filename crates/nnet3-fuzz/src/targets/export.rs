@@ -11,8 +11,8 @@ fn model(config: &str) -> ModelFile {
     ModelFile::read("corpus", bytes).expect("a model")
 }
 
-/// What comes back out of a file is a model, and goes into a file and back again as it is. Whatever is no whole model may still
-/// have values for one.
+/// Round trip: a model restored from a file is exported and restored again unchanged. Bytes that are no whole model may
+/// still have values for one.
 pub fn read_safetensors(input: &[u8]) {
     static MODEL: LazyLock<ModelFile> = LazyLock::new(|| model(NETWORKS[1]));
     if let Ok(bytes) = restore(input) {

@@ -1,4 +1,4 @@
-//! What other programs than Kaldi's write: HTK, Sphinx and wave files; and statistics of features.
+//! Files of other programs than Kaldi's: HTK, Sphinx and wave files; and statistics of features.
 
 use kaldi_feat::htk::HtkHolder;
 use kaldi_feat::lda::LdaStats;

@@ -1,4 +1,4 @@
-//! What graphs are made from: symbol tables, the text of FSTs, language models, meanings of labels.
+//! Inputs of graphs: symbol tables, the text of FSTs, language models, meanings of labels.
 
 use kaldi_fst::look_ahead::Reach;
 use kaldi_fst::openfst_text::{self, Format, Shown};
@@ -62,7 +62,7 @@ pub fn corpus_symbols() -> Vec<Vec<u8>> {
     ]
 }
 
-/// What graphs are composed of while they are searched.
+/// The two parts of graphs that are composed during the search.
 pub fn read_graph_halves(input: &[u8]) {
     let reader = || {
         let mut r = KaldiReader::from_bytes("input", input.to_vec());
@@ -78,7 +78,7 @@ pub fn read_graph_halves(input: &[u8]) {
     if let Ok(fst) = store::read::<f32>(&mut reader())
         && fst.states.len() < 100
     {
-        // What is made of it is read again.
+        // The result of the operation is read again.
         let made = ops::look_ahead(fst.clone());
         let again = in_memory(|w| store::write_look_ahead(w, &made.fst));
         let mut r = KaldiReader::from_bytes("again", again);
@@ -146,7 +146,7 @@ pub fn read_openfst_text(input: &[u8]) {
 
 fn operate(mut fst: Fst) {
     for state in &mut fst.states {
-        // Costs are not what this is about, and infinite ones leave nothing that could be compared.
+        // This target does not test costs, and infinite ones leave no paths to compare.
         state.arcs.retain(|arc| arc.weight.is_finite());
     }
     let mut local = fst.clone();

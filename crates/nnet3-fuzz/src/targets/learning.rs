@@ -1,4 +1,4 @@
-//! What trainings by rules read: rules, states behind models, IDX files.
+//! Inputs of trainings by rules: rules, states behind models, IDX files.
 
 use kaldi_feat::idx::Idx;
 use kaldi_io::DenseMatrix;

@@ -1,4 +1,4 @@
-//! What i-vectors are estimated with, and what is known of a speaker.
+//! Files for estimating i-vectors, and states of speakers.
 
 use super::both;
 use super::trees::read_and_write;

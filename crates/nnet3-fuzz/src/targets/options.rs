@@ -7,19 +7,19 @@ use std::ffi::OsString;
 /// An option of each kind.
 #[derive(Parser)]
 struct Options {
-    /// Whether
+    /// Switch
     #[arg(long, default_value_t = false)]
     use_energy: bool,
-    /// How many
+    /// Number
     #[arg(long, default_value_t = 23)]
     num_mel_bins: i32,
-    /// How much
+    /// Amount
     #[arg(long, default_value_t = 20.0)]
     low_freq: f32,
-    /// How much, in double precision
+    /// Amount, in double precision
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
-    /// Which
+    /// Choice
     #[arg(long, default_value = "povey")]
     window_type: String,
 }

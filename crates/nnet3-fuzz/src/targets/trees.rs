@@ -14,7 +14,7 @@ fn in_memory<T: KaldiObject>(object: &T) -> Vec<u8> {
     w.into_bytes()
 }
 
-/// Reads an object; what is written of it must read as what is written the same.
+/// Round trip: read, write, read, write; both outputs must be equal.
 pub(super) fn read_and_write<T: KaldiObject>(input: &[u8]) -> Option<T> {
     let object = T::read(&mut reader(input)).ok()?;
     let written = in_memory(&object);

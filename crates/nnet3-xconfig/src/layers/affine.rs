@@ -1,4 +1,4 @@
-//! A single affine component whose parameters start away from zero.
+//! A single affine component with initial parameters away from zero.
 
 use crate::error::Problem;
 use crate::layer::{Builder, Built, Default, INPUT, Layer, LayerType, key};

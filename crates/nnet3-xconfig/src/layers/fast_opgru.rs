@@ -48,7 +48,7 @@ fn fast_norm_opgru(layer: &mut Layer) -> Result<Built, Problem> {
     Ok(b.finish(output, dims.output))
 }
 
-/// The components and nodes up to `cdoto`, what the output gate leaves of the cell `c_t`; then the projection.
+/// Writes the components and nodes up to `cdoto`, the cell `c_t` after the output gate; then the projection.
 fn cell_lines(
     layer: &Layer,
     b: &mut Builder,

@@ -68,7 +68,7 @@ fn norm_opgru(layer: &mut Layer) -> Result<Built, Problem> {
     Ok(b.finish(output, dims.output))
 }
 
-/// The components and nodes up to `y_t`, the cell, and `y_o_t`, what the output gate leaves of it.
+/// Writes the components and nodes up to `y_t`, the cell, and `y_o_t`, the cell after the output gate.
 fn cell_lines(
     layer: &Layer,
     b: &mut Builder,

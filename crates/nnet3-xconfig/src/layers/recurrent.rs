@@ -1,4 +1,4 @@
-//! What LSTM and GRU layers share.
+//! Parts shared by LSTM and GRU layers.
 
 use crate::error::Problem;
 use crate::layer::{Default, INPUT, Key, Layer, key};
@@ -34,7 +34,7 @@ pub(super) const LSTM: &[Key] = &[
 pub(super) const SELF_REPAIR: Key =
     key("self-repair-scale-nonlinearity", Default::Float(1e-5), "of sigmoids and tanhs, 0 to 1");
 
-/// Dropout of layers whose default is one mask for all columns of a frame.
+/// Dropout keys of layers with one mask for all columns of a frame as the default.
 pub(super) const DROPOUT: &[Key] = &[
     key("dropout-proportion", Default::Float(-1.0), "of dropout on the gates; -1: no dropout components"),
     key("dropout-per-frame", Default::Bool(true), "whole frames, not single elements"),
@@ -90,7 +90,7 @@ pub(super) fn truncation(layer: &Layer, dim: i64) -> Result<String, Problem> {
     Ok(format!("dim={dim} {given} recurrence-interval={interval} {}", recurrence_scale(layer, interval)?))
 }
 
-/// What the key `decay-time` means; nothing for layers without it.
+/// Returns the setting that the key `decay-time` implies; empty for layers without it.
 fn recurrence_scale(layer: &Layer, interval: i64) -> Result<String, Problem> {
     if layer.layer_type.all_keys().all(|key| key.name != "decay-time") {
         return Ok(String::new());

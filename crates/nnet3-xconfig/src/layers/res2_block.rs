@@ -36,7 +36,7 @@ fn build(layer: &mut Layer) -> Result<Built, Problem> {
     let step = if height_out == height_in { 1 } else { 2 };
     let bottleneck = Bottleneck::of(layer)?;
     let period = layer.positive("time-period")?;
-    // Where height is halved without a bottleneck, the first convolution sees times at twice the rate.
+    // If height is halved without a bottleneck, the first convolution has inputs at twice the rate.
     let first_period = match (bottleneck.rounds(), step) {
         (2, 2) => {
             layer.require(period % 2 == 0, "time-period", || "even, as the height is halved".into())?;

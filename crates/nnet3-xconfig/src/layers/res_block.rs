@@ -91,7 +91,7 @@ fn build(layer: &mut Layer) -> Result<Built, Problem> {
     Ok(b.finish(output, input.dim))
 }
 
-/// How many convolutions there are, and between how many filters.
+/// Number of convolutions, and their numbers of filters.
 pub(super) struct Bottleneck(Option<i64>);
 
 impl Bottleneck {
@@ -113,7 +113,7 @@ impl Bottleneck {
         self.0.filter(|_| n < 3).unwrap_or(filters)
     }
 
-    /// Whether the `n`-th convolution is 3x3; the others are 1x1.
+    /// True if the `n`-th convolution is 3x3; the others are 1x1.
     pub(super) fn is_wide(&self, n: usize) -> bool {
         self.0.is_none() || n == 2
     }

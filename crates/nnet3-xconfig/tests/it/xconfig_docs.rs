@@ -1,4 +1,4 @@
-//! `docs/xconfig.md` says what the registry says.
+//! Checks that `docs/xconfig.md` agrees with the registry.
 
 #[allow(dead_code)]
 #[path = "../../examples/xconfig_docs.rs"]

@@ -14,14 +14,14 @@ use nnet3::messages;
 const PREFIX: &str = "checkpoint.";
 const SUFFIX: &str = ".raw";
 
-/// Where a training is: epochs that are done, and minibatches of the next one.
+/// A point of the training: completed epochs, and minibatches of the next one.
 pub type Moment = (u64, u64);
 
 /// A folder with the latest checkpoints of a training.
 #[derive(Debug, Clone)]
 pub struct Checkpoints {
     folder: PathBuf,
-    /// How many are kept.
+    /// Number of checkpoints to keep.
     keep: usize,
     /// Is locked while the training runs. The system takes the lock away when the process ends, however it does.
     _lock: Arc<File>,

@@ -15,10 +15,10 @@ use nnet3::{egs, messages};
 
 /// Stands for the number of an epoch in the name of a table.
 const EPOCH: &str = "{epoch}";
-/// What a row has besides its values: its index.
+/// Bytes of a row's index, beside its values.
 const INDEX_BYTES: usize = 12;
 
-/// How examples are read.
+/// Options for reading examples.
 #[derive(Debug, Clone)]
 pub struct DataOptions {
     pub sizes: MinibatchSizes,
@@ -214,13 +214,13 @@ impl Source {
 pub struct Epoch {
     source: Source,
     merger: ExampleMerger<NnetExample>,
-    /// Minibatches of what was left at the end.
+    /// Minibatches of the examples that remained at the end.
     rest: Option<VecDeque<(String, NnetExample)>>,
     count: u64,
 }
 
 impl Epoch {
-    /// How many there are.
+    /// Number of examples.
     pub fn count(&self) -> u64 {
         self.count
     }

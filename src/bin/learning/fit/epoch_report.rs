@@ -1,4 +1,4 @@
-//! What is said of an epoch: a log line, an event, and files as the reference's scripts have them.
+//! Report of an epoch: a log line, an event, and files as the reference's scripts have them.
 
 use anyhow::Result;
 use kaldi_io::log::num;

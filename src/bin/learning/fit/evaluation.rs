@@ -1,4 +1,4 @@
-//! What a model is worth on a set of examples.
+//! Evaluates a model on a set of examples.
 
 use anyhow::Result;
 use nnet3_core::nnet::Nnet;

@@ -1,4 +1,4 @@
-//! What happened in an epoch, for its log line and files.
+//! Events and sums of an epoch, for its log line and files.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use nnet3_train::trainer::{Event, keep_by_name};
 
 use nnet3::training_log;
 
-/// What happened in an epoch.
+/// Events and sums of an epoch.
 #[derive(Default)]
 pub struct Happened {
     pub minibatches: u64,
@@ -20,7 +20,7 @@ pub struct Happened {
     pub refused: u64,
     /// Messages for the log of the epoch.
     pub messages: Vec<String>,
-    /// An output whose objective was not finite.
+    /// An output with an objective that was not finite.
     pub not_finite: Option<String>,
 }
 
@@ -71,7 +71,7 @@ impl Happened {
         }
     }
 
-    /// What a frame costs.
+    /// Returns the loss per frame.
     pub fn loss(&self, plan: &Plan) -> f64 {
         let sum = |f: &dyn Fn(&str, &ObjectiveValue) -> f64| {
             self.objectives.iter().map(|(name, v)| f(name, v)).sum::<f64>()

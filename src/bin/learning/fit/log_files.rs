@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use kaldi_io::log::Site;
 use serde_json::{Value, json};
 
-/// Where a training writes what happened.
+/// Writes the events of a training to files.
 pub struct LogFiles {
     folder: PathBuf,
 }
@@ -63,7 +63,7 @@ impl LogFiles {
     }
 }
 
-/// A number as JSON has it: infinite ones and what is no number become `null`.
+/// A number as JSON has it: infinite ones and NaN become `null`.
 pub fn number(x: f64) -> Value {
     if x.is_finite() { json!(x) } else { Value::Null }
 }

@@ -1,4 +1,4 @@
-//! Whole trainings in one process: what is asked for, and what it begins with. [`run`] is the training while it runs.
+//! Whole trainings in one process: options and initial state. [`run`] is the training itself.
 
 mod checkpoint;
 mod data;
@@ -144,7 +144,7 @@ impl Fit {
                 .set_state(&std::mem::take(&mut state.learner))
                 .with_context(|| cannot_go_on(&checkpoints))?;
         }
-        // What replicas had goes to them when they are there.
+        // States of replicas are passed on when the replicas exist.
         if let (Some(within), 1) = (&state.within, devices.len()) {
             trainer.resume(&within.trainer).with_context(|| cannot_go_on(&checkpoints))?;
         }
@@ -209,7 +209,7 @@ impl Fit {
         Ok(options)
     }
 
-    /// What must be the same for a training to go on from a checkpoint.
+    /// Settings that must stay the same for a training to continue from a checkpoint.
     fn settings(&self, rules: &Rules, data: &Data) -> Vec<(String, String)> {
         let t = &self.training;
         let mut out: Vec<(String, String)> =

@@ -29,7 +29,7 @@ use nnet3::training::timed;
 use nnet3::training_log::Times;
 use nnet3::{messages, models, progress};
 
-/// Minibatches of which batch-norm statistics are made for averaged parameters.
+/// Number of minibatches for the batch-norm statistics of averaged parameters.
 const STATISTICS_MINIBATCHES: usize = 100;
 
 /// A training that runs.
@@ -43,7 +43,7 @@ pub(super) struct Run<'d> {
     /// Minibatches.
     pub valid: Vec<NnetExample>,
     pub state: LearningState,
-    /// Whether the state is that of a checkpoint.
+    /// True if the state is that of a checkpoint.
     pub resumed: bool,
     pub checkpoints: Option<Checkpoints>,
     pub logs: Option<LogFiles>,
@@ -52,21 +52,21 @@ pub(super) struct Run<'d> {
     pub signals: Signals,
 }
 
-/// What replicas are made with.
+/// The common part of replicas.
 pub(super) struct Together {
     pub devices: Vec<Device>,
     pub trainer_options: TrainerOptions,
     pub learner: LearnerOptions,
 }
 
-/// What goes before an error about the last checkpoint.
+/// Prefix of an error about the last checkpoint.
 pub(super) fn cannot_go_on(checkpoints: &Option<Checkpoints>) -> String {
     let last = checkpoints.as_ref().and_then(|checkpoints| checkpoints.last().ok().flatten());
     let path = last.map(|(_, path)| path.display().to_string());
     format!("cannot go on from {}", path.unwrap_or_else(|| "the checkpoint".to_owned()))
 }
 
-/// What a replica has to say, with the place of the minibatch that it is about.
+/// Makes an error of a replica's failure, with the place of its minibatch.
 fn of_replica(failure: Failure, place: impl Fn(&str) -> String) -> anyhow::Error {
     match failure.key {
         Some(key) => anyhow::Error::from(failure.error).context(place(&key)),
@@ -74,7 +74,7 @@ fn of_replica(failure: Failure, place: impl Fn(&str) -> String) -> anyhow::Error
     }
 }
 
-/// How a training ends early.
+/// Reasons for an early end of a training.
 enum End {
     /// A signal of this number.
     Signal(i32),
@@ -275,7 +275,7 @@ impl Run<'_> {
         Ok(Some(Replicas::new(self.trainer.nnet(), devices, options)?))
     }
 
-    /// The error that ends a training whose loss is no number; `place` is where that was seen.
+    /// Makes the error that ends a training with a loss that is not finite; `place` is the place of its discovery.
     fn not_finite(&self, output: &str, place: &str) -> Result<anyhow::Error> {
         Ok(anyhow!("the loss of '{output}' is not a finite number in {place}: {}", self.what_is_kept()?))
     }

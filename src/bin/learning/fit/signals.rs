@@ -17,7 +17,7 @@ impl Signals {
         let mut received = Vec::new();
         for signal in [SIGINT, SIGTERM] {
             let set = Arc::new(AtomicBool::new(false));
-            // What is set by the first one lets the next one do what it does in other programs.
+            // The first signal sets the flag. The flag lets the next one have its default effect.
             flag::register_conditional_default(signal, set.clone())
                 .and_then(|_| flag::register(signal, set.clone()))
                 .context("cannot watch signals")?;

@@ -1,4 +1,4 @@
-//! How long a live recognizer would have kept its users waiting (`online2/online-timing.cc`).
+//! Waiting times of the users of a live recognizer (`online2/online-timing.cc`).
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use nnet3::messages;
 pub struct OnlineTimer {
     key: String,
     start: Instant,
-    /// How long users waited, in seconds.
+    /// Waiting time of users, in seconds.
     waited: f64,
     /// The length of the sound so far, in seconds.
     length: f64,

@@ -12,8 +12,8 @@ struct File<A: Args> {
     options: A,
 }
 
-/// The options in a file, the lines of which are as in a file for `--config`; those that it does not mention have their
-/// defaults, as all have if the name is empty. `option` is the one that names the file.
+/// Reads the options in a file with lines as in a file for `--config`. Other options have their defaults; if the name
+/// is empty, all have. `option` is the option that names the file.
 pub fn read<A: Args>(option: &str, path: &str) -> Result<A> {
     match path {
         "" => given(option, &[]),

@@ -1,4 +1,4 @@
-//! How i-vectors are estimated from features as they arrive.
+//! Options for estimating i-vectors from features as they arrive.
 
 use std::num::NonZero;
 

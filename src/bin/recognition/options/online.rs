@@ -1,4 +1,4 @@
-//! How sound is made into what a network reads while it arrives, and when a speaker has ended.
+//! Options for turning sound into inputs of a network while it arrives, and for detecting the end of speech.
 
 use std::collections::BTreeSet;
 use std::num::NonZero;
@@ -25,7 +25,7 @@ use nnet3::options::forward::LoopedOptions;
 use nnet3::options::pitch::OnlinePitchArgs;
 use nnet3::options::spectral::{FbankArgs, MfccArgs, PlpArgs, SpectralArgs};
 
-// From sound to what a network reads.
+// From sound to the inputs of a network.
 #[derive(Args, Clone, Debug)]
 pub struct PipelineArgs {
     /// Base feature type [mfcc, plp, fbank]
@@ -73,7 +73,7 @@ pub fn pitch(config: &str) -> Result<(PitchOptions, PitchProcessOptions)> {
     Ok((args.pitch.options().with_context(|| config.to_owned())?, process))
 }
 
-// What silence counts for i-vectors.
+// Weight of silence for i-vectors.
 #[derive(Args, Clone, Debug)]
 pub struct SilenceWeightingArgs {
     /// List of integer ids of silence phones, separated by colons (or commas), for iVectors in online decoding. Data that (according to the traceback of the decoder) corresponds to these phones will be downweighted
@@ -130,7 +130,7 @@ impl PipelineArgs {
         Ok(PipelineModel::new(NetworkFeatures { base, pitch, cmvn: self.cmvn()? }, ivectors)?)
     }
 
-    /// How features are normalised for the network, if they are.
+    /// Returns the options of feature normalisation for the network, if there is one.
     fn cmvn(&self) -> Result<Option<(OnlineCmvnOptions, CmvnStats)>> {
         if self.cmvn_config.is_empty() {
             return Ok(None);
@@ -167,7 +167,7 @@ fn phones(text: &str, separators: &[char]) -> Result<BTreeSet<i32>> {
     Ok(phones.into_iter().collect())
 }
 
-// How network and search go through sound, as vosk's conf/model.conf has it too.
+// Options of network and search for streams, as in vosk's conf/model.conf.
 #[derive(Args, Clone, Debug)]
 pub struct RecognizerArgs {
     /// Scaling factor for acoustic log-likelihoods
@@ -183,7 +183,7 @@ pub struct RecognizerArgs {
 
 macro_rules! endpoint_args {
     ($($nonsilence:ident $silence:ident $cost:ident $length:ident $name:literal $defaults:expr;)*) => {
-        // When a speaker has ended.
+        // Detection of the end of speech.
         #[derive(Args, Clone, Debug)]
         pub struct EndpointArgs {
             /// List of phones that are considered to be silence phones by the endpointing code.

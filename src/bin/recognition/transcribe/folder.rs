@@ -1,5 +1,5 @@
-//! Where the pieces of a recogniser are: in a folder as vosk has it (of the newer form or the older one), or each where an
-//! option says.
+//! Places of a recogniser's parts: in a folder as vosk has it (of the newer form or the older one), or at paths given
+//! by options.
 
 use std::num::NonZero;
 use std::path::Path;
@@ -29,19 +29,19 @@ use nnet3::options::spectral::{FbankArgs, MfccArgs, PlpArgs};
 use nnet3::options::weights::WeightsOptions;
 use nnet3::{lattices, messages};
 
-/// What i-vectors of one utterance count at most, and what its silence counts: vosk's settings.
+/// Largest count of i-vector statistics from one utterance, and the weight of its silence: vosk's settings.
 const MAX_COUNT: f32 = 100.0;
 const SILENCE_WEIGHT: f32 = 1e-3;
 
 /// The names of the pieces in a folder of one form.
 struct Layout {
     mdl: &'static str,
-    /// What stands before the names of the files with options of features, of the graph, and of the classes of phones.
+    /// Prefixes of the files with options of features, of the graph, and of the classes of phones.
     conf: &'static str,
     graph: &'static str,
     phones: &'static str,
     global_cmvn: &'static str,
-    /// Where options of search, network and end pointing are, if the folder has them.
+    /// File with the options of search, network and endpoints, if the folder has it.
     model_config: Option<&'static str>,
 }
 
@@ -64,7 +64,7 @@ const FLAT: Layout = Layout {
     model_config: None,
 };
 
-/// The options of models whose folders have none, as vosk gives them.
+/// Options of models without a file of options, as in vosk.
 const MODEL_CONFIG: [&str; 9] = [
     "--max-active=7000",
     "--beam=13.0",
@@ -107,7 +107,7 @@ pub struct PieceArgs {
     /// Options of i-vectors, where the network needs them (as of ivector-extract-online2)
     #[arg(long, default_value = "")]
     pub ivector_extraction_config: String,
-    /// Which phones begin and end words, phones/word_boundary.int: for times that are right to the frame
+    /// File with the phones that begin and end words, phones/word_boundary.int: for times that are exact to the frame
     #[arg(long, default_value = "")]
     pub word_boundary: String,
     /// Take sound at a lower rate than the model's as well, although it lacks the upper frequencies: more words are wrong
@@ -137,7 +137,7 @@ impl Base {
 }
 
 impl GraphFiles {
-    /// The file whose output labels are words.
+    /// Returns the file with words as output labels.
     fn file_of_words(&self) -> &str {
         match self {
             GraphFiles::Whole(file) => file,
@@ -164,7 +164,7 @@ struct Pieces {
 /// Everything that was read, but for the network.
 pub struct Loaded {
     pub model: RecognizerModel,
-    /// What is known of a speaker before anything was said.
+    /// Initial state of a speaker.
     pub speaker: Speaker,
     pub transitions: Arc<TransitionModel>,
     pub graph: SharedGraph,
@@ -201,8 +201,8 @@ impl Pieces {
         })
     }
 
-    /// A folder with `am/final.mdl`, `conf`, `graph` and maybe `ivector`, or with `final.mdl` and what else is needed beside
-    /// it. What options name is taken from there instead.
+    /// A folder with `am/final.mdl`, `conf`, `graph` and maybe `ivector`, or with `final.mdl` and the other files
+    /// beside it. Files named by options replace those of the folder.
     fn of_folder(folder: &str, args: &PieceArgs) -> Result<Pieces> {
         if !Path::new(folder).is_dir() {
             bail!(
@@ -286,7 +286,7 @@ impl Pieces {
         })
     }
 
-    /// How features are made, and what is known of speakers beforehand.
+    /// Returns the feature settings and the initial state of a speaker.
     fn features(&self, allow_upsample: bool, threads: NonZero<usize>) -> Result<(PipelineModel, Speaker)> {
         let mut base = match &self.base {
             Base::Mfcc(config) => spectral::<MfccArgs>("--mfcc-config", config)?,

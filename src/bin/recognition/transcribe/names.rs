@@ -19,8 +19,8 @@ pub fn is_live(path: &str) -> bool {
     path == "-" || path.ends_with('|')
 }
 
-/// Returns a name for each path: the file's without folders and suffix. Where several would have the same, they get their
-/// folders, then their suffixes, then `#2`, `#3` … behind them. Commands keep their whole text.
+/// Returns a name for each path: the file's without folders and suffix. Equal names get their folders, then their
+/// suffixes, then `#2`, `#3` … behind them. Commands keep their whole text.
 pub fn distinct(paths: &[String], form: Name) -> Vec<String> {
     let mut levels = vec![0; paths.len()];
     loop {

@@ -16,7 +16,7 @@ pub struct Word {
     pub confidence: f32,
 }
 
-/// What was said between two pauses.
+/// The words between two pauses.
 pub type Segment = Vec<Word>;
 
 #[derive(clap::ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]

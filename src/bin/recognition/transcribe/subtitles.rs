@@ -24,7 +24,7 @@ pub struct Cue {
     pub lines: Vec<String>,
 }
 
-/// Makes cues of what was said. None begins before the one before it has ended.
+/// Makes subtitle cues from segments. Each cue begins after the end of the one before.
 pub fn cues(segments: &[Segment]) -> Vec<Cue> {
     let mut cues = Vec::new();
     for segment in segments {

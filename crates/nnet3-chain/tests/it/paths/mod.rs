@@ -1,4 +1,4 @@
-//! What tests compare FSTs by whose states and weights may differ.
+//! Comparison of FSTs with possibly different states and weights, by their paths.
 
 use kaldi_fst::Fst;
 
