@@ -1,9 +1,10 @@
-//! How long a network takes for the chunks of a stream, beside the rate of matrix products in the same run.
+//! Measures the time that a network takes for the chunks of a stream, beside the rate of matrix products in the same
+//! run.
 //!
-//! `cargo run --release --example chunk_latency -- MODEL FACTOR FRAMES...` streams random features in utterances through a network
-//! with an output for every FACTOR frames, in chunks of FRAMES, and prints a line of JSON for each FRAMES: milliseconds of processor
-//! time for an utterance's first chunk and for later ones (median, 99th percentile), the sum of all, and how long a second of
-//! sound takes.
+//! `cargo run --release --example chunk_latency -- MODEL FACTOR FRAMES...` streams random features in utterances
+//! through a network with an output for every FACTOR frames, in chunks of FRAMES, and prints a line of JSON for each
+//! FRAMES: milliseconds of processor time for an utterance's first chunk and for later ones (median, 99th percentile),
+//! the sum of all, and the time for a second of sound.
 
 use anyhow::{Context, Result};
 use clap::Parser;

@@ -190,6 +190,7 @@ script_checks() {
   check "shellcheck" shellcheck "${files[@]}"
   check "values that scripts could evaluate" scripts/lint-shell.py "${files[@]}"
   check "values that scripts could evaluate: a sample" scripts/lint-shell.py --expect tests/lint/hostile.sh
+  check "comments that begin with a relative word" scripts/lint-prose.py
 }
 
 # The whole is scripts/test-hostile-scripts.sh.

@@ -233,7 +233,7 @@ fn random_line(random: &mut Random, program: &Program) -> Vec<String> {
     words
 }
 
-/// What is wrong with how a command line ended.
+/// Describes a wrong end of a command line, if there is one.
 fn problem(folder: &Folder, program: &str, words: &[String]) -> Option<String> {
     const LONGEST: Duration = Duration::from_secs(30);
     let own = binary(program);

@@ -1,4 +1,4 @@
-//! Small data, and runs whose failure is expected.
+//! Small data, and runs that are expected to fail.
 
 use std::process::Command;
 

@@ -81,8 +81,8 @@ fn numbers_of_threads_within_reason() {
     assert!(log.contains("Done 2 utterances"), "{log}");
 }
 
-/// Whatever the limit on the address space, a program ends, by itself or with an ERROR line. OpenBLAS asked for ever for memory; the
-/// message of a program without memory asked for memory.
+/// For any limit on the address space, a program ends, by itself or with an ERROR line. (OpenBLAS once asked for memory
+/// for ever; the message of a program without memory once asked for memory.)
 #[test]
 fn address_spaces_of_all_sizes() {
     let folder = Folder::new("hostile-address-space");

@@ -1,5 +1,5 @@
-//! What goes wrong in use: data that are cut off or no numbers, programs that fail in the middle of a pipe, outputs that
-//! disappear, absurd numbers. Nothing may be lost without a sentence and a status. The table in docs/hostile.md has a line for
+//! Faults in use: truncated data, values that are not numbers, programs that fail in the middle of a pipe, outputs that
+//! disappear, absurd numbers. Every loss must have a message and a status. The table in docs/hostile.md has a line for
 //! each of these.
 
 #[path = "../programs/common.rs"]

@@ -127,7 +127,7 @@ fn models() {
     assert!(output.stderr.contains(named), "{}", output.stderr);
     assert!(output.stderr.contains("u02: the output's frame 0 has the value nan"), "{}", output.stderr);
     assert!(output.stderr.contains("Done 0 utterances, failed for 3"), "{}", output.stderr);
-    // What would be written would be no model: what was there stays.
+    // The result would be no valid model, so the old file stays.
     let egs = format!("ark:nnet3-merge-egs --minibatch-size=2 ark:{} ark:- |", examples(&folder, 3, &[]));
     let out = folder.write("old.raw", "old");
     for (program, arguments) in [

@@ -17,7 +17,7 @@ fn closed_standard_output() {
         assert_eq!(output.status, 255, "{command}: {}", output.stderr);
         error_line(&output, &["cannot open standard output: it is closed"]);
     }
-    // What goes nowhere on purpose is written.
+    // Output to the null device is written.
     for nowhere in [">/dev/null", "1<>/dev/null"] {
         assert_eq!(shell(&format!("copy-feats ark:{feats} ark:- {nowhere}")).status, 0, "{nowhere}");
     }
@@ -66,7 +66,7 @@ fn models_that_cannot_be_written() {
             assert!(!output.stderr.contains("Overall"), "{}", output.stderr);
         }
     }
-    // Nothing is left behind by the look, and a file that is there stays until there is another.
+    // The check leaves no file behind, and an existing file stays until its successor is complete.
     let old = folder.write("old.raw", "old");
     let output = crate::data::run_on_path("nnet3-train", &["--use-gpu=no", &net, "ark:/dev/null", &old]);
     assert_ne!(output.status, 0);

@@ -1,4 +1,4 @@
-//! A pipe of which any part fails.
+//! Pipes with a failure in each part.
 
 use crate::common::Folder;
 use crate::data::{error_line, examples, feature_text, features, network, posteriors, run_on_path, shell};
@@ -125,7 +125,7 @@ fn outputs_that_die() {
     assert!(output.stdout.ends_with("\n141\n"), "{}", output.stdout);
 }
 
-/// What the reading program does itself counts as the processes would.
+/// A pipe that runs within the reading program has the results of separate processes.
 #[test]
 fn pipes_of_our_own() {
     let folder = Folder::new("hostile-own");

@@ -85,7 +85,7 @@ fn arguments() {
             &[wrong, "expected a number above 0"],
         );
     }
-    // What a file holds is repeated in part only.
+    // Messages repeat only a part of a file's contents.
     let config = folder.write("long.config", format!("component name={}\n", "x".repeat(5_000_000)));
     let line = refused("nnet3-init", &[&config, "/dev/null"], &["bytes more"]);
     assert!(line.len() < 20_000, "{}", line.len());

@@ -82,7 +82,7 @@ fn absurd_numbers() {
     }
 }
 
-/// What is no archive is not read into memory in search of the end of a key.
+/// A file that is no archive is not read into memory in search of the end of a key.
 #[test]
 fn archives_without_keys() {
     let folder = Folder::new("hostile-zeros");

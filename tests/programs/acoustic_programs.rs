@@ -13,7 +13,7 @@ fn bytes(path: impl AsRef<Path>) -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
-/// A program that must succeed; gives what it prints.
+/// Runs a program that must succeed; returns its output.
 fn output(program: &str, arguments: &[&str]) -> String {
     let output = run(program, &[&["--print-args=false"], arguments].concat());
     assert_eq!(output.status, 0, "{program} {arguments:?}: {}", output.stderr);
@@ -481,7 +481,7 @@ fn models_of_the_reference() {
     let theirs = String::from_utf8(theirs).unwrap();
     assert_eq!(ours.lines().count(), theirs.lines().count());
     for (ours, theirs) in ours.lines().zip(theirs.lines()) {
-        // Biases whose mean is zero but for rounding.
+        // Biases with a mean of zero up to rounding.
         let mean =
             |line: &str| line.split("bias-{mean,stddev}=").nth(1)?.split(',').next()?.parse::<f64>().ok();
         match (mean(ours), mean(theirs)) {

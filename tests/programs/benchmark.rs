@@ -4,7 +4,7 @@ use crate::common::run;
 use serde_json::Value;
 use std::path::Path;
 
-/// What it prints of a network and a request.
+/// Runs the benchmark of a network and a request, and parses its output.
 fn measure(options: &[&str]) -> Value {
     let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/conformance/arch/tdnn");
     let [model, request] = ["model.raw", "request.txt"].map(|name| case.join(name).display().to_string());

@@ -1,5 +1,5 @@
-//! The programs of chain training from phone sequences to a combined model: what they say and which status they end with, where
-//! all is well and where files do not fit each other.
+//! The programs of chain training from phone sequences to a combined model: their messages and statuses, for valid
+//! inputs and for files that do not fit each other.
 
 use crate::common::{Folder, binary, run, succeed};
 use crate::json::{compare_with_log, document, lines};
@@ -7,7 +7,7 @@ use crate::json::{compare_with_log, document, lines};
 const TOPOLOGY: &str = "<Topology> <TopologyEntry> <ForPhones> 1 2 </ForPhones>\n<State> 0 <ForwardPdfClass> 0 \
     <SelfLoopPdfClass> 1 <Transition> 0 0.5 <Transition> 1 0.5 </State>\n<State> 1 </State> </TopologyEntry> </Topology>\n";
 const TREE: &str = "ContextDependency 1 0 ToPdf TE 0 3 ( NULL TE -1 2 ( CE 0 CE 1 ) TE -1 2 ( CE 2 CE 3 ) ) EndContextDependency\n";
-/// One whose phones share their pdfs.
+/// A tree with shared pdfs of the phones.
 const OTHER_TREE: &str = "ContextDependency 1 0 ToPdf TE 0 3 ( NULL TE -1 2 ( CE 0 CE 1 ) TE -1 2 ( CE 0 CE 1 ) ) EndContextDependency\n";
 
 /// A network of two features and so many pdfs.
@@ -244,7 +244,7 @@ fn files_that_do_not_belong_together() {
         &["with --xent-regularize=0.1 the network must have an output 'output-xent'"],
     );
     assert!(!std::path::Path::new(&at("1.raw")).exists() && !std::path::Path::new(&made[0]).exists());
-    // Where the result cannot be written is found out before examples are read.
+    // An output that cannot be written is reported before examples are read.
     let nowhere = at("no-such-folder/result");
     let none = format!("ark:{}", at("no-examples"));
     let refusal = ["cannot open", "no-such-folder/result"];
@@ -325,7 +325,7 @@ fn supervision_that_the_denominator_does_not_accept() {
             "Added normalization to 0 egs; had errors on 2",
         ],
     );
-    // Within a pipe it is the same program, whoever runs it.
+    // Within a pipe it is the same program, with and without a process of its own.
     let program = binary("nnet3-chain-normalize-egs");
     let pipe = format!("ark:{} {} {} ark:- |", program.display(), at("norm1.fst"), tables[0]);
     expect(

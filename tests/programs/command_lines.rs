@@ -1,4 +1,4 @@
-//! Command lines as text, and what they should answer.
+//! Command lines as text, and their expected answers.
 
 use crate::common::{Folder, Output};
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a program left behind.
+/// The results of a program.
 pub struct Output {
     /// -1 if a signal ended it.
     pub status: i32,
@@ -11,7 +11,7 @@ pub struct Output {
     pub stderr: String,
 }
 
-/// Where a program of this package is.
+/// Path of a program of this package.
 pub fn binary(name: &str) -> PathBuf {
     Path::new(env!("CARGO_BIN_EXE_nnet3")).with_file_name(name)
 }

@@ -66,7 +66,7 @@ fn figures_of_the_reference() {
         let name = last.strip_prefix("ark:").unwrap();
         let result = format!("ark:{}", out.join(name).display());
         let theirs = read(&format!("ark:{}", inputs.join(name).display()));
-        // Where the last chunk begins matters to recurrent networks only.
+        // Only recurrent networks depend on the beginning of the last chunk.
         let minibatches = ["--minibatch-size=3", "--edge-minibatch-size=2"];
         let batch: &[_] =
             if name.starts_with("tdnn") { &[("nnet3-compute-batch", &minibatches[..])] } else { &[] };

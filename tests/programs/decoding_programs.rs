@@ -1,4 +1,4 @@
-//! The decoders and aligners: beside each other, and what they say of bad input.
+//! The decoders and aligners compared with each other, and their messages about bad input.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -55,7 +55,7 @@ impl Recogniser {
         Recogniser { folder, model, graph: data("decode/HCLG.fst"), features }
     }
 
-    /// What a decoder writes: lattices, words and alignments as text.
+    /// The output of a decoder: lattices, words and alignments as text.
     fn decode(&self, program: &str, options: &[&str]) -> [String; 3] {
         let files = ["lattices", "words", "alignments"];
         let tables = files.map(|file| format!("ark,t:{}", self.folder.path(file)));
@@ -76,7 +76,7 @@ impl Recogniser {
     }
 }
 
-/// All decoders with a network find the same, and what the one without finds in the outputs of the network.
+/// All decoders with a network give the same results, and so does the one without, for the network's outputs.
 #[test]
 fn decoders_agree() {
     let recogniser = Recogniser::new("decoders");
@@ -174,7 +174,7 @@ fn what_cannot_be_decoded() {
             assert!(output.stderr.contains(words), "{program}: no '{words}' in {}", output.stderr);
         }
     }
-    // What was read before an archive breaks off is decoded.
+    // Entries before the end of a truncated archive are decoded.
     let cut = folder.write("cut", &all[..all.len() * 3 / 4]);
     let output = recogniser.run("nnet3-latgen-faster", graph, &format!("ark:{cut}"));
     assert!(output.stderr.matches("Log-like per frame").count() == 2, "{}", output.stderr);

@@ -56,7 +56,7 @@ fn versions() {
     }
 }
 
-/// What is wrong comes first, then one line of usage, then where there is more.
+/// The fault comes first, then one line of usage, then a hint at --help.
 #[test]
 fn wrong_numbers_of_arguments() {
     for program in programs() {
@@ -66,7 +66,7 @@ fn wrong_numbers_of_arguments() {
         let output = Command::new(path).args(arguments).output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{program}: {stderr}");
-        // What only the program itself can see comes after the command line.
+        // A fault that only the program can detect comes after the command line.
         let lines: Vec<&str> =
             stderr.lines().skip_while(|line| line.ends_with(&format!("{program} "))).collect();
         assert_eq!(lines.len(), 3, "{stderr}");
@@ -76,7 +76,7 @@ fn wrong_numbers_of_arguments() {
     }
 }
 
-/// Whether the usage of a program names arguments outside of brackets.
+/// True if the usage of a program names arguments outside of brackets.
 fn needs_arguments(program: &str) -> bool {
     let (_, help, _) = run(program, "--help");
     let usage = help.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap();
@@ -87,7 +87,7 @@ fn needs_arguments(program: &str) -> bool {
     })
 }
 
-/// What bash would offer for a line that ends where the cursor is.
+/// Returns the completions of bash for a line with the cursor at its end.
 fn completed(program: &str, line: &str, setup: &str) -> Vec<String> {
     let (_, script, _) = run(program, "--generate=bash");
     let script = format!(
@@ -118,7 +118,7 @@ fn completions_of_values() {
     assert_eq!(self::completed("nnet3-compile-info", "x --format=", ""), ["text", "json", "dot", "stored"]);
 }
 
-/// Options whose explanation begins with what there is to choose from say so to completions, too.
+/// Options whose help begins with a list of choices offer them to completions, too.
 #[test]
 fn choices() {
     for program in programs() {

@@ -1,4 +1,4 @@
-//! What a user meets every day: options, terminals, files of other systems, scripts, the tour of the README.
+//! Everyday use: options, terminals, files of other systems, scripts, the tour of the README.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -164,7 +164,7 @@ fn patterns_that_match_nothing() {
     assert!(!edit("set-dropout-proportion name=* proportion=0.2").stderr.contains("WARNING"));
 }
 
-/// A line for each component whose change was limited, at that verbosity.
+/// A line for each component with a limited change, at that verbosity.
 #[test]
 fn components_that_change_too_much() {
     let f = folder("excess");
@@ -213,7 +213,7 @@ fn components_that_change_too_much() {
     assert!(!train("--verbose=1").contains("change too big"));
 }
 
-/// What a program shows on a terminal.
+/// The output of a program on a terminal.
 fn on_a_terminal(program: &str, arguments: &[&str]) -> String {
     let script = "import os, pty, sys
 chunks = []
@@ -244,14 +244,14 @@ fn progress_on_a_terminal() {
     let slow = format!("ark:{{ cat {0}; echo a line of the command >&2; sleep 1; }} |", f.path("many.ark"));
     let shown = on_a_terminal("copy-feats", &[&slow, &format!("ark:{}", f.path("out.ark"))]);
     assert!(shown.contains("20 entries, "), "{shown:?}");
-    // What stands on the terminal's line in the end: the bar is taken away before other lines.
+    // Final content of the terminal's line: the bar is removed before other lines.
     let line = |with: &str| {
         let line = shown.lines().rfind(|line| line.contains(with)).unwrap_or_else(|| panic!("{shown:?}"));
         line.rsplit("\u{1b}[2K").next().unwrap().trim().to_owned()
     };
     assert_eq!(line("a line of the command"), "a line of the command", "{shown:?}");
     assert!(line("Copied 20 feature matrices.").starts_with("LOG (copy-feats"), "{shown:?}");
-    // Nothing of it where standard error is no terminal.
+    // Without a terminal on standard error, there is no bar.
     let quiet = run("copy-feats", &[&slow, "ark:/dev/null"]);
     assert!(!quiet.stderr.contains("entries,") && quiet.stderr.contains("a line of the command\n"));
 }

@@ -175,7 +175,7 @@ fn applying_normalisation() {
     close(&apply("--reverse=true"), &[4., 6., 6., 8., 8., 11., 2., 4., 4., 6.], 1e-6);
     close(&apply("--norm-vars=true --reverse=true"), &[4., 8., 6., 12., 8., 18., 2., 4., 4., 8.], 1e-6);
     close(&apply("--norm-vars=true --skip-dims=0"), &[1., -1., 3., 0., 5., 1.5, -1., -2., 1., -1.], 1e-6);
-    // Without normalisation even compressed matrices stay what they are, and nobody needs statistics.
+    // Without normalisation even compressed matrices stay unchanged, and the statistics are not read.
     output(&f, "copy-feats --compress=true ark:@feats.txt ark:@c.ark");
     output(&f, "apply-cmvn --norm-means=false scp:@missing ark:@c.ark ark:@same.ark");
     assert_eq!(std::fs::read(f.path("c.ark")).unwrap(), std::fs::read(f.path("same.ark")).unwrap());

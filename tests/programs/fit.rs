@@ -81,7 +81,7 @@ clip norm=1
 initialize name=*.affine type=kaiming
 ";
 
-/// What is interrupted and goes on gives the bytes of what was not.
+/// A training that is interrupted and resumed gives the bytes of an uninterrupted one.
 #[test]
 fn a_training_goes_on_from_its_checkpoint() {
     let folder = Folder::new("fit-resume");
@@ -309,7 +309,7 @@ fn every_optimizer_learns() {
     assert!(log.contains("Overall misclassification for 'output' is 0."), "{log}");
 }
 
-/// Two minibatches that make one step are one of twice the size, where nothing but their sum counts.
+/// Two minibatches in one step equal one of twice the size, if only their sum matters.
 #[test]
 fn accumulated_minibatches_are_one() {
     let folder = Folder::new("fit-accumulate");

@@ -1,5 +1,4 @@
-//! I-vectors of a small model, which were worked out with NumPy from their definition, and what is said of files that do not
-//! fit.
+//! I-vectors of a small model, computed with NumPy from their definition, and messages about files that do not fit.
 
 use crate::command_lines::{close, fails, numbers, output, run};
 use crate::common::Folder;
@@ -45,13 +44,13 @@ fn ivectors_of_two_utterances_of_a_speaker() {
     let repeated = numbers(&output(&f, &line("--repeat=true")));
     assert_eq!(repeated.len(), (13 + 7) * 3);
     assert!((0..13).all(|t| (0..3).all(|d| (repeated[3 * t + d] - expected[t / 4 * 3 + d]).abs() < 1e-4)));
-    // Weights of 1 are none; what counts nothing leaves i-vectors of 0.
+    // Weights of 1 have no effect; weights of 0 give i-vectors of 0.
     let ones = |count: usize| "1 ".repeat(count);
     f.write("weights", format!("u1 [ {}]\nu2 [ {}]\n", ones(13), ones(7)));
     close(&output(&f, &line("--frame-weights-rspecifier=ark:@weights")), &expected, 1e-4);
     f.write("weights", format!("u1 [ {}]\nu2 [ {}]\n", "0 ".repeat(13), "0 ".repeat(7)));
     close(&output(&f, &line("--frame-weights-rspecifier=ark:@weights")), &[0.0; 18], 1e-6);
-    // What is said.
+    // The log lines.
     let log = run(&f, &line("--verbose=2")).stderr;
     let lines = [
         "For utterance u1, UBM loglike/frame was ",

@@ -1,4 +1,4 @@
-//! Lattice programs beside Kaldi's outputs (`tests/data/lattices`), and what they say of bad input.
+//! Lattice programs compared with Kaldi's outputs (`tests/data/lattices`), and their messages about bad input.
 
 use std::path::Path;
 
@@ -54,7 +54,7 @@ fn assert_lattices(folder: &Folder, found: &str, expected: &str) {
     }
 }
 
-/// Texts whose numbers may differ by a thousandth.
+/// Compares texts; numbers may differ by a thousandth.
 #[track_caller]
 fn assert_text(folder: &Folder, found: &str, expected: &str) {
     let (found, expected) = (folder.read(found), folder.read(expected));
@@ -69,7 +69,7 @@ fn assert_text(folder: &Folder, found: &str, expected: &str) {
     }
 }
 
-/// Command lines, and the file with what the reference wrote. The output is `@out`.
+/// Command lines, and the file with the reference's output. The output is `@out`.
 const LATTICES: &[(&str, &str)] = &[
     (
         "lattice-add-trans-probs --transition-scale=1.0 --self-loop-scale=0.1 @trans.mdl ark:@in.lat ark:@out",
@@ -207,7 +207,7 @@ fn discriminative_programs() {
     let mpe = "lattice-to-mpe-post --acoustic-scale=0.1 --silence-phones=1:2:3:4:5 --one-silence-class=true @wb.mdl ark:@wb.ali ark:@wb.lat ark,t:@out";
     assert_eq!(run(&folder, mpe).status, 0);
     assert_posteriors(&folder, "out", "mpe-post.txt");
-    // Without alignments nothing is boosted, but with b = 0 none are needed.
+    // An utterance without an alignment is skipped, but with b = 0 no alignment is needed.
     folder.write("none.ali", "");
     let none = "@digits.mdl ark:@digits.lat ark:@none.ali ark:@boosted";
     fails(

@@ -1,4 +1,4 @@
-//! Text files whose lines end in CR LF: every table and list gives what it gives with LF, also with empty values.
+//! Text files with lines that end in CR LF: every table and list gives the results of LF, also for empty values.
 
 use crate::command_lines::run;
 use crate::common::Folder;

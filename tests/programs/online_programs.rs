@@ -60,7 +60,7 @@ fn online(options: &str) -> String {
     )
 }
 
-/// What the programs find that take whole tables of features and i-vectors.
+/// Results of the programs that read whole tables of features and i-vectors.
 fn step_by_step(f: &Folder, options: &str) -> String {
     let line = format!(
         "nnet3-latgen-faster-looped {SCALES} {options} @model @HCLG.fst ark:@feats ark,t:@looped.lat"
@@ -93,8 +93,8 @@ fn pieces_of_any_length_give_the_lattices_of_whole_utterances() {
     lines.iter().for_each(|line| assert!(log.contains(line), "{line}: {log}"));
 }
 
-/// Offline, the i-vector of a chunk is that of the whole utterance, which `ivector-extract-online2` gives with look-ahead. What
-/// is known of the speaker goes to the second utterance.
+/// Offline, the i-vector of a chunk is that of the whole utterance, as from `ivector-extract-online2` with look-ahead.
+/// The speaker's state goes to the second utterance.
 #[test]
 fn ivectors_are_those_of_the_program_for_them() {
     let f = folder("ivectors", true);
@@ -114,7 +114,7 @@ fn ivectors_are_those_of_the_program_for_them() {
     output(&f, extract);
     assert_eq!(f.read("online.lat"), step_by_step(&f, ivectors));
     assert!(run(&f, &offline).stderr.contains("Timing stats: real-time factor for offline decoding was "));
-    // While sound arrives, early i-vectors are of what there is; weights of silence change them.
+    // While sound arrives, early i-vectors use only the frames so far; weights of silence change them.
     let live = online("--ivector-extraction-config=@ivector.conf --chunk-length=0.1");
     output(&f, &live);
     let all = f.read("online.lat");
@@ -189,7 +189,7 @@ fn pitch_behind_plp() {
     // The cepstrum alone is something else, and not enough.
     let plp = with("--chunk-length=-1").replace("--add-pitch=true", "");
     fails(&f, 255, &plp, &["--online-pitch-config option has no effect", "dim"]);
-    // Live, pitch of early frames is that of what has come so far.
+    // Live, the pitch of early frames uses only the signal so far.
     let live = run(&f, &with("--chunk-length=0.1"));
     assert!(live.status == 0 && live.stderr.contains("over 40 frames."), "{}", live.stderr);
 }
@@ -253,7 +253,7 @@ fn what_does_not_fit() {
         let ivectors = if option.is_empty() { "" } else { ivectors };
         fails(&f, 255, &online(&format!("{ivectors} {option}")), words);
     }
-    // What concerns one utterance does not end the others.
+    // A fault of one utterance does not stop the others.
     f.write("spk2utt", "s a c b\n");
     fails(&f, 0, &online(ivectors), &["c: no sound in ark:", "Decoded 2 utterances, 1 with errors."]);
     f.write("spk2utt", "s a short b\n");
@@ -356,7 +356,7 @@ fn text_with_global_means() {
     assert_same_ctm(&f, &model, &running);
 }
 
-/// Where pauses end sentences, live sound has a line for each, and a file has the same words on one line.
+/// Live sound has a line for each sentence between pauses; a file has the same words on one line.
 #[test]
 fn text_sentence_by_sentence() {
     let f = folder("sentences", false);
@@ -406,7 +406,7 @@ fn text_with_a_flat_model_folder() {
         of(&flat, &format!("--model-config={narrow}")),
         of(&model, &format!("--model-config={narrow}"))
     );
-    // Classes of phones are used if they are there; what is for a second pass is not, which is said.
+    // Classes of phones are used if they exist; files for a second pass are not, and there is a warning.
     std::fs::create_dir(format!("{flat}/rescore")).unwrap();
     let warned = run(&f, &format!("nnet3-transcribe {flat} {wave}"));
     assert!(warned.status == 0 && warned.stderr.contains("flat/rescore is not used"), "{}", warned.stderr);
@@ -423,7 +423,7 @@ fn text_with_a_flat_model_folder() {
     }
 }
 
-/// Several files at once, of different lengths and one of which is bad, have the texts of one after another.
+/// Several files at once, of different lengths, one of them invalid, have the texts of one after another.
 #[test]
 fn text_on_several_threads() {
     let f = folder("threads", false);

@@ -201,7 +201,7 @@ fn tables_of_fsts() {
     );
     assert!(log.contains("Converted 1 FSTs, 0 with errors"), "{log}");
     assert_eq!(folder.read("words"), "b 3 7 \n");
-    // A table whose last object lacks its end.
+    // A table with an incomplete last object.
     let whole = folder.read("projected");
     let cut = format!("ark:{}", folder.write("cut", &whole[..whole.len() - 1]));
     let output = run("fstcopy", &[&cut, "ark:/dev/null"]);

@@ -1,4 +1,4 @@
-//! Pipes of our own programs, which the reading program runs within itself: nothing but the processes may be missing.
+//! Pipes of our own programs, run within the reading program: all results must be those of separate processes.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -49,7 +49,7 @@ fn run_with_path(first: &str, program: &str, arguments: &[&str]) -> Output {
     }
 }
 
-/// The status of reading a pipeline, what it made, and the lines that were logged, in any order.
+/// Status of reading a pipeline, its output, and its log lines in any order.
 fn made_by(folder: &Folder, pipeline: &str) -> (i32, Option<Vec<u8>>, Vec<String>) {
     let copy = folder.path("copy.ark");
     let _ = std::fs::remove_file(&copy);
@@ -60,7 +60,7 @@ fn made_by(folder: &Folder, pipeline: &str) -> (i32, Option<Vec<u8>>, Vec<String
     (output.status, std::fs::read(copy).ok(), lines)
 }
 
-/// The same through a shell: a subshell is nothing that a program does by itself.
+/// The same through a shell: a program does not run a subshell by itself.
 fn made_by_shell(folder: &Folder, pipeline: &str) -> (i32, Option<Vec<u8>>, Vec<String>) {
     made_by(folder, &format!("({pipeline})"))
 }
@@ -130,7 +130,7 @@ fn failures_are_not_hidden() {
     assert_eq!(status, 255);
     let error = "nnet3-shuffle-egs: --buffer-size=-2: expected a number that is not negative";
     assert!(lines.iter().any(|line| line.ends_with(error)), "{lines:?}");
-    // Nothing is made: both programs say so, and so does the reader.
+    // Without results, both programs say so, and so does the reader.
     let pipeline = format!("nnet3-copy-egs --frame=99 ark:{egs} ark:- | nnet3-merge-egs ark:- ark:-");
     let (own, shell) = (made_by(&folder, &pipeline), made_by_shell(&folder, &pipeline));
     assert_eq!((own.0, &own.1, own.2.len()), (255, &None, shell.2.len()), "{:?}", own.2);

@@ -1,9 +1,9 @@
-//! Pitch, PLP and spectra of sound: figures of the reference, and what is said of input that does not fit.
+//! Pitch, PLP and spectra of sound: figures of the reference, and messages about input that does not fit.
 
 use crate::command_lines::{close, fails, numbers, output, run};
 use crate::common::Folder;
 
-/// A recording of 1.6 s (`a.wav`), and what the reference made of it; of spectra and PLP the first frames.
+/// A recording of 1.6 s (`a.wav`), and the reference's results for it; of spectra and PLP the first frames.
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sound/pitch");
 
 fn folder(name: &str) -> Folder {

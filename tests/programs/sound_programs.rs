@@ -1,4 +1,4 @@
-//! From sound to features: figures of the reference, and what is said of waves that do not fit.
+//! From sound to features: figures of the reference, and messages about waves that do not fit.
 
 use std::path::Path;
 
@@ -227,7 +227,7 @@ fn copies_and_segments() {
     fails(&f, 255, "extract-segments scp:@stereo.scp @stereo ark:-", &["segment a", "2 channels"]);
 }
 
-/// All programs hear the second half of a recording whose samples lie in two chunks, and warn of a size that is too small.
+/// All programs read the second half of a recording with samples in two chunks, and warn of a size that is too small.
 #[test]
 fn chunks_of_samples() {
     let f = folder("chunks");
@@ -303,7 +303,8 @@ fn other_kinds_of_files() {
     fails(&f, 255, "wav-to-duration scp:@x.scp ark,t:-", &["empty.wav is empty"]);
 }
 
-/// An impulse response, noise, pitch of the older kind, what the reference made of them and of a recording (every 40th sample).
+/// An impulse response, noise, pitch of the older kind, and the reference's results for them and for a recording (every
+/// 40th sample).
 const CHANGED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sound/changed");
 const RECORDING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sound/pitch/a.wav");
 

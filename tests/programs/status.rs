@@ -30,7 +30,7 @@ fn recipes() -> BTreeMap<String, Vec<String>> {
     paths.map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), lines(path))).collect()
 }
 
-/// Why programs of recipes do not exist here: lines `NAME: REASON` of `egs/recipes/missing.txt`.
+/// Reads the reasons for programs that do not exist here: lines `NAME: REASON` of `egs/recipes/missing.txt`.
 fn reasons() -> BTreeMap<String, String> {
     let lines = lines(root().join("egs/recipes/missing.txt"));
     let lines = lines.iter().filter(|line| !line.starts_with('#'));

@@ -71,7 +71,7 @@ fn sums_of_matrices() {
         output(&f, "matrix-sum --average=true ark:@feats.txt ark:@3.txt ark,t:-"),
         "a [ 1 1.5 2 2.5 3 4 ] b [ 0 0.5 1 1.5 ]"
     );
-    // What does not fit is not added, but the rest is written.
+    // Matrices that do not fit are skipped, and the others are written.
     let mismatch = run(&f, "matrix-sum ark:@feats.txt ark:@2.txt ark,t:-");
     assert_eq!(mismatch.status, 0);
     assert!(mismatch.stderr.contains("utterance a: 1×2 in ark:"), "{}", mismatch.stderr);
@@ -322,7 +322,7 @@ fn dense_targets() {
         ),
         "{text}"
     );
-    // The last row is repeated for the frame that has none.
+    // The last row is repeated for a frame without a row.
     assert!(text.contains("[ 8 0.5 9 0.5 10 0.5 10 0.5 ]"), "{text}");
     let line = "nnet3-get-egs-dense-targets --num-targets=3 ark:@egs-feats.txt ark:@targets.txt ark:-";
     fails(&f, 255, line, &["utterance 'u0'", "dimension 2", "--num-targets=3"]);
@@ -348,7 +348,7 @@ fn cuda() {
     }
 }
 
-/// What was there before a failure stays.
+/// Old output files stay after a failure.
 #[test]
 fn failures_keep_old_files() {
     let f = feats("old");

@@ -1,4 +1,5 @@
-//! What `nnet3-transcribe` and its relatives do about model folders whose files do not fit each other, and how they call their texts.
+//! Tests of `nnet3-transcribe` and its relatives: model folders with files that do not fit each other, and names of
+//! texts.
 
 use crate::command_lines::{fails, output, run};
 use crate::common;

@@ -1,4 +1,4 @@
-//! Trees and first models: the commands of the recipes beside what the reference wrote, and what goes wrong.
+//! Trees and first models: the commands of the recipes compared with the reference's results, and faults.
 
 use crate::common::{Folder, binary, run, succeed};
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ fn messages(log: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Statistics, questions, trees, models, alignments, and what is said of the likelihood: all as the reference's.
+/// Statistics, questions, trees, models, alignments, and log-likelihoods: all as the reference's.
 #[test]
 fn the_commands_of_the_recipes() {
     let folder = folder("trees");

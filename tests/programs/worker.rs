@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::common::{Folder, binary, run, succeed};
 
-/// What a worker replies to these requests.
+/// Returns the replies of a worker to these requests.
 fn replies(requests: &str) -> Vec<String> {
     let mut worker = Command::new(binary("nnet3-train"))
         .arg("--worker")

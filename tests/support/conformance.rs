@@ -29,7 +29,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// any earlier product shows in its third. The CPU rounds as the reference's BLAS does. Cases, and their tolerance.
 const AMPLIFIERS: &[(&str, f64)] = &[("arch/xvector", 5e-3)];
 
-/// What derivatives of a case may differ by, relative to their norm.
+/// Tolerance of a case's derivatives, relative to their norm.
 fn derivative_tolerance(case: &Path, device: &Device) -> f64 {
     let known = AMPLIFIERS.iter().find(|(name, _)| device.id() != 0 && case.ends_with(name));
     known.map_or(1e-3, |(_, tolerance)| *tolerance)

@@ -1,7 +1,7 @@
 //! Work waiting to be sent to a device, in segments. Repeated segments are captured as graphs.
 //!
 //! The backend pushes work; a mark of the executor ([`crate::backend::Storage::mark`]), a transfer or a change of
-//! memory ends a segment. A segment is sent as it is the first time, and remembered. When the same work comes a second
+//! memory ends a segment. A segment is sent as it is the first time, and remembered. If the same work comes a second
 //! time (the same kernels with the same arguments, compared in full), it is captured as a graph. From then on it is
 //! replayed with one call. So a graph always does exactly the calls that it replaces, even if the program changes. A
 //! device that cannot capture makes the same calls one by one.

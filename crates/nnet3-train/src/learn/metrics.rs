@@ -13,7 +13,7 @@ const NAMES: &str = "accuracy, misclassification, logloss, precision, recall, to
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metric {
-    /// How often the largest output, the first of equal ones, coincides with the largest target.
+    /// Share of rows in which the largest output, the first of equal ones, coincides with the largest target.
     Accuracy,
     /// 1 less accuracy.
     Misclassification,
