@@ -11,6 +11,8 @@ use kaldi_io::cli::FAILED;
 use kaldi_io::text::parse_integer;
 use kaldi_io::{KaldiReader, KaldiWriter};
 
+use crate::messages;
+
 /// The FST in a file; standard input without a name.
 pub fn read(rxfilename: Option<&str>) -> Result<Fst> {
     Ok(store::read_fst(rxfilename.unwrap_or_default())?)
@@ -95,6 +97,14 @@ pub fn read_labels(rxfilename: &str) -> Result<Vec<i32>> {
         Some(label) => bail!("{rxfilename}: expected labels, which are larger than 0, found {label}"),
         None => Ok(labels),
     }
+}
+
+/// Logs what the preparation of a graph for a grammar has changed, and warns of states that were prepared before.
+pub fn log_prepared(new_states: usize, marked_before: usize) {
+    for _ in 0..marked_before {
+        messages::warn("It looks like you are calling PrepareForGrammarFst twice.");
+    }
+    messages::log(&format!("Added {new_states} new states while preparing for grammar FST."));
 }
 
 /// The first element that is there twice.

@@ -20,6 +20,7 @@ mod order;
 mod prune;
 mod push;
 mod push_special;
+mod reference_order;
 mod remove_epsilons;
 mod remove_epsilons_locally;
 mod replace;

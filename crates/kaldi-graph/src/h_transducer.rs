@@ -8,7 +8,7 @@ use kaldi_hmm::{ContextDependency, TransitionModel, TransitionState, listed};
 use rustc_hash::FxHashMap;
 
 use crate::error::{Error, Result};
-use crate::grammar_context::nonterminal_label;
+use crate::grammar::Nonterminals;
 use crate::ilabels::IlabelInfo;
 
 /// H with the input labels that stand for disambiguation symbols, in the order of these symbols' labels.
@@ -67,7 +67,7 @@ fn grammar_symbol(nonterminal: i32, phone: i32, first_nonterminal: Option<i32>) 
             "the labels are those of a grammar; then the number of the first nonterminal symbol must be given",
         ));
     };
-    nonterminal_label(first, nonterminal, phone).ok_or_else(|| {
+    Nonterminals { first_symbol: first }.label(nonterminal, phone).ok_or_else(|| {
         Error::mismatch(format!(
             "nonterminal {nonterminal} with phone {phone} does not make sense if the first nonterminal is {first}"
         ))

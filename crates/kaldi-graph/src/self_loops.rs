@@ -5,7 +5,7 @@ use kaldi_hmm::TransitionModel;
 use rustc_hash::FxHashMap;
 
 use crate::error::{Error, Result};
-use crate::grammar_context::FIRST_LABEL;
+use crate::grammar::FIRST_LABEL;
 
 /// Options for adding self-loops.
 #[derive(Debug, Clone, Copy)]

@@ -96,6 +96,7 @@ pub const TARGETS: &[Target] = &[
         memory: LARGE,
     },
     Target { name: "arpa", read: graphs::read_arpa, corpus: graphs::corpus_arpa, memory: LARGE },
+    Target { name: "grammars", read: graphs::read_grammar, corpus: graphs::corpus_grammar, memory: SMALL },
     Target { name: "ilabels", read: graphs::read_ilabels, corpus: graphs::corpus_ilabels, memory: SMALL },
     Target {
         name: "lattices",

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use kaldi_graph::context::{InverseContext, Window, compose_context};
-use kaldi_graph::grammar_context::GrammarContext;
+use kaldi_graph::grammar::GrammarContext;
 use kaldi_io::write_object;
 use nnet3::{fsts, messages};
 

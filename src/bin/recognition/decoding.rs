@@ -264,6 +264,15 @@ impl<'a> Decoding<'a> {
         Ok(SharedGraph::Pair(Box::new(pair)))
     }
 
+    /// Returns the grammar for all utterances, checked.
+    pub fn grammar(&self, rxfilename: &str) -> Result<SharedGraph> {
+        if tables::is_input(rxfilename) {
+            bail!("{rxfilename}: expected the name of a grammar's file, found a table");
+        }
+        let grammar = search_graph::read_grammar(rxfilename, self.model.num_transition_ids())?;
+        Ok(SharedGraph::Grammar(Box::new(grammar)))
+    }
+
     /// Returns the result of a search, and the frame after which no path was left, if there was one. A graph that
     /// cannot be used is an error.
     fn search(
@@ -370,6 +379,7 @@ impl Decoder<'_> {
             }
             (None, Some(SharedDecoder::Whole(decoder))) => self.decoding.search(decoder, decodable)?,
             (None, Some(SharedDecoder::Pair(decoder))) => self.decoding.search(decoder, decodable)?,
+            (None, Some(SharedDecoder::Grammar(decoder))) => self.decoding.search(decoder, decodable)?,
             (None, None) => bail!("utterance {key} has no graph"),
         };
         Ok(Searched { key, frames: decodable.num_frames(), lost_at, result })

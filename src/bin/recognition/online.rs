@@ -1,4 +1,4 @@
-//! The loop of `online2-wav-nnet3-latgen-faster`: sound piece by piece, as if it came in live.
+//! The loop of `online2-wav-nnet3-latgen-faster` and its sisters: sound piece by piece, as if it came in live.
 
 use std::sync::Arc;
 
@@ -12,12 +12,13 @@ use kaldi_io::log::{self, Site, num};
 use kaldi_io::symbols::SymbolTable;
 use kaldi_online::endpoint::{EndpointOptions, SearchState};
 use kaldi_online::{PipelineModel, Speaker};
-use nnet3_decode::decoder::{LatticeDecoder, VisitedGraph};
+use nnet3_core::forward::LoopedForward;
+use nnet3_decode::decoder::{ExpandedGrammar, Graph, LatticeDecoder};
 use nnet3_decode::{CompactLattice, CompactLatticeHolder, Scale, path};
 use nnet3_online::{Recognizer, RecognizerModel};
 
 use crate::recognition::options::online::{PipelineArgs, RecognizerArgs};
-use crate::recognition::search_graph::read_whole;
+use crate::recognition::search_graph::{read_grammar, read_whole};
 use nnet3::forward::AcousticNetwork;
 use nnet3::options::threads;
 use nnet3::options::weights::WeightsOptions;
@@ -99,8 +100,19 @@ impl OnlineOptions {
     }
 }
 
+/// Differences between the programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// One graph.
+    Graph,
+    /// Graphs that refer to each other.
+    Grammar,
+    /// One graph; what is known of the means of a speaker's features is forgotten after each utterance.
+    GraphWithoutCmvnState,
+}
+
 /// Decodes the utterances of all speakers.
-pub fn decode(options: &OnlineOptions, tables: &OnlineTables) -> Result<u8> {
+pub fn decode(options: &OnlineOptions, tables: &OnlineTables, kind: Kind) -> Result<u8> {
     options.recognizer.search.check()?;
     if !options.recognizer.search.determinize_lattice {
         bail!("--determinize-lattice=false is not supported here: expected true");
@@ -108,7 +120,6 @@ pub fn decode(options: &OnlineOptions, tables: &OnlineTables) -> Result<u8> {
     if options.chunk_length.is_nan() {
         bail!("--chunk-length={}: expected a number", options.chunk_length);
     }
-    let endpoint = options.do_endpointing.then(|| options.recognizer.endpoint.options()).transpose()?;
     let silence_weighting = options.pipeline.silence_weighting.options()?;
     let features = Arc::new(options.pipeline()?);
     let device = nnet3_matrix::cpu();
@@ -119,16 +130,36 @@ pub fn decode(options: &OnlineOptions, tables: &OnlineTables) -> Result<u8> {
         options.weights.form(&device)?,
     )?;
     let network = options.recognizer.looped.forward(nnet, &device, scaling)?;
-    let (graph, _) = read_whole(&tables.fst_in, transitions.num_transition_ids())?;
-    let transitions = Arc::new(transitions);
+    let num_ids = transitions.num_transition_ids();
     let frame_subsampling_factor = options.recognizer.looped.frame_subsampling_factor as usize;
     let model = RecognizerModel {
-        transitions: transitions.clone(),
+        transitions: Arc::new(transitions),
         features,
         silence_weighting,
         frame_subsampling_factor,
     };
-    let search = LatticeDecoder::new(graph.unvisited(), options.recognizer.search.options())?;
+    match kind {
+        Kind::Graph | Kind::GraphWithoutCmvnState => {
+            let (graph, _) = read_whole(&tables.fst_in, num_ids)?;
+            decode_with(options, tables, kind, (model, network), graph.unvisited())
+        }
+        Kind::Grammar => {
+            let grammar = read_grammar(&tables.fst_in, num_ids)?;
+            decode_with(options, tables, kind, (model, network), ExpandedGrammar::new(&grammar))
+        }
+    }
+}
+
+fn decode_with(
+    options: &OnlineOptions,
+    tables: &OnlineTables,
+    kind: Kind,
+    (model, network): (RecognizerModel, LoopedForward),
+    graph: impl Graph,
+) -> Result<u8> {
+    let endpoint = options.do_endpointing.then(|| options.recognizer.endpoint.options()).transpose()?;
+    let transitions = model.transitions.clone();
+    let search = LatticeDecoder::new(graph, options.recognizer.search.options())?;
     let mut decoding = Decoding {
         options,
         transitions: &transitions,
@@ -156,6 +187,9 @@ pub fn decode(options: &OnlineOptions, tables: &OnlineTables) -> Result<u8> {
             match decoding.utterance(utterance, wave, &speaker)? {
                 Ok(lattice) => {
                     speaker = decoding.recognizer.speaker()?;
+                    if kind == Kind::GraphWithoutCmvnState {
+                        speaker.cmvn = None;
+                    }
                     output.write(utterance, &lattice)?;
                     messages::log(&format!("Decoded utterance {utterance}"));
                 }
@@ -169,10 +203,10 @@ pub fn decode(options: &OnlineOptions, tables: &OnlineTables) -> Result<u8> {
     output.finish()
 }
 
-struct Decoding<'o> {
+struct Decoding<'o, G> {
     options: &'o OnlineOptions,
     transitions: &'o TransitionModel,
-    recognizer: Recognizer<VisitedGraph<'o>>,
+    recognizer: Recognizer<G>,
     endpoint: Option<EndpointOptions>,
     /// If there is a line for each piece.
     traced: Option<EndpointOptions>,
@@ -182,7 +216,7 @@ struct Decoding<'o> {
     frames: usize,
 }
 
-impl Decoding<'_> {
+impl<G: Graph> Decoding<'_, G> {
     /// The lattice of an utterance, or why there is none.
     fn utterance(
         &mut self,

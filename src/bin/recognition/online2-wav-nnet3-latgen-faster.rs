@@ -1,6 +1,6 @@
 //! `online2-wav-nnet3-latgen-faster`: sound → lattices, as if it came in live.
 
-use crate::recognition::online::{self, OnlineOptions, OnlineTables};
+use crate::recognition::online::{self, Kind, OnlineOptions, OnlineTables};
 use anyhow::Result;
 
 /// Read in wav file(s) and simulate online decoding with neural nets (nnet3 setup), with optional iVector-based speaker
@@ -22,5 +22,5 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    online::decode(&options.online, &options.tables)
+    online::decode(&options.online, &options.tables, Kind::Graph)
 }

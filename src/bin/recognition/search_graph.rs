@@ -1,10 +1,12 @@
-//! The graphs that decoders search: in one file, or a pair that is composed on the way.
+//! The graphs that decoders search: in one file, a pair that is composed on the way, or a grammar of graphs.
 
 use anyhow::{Context, Result, bail};
 use kaldi_fst::store::{self, FileOrMemory, FlatOrNgrams, Names};
-use kaldi_io::KaldiReader;
+use kaldi_graph::grammar::GrammarFst;
+use kaldi_io::{KaldiReader, read_object};
 use nnet3_decode::decoder::{
-    ComposedGraph, Grammar, GraphPair, LatticeDecoder, SearchGraph, SearchOptions, VisitedGraph,
+    ComposedGraph, ExpandedGrammar, Grammar, GrammarGraph, GraphPair, LatticeDecoder, SearchGraph,
+    SearchOptions, VisitedGraph,
 };
 
 use nnet3::fsts;
@@ -17,12 +19,14 @@ const MOST_ARCS: usize = 1 << 24;
 pub enum SharedGraph {
     Whole(SearchGraph),
     Pair(Box<GraphPair>),
+    Grammar(Box<GrammarGraph>),
 }
 
 /// A decoder with the graph of all utterances.
 pub enum SharedDecoder<'g> {
     Whole(Box<LatticeDecoder<VisitedGraph<'g>>>),
     Pair(Box<LatticeDecoder<ComposedGraph<'g>>>),
+    Grammar(Box<LatticeDecoder<ExpandedGrammar<'g>>>),
 }
 
 /// Files of the two halves of a graph, and the list of input labels that consume no frame.
@@ -42,6 +46,9 @@ impl SharedGraph {
             SharedGraph::Pair(pair) => {
                 SharedDecoder::Pair(Box::new(LatticeDecoder::new(ComposedGraph::new(pair), options)?))
             }
+            SharedGraph::Grammar(grammar) => {
+                SharedDecoder::Grammar(Box::new(LatticeDecoder::new(ExpandedGrammar::new(grammar), options)?))
+            }
         })
     }
 
@@ -52,6 +59,7 @@ impl SharedGraph {
         let unknown = match self {
             SharedGraph::Whole(graph) => graph.unknown_word(MOST_ARCS, is_known),
             SharedGraph::Pair(pair) => pair.unknown_word(is_known),
+            SharedGraph::Grammar(grammar) => grammar.unknown_word(is_known),
         };
         match unknown {
             None => Ok(()),
@@ -93,6 +101,12 @@ pub fn read_pair(files: PairFiles<'_>, num_transition_ids: usize) -> Result<(Gra
     let disambiguation = fsts::read_disambiguation(disambiguation)?;
     let pair = GraphPair::new(hcl_fst, grammar, &disambiguation, num_transition_ids);
     Ok((pair.with_context(|| hcl.to_owned())?, names))
+}
+
+/// Reads a grammar, as make-grammar-fst writes it.
+pub fn read_grammar(rxfilename: &str, num_transition_ids: usize) -> Result<GrammarGraph> {
+    let grammar: GrammarFst = read_object(rxfilename)?;
+    GrammarGraph::new(grammar, num_transition_ids).with_context(|| rxfilename.to_owned())
 }
 
 fn open(rxfilename: &str) -> kaldi_io::Result<KaldiReader> {

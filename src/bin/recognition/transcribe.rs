@@ -14,7 +14,7 @@ use kaldi_feat::wave::WaveStream;
 use kaldi_io::{KaldiReader, KaldiWriter};
 use nnet3_core::forward::LoopedForward;
 use nnet3_decode::align::{WordAlignment, align_words};
-use nnet3_decode::decoder::{ComposedGraph, Graph, LatticeDecoder};
+use nnet3_decode::decoder::{ComposedGraph, ExpandedGrammar, Graph, LatticeDecoder};
 use nnet3_decode::{CompactLattice, Scale, mbr, path};
 use nnet3_online::Recognizer;
 
@@ -104,6 +104,9 @@ pub fn transcribe(args: &PieceArgs, texts: &Texts, mut paths: Vec<String>, threa
     match &loaded.graph {
         SharedGraph::Whole(graph) => all_files(&loaded, networks, || graph.unvisited(), format, &sounds),
         SharedGraph::Pair(pair) => all_files(&loaded, networks, || ComposedGraph::new(pair), format, &sounds),
+        SharedGraph::Grammar(grammar) => {
+            all_files(&loaded, networks, || ExpandedGrammar::new(grammar), format, &sounds)
+        }
     }
 }
 

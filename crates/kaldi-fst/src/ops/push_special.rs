@@ -17,70 +17,90 @@ const KEPT: f64 = 0.1;
 /// Changes the costs so that the probabilities of leaving each state (ending included) sum up to the same constant, up
 /// to a factor of exp(`delta`). The order of paths stays. Says whether that was reached within the rounds that are done
 /// at most.
+///
+/// Costs are rounded, and terms are added up, in the order of Kaldi, so that later stages round them alike.
 pub fn push_special(fst: &mut Fst, delta: f32) -> bool {
     let Some(start) = fst.start else { return true };
-    let rows = Rows::of(fst, start);
+    let arrivals = Arrivals::of(fst, start);
     let mut vector = vec![1.0 / (fst.states.len() as f64).sqrt(); fst.states.len()];
-    let converged = rows.iterate(&mut vector, f64::from(delta));
+    let converged = iterate(fst, start, &arrivals, &mut vector, f64::from(delta));
     let potentials: Vec<f64> = vector.iter().map(|occupancy| -occupancy.ln()).collect();
     for (s, state) in fst.states.iter_mut().enumerate() {
         for arc in &mut state.arcs {
-            let change = potentials[arc.next as usize] - potentials[s];
-            arc.weight = (f64::from(arc.weight) + change) as f32;
+            arc.weight = (f64::from(arc.weight) + potentials[arc.next as usize] - potentials[s]) as f32;
         }
         state.final_weight += (potentials[start as usize] - potentials[s]) as f32;
     }
     converged
 }
 
-/// Probabilities of going from each state to others, one after the other.
-struct Rows {
+/// The probability of an arc or of ending, as a number of 32 bits.
+fn probability(cost: f32) -> f64 {
+    f64::from((-cost).exp())
+}
+
+/// For each state, one after the other, the states from which something comes to it, with the probability. Ending comes to the
+/// start.
+struct Arrivals {
     first: Vec<usize>,
     entries: Vec<(StateId, f64)>,
 }
 
-impl Rows {
-    fn of(fst: &Fst, start: StateId) -> Rows {
-        let mut rows =
-            Rows { first: vec![0], entries: Vec::with_capacity(fst.num_arcs() + fst.states.len()) };
-        for state in &fst.states {
-            rows.entries.extend(state.arcs.iter().map(|arc| (arc.next, f64::from(-arc.weight).exp())));
-            if state.is_final() {
-                rows.entries.push((start, f64::from(-state.final_weight).exp()));
-            }
-            rows.first.push(rows.entries.len());
+impl Arrivals {
+    fn of(fst: &Fst, start: StateId) -> Arrivals {
+        let all = || {
+            fst.numbered().flat_map(move |(s, state)| {
+                let arcs = state.arcs.iter().map(move |arc| (arc.next, (s, probability(arc.weight))));
+                let end = state.is_final().then(|| (start, (s, probability(state.final_weight))));
+                arcs.chain(end)
+            })
+        };
+        let mut first = vec![0; fst.states.len() + 1];
+        all().for_each(|(next, _)| first[next as usize + 1] += 1);
+        for s in 0..fst.states.len() {
+            first[s + 1] += first[s];
         }
-        rows
+        let mut free = first.clone();
+        let mut entries = vec![(0, 0.0); first[fst.states.len()]];
+        for (next, entry) in all() {
+            entries[free[next as usize]] = entry;
+            free[next as usize] += 1;
+        }
+        Arrivals { first, entries }
     }
 
-    /// The matrix times the vector, an element at a time.
-    fn products<'a>(&'a self, vector: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
-        self.first.windows(2).map(|range| {
-            let row = &self.entries[range[0]..range[1]];
-            row.iter().map(|&(next, probability)| probability * vector[next as usize]).sum()
-        })
-    }
-
-    fn iterate(&self, vector: &mut Vec<f64>, delta: f64) -> bool {
-        let mut next = Vec::with_capacity(vector.len());
-        for round in 0..MOST_ROUNDS {
-            next.clear();
-            next.extend(self.products(vector).zip(vector.iter()).map(|(sum, old)| sum + KEPT * old));
-            let length = next.iter().map(|x| x * x).sum::<f64>().sqrt();
-            next.iter_mut().for_each(|x| *x /= length);
-            std::mem::swap(vector, &mut next);
-            if round > 0 && round % TEST_INTERVAL == 0 && self.spread(vector) <= delta {
-                return true;
+    /// Adds the product of the matrix of probabilities and `vector`.
+    fn add_product(&self, vector: &[f64], out: &mut [f64]) {
+        for (range, value) in self.first.windows(2).zip(vector) {
+            for &(from, probability) in &self.entries[range[0]..range[1]] {
+                out[from as usize] += value * probability;
             }
         }
-        false
     }
+}
 
-    /// The logarithm of the ratio of the largest to the smallest sum over what leaves a state.
-    fn spread(&self, vector: &[f64]) -> f64 {
-        let sums = self.products(vector).zip(vector).map(|(sum, own)| sum / own);
-        let (least, most) = sums
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), sum| (least.min(sum), most.max(sum)));
-        (most / least).ln()
+fn iterate(fst: &Fst, start: StateId, arrivals: &Arrivals, vector: &mut [f64], delta: f64) -> bool {
+    let mut next = Vec::with_capacity(vector.len());
+    for round in 0..MOST_ROUNDS {
+        next.clear();
+        next.extend(vector.iter().map(|old| KEPT * old));
+        arrivals.add_product(vector, &mut next);
+        let scale = 1.0 / next.iter().map(|x| x * x).sum::<f64>().sqrt();
+        vector.iter_mut().zip(&next).for_each(|(x, next)| *x = next * scale);
+        if round > 0 && round % TEST_INTERVAL == 0 && spread(fst, start, vector) <= delta {
+            return true;
+        }
     }
+    false
+}
+
+/// The logarithm of the ratio of the largest to the smallest sum over what leaves a state.
+fn spread(fst: &Fst, start: StateId, vector: &[f64]) -> f64 {
+    let sums = fst.states.iter().zip(vector).map(|(state, own)| {
+        let arcs = state.arcs.iter().map(|arc| probability(arc.weight) * vector[arc.next as usize] / own);
+        arcs.sum::<f64>() + probability(state.final_weight) * vector[start as usize] / own
+    });
+    let (least, most) =
+        sums.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), sum| (least.min(sum), most.max(sum)));
+    (most / least).ln()
 }

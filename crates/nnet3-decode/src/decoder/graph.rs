@@ -117,7 +117,7 @@ impl SearchGraph {
     }
 }
 
-fn check_label(state: StateId, label: i32, last: usize) -> Result<()> {
+pub(super) fn check_label(state: StateId, label: i32, last: usize) -> Result<()> {
     if label as usize > last {
         return Err(Error::GraphLabel { state, label, last });
     }

@@ -1,7 +1,7 @@
 //! Decoding: from log-likelihoods and a graph to a lattice, or to an alignment.
 //!
 //! - [`graph`]: graphs as a search wants them; [`composed`]: a graph composed of two during the search, with
-//!   [`grammar`] as the second; [`decodable`]: sources of log-likelihoods.
+//!   [`grammar`] as the second; [`grammar_graph`]: graphs that refer to other graphs; [`decodable`]: sources of log-likelihoods.
 //! - [`search`]: the search that leaves lattices, with [`tokens`] as its memory, [`active`] as its states of a frame
 //!   and [`cutoff`] as the rule of pruning; [`finish`] prunes at the end and makes the lattice; [`trace`] finds the
 //!   best path before the end.
@@ -14,6 +14,7 @@ mod cutoff;
 pub mod decodable;
 mod finish;
 pub mod grammar;
+pub mod grammar_graph;
 pub mod graph;
 pub mod options;
 pub mod search;
@@ -24,6 +25,7 @@ pub mod viterbi;
 pub use composed::{ComposedGraph, GraphPair};
 pub use decodable::{Decodable, MatrixDecodable};
 pub use grammar::Grammar;
+pub use grammar_graph::{ExpandedGrammar, GrammarGraph};
 pub use graph::{Graph, SearchGraph, VisitedGraph};
 pub use options::{Pruning, SearchOptions};
 pub use search::LatticeDecoder;

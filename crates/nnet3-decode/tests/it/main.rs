@@ -3,5 +3,6 @@
 mod composed;
 mod decoder;
 mod figures;
+mod grammar;
 mod lattices;
 mod operations;

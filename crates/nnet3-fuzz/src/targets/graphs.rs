@@ -7,6 +7,7 @@ use kaldi_fst::store::{self, FlatOrNgrams, Symbols};
 use kaldi_fst::{FlatFst, Fst, LookAheadFst, NgramFst, text};
 use kaldi_graph::IlabelInfo;
 use kaldi_graph::arpa::{ArpaOptions, UnknownWords, Words, compile, compile_ngrams};
+use kaldi_graph::grammar::{GrammarFst, Nonterminals, prepare_for_grammar};
 use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter};
 
 use super::{both, reader};
@@ -230,4 +231,33 @@ pub fn read_ilabels(input: &[u8]) {
 pub fn corpus_ilabels() -> Vec<Vec<u8>> {
     let labels = IlabelInfo(vec![vec![], vec![0], vec![0, 5], vec![-3], vec![5, 6]]);
     both(|w| labels.write(w).expect("in memory"))
+}
+
+/// Graphs that refer to each other. Damaged ones must be expanded, or refused.
+pub fn read_grammar(input: &[u8]) {
+    let mut r = KaldiReader::from_bytes("input", input.to_vec());
+    r.set_binary(true);
+    let Ok(grammar) = GrammarFst::read(&mut r) else { return };
+    let again = in_memory(|w| grammar.write(w));
+    let mut r = KaldiReader::from_bytes("again", again);
+    r.set_binary(true);
+    assert_eq!(GrammarFst::read(&mut r).expect("what was just written"), grammar);
+    for graph in grammar.graphs() {
+        let _ = prepare_for_grammar(&mut graph.clone(), grammar.nonterminals());
+    }
+    let _ = grammar.expanded();
+}
+
+pub fn corpus_grammar() -> Vec<Vec<u8>> {
+    let symbols = Nonterminals { first_symbol: 2 };
+    let label = |nonterminal, phone| symbols.label(nonterminal, phone).expect("a label");
+    let fst = |lines: &str| text::parse(lines).expect("an FST");
+    let top = fst(&format!(
+        "0 1 1 10 0.5\n1 2 {} 0 1\n1 4096\n2 3 {} 0 0.25\n3 4 1 0 0\n4 0\n",
+        label(6, 1),
+        label(5, 1)
+    ));
+    let part = fst(&format!("0 1 {} 12 0.125\n1 2 {} 0 0\n1 4096\n2 0\n", label(3, 1), label(4, 1)));
+    let grammar = GrammarFst::new(symbols, top, vec![(6, part)]).expect("a grammar");
+    vec![in_memory(|w| grammar.write(w))]
 }
