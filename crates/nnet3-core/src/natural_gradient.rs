@@ -111,7 +111,7 @@ impl NaturalGradient {
     }
 
     /// While frozen the estimate does not change (but for its initialisation).
-    pub(crate) fn freeze(&mut self, freeze: bool) {
+    pub fn freeze(&mut self, freeze: bool) {
         self.frozen = freeze;
     }
 

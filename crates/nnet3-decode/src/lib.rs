@@ -15,6 +15,7 @@ pub mod acoustic;
 pub mod align;
 pub mod combine;
 pub mod compose;
+pub mod compose_states;
 pub mod costs;
 pub mod cover;
 pub mod decoder;

@@ -3,10 +3,12 @@
 use kaldi_fst::{EPSILON, Weight, ops};
 
 use crate::compose::{AsLatticeWeight, Pairs, SecondFst, compose, final_weight};
+use crate::compose_states::compose_states;
 use crate::determinize::{Options, Report, determinize_connected};
 use crate::error::Result;
-use crate::lattice::{CompactLattice, Lattice, Scale, scale};
+use crate::lattice::{CompactLattice, Lattice, Scale, expand, scale};
 use crate::lm::ConstArpa;
+use crate::lm::deterministic::DeterministicLm;
 use crate::weight::LatticeWeight;
 
 /// A language model for rescoring.
@@ -26,6 +28,22 @@ pub fn rescore(mut lattice: Lattice, lm: &LanguageModel, lm_scale: f32) -> Resul
         LanguageModel::Fst(lm) => compose(&lattice, lm),
         LanguageModel::ConstArpa(lm) => compose_const_arpa(&lattice, lm),
     };
+    let unlimited = Options { max_mem: 0, ..Options::default() };
+    let (mut out, report) = determinize_connected(&mut composed, f64::INFINITY, &unlimited)?;
+    scale(&mut out, Scale::new(factor, 1.0));
+    Ok((out, report))
+}
+
+/// Adds `lm_scale` (not 0) times the costs of a language model whose states are made when they are met, and determinizes. The result
+/// is empty if the model accepts nothing of the lattice.
+pub fn rescore_states(
+    mut lattice: CompactLattice,
+    lm: &mut impl DeterministicLm,
+    lm_scale: f32,
+) -> Result<(CompactLattice, Report)> {
+    let factor = f64::from(lm_scale);
+    scale(&mut lattice, Scale::new(1.0 / factor, 1.0));
+    let mut composed = expand(&compose_states(&lattice, lm));
     let unlimited = Options { max_mem: 0, ..Options::default() };
     let (mut out, report) = determinize_connected(&mut composed, f64::INFINITY, &unlimited)?;
     scale(&mut out, Scale::new(factor, 1.0));

@@ -13,7 +13,7 @@ use nnet3_core::orthonormal::{Norms, constrain};
 use nnet3_matrix::{Accumulator, Device, Factor, Matrix};
 
 /// delta -= 2 · `scale` · (learning rate) · (l2 constant) · parameters, component by component.
-pub(crate) fn apply_l2(nnet: &Nnet, delta: &mut Delta, scale: f32) {
+pub fn apply_l2(nnet: &Nnet, delta: &mut Delta, scale: f32) {
     for id in nnet.updatable_components() {
         let component = delta.nnet_mut().component_mut(id);
         let Some(settings) = component.as_updatable().map(|u| u.settings()) else { continue };
@@ -36,7 +36,7 @@ pub struct Step {
 }
 
 /// Adds changes to parameters, reduced where a limit asks for it. All numbers stay on the device.
-pub(crate) struct Stepper {
+pub struct Stepper {
     device: Device,
     ids: Vec<ComponentId>,
     components: Arc<[(String, f32)]>,

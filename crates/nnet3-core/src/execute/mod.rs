@@ -9,11 +9,13 @@ mod components;
 mod observe;
 mod program;
 mod sparse;
+mod state;
 mod trace;
 
 pub use cache::{CachingCompiler, CompilerOptions, Timing};
 pub use observe::{Moment, Observer};
 pub use program::Program;
+pub use state::ExecutorState;
 pub use trace::Trace;
 
 use crate::computation::{MatrixId, SubmatrixId};

@@ -13,6 +13,7 @@ mod one_by_one;
 mod reach;
 mod runner;
 pub mod scaling;
+pub mod stepwise;
 pub mod xvector;
 
 pub use batch::{BatchForward, BatchOptions};
@@ -22,6 +23,7 @@ pub use looped::{LoopedForward, Streaming};
 #[cfg(test)]
 pub(crate) use one_by_one::Forward;
 pub use scaling::OutputScaling;
+pub use stepwise::{StepForward, StepState};
 
 use crate::error::{Error, Result};
 use crate::nnet::Nnet;

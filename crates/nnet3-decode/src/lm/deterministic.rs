@@ -190,6 +190,20 @@ impl<A: DeterministicLm, B: DeterministicLm> DeterministicLm for Replacement<A, 
     }
 }
 
+impl<T: DeterministicLm + ?Sized> DeterministicLm for &mut T {
+    fn start(&mut self) -> StateId {
+        (**self).start()
+    }
+
+    fn arc(&mut self, state: StateId, word: i32) -> Option<(f32, StateId)> {
+        (**self).arc(state, word)
+    }
+
+    fn final_cost(&mut self, state: StateId) -> f32 {
+        (**self).final_cost(state)
+    }
+}
+
 impl<T: DeterministicLm + ?Sized> DeterministicLm for Box<T> {
     fn start(&mut self) -> StateId {
         (**self).start()

@@ -1,0 +1,81 @@
+//! What a program has in memory at a stop, for going back to it: computations that branch, such as those of the paths of a lattice.
+
+use super::Executor;
+use crate::computation::{Command, Computation};
+use crate::error::Result;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// The place of an executor in its program, and the matrices that exist there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExecutorState {
+    next: usize,
+    values: Vec<f32>,
+}
+
+impl Executor {
+    /// Returns the state at the present stop, where all inputs of the next run are still to be given.
+    pub fn state(&self) -> Result<ExecutorState> {
+        let program = self.program()?;
+        let mut values = Vec::new();
+        for range in self.alive(program.computation(), program.plan().matrix_offsets.as_slice()) {
+            let view = self.arena.view(range.start, 1, range.len(), range.len()).as_view();
+            values.extend(self.device.download(view));
+        }
+        Ok(ExecutorState { next: self.next, values })
+    }
+
+    /// Goes back to a state of the program that has been started. Inputs that were given since then are forgotten.
+    ///
+    /// # Panics
+    /// If the state is one of another program.
+    pub fn restore(&mut self, state: &ExecutorState) -> Result<()> {
+        let program = self.program()?.clone();
+        self.next = state.next;
+        self.supplied.borrow_mut().clear();
+        self.sparse.borrow_mut().clear();
+        let mut values = &state.values[..];
+        for range in self.alive(program.computation(), program.plan().matrix_offsets.as_slice()) {
+            let (these, rest) = values.split_at(range.len());
+            self.device.upload(self.arena.view(range.start, 1, range.len(), range.len()), these);
+            values = rest;
+        }
+        assert!(values.is_empty(), "a state of another program");
+        Ok(())
+    }
+
+    /// Places in the arena of the matrices that exist at the present stop. In a loop that is the same in each round.
+    fn alive(&self, computation: &Computation, offsets: &[usize]) -> Vec<Range<usize>> {
+        let Some(program) = &self.program else { return Vec::new() };
+        let list = self.list(program);
+        let commands = match self.next < list.ops().len() {
+            true => &computation.commands[..list.command(self.next)],
+            false => &computation.commands[..],
+        };
+        let mut alive = BTreeSet::new();
+        for command in commands {
+            let of = |matrix| computation.matrix_of(matrix);
+            match *command {
+                Command::Allocate { matrix } | Command::AcceptInput { matrix, .. } => {
+                    alive.insert(of(matrix));
+                }
+                Command::Deallocate { matrix } => {
+                    alive.remove(&of(matrix));
+                }
+                Command::Swap { first, second } => {
+                    let (had_first, had_second) = (alive.remove(&of(first)), alive.remove(&of(second)));
+                    alive.extend(
+                        had_first.then(|| of(second)).into_iter().chain(had_second.then(|| of(first))),
+                    );
+                }
+                _ => {}
+            }
+        }
+        let place = |matrix: &_| {
+            let info = computation.matrix(*matrix);
+            let offset = offsets[matrix.index()];
+            offset..offset + info.rows * info.cols
+        };
+        alive.iter().map(place).collect()
+    }
+}
