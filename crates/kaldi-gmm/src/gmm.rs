@@ -7,7 +7,8 @@ use crate::error::{Error, Result};
 use crate::random::{Rand, gauss};
 use kaldi_io::{DenseMatrix, KaldiObject, KaldiReader, KaldiWriter, read_vector, write_vector};
 
-const LOG_2PI: f64 = 1.837_877_066_409_345_4;
+/// ln 2π.
+pub(crate) const LOG_2PI: f64 = 1.837_877_066_409_345_4;
 
 /// A mixture of at least one Gaussian.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,8 +1,8 @@
-//! Mixtures of Gaussians with diagonal covariances (Kaldi's `gmm/`, and the transforms of `transform/` that are
-//! estimated with them).
+//! Mixtures of Gaussians (Kaldi's `gmm/`, and the estimators of `transform/` that need mixtures).
 //!
 //! - [`gmm`], [`model`]: a mixture, and a mixture for each pdf, with their files. [`likelihood`] computes with them.
-//! - [`stats`]: sums over frames for each Gaussian. [`pdf_posterior`](pdf_posterior()) gives the pdfs of a frame.
+//! - [`full`]: a mixture with full covariances. [`scorer`], [`selection`]: all Gaussians of one mixture at blocks of frames.
+//! - [`stats`]: sums over frames for each Gaussian. [`pdf_posterior`](pdf_posterior()) says which pdfs a frame belongs to.
 //! - [`update`], [`resize`], [`sharing`], [`smooth`], [`global`]: estimates, numbers of Gaussians, first models.
 //! - [`mllt`], [`fmllr`], [`fmllr_update`], [`basis`]: linear transforms of features, for all speakers and for one.
 //!
@@ -14,6 +14,7 @@ pub mod error;
 pub mod flags;
 pub mod fmllr;
 pub mod fmllr_update;
+pub mod full;
 pub mod global;
 pub mod gmm;
 pub mod likelihood;
@@ -24,9 +25,12 @@ mod pdf_posterior;
 mod products;
 pub mod random;
 pub mod resize;
+pub mod scorer;
+pub mod selection;
 pub mod sharing;
 pub mod smooth;
 pub mod stats;
+mod symmetric;
 #[cfg(test)]
 use kaldi_io::testing;
 #[cfg(test)]
@@ -35,8 +39,10 @@ pub mod update;
 
 pub use error::{Error, Result};
 pub use flags::Parts;
+pub use full::FullGmm;
 pub use gmm::DiagGmm;
 pub use likelihood::Likelihoods;
 pub use model::AmDiagGmm;
 pub use pdf_posterior::pdf_posterior;
+pub use scorer::Scorer;
 pub use stats::{Accumulator, GmmStats, ModelStats};

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::gmm::DiagGmm;
 use crate::model::AmDiagGmm;
 use crate::products::{BLOCK, Order};
+use crate::selection::{finite, softmax};
 
 /// A first frame that no block has: no frame is less than a block after it.
 const NO_BLOCK: usize = usize::MAX / 2;
@@ -56,28 +57,12 @@ impl DiagGmm {
     /// that is not a finite number.
     pub fn posteriors(&self, frame: &Frame, out: &mut Vec<f32>) -> Result<f32> {
         self.component_log_likelihoods(frame, out);
-        let max = out.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        let mut sum = 0.0;
-        for value in out.iter_mut() {
-            *value = (*value - max).exp();
-            sum += *value;
-        }
-        let log_likelihood = max + sum.ln();
-        if !log_likelihood.is_finite() {
-            return Err(not_a_likelihood());
-        }
-        let scale = (1.0 / f64::from(sum)) as f32;
-        out.iter_mut().for_each(|value| *value *= scale);
-        Ok(log_likelihood)
+        softmax(out)
     }
 }
 
-fn not_a_likelihood() -> Error {
-    Error::data("Invalid answer (overflow or invalid variances/features?)")
-}
-
 /// The logarithm of the sum of the exponentials of values; those below the largest by more than `prune` are left out.
-fn log_sum_exp(values: impl Iterator<Item = f32> + Clone, prune: f32) -> f32 {
+pub(crate) fn log_sum_exp(values: impl Iterator<Item = f32> + Clone, prune: f32) -> f32 {
     let max = values.clone().fold(f32::NEG_INFINITY, f32::max);
     let sum: f64 =
         values.filter(|value| *value >= max - prune).map(|value| f64::from((value - max).exp())).sum();
@@ -199,11 +184,7 @@ impl<'a> Likelihoods<'a> {
         let mut out = DenseMatrix::new(self.num_frames, if self.num_frames == 0 { 0 } else { pdfs });
         for frame in 0..self.num_frames {
             for pdf in 0..pdfs {
-                let value = self.get(frame, pdf);
-                if !value.is_finite() {
-                    return Err(not_a_likelihood());
-                }
-                out.row_mut(frame)[pdf] = value;
+                out.row_mut(frame)[pdf] = finite(self.get(frame, pdf))?;
             }
         }
         Ok(out)

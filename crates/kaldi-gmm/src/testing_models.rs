@@ -1,7 +1,8 @@
 //! Models and features of random numbers, for tests.
 
-use kaldi_io::{DenseMatrix, KaldiObject};
+use kaldi_io::{DenseMatrix, KaldiObject, SymmetricMatrix};
 
+use crate::full::FullGmm;
 use crate::gmm::DiagGmm;
 use crate::model::AmDiagGmm;
 use crate::testing::{from_binary, from_text};
@@ -24,6 +25,21 @@ pub fn mixture(components: usize, dim: usize, seed: u64) -> DiagGmm {
     let weights: Vec<f32> = (0..components).map(|_| 0.2 + random.f32()).collect();
     let sum: f32 = weights.iter().sum();
     DiagGmm::new(weights.iter().map(|weight| weight / sum).collect(), means, inv_vars).unwrap()
+}
+
+/// A mixture with full covariances: Σ⁻¹ = 1 + A Aᵀ of a random matrix A.
+pub fn full_mixture(components: usize, dim: usize, seed: u64) -> FullGmm {
+    let diag = mixture(components, dim, seed);
+    let mut random = fastrand::Rng::with_seed(seed + 1000);
+    let covar = |_| {
+        let a = matrix(dim, dim, &mut random);
+        let product = |i: usize, j: usize| a.row(i).iter().zip(a.row(j)).map(|(x, y)| x * y).sum::<f32>();
+        let triangle = (0..dim).flat_map(|i| (0..=i).map(move |j| (i, j)));
+        let data = triangle.map(|(i, j)| product(i, j) + if i == j { 1.0 } else { 0.0 }).collect();
+        SymmetricMatrix { dim, data }
+    };
+    let covars = (0..components).map(covar).collect();
+    FullGmm::new(diag.weights().to_vec(), diag.means_invvars().clone(), covars).unwrap()
 }
 
 pub fn model(pdfs: u64, components: usize, dim: usize, seed: u64) -> AmDiagGmm {
