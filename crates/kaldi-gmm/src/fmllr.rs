@@ -5,8 +5,8 @@ use nalgebra::DMatrix;
 use crate::error::{Error, Result};
 use crate::gmm::DiagGmm;
 use crate::model::AmDiagGmm;
+use crate::model_stats::Accumulator;
 use crate::outer::OuterSums;
-use crate::stats::Accumulator;
 use kaldi_io::{DenseMatrix, GaussPost, Posterior};
 
 /// With x⁺ = (x, 1): the count β = Σ γ, K = Σ γ m x⁺ᵀ and, for each dimension d, G_d = Σ γ v_d x⁺x⁺ᵀ, over frames x and Gaussians

@@ -2,24 +2,31 @@
 //!
 //! - [`gmm`], [`model`]: a mixture, and a mixture for each pdf, with their files. [`likelihood`] computes with them.
 //! - [`full`]: a mixture with full covariances. [`scorer`], [`selection`]: all Gaussians of one mixture at blocks of frames.
-//! - [`stats`]: sums over frames for each Gaussian. [`pdf_posterior`](pdf_posterior()) says which pdfs a frame belongs to.
+//! - [`stats`], [`model_stats`]: sums over frames for each Gaussian, of one mixture and of all pdfs. [`accumulate`] adds
+//!   utterances to those of one mixture. [`pdf_posterior`](pdf_posterior()) says which pdfs a frame belongs to.
 //! - [`update`], [`resize`], [`sharing`], [`smooth`], [`global`]: estimates, numbers of Gaussians, first models.
+//!   [`full_update`], [`full_resize`]: the same for full covariances. [`init`]: a first mixture from random frames.
 //! - [`mllt`], [`fmllr`], [`fmllr_update`], [`basis`]: linear transforms of features, for all speakers and for one.
 //!
 //! Models are in single precision, sums in double precision, as in the reference. This crate does not print: messages
 //! for users are part of results, or are passed to a function as sentences.
 
+pub mod accumulate;
 pub mod basis;
 pub mod error;
 pub mod flags;
 pub mod fmllr;
 pub mod fmllr_update;
 pub mod full;
+pub mod full_resize;
+pub mod full_update;
 pub mod global;
 pub mod gmm;
+pub mod init;
 pub mod likelihood;
 pub mod mllt;
 pub mod model;
+pub mod model_stats;
 mod outer;
 mod pdf_posterior;
 mod products;
@@ -43,6 +50,7 @@ pub use full::FullGmm;
 pub use gmm::DiagGmm;
 pub use likelihood::Likelihoods;
 pub use model::AmDiagGmm;
+pub use model_stats::{Accumulator, ModelStats};
 pub use pdf_posterior::pdf_posterior;
 pub use scorer::Scorer;
-pub use stats::{Accumulator, GmmStats, ModelStats};
+pub use stats::{FullGmmStats, GmmStats};

@@ -3,6 +3,18 @@
 /// A source of integers, uniform between 0 and `i32::MAX`, such as C's `rand()`.
 pub type Rand<'a> = &'a mut dyn FnMut() -> i32;
 
+/// Random numbers and decisions, as the reference makes them of C's `rand()`.
+pub trait Chance {
+    /// Draws an integer between 0 and `i32::MAX`.
+    fn rand(&mut self) -> i32;
+    /// Draws an integer between `first` and `last`, both included. Draws nothing if they are equal.
+    fn int(&mut self, first: i32, last: i32) -> i32;
+    /// Returns true with this probability. Draws nothing for 0 and 1.
+    fn with_probability(&mut self, probability: f32) -> bool;
+    /// Draws normally distributed numbers, from a stream of their own that begins with a number of `rand`.
+    fn normals(&mut self, count: usize) -> Vec<f32>;
+}
+
 /// Draws a number between 0 and 1, both excluded.
 pub fn uniform(rand: Rand<'_>) -> f32 {
     ((f64::from(rand()) + 1.0) / (f64::from(i32::MAX) + 2.0)) as f32

@@ -18,7 +18,7 @@ pub const FRAMES: usize = 128;
 
 /// The products of elements of a frame that a mixture needs beside the elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Covariance {
+pub enum Covariance {
     /// x_d².
     Diagonal,
     /// x_d x_e with e ≤ d, row after row of the lower triangle.
@@ -26,6 +26,14 @@ pub(crate) enum Covariance {
 }
 
 impl Covariance {
+    /// The number of products of a frame of dimension `dim`.
+    pub fn products(self, dim: usize) -> usize {
+        match self {
+            Covariance::Diagonal => dim,
+            Covariance::Full => dim * (dim + 1) / 2,
+        }
+    }
+
     /// Appends the products of a frame to `out`.
     pub fn append<T: Copy + std::ops::Mul<Output = T>>(self, frame: &[T], out: &mut Vec<T>) {
         match self {
@@ -91,15 +99,30 @@ impl Scorer {
         self.gconsts.len()
     }
 
-    /// An error unless features have the mixture's dimension and finite values.
-    pub fn check_features(&self, features: &DenseMatrix<f32>) -> Result<()> {
-        if features.rows > 0 && features.cols != self.dim {
-            return Err(Error::data(format!(
-                "features have dimension {}, the mixture {}",
-                features.cols, self.dim
-            )));
+    /// An error unless features have the mixture's dimension.
+    pub fn check_dim(&self, features: &DenseMatrix<f32>) -> Result<()> {
+        if features.rows == 0 || features.cols == self.dim {
+            return Ok(());
         }
-        features.not_finite().map_or(Ok(()), |found| Err(Error::data(found.to_string())))
+        let (found, expected) = (features.cols, self.dim);
+        Err(Error::data(format!("features have dimension {found}, the mixture {expected}")))
+    }
+
+    /// An error unless features have the mixture's dimension, and their squares are finite.
+    pub fn check_features(&self, features: &DenseMatrix<f32>) -> Result<()> {
+        self.check_dim(features)?;
+        if let Some(found) = features.not_finite() {
+            return Err(Error::data(found.to_string()));
+        }
+        match features.data.iter().position(|x| !(x * x).is_finite()) {
+            Some(at) => {
+                let (frame, column, value) = (at / self.dim, at % self.dim, features.data[at]);
+                Err(Error::data(format!(
+                    "frame {frame} has the value {value:e} in column {column}, which is too large"
+                )))
+            }
+            None => Ok(()),
+        }
     }
 
     /// φ of a frame: its elements and their products.
@@ -162,17 +185,16 @@ impl Scorer {
         if lists.len() != frames {
             return Err(Error::data(format!("wrong size {} vs. {frames}", lists.len())));
         }
-        let index = |g: &i32| usize::try_from(*g).ok().filter(|&g| g < self.num_gauss());
-        let check = |(t, list): (usize, &Vec<i32>)| {
-            if list.is_empty() {
-                return Err(Error::data(format!("the list of frame {t} is empty")));
-            }
-            let indexes: Option<Vec<usize>> = list.iter().map(index).collect();
-            indexes.ok_or_else(|| {
-                let wrong = list.iter().find(|g| index(g).is_none()).copied().unwrap_or_default();
+        let index = |t: usize, g: i32| {
+            let index = usize::try_from(g).ok().filter(|&g| g < self.num_gauss());
+            index.ok_or_else(|| {
                 let count = self.num_gauss();
-                Error::data(format!("the list of frame {t} has {wrong}, the mixture has {count} Gaussians"))
+                Error::data(format!("Gaussian {g} at frame {t}, but the mixture has {count} Gaussians"))
             })
+        };
+        let check = |(t, list): (usize, &Vec<i32>)| match list.is_empty() {
+            true => Err(Error::data(format!("an empty list at frame {t}"))),
+            false => list.iter().map(|&g| index(t, g)).collect(),
         };
         lists.iter().enumerate().map(check).collect()
     }
@@ -251,6 +273,8 @@ mod tests {
         let mut with_nan = DenseMatrix::new(2, 2);
         with_nan.data[3] = f32::NAN;
         assert!(error(&with_nan).contains("frame 1 has the value nan in column 1"));
+        with_nan.data[3] = 1e30;
+        assert!(error(&with_nan).contains("frame 1 has the value 1e30 in column 1, which is too large"));
         let failed = scorer.for_each_frame(&DenseMatrix::new(3, 2), |t, _| match t {
             1 => Err(Error::data("no")),
             _ => Ok(()),
@@ -259,10 +283,13 @@ mod tests {
         let lists = |lists: &[Vec<i32>]| scorer.check_lists(lists, 1).map_err(|e| e.to_string());
         assert_eq!(lists(&[vec![2, 0]]), Ok(vec![vec![2, 0]]));
         assert!(lists(&[]).unwrap_err().contains("wrong size 0 vs. 1"));
-        assert!(lists(&[vec![]]).unwrap_err().contains("frame 0 is empty"));
+        assert!(lists(&[vec![]]).unwrap_err().contains("an empty list at frame 0"));
         for wrong in [3, -1] {
             let error = lists(&[vec![0, wrong]]).unwrap_err();
-            assert!(error.contains(&format!("frame 0 has {wrong}, the mixture has 3 Gaussians")), "{error}");
+            assert!(
+                error.contains(&format!("Gaussian {wrong} at frame 0, but the mixture has 3 Gaussians")),
+                "{error}"
+            );
         }
     }
 }

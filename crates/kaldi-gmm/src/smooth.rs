@@ -3,7 +3,8 @@
 use crate::error::{Error, Result};
 use crate::gmm::DiagGmm;
 use crate::model::AmDiagGmm;
-use crate::stats::{GmmStats, ModelStats};
+use crate::model_stats::ModelStats;
+use crate::stats::GmmStats;
 
 impl ModelStats {
     /// Adds to each Gaussian `tau` frames with the mean and the mean square of the same Gaussian in `source`; none where
@@ -16,7 +17,7 @@ impl ModelStats {
                 let mean = |sums: &kaldi_io::DenseMatrix<f64>| {
                     if sums.rows == 0 { 0.0 } else { sums.row(g)[d] / occupancy }
                 };
-                (occupancy != 0.0).then(|| (mean(&source.sums), mean(&source.squares)))
+                (occupancy != 0.0).then(|| (mean(&source.sums), mean(&source.products)))
             })?;
         }
         Ok(())
@@ -75,7 +76,7 @@ fn smooth(
                 pdf.sums.row_mut(g)[d] += tau * mean;
             }
             if parts.variances {
-                pdf.squares.row_mut(g)[d] += tau * square;
+                pdf.products.row_mut(g)[d] += tau * square;
             }
         }
     }
@@ -100,8 +101,8 @@ mod tests {
         smoothed.smooth_with_stats(&stats(&[5.0, 5.0, 8.0]), 10.0).unwrap();
         let pdf = &smoothed.pdfs[0];
         assert_eq!(pdf.occupancy, [12.0, 0.0]);
-        assert_eq!((pdf.sums.data[0], pdf.squares.data[0]), (4.0 + 60.0, 10.0 + 380.0));
-        assert_eq!((pdf.sums.data[1], pdf.squares.data[1]), (0.0, 0.0));
+        assert_eq!((pdf.sums.data[0], pdf.products.data[0]), (4.0 + 60.0, 10.0 + 380.0));
+        assert_eq!((pdf.sums.data[1], pdf.products.data[1]), (0.0, 0.0));
     }
 
     #[test]
@@ -113,7 +114,7 @@ mod tests {
         let (mean, var) = (model.pdfs()[0].mean(1)[0], 1.0 / model.pdfs()[0].inv_vars().data[1]);
         assert_eq!(pdf.occupancy, [10.0, 10.0]);
         assert!((pdf.sums.data[1] as f32 - 10.0 * mean).abs() < 1e-5);
-        assert!((pdf.squares.data[1] as f32 - 10.0 * (var + mean * mean)).abs() < 1e-5);
+        assert!((pdf.products.data[1] as f32 - 10.0 * (var + mean * mean)).abs() < 1e-5);
         let other = crate::testing_models::model(1, 3, 1, 4);
         assert!(smoothed.smooth_with_model(&other, 1.0).unwrap_err().to_string().contains("pdf 0"));
     }

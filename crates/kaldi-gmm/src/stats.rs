@@ -1,32 +1,65 @@
-//! Statistics for estimating mixtures (`gmm/mle-am-diag-gmm.cc`): sums are double precision, in files single.
+//! Statistics for estimating mixtures (`gmm/mle-diag-gmm.cc`, `gmm/mle-full-gmm.cc`): sums are double precision, in files single.
+
+use std::fmt::Debug;
+use std::marker::PhantomData;
 
 use crate::error::{Error, Result};
 use crate::flags::Parts;
-use crate::gmm::DiagGmm;
-use crate::likelihood::Frame;
-use crate::model::AmDiagGmm;
-use kaldi_hmm::{TransitionId, TransitionModel};
-use kaldi_io::{DenseMatrix, KaldiObject, KaldiReader, KaldiWriter, read_vector, write_vector};
+use crate::scorer::Covariance;
+use crate::symmetric;
+use kaldi_io::{
+    DenseMatrix, KaldiObject, KaldiReader, KaldiWriter, SymmetricMatrix, read_vector, write_vector,
+};
+use nalgebra::{DMatrix, DMatrixView, DMatrixViewMut};
 
-/// Sums over frames for each Gaussian of a mixture: of posteriors, of frames and of squared frames times posteriors.
+/// A kind of covariances that statistics are for: [`Diagonal`] or [`Full`].
+pub trait Kind: Debug + Clone + PartialEq + 'static {
+    #[doc(hidden)]
+    const COVARIANCE: Covariance;
+}
+
+/// Statistics for diagonal covariances: sums of squares.
 #[derive(Debug, Clone, PartialEq)]
-pub struct GmmStats {
+pub struct Diagonal;
+
+/// Statistics for full covariances: sums of products of all pairs of elements.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Full;
+
+impl Kind for Diagonal {
+    const COVARIANCE: Covariance = Covariance::Diagonal;
+}
+
+impl Kind for Full {
+    const COVARIANCE: Covariance = Covariance::Full;
+}
+
+/// Sums over frames for each Gaussian of a mixture: of posteriors, of frames and of products of their elements times
+/// posteriors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GmmStats<K = Diagonal> {
     dim: usize,
     parts: Parts,
     pub(crate) occupancy: Vec<f64>,
     /// A row for each Gaussian; 0×0 if means are not among the parts.
     pub(crate) sums: DenseMatrix<f64>,
-    /// A row for each Gaussian; 0×0 if variances are not among the parts.
-    pub(crate) squares: DenseMatrix<f64>,
+    /// A row for each Gaussian, of squares or of the lower triangle of x xᵀ; 0×0 if variances are not among the parts.
+    pub(crate) products: DenseMatrix<f64>,
+    kind: PhantomData<K>,
 }
 
-impl GmmStats {
+/// Statistics for a mixture with full covariances.
+pub type FullGmmStats = GmmStats<Full>;
+
+impl<K: Kind> GmmStats<K> {
     /// Zeros for so many Gaussians of this dimension.
-    pub fn new(num_gauss: usize, dim: usize, parts: Parts) -> GmmStats {
+    pub fn new(num_gauss: usize, dim: usize, parts: Parts) -> GmmStats<K> {
         let parts = parts.for_statistics();
-        let matrix = |wanted| if wanted { DenseMatrix::new(num_gauss, dim) } else { DenseMatrix::default() };
-        let (sums, squares) = (matrix(parts.means), matrix(parts.variances));
-        GmmStats { dim, parts, occupancy: vec![0.0; num_gauss], sums, squares }
+        let matrix =
+            |wanted, cols| if wanted { DenseMatrix::new(num_gauss, cols) } else { DenseMatrix::default() };
+        let (sums, products) =
+            (matrix(parts.means, dim), matrix(parts.variances, K::COVARIANCE.products(dim)));
+        GmmStats { dim, parts, occupancy: vec![0.0; num_gauss], sums, products, kind: PhantomData }
     }
 
     pub fn dim(&self) -> usize {
@@ -52,24 +85,67 @@ impl GmmStats {
     /// # Panics
     /// If sizes differ.
     pub fn add(&mut self, frame: &[f32], posteriors: &[f32]) {
-        assert_eq!((frame.len(), posteriors.len()), (self.dim, self.num_gauss()), "dimension and Gaussians");
-        for (g, &posterior) in posteriors.iter().enumerate().filter(|(_, posterior)| **posterior != 0.0) {
+        assert_eq!(posteriors.len(), self.num_gauss(), "a posterior for each Gaussian");
+        self.add_some(frame, posteriors.iter().copied().enumerate());
+    }
+
+    /// Adds a frame with posteriors of some Gaussians.
+    ///
+    /// # Panics
+    /// If the dimension differs, or there is no such Gaussian.
+    pub fn add_some(&mut self, frame: &[f32], posteriors: impl Iterator<Item = (usize, f32)>) {
+        assert_eq!(frame.len(), self.dim, "the dimension of the frame");
+        let frame: Vec<f64> = frame.iter().map(|&x| x.into()).collect();
+        let mut products = Vec::new();
+        if self.parts.variances {
+            K::COVARIANCE.append(&frame, &mut products);
+        }
+        let add = |to: &mut [f64], from: &[f64], factor: f64| {
+            to.iter_mut().zip(from).for_each(|(to, x)| *to += factor * x);
+        };
+        for (g, posterior) in posteriors.filter(|(_, posterior)| *posterior != 0.0) {
             let posterior = f64::from(posterior);
             self.occupancy[g] += posterior;
             if self.parts.means {
-                let sums = self.sums.row_mut(g).iter_mut().zip(frame);
-                sums.for_each(|(sum, &x)| *sum += posterior * f64::from(x));
+                add(self.sums.row_mut(g), &frame, posterior);
             }
             if self.parts.variances {
-                let squares = self.squares.row_mut(g).iter_mut().zip(frame);
-                squares.for_each(|(sum, &x)| *sum += posterior * (f64::from(x) * f64::from(x)));
+                add(self.products.row_mut(g), &products, posterior);
             }
         }
     }
 
+    /// Adds a block of frames, one after the other, with a row of posteriors for each: two products of matrices.
+    ///
+    /// # Panics
+    /// If sizes differ.
+    pub fn add_block(&mut self, frames: &[f32], posteriors: &DenseMatrix<f32>) {
+        let (count, num_gauss, dim) = (posteriors.rows, self.num_gauss(), self.dim);
+        assert_eq!((frames.len(), posteriors.cols), (count * dim, num_gauss), "dimension and Gaussians");
+        let posteriors = DMatrix::from_fn(count, num_gauss, |t, g| f64::from(posteriors.row(t)[g]));
+        for (sum, column) in self.occupancy.iter_mut().zip(posteriors.column_iter()) {
+            *sum += column.sum();
+        }
+        let frames: Vec<f64> = frames.iter().map(|&x| x.into()).collect();
+        // Rows of our matrices are columns of the library's.
+        let add = |to: &mut DenseMatrix<f64>, values: &[f64], width: usize| {
+            let values = DMatrixView::from_slice(values, width, count);
+            DMatrixViewMut::from_slice(&mut to.data, width, num_gauss).gemm(1.0, &values, &posteriors, 1.0);
+        };
+        if self.parts.means {
+            add(&mut self.sums, &frames, dim);
+        }
+        if self.parts.variances {
+            let mut products = Vec::with_capacity(count * self.products.cols);
+            frames.chunks_exact(dim).for_each(|frame| K::COVARIANCE.append(frame, &mut products));
+            let width = self.products.cols;
+            add(&mut self.products, &products, width);
+        }
+    }
+
     /// Adds other statistics; an error if sizes or parts differ.
-    pub fn merge(&mut self, other: &GmmStats) -> Result<()> {
-        let shape = |stats: &GmmStats| (stats.dim, stats.num_gauss(), stats.parts.bits());
+    pub fn merge(&mut self, other: &GmmStats<K>) -> Result<()> {
+        let shape = |stats: &GmmStats<K>| (stats.dim, stats.num_gauss(), stats.parts.bits());
         if shape(self) != shape(other) {
             return Err(Error::data(format!(
                 "statistics of {} Gaussians of dimension {} with flags {} cannot be added to such of {} Gaussians of \
@@ -85,13 +161,12 @@ impl GmmStats {
         let add = |to: &mut [f64], from: &[f64]| to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
         add(&mut self.occupancy, &other.occupancy);
         add(&mut self.sums.data, &other.sums.data);
-        add(&mut self.squares.data, &other.squares.data);
+        add(&mut self.products.data, &other.products.data);
         Ok(())
     }
-}
 
-impl KaldiObject for GmmStats {
-    fn read(r: &mut KaldiReader) -> kaldi_io::Result<GmmStats> {
+    /// Reads what precedes the second-order statistics of so many Gaussians, and returns zeros for these.
+    fn read_beginning(r: &mut KaldiReader) -> kaldi_io::Result<GmmStats<K>> {
         r.expect_token("<GMMACCS>")?;
         r.expect_token("<VECSIZE>")?;
         let dim = r.read_i32().and_then(|n| r.check_count(n, "dimensions"))?;
@@ -105,26 +180,19 @@ impl KaldiObject for GmmStats {
         let occupancy = read_vector::<f64>(r)?;
         r.expect_token("<MEANACCS>")?;
         let sums = DenseMatrix::<f64>::read(r)?;
-        r.expect_token("<DIAGVARACCS>")?;
-        let squares = DenseMatrix::<f64>::read(r)?;
-        r.expect_token("</GMMACCS>")?;
-        let shape = |wanted| if wanted && num_gauss > 0 && dim > 0 { (num_gauss, dim) } else { (0, 0) };
-        let found = (occupancy.len(), (sums.rows, sums.cols), (squares.rows, squares.cols));
-        if found != (num_gauss, shape(parts.means), shape(parts.variances)) {
+        let stats =
+            GmmStats { dim, parts, occupancy, sums, products: DenseMatrix::default(), kind: PhantomData };
+        let found = (stats.num_gauss(), (stats.sums.rows, stats.sums.cols));
+        if found != (num_gauss, shape(parts.means, num_gauss, dim)) {
             return Err(r.error(format!(
-                "statistics of {num_gauss} Gaussians of dimension {dim} with flags {bits} have {} occupancies, {}×{} sums \
-                 and {}×{} squares",
-                occupancy.len(),
-                sums.rows,
-                sums.cols,
-                squares.rows,
-                squares.cols
+                "statistics of {num_gauss} Gaussians of dimension {dim} with flags {bits} have {} occupancies and {}×{} sums",
+                found.0, found.1.0, found.1.1,
             )));
         }
-        Ok(GmmStats { dim, parts, occupancy, sums, squares })
+        Ok(stats)
     }
 
-    fn write(&self, w: &mut KaldiWriter) -> kaldi_io::Result<()> {
+    fn write_beginning(&self, w: &mut KaldiWriter) -> kaldi_io::Result<()> {
         w.write_token("<GMMACCS>")?;
         w.write_token("<VECSIZE>")?;
         w.write_i32(w.count(self.dim)?)?;
@@ -136,137 +204,96 @@ impl KaldiObject for GmmStats {
         let occupancy: Vec<f32> = self.occupancy.iter().map(|&value| value as f32).collect();
         write_vector(w, &occupancy)?;
         w.write_token("<MEANACCS>")?;
-        self.sums.convert::<f32>().write(w)?;
+        self.sums.convert::<f32>().write(w)
+    }
+}
+
+/// Rows and columns of a part, which is empty if it is not wanted.
+fn shape(wanted: bool, rows: usize, cols: usize) -> (usize, usize) {
+    if wanted && rows > 0 && cols > 0 { (rows, cols) } else { (0, 0) }
+}
+
+impl KaldiObject for GmmStats {
+    fn read(r: &mut KaldiReader) -> kaldi_io::Result<GmmStats> {
+        let stats = GmmStats::read_beginning(r)?;
+        r.expect_token("<DIAGVARACCS>")?;
+        let products = DenseMatrix::<f64>::read(r)?;
+        r.expect_token("</GMMACCS>")?;
+        if (products.rows, products.cols) != shape(stats.parts.variances, stats.num_gauss(), stats.dim) {
+            return Err(r.error(format!(
+                "statistics of {} Gaussians of dimension {} with flags {} have {}×{} squares",
+                stats.num_gauss(),
+                stats.dim,
+                stats.parts.bits(),
+                products.rows,
+                products.cols
+            )));
+        }
+        Ok(GmmStats { products, ..stats })
+    }
+
+    fn write(&self, w: &mut KaldiWriter) -> kaldi_io::Result<()> {
+        self.write_beginning(w)?;
         w.write_token("<DIAGVARACCS>")?;
-        self.squares.convert::<f32>().write(w)?;
+        self.products.convert::<f32>().write(w)?;
         w.write_token("</GMMACCS>")
     }
 }
 
-/// Statistics of a whole model: counts of transition-ids, and statistics of the mixture of each pdf.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ModelStats {
-    /// The first element is 0, then one for each transition-id.
-    pub transitions: Vec<f64>,
-    pub pdfs: Vec<GmmStats>,
-    /// The sum of log-likelihoods times weights.
-    pub log_likelihood: f64,
-    /// The sum of the weights of frames.
-    pub frames: f64,
-}
-
-impl ModelStats {
-    /// Makes zeros for a model and frames of dimension `dim`, which may differ from the model's.
-    pub fn new(transitions: &TransitionModel, model: &AmDiagGmm, dim: usize, parts: Parts) -> ModelStats {
-        ModelStats {
-            transitions: vec![0.0; transitions.num_transition_ids() + 1],
-            pdfs: model.pdfs().iter().map(|pdf| GmmStats::new(pdf.num_gauss(), dim, parts)).collect(),
-            log_likelihood: 0.0,
-            frames: 0.0,
+/// Files have second-order statistics minus S₁S₁ᵀ / occupancy, so that single precision is enough.
+impl KaldiObject for GmmStats<Full> {
+    fn read(r: &mut KaldiReader) -> kaldi_io::Result<GmmStats<Full>> {
+        let mut stats = GmmStats::<Full>::read_beginning(r)?;
+        if stats.parts.variances && stats.num_gauss() > 0 {
+            r.expect_token("<FULLVARACCS>")?;
+            let mut data = Vec::new();
+            for g in 0..stats.num_gauss() {
+                let triangle = SymmetricMatrix::<f64>::read(r)?;
+                if triangle.dim != stats.dim {
+                    let (found, expected) = (triangle.dim, stats.dim);
+                    return Err(r.error(format!(
+                        "Gaussian {g} of statistics of dimension {expected} has products of dimension {found}"
+                    )));
+                }
+                data.extend(triangle.data);
+            }
+            stats.products =
+                DenseMatrix { rows: stats.num_gauss(), cols: data.len() / stats.num_gauss(), data };
+            (0..stats.num_gauss()).for_each(|g| stats.add_square_of_sum(g, 1.0));
         }
-    }
-
-    /// Counts a transition. (These counts are there whatever the parts are.)
-    pub fn add_transition(&mut self, id: TransitionId, weight: f64) {
-        self.transitions[id.get()] += weight;
-    }
-
-    /// Adds other statistics; an error if they are of another model or other parts.
-    pub fn merge(&mut self, other: &ModelStats) -> Result<()> {
-        let (found, expected) = (other.transitions.len(), self.transitions.len());
-        if found != expected {
-            return Err(Error::data(format!(
-                "Vector<Real>::Read, adding but dimensions mismatch {expected} vs. {found} (counts of transition-ids)"
-            )));
-        }
-        if other.pdfs.len() != self.pdfs.len() {
-            let (found, expected) = (other.pdfs.len(), self.pdfs.len());
-            return Err(Error::data(format!(
-                "statistics of {found} pdfs cannot be added to such of {expected}"
-            )));
-        }
-        self.transitions.iter_mut().zip(&other.transitions).for_each(|(sum, count)| *sum += count);
-        for (pdf, (sum, stats)) in self.pdfs.iter_mut().zip(&other.pdfs).enumerate() {
-            sum.merge(stats).map_err(|e| Error::data(format!("pdf {pdf}: {e}")))?;
-        }
-        self.log_likelihood += other.log_likelihood;
-        self.frames += other.frames;
-        Ok(())
-    }
-
-    /// The sum of all posteriors.
-    pub fn total(&self) -> f64 {
-        self.pdfs.iter().map(GmmStats::total).sum()
-    }
-
-    /// The sum of the posteriors of each pdf.
-    pub fn occupancies(&self) -> Vec<f32> {
-        self.pdfs.iter().map(|pdf| pdf.total() as f32).collect()
-    }
-}
-
-impl KaldiObject for ModelStats {
-    fn read(r: &mut KaldiReader) -> kaldi_io::Result<ModelStats> {
-        let transitions = read_vector::<f64>(r)?;
-        r.expect_token("<NUMPDFS>")?;
-        let count = r.read_i32().and_then(|n| r.check_count(n, "pdfs"))?;
-        let mut pdfs = Vec::new();
-        for _ in 0..count {
-            pdfs.push(GmmStats::read(r)?);
-        }
-        // Files of older versions end here.
-        let (mut log_likelihood, mut frames) = (0.0, 0.0);
-        if !r.at_eof()? {
-            r.expect_token("<total_like>")?;
-            log_likelihood = r.read_f64()?;
-            r.expect_token("<total_frames>")?;
-            frames = r.read_f64()?;
-        }
-        Ok(ModelStats { transitions, pdfs, log_likelihood, frames })
+        r.expect_token("</GMMACCS>")?;
+        Ok(stats)
     }
 
     fn write(&self, w: &mut KaldiWriter) -> kaldi_io::Result<()> {
-        write_vector(w, &self.transitions)?;
-        w.write_token("<NUMPDFS>")?;
-        w.write_i32(w.count(self.pdfs.len())?)?;
-        self.pdfs.iter().try_for_each(|pdf| pdf.write(w))?;
-        w.write_token("<total_like>")?;
-        w.write_f64(self.log_likelihood)?;
-        w.write_token("<total_frames>")?;
-        w.write_f64(self.frames)
+        self.write_beginning(w)?;
+        if self.parts.variances && self.num_gauss() > 0 {
+            w.write_token("<FULLVARACCS>")?;
+            let mut central = self.clone();
+            for g in 0..self.num_gauss() {
+                central.add_square_of_sum(g, -1.0);
+                let data = central.products.row(g).iter().map(|&x| x as f32).collect();
+                SymmetricMatrix::<f32> { dim: self.dim, data }.write(w)?;
+            }
+        }
+        w.write_token("</GMMACCS>")
     }
 }
 
-/// Adds frames to statistics, with memory for one frame's posteriors.
-#[derive(Debug, Default)]
-pub struct Accumulator {
-    frame: Frame,
-    posteriors: Vec<f32>,
-}
-
-impl Accumulator {
-    /// Computes the posteriors of the Gaussians of a mixture at a frame, times `weight`, and the log-likelihood of the frame.
-    pub fn posteriors(&mut self, gmm: &DiagGmm, frame: &[f32], weight: f32) -> Result<(&mut [f32], f32)> {
-        self.frame.set(frame);
-        let log_likelihood = gmm.posteriors(&self.frame, &mut self.posteriors)?;
-        self.posteriors.iter_mut().for_each(|posterior| *posterior *= weight);
-        Ok((&mut self.posteriors, log_likelihood))
+impl GmmStats<Full> {
+    /// Adds `sign` S₁S₁ᵀ / occupancy to the products of a Gaussian that has seen data.
+    fn add_square_of_sum(&mut self, g: usize, sign: f64) {
+        if self.occupancy[g] != 0.0 {
+            let mut square = Vec::new();
+            Full::COVARIANCE.append(self.sums.row(g), &mut square);
+            let factor = sign / self.occupancy[g];
+            self.products.row_mut(g).iter_mut().zip(square).for_each(|(to, x)| *to += factor * x);
+        }
     }
 
-    /// Adds a frame to the statistics of a pdf: posteriors of its Gaussians at `frame`, sums of `added`, which is the same
-    /// frame or that of other features. Returns the log-likelihood of the frame.
-    pub fn add(
-        &mut self,
-        stats: &mut ModelStats,
-        model: &AmDiagGmm,
-        (pdf, weight): (i32, f32),
-        (frame, added): (&[f32], &[f32]),
-    ) -> Result<f32> {
-        let (posteriors, log_likelihood) = self.posteriors(model.pdf(pdf)?, frame, weight)?;
-        stats.pdfs[pdf as usize].add(added, posteriors);
-        stats.log_likelihood += f64::from(log_likelihood) * f64::from(weight);
-        stats.frames += f64::from(weight);
-        Ok(log_likelihood)
+    /// Second-order statistics of a Gaussian, Σ posterior · x xᵀ.
+    pub(crate) fn product(&self, g: usize) -> DMatrix<f64> {
+        symmetric::dense(&SymmetricMatrix { dim: self.dim, data: self.products.row(g).to_vec() })
     }
 }
 
@@ -274,68 +301,73 @@ impl Accumulator {
 mod tests {
     use super::*;
     use crate::testing::from_text;
-    use crate::testing_models::{both_forms, features, model};
+    use crate::testing_models::features;
 
-    fn stats(parts: &str) -> ModelStats {
-        let (model, features) = (model(2, 3, 4, 7), features(10, 4, 8));
-        let pdfs = vec![GmmStats::new(3, 4, Parts::parse(parts).unwrap()); 2];
-        let transitions = vec![0.0, 4.0, 6.0];
-        let mut stats = ModelStats { transitions, pdfs, log_likelihood: 0.0, frames: 0.0 };
-        let mut accumulator = Accumulator::default();
-        for t in 0..features.rows {
-            let frame = features.row(t);
-            accumulator.add(&mut stats, &model, (t as i32 % 2, 0.5), (frame, frame)).unwrap();
+    /// Random posteriors of `frames` frames, a third of them 0.
+    fn random_posteriors(frames: usize, num_gauss: usize) -> DenseMatrix<f32> {
+        let mut out = features(frames, num_gauss, 77);
+        out.data.iter_mut().for_each(|x| *x = (*x - 0.3).max(0.0));
+        out
+    }
+
+    /// Blocks against frames one by one, and these against sums in the obvious order.
+    fn blocks<K: Kind>(parts: &str) -> GmmStats<K> {
+        let (features, posteriors) = (features(20, 4, 9), random_posteriors(20, 3));
+        let parts = Parts::parse(parts).unwrap();
+        let [mut block, mut single] = [(); 2].map(|()| GmmStats::<K>::new(3, 4, parts));
+        block.add_block(&features.data[..28], &posteriors.block(0, 7, 0, 3));
+        block.add_block(&features.data[28..], &posteriors.block(7, 13, 0, 3));
+        (0..20).for_each(|t| single.add(features.row(t), posteriors.row(t)));
+        let near =
+            |a: &[f64], b: &[f64]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12);
+        assert!(near(&block.occupancy, &single.occupancy) && near(&block.sums.data, &single.sums.data));
+        assert!(near(&block.products.data, &single.products.data));
+        single
+    }
+
+    #[test]
+    fn full_statistics() {
+        let stats: FullGmmStats = blocks("mvw");
+        let (features, posteriors) = (features(20, 4, 9), random_posteriors(20, 3));
+        for (i, j, g) in [(0, 0, 1), (3, 1, 0), (1, 3, 2)] {
+            let term = |t: usize| {
+                let x = |d: usize| f64::from(features.row(t)[d]);
+                f64::from(posteriors.row(t)[g]) * x(i) * x(j)
+            };
+            assert!((stats.product(g)[(i, j)] - (0..20).map(term).sum::<f64>()).abs() < 1e-12);
         }
-        stats
+        blocks::<Diagonal>("mvw");
+        assert_eq!(blocks::<Full>("m").products, DenseMatrix::default());
+        assert_eq!(blocks::<Diagonal>("w").sums, DenseMatrix::default());
     }
 
     #[test]
-    fn sums_of_all_gaussians_are_those_of_the_frames() {
-        let (stats, features) = (stats("mvwt"), features(10, 4, 8));
-        assert_eq!((stats.frames, stats.pdfs[0].dim()), (5.0, 4));
-        assert!((stats.total() - 5.0).abs() < 1e-6 && (stats.occupancies()[1] - 2.5).abs() < 1e-6);
-        for d in 0..4 {
-            for pdf in 0..2 {
-                let column = || (pdf..10).step_by(2).map(|t| f64::from(features.row(t)[d]));
-                let total = |matrix: &DenseMatrix<f64>| (0..3).map(|g| matrix.row(g)[d]).sum::<f64>();
-                let (sum, squares) = (total(&stats.pdfs[pdf].sums), total(&stats.pdfs[pdf].squares));
-                assert!((sum - 0.5 * column().sum::<f64>()).abs() < 1e-6);
-                assert!((squares - 0.5 * column().map(|x| x * x).sum::<f64>()).abs() < 1e-6);
-            }
+    fn files_of_full_statistics() {
+        let write = |stats: &FullGmmStats| {
+            let mut w = KaldiWriter::in_memory(false);
+            stats.write(&mut w).unwrap();
+            String::from_utf8(w.into_bytes()).unwrap()
+        };
+        let mut stats: FullGmmStats = blocks("mvw");
+        let text = write(&stats);
+        let again: FullGmmStats = from_text(&text).unwrap();
+        for (a, b) in again.products.data.iter().zip(&stats.products.data) {
+            assert!((a - b).abs() < 1e-5, "{a} {b}");
         }
-    }
-
-    #[test]
-    fn merging_doubles() {
-        let mut sum = stats("mvwt");
-        sum.merge(&stats("mvwt")).unwrap();
-        assert_eq!((sum.transitions.clone(), sum.frames), (vec![0.0, 8.0, 12.0], 10.0));
-        assert_eq!(sum.pdfs[1].occupancies()[2], 2.0 * stats("mvwt").pdfs[1].occupancies()[2]);
-        let error = sum.merge(&stats("m")).unwrap_err().to_string();
-        assert!(error.contains("pdf 0") && error.contains("flags 5"), "{error}");
-        sum.transitions.pop();
-        assert!(sum.merge(&stats("mvwt")).unwrap_err().to_string().contains("2 vs. 3"));
-    }
-
-    #[test]
-    fn files() {
-        let stats = stats("m");
-        let (text, binary) = both_forms(&stats);
-        assert!(
-            text.contains("<FLAGS> 5 <OCCUPANCY>  [ ") && text.contains("<DIAGVARACCS>  [ ]\n"),
-            "{text}"
-        );
-        assert!(binary.windows(3).any(|bytes| bytes == [0xfe, 5, 0]));
-        let again: ModelStats = from_text(&text).unwrap();
-        assert_eq!((again.transitions.clone(), again.pdfs.len(), again.frames), (stats.transitions, 2, 5.0));
-        let refused = |old: &str, new: &str, words: &str| {
-            assert!(text.contains(old), "{old}");
-            let error = from_text::<ModelStats>(&text.replace(old, new)).unwrap_err().to_string();
+        assert!(text.contains("<FLAGS> 7 ") && text.contains("<FULLVARACCS> [\n"), "{text}");
+        // A single frame has no variance.
+        stats = GmmStats::new(1, 2, Parts::parse("v").unwrap());
+        stats.add(&[1.0, 2.0], &[0.5]);
+        assert!(write(&stats).contains("<FULLVARACCS> [\n0 \n0 0 ]\n"), "{}", write(&stats));
+        let means = write(&blocks("m"));
+        assert!(!means.contains("FULLVARACCS"), "{means}");
+        assert_eq!(from_text::<FullGmmStats>(&means).unwrap().num_gauss(), 3);
+        let refused = |text: &str, words: &str| {
+            let error = from_text::<FullGmmStats>(text).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
         };
-        refused("<FLAGS> 5", "<FLAGS> 1", "1 are not the flags");
-        refused("<FLAGS> 5", "<FLAGS> 7", "0×0 squares");
-        refused("<NUMCOMPONENTS> 3", "<NUMCOMPONENTS> 2", "3 occupancies");
-        refused("<VECSIZE> 4", "<VECSIZE> -4", "dimensions");
+        refused(&text.replace("<FULLVARACCS>", "<DIAGVARACCS>"), "<FULLVARACCS>");
+        refused(&text.replace("<FULLVARACCS> [\n", "<FULLVARACCS> [\n1 ]\n[\n"), "products of dimension 1");
+        assert!(from_text::<GmmStats>(&text).unwrap_err().to_string().contains("<DIAGVARACCS>"));
     }
 }

@@ -1,13 +1,10 @@
 //! Symmetric matrices in double precision: covariances, their inverses, and limits of their eigenvalues.
 
 use kaldi_io::{Real, SymmetricMatrix};
-#[cfg(test)]
-use nalgebra::SymmetricEigen;
-use nalgebra::{Cholesky, DMatrix, Dyn};
+use nalgebra::{Cholesky, DMatrix, Dyn, SymmetricEigen};
 
 use crate::error::{Error, Result};
 
-#[cfg(test)]
 /// Iterations of the eigenvalue solver, for each dimension, before it counts as failed.
 const ITERATIONS: usize = 1000;
 
@@ -34,7 +31,6 @@ pub(crate) fn log_determinant(factor: &Cholesky<f64, Dyn>) -> f64 {
 
 /// Raises the eigenvalues of a covariance to the larger one of `least` and their largest magnitude over
 /// `max_condition`, in single precision. Returns the number of those that were below. An error if the covariance is not finite.
-#[cfg(test)]
 pub(crate) fn floor_eigenvalues(m: &mut DMatrix<f64>, least: f64, max_condition: f64) -> Result<usize> {
     let failed =
         || Error::data("the eigenvalues of a covariance cannot be computed: are there infinite statistics?");

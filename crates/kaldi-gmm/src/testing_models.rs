@@ -5,6 +5,7 @@ use kaldi_io::{DenseMatrix, KaldiObject, SymmetricMatrix};
 use crate::full::FullGmm;
 use crate::gmm::DiagGmm;
 use crate::model::AmDiagGmm;
+use crate::random::Chance;
 use crate::testing::{from_binary, from_text};
 
 /// Numbers between −1 and 1.
@@ -46,7 +47,25 @@ pub fn model(pdfs: u64, components: usize, dim: usize, seed: u64) -> AmDiagGmm {
     AmDiagGmm::new((0..pdfs).map(|pdf| mixture(components, dim, 100 * seed + pdf)).collect()).unwrap()
 }
 
-/// Returns the text and the binary form of an object. Each must be the same after another round of reading and writing.
+/// Random decisions of a seeded generator.
+pub struct Dice(pub fastrand::Rng);
+
+impl Chance for Dice {
+    fn rand(&mut self) -> i32 {
+        self.0.i32(0..=i32::MAX)
+    }
+    fn int(&mut self, first: i32, last: i32) -> i32 {
+        self.0.i32(first..=last)
+    }
+    fn with_probability(&mut self, probability: f32) -> bool {
+        self.0.f32() < probability
+    }
+    fn normals(&mut self, count: usize) -> Vec<f32> {
+        (0..count).map(|_| crate::random::gauss(&mut || self.0.i32(0..=i32::MAX))).collect()
+    }
+}
+
+/// The text and the binary form of an object. What is written of an object that was read is the same.
 pub fn both_forms<T: KaldiObject>(object: &T) -> (String, Vec<u8>) {
     let write = |object: &T, binary| {
         let mut w = kaldi_io::KaldiWriter::in_memory(binary);

@@ -4,7 +4,8 @@ use crate::error::{Error, Result};
 use crate::flags::Parts;
 use crate::gmm::DiagGmm;
 use crate::model::AmDiagGmm;
-use crate::stats::{GmmStats, ModelStats};
+use crate::model_stats::ModelStats;
+use crate::stats::{GmmStats, Kind};
 use kaldi_io::DenseMatrix;
 use kaldi_io::log::num;
 
@@ -89,7 +90,39 @@ pub fn update(
     report: &mut UpdateReport,
     warn: &mut dyn FnMut(String),
 ) -> Result<()> {
-    let (num_gauss, dim) = (gmm.num_gauss(), gmm.dim());
+    check(stats, gmm.num_gauss(), gmm.dim(), parts)?;
+    let before = objective(gmm, stats);
+    let limits = Limits {
+        weight: options.min_gaussian_weight.into(),
+        occupancy: options.min_gaussian_occupancy.into(),
+        remove: options.remove_low_count_gaussians,
+        index: "g",
+    };
+    let mut floored = Floored::default();
+    let mut removed = Vec::new();
+    for (g, fate) in limits.decide(stats, warn).into_iter().enumerate() {
+        match fate {
+            Fate::Remove => removed.push(g),
+            Fate::Estimate { weight } | Fate::Keep { weight } if parts.weights => {
+                gmm.weights[g] = weight as f32
+            }
+            _ => {}
+        }
+        if let Fate::Estimate { .. } = fate {
+            estimate(gmm, stats, g, parts, options.min_variance, &mut floored);
+        }
+    }
+    gmm.compute_gconsts()?;
+    report.improvement += objective(gmm, stats) - before;
+    report.count += stats.total();
+    report.floored_variances += floored.variances;
+    report.floored_gaussians += floored.gaussians;
+    report.removed_gaussians += removed.len();
+    if removed.is_empty() { Ok(()) } else { gmm.remove(&removed) }
+}
+
+/// An error unless statistics are of so many Gaussians of this dimension and have `parts`.
+pub(crate) fn check<K: Kind>(stats: &GmmStats<K>, num_gauss: usize, dim: usize, parts: Parts) -> Result<()> {
     if (stats.num_gauss(), stats.dim()) != (num_gauss, dim) {
         return Err(Error::data(format!(
             "statistics of {} Gaussians of dimension {}, the mixture has {num_gauss} of dimension {dim}",
@@ -104,49 +137,63 @@ pub fn update(
             stats.parts().bits()
         )));
     }
-    let before = objective(gmm, stats);
-    let total = stats.total();
-    let mut floored = Floored::default();
-    let mut removed = Vec::new();
-    for g in 0..num_gauss {
-        let occupancy = stats.occupancies()[g];
-        let weight = if total == 0.0 { 1.0 / num_gauss as f64 } else { occupancy / total };
-        if occupancy > f64::from(options.min_gaussian_occupancy)
-            && weight > f64::from(options.min_gaussian_weight)
-        {
-            if parts.weights {
-                gmm.weights[g] = weight as f32;
+    Ok(())
+}
+
+/// The way an update treats a Gaussian.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Fate {
+    /// There are enough data.
+    Estimate {
+        weight: f64,
+    },
+    /// Mean and covariance stay.
+    Keep {
+        weight: f64,
+    },
+    Remove,
+}
+
+/// Limits below which a Gaussian has too little data.
+pub(crate) struct Limits {
+    pub weight: f64,
+    pub occupancy: f64,
+    /// Removes such Gaussians, unless they are the last of their mixture.
+    pub remove: bool,
+    /// The name of the number of a Gaussian that is kept with `remove` false, in warnings.
+    pub index: &'static str,
+}
+
+impl Limits {
+    /// Decides for each Gaussian. `warn` gets a sentence for each with too little data.
+    pub fn decide<K: Kind>(&self, stats: &GmmStats<K>, warn: &mut dyn FnMut(String)) -> Vec<Fate> {
+        let (num_gauss, dim, total) = (stats.num_gauss(), stats.dim(), stats.total());
+        let mut removed = 0;
+        let decide = |(g, &occupancy): (usize, &f64)| {
+            let weight = if total == 0.0 { 1.0 / num_gauss as f64 } else { occupancy / total };
+            if occupancy > self.occupancy && weight > self.weight {
+                return Fate::Estimate { weight };
             }
-            estimate(gmm, stats, g, parts, options.min_variance, &mut floored);
-            continue;
-        }
-        if options.remove_low_count_gaussians && removed.len() + 1 < num_gauss {
-            removed.push(g);
+            if self.remove && removed + 1 < num_gauss {
+                removed += 1;
+                warn(format!(
+                    "Too little data - removing Gaussian (weight {weight:.6}, occupation count {occupancy:.6}, vector size {dim})"
+                ));
+                return Fate::Remove;
+            }
+            let (reason, index) = match self.remove {
+                true => ("it is the last Gaussian", "i"),
+                false => ("remove-low-count-gaussians == false", self.index),
+            };
             warn(format!(
-                "Too little data - removing Gaussian (weight {weight:.6}, occupation count {occupancy:.6}, vector size {dim})"
+                "Gaussian has too little data but not removing it because {reason}: {index} = {g}, occ = {}, weight = {}",
+                num(occupancy),
+                num(weight)
             ));
-            continue;
-        }
-        let reason = match options.remove_low_count_gaussians {
-            true => "it is the last Gaussian: i",
-            false => "remove-low-count-gaussians == false: g",
+            Fate::Keep { weight: weight.max(self.weight) }
         };
-        warn(format!(
-            "Gaussian has too little data but not removing it because {reason} = {g}, occ = {}, weight = {}",
-            num(occupancy),
-            num(weight)
-        ));
-        if parts.weights {
-            gmm.weights[g] = weight.max(f64::from(options.min_gaussian_weight)) as f32;
-        }
+        stats.occupancies().iter().enumerate().map(decide).collect()
     }
-    gmm.compute_gconsts()?;
-    report.improvement += objective(gmm, stats) - before;
-    report.count += total;
-    report.floored_variances += floored.variances;
-    report.floored_gaussians += floored.gaussians;
-    report.removed_gaussians += removed.len();
-    if removed.is_empty() { Ok(()) } else { gmm.remove(&removed) }
 }
 
 #[derive(Default)]
@@ -175,7 +222,7 @@ fn estimate(
             mean = stats.sums.row(g)[d] / occupancy;
         }
         if stats.parts().variances {
-            let mut var = stats.squares.row(g)[d] / occupancy - mean * mean;
+            let mut var = stats.products.row(g)[d] / occupancy - mean * mean;
             if !parts.means {
                 var += (old_mean - mean) * (old_mean - mean);
             }
@@ -203,7 +250,7 @@ fn objective(gmm: &DiagGmm, stats: &GmmStats) -> f64 {
     let constants = stats.occupancies().iter().zip(&gmm.gconsts).filter(|(occupancy, _)| **occupancy != 0.0);
     constants.map(|(occupancy, &gconst)| occupancy * f64::from(gconst)).sum::<f64>()
         + product(&stats.sums.data, &gmm.means_invvars.data)
-        - 0.5 * product(&stats.squares.data, &gmm.inv_vars.data)
+        - 0.5 * product(&stats.products.data, &gmm.inv_vars.data)
 }
 
 #[cfg(test)]
