@@ -63,34 +63,8 @@ impl GaussianSelector {
         least: f32,
     ) -> Result<(FramePosteriors, f32)> {
         let likelihoods = self.log_likelihoods(frame);
-        let max = likelihoods.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        if !max.is_finite() || likelihoods.iter().any(|x| x.is_nan()) {
-            return Err(Error::data(format!(
-                "a frame has log-likelihood {max} by the Gaussians; are there infinite or undefined features?"
-            )));
-        }
-        let cutoff = max + least.ln();
-        let above = |cutoff: f32| -> FramePosteriors {
-            let above = (0..).zip(&likelihoods).filter(|(_, like)| **like > cutoff);
-            above.map(|(g, like)| (g, (like - max).exp())).collect()
-        };
-        let mut posteriors = above(cutoff);
-        if posteriors.is_empty() {
-            // The limit is lost in the rounding of the likelihoods.
-            posteriors = above(f32::NEG_INFINITY);
-        }
-        posteriors.sort_by(|a, b| b.1.total_cmp(&a.1));
-        posteriors.truncate(most);
-        let mut total: f32 = posteriors.iter().map(|(_, posterior)| posterior).sum();
-        let cutoff = least * total;
-        while let [_, .., (_, last)] = posteriors[..]
-            && last < cutoff
-        {
-            total -= last;
-            posteriors.pop();
-        }
-        posteriors.iter_mut().for_each(|(_, posterior)| *posterior *= 1.0 / total);
-        Ok((posteriors, max + total.ln()))
+        kaldi_gmm::selection::posterior_entry(&likelihoods, most, least)
+            .map_err(|e| Error::data(format!("{e}; are there infinite or undefined features?")))
     }
 }
 
