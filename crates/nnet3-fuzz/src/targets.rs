@@ -136,6 +136,18 @@ pub const TARGETS: &[Target] = &[
         corpus: gaussians::corpus_stats,
         memory: SMALL,
     },
+    Target {
+        name: "full-mixtures",
+        read: gaussians::read_full_mixture,
+        corpus: gaussians::corpus_full_mixtures,
+        memory: SMALL,
+    },
+    Target {
+        name: "full-statistics",
+        read: gaussians::read_full_stats,
+        corpus: gaussians::corpus_full_stats,
+        memory: SMALL,
+    },
     Target { name: "mllt-stats", read: gaussians::read_mllt, corpus: gaussians::corpus_mllt, memory: SMALL },
     Target {
         name: "basis-stats",

@@ -1,13 +1,14 @@
 //! Gaussian models and the statistics that they are estimated from.
 
-use super::both;
 use super::trees::read_and_write;
+use super::{both, reader};
 use kaldi_gmm::basis::{Basis, BasisStats};
 use kaldi_gmm::flags::Parts;
 use kaldi_gmm::fmllr::FmllrStats;
+use kaldi_gmm::full_update::FullUpdateOptions;
 use kaldi_gmm::mllt::MlltStats;
 use kaldi_gmm::update::{UpdateOptions, UpdateReport, update};
-use kaldi_gmm::{AmDiagGmm, DiagGmm, GmmStats};
+use kaldi_gmm::{AmDiagGmm, DiagGmm, FullGmm, FullGmmStats, GmmStats, Scorer};
 use kaldi_io::KaldiObject;
 
 fn gmm(mean: f32) -> DiagGmm {
@@ -42,7 +43,7 @@ pub fn read_stats(input: &[u8]) {
 pub fn corpus_stats() -> Vec<Vec<u8>> {
     let mut corpus = Vec::new();
     for parts in ["mvwt", "m", "t"] {
-        let mut stats = GmmStats::new(1, 2, Parts::parse(parts).expect("letters"));
+        let mut stats: GmmStats = GmmStats::new(1, 2, Parts::parse(parts).expect("letters"));
         [[1.0, 2.0], [0.5, -1.0], [3.0, 0.0]].iter().for_each(|frame| stats.add(frame, &[1.0]));
         corpus.extend(both(|w| stats.write(w).expect("in memory")));
     }
@@ -91,4 +92,49 @@ pub fn read_basis(input: &[u8]) {
 pub fn corpus_basis() -> Vec<Vec<u8>> {
     let (basis, _) = Basis::train(&model(), &basis_stats()).expect("statistics with data");
     both(|w| basis.write(w).expect("in memory"))
+}
+
+fn full_gmm() -> FullGmm {
+    FullGmm::from_diag(&gmm(0.5)).expect("a Gaussian")
+}
+
+/// Computes likelihoods by the mixture, and turns it into one with diagonal covariances.
+pub fn read_full_mixture(input: &[u8]) {
+    let Some(mixture) = read_and_write::<FullGmm>(input) else { return };
+    let _ = Scorer::from(&mixture).log_likelihoods(&vec![0.5; 2 * mixture.dim()]);
+    let _ = mixture.to_diag();
+}
+
+pub fn corpus_full_mixtures() -> Vec<Vec<u8>> {
+    let mut two = full_gmm();
+    two.append(&full_gmm()).expect("the same dimension");
+    let mut corpus = both(|w| full_gmm().write(w).expect("in memory"));
+    corpus.extend(both(|w| two.write(w).expect("in memory")));
+    corpus
+}
+
+/// Updates a mixture of one Gaussian with the statistics, if they are of one. (What is written may differ in the last digits:
+/// the square of the sum is subtracted.)
+pub fn read_full_stats(input: &[u8]) {
+    let Ok(stats) = FullGmmStats::read(&mut reader(input)) else { return };
+    let mut w = kaldi_io::KaldiWriter::in_memory(true);
+    stats.write(&mut w).expect("in memory");
+    let options = FullUpdateOptions {
+        min_gaussian_weight: 1e-5,
+        min_gaussian_occupancy: 1.0,
+        variance_floor: 0.001,
+        max_condition: 1e4,
+        remove_low_count_gaussians: true,
+    };
+    let _ = full_gmm().update(&stats, stats.parts(), &options, &mut |_| ());
+}
+
+pub fn corpus_full_stats() -> Vec<Vec<u8>> {
+    let mut corpus = Vec::new();
+    for parts in ["mvw", "m", "t"] {
+        let mut stats = FullGmmStats::new(1, 2, Parts::parse(parts).expect("letters"));
+        [[1.0, 2.0], [0.5, -1.0], [3.0, 0.0]].iter().for_each(|frame| stats.add(frame, &[1.0]));
+        corpus.extend(both(|w| stats.write(w).expect("in memory")));
+    }
+    corpus
 }
