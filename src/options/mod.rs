@@ -11,6 +11,7 @@ pub mod edit;
 pub mod egs;
 pub mod egs_tables;
 pub mod forward;
+pub mod gmm_update;
 pub mod pitch;
 pub mod prob;
 pub mod spectral;

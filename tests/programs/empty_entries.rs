@@ -262,6 +262,7 @@ sections! {
     graphs, "graphs";
     decoding, "decoding";
     lattices, "lattices";
+    background, "background";
     speakers, "speakers";
 }
 

@@ -1,6 +1,7 @@
 //! The programs as their users see them: command lines, files, statuses, log lines.
 
 mod acoustic_programs;
+mod background_programs;
 mod benchmark;
 mod chain_programs;
 mod chain_training_programs;

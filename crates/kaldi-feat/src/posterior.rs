@@ -38,6 +38,30 @@ pub fn to_sparse(posterior: &Posterior, dim: usize) -> Result<SparseMatrix> {
     Ok(SparseMatrix { rows: posterior.iter().enumerate().map(row).collect::<Result<_>>()? })
 }
 
+/// Takes the columns of log-probabilities, from 0, as ids. Probabilities below `least` are left out. With `uniform`, a source of
+/// numbers between 0 and 1, one below `least` becomes `least` with probability p / `least`, so that expectations stay. An error if a
+/// probability is not finite.
+pub fn from_log_probabilities(
+    matrix: &DenseMatrix<f32>,
+    least: f32,
+    mut uniform: Option<impl FnMut() -> f32>,
+) -> Result<Posterior> {
+    let mut entry = |t: usize, (column, value): (usize, &f32)| {
+        let p = value.exp();
+        if !p.is_finite() {
+            return Err(Error::data(format!("frame {t} has the log-probability {value} in column {column}")));
+        }
+        let raised = p < least && uniform.as_mut().is_some_and(|draw| p / least >= draw());
+        let kept = (p >= least || raised).then(|| p.max(least));
+        Ok(kept.map(|p| (column as i32, p)))
+    };
+    let mut frame = |t: usize| -> Result<Vec<(i32, f32)>> {
+        let entries = matrix.row(t).iter().enumerate().map(|pair| entry(t, pair));
+        entries.filter_map(Result::transpose).collect()
+    };
+    (0..matrix.rows).map(&mut frame).collect()
+}
+
 /// Multiplies all probabilities; with 0, no entries remain.
 pub fn scale(posterior: &mut Posterior, factor: f32) {
     posterior.iter_mut().for_each(|frame| scale_frame(frame, factor));
@@ -106,6 +130,23 @@ mod tests {
 
     fn example() -> Posterior {
         vec![vec![(3, 0.5), (1, 0.25)], vec![], vec![(0, 1.0)]]
+    }
+
+    #[test]
+    fn log_probabilities() {
+        let ln = |p: f32| p.ln();
+        let matrix = DenseMatrix::from_rows(&[[ln(0.9), ln(0.08), ln(0.0)], [ln(0.11), ln(0.04), ln(0.5)]]);
+        let plain = from_log_probabilities(&matrix, 0.1, None::<fn() -> f32>).unwrap();
+        assert_eq!(plain.iter().map(Vec::len).collect::<Vec<_>>(), [1, 2]);
+        assert!(plain[1][1].0 == 2 && (plain[1][1].1 - 0.5).abs() < 1e-6);
+        // 0.08 of 0.1 is above the number drawn, 0 and 0.04 are below.
+        let mut numbers = [0.7, 0.01, 0.5].into_iter();
+        let pruned = from_log_probabilities(&matrix, 0.1, Some(|| numbers.next().unwrap())).unwrap();
+        assert_eq!(pruned[0][1], (1, 0.1));
+        assert_eq!((pruned[0].len(), pruned[1].len(), numbers.next()), (2, 2, None));
+        let nan = DenseMatrix::from_rows(&[[0.0], [f32::NAN]]);
+        let error = from_log_probabilities(&nan, 0.1, None::<fn() -> f32>).unwrap_err().to_string();
+        assert!(error.contains("frame 1 has the log-probability NaN in column 0"), "{error}");
     }
 
     #[test]

@@ -162,6 +162,18 @@ pub struct TrainOptions {
     pub update: UpdateOptions,
 }
 
+impl TrainOptions {
+    /// An error if there are too few iterations.
+    pub fn check(&self) -> Result<()> {
+        match self.num_iters {
+            0 | 1 => {
+                Err(Error::options(format!("--num-iters={}: expected at least 2 iterations", self.num_iters)))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Log lines of a training.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Line {
@@ -178,12 +190,7 @@ pub fn train(
     chance: &mut dyn Chance,
     log: &mut dyn FnMut(Line),
 ) -> Result<DiagGmm> {
-    if options.num_iters < 2 {
-        return Err(Error::options(format!(
-            "--num-iters={}: expected at least 2 iterations",
-            options.num_iters
-        )));
-    }
+    options.check()?;
     let first = match options.num_gauss_init {
         0 => options.num_gauss,
         first => first.min(options.num_gauss),

@@ -34,6 +34,24 @@ impl Covariance {
         }
     }
 
+    /// Adds the products of a frame, times `factor`, to `sums`. The reference multiplies in this order, too.
+    pub fn add(self, factor: f64, frame: &[f64], sums: &mut [f64]) {
+        match self {
+            Covariance::Diagonal => {
+                sums.iter_mut().zip(frame).for_each(|(sum, x)| *sum += factor * (x * x));
+            }
+            Covariance::Full => {
+                let mut first = 0;
+                for (d, x) in frame.iter().enumerate() {
+                    let x = factor * x;
+                    let row = sums[first..=first + d].iter_mut().zip(frame);
+                    row.for_each(|(sum, y)| *sum += x * y);
+                    first += d + 1;
+                }
+            }
+        }
+    }
+
     /// Appends the products of a frame to `out`.
     pub fn append<T: Copy + std::ops::Mul<Output = T>>(self, frame: &[T], out: &mut Vec<T>) {
         match self {

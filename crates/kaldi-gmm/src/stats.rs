@@ -96,21 +96,15 @@ impl<K: Kind> GmmStats<K> {
     pub fn add_some(&mut self, frame: &[f32], posteriors: impl Iterator<Item = (usize, f32)>) {
         assert_eq!(frame.len(), self.dim, "the dimension of the frame");
         let frame: Vec<f64> = frame.iter().map(|&x| x.into()).collect();
-        let mut products = Vec::new();
-        if self.parts.variances {
-            K::COVARIANCE.append(&frame, &mut products);
-        }
-        let add = |to: &mut [f64], from: &[f64], factor: f64| {
-            to.iter_mut().zip(from).for_each(|(to, x)| *to += factor * x);
-        };
         for (g, posterior) in posteriors.filter(|(_, posterior)| *posterior != 0.0) {
             let posterior = f64::from(posterior);
             self.occupancy[g] += posterior;
             if self.parts.means {
-                add(self.sums.row_mut(g), &frame, posterior);
+                let sums = self.sums.row_mut(g).iter_mut().zip(&frame);
+                sums.for_each(|(sum, x)| *sum += posterior * x);
             }
             if self.parts.variances {
-                add(self.products.row_mut(g), &products, posterior);
+                K::COVARIANCE.add(posterior, &frame, self.products.row_mut(g));
             }
         }
     }
@@ -284,10 +278,8 @@ impl GmmStats<Full> {
     /// Adds `sign` S₁S₁ᵀ / occupancy to the products of a Gaussian that has seen data.
     fn add_square_of_sum(&mut self, g: usize, sign: f64) {
         if self.occupancy[g] != 0.0 {
-            let mut square = Vec::new();
-            Full::COVARIANCE.append(self.sums.row(g), &mut square);
             let factor = sign / self.occupancy[g];
-            self.products.row_mut(g).iter_mut().zip(square).for_each(|(to, x)| *to += factor * x);
+            Full::COVARIANCE.add(factor, self.sums.row(g), self.products.row_mut(g));
         }
     }
 

@@ -1,12 +1,12 @@
 //! `gmm-est`: estimates a Gaussian model from statistics.
 
 use anyhow::{Context, Result};
-use kaldi_gmm::update::UpdateOptions;
 use kaldi_gmm::{ModelStats, Parts};
 use kaldi_hmm::TransitionModel;
 use kaldi_hmm::update::{MleOptions, TransitionCounts};
 use kaldi_io::log::num;
 use kaldi_io::{read_object, write_object};
+use nnet3::options::gmm_update::UpdateLimits;
 use nnet3::{gaussians, messages};
 
 use crate::gaussians::mixing::MixingOptions;
@@ -26,18 +26,8 @@ pub struct Options {
     /// File to write pdf occupation counts to.
     #[arg(long, default_value = "")]
     write_occs: String,
-    /// Min Gaussian weight before we remove it.
-    #[arg(long, default_value_t = 1e-5)]
-    min_gaussian_weight: f32,
-    /// Minimum occupancy to update a Gaussian.
-    #[arg(long, default_value_t = 10.0)]
-    min_gaussian_occupancy: f32,
-    /// Variance floor (absolute variance).
-    #[arg(long, default_value_t = 0.001)]
-    min_variance: f64,
-    /// If true, remove Gaussians that fall below the floors.
-    #[arg(long, default_value_t = true)]
-    remove_low_count_gaussians: bool,
+    #[command(flatten)]
+    limits: UpdateLimits,
     /// Floor for transition probabilities
     #[arg(long, default_value_t = 0.01)]
     transition_floor: f32,
@@ -60,25 +50,19 @@ pub fn run(options: Options) -> Result<u8> {
     if parts.transitions {
         update_transitions(&options, &mut transitions, &stats).with_context(in_stats)?;
     }
-    let update = UpdateOptions {
-        min_gaussian_weight: options.min_gaussian_weight,
-        min_gaussian_occupancy: options.min_gaussian_occupancy,
-        min_variance: options.min_variance,
-        remove_low_count_gaussians: options.remove_low_count_gaussians,
-    };
     let warn = &mut |text: String| messages::warn(&text);
-    let report = model.update(&stats, parts, &update, warn).with_context(in_stats)?;
+    let report = model.update(&stats, parts, &options.limits.options(), warn).with_context(in_stats)?;
     messages::log(&format!(
         "{} variance elements floored in {} Gaussians, out of {}",
         report.floored_variances,
         report.floored_gaussians,
         model.num_gauss()
     ));
-    if options.remove_low_count_gaussians {
+    if options.limits.remove_low_count_gaussians {
         messages::log(&format!(
             "Removed {} Gaussians due to counts < --min-gaussian-occupancy={} and --remove-low-count-gaussians=true",
             report.removed_gaussians,
-            num(options.min_gaussian_occupancy.into())
+            num(options.limits.min_occupancy().into())
         ));
     }
     messages::log(&format!(

@@ -1,0 +1,22 @@
+//! `fgmm-global-acc-stats`: collects statistics for training a mixture with full covariances.
+
+use crate::background::statistics::{StatisticsOptions, collect};
+use kaldi_gmm::FullGmm;
+
+/// Accumulate stats for training a full-covariance GMM.
+///
+/// The output is written even if no utterance could be used; then the status is 1.
+#[derive(clap::Parser)]
+#[command(after_help = "e.g.: fgmm-global-acc-stats 1.mdl scp:train.scp 1.acc\nSee also: fgmm-global-est")]
+pub struct Options {
+    #[command(flatten)]
+    statistics: StatisticsOptions,
+    model_in: String,
+    feature_rspecifier: String,
+    stats_out: String,
+}
+
+pub fn run(options: Options) -> anyhow::Result<u8> {
+    let features = (options.feature_rspecifier.as_str(), None);
+    collect::<FullGmm>(&options.statistics, &options.model_in, features, &options.stats_out)
+}

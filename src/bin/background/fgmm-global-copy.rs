@@ -1,0 +1,20 @@
+//! `fgmm-global-copy`: copies a mixture with full covariances.
+
+use crate::background::mixture::convert;
+use kaldi_gmm::FullGmm;
+
+/// Copy a full-covariance GMM
+#[derive(clap::Parser)]
+#[command(after_help = "e.g.: fgmm-global-copy --binary=false 1.model - | less")]
+pub struct Options {
+    /// Write output in binary mode
+    #[arg(long, default_value_t = true)]
+    binary: bool,
+    model_in: String,
+    model_out: String,
+}
+
+pub fn run(options: Options) -> anyhow::Result<u8> {
+    let files = (options.model_in.as_str(), options.model_out.as_str());
+    convert::<FullGmm, FullGmm>(files, options.binary, "model", Ok)
+}

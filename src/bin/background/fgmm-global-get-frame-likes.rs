@@ -1,0 +1,17 @@
+//! `fgmm-global-get-frame-likes`: writes log-likelihoods of frames by a mixture with full covariances.
+
+use crate::background::likelihoods::{self, LikelihoodOptions};
+use kaldi_gmm::FullGmm;
+
+/// Print out per-frame log-likelihoods for each utterance, as an archive of vectors of floats. If --average=true, prints out
+/// the average per-frame log-likelihood for each utterance, as a single float.
+#[derive(clap::Parser)]
+#[command(after_help = "e.g.: fgmm-global-get-frame-likes 1.mdl scp:train.scp ark:1.likes")]
+pub struct Options {
+    #[command(flatten)]
+    likelihoods: LikelihoodOptions,
+}
+
+pub fn run(options: Options) -> anyhow::Result<u8> {
+    likelihoods::run::<FullGmm>(&options.likelihoods)
+}

@@ -1,0 +1,20 @@
+//! `fgmm-global-to-gmm`: turns a mixture with full covariances into one with diagonal covariances.
+
+use crate::background::mixture::convert;
+use kaldi_gmm::FullGmm;
+
+/// Convert single full-covariance GMM to single diagonal-covariance GMM. Weights, means and variances stay.
+#[derive(clap::Parser)]
+#[command(after_help = "e.g.: fgmm-global-to-gmm 1.fgmm 1.gmm\nSee also: gmm-global-to-fgmm")]
+pub struct Options {
+    /// Write output in binary mode
+    #[arg(long, default_value_t = true)]
+    binary: bool,
+    fgmm_in: String,
+    gmm_out: String,
+}
+
+pub fn run(options: Options) -> anyhow::Result<u8> {
+    let files = (options.fgmm_in.as_str(), options.gmm_out.as_str());
+    convert(files, options.binary, "diagonal GMM", |gmm: FullGmm| gmm.to_diag())
+}

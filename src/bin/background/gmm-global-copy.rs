@@ -1,0 +1,20 @@
+//! `gmm-global-copy`: copies a mixture with diagonal covariances.
+
+use crate::background::mixture::convert;
+use kaldi_gmm::DiagGmm;
+
+/// Copy a diagonal-covariance GMM
+#[derive(clap::Parser)]
+#[command(after_help = "e.g.: gmm-global-copy --binary=false 1.model - | less")]
+pub struct Options {
+    /// Write output in binary mode
+    #[arg(long, default_value_t = true)]
+    binary: bool,
+    model_in: String,
+    model_out: String,
+}
+
+pub fn run(options: Options) -> anyhow::Result<u8> {
+    let files = (options.model_in.as_str(), options.model_out.as_str());
+    convert::<DiagGmm, DiagGmm>(files, options.binary, "model", Ok)
+}

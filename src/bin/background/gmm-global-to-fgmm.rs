@@ -1,0 +1,20 @@
+//! `gmm-global-to-fgmm`: turns a mixture with diagonal covariances into one with full covariances.
+
+use crate::background::mixture::convert;
+use kaldi_gmm::{DiagGmm, FullGmm};
+
+/// Convert single diagonal-covariance GMM to single full-covariance GMM.
+#[derive(clap::Parser)]
+#[command(after_help = "e.g.: gmm-global-to-fgmm 1.gmm 1.fgmm\nSee also: fgmm-global-to-gmm")]
+pub struct Options {
+    /// Write output in binary mode
+    #[arg(long, default_value_t = true)]
+    binary: bool,
+    gmm_in: String,
+    fgmm_out: String,
+}
+
+pub fn run(options: Options) -> anyhow::Result<u8> {
+    let files = (options.gmm_in.as_str(), options.fgmm_out.as_str());
+    convert(files, options.binary, "full GMM", |gmm: DiagGmm| FullGmm::from_diag(&gmm))
+}
