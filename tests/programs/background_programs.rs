@@ -182,6 +182,13 @@ fn estimates_of_full_covariances() {
         &["FullGmm has 0 bad GConsts", "1 out of 4 Gaussians had very low occupancy."],
     );
     assert!(ok(&f, "fgmm-global-info @init").starts_with("number of gaussians 4 "));
+    f.write("w", "124-1240-0000  [ 1 ]\n");
+    wrong(
+        &f,
+        1,
+        "fgmm-global-acc-stats-post --weights=ark:@w ark:@post 3 ark:%/feats.ark @o",
+        &["Weights for utterance 124-1240-0000 have wrong dim 1 vs. 60", "no utterance could be used"],
+    );
     wrong(&f, 255, "fgmm-global-init-from-accs @four 5 @o", &["expected statistics of 5 Gaussians, found 4"]);
     wrong(
         &f,
@@ -195,7 +202,8 @@ fn estimates_of_full_covariances() {
 fn first_mixtures() {
     let f = folder("init");
     // Two groups of frames, around −5 and 5.
-    let frame = |t: u32| format!(" {} {}\n", if t.is_multiple_of(2) { -5 } else { 5 }, (t * 7 % 10) as f32 / 10.0);
+    let frame =
+        |t: u32| format!(" {} {}\n", if t.is_multiple_of(2) { -5 } else { 5 }, (t * 7 % 10) as f32 / 10.0);
     let frames: String = (0..200).map(frame).collect();
     f.write("feats", format!("a  [\n{frames} ]\nempty  [ ]\n"));
     let run = |options: &str, out: &str| {

@@ -35,7 +35,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// An empty sample for at most `capacity` frames. An error if that is 0 or above `i32::MAX`.
+    /// Makes an empty sample for at most `capacity` frames. An error if that is 0 or above `i32::MAX`.
     pub fn new(capacity: i64) -> Result<Sample> {
         match usize::try_from(capacity).ok().filter(|&capacity| (1..=i32::MAX as usize).contains(&capacity)) {
             Some(capacity) => Ok(Sample { capacity, frames: DenseMatrix::default(), seen: 0 }),
@@ -66,12 +66,12 @@ impl Sample {
         Ok(())
     }
 
-    /// Frames of the sample.
+    /// Returns the frames of the sample.
     pub fn frames(&self) -> &DenseMatrix<f32> {
         &self.frames
     }
 
-    /// The number of frames that the sample was shown.
+    /// Returns the number of frames that the sample was shown.
     pub fn seen(&self) -> u64 {
         self.seen
     }

@@ -1,6 +1,7 @@
 //! `fgmm-global-acc-stats-post`: collects statistics for full covariances by given posteriors.
 
 use crate::background::statistics::finish;
+use crate::background::utterances::frame_weights;
 use anyhow::{Result, bail};
 use kaldi_gmm::accumulate::{Total, accumulate_posteriors};
 use kaldi_gmm::{FullGmmStats, Parts};
@@ -35,7 +36,7 @@ pub struct Options {
     stats_out: String,
 }
 
-/// A sensible limit of the number of Gaussians, for which memory is taken.
+/// The largest number of Gaussians that memory is taken for.
 const MOST_GAUSSIANS: usize = 1 << 20;
 
 pub fn run(options: Options) -> Result<u8> {
@@ -62,17 +63,10 @@ pub fn run(options: Options) -> Result<u8> {
         if let Some(found) = features.not_finite() {
             return skip(format!("{key}: {found}"));
         }
-        let weights = match &mut weights {
-            None => None,
-            Some(table) => match table.get(key)? {
-                None => return skip(format!("No per-frame weights available for utterance {key}")),
-                Some(weights) => Some(weights.as_slice()),
-            },
+        let weights = match frame_weights(&mut weights, key, features.rows)? {
+            Ok(weights) => weights,
+            Err(reason) => return skip(reason),
         };
-        if let Some(weights) = weights.filter(|weights| weights.len() != features.rows) {
-            let (found, expected) = (weights.len(), features.rows);
-            return skip(format!("Weights for utterance {key} have wrong dim {found} vs. {expected}"));
-        }
         let stats = stats.get_or_insert_with(|| FullGmmStats::new(num_gauss, features.cols, parts));
         if features.cols != stats.dim() {
             let (found, expected) = (features.cols, stats.dim());

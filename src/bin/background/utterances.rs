@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use kaldi_gmm::Scorer;
-use kaldi_io::DenseMatrix;
 use kaldi_io::holder::{I32VectorVectorHolder, MatrixHolder, VectorHolder};
+use kaldi_io::{DenseMatrix, RandomReader};
 use nnet3::gaussians::{Counts, Skipped};
 use nnet3::messages;
 use nnet3::tables::{self, Input, NO_FRAMES};
@@ -59,22 +59,10 @@ pub fn for_each(
         if let Err(error) = scorer.check_features(&features) {
             return skip(format!("{key}: {error}"));
         }
-        let weights = match &mut weights {
-            None => None,
-            Some(table) => match table.get(key)? {
-                None => return skip(format!("No per-frame weights available for utterance {key}")),
-                Some(weights) => Some(weights.as_slice()),
-            },
+        let weights = match frame_weights(&mut weights, key, features.rows)? {
+            Ok(weights) => weights,
+            Err(reason) => return skip(reason),
         };
-        if let Some(weights) = weights {
-            if weights.len() != features.rows {
-                let (found, expected) = (weights.len(), features.rows);
-                return skip(format!("Weights for utterance {key} have wrong dim {found} vs. {expected}"));
-            }
-            if let Some(weight) = weights.iter().find(|weight| !weight.is_finite()) {
-                return skip(format!("Weights for utterance {key} have the value {weight}"));
-            }
-        }
         let lists = match &mut lists {
             None => None,
             Some(table) => match table.get(key)? {
@@ -96,4 +84,24 @@ pub fn for_each(
     lists.map_or(Ok(()), |table| table.close())?;
     weights.map_or(Ok(()), |table| table.close())?;
     Ok(counts)
+}
+
+/// Returns the weights of an utterance's frames, `None` without a table, or the reason that they cannot be used.
+pub fn frame_weights<'a>(
+    table: &'a mut Option<RandomReader<VectorHolder>>,
+    key: &str,
+    frames: usize,
+) -> Result<std::result::Result<Option<&'a [f32]>, String>> {
+    let Some(table) = table else { return Ok(Ok(None)) };
+    let Some(weights) = table.get(key)? else {
+        return Ok(Err(format!("No per-frame weights available for utterance {key}")));
+    };
+    if weights.len() != frames {
+        let found = weights.len();
+        return Ok(Err(format!("Weights for utterance {key} have wrong dim {found} vs. {frames}")));
+    }
+    Ok(match weights.iter().find(|weight| !weight.is_finite()) {
+        Some(weight) => Err(format!("Weights for utterance {key} have the value {weight}")),
+        None => Ok(Some(weights)),
+    })
 }
