@@ -56,18 +56,19 @@ fn every_program_that_a_recipe_lacks_has_a_reason_and_no_other_has_one() {
 fn status() -> String {
     let mut text = String::from("## Kaldi's recipes\n\n");
     text.push_str("Programs that the scripts of a recipe name (`egs/recipes/programs.py` follows the scripts), and how many exist here.\n\n");
-    text.push_str("| recipe | programs | missing |\n|---|---|---|\n");
+    text.push_str("| recipe | programs |\n|---|---|\n");
     let missing = missing();
-    for (recipe, programs) in recipes() {
-        let lacks: Vec<&str> =
-            programs.iter().filter(|name| missing.contains(*name)).map(String::as_str).collect();
-        let have = programs.len() - lacks.len();
-        writeln!(text, "| {recipe} | {have} of {} | {} |", programs.len(), lacks.join(", ")).unwrap();
+    let recipes = recipes();
+    for (recipe, programs) in &recipes {
+        let have = programs.iter().filter(|name| !missing.contains(*name)).count();
+        writeln!(text, "| {recipe} | {have} of {} |", programs.len()).unwrap();
     }
     if !missing.is_empty() {
-        text.push_str("\n| missing | reason |\n|---|---|\n");
+        text.push_str("\n| missing | recipes | reason |\n|---|---|---|\n");
         for (name, why) in reasons() {
-            writeln!(text, "| {name} | {why} |").unwrap();
+            let callers = recipes.iter().filter(|(_, programs)| programs.contains(&name));
+            let callers: Vec<&str> = callers.map(|(recipe, _)| recipe.as_str()).collect();
+            writeln!(text, "| {name} | {} | {why} |", callers.join(", ")).unwrap();
         }
     }
     text.push_str("\n## Programs\n");

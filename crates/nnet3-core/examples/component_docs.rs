@@ -16,6 +16,7 @@ fn main() {
 pub const COMMAND: &str = "cargo run -p nnet3-core --example component_docs > docs/components.md";
 
 const INTRODUCTION: &str = "\
+For people who write network configs: after this page you know the types of components and their keys.
 A component is the function of a `component-node`. One line of a network config makes one:
 
     component name=NAME type=TYPE key=value …

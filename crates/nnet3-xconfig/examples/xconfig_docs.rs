@@ -15,6 +15,7 @@ fn main() {
 pub const COMMAND: &str = "cargo run -p nnet3-xconfig --example xconfig_docs > docs/xconfig.md";
 
 const INTRODUCTION: &str = "\
+For people who describe networks for training: after this page you can write an xconfig, and find a layer's keys.
 An xconfig describes a network layer by layer:
 
     input dim=40 name=input
