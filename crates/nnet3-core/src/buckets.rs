@@ -3,7 +3,7 @@
 /// The things of each bucket, in the order in which they were given.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Buckets<T> {
-    /// `starts[b] .. starts[b + 1]` are those of bucket b; there is one more at the end.
+    /// `starts[b] .. starts[b + 1]` is the range of bucket b; there is one more entry at the end.
     starts: Vec<u32>,
     things: Vec<T>,
 }
@@ -17,7 +17,7 @@ impl<T: Copy> Buckets<T> {
         let Some(&(_, any)) = things.first() else {
             return Buckets { starts, things: Vec::new() };
         };
-        // `starts[b + 1]` is where the next thing of bucket b goes; in the end, where those of the next bucket begin.
+        // `starts[b + 1]` is the place of the next item of bucket b; at the end, the start of the next bucket.
         let mut sorted = vec![any; things.len()];
         for &(bucket, thing) in things {
             let next = &mut starts[bucket as usize + 1];

@@ -9,7 +9,7 @@ use crate::snapshot::{self, Keeper};
 /// The largest number that [`CRand::next`] gives.
 pub const MAX: i32 = i32::MAX;
 
-/// Two equal seeds give equal sequences; without `srand` C programs start with seed 1.
+/// A generator. Equal seeds give equal sequences; C programs without `srand` start with seed 1.
 #[derive(Debug, Clone)]
 pub struct CRand {
     state: [u32; Self::LONG_LAG],

@@ -30,8 +30,8 @@ impl Default for CheckOptions {
     }
 }
 
-/// A pass may append rows to a matrix so that all rows of another one can be copied to its end, if at least this part of them was
-/// copied before. The rest may stay unused.
+/// Smallest share of a matrix's rows that a copy may cover before a pass appends rows to the destination, so that all
+/// rows can be copied. The additional rows may stay unused.
 pub(crate) const LEAST_COPIED: f64 = 0.8;
 
 /// An error that names the first command at fault, or the matrix if no command mentions it.
@@ -41,8 +41,8 @@ pub fn check(nnet: &Nnet, computation: &Computation, options: CheckOptions) -> R
     if !computation.is_looped() {
         return check_lives(nnet, computation, options);
     }
-    // The swaps before the goto give storage to matrices that had some before: for the lives of matrices they only
-    // take away that of the second.
+    // The swaps before the goto give storage to matrices that already had some: without them, the lives of the second
+    // matrices would be wrong.
     let mut computation = computation.clone();
     let end = computation.commands.len() - 1;
     for command in computation.commands[..end].iter_mut().rev() {
@@ -54,7 +54,7 @@ pub fn check(nnet: &Nnet, computation: &Computation, options: CheckOptions) -> R
     check_lives(nnet, &computation, CheckOptions { unused_variables: false, ..options })
 }
 
-/// Sub-matrices lie inside their matrices.
+/// Checks that sub-matrices lie inside their matrices.
 fn check_sizes(computation: &Computation) -> Result<()> {
     let fits = |s: &Submatrix| {
         computation.matrices.get(s.matrix.index()).is_some_and(|m| {

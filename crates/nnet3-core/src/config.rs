@@ -104,7 +104,7 @@ impl ConfigLine {
         }
     }
 
-    /// The value at the start of `rest`, and what follows it.
+    /// Returns the value at the start of `rest`, and the text after it.
     fn split_value<'t>(&self, key: &str, rest: &'t str) -> Result<(String, &'t str)> {
         if let Some(quote) = rest.chars().next().filter(|c| matches!(c, '\'' | '"')) {
             return match rest[1..].find(quote) {

@@ -79,7 +79,7 @@ impl Error {
     pub fn network(message: impl Into<String>) -> Error {
         Error::Network(message.into())
     }
-    /// Says how many sequences the minibatch has that did not fit; other errors stay as they are.
+    /// Adds the number of sequences to the error of a minibatch that does not fit; other errors stay unchanged.
     pub fn of_minibatch(self, sequences: usize) -> Error {
         match self {
             Error::Memory(e) => Error::Memory(MemoryError { sequences: Some(sequences), ..e }),

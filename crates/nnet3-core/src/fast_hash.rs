@@ -1,4 +1,4 @@
-//! Maps with a fast hash, for keys made of a few numbers that no adversary chooses. Their order is never used.
+//! Maps with a fast hash, for keys of a few numbers that no adversary chooses. Their order is never used.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

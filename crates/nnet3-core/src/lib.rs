@@ -1,9 +1,9 @@
 //! nnet3's core: networks as graphs of components joined by descriptors over (n, t, x) indexes, compiled for each
 //! request into a list of matrix commands, planned into one arena, and run.
 //!
-//! The path of a request: [`nnet::Nnet`] + [`request::ComputationRequest`] → [`graph`] (which cindexes are needed and
-//! computable, in which steps) → [`compile`] (commands on sub-matrices: [`computation`]) → [`optimize`] (passes) →
-//! [`plan`] (arena offsets) → [`execute`] (replay). See `docs/architecture.md`.
+//! The path of a request: [`nnet::Nnet`] + [`request::ComputationRequest`] → [`graph`] (needed and computable cindexes,
+//! in steps) → [`compile`] (commands on sub-matrices: [`computation`]) → [`optimize`] (passes) → [`plan`] (arena
+//! offsets) → [`execute`] (replay). See `docs/architecture.md`.
 
 pub mod analysis;
 mod buckets;

@@ -54,11 +54,11 @@ const AFTER: usize = 1;
 /// Method for products of preconditioned rows with other rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preconditioning {
-    /// Products are made of a preconditioned copy: [`NaturalGradient::fill_and_precondition`].
+    /// Products use a preconditioned copy: [`NaturalGradient::fill_and_precondition`].
     Rows,
-    /// The rows are taken as they are, and the gradient is corrected afterwards: [`NaturalGradient::observe`].
+    /// Products use the unchanged rows, and the gradient is corrected afterwards: [`NaturalGradient::observe`].
     Gradient,
-    /// The same is done, and only Xᵀ X is looked at: [`NaturalGradient::observe_products`].
+    /// The same, observing only Xᵀ X: [`NaturalGradient::observe_products`].
     Products,
 }
 
@@ -110,14 +110,14 @@ impl NaturalGradient {
         Ok(())
     }
 
-    /// While frozen the estimate does not change (but for its initialisation).
+    /// Freezes the estimate: it does not change, except for its initialisation.
     pub fn freeze(&mut self, freeze: bool) {
         self.frozen = freeze;
     }
 
     /// Preconditions the rows of `x` in place and returns the factor that restores their overall 2-norm; the caller
-    /// multiplies by it. A device that would have to be waited for multiplies itself: then the factor is 1. Rows that are not
-    /// finite leave the estimate as it is.
+    /// multiplies by it. A device for which the host would have to wait multiplies itself: then the factor is 1. Rows
+    /// that are not finite do not change the estimate.
     pub fn precondition(&mut self, context: Context<'_>, x: ViewMut<'_>) -> f32 {
         self.fill_and_precondition(context, x, |_, _| {})
     }
@@ -165,9 +165,9 @@ impl NaturalGradient {
         })
     }
 
-    /// Looks at X, some rows of at least two columns, and leaves it as it is: whatever is linear in X can be
-    /// preconditioned as well. The caller calls [`NaturalGradient::learn`] afterwards. This waits for a device that
-    /// is not the host.
+    /// Observes X, some rows of at least two columns, without changing it: any linear function of X can be
+    /// preconditioned as well. The caller calls [`NaturalGradient::learn`] afterwards. This waits for a device that is
+    /// not the host.
     pub fn observe<'a, 'w>(
         &mut self,
         context: Context<'w>,
@@ -239,8 +239,8 @@ impl NaturalGradient {
         }
     }
 
-    /// Does what [`NaturalGradient::observe`] does, for all columns at once and for more rows than columns, on the host.
-    /// It looks at Xᵀ X only: all that has to be known of it are small products.
+    /// As [`NaturalGradient::observe`], for all columns together and for more rows than columns, on the host. It reads
+    /// only Xᵀ X: all needed quantities are small products.
     pub(crate) fn observe_products<'w>(&mut self, context: Context<'w>, x: View<'_>) -> Seen<'w> {
         let (backend, workspace, (rows, dim)) = (context.backend, context.workspace, (x.rows(), x.cols()));
         let mut products = workspace.take(dim, dim.next_multiple_of(ALIGNED));
@@ -314,8 +314,8 @@ impl NaturalGradient {
         })
     }
 
-    /// Makes the first estimate: it begins at a fixed start and makes one or three updates with the first minibatch,
-    /// which `look` looks at.
+    /// Makes the first estimate: starts from a fixed one and makes one or three updates with the first minibatch, which
+    /// `look` observes.
     fn initial_estimate<'w>(
         &mut self,
         context: Context<'w>,
@@ -351,7 +351,7 @@ impl NaturalGradient {
         }
     }
 
-    /// Does what [`NaturalGradient::update`] does, now or before the estimate is used again.
+    /// As [`NaturalGradient::update`], now or before the next use of the estimate.
     fn update_later(&mut self, context: Context<'_>, mut estimate: Estimate, pass: Pass<'_>) {
         if context.backend.low_rank().is_some() {
             let update = self.low_rank_update(pass.rows, estimate.dim);
@@ -398,7 +398,8 @@ impl NaturalGradient {
     }
 }
 
-/// Rows that a processor's cache holds while several products go over them; all rows where there is no such cache.
+/// Splits rows into blocks that stay in a processor's cache during several products; one block if there is no such
+/// cache.
 fn row_blocks(context: Context<'_>, rows: usize, cols: usize) -> impl Iterator<Item = Range<usize>> {
     let step = context.backend.cached_elements().map_or(rows, |most| (most / cols).max(32)).min(rows);
     (0..rows).step_by(step).map(move |first| first..rows.min(first + step))

@@ -74,18 +74,18 @@ impl Decision for FloatingStep {
 struct Step {
     keep: f64,
     take: f64,
-    /// 1 if all eigenvalues of P are equal, else above it, but for rounding: the mean of their squares by the square of their
-    /// mean. 1 as well if M is zero.
+    /// The mean of the squared eigenvalues of P by the square of their mean: 1 if all are equal, else above 1, up to
+    /// rounding. Also 1 if M is zero.
     ratio: f64,
 }
 
 /// Squared norms below this are of a matrix that is not used.
 const UNUSED: f64 = 1e-15;
-/// Rounding leaves no ratio as small as this: with one, something is wrong with the matrix.
+/// A ratio below this is not explained by rounding: the matrix is then faulty.
 const IMPOSSIBLE: f64 = 0.9;
 
-/// The step for a matrix with this squared norm, P being `dim` × `dim` with this squared norm. The length of the rows floats: it is
-/// the one that makes the change orthogonal to the matrix. No step where the numbers are impossible.
+/// The step for a matrix with this squared norm; P is `dim` × `dim`, with the second squared norm. The length of the
+/// rows floats: it makes the change orthogonal to the matrix. There is no step if the numbers are impossible.
 fn floating_step(square: f64, products_square: f64, dim: usize) -> Step {
     if square < UNUSED {
         return Step { keep: 1.0, take: 0.0, ratio: 1.0 };

@@ -14,7 +14,7 @@ pub const ALIGNMENT: usize = 16;
 /// Places of all matrices, in elements from the arena's start.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// The offset of each matrix; 0 for those that are never allocated.
+    /// The offset of each matrix; 0 for matrices without memory.
     pub matrix_offsets: Vec<usize>,
     /// The commands with a memo (propagate or backprop), in order, and the place of the memo.
     pub memos: Vec<(usize, MemoPlace)>,
@@ -60,7 +60,7 @@ pub fn plan(nnet: &Nnet, computation: &Computation) -> Result<Plan> {
     let mut blocks = Vec::new();
     let block_of_matrix = matrix_blocks(computation, &mut blocks)?;
     let memos = memo_blocks(nnet, computation, &mut blocks);
-    // A loop comes back to earlier commands: everything may still be needed then.
+    // A loop returns to earlier commands, so all matrices may still be needed.
     if matches!(computation.commands.last(), Some(Command::Goto { .. })) {
         for block in &mut blocks {
             (block.first, block.last) = (0, computation.commands.len());
@@ -270,7 +270,7 @@ impl Placed {
     }
 }
 
-/// Each block in turn goes to the lowest gap that is free during its life.
+/// Places each block in turn at the lowest gap that is free during its life.
 fn place_in_order(blocks: &[Block], sequence: &[usize]) -> (Vec<usize>, usize) {
     let mut offsets = vec![0; blocks.len()];
     let mut placed: Vec<usize> = Vec::with_capacity(blocks.len());
@@ -305,7 +305,7 @@ mod tests {
         Block { elements, first, last }
     }
 
-    /// Blocks alive at the same time never overlap, and the arena reaches the lower bound where that is easy.
+    /// Blocks alive at the same time must not overlap, and the arena must reach the lower bound in easy cases.
     #[test]
     fn no_two_live_blocks_overlap() {
         let mut random = fastrand::Rng::with_seed(7);

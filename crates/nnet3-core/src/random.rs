@@ -67,11 +67,11 @@ impl Random {
         self.normal_rows(1, count, mean, stddev)
     }
 
-    /// Normal numbers with this standard deviation around `mean`, row by row: those that the reference draws for a matrix
-    /// of this shape. Draws even when `stddev` is 0, so that a seed gives the same parameters elsewhere in the network
-    /// whatever the deviations are.
+    /// Normal numbers with this standard deviation around `mean`, row by row: those that the reference draws for a
+    /// matrix of this shape. Draws even if `stddev` is 0, so that the parameters elsewhere in the network do not depend
+    /// on the deviations.
     ///
-    /// Takes one number, with which another generator starts; none for an empty matrix.
+    /// Takes one number, the seed of another generator; none for an empty matrix.
     pub(crate) fn normal_rows(&self, rows: usize, cols: usize, mean: f32, stddev: f32) -> Vec<f32> {
         /// The reference's constant that makes the two generators differ.
         const APART: u32 = 27437;

@@ -17,7 +17,7 @@ pub struct IoSpecification {
     pub has_deriv: bool,
 }
 
-/// Hashes the name, the number of indexes and some of them: lists can be long, and those that differ rarely do so in a
+/// Hashes the name, the number of indexes and some of them: lists can be long, and different lists rarely differ in a
 /// few places only.
 impl Hash for IoSpecification {
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -27,7 +27,7 @@ impl Hash for IoSpecification {
     }
 }
 
-/// A request. Equality compares everything, in order; it is the key of compiled-computation caches.
+/// A request. Equality compares all parts, in order; it is the key of compiled-computation caches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ComputationRequest {
     pub inputs: Vec<IoSpecification>,

@@ -22,7 +22,7 @@ pub(crate) fn succinct(value: f32) -> String {
     }
 }
 
-/// Fewer than 10 values are listed; more give percentiles, mean and standard deviation.
+/// Lists up to 9 values; for more, gives percentiles, mean and standard deviation.
 pub fn summarize(values: &[f32]) -> String {
     if values.len() < 10 {
         let items: String = values.iter().map(|&v| succinct(v) + " ").collect();

@@ -19,8 +19,8 @@ static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 /// Minibatches after the first: natural gradient changes its ways after ten.
 const RUNS: u64 = 16;
 
-/// Random components, self-repair, statistics, memory of gradients, natural gradient of every kind of parameters: what
-/// chance or statistics decide comes in some runs only.
+/// Random components, self-repair, statistics, memory of gradients, natural gradient of every kind of parameters.
+/// Operations that depend on chance or statistics occur only in some runs.
 const RANDOM: &str = "\
 component name=mask type=SpecAugmentTimeMaskComponent dim=4 zeroed-proportion=0.3 time-mask-max-frames=3
 component name=bands type=GeneralDropoutComponent dim=4 specaugment-max-proportion=0.5
@@ -89,8 +89,8 @@ fn random_task() -> Task {
     Task { name: "random".to_string(), nnet, request }
 }
 
-/// The cases that are shipped, those of `$NNET3_CONFORMANCE_DIR`, and a network of our own. Statistics are stored, dropout
-/// is on.
+/// The shipped cases, those of `$NNET3_CONFORMANCE_DIR`, and a network of our own. Statistics are stored, dropout is
+/// on.
 fn tasks() -> Vec<Task> {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/conformance");
     let mut folders = case_folders(&shipped);

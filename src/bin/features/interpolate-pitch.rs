@@ -1,4 +1,4 @@
-//! `interpolate-pitch`: pitch for frames that have none.
+//! `interpolate-pitch`: fills in pitch for frames without it.
 
 use anyhow::Result;
 use kaldi_feat::pitch::{PitchSmoother, SmoothingNoise, SmoothingOptions, bridge_gaps};

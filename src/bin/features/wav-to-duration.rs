@@ -1,4 +1,4 @@
-//! `wav-to-duration`: how long sounds are.
+//! `wav-to-duration`: durations of sounds.
 
 use anyhow::{Result, bail};
 use kaldi_feat::wave::{WaveDataHolder, WaveHeaderHolder, WaveInfo};

@@ -1,4 +1,4 @@
-//! `fstisstochastic`: whether what leaves each state sums up to one.
+//! `fstisstochastic`: tests if the probabilities of leaving each state sum to one.
 
 use anyhow::Result;
 use kaldi_fst::ops::{self, Semiring};

@@ -1,4 +1,4 @@
-//! `fstrmepslocal`: removes epsilons where that makes an FST smaller.
+//! `fstrmepslocal`: removes epsilons if that makes an FST smaller.
 
 use anyhow::Result;
 use kaldi_fst::ops::{self, Semiring};

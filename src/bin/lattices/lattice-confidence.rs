@@ -1,4 +1,4 @@
-//! `lattice-confidence`: how much more the second best sentence of each lattice costs than the best.
+//! `lattice-confidence`: the difference in cost between the two best sentences of each lattice.
 
 use anyhow::Result;
 use kaldi_io::holder::FloatHolder;

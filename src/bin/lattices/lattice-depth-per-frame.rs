@@ -1,4 +1,4 @@
-//! `lattice-depth-per-frame`: how many arcs there are at each frame.
+//! `lattice-depth-per-frame`: numbers of arcs at each frame.
 
 use anyhow::Result;
 use kaldi_io::holder::I32VectorHolder;

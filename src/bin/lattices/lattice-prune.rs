@@ -1,4 +1,4 @@
-//! `lattice-prune`: leaves out of lattices what costs too much.
+//! `lattice-prune`: removes arcs that are only on costly paths from lattices.
 
 use anyhow::Result;
 use kaldi_io::log::num;

@@ -1,4 +1,4 @@
-//! `cuda-compiled`: says by its exit status whether programs can use CUDA. Recipes ask it before they ask for a GPU.
+//! `cuda-compiled`: exits with a status that tells if programs can use CUDA. Recipes call it before they use a GPU.
 
 use std::process::ExitCode;
 

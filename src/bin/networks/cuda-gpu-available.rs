@@ -1,4 +1,4 @@
-//! `cuda-gpu-available`: says by its exit status whether there is a GPU that programs can use.
+//! `cuda-gpu-available`: exits with a status that tells if programs can use a GPU.
 
 use anyhow::Result;
 use nnet3::messages;

@@ -1,4 +1,4 @@
-//! `fstinfo`: prints what an FST is like.
+//! `fstinfo`: prints counts and properties of an FST.
 
 use anyhow::{Result, bail};
 use kaldi_fst::info::Counts;

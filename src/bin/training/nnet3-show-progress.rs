@@ -1,4 +1,4 @@
-//! `nnet3-show-progress`: how two networks differ, and what each component did to the objective.
+//! `nnet3-show-progress`: compares two networks, and attributes the change of the objective to components.
 
 use anyhow::{Result, bail};
 use kaldi_io::log::{Site, num};

@@ -1,4 +1,4 @@
-//! Networks and requests, as they are and grown.
+//! Networks and requests, original and enlarged.
 
 use super::Result;
 use nnet3_core::config::read_config;
@@ -17,7 +17,7 @@ pub struct Case {
 #[derive(Clone, Copy, Debug)]
 pub struct Growth {
     pub sequences: i32,
-    /// Frames of the output where the case as it is has 150.
+    /// Number of output frames in place of the original 150.
     pub frames: i32,
     /// If false, two rows of the first input change places: then no sequence can stand for others.
     pub alike: bool,

@@ -24,8 +24,8 @@ use std::process::{Command, ExitCode};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The reference's first compilation in milliseconds with the shortcut, and without it where that is known: one thread
-/// of a 2.5 GHz core on which a product of 2048³ reaches [`REFERENCE_SGEMM`] GFLOP/s.
+/// The reference's first compilation in milliseconds with the shortcut, and without it if known, on one thread of a 2.5
+/// GHz core. A product of 2048³ reaches [`REFERENCE_SGEMM`] GFLOP/s there.
 const REFERENCE: [(&str, f64, Option<f64>); 9] = [
     ("tdnn_train", 3.9, Some(190.0)),
     ("tdnnf_train", 36.0, Some(1140.0)),
@@ -48,7 +48,7 @@ const FRAMES: [i32; 3] = [150, 600, 2400];
 const PROCESSES: usize = 9;
 const PROCESSES_GROWING: usize = 3;
 
-/// The first compilation of a process, in processes of their own: the least time and growth.
+/// The first compilation of a process, measured in separate processes: the least time and growth.
 fn first(folder: &Path, mode: Mode, growth: Option<Growth>, processes: usize) -> Result<First> {
     let mut best = First { seconds: f64::INFINITY, plan_seconds: f64::INFINITY, grown_bytes: None };
     for _ in 0..processes {

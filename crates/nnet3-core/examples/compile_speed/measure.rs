@@ -49,7 +49,7 @@ pub struct First {
     pub seconds: f64,
     /// Seconds of the memory plan, which comes after.
     pub plan_seconds: f64,
-    /// `None` where the system does not tell.
+    /// `None` if the system does not tell.
     pub grown_bytes: Option<usize>,
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn submatrix_accesses(
     }
 }
 
-/// Appends those of the commands that [`submatrix_accesses`] does not know itself, which are rarer.
+/// Appends the accesses of rarer commands, which [`submatrix_accesses`] does not handle itself.
 fn accesses_of_others(
     nnet: &Nnet,
     computation: &Computation,
@@ -135,7 +135,7 @@ pub(crate) struct MatrixAnalysis {
 }
 
 impl MatrixAnalysis {
-    /// Analyses the marked matrices only; the others seem to have no accesses. The errors are those of [`Analysis::new`].
+    /// Analyses only the marked matrices; the lists of others stay empty. The errors are those of [`Analysis::new`].
     pub(crate) fn of_matrices(
         nnet: &Nnet,
         computation: &Computation,
@@ -177,8 +177,8 @@ impl Analysis {
         Ok(Analysis::with(computation, &accesses, Variables::new(computation), lives(computation)?))
     }
 
-    /// Analyses the marked matrices only; the others seem to have no variables. `accesses` and `lives` are those of all;
-    /// some commands may have become no-ops since the accesses were found out.
+    /// Analyses only the marked matrices; others get no variables. `accesses` and `lives` cover all matrices. Some
+    /// commands may have become no-ops since the accesses were collected.
     pub(crate) fn of_matrices(
         computation: &Computation,
         accesses: &CommandAccesses,

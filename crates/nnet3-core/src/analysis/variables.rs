@@ -156,7 +156,7 @@ impl Variables {
     fn add_boundaries(&mut self, size: usize, parts: impl Iterator<Item = (usize, usize)>) -> Range<u32> {
         let start = self.boundaries.len();
         self.boundaries.push(0);
-        // Usually they come in order, and often one part after another has the same.
+        // Usually parts come in order, and often consecutive parts are equal.
         let mut before = (0, size);
         for part in parts {
             if std::mem::replace(&mut before, part) != part {

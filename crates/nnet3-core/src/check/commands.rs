@@ -1,4 +1,4 @@
-//! The check of each command by itself: indexes are in range, and shapes fit each other and the components.
+//! The check of single commands: indexes are in range, and shapes fit each other and the components.
 
 use super::fail;
 use crate::component::{Component, Properties};
@@ -24,7 +24,7 @@ pub fn check(nnet: &Nnet, computation: &Computation) -> Result<()> {
     }
 }
 
-/// One command, and what its check asks.
+/// One command, with the facts that its check needs.
 struct One<'a> {
     nnet: &'a Nnet,
     computation: &'a Computation,

@@ -62,8 +62,8 @@ impl Use {
     }
 }
 
-/// Finds the uses of each variable; a variable that nobody uses has `None`. Allocation, deallocation and swaps are no
-/// uses; exchanges with the user are.
+/// Finds the uses of each variable; an unused variable has `None`. Allocation, deallocation and swaps do not count as
+/// uses; exchanges with the user do.
 pub fn uses(nnet: &Nnet, computation: &Computation, variables: &Variables) -> Vec<Option<Use>> {
     let mut out: Vec<Option<Use>> = vec![None; variables.count()];
     CommandAccesses::new(nnet, computation).for_each(|c, s, kind| {

@@ -204,8 +204,8 @@ impl List {
     }
 }
 
-/// Lists with at most one source for each row, that together hold all sources. Sub-matrices that feed more than half
-/// of the rows get a list of their own, later-seen ones first.
+/// Splits sources into lists with at most one source for each row. Sub-matrices that feed more than half of the rows
+/// get lists of their own, in reverse order of discovery.
 fn split(locations: Locations) -> Vec<List> {
     let rows = locations.rows();
     let longest = locations.longest();
@@ -267,7 +267,7 @@ fn make_contiguous(source: SubmatrixId, rows: Vec<i32>) -> Vec<List> {
     }
     let size = rows.iter().max().map_or(0, |&m| m + 1) as usize;
     let mut runs = vec![0usize; size];
-    // There can be as many lists as rows: they hold no more than they need.
+    // There can be as many lists as rows, so each holds only its own items.
     let mut out: Vec<Vec<(u32, i32)>> = vec![Vec::new()];
     for (i, &row) in rows.iter().enumerate() {
         if row < 0 {

@@ -112,7 +112,7 @@ pub fn looped_requests(nnet: &Nnet, options: &LoopedOptions) -> Result<[Computat
     }))
 }
 
-/// Compiles a computation that does the first request once, and then goes on for ever.
+/// Compiles a computation that runs the first request once, and then loops for ever.
 pub fn compile_looped(
     nnet: &Nnet,
     options: &OptimizeOptions,

@@ -27,7 +27,7 @@ pub fn compile(nnet: &Nnet, requests: &[ComputationRequest]) -> Result<Computati
     compile_observed(nnet, requests, &mut |_| ())
 }
 
-/// Does what [`compile`] does, and calls the observer after each stage with its name.
+/// As [`compile`]; calls the observer with the name of each stage after it.
 pub fn compile_observed(
     nnet: &Nnet,
     requests: &[ComputationRequest],
@@ -98,7 +98,7 @@ struct StepInfo {
     step: Step,
     /// `None` for an empty step.
     value: Option<SubmatrixId>,
-    /// The derivative, where one is needed.
+    /// The derivative, if needed.
     deriv: Option<SubmatrixId>,
     /// For the step of a descriptor, the columns of each appended part, of its value and of its derivative.
     parts: Vec<Part>,
@@ -122,7 +122,7 @@ struct Compiler<'a> {
     /// The number of sequences that each cindex stands for.
     num_sequences: usize,
     infos: Vec<StepInfo>,
-    /// The scales of each part of a node's descriptor, for the nodes where somebody has asked for them.
+    /// The scales of each part of a node's descriptor; `None` until they are needed.
     scales: Vec<Option<Rc<[Rc<Scales>]>>>,
     out: Computation,
 }

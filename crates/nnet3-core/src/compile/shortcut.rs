@@ -110,8 +110,8 @@ impl Expander<'_> {
         row / self.strides[m.index()] % 2
     }
 
-    /// The new sub-matrix reaches from where the old one's first row goes to where its last row goes. If these are not
-    /// the first and last of their blocks, it gets rows that the old one does not have; see [`Expander::check_rows`].
+    /// The new sub-matrix spans from the new place of the old first row to that of the old last row. If these are not
+    /// the first and last of their blocks, the new one has additional rows; see [`Expander::check_rows`].
     fn submatrix(&self, s: &Submatrix) -> Result<Submatrix> {
         if s.rows == 0 {
             return Ok(*s);
@@ -208,7 +208,7 @@ impl Expander<'_> {
         Ok(out)
     }
 
-    /// The command with its list of rows, if it has one, expanded; everything else keeps its number.
+    /// Expands a command's list of rows, if it has one; all other numbers stay.
     fn command(&self, mut command: Command, out: &mut Computation) -> Result<Command> {
         self.check_rows(&command)?;
         match &mut command {

@@ -1,4 +1,4 @@
-//! Checks that a computation in which one sequence stands for all is that of a graph with every sequence in it.
+//! Checks that a computation with one sequence in place of all equals that of a graph with every sequence.
 
 use super::{compile, generate};
 use crate::computation::Computation;
@@ -39,7 +39,7 @@ fn repeated(request: &ComputationRequest, times: i32, interleaved: bool) -> Comp
     out
 }
 
-/// The request as it is and, if its sequences are alike, with other numbers of sequences.
+/// The original request and, if its sequences are alike, the same with other numbers of sequences.
 fn variants(request: ComputationRequest) -> Vec<ComputationRequest> {
     let first = match sequences::reduce(&request, 1) {
         Some((first, _)) => first,
@@ -81,7 +81,7 @@ fn contents(graph: &ComputationGraph) -> BTreeMap<Cindex, (bool, BTreeSet<Cindex
         .collect()
 }
 
-/// Compares the graph builders on requests as they are, and with some inputs or outputs missing.
+/// Compares the graph builders on complete requests, and on requests with missing inputs or outputs.
 #[test]
 fn all_ways_lead_to_the_same_graph() {
     let (mut by_sweep, mut by_search, mut impossible) = (0, 0, 0);

@@ -54,8 +54,8 @@ pub(crate) const PRECOMPUTED: &[PrecomputedReader] = &[(PRECOMPUTED_NAME, read_p
 /// Smallest weight for the entropy's logarithm; smaller weights are raised to it.
 const SMALLEST: f32 = 1e-20;
 
-/// c = softmax over positions o of (key_scale · query · key(t + o) + bias\[o\]); the output is Σ_o c\[o\] · value(t + o)
-/// and perhaps c.
+/// c = softmax over positions o of (key_scale · query · key(t + o) + bias\[o\]). The output is Σ_o c\[o\] · value(t +
+/// o), optionally followed by c.
 #[derive(Clone, Debug)]
 pub(crate) struct Attention {
     num_heads: usize,

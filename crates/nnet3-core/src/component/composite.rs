@@ -195,8 +195,9 @@ impl Composite {
         self.last() - skip_below as usize
     }
 
-    /// Runs part `i` again if need be, and backprop of the parts from the last down to `i`. `args` are those of the piece;
-    /// `in_value` is the input of part `i`. Gives the derivative with respect to that; for part 0 it goes where `args` say.
+    /// Runs part `i` again if necessary, and backprop of the parts from the last down to `i`. `args` are those of the
+    /// piece; `in_value` is the input of part `i`. Returns the derivative with respect to that input; for part 0 it
+    /// goes to the destination in `args`.
     fn backprop_from<'w>(
         &mut self,
         context: Context<'w>,

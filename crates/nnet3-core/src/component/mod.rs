@@ -67,7 +67,7 @@ bitflags! {
         const BACKPROP_NEEDS_OUTPUT = 0x080;
         /// Output and input derivative may be one matrix.
         const BACKPROP_IN_PLACE = 0x100;
-        /// [`Component::store_stats`] does something.
+        /// [`Component::store_stats`] has an effect.
         const STORES_STATS = 0x200;
         /// Input and its derivative need stride = columns.
         const INPUT_CONTIGUOUS = 0x400;
@@ -136,8 +136,8 @@ pub trait PrecomputedIndexes: Any + Send + Sync + fmt::Debug {
     fn write(&self, w: &mut KaldiWriter) -> Result<()>;
 }
 
-/// The component's own precomputed indexes. Panics on another type: the compiler made them with this component, or the
-/// checker has looked at them ([`Component::check_precomputed`]).
+/// The component's own precomputed indexes. Panics on another type: the compiler made them with this component, or
+/// [`Component::check_precomputed`] has checked them.
 pub fn precomputed<T: PrecomputedIndexes>(indexes: Option<&dyn PrecomputedIndexes>) -> &T {
     indexes.and_then(|i| (i as &dyn Any).downcast_ref()).expect("precomputed indexes of this component")
 }
@@ -279,7 +279,7 @@ pub trait Component: Any + CloneComponent + Send + Sync {
         false
     }
 
-    /// As [`Component::propagate`], but sets `output`, whatever is in it. Needs [`Component::sets_output`].
+    /// As [`Component::propagate`], but sets `output` for any old contents. Needs [`Component::sets_output`].
     fn propagate_setting(
         &self,
         context: Context<'_>,
@@ -292,7 +292,7 @@ pub trait Component: Any + CloneComponent + Send + Sync {
         unreachable!("{} has not said that it can set its output", self.type_name())
     }
 
-    /// Derivative with respect to the input; `update` is told of gradients and gets statistics.
+    /// Computes the derivative with respect to the input; `update` receives gradients and statistics.
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>);
 
     /// True if backprop, which otherwise adds to the input derivative, sets it if [`Backprop::sets`] asks for that.
@@ -309,8 +309,8 @@ pub trait Component: Any + CloneComponent + Send + Sync {
 
     fn zero_stats(&mut self) {}
 
-    /// The columns of a linear part that read the place of the output itself, if it reads several places; an error says why there
-    /// are none. `None`: all columns.
+    /// Returns the columns of a linear part that read the output's own place, if it reads several places. `None` means
+    /// all columns; an error gives the reason why there are none.
     fn center(&self) -> Option<std::result::Result<std::ops::Range<usize>, &'static str>> {
         None
     }
@@ -325,7 +325,7 @@ pub trait Component: Any + CloneComponent + Send + Sync {
         let _ = (alpha, other);
     }
 
-    /// Does what [`Component::scale_stats`] does, by a number that the device knows and the host does not wait for.
+    /// As [`Component::scale_stats`], by a factor that lies on the device; the host does not wait for it.
     fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         let _ = (backend, factor);
     }
@@ -412,7 +412,7 @@ pub fn downcast<T: Component>(other: &dyn Component) -> &T {
     other.downcast_ref().unwrap_or_else(|| panic!("unexpected component type {}", other.type_name()))
 }
 
-/// Does what [`downcast`] does, for a mutable reference.
+/// As [`downcast`], for a mutable reference.
 pub(crate) fn downcast_mut<T: Component>(other: &mut dyn Component) -> &mut T {
     let name = other.type_name();
     other.downcast_mut().unwrap_or_else(|| panic!("unexpected component type {name}"))

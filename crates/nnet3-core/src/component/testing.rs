@@ -1,6 +1,6 @@
 //! Helpers for the tests of every component: runs on host data, round trips, finite differences.
 //!
-//! [`check_component`] is the usual entry; [`Check`] sets rows, inputs and index lists where the defaults do not fit.
+//! [`check_component`] is the usual entry; [`Check`] sets rows, inputs and index lists if the defaults do not fit.
 
 pub mod by_index;
 
@@ -20,7 +20,7 @@ pub(crate) fn check_component(config: &str) {
     Check::new(config).run();
 }
 
-/// Does what [`check_component`] does; `edit` changes the random input, for instance to keep it away from kinks.
+/// As [`check_component`]; `edit` changes the random input, for instance to keep it away from kinks.
 pub(crate) fn check_component_with(config: &str, edit: impl Fn(&mut [f32])) {
     Check::new(config).input(edit).run();
 }
@@ -104,7 +104,7 @@ pub(crate) fn round_trip(component: &dyn Component) {
     truncated(component);
 }
 
-/// Checks that a file which ends early gives an error, wherever it ends.
+/// Checks that every truncation of a file gives an error.
 fn truncated(component: &dyn Component) {
     for binary in [true, false] {
         let bytes = written(component, binary);

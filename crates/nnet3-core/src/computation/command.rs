@@ -29,7 +29,7 @@ impl Compression {
     }
 }
 
-/// A component's function: sets `output`, or adds to it if the component's properties say so.
+/// A component's function: sets `output`, or adds to it, depending on the component's properties.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Propagate {
     pub component: ComponentId,
@@ -52,7 +52,7 @@ pub struct Backprop {
     pub out_deriv: SubmatrixId,
     pub in_deriv: Option<SubmatrixId>,
     pub memo: Option<MemoId>,
-    /// False where the parameters are updated by another, consolidated command.
+    /// False if another, consolidated command updates the parameters.
     pub update_model: bool,
 }
 

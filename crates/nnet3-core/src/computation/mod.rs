@@ -212,7 +212,7 @@ impl Computation {
         s.row_offset == 0 && s.col_offset == 0 && s.rows == m.rows && s.cols == m.cols
     }
 
-    /// For each matrix a sub-matrix that covers it, where there is one.
+    /// For each matrix a sub-matrix that covers it, if there is one.
     pub(crate) fn whole_submatrices(&self) -> Vec<Option<SubmatrixId>> {
         let mut whole = vec![None; self.matrices.len()];
         for i in 1..self.submatrices.len() {

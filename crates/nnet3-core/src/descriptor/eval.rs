@@ -32,7 +32,7 @@ impl Forward {
         }
     }
 
-    /// The node that is read; `None` where a switch may choose between several.
+    /// The node that is read; `None` if a switch may choose between several.
     pub fn node(&self) -> Option<NodeId> {
         match self {
             Forward::Node { node, .. } => Some(*node),
@@ -43,7 +43,7 @@ impl Forward {
         }
     }
 
-    /// The scale of all that may be read; `None` where a switch may choose between several.
+    /// The common scale of all inputs; `None` if a switch may choose between several.
     pub fn scale(&self) -> Option<f32> {
         match self {
             Forward::Node { scale, .. } => Some(*scale),
@@ -215,7 +215,7 @@ impl Sum {
         }
     }
 
-    /// The constant that is added whatever the inputs are. The error is a sentence.
+    /// The constant that is added for any inputs. The error is a sentence.
     pub fn constant(&self) -> Result<f32, String> {
         match self {
             Sum::Simple(_) => Ok(0.0),

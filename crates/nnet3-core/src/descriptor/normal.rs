@@ -136,7 +136,7 @@ fn rewrite(expr: Expr) -> Result<(Expr, bool), String> {
     }
 }
 
-/// Turns F(S(d1 … dk)) into S(F(d1) … F(dk)) for S = Sum, Failover, IfDefined; `Err` gives the unchanged F(child) back.
+/// Turns F(S(d1 … dk)) into S(F(d1) … F(dk)) for S = Sum, Failover, IfDefined; `Err` returns the unchanged F(child).
 fn push_inside(child: Expr, f: &dyn Fn(Expr) -> Expr) -> Result<Expr, Expr> {
     match child {
         Expr::Sum(list) => Ok(Expr::Sum(list.into_iter().map(f).collect())),

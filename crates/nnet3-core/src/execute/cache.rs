@@ -143,7 +143,7 @@ impl CachingCompiler {
         CachingCompiler { device: device.clone(), ..self }
     }
 
-    /// Expanded computations say what their rows are; useful only for printing.
+    /// Keeps the meaning of rows in expanded computations; needed only for printing.
     pub fn keep_debug_info(&mut self, on: bool) {
         self.keep_debug_info = on;
     }
@@ -153,8 +153,8 @@ impl CachingCompiler {
         self.make(nnet, request, &mut |_| (), false)
     }
 
-    /// Does what [`CachingCompiler::program`] does; `observer` sees those of the stages `compile`, the passes,
-    /// `expand`, the passes over lowered operations and `plan` that take place.
+    /// As [`CachingCompiler::program`]; `observer` sees the stages that run: `compile`, the passes, `expand`, the
+    /// passes over lowered operations, and `plan`.
     pub fn program_observed(
         &mut self,
         nnet: &Nnet,
@@ -302,7 +302,7 @@ impl CachingCompiler {
         self.entries.insert(request, Entry { compiled, last_use: self.uses });
     }
 
-    /// Takes over what `other`, a compiler with the same options, has compiled, and adds its times.
+    /// Takes over the compiled computations of `other`, a compiler with the same options, and adds its times.
     pub fn absorb(&mut self, other: CachingCompiler) {
         let mut entries: Vec<_> = other.entries.into_iter().collect();
         entries.sort_by_key(|(_, entry)| entry.last_use);

@@ -86,7 +86,7 @@ impl Executor {
             None => false,
             Some(input) => self.update_sparse(program, (input, out_deriv), component, model, random),
         };
-        // Without gradients, nobody reads the input.
+        // Without gradients, the input is not read.
         let (in_value, update_model) = if done { (None, false) } else { (in_value, update_model) };
         let optional =
             |id: Option<SubmatrixId>| id.map_or(View::empty(), |i| self.view(program, i).as_view());

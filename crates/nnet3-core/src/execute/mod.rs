@@ -33,7 +33,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The network that a program runs on, and what may change in it.
+/// The network that a program runs on, and its mutable part.
 pub enum Model<'a> {
     /// The network runs forward only and does not change.
     Frozen(&'a Nnet),
@@ -41,8 +41,8 @@ pub enum Model<'a> {
     Statistics(&'a mut Nnet),
     /// Training: activation statistics go to `nnet`, parameter changes to `delta`.
     Train { nnet: &'a mut Nnet, delta: &'a mut Delta },
-    /// Gradients: `nnet` stays as it is (it is borrowed mutably for scratch use only); statistics and
-    /// gradients, times the learning rate in `gradient`, go to `gradient`.
+    /// Gradients: `nnet` does not change (it is borrowed mutably for scratch use only). Statistics and gradients, times
+    /// the learning rate in `gradient`, go to `gradient`.
     Gradient { nnet: &'a mut Nnet, gradient: &'a mut Nnet },
 }
 
@@ -69,7 +69,7 @@ pub struct Executor {
     /// True if the commands run one by one as they are; see [`Observer::literal`].
     literal: bool,
     updates: Option<UpdateThread>,
-    /// Inputs of sparse rows that nobody has made dense.
+    /// Inputs of sparse rows that have not been made dense.
     sparse: RefCell<Vec<(MatrixId, SparseRows)>>,
     /// Shares of later products, computed early, by the number of the share ([`Op::Share`]).
     shares: RefCell<Vec<(usize, Matrix)>>,
@@ -92,8 +92,8 @@ impl Executor {
         }
     }
 
-    /// Says whether changes of parameters are worked out on a second thread from now on, beside the rest of the backward
-    /// pass; the results are the same. Only the host does so, and not for an observer that wants commands as they are.
+    /// Chooses if changes of parameters are computed on a second thread from now on, beside the rest of the backward
+    /// pass. Results are the same. Only the host does so, and not for an observer that wants literal commands.
     pub fn update_on_second_thread(&mut self, when: SecondThread) {
         self.updates = if self.device.is_host() { UpdateThread::start(&self.device, when) } else { None };
     }
@@ -110,8 +110,8 @@ impl Executor {
         &self.workspace
     }
 
-    /// Makes `program` the one to run, from its beginning. A program that the device has no memory for is an error, and so is
-    /// one for another kind of device.
+    /// Starts `program` from its beginning. Errors: the device has too little memory, or the program is for another
+    /// kind of device.
     pub fn start(&mut self, program: &Arc<Program>) -> Result<()> {
         let plan = program.plan();
         if !program.is_for(&*self.device) {
@@ -228,8 +228,8 @@ impl Executor {
         }
     }
 
-    /// An error if the device has failed. Numbers that were read of it are wrong then. A device works on while the host does
-    /// something else, so what has failed may only be known after something was read.
+    /// Returns an error if the device has failed; numbers read from it are then wrong. A device runs beside the host,
+    /// so a failure may become known only after a read.
     pub fn check_device(&self) -> Result<()> {
         Ok(nnet3_matrix::check(&self.device)?)
     }
@@ -338,8 +338,8 @@ impl Executor {
         observer.after(&Moment { program, op: self.next, nnet: model.nnet(), executor: self }, time);
     }
 
-    /// The thread on which changes of parameters may be worked out: there is one after
-    /// [`Executor::update_on_second_thread`], and none if the commands run as they are.
+    /// The thread for changes of parameters, after [`Executor::update_on_second_thread`]; `None` if the commands run
+    /// literally.
     fn second_thread(&self) -> Option<&UpdateThread> {
         self.updates.as_ref().filter(|_| !self.literal)
     }

@@ -13,9 +13,9 @@ use std::time::Duration;
 pub trait Observer: Send {
     /// The operation is about to run.
     fn before(&mut self, at: &Moment<'_>);
-    /// True if the commands run as they are, an operation each, instead of the lowered operations. Lowered operations
-    /// may leave a matrix unwritten, or write only a part of it, if no result depends on the rest. The executor asks at
-    /// the start of a program.
+    /// True to run the literal commands, an operation each, instead of the lowered operations. Lowered operations may
+    /// leave a matrix unwritten, or write only a part of it, if no result depends on the rest. The executor asks at the
+    /// start of a program.
     fn literal(&self) -> bool {
         false
     }
@@ -26,7 +26,7 @@ pub trait Observer: Send {
 /// View of the executor for an observer.
 pub struct Moment<'a> {
     pub program: &'a Arc<Program>,
-    /// Position of the operation among those that run: [`Program::lowered`], or [`Program::literal`].
+    /// Position of the operation in its list: [`Program::lowered`], or [`Program::literal`].
     pub op: usize,
     /// The network that runs forward.
     pub nnet: &'a Nnet,

@@ -18,7 +18,7 @@ pub struct Program {
     offsets: Vec<OffsetTable>,
     ranges: Vec<IndexTable>,
     lowered: Lowered,
-    /// Is made when somebody asks for it.
+    /// Made on first use.
     literal: OnceLock<Lowered>,
     cached_elements: Option<usize>,
     sparse_takers: Vec<MatrixId>,
@@ -81,7 +81,7 @@ impl Program {
     pub fn lowered(&self) -> &Lowered {
         &self.lowered
     }
-    /// The operations that run for an observer that wants the commands as they are.
+    /// The operations for an observer that wants literal commands.
     pub fn literal(&self) -> &Lowered {
         self.literal.get_or_init(|| Lowered::literal(&self.computation))
     }

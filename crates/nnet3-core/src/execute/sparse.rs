@@ -15,8 +15,8 @@ use crate::random::Random;
 use kaldi_io::SparseMatrix;
 use nnet3_matrix::sparse::SparseRows;
 
-/// A sparse product is the faster one if there are at least so many elements for each that is not zero: it goes through a
-/// parameter matrix with large steps.
+/// Smallest number of elements for each nonzero one at which a sparse product is faster: it reads a parameter matrix in
+/// large steps.
 const LEAST_ELEMENTS: usize = 50;
 
 /// The matrices that a user supplies whole and that only affine components read, by whole rows.
@@ -104,7 +104,7 @@ impl Executor {
         }
     }
 
-    /// Puts sparse rows, if these are some, where the plan has them.
+    /// Writes sparse rows, if the matrix has them, to its planned place.
     pub(super) fn make_dense(&self, program: &Program, id: SubmatrixId) {
         if !self.is_sparse(program, id) {
             return;
@@ -118,7 +118,7 @@ impl Executor {
         self.device.upload(view, &rows.to_dense(0..rows.rows()));
     }
 
-    /// Propagates an affine component with sparse rows. Returns false if its input is none.
+    /// Propagates an affine component with sparse rows. Returns false if its input is not sparse.
     pub(super) fn propagate_sparse(
         &self,
         program: &Program,

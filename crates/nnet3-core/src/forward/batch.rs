@@ -25,7 +25,7 @@ pub struct BatchOptions {
     pub minibatch_size: usize,
     /// Chunks in a minibatch of first or last chunks of utterances, which have another context.
     pub edge_minibatch_size: usize,
-    /// Utterances shorter than a chunk get a computation of their own length.
+    /// True if utterances shorter than a chunk get a computation of their own length.
     pub ensure_exact_final_context: bool,
     /// Size ratio of partial minibatches, from 0 to below 1. A remainder runs in a minibatch that is smaller than the
     /// full one by a power of this factor.
@@ -118,8 +118,8 @@ pub struct BatchForward<'a> {
 }
 
 impl<'a> BatchForward<'a> {
-    /// Makes a runner. It is an error if the network is not simple (see [`Nnet::is_simple`]) or the settings make no
-    /// sense. `chunking` is used as it is; see [`Chunking::round_up`]. `nnet` lies on `device`.
+    /// Makes a runner. It is an error if the network is not simple (see [`Nnet::is_simple`]) or if settings are
+    /// invalid. `chunking` is used unchanged; see [`Chunking::round_up`]. `nnet` must be on `device`.
     pub fn new(
         nnet: &'a Nnet,
         device: &Device,

@@ -113,7 +113,7 @@ impl Chunking {
 }
 
 impl Chunk {
-    /// This chunk and the one after it, joined to one.
+    /// Joins this chunk and the next one.
     pub fn joined(&self, next: &Chunk) -> Chunk {
         Chunk {
             rows: self.rows + next.rows,

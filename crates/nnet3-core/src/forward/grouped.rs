@@ -20,8 +20,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A thread's share of the chunks that wait has outputs of so many elements (2 MiB), unless [`GroupedForward::let_wait`]
-/// says otherwise.
+/// Default limit of waiting outputs for each thread, in elements (2 MiB); see [`GroupedForward::let_wait`].
 const WAITING_ELEMENTS: usize = 1 << 19;
 /// A thread's share has at most this many chunks.
 const WAITING_CHUNKS: usize = 256;
@@ -29,8 +28,8 @@ const WAITING_CHUNKS: usize = 256;
 const JOINED_FRAMES: usize = 512;
 /// A minibatch has at most this many input frames.
 const MINIBATCH_FRAMES: usize = 4096;
-/// Products run at their full rate if a minibatch has at least this many input frames. (Those of a recurrent network have
-/// as many rows as there are chunks.)
+/// Smallest number of input frames of a minibatch with products at their full rate. (Products of a recurrent network
+/// have one row for each chunk.)
 const ENOUGH_FRAMES: usize = 1024;
 /// Possible numbers of chunks in a minibatch. There are few sizes, so that few programs are compiled.
 const SIZES: [usize; 12] = [64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1];
@@ -75,13 +74,13 @@ struct Task {
 }
 
 struct Utterance {
-    /// The outputs so far; without elements until the first are there.
+    /// The outputs so far; empty before the first ones.
     outputs: DenseMatrix<f32>,
     /// Number of chunks that have not run.
     missing: usize,
 }
 
-/// Chunks that run together, and on what.
+/// Chunks that run together, and their shape.
 struct Minibatch {
     shape: Shape,
     tasks: Vec<Task>,
@@ -89,8 +88,9 @@ struct Minibatch {
 }
 
 impl<'a> GroupedForward<'a> {
-    /// Makes a runner. It is an error if the network is not simple (see [`Nnet::is_simple`]) or the settings make no
-    /// sense. `chunking` is used as it is; see [`Chunking::round_up`]. `nnet` lies on `device`. `threads` is at least 1.
+    /// Makes a runner. It is an error if the network is not simple (see [`Nnet::is_simple`]) or if settings are
+    /// invalid. `chunking` is used unchanged; see [`Chunking::round_up`]. `nnet` must be on `device`. `threads` is at
+    /// least 1.
     pub fn new(
         nnet: &'a Nnet,
         device: &Device,
@@ -120,8 +120,9 @@ impl<'a> GroupedForward<'a> {
         })
     }
 
-    /// From now on chunks wait until their outputs, for each thread, will have this many elements, or there are as many chunks as
-    /// are run together at most. Fewer that wait are less memory; more of them find more of their length.
+    /// Sets the limit of waiting: chunks wait until their outputs, for each thread, have this many elements, or until
+    /// there are enough for the largest minibatch. A lower limit saves memory; a higher one groups more chunks of equal
+    /// length.
     pub fn let_wait(&mut self, elements: usize) {
         self.most_waiting = elements;
     }
@@ -201,7 +202,7 @@ impl<'a> GroupedForward<'a> {
         Ok(few)
     }
 
-    /// Cuts what waits into minibatches.
+    /// Cuts the waiting chunks into minibatches.
     fn minibatches(&mut self) -> Result<Vec<Minibatch>> {
         let mut tasks: VecDeque<Task> = {
             let mut tasks = std::mem::take(&mut self.tasks);
@@ -241,7 +242,7 @@ impl<'a> GroupedForward<'a> {
         Ok(minibatches)
     }
 
-    /// The shape with its length rounded up, but for full chunks.
+    /// The shape with its length rounded up, except for full chunks.
     fn rounded(&self, shape: &Shape) -> Shape {
         let factor = self.chunking.frame_subsampling_factor;
         let full = (self.chunking.frames_per_chunk / factor).max(1) as usize;
@@ -315,7 +316,7 @@ impl Minibatch {
         run_program(nnet, executor, &self.program, &Random::new(0), &chunks)
     }
 
-    /// The scaled outputs of each task, from the outputs of all tasks, which lie on the host.
+    /// Returns the scaled outputs of each task, from the outputs of all tasks on the host.
     fn scaled(&self, outputs: View<'_>, scaling: &OutputScaling) -> Vec<Vec<f32>> {
         let rows = outputs.rows() / self.tasks.len();
         let own = |(k, task): (usize, &Task)| {

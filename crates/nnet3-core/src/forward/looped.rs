@@ -1,5 +1,5 @@
-//! A network over whole utterances as if they came in live: equal chunks of new frames, what recurrences and splicing
-//! need of earlier ones kept in the program.
+//! Runs a network over whole utterances as over live sound: in equal chunks of new frames. The program keeps the
+//! earlier rows that recurrences and splicing need.
 
 use super::{Ivectors, OutputScaling, check_dim, check_dims};
 use crate::compile::looped::{
@@ -42,8 +42,9 @@ pub struct LoopedForward {
 }
 
 impl LoopedForward {
-    /// Compiles the one program. `ReplaceIndex(ivector, t, 0)` in the network comes to mean the i-vector of a chunk. An
-    /// error if the network is not simple, or if its chunks do not come to repeat themselves. `nnet` lies on `device`.
+    /// Compiles the single program. It is an error if the network is not simple, or if its chunks do not become
+    /// periodic. `ReplaceIndex(ivector, t, 0)` in the network is changed to mean the i-vector of a chunk. `nnet` must
+    /// be on `device`.
     pub fn new(
         mut nnet: Nnet,
         device: &Device,
@@ -137,7 +138,7 @@ impl LoopedForward {
         self.executor.start(&self.program)
     }
 
-    /// Frames of output so far for which there are enough of `frames` frames of input; if no more come, all.
+    /// Number of output frames that `frames` input frames allow; all frames if the input is `finished`.
     pub fn outputs_ready(&self, frames: usize, finished: bool) -> usize {
         let LoopedOptions { chunk_size, frame_subsampling_factor, right_context, .. } = self.options;
         let (chunk, factor) = (chunk_size as usize, frame_subsampling_factor as usize);
@@ -161,7 +162,7 @@ impl LoopedForward {
         let nnet = &self.nnet;
         let count = self.next_input().len();
         self.executor.accept_input(nnet, "input", count, input.len() / count, input)?;
-        // All chunks from the third on are the same but for their times.
+        // All chunks from the third on are equal apart from their times.
         let request = &self.requests[self.chunks.min(2)];
         if let Some(io) = request.inputs.iter().find(|io| io.name == "ivector")
             && let Some(ivector) = ivector
@@ -248,7 +249,7 @@ mod tests {
         assert_eq!(elsewhere.data, expected[0].data);
     }
 
-    /// Shows that a recurrence sees all that went before: the outputs are those of one chunk for the whole utterance.
+    /// A recurrence must see all earlier frames: the outputs are those of one chunk for the whole utterance.
     #[test]
     fn state_is_kept_between_chunks() {
         let nnet = network(RECURRENT);

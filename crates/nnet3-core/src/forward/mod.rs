@@ -80,7 +80,7 @@ impl<'a> Ivectors<'a> {
         }
     }
 
-    /// The i-vector for a chunk: that of the utterance, or of online ones that of the chunk's middle.
+    /// Returns the i-vector for a chunk: that of the utterance, or the online one at the chunk's middle.
     fn of_chunk(&self, chunk: &Chunk) -> Result<Option<&'a [f32]>> {
         let frame = (chunk.first_output + (chunk.last_output - chunk.first_output) / 2) as usize;
         self.check_enough(frame, MOST_MISSING_IVECTOR_FRAMES)?;

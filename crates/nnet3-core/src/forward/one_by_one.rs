@@ -18,8 +18,8 @@ pub struct Forward<'a> {
 }
 
 impl<'a> Forward<'a> {
-    /// Makes a runner. It is an error if the network is not simple (see [`Nnet::is_simple`]) or the settings make no
-    /// sense. `chunking` is used as it is; see [`Chunking::round_up`]. `nnet` lies on `device`.
+    /// Makes a runner. It is an error if the network is not simple (see [`Nnet::is_simple`]) or if settings are
+    /// invalid. `chunking` is used unchanged; see [`Chunking::round_up`]. `nnet` must be on `device`.
     pub fn new(
         nnet: &'a Nnet,
         device: &Device,

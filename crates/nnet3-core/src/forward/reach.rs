@@ -11,7 +11,7 @@ use crate::index::NO_TIME;
 use crate::nnet::{Nnet, Node};
 use std::collections::HashMap;
 
-/// The shortest chunk that is looked at has so many outputs.
+/// Number of outputs of the shortest chunk that is examined.
 const FEWEST_OUTPUTS: usize = 32;
 
 /// Knows of chunks which frames their outputs use.
@@ -26,7 +26,7 @@ pub(super) struct Reach {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Family {
     first_input: i32,
-    /// Input frames beyond those that the outputs stand for.
+    /// Number of input frames beyond those of the outputs.
     context: i64,
 }
 
@@ -117,8 +117,8 @@ impl Reach {
             .collect();
         outputs.sort_by_key(|&id| time(id));
         let input = nnet.find_node("input");
-        // For each output the extreme of the frames that it and those before it in `order` use: what those use counts for it
-        // too, so each cindex is visited once.
+        // For each output, the extreme frame used by it and by its predecessors in `order`. Frames of predecessors
+        // count for it too, so that each cindex is visited once.
         let extremes =
             |order: &mut dyn Iterator<Item = &CindexId>, none: i32, extreme: fn(i32, i32) -> i32| {
                 let mut seen = vec![false; graph.cindexes.len()];
@@ -157,7 +157,7 @@ mod tests {
         component-node name=a component=a input=Append(input, IfDefined(Offset(a, DELAY)))
         output-node name=output input=Offset(a, 1)";
 
-    /// Shows by the outputs themselves what frames more change in the first outputs.
+    /// Returns true if further frames do not change the first outputs, measured on the outputs themselves.
     fn continues(config: &str) -> bool {
         let nnet = network(config);
         let shape = |outputs: i32| Shape {

@@ -46,7 +46,7 @@ pub(super) struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    /// Makes a runner for a network that lies on `device`.
+    /// Makes a runner for a network on `device`.
     pub fn new(
         nnet: &'a Nnet,
         device: &Device,

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// `scale · (output - log_priors)`: with log-posteriors as outputs these are scaled log-likelihoods, but for a constant.
+/// `scale · (output - log_priors)`: for log-posteriors these are scaled log-likelihoods, up to a constant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutputScaling {
     /// One for each column of the output. If empty, no prior is subtracted.
@@ -17,7 +17,7 @@ impl From<f32> for OutputScaling {
 }
 
 impl OutputScaling {
-    /// Fails unless the priors, if there are any, are as many as the columns of the output.
+    /// Checks that the number of priors, if there are any, is the number of output columns.
     pub(super) fn check(&self, cols: usize) -> Result<()> {
         match self.log_priors.len() {
             0 => Ok(()),

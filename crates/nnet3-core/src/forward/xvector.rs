@@ -75,7 +75,7 @@ pub struct XvectorForward<'a> {
 }
 
 impl<'a> XvectorForward<'a> {
-    /// Prepares a network that lies on `device`. Fails if it lacks `input` or `output`, or chunks would have no frames.
+    /// Prepares a network on `device`. Fails if it lacks `input` or `output`, or if chunks would have no frames.
     pub fn new(
         nnet: &'a Nnet,
         device: &Device,
@@ -162,7 +162,8 @@ pub struct BatchedXvectors<'a> {
 }
 
 impl<'a> BatchedXvectors<'a> {
-    /// Prepares a network that lies on `device`. Fails if it lacks `input` or `output`, or chunks are not longer than its context.
+    /// Prepares a network on `device`. Fails if it lacks `input` or `output`, or if chunks are not longer than its
+    /// context.
     pub fn new(
         nnet: &'a Nnet,
         device: &Device,
@@ -382,7 +383,7 @@ mod tests {
             assert_close(&batched.next_output().unwrap().data, &(0..6).map(mean).collect::<Vec<_>>());
         }
         assert!(batched.next_output().is_none());
-        // The one for two sequences, and the one that it was expanded to.
+        // One program for two sequences, and its expansion.
         assert_eq!(batched.compiler().num_cached(), 2);
     }
 
@@ -400,8 +401,8 @@ mod tests {
 
     #[test]
     fn gaps_and_overlaps() {
-        // By hand, in steps of 10: of 24 frames three chunks count 6 twice, a variance of (18 + 4·6)/(18 + 2·6)² = 0.047, less than
-        // the 1/20 of two chunks. Of 22 they count 8 twice, which gives 46/900 = 0.051.
+        // By hand, in steps of 10. Of 24 frames three chunks count 6 twice: a variance of (18 + 4·6)/(18 + 2·6)² =
+        // 0.047, below the 1/20 of two chunks. Of 22 frames they count 8 twice: 46/900 = 0.051.
         assert_eq!(starts(25, 11, 1), [0, 7, 14]);
         assert_eq!(starts(23, 11, 1), [0, 11]);
         // 29 frames: 28 of 30, overlaps of 1 and 1.

@@ -394,7 +394,7 @@ impl<'n> GraphBuilder<'n> {
                 first_dependent: END,
             };
         }
-        // The remaining cindexes are known to be computable, so their dependents get no more news.
+        // The remaining cindexes are known to be computable, so their dependents need no update.
         self.dependents.clear();
         self.info[..start].iter_mut().for_each(|info| info.first_dependent = END);
     }

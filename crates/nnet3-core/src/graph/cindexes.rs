@@ -1,4 +1,4 @@
-//! The graph itself: cindexes, and what each is computed from.
+//! The graph itself: cindexes and their dependencies.
 
 use super::table::CindexTable;
 use crate::index::{Cindex, NO_TIME, NodeId};
@@ -6,7 +6,7 @@ use crate::nnet::Nnet;
 use crate::request::ComputationRequest;
 use std::ops::Range;
 
-/// Room that is made for at most so many cindexes before they are known.
+/// Largest number of cindexes for which memory is reserved beforehand.
 const MOST_EXPECTED: usize = 1 << 14;
 
 /// First of the marks that take the place of ids during the search, for cindexes that are not in the graph.
@@ -15,7 +15,7 @@ pub(super) const FIRST_MARK: CindexId = CindexId::MAX - 15;
 /// Position of a cindex in a [`ComputationGraph`].
 pub type CindexId = u32;
 
-/// Cindexes and what each is computed from.
+/// Cindexes and their dependencies.
 #[derive(Clone, Default)]
 pub struct ComputationGraph {
     pub cindexes: Vec<Cindex>,
@@ -37,7 +37,7 @@ impl ComputationGraph {
         self.table.get(cindex).filter(|&id| id < FIRST_MARK)
     }
 
-    /// Does what [`ComputationGraph::find`] does, or gives the mark of a cindex that is not in the graph.
+    /// As [`ComputationGraph::find`], but returns the mark of a cindex that is not in the graph.
     pub(super) fn find_or_mark(&self, cindex: Cindex) -> Option<CindexId> {
         self.table.get(cindex)
     }
@@ -52,7 +52,7 @@ impl ComputationGraph {
         self.table.change(cindex, mark);
     }
 
-    /// Does what [`ComputationGraph::add`] does, for a cindex that has a mark.
+    /// As [`ComputationGraph::add`], for a cindex with a mark.
     pub(super) fn add_marked(&mut self, cindex: Cindex, dependencies: &[CindexId]) {
         self.table.change(cindex, Some(to_u32(self.cindexes.len())));
         self.push(cindex, false, dependencies);
@@ -150,7 +150,7 @@ impl ComputationGraph {
         starts.zip(self.segment_ends.iter().copied()).map(|(start, end)| start..end)
     }
 
-    /// Keeps of the ids from `start` on those that are marked. They must depend on none that is not.
+    /// Keeps the marked ids from `start` on. They must depend only on kept ones.
     pub(super) fn retain(&mut self, start: usize, keep: &[bool]) {
         if !keep.contains(&false) {
             return;

@@ -53,10 +53,10 @@ impl Nnet {
         }))
     }
 
-    /// Makes the request that training or forward computing of a simple network makes: `sequences` sequences of
-    /// `frames` output frames, every `subsampling`-th input frame, with the input context that the network needs. An
-    /// input `ivector` gets one row a sequence, at t = 0. With `derivatives` the request asks for the model's
-    /// derivatives, and derivatives are given at every output.
+    /// Makes the usual request of training or forward computing for a simple network: `sequences` sequences of `frames`
+    /// output frames, every `subsampling`-th input frame, with the input context that the network needs. An input
+    /// `ivector` gets one row for each sequence, at t = 0. With `derivatives` the request wants the model's
+    /// derivatives, and supplies derivatives at every output.
     pub fn ordinary_request(
         &self,
         sequences: i32,

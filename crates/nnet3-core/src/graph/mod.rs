@@ -26,8 +26,8 @@ use crate::request::ComputationRequest;
 use epochs::node_epochs;
 use steps::Steps;
 
-/// The graph and the steps of requests that follow each other in time; where one sequence can stand for all, they are
-/// those of the first. `done` is called after each of the two with its name.
+/// Returns the graph and the steps of consecutive requests; if one sequence can stand for all, those of the first.
+/// Calls `done` after each of the two, with its name.
 pub(crate) fn graph_and_steps(
     nnet: &Nnet,
     requests: &[ComputationRequest],
@@ -90,7 +90,7 @@ fn with_steps(
     Ok((graph, steps))
 }
 
-/// Does what [`graph_and_steps`] does, with all sequences and level by level.
+/// As [`graph_and_steps`], with all sequences and level by level.
 #[cfg(test)]
 pub(crate) fn of_all_sequences(
     nnet: &Nnet,
@@ -99,7 +99,7 @@ pub(crate) fn of_all_sequences(
     with_steps(nnet, &node_epochs(nnet), requests, build_by_level(nnet, requests)?.0, 1)
 }
 
-/// The graphs that each of the ways makes of a request, as far as it can do so.
+/// Returns the graphs of a request by each of the builders that can make it.
 #[cfg(test)]
 pub(crate) fn in_all_ways(
     nnet: &Nnet,

@@ -5,8 +5,8 @@ use crate::error::{Error, Result};
 use crate::index::print_cindex;
 use crate::nnet::Nnet;
 
-/// Returns the phases of each segment; a phase is a list of ascending ids. Inputs come first. `epochs` are those of
-/// the nodes.
+/// Returns the phases of each segment; a phase is a list of ascending ids. Inputs come first. `epochs` has the epoch of
+/// each node.
 pub fn phases(nnet: &Nnet, epochs: &[usize], graph: &ComputationGraph) -> Result<Vec<Vec<Vec<CindexId>>>> {
     let count = 1 + epochs.iter().max().map_or(0, |&m| m + 1);
     let mut nodes_in_epoch = vec![0; count];
@@ -61,7 +61,7 @@ fn split_recurrence(
 ) -> std::result::Result<(), Vec<CindexId>> {
     let last = ids.iter().max().map_or(start, |&m| m as usize + 1);
     let mut waiting_for = vec![0u32; last - start];
-    // For each id a chain: its first item is at `first_dependent`, an item is an id and where the next item is.
+    // A linked list for each id: `first_dependent` has the first item; an item is an id and the place of the next item.
     let mut first_dependent = vec![END; last - start];
     let mut dependents: Vec<(CindexId, u32)> = Vec::with_capacity(2 * ids.len());
     for &id in &ids {

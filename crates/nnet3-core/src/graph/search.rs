@@ -15,8 +15,8 @@ use crate::request::ComputationRequest;
 /// Cindexes that wait for each other, one for the next, after which the dependencies are taken to be endless.
 const MAX_DEPTH: usize = 1 << 18;
 
-/// The graph of one request, and whether in it no cindex depends on another sequence than its own. `None` if something
-/// is wrong, which [`super::GraphBuilder`] can explain. `epochs` are those of the nodes.
+/// Builds the graph of one request; the flag is true if each cindex depends only on its own sequence. Returns `None`
+/// for faults, which [`super::GraphBuilder`] can explain. `epochs` has the epoch of each node.
 pub fn search(
     nnet: &Nnet,
     epochs: &[usize],
@@ -138,7 +138,7 @@ struct Search<'n> {
     stays_in_sequence: bool,
     /// True if some cindexes may be computable and yet not used.
     has_optional: bool,
-    /// The cindexes that are being looked at; each waits for the next.
+    /// The cindexes under examination; each waits for the next.
     open: Vec<Open>,
     pending: Vec<Cindex>,
     // Scratch space.
@@ -166,7 +166,7 @@ impl Search<'_> {
         (!request.outputs.is_empty()).then_some(())
     }
 
-    /// Finds out about a cindex and all that it may depend on. `None` if something depends on itself.
+    /// Decides about a cindex and all its possible dependencies. `None` if a cindex depends on itself.
     fn visit(&mut self, cindex: Cindex) -> Option<()> {
         self.open(cindex);
         while let Some(last) = self.open.last_mut() {
@@ -217,7 +217,7 @@ impl Search<'_> {
         self.open.push(Open { cindex, start, next: start, end_of_required, end });
     }
 
-    /// Gives up the last open cindex, which lacks something.
+    /// Discards the last open cindex, which lacks a dependency.
     fn give_up(&mut self) {
         if let Some(Open { cindex, start, .. }) = self.open.pop() {
             self.pending.truncate(start);
@@ -265,7 +265,7 @@ impl Search<'_> {
         self.open.pop();
     }
 
-    /// The graph without what no output uses, as one segment.
+    /// Returns the graph without unused cindexes, as one segment.
     fn finish(mut self) -> (ComputationGraph, bool) {
         for &cindex in &self.not_computable {
             self.graph.change_mark(cindex, None);

@@ -77,7 +77,7 @@ impl Step {
         }
     }
 
-    /// The number of ids in a block, if all blocks have as many and are repeated for each sequence in turn.
+    /// The number of ids in a block, if all blocks have the same number and are repeated for each sequence in turn.
     pub fn stride(&self) -> Option<usize> {
         match self.layout {
             Layout::Regular { stride } => {
@@ -166,8 +166,8 @@ const NOWHERE: (StepId, u32) = (StepId(u32::MAX), 0);
 const UNLISTED: u32 = u32::MAX;
 
 /// Turns the phases of every segment into steps. Graph and phases are those of the requests' first sequence if
-/// `num_sequences` > 1; `requests` have all. May add cindexes to the graph: rows of dim-range nodes, and what
-/// components ask for when they reorder their rows.
+/// `num_sequences` > 1; `requests` have all. May add cindexes to the graph: rows of dim-range nodes, and padding rows
+/// of components that reorder their rows.
 pub fn steps(
     nnet: &Nnet,
     requests: &[ComputationRequest],
@@ -368,7 +368,7 @@ impl StepMaker<'_> {
         }
     }
 
-    /// Checks that every cindex is where its location says.
+    /// Checks that every cindex is at its location.
     fn check(&self) -> Result<()> {
         for (s, step) in self.out.steps.iter().enumerate() {
             if matches!(self.nnet.node(step.node), Node::ComponentInput { .. }) {

@@ -236,7 +236,7 @@ impl<'n> Sweep<'n> {
         self.graph.add(cindex, false, &self.ids);
     }
 
-    /// The graph without what no output uses, as one segment.
+    /// Returns the graph without unused cindexes, as one segment.
     fn finish(mut self) -> ComputationGraph {
         if self.may_have_unused {
             let keep = required(self.nnet, &self.graph, 0);

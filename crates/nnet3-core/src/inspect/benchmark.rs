@@ -1,5 +1,5 @@
-//! Runs a program again and again beside products of large matrices, so that its speed can be given as a share of the
-//! machine's rate of products in the same minute.
+//! Runs a program repeatedly beside products of large matrices, so that its speed can be given as a share of the
+//! machine's rate at the same time.
 
 use super::clock::thread_time;
 use super::json::{self, real};
@@ -22,19 +22,20 @@ const SGEMM: (usize, u32) = (2048, 1);
 const SGEMM_OF_DEVICES: (usize, u32) = (8192, 10);
 /// Free bytes of a device that has room.
 const ROOM: u64 = 4 << 30;
-/// Runs with natural gradient before those that are counted: in the first minibatches each updates its estimates.
+/// Number of uncounted runs with natural gradient: in the first minibatches each updates its estimates.
 const NATURAL_START: usize = 11;
-/// Runs with natural gradient that are taken together: later, one in four updates the estimates, unless the network says otherwise.
+/// Number of runs with natural gradient that are averaged: later, one in four updates the estimates, unless the network
+/// has another period.
 const NATURAL_PERIOD: usize = 4;
 
 #[derive(Clone, Copy, Debug)]
 pub struct BenchmarkOptions {
     /// Rounds: a product, runs of the program, and so on; a product at the end.
     pub rounds: usize,
-    /// Runs of a round go on for this long; at least one.
+    /// Duration of a round; it has at least one run.
     pub round_time: Duration,
-    /// Time on the clock of the wall; else the time that this thread had a processor, which others' work does not
-    /// lengthen, but in which the work of other threads is missing.
+    /// True for wall time, false for this thread's processor time. The latter excludes the work of other programs, and
+    /// also that of other threads.
     pub wall_clock: bool,
     /// True if the backward pass is measured with natural gradient too.
     pub natural_gradient: bool,
@@ -96,8 +97,8 @@ fn seconds(trial: &mut Trial, wall_clock: bool) -> Result<f64> {
 }
 
 impl Benchmark {
-    /// Runs `program`, forward and (if it has a backward part) backward with plain gradients, on `device`, with normally
-    /// distributed inputs and output derivatives. One run comes before those that are counted.
+    /// Runs `program`, forward and (if it has a backward part) backward with plain gradients, on `device`, with
+    /// normally distributed inputs and output derivatives. The first run is not counted.
     pub fn measure(
         nnet: &Nnet,
         program: &Arc<Program>,
@@ -238,7 +239,7 @@ impl Product {
         }
     }
 
-    /// Seconds of one product, by BLAS if that is asked for and the device is the host.
+    /// Seconds of one product, by BLAS if `by_blas` and the device is the host.
     fn seconds(&mut self, by_blas: bool, wall_clock: bool) -> f64 {
         let ([a, b], no) = (&self.factors, Transpose::No);
         self.device.synchronize();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Time that this thread has spent on a processor: what other programs take away does not count.
+/// Processor time of this thread; the work of other programs does not count.
 #[cfg(unix)]
 pub fn thread_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

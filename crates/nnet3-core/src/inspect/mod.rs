@@ -69,8 +69,8 @@ impl Inspection<'_> {
         items
     }
 
-    /// Names of the nodes that a command works for: those of the rows that it writes, as far as debug info tells and,
-    /// for a component's command, as they use that component.
+    /// Names of a command's nodes: those of the rows that it writes, if debug info tells, and, for a component's
+    /// command, those that use the component.
     fn nodes_of(&self, computation: &Computation, command: &Command) -> Vec<&str> {
         let rows_of = |s: SubmatrixId| rows_of(computation, s);
         let nodes = match *command {

@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy, Debug)]
 pub struct ProfileOptions {
-    /// Backprop is as in training, with natural gradient where components use it; else it gives the plain gradient.
+    /// True for backprop as in training, with natural gradient in the components that use it; false for the plain
+    /// gradient.
     pub natural_gradient: bool,
-    /// Runs go on for this long, after one that is not counted.
+    /// Duration of the runs, after one that is not counted.
     pub time: Duration,
 }
 

@@ -28,7 +28,7 @@ impl Work {
         self.bytes += other.bytes;
     }
 
-    /// 10⁹ operations of matrix products a second, where there are any.
+    /// 10⁹ operations of matrix products a second, if there are any.
     pub fn gflops(&self) -> Option<f64> {
         (self.flops > 0).then(|| self.flops as f64 / self.time.as_secs_f64() / 1e9)
     }
@@ -154,7 +154,7 @@ pub(super) fn op_kind(nnet: &Nnet, op: &Op) -> String {
     }
 }
 
-/// The kind of a command, in the reference's words where it has some.
+/// The kind of a command, in the reference's words if it has some.
 pub(super) fn name(command: &Command) -> &'static str {
     match command {
         Command::Allocate { .. } => "Allocate",

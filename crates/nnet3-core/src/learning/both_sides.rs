@@ -205,7 +205,7 @@ impl BothSides {
         let mut ones = workspace.take(derivs.rows(), 1);
         backend.set(ones.view_mut(), 1.0);
         let one = bias.is_some().then(|| Piece { x: PieceRows::Dense(ones.view()), columns: dim..dim + 1 });
-        // Pieces with the shorter life of the ones.
+        // Pieces with the shorter lifetime of the ones.
         #[allow(clippy::map_identity)]
         let with_one = input.clone().map(|Piece { x, columns }| Piece { x, columns }).chain(one);
         let seen = self.input.observe(context, with_one);
@@ -270,7 +270,7 @@ impl BothSides {
         let mut ones = context.workspace.take(rows, 1);
         backend.set(ones.view_mut(), 1.0);
         let one = bias.is_some().then(|| Piece { x: PieceRows::Dense(ones.view()), columns: dim..dim + 1 });
-        // Pieces with the shorter life of the ones.
+        // Pieces with the shorter lifetime of the ones.
         #[allow(clippy::map_identity)]
         let input = input.map(|Piece { x, columns }| Piece { x, columns }).chain(one);
         let seen = self.input.observe(context, input);
@@ -296,9 +296,9 @@ impl BothSides {
 enum InputProduct<'a> {
     /// With a copy of the input.
     Copy,
-    /// With the input as it is, through a filter over its taps.
+    /// With the unchanged input, through a filter over its taps.
     Filter(Filter, [View<'a>; 3]),
-    /// With the input as it is.
+    /// With the unchanged input.
     AsTheyAre(PieceRows<'a>),
 }
 
@@ -421,8 +421,8 @@ pub(crate) mod tests {
         });
     }
 
-    /// Shows that the gradient through a filter is that of preconditioned copies, with a bias and without, over some
-    /// updates of the estimates.
+    /// The gradient through a filter must be that of preconditioned copies, with a bias and without, over some updates
+    /// of the estimates.
     #[test]
     fn filtered_gradients_are_the_same() {
         const DIM: usize = 96;

@@ -78,7 +78,7 @@ impl Rule for ByRows {
 
     fn keep(&mut self, keeper: &mut Keeper<'_>, target: &dyn Component) -> Result<()> {
         let parameters = target.parameters();
-        // With the bias as one more column, where a gradient has both.
+        // If a gradient has both, the bias is one more column.
         let dims = parameters.iter().map(|p| [p.value.cols(), p.value.cols() + 1]);
         self.estimates.iter_mut().zip(dims).try_for_each(|(estimate, dims)| estimate.keep(keeper, &dims))
     }

@@ -13,7 +13,7 @@ use crate::snapshot::Keeper;
 pub enum Collected {
     /// Changes of the parameters, by the rules and at the rate that the component asks for.
     Changes,
-    /// Derivatives of the objective; those of natural gradient, with `preconditioned`.
+    /// Derivatives of the objective; with `preconditioned`, after natural gradient.
     Gradients {
         preconditioned: bool,
     },

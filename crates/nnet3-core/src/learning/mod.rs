@@ -31,7 +31,7 @@ pub trait Rule: Send {
     fn rows(&mut self, context: Context<'_>, to: Target<'_>, rows: Rows<'_>);
     /// `gradient` has the shape of the parameter, and may be overwritten.
     fn dense(&mut self, context: Context<'_>, to: Target<'_>, gradient: ViewMut<'_>);
-    /// As [`products`](Self::products), of the rows of a sparse input and those of `deriv`. Returns false without
+    /// As [`products`](Self::products), with the rows of a sparse input and those of `deriv`. Returns false without
     /// effect if the rule wants dense rows.
     fn sparse(
         &mut self,
@@ -52,7 +52,7 @@ pub trait Rule: Send {
     fn estimates<'s>(&'s mut self, out: &mut Vec<&'s mut NaturalGradient>) {
         let _ = out;
     }
-    /// While frozen, an estimate of the Fisher matrix stays as it is.
+    /// Freezes the estimate of the Fisher matrix: it does not change until released.
     fn freeze(&mut self, freeze: bool) {
         let _ = freeze;
     }
@@ -75,7 +75,7 @@ pub struct Target<'a> {
     pub rate: f32,
 }
 
-/// The learning rate of the changes that `target` collects; `None` if there are none.
+/// The learning rate of the changes that `target` collects; `None` if it collects none.
 fn rate(target: &dyn Component) -> Option<f32> {
     target.as_updatable().map(|updatable| updatable.settings().learning_rate).filter(|&rate| rate != 0.0)
 }

@@ -1,4 +1,4 @@
-//! The one place where a component gets its rule.
+//! Chooses the rule of each component.
 
 use super::both_sides::BothSides;
 use super::by_rows::ByRows;

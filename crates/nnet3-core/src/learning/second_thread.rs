@@ -97,7 +97,7 @@ struct State {
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
-    /// Changes that the thread has not done: waiting ones, and the one in its hands.
+    /// Number of unfinished changes: waiting ones, and the one in progress.
     pending: AtomicUsize,
 }
 
@@ -148,7 +148,7 @@ impl UpdateThread {
         Some(UpdateThread { shared, thread: Some(thread), away, always, helper })
     }
 
-    /// The thread that takes halves of large products while there are no changes to be worked out.
+    /// The thread that takes halves of large products while no changes are waiting.
     pub fn helper(&self) -> Option<&Helper> {
         self.helper.as_ref()
     }
@@ -413,7 +413,7 @@ mod tests {
         assert!(changes(&nnet, &program, true) == expected);
     }
 
-    /// The parameters of the affine component are with the thread until its change is there.
+    /// The parameters of the affine component stay with the thread until its change is done.
     #[test]
     fn parameters_are_away_until_their_change_is_there() {
         let device = nnet3_matrix::cpu();

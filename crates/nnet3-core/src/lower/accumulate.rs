@@ -1,5 +1,5 @@
-//! A pass for derivatives that a backprop adds to a matrix of zeros which is then added to another matrix: the
-//! backprop adds to that other matrix at once. The sum is rounded in another order.
+//! A pass for derivatives that a backprop adds to a zeroed matrix which is then added to another matrix. The backprop
+//! adds to that other matrix directly. The order of rounding differs.
 
 use super::Lowering;
 use super::dataflow::{Effect, Event, Events, forgets};

@@ -62,7 +62,7 @@ struct Group {
     steps: Vec<Step>,
 }
 
-/// Finds all groups of steps. `is_free` is false for commands that must be done just as they say.
+/// Finds all groups of steps. `is_free` is false for commands that must run literally.
 fn steps(
     nnet: &Nnet,
     computation: &Computation,
@@ -148,7 +148,7 @@ impl<F: Fn(usize) -> bool> Search<'_, F> {
         })
     }
 
-    /// The writes; `None` if the matrix does not stay where it is, or if the steps do not depend on each other.
+    /// The writes; `None` if the matrix moves, or if the steps do not depend on each other.
     fn writes(&self, group: &Group, input: &Region) -> Option<Writes> {
         let (first_row, first_col) = (input.rect.rows.start, input.rect.cols.start);
         let first = group.steps[0].command;

@@ -90,7 +90,7 @@ impl Cost {
     }
 }
 
-/// The operations of a backprop's products, if they are those of a filter, which only the host has.
+/// Operations of a backprop's products, if it uses a filter, which only the host has.
 fn of_filters(nnet: &Nnet, computation: &Computation, backprop: &Backprop) -> Option<u64> {
     let (args, taps) = (&backprop.args, backprop.taps?);
     let Some((Weights::Plain(linear), _)) = nnet.component(args.component).as_affine() else { return None };

@@ -83,7 +83,7 @@ impl Region {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     Reads(SubmatrixId),
-    /// Sets every element, whatever there was.
+    /// Sets every element, for any old contents.
     Sets(SubmatrixId),
     /// Reads, and writes or may write.
     Changes(SubmatrixId),
@@ -212,7 +212,7 @@ pub(super) fn is_read_only_by(
         match next.effect {
             Effect::Deallocates => return true,
             Effect::Sets(s) => return Rect::of(computation, s).common(&block.rect) == block.rect,
-            // The storage goes on as another matrix.
+            // The storage continues as another matrix.
             Effect::SwapsWith(other) => (matrix, since) = (other, next.command()),
             Effect::Reads(_) | Effect::Changes(_) | Effect::Allocates => return false,
         }

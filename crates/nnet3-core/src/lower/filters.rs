@@ -19,11 +19,11 @@ struct Splice {
     taps: Taps,
     /// The region of each tap.
     sources: Vec<Region>,
-    /// Commands that nobody needs where the sources are read.
+    /// Commands that become needless if the sources are read.
     copies: Vec<usize>,
 }
 
-/// Propagates, where a filter pays.
+/// Propagates for which a filter pays.
 pub(super) fn run_forward(lowering: &mut Lowering<'_>) {
     let found = splices(lowering.nnet, lowering.computation, &lowering.events, |c| lowering.is_literal(c));
     for Splice { propagate, component, output, taps, sources, copies } in found {
@@ -38,7 +38,7 @@ pub(super) fn run_forward(lowering: &mut Lowering<'_>) {
     }
 }
 
-/// Backprops: the component is told, and chooses.
+/// Backprops: the component receives the taps, and chooses.
 pub(super) fn run_backward(lowering: &mut Lowering<'_>) {
     let (nnet, computation) = (lowering.nnet, lowering.computation);
     for (c, command) in computation.commands.iter().enumerate() {
@@ -53,7 +53,7 @@ pub(super) fn run_backward(lowering: &mut Lowering<'_>) {
     }
 }
 
-/// Finds all splices. `is_free` is false for commands that must be done just as they say.
+/// Finds all splices. `is_free` is false for commands that must run literally.
 fn splices(
     nnet: &Nnet,
     computation: &Computation,
@@ -76,7 +76,7 @@ fn splices(
     computation.commands.iter().enumerate().filter_map(splice).collect()
 }
 
-/// The taps that the input value of a backprop is made of, if it is.
+/// The taps in the input value of a backprop, if it has such a structure.
 fn backward(nnet: &Nnet, computation: &Computation, events: &Events, c: usize) -> Option<Taps> {
     let Command::Backprop(Backprop { component, in_value: Some(in_value), in_deriv, .. }) =
         computation.commands[c]
@@ -204,7 +204,7 @@ fn is_summed(computation: &Computation, events: &Events, deriv: SubmatrixId, c: 
     };
     let commands = || sums.iter().map(|sum| sum.0);
     let (Some(first), Some(last)) = (commands().min(), commands().max()) else { return false };
-    // A later copy would overwrite what has been added.
+    // A later copy would overwrite the sum.
     let copies_later =
         sums.iter().any(|&(c, _)| c != first && matches!(computation.commands[c], Command::Copy { .. }));
     let mut meanwhile = between(events, into[0].matrix, first..last + 1).iter();

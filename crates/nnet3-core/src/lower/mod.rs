@@ -141,7 +141,8 @@ struct Lowering<'a> {
     parts: Vec<Submatrix>,
 }
 
-/// The operations of a computation that the checker accepts, on `device`. An error comes from [`Watch::check`] only.
+/// Makes the operations for a computation that the checker accepts, on `device`. Errors come only from
+/// [`Watch::check`].
 pub fn lower(
     nnet: &Nnet,
     computation: &Computation,
@@ -195,7 +196,7 @@ impl Lowering<'_> {
         self.replace(command, Op::Nothing);
     }
 
-    /// Puts an operation before the one at a position, after others there.
+    /// Inserts an operation before the one at a position, after others inserted there.
     fn insert(&mut self, command: usize, op: Op) {
         self.inserted.push((command, op));
     }
@@ -213,7 +214,7 @@ impl Lowering<'_> {
         SubmatrixId::from(self.computation.submatrices.len() + self.parts.len() - 1)
     }
 
-    /// The propagate of an affine component only adds what some columns of its input contribute.
+    /// Reduces the propagate of an affine component to the contribution of some columns of its input.
     fn add_rest(&mut self, command: usize, columns: &Range<usize>) {
         let Op::Propagate(Propagate { args, .. }) = self.ops[command] else { return };
         let computation::Propagate { component, input: Some(input), output, .. } = args else { return };
@@ -255,7 +256,7 @@ impl Lowering<'_> {
         Cost::of(self.nnet, self.computation, &self.list())
     }
 
-    /// The operations without no-ops, except those that separate one exchange with the user from the next.
+    /// Returns the operations without no-ops, except those that separate one exchange with the user from the next.
     fn finish(self) -> Lowered {
         let Lowering { ops, inserted, parts, computation, .. } = self;
         let count = ops.len() + inserted.len();

@@ -97,7 +97,7 @@ pub enum Op {
 /// The way in which a component's value or derivative reaches its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Sets it or adds to it, as the component's properties say.
+    /// Sets or adds, depending on the component's properties.
     Ordinary,
     /// Sets it, although the component otherwise adds to it.
     Sets,

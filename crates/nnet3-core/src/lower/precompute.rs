@@ -15,7 +15,7 @@ use crate::nnet::Nnet;
 use std::cmp::Reverse;
 use std::ops::Range;
 
-/// Rows that are worked out at once: enough for products at their full rate, few enough to stay in a cache.
+/// Number of rows computed together: enough for products at their full rate, few enough to stay in a cache.
 const MOST_ROWS: usize = 512;
 
 /// Products of one affine component.
@@ -24,7 +24,7 @@ struct Precomputed {
     component: ComponentId,
     /// Commands, in order, and which rows of `source` they need.
     products: Vec<(usize, Range<usize>)>,
-    /// The copies that nobody needs any more.
+    /// The copies that became needless.
     copies: Vec<usize>,
     source: Region,
     /// Columns of the component's input. One of these ranges begins with 0, the other one follows.
@@ -59,7 +59,7 @@ struct Product {
     rest: Range<usize>,
 }
 
-/// Finds all shares that can be worked out ahead. `is_free` is false for commands that must be done just as they say.
+/// Finds all shares that can be computed early. `is_free` is false for commands that must run literally.
 fn precomputed(
     nnet: &Nnet,
     computation: &Computation,
@@ -103,8 +103,8 @@ fn precomputed(
     found
 }
 
-/// The ways to see a product as that of something known and a rest: what has been copied to the first columns of its input, or
-/// to the last ones.
+/// Returns the ways to split a product into a known part and a rest: the known part is a copy to the first or to the
+/// last columns of its input.
 fn products<'a>(
     computation: &'a Computation,
     events: &'a Events,
@@ -211,7 +211,7 @@ mod tests {
         // A source that changes after the first product, and before.
         assert!(with(products[3].0, &set(src)).is_empty());
         assert_eq!(with(copies[0], &set(src)), [7]);
-        // A copy that changes, or that somebody else looks at, is no longer one.
+        // A copy that changes later, or that another command reads, does not count.
         let without_sixth: Vec<usize> = vec![5];
         assert_eq!(with(copies[5] + 1, &set(dest)), without_sixth);
         assert_eq!(with(copies[5] + 1, &read(dest)), without_sixth);

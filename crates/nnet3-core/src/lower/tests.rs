@@ -82,7 +82,7 @@ pub const RECURRENT: &str = "
     component-node name=d component=d input=c
     output-node name=output input=d";
 
-/// Equal but for the rounding of sums.
+/// Equal up to the rounding of sums.
 fn assert_near(found: &[f32], expected: &[f32]) {
     let size = expected.iter().fold(0.0f32, |size, x| size.max(x.abs()));
     assert!(size > 0.0 && found.len() == expected.len());
@@ -145,8 +145,8 @@ pub(crate) fn recurrent_forward(input: &str) -> (Nnet, Computation) {
     forward(&RECURRENT.replace("INPUT", input), 3, 7)
 }
 
-/// Derivatives and gradients are the same whether the commands run as they are or lowered, in an arena with the remains of an
-/// earlier run. `enough` looks at the optimized program.
+/// Derivatives and gradients must be the same for literal and lowered operations, in an arena with the remains of an
+/// earlier run. `enough` checks the optimized program.
 pub fn compare(config: &str, sequences: i32, frames: i32, enough: impl Fn(&Program) -> bool) {
     let (nnet, request) = nnet_and_request(config, sequences, frames);
     let compiled = compile(&nnet, std::slice::from_ref(&request)).unwrap();
@@ -189,7 +189,7 @@ pub fn compare(config: &str, sequences: i32, frames: i32, enough: impl Fn(&Progr
     }
 }
 
-/// Does what [`compare`] does, for a network that is only run forward; returns its outputs.
+/// As [`compare`], for a network that only runs forward; returns its outputs.
 pub(crate) fn compare_forward(config: &str, sequences: i32, frames: i32, enough: impl Fn(&Program) -> bool) {
     let (nnet, _) = nnet_and_request(config, sequences, frames);
     let request = nnet.ordinary_request(sequences, frames, 1, false).unwrap();
@@ -215,7 +215,7 @@ fn is_copy(op: &Op) -> bool {
     matches!(op, Op::Copy { .. })
 }
 
-/// Copies that nobody needs any more.
+/// Number of copies that became needless.
 fn left_out(program: &Program) -> usize {
     count(program.literal(), is_copy) - count(program.lowered(), is_copy)
 }

@@ -13,7 +13,7 @@ const MOST_PARTS: usize = 32;
 /// The remaining parts of a zeroing.
 struct Needed {
     parts: Vec<Rect>,
-    /// Commands that must set their destination, where they otherwise add.
+    /// Commands that must set their destination instead of adding to it.
     setters: Vec<usize>,
 }
 

@@ -104,8 +104,8 @@ fn tridiagonalise(a: &mut [f64], diagonal: &mut [f64], v: &mut [f64], below: &mu
 /// Number of rows with products by a vector that are summed side by side.
 const TOGETHER: usize = 4;
 
-/// The products of at most [`TOGETHER`] rows with `u`, each summed from the first element to the last. An addition waits for
-/// the one before it, but not for those of other rows.
+/// The products of at most [`TOGETHER`] rows with `u`, each summed from the first element to the last. Sums of
+/// different rows do not wait for each other.
 #[inline(always)]
 fn dots<'a>(rows: impl Iterator<Item = &'a [f64]>, u: &[f64], out: &mut [f64]) {
     let mut all = [u; TOGETHER];

@@ -10,7 +10,7 @@ use crate::random::Random;
 use crate::snapshot::{Keeper, wrong};
 use nnet3_matrix::{Accumulator, Matrix, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
 
-/// Largest deviation from orthonormal rows that is left as it is.
+/// Largest accepted deviation from orthonormal rows.
 const ORTHONORMAL_TOLERANCE: f64 = 1e-3;
 
 /// The Fisher matrix Qᵀ diag(d) Q + ρ I, Q with orthonormal rows.
@@ -21,7 +21,7 @@ pub(super) struct Estimate {
     pub dim: usize,
     pub d: Vec<f64>,
     pub rho: f64,
-    /// Replaces `d` and `rho` on a device that updates estimates by itself.
+    /// Takes the place of `d` and `rho` on a device that updates estimates by itself.
     pub remote: Option<Remote>,
 }
 
@@ -147,7 +147,7 @@ impl Estimate {
         lk
     }
 
-    /// W = A (J + diag(carry) W), reorthogonalised if need be; `careful`: that is looked at in any case.
+    /// W = A (J + diag(carry) W), reorthogonalised if necessary. If `careful`, always checks for that.
     pub fn replace(&mut self, context: Context<'_>, change: Change<'_>, careful: bool) {
         let (backend, rank) = (context.backend, self.rank());
         let Change { factors, mut wide_j } = change;

@@ -60,7 +60,7 @@ pub(super) struct Postponed {
 }
 
 impl Postponed {
-    /// Begins an update; `None` if the estimate is to stay as it is.
+    /// Begins an update; `None` if the estimate must not change.
     pub(super) fn new(
         context: Context<'_>,
         estimate: &mut Estimate,
@@ -94,7 +94,7 @@ pub(crate) fn update_together<'n>(context: Context<'_>, all: impl Iterator<Item 
     }
 }
 
-/// Does on the device what [`NaturalGradient::update`] does.
+/// As [`NaturalGradient::update`], on the device.
 pub(super) fn update_there(
     context: Context<'_>,
     device: &dyn LowRank,

@@ -66,7 +66,7 @@ fn equals_the_dense_form() {
     }
 }
 
-/// Looking at Xᵀ X only comes to the same.
+/// Observing only Xᵀ X must give the same result.
 #[test]
 fn products_tell_as_much_as_rows() {
     let (n, dim) = (150, 40);
@@ -149,7 +149,7 @@ fn rank_is_reduced_to_the_dimension() {
     });
 }
 
-/// The invariants that must hold whatever the data: norm kept, ρ and d floored, rows of Q orthonormal.
+/// The invariants must hold for any data: norm kept, ρ and d floored, rows of Q orthonormal.
 #[test]
 fn invariants_hold_for_degenerate_rows() {
     let random = Random::new(5);

@@ -1,4 +1,4 @@
-//! Merging components that follow each other into one, for networks that are only run forward.
+//! Merges consecutive components, for networks that only run forward.
 //!
 //! A component-node can often do the work of two if its input is an Append of copies, possibly shifted in time, of one
 //! other component-node. Outputs change by rounding only. The reference changes them in two cases, which differ here:
@@ -25,7 +25,7 @@ pub struct CollapseOptions {
     pub batchnorm: bool,
     /// An affine component, fixed or not, into the affine component that follows.
     pub affine: bool,
-    /// Merges with `affine` also where one of the two is linear or a TDNN.
+    /// Extends `affine` to pairs with a linear component or a TDNN.
     pub linear: bool,
     /// A fixed scale, into the affine component before.
     pub scale: bool,
@@ -87,7 +87,7 @@ impl Nnet {
         Ok(CollapseReport { added_components, removed_components, removed_nodes })
     }
 
-    /// Changes nodes and adds components; those that are there stay as they are.
+    /// Changes nodes and adds components; existing components do not change.
     fn merge_all(&mut self, options: &CollapseOptions) -> Result<()> {
         for _ in 0..MOST_SWEEPS {
             if !self.sweep(options)? {
@@ -97,7 +97,7 @@ impl Nnet {
         Err(Error::network("merging components does not end: are they in a loop?"))
     }
 
-    /// Tries every node once; true if something changed.
+    /// Tries every node once; returns true if one changed.
     fn sweep(&mut self, options: &CollapseOptions) -> Result<bool> {
         let mut changed = false;
         for id in self.node_ids() {
@@ -128,7 +128,7 @@ impl Nnet {
         Ok(true)
     }
 
-    /// The component that does the work of both, made if there is none of its name yet.
+    /// Returns the merged component; makes it unless its name exists.
     fn merge(
         &mut self,
         first: ComponentId,
@@ -193,7 +193,7 @@ impl Nnet {
     }
 }
 
-/// The node and the offsets in t and x of its copies, if that is all that the descriptor is made of.
+/// The node and the offsets in t and x of its copies, if the descriptor consists only of these.
 fn copies_of_one_node(descriptor: &Descriptor) -> Option<(NodeId, Vec<(i32, i32)>)> {
     let copies: Option<Vec<_>> = descriptor.parts.iter().map(copy_of_node).collect();
     let copies = copies?;

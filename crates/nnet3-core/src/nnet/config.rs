@@ -19,7 +19,7 @@ impl Nnet {
         Ok(())
     }
 
-    /// Does what [`Nnet::read_config`] does, for a network that is not kept: its parameters are not copied.
+    /// As [`Nnet::read_config`], for a network that the caller gives up: its parameters are not copied.
     pub(super) fn with_config(self, lines: Vec<ConfigLine>, random: &Random) -> Result<Nnet> {
         let old = self.node_lines(false).join("\n");
         let old_lines = parse_config("(existing network)", old.lines())?;
@@ -111,7 +111,7 @@ impl Nnet {
         Ok(())
     }
 
-    /// Second pass, in the order of the first: what nodes refer to.
+    /// Second pass, in the order of the first: resolves the references of nodes.
     fn define(&mut self, line: &mut ConfigLine, position: &mut usize) -> Result<()> {
         match line.first_token.as_str() {
             "component" => return Ok(()),
@@ -157,7 +157,7 @@ impl Nnet {
 
     /// Parses and normalises a descriptor over this network's nodes. The error is a sentence without a place.
     pub(super) fn descriptor(&self, text: &str) -> std::result::Result<Descriptor, String> {
-        // Component inputs are still declared as inputs here; their reserved names are what gives them away.
+        // Component inputs are still declared as inputs here; only their reserved names distinguish them.
         let readable = |name: &str| {
             let id = self.find_node(name)?;
             let follower = self.nodes.get(id.index() + 1);

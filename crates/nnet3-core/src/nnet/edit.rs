@@ -71,13 +71,13 @@ pub fn some_names<S: AsRef<str>>(names: impl ExactSizeIterator<Item = S>) -> Str
 }
 
 impl Nnet {
-    /// Executes the directives; returns what each one did. On error `self` is unchanged. Random numbers of `initialize` are those of
-    /// seed 0.
+    /// Executes the directives and returns the result of each. On error `self` is unchanged. Random numbers of
+    /// `initialize` are those of seed 0.
     pub fn edit(&mut self, lines: Vec<ConfigLine>) -> Result<Vec<Edited>> {
         self.edit_with(lines, &Random::new(0))
     }
 
-    /// Does what [`Nnet::edit`] does, with these random numbers.
+    /// As [`Nnet::edit`], with these random numbers.
     pub fn edit_with(&mut self, lines: Vec<ConfigLine>, random: &Random) -> Result<Vec<Edited>> {
         let mut edited = self.clone();
         let mut reports = Vec::new();
@@ -553,7 +553,7 @@ mod tests {
             unknown.contains("unknown edit directive 'set-learning-rates'; expected one of convert-to-"),
             "{unknown}"
         );
-        // The list has exactly those that are understood.
+        // The list has exactly the known directives.
         for directive in DIRECTIVES {
             let result = edit(&mut nnet.clone(), &format!("{directive} no-such-key=1"));
             assert!(!result.is_err_and(|error| error.to_string().contains("unknown edit")), "{directive}");

@@ -34,7 +34,7 @@ enum Initializer {
     Xavier,
     /// N(0, 2 / d_in): He et al., 2015.
     Kaiming,
-    /// 1 where the row is the column, in each of so many blocks of columns.
+    /// 1 if the row is the column, in each of several blocks of columns.
     Identity {
         blocks: usize,
     },

@@ -83,7 +83,7 @@ impl Node {
     }
 }
 
-/// Each row in eight bits; rows with something that is not finite as they are.
+/// Rounds each row to eight bits; rows with values that are not finite stay unchanged.
 fn rounded_rows(weights: &Matrix) -> Matrix {
     let mut values = weights.to_vec();
     for row in values.chunks_exact_mut(weights.cols().max(1)).filter(|row| row.iter().all(|x| x.is_finite()))
@@ -242,7 +242,7 @@ impl Nnet {
         }
     }
 
-    /// Parameters and statistics += `alpha` × those of a network of the same structure.
+    /// Adds `alpha` times the parameters and statistics of a network of the same structure.
     pub fn add(&mut self, alpha: f32, other: &Nnet) {
         for (c, o) in self.components.iter_mut().zip(&other.components) {
             c.add(alpha, &**o);

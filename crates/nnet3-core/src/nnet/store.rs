@@ -53,8 +53,8 @@ impl Nnet {
         })
     }
 
-    /// Reads `<Nnet3> … </Nnet3>`, or the network of an acoustic model (`.mdl`): whatever is between
-    /// `<TransitionModel>` and `</TransitionModel>` is skipped. The result has been checked.
+    /// Reads `<Nnet3> … </Nnet3>`, or the network of an acoustic model (`.mdl`), and checks it. The part between
+    /// `<TransitionModel>` and `</TransitionModel>` is skipped.
     pub fn read(r: &mut KaldiReader) -> Result<Nnet> {
         if r.peek_token()? == Some(b'T') {
             r.expect_token("<TransitionModel>")?;

@@ -6,7 +6,7 @@ use crate::check::LEAST_COPIED;
 use crate::computation::{Command, Computation, Submatrix, SubmatrixId};
 use crate::index::NO_TIME;
 
-/// Returns whether anything changed.
+/// Returns true if it changed a command.
 pub fn run(computation: &mut Computation) -> bool {
     let original_rows: Vec<usize> = computation.matrices.iter().map(|m| m.rows).collect();
     let mut exchanged = vec![false; computation.matrices.len()];

@@ -1,5 +1,4 @@
-//! A computation of several requests that follow each other in time comes to repeat itself; from there on it becomes a
-//! loop. Needs debug info.
+//! Turns a computation of consecutive requests into a loop, from the point where it becomes periodic. Needs debug info.
 
 use super::renumber;
 use crate::analysis::Analysis;
@@ -9,7 +8,7 @@ use crate::index::{Cindex, NO_TIME};
 use crate::nnet::Nnet;
 use std::collections::{BTreeSet, HashMap};
 
-/// Leaves the computation as it is if it does not repeat itself. The goto, if there is one, is its last command.
+/// Makes the loop, if the computation becomes periodic. The goto, if there is one, is the last command.
 pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
     if computation.debug_info.len() != computation.matrices.len() {
         return Err(Error::computation("looped computations need debug info"));
@@ -56,7 +55,7 @@ fn whole_submatrices(computation: &Computation) -> Result<Vec<SubmatrixId>> {
     whole.map(|(m, s)| if m == 0 { Ok(SubmatrixId(0)) } else { s.ok_or_else(|| lacking(m)) }).collect()
 }
 
-/// Returns by how much the times of one segment exceed those of the one before.
+/// Returns the time shift from one segment to the next.
 fn time_shift(computation: &Computation, markers: &[usize]) -> Result<i32> {
     let &[second, third, fourth, ..] = markers else {
         return Err(Error::computation("a looped computation needs at least three segments"));
@@ -113,10 +112,10 @@ fn shifted(mut c: Cindex, by: i32) -> Cindex {
     c
 }
 
-/// Matrices of the earlier splice point, each with the one that stands in its place at the later one.
+/// Matrices of the earlier splice point, each with its counterpart at the later one.
 type Moved = Vec<(MatrixId, MatrixId)>;
 
-/// The first two splice points at which the same matrices are alive, but for their times.
+/// The first two splice points with the same live matrices, apart from their times.
 fn first_repeat(
     computation: &Computation,
     splice_points: &[usize],
@@ -149,8 +148,8 @@ fn first_repeat(
     None
 }
 
-/// Matrices that move on with time, and those that stay: a loop needs the latter to be read in the same way each time,
-/// as an i-vector is. Rows of an input that successive chunks read one after the other are not.
+/// Pairs matrices that move with time, and those that stay. A loop must read the latter in the same way each time, like
+/// an i-vector. Rows of an input that successive chunks read one after the other do not qualify.
 fn correspondence(
     a: &[MatrixId],
     b: &[MatrixId],

@@ -64,7 +64,7 @@ fn read_by_relu_updates(nnet: &Nnet, computation: &Computation) -> Vec<bool> {
     out
 }
 
-/// The derivative of a rectifier needs no more than the signs of its output.
+/// The derivative of a rectifier needs only the signs of its output.
 fn is_relu_update(nnet: &Nnet, command: &Command) -> bool {
     matches!(*command, Command::Backprop(Backprop { component, update_model: true, .. })
         if nnet.component(component).type_name() == "RectifiedLinearComponent")

@@ -1,7 +1,7 @@
 //! The optimisation passes, in order.
 //!
-//! Every pass takes a computation that the checker accepts and leaves one that it accepts and that gives the same
-//! values. Passes need the debug info only where they say so.
+//! Every pass takes a computation that the checker accepts. The result is accepted, too, and gives the same values.
+//! Passes need debug info only if they say so.
 
 pub mod consolidate_io;
 mod consolidate_model_update;
@@ -50,7 +50,7 @@ pub fn optimize(
     optimize_observed(options, nnet, max_output_time, computation, cfg!(debug_assertions), &mut |_| ())
 }
 
-/// Does what [`optimize`] does. `check` runs the checker after each pass.
+/// As [`optimize`]. With `check`, runs the checker after each pass.
 pub fn optimize_observed(
     options: &OptimizeOptions,
     nnet: &Nnet,

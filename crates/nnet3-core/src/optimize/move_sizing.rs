@@ -62,7 +62,7 @@ pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
     Ok(())
 }
 
-/// 0, 1, … in the order of their keys, all below `end`; those of one key in their own order.
+/// Sorts 0, 1, … by their keys, all below `end`; equal keys keep their order.
 fn sorted_by_key(keys: &[usize], end: usize) -> Vec<usize> {
     let mut places = vec![0; end + 1];
     keys.iter().for_each(|&key| places[key + 1] += 1);

@@ -29,7 +29,7 @@ pub struct OptimizeOptions {
     pub max_deriv_time: i32,
     /// A limit like `max_deriv_time`, counted from the last output; it replaces that one.
     pub max_deriv_time_relative: i32,
-    /// 0: none, 1: signs of ReLU outputs, 2: as 16-bit integers what waits for the backward pass.
+    /// 0: none, 1: signs of ReLU outputs, 2: matrices that wait for the backward pass, as 16-bit integers.
     pub memory_compression_level: i32,
     /// Makes the third of the requests repeat for ever. Set by looped compilation; not stored.
     pub optimize_looped_computation: bool,
@@ -63,7 +63,7 @@ impl Default for OptimizeOptions {
 }
 
 impl OptimizeOptions {
-    /// No pass changes anything but the order of exchanges with the user.
+    /// Without passes; only the order of exchanges with the user changes.
     pub fn none() -> OptimizeOptions {
         OptimizeOptions { optimize: false, memory_compression_level: 0, ..OptimizeOptions::default() }
     }

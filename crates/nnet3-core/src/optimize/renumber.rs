@@ -35,7 +35,7 @@ pub(crate) fn remove_no_ops(computation: &mut Computation) {
     fix_goto(computation);
 }
 
-/// Inserts each command before the one that is at its position now; those of one position keep their order.
+/// Inserts each command before the one at its position; insertions at one position keep their order.
 pub(crate) fn insert_commands(computation: &mut Computation, mut insertions: Vec<(usize, Command)>) {
     insertions.sort_by_key(|&(position, _)| position);
     let old = std::mem::take(&mut computation.commands);

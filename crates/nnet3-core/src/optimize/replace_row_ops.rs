@@ -2,7 +2,7 @@
 
 use crate::computation::{Command, Computation, SubmatrixId};
 
-/// Returns whether anything changed. Rows that a copy would have set to zero are left alone; they are still zero when
+/// Returns true if it changed a command. Rows that a copy would have zeroed are left alone; they are still zero when
 /// this pass runs.
 pub fn run(computation: &mut Computation) -> bool {
     let mut changed = false;

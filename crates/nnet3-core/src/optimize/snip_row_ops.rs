@@ -3,7 +3,7 @@
 use crate::computation::{Command, Computation, SubmatrixId};
 use std::ops::Range;
 
-/// Returns whether anything changed.
+/// Returns true if it changed a command.
 pub fn run(computation: &mut Computation) -> bool {
     let mut changed = false;
     for c in 0..computation.commands.len() {
@@ -15,7 +15,7 @@ pub fn run(computation: &mut Computation) -> bool {
     changed
 }
 
-/// Copies *from* rows stay as they are: there, "no row" means zero.
+/// Copies *from* rows do not change: there, "no row" means zero.
 fn snip(computation: &mut Computation, command: Command) -> Option<Command> {
     let kept = match command {
         Command::AddRows { rows, .. } => active(&computation.indexes[rows.index()], |&row| row >= 0),
@@ -66,7 +66,7 @@ fn snip(computation: &mut Computation, command: Command) -> Option<Command> {
     })
 }
 
-/// The range from the first to the last active item, empty if there is none; `None` if that is all of the list.
+/// The range from the first to the last active item, empty if there are none; `None` if it is the whole list.
 fn active<T>(list: &[T], is_active: impl Fn(&T) -> bool) -> Option<Range<usize>> {
     let kept = match list.iter().position(&is_active) {
         Some(first) => first..list.iter().rposition(&is_active).map_or(first, |last| last + 1),

@@ -4,7 +4,7 @@
 use super::renumber::{List, insert_commands, list_of};
 use crate::computation::{Command, Computation, RowOf, SubmatrixId};
 
-/// Source rows may span at most this many times as many rows as are used.
+/// Largest ratio of the range of source rows to the number of used ones.
 const MAX_SPREAD: usize = 2;
 
 /// Consecutive entries of a list that refer to one sub-matrix.
@@ -20,7 +20,7 @@ struct Block {
     consecutive: bool,
 }
 
-/// Returns whether anything changed.
+/// Returns true if it changed a command.
 pub fn run(computation: &mut Computation) -> bool {
     let blocks: Vec<Option<Vec<Block>>> = computation.multi_indexes.iter().map(|list| blocks(list)).collect();
     let mut insertions = Vec::new();

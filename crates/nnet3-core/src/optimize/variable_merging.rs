@@ -131,7 +131,8 @@ struct Merger<'a> {
 }
 
 impl Merger<'_> {
-    /// The sub-matrix to keep and the one to discard, if `s1`, read by command `c`, and `s2`, written by it, can be one.
+    /// Returns the sub-matrix to keep and the one to discard, if `s1`, read by command `c`, and `s2`, written by it,
+    /// can be one.
     fn choose(&self, c: usize, s1: SubmatrixId, s2: SubmatrixId) -> Option<(SubmatrixId, SubmatrixId)> {
         let Merger { computation, analysis, .. } = self;
         let untouched = |s| analysis.variables.of(s).all(|v| !self.changed[v]);

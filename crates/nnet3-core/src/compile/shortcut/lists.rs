@@ -8,7 +8,7 @@ use crate::error::Result;
 pub trait Item: Copy + PartialEq {
     /// The item of a row that is left alone.
     const NONE: Self;
-    /// This item so many rows later.
+    /// Returns this item moved by `rows` rows.
     fn later(self, rows: u32) -> Self;
 }
 
@@ -33,8 +33,8 @@ impl Item for RowOf {
     }
 }
 
-/// The list for `size` rows in place of `old`, which is for the rows that `places` knows. For an item of sequence 0
-/// `source` gives the new one, and how many rows later that of the next sequence is; `None` for a row that is left alone.
+/// Expands the list `old`, for the rows in `places`, to a list for `size` rows. For an item of sequence 0, `source`
+/// returns the new item and the distance in rows to that of the next sequence; `None` for a row that is left alone.
 pub fn expand<T: Item>(
     places: &Places,
     old: &[T],
@@ -87,7 +87,7 @@ pub fn expand<T: Item>(
 mod tests {
     use super::*;
 
-    /// Compares with each row expanded by itself.
+    /// Compares with an expansion row by row.
     #[test]
     fn every_sequence_gets_the_items_of_the_first() {
         let mut random = fastrand::Rng::with_seed(3);
@@ -109,7 +109,7 @@ mod tests {
                     some.then(|| (random.i32(0..100), random.u32(1..9)))
                 })
                 .collect();
-            // Items of the second sequence are not looked at.
+            // Items of the second sequence are not read.
             let old: Vec<i32> = (before as i32..(all - after) as i32).collect();
             let size = blocks * count * stride - before - after;
             let new = expand(&places, &old, size, |row| Ok(items[row as usize])).unwrap();

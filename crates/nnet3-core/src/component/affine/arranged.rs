@@ -1,4 +1,5 @@
-//! Affine, linear and TDNN components of networks that are only run: their weights lie as products read them, and nowhere else.
+//! Affine, linear and TDNN components of networks that only run forward. Their weights exist only in the order in which
+//! products read them.
 
 use super::Weights;
 use super::tdnn::{self, Tdnn};
@@ -8,7 +9,7 @@ use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Matrix, Panels, Start, View, ViewMut};
 use std::sync::Arc;
 
-/// A component that does what another one did when its network became one that is only run.
+/// The replacement of a component in a network that only runs forward.
 #[derive(Clone, Debug)]
 pub(crate) struct Arranged {
     type_name: &'static str,
@@ -22,7 +23,8 @@ pub(crate) struct Arranged {
 }
 
 impl Arranged {
-    /// `linear`, O × I, and `bias`, 1 × O or empty, are those of a component of this type.
+    /// Makes the replacement of a component of this type. `linear`, O × I, and `bias`, 1 × O or empty, are its
+    /// parameters.
     pub fn new(
         (type_name, properties): (&'static str, Properties),
         how: Arrangement<'_>,

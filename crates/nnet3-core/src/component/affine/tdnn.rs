@@ -83,7 +83,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Rows from the first one of an offset to that of the next, if that is always the same.
+    /// Distance in rows from an offset's first row to the next offset's, if it is constant.
     fn constant_step(&self) -> Option<usize> {
         let steps = self.offsets.windows(2).map(|pair| pair[1].checked_sub(pair[0]));
         steps.reduce(|step, next| if step == next { step } else { None })?
@@ -115,7 +115,7 @@ impl Tdnn {
         Tdnn { linear, bias, ..self.without_params() }
     }
 
-    /// The component without its parameters, which can still say which indexes it needs.
+    /// Returns a copy without parameters, which can still list the indexes it needs.
     fn without_params(&self) -> Tdnn {
         let (linear, bias, time_offsets) = (Matrix::empty(), Matrix::empty(), self.time_offsets.clone());
         Tdnn { settings: self.settings.clone(), linear, bias, time_offsets, ..*self }
@@ -277,7 +277,7 @@ pub(super) fn multiply(
     weights.multiply(context.backend, output, start, taps);
 }
 
-/// The way to fewer multiplications, where there is one that pays; `dims` are those of input and output.
+/// Returns a filter with fewer multiplications, if there is one that pays; `dims` are the input and output dimensions.
 fn filter(
     context: Context<'_>,
     indexes: Option<&dyn PrecomputedIndexes>,

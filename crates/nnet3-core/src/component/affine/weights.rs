@@ -1,4 +1,4 @@
-//! The linear part of an affine function, as it lies.
+//! The linear part of an affine function, in its form in memory.
 
 use crate::component::parameters::row_blocks;
 use nnet3_matrix::{Backend, PanelView, Start, Transpose::No, Transpose::Yes, View, ViewMut, WeightForm};

@@ -120,7 +120,7 @@ impl ConvolutionModel {
         Ok(())
     }
 
-    /// The input height that an output height reads at an offset, if it is there.
+    /// The input height that an output height reads at an offset, if it exists.
     pub fn height(&self, output: usize, offset: i32) -> Option<usize> {
         let height = (output * self.height_subsample) as i64 + offset as i64;
         usize::try_from(height).ok().filter(|&height| height < self.height_in)

@@ -183,7 +183,7 @@ impl Plan {
         gathered.map(|step| step.height_map.len() * self.filters_in).max().unwrap_or(0)
     }
 
-    /// Chooses how many output times are computed at once: as many as fit into the memory limit, in pieces of equal
+    /// Chooses the number of output times computed together: as many as fit into the memory limit, in pieces of equal
     /// length.
     fn choose_temporary(&mut self, max_memory_mb: f32) {
         let cols = self.temporary_cols();
@@ -383,7 +383,7 @@ impl Plan {
     }
 }
 
-/// All steps in a file together may have so many columns; more would only exhaust memory.
+/// Largest number of columns of all steps in a file together; more would only exhaust memory.
 const MOST_COLUMNS: u64 = 1 << 22;
 
 pub(in crate::component) fn read_precomputed(r: &mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>> {

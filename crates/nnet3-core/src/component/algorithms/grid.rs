@@ -25,7 +25,7 @@ pub(in crate::component) fn gcd(a: i64, b: i64) -> i64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
     pub start: i64,
-    /// 0 if there is one time only and nobody has chosen a step.
+    /// 0 if there is only one time and no step was chosen.
     pub step: i64,
     pub count: i64,
 }
@@ -60,7 +60,7 @@ impl Times {
         (self.step, self.count) = (step, 1 + (last - self.start).checked_div(step).unwrap_or(0));
     }
 
-    /// The position of `t` among the times, if it is one; it may lie before the first or after the last.
+    /// Position of `t` among the times, if it is on the grid; it may lie before the first or after the last.
     pub fn position(&self, t: i64) -> Option<i64> {
         let (distance, step) = (t - self.start, self.step.max(1));
         (distance % step == 0).then_some(distance.div_euclid(step))

@@ -87,7 +87,7 @@ impl Ranges {
     pub(crate) fn are_within(&self, rows: usize) -> bool {
         self.table.values().iter().all(|&row| row <= rows as i32)
     }
-    /// Each row's range, empty if there is none.
+    /// Each row's range; empty if it has none.
     pub fn iter(&self) -> impl Iterator<Item = Range<usize>> {
         self.table.values().chunks_exact(2).map(|range| range[0].max(0) as usize..range[1].max(0) as usize)
     }
@@ -95,7 +95,7 @@ impl Ranges {
         self.table.values().chunks_exact(2).map(|range| range[1] - range[0])
     }
 
-    /// The row of each range, -1 where there is none; `None` if some range has several rows.
+    /// The row of each range, -1 for an empty one; `None` if some range has several rows.
     pub(crate) fn singles(&self) -> Option<Vec<i32>> {
         let ranges = self.table.values().chunks_exact(2);
         ranges

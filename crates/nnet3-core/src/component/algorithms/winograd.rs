@@ -27,8 +27,8 @@ const LEAST_COLUMNS: usize = 64;
 const ROWS_OF_A_MIXTURE: usize = 32;
 /// Number of multiplications in a product that take as long as one element of a sum.
 const WORK_OF_A_TERM: usize = 6;
-/// So many tiles are worked on at a time. Scratch memory is for as many always: then there are few sizes, and few pages
-/// that are touched for the first time.
+/// Number of tiles processed together. Scratch memory always has this size: then there are few sizes, and few new
+/// pages.
 const MOST_TILES: usize = 256;
 
 /// Structure of an affine component's input: its columns are those of two or three taps side by side. Row i of tap k +
@@ -106,7 +106,7 @@ impl Filter {
         rows: usize,
         (dim, out_dim): (usize, usize),
     ) -> Option<Filter> {
-        // Elsewhere than on the host, products are not what takes time.
+        // On other devices than the host, products do not dominate the time.
         if !backend.is_host() {
             return None;
         }
@@ -174,7 +174,7 @@ impl Filter {
         (tap, (k - tap) * self.step)
     }
 
-    /// The weights of the products that do not have those of a tap; the numbers of each are a row.
+    /// The mixed weights of the products that do not use a single tap's; each product has a row.
     fn mixed_weights<'w>(&self, context: Context<'w>, weights: Weights<'_>) -> Scratch<'w> {
         let form = self.form;
         let first = weights.tap(0, form.taps);
@@ -384,7 +384,7 @@ fn tap(linear: View<'_>, k: usize, taps: usize) -> View<'_> {
     linear.col_range(k * dim..(k + 1) * dim)
 }
 
-/// Does what [`nnet3_matrix::backend::WholeMatrices::weighted_sum`] does, with at most [`MOST_INPUTS`] terms.
+/// As [`nnet3_matrix::backend::WholeMatrices::weighted_sum`], with at most [`MOST_INPUTS`] terms.
 fn weighted_sum<'v>(
     backend: &dyn Backend,
     to: ViewMut<'_>,
@@ -517,7 +517,7 @@ mod tests {
         }
     }
 
-    /// Shows that the root mean squares of the errors are like those of a product for each tap.
+    /// The root mean squares of the errors must be like those of one product for each tap.
     #[test]
     fn roundings_are_small() {
         const DIM: usize = 128;

@@ -256,7 +256,7 @@ impl Convolution {
     }
 }
 
-/// Calls `f` with the same rows of output and windows: all at once if the output is contiguous, else one window after
+/// Calls `f` with matching rows of output and windows: all at once if the output is contiguous, else one window after
 /// another. Rows then have the columns of one window: `shape.0` (filters) and `shape.1` (a filter's length).
 fn each_window<O: Sliced, W: Sliced>(output: O, windows: W, shape: (usize, usize), mut f: impl FnMut(O, W)) {
     let (filters, dim) = shape;

@@ -166,8 +166,8 @@ impl GeneralDropout {
         }
     }
 
-    /// Fills a mask with ones but for a band of zeros on the circle of columns; then turns random halves of the circle
-    /// around, which breaks the band up.
+    /// Fills a mask with ones, except for a band of zeros on the circle of columns. Then mirrors random halves of the
+    /// circle, which breaks the band up.
     fn fill_band_mask(&self, random: &Random, mask: &mut [f32]) {
         mask.fill(1.0);
         let columns = mask.len();

@@ -110,7 +110,8 @@ impl Nonlinear {
     }
 }
 
-/// Pushes the inputs of the units that `terms` says towards where the average derivative is not too small (or too large).
+/// Pushes the inputs of the units in `terms` towards a range where the average derivative is not too small (or too
+/// large).
 fn add_repairs(
     context: Context<'_>,
     activation: Activation,

@@ -296,7 +296,7 @@ impl NonlinearStats {
         self.counts_mut().into_iter().zip(other.counts()).for_each(|(count, more)| count.add(alpha, more));
     }
 
-    /// Does what [`NonlinearStats::scale`] does, by a number that the device knows.
+    /// As [`NonlinearStats::scale`], by a factor that lies on the device.
     pub fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         self.sums_mut().into_iter().for_each(|sums| backend.scale_sums_by(sums, factor));
         self.counts_mut().into_iter().for_each(|count| count.scale_by(backend, factor));

@@ -27,7 +27,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
     read: ScaleAndOffset::read,
 }];
 
-/// Backprop gets the output, from which it works out the input: in common topologies the output is kept anyway.
+/// Backprop receives the output and recomputes the input from it: in common topologies the output is kept anyway.
 #[derive(Clone, Debug)]
 pub(crate) struct ScaleAndOffset {
     settings: UpdatableSettings,
@@ -95,8 +95,8 @@ impl ScaleAndOffset {
         scales
     }
 
-    /// Returns for each row the derivative with respect to the scales, which is the input, worked out from `output`,
-    /// times `deriv`.
+    /// Returns for each row the input (the derivative with respect to the scales), recomputed from `output`, times
+    /// `deriv`.
     fn scale_derivs<'w>(&self, context: Context<'w>, output: View<'_>, deriv: View<'_>) -> Scratch<'w> {
         let backend = context.backend;
         let mut inverse = self.usable_scales(context);
@@ -250,7 +250,7 @@ mod tests {
         read_refused(&text(2, "1 "), "<Offsets> 1");
     }
 
-    /// Scales near zero are taken as ±0.0001 forward, but as they are in the input derivative.
+    /// Scales near zero become ±0.0001 in the forward pass, and stay unchanged in the input derivative.
     #[test]
     fn scales_near_zero() {
         let mut c = component("type=ScaleAndOffsetComponent dim=2");

@@ -73,7 +73,7 @@ pub(crate) fn optional_f32(r: &mut KaldiReader, token: &str, default: f32) -> Re
     if r.accept_token(token)? { Ok(r.read_f32()?) } else { Ok(default) }
 }
 
-/// Does what [`optional_f32`] does, for a truth value that is false if the token is missing.
+/// As [`optional_f32`], for a truth value that is false if the token is missing.
 pub(crate) fn optional_bool(r: &mut KaldiReader, token: &str) -> Result<bool> {
     if r.accept_token(token)? { Ok(r.read_bool()?) } else { Ok(false) }
 }
@@ -129,7 +129,7 @@ pub(crate) fn write_row(w: &mut KaldiWriter, token: &str, row: &Matrix) -> Resul
     write_vector(w, token, &row.to_vec())
 }
 
-/// The sums divided by `count` (as they are if it is 0), with the reference's roundings.
+/// The sums divided by `count` (unchanged if it is 0), with the reference's roundings.
 pub fn averages(sums: &Accumulator, count: f64) -> Vec<f32> {
     let factor = if count == 0.0 { 1.0 } else { (1.0 / count) as f32 };
     sums.values().iter().map(|&sum| sum as f32 * factor).collect()

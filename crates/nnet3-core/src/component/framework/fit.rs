@@ -1,5 +1,5 @@
-//! Checks whether precomputed indexes fit a component. Those that the compiler made do; those of a computation from a
-//! file may have been made for another network.
+//! Checks if precomputed indexes fit a component. Those of the compiler do; those of a stored computation may have been
+//! made for another network.
 
 use crate::component::PrecomputedIndexes;
 use crate::component::row_ranges::Ranges;

@@ -30,8 +30,8 @@ pub enum Products<'a> {
     },
 }
 
-/// For each block of columns of the linear part, as many as there are in `first`, some rows of the input meet all rows of
-/// the derivative.
+/// For each block of columns of the linear part (one for each entry of `first`), some rows of the input are multiplied
+/// with all rows of the derivative.
 #[derive(Clone, Copy)]
 pub struct RowProducts<'a> {
     pub input: View<'a>,
@@ -45,7 +45,7 @@ pub struct RowProducts<'a> {
     pub taps: Option<Taps>,
 }
 
-/// Some columns of a minibatch X. All pieces have as many rows.
+/// Some columns of a minibatch X. All pieces have the same number of rows.
 #[derive(Clone)]
 pub struct Piece<'a> {
     pub x: PieceRows<'a>,
@@ -165,14 +165,14 @@ impl<'a> RowProducts<'a> {
         self.first.iter().map(move |&first| input.every(first, stride, rows))
     }
 
-    /// The input as a minibatch of as many rows as the derivative, and of the linear part's columns.
+    /// The input as pieces of a minibatch with the rows of the derivative and the columns of the linear part.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece<'a>> + Clone + use<'a> {
         let dim = self.input.cols();
         let piece = move |(k, x)| Piece { x: PieceRows::Dense(x), columns: k * dim..(k + 1) * dim };
         self.blocks().enumerate().map(piece)
     }
 
-    /// Rows from the first one of a block to that of the next, if that is always the same.
+    /// Distance in rows from a block's first row to the next block's, if it is constant.
     fn constant_step(&self) -> Option<usize> {
         let steps = self.first.windows(2).map(|pair| pair[1].checked_sub(pair[0]));
         steps.reduce(|step, next| if step == next { step } else { None })?
@@ -250,7 +250,7 @@ pub enum Rows<'a> {
     Sum(View<'a>),
     /// Products element by element, of input values with output derivatives.
     Products(View<'a>, View<'a>),
-    /// The rows are not needed any more, and may be overwritten.
+    /// Rows that may be overwritten, because they are no longer needed.
     Scratch(ViewMut<'a>),
 }
 
@@ -271,9 +271,9 @@ pub trait GradientSink {
 pub enum Update<'a> {
     /// No receiver.
     None,
-    /// The component itself receives statistics; nobody receives gradients.
+    /// The component itself receives statistics; gradients are dropped.
     Own,
-    /// The same component of another copy of the network receives statistics, and `gradients` is told of gradients.
+    /// The same component of another copy of the network receives statistics, and `gradients` receives gradients.
     Other { target: &'a mut dyn Component, gradients: &'a mut dyn GradientSink },
 }
 
@@ -282,8 +282,8 @@ impl<'a> Update<'a> {
         Update::Other { target, gradients }
     }
 
-    /// The object that receives statistics; `own` is the component that runs backprop. Compute everything that reads `own`
-    /// first.
+    /// Returns the object that receives statistics; `own` is the component that runs backprop. Compute everything that
+    /// reads `own` first.
     pub fn target<'t, T: Component>(self, own: &'t mut T) -> Option<&'t mut T>
     where
         'a: 't,
@@ -304,7 +304,7 @@ impl<'a> Update<'a> {
         matches!(self, Update::Other { .. })
     }
 
-    /// Borrows what `self` borrows, for a shorter time.
+    /// Borrows the contents of `self` for a shorter time.
     pub(crate) fn reborrow(&mut self) -> Update<'_> {
         match self {
             Update::None => Update::None,

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 pub struct Parameter<M> {
     /// `linear`, `bias`, `scale`, `offset` or `peephole`; of a composite component's parts `1.linear` and so on.
     pub name: Cow<'static, str>,
-    /// Without elements where the component does without this parameter: a `TdnnComponent` may have no bias.
+    /// Empty if the component has no such parameter: a `TdnnComponent` may have no bias.
     pub value: M,
 }
 
@@ -59,7 +59,7 @@ pub(in crate::component) fn same_parameters<M>(
 
 /// Operations on parameters and statistics together.
 impl dyn Component {
-    /// Parameters and statistics times `factor`; 0 gives exact zeros.
+    /// Multiplies parameters and statistics by `factor`; 0 gives exact zeros.
     pub fn scale(&mut self, factor: f32) {
         self.parameters_mut().into_iter().for_each(|p| p.value.scale(factor));
         self.scale_stats(factor);
@@ -71,14 +71,14 @@ impl dyn Component {
         self.keep_stats(keeper)
     }
 
-    /// Parameters and statistics += `alpha` × those of `other`, which has the same type.
+    /// Adds `alpha` times the parameters and statistics of `other`, which must have the same type.
     pub fn add(&mut self, alpha: f32, other: &dyn Component) {
         let pairs = same_parameters(self.parameters_mut(), other.parameters());
         pairs.for_each(|(own, other)| own.add(alpha, other));
         self.add_stats(alpha, other);
     }
 
-    /// Does what `scale` does, by a number that the device knows and the host does not wait for.
+    /// As `scale`, by a factor that lies on the device; the host does not wait for it.
     pub fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         self.parameters_mut().into_iter().for_each(|p| p.value.scale_by(factor));
         self.scale_stats_by(backend, factor);
@@ -91,7 +91,7 @@ impl dyn Component {
         self.add_stats_by(backend, alpha, other);
     }
 
-    /// Moves all matrices to `device`, unless they are there.
+    /// Moves all matrices to `device`, unless they are on it.
     pub fn to_device(&mut self, device: &Device) {
         let moved = |matrix: &mut Matrix| {
             if matrix.device().id() != device.id() {
@@ -102,7 +102,7 @@ impl dyn Component {
         self.constants_mut().into_iter().for_each(moved);
     }
 
-    /// Moves all matrices to where those of `other` are, which is of no use afterwards. `other` has the same type and the
+    /// Moves all matrices into the places of `other`, which is useless afterwards. `other` has the same type and the
     /// same parameters, of any dimensions.
     pub(crate) fn take_place_of(&mut self, other: &mut dyn Component) {
         let put = |own: &mut Matrix, other: &mut Matrix| {

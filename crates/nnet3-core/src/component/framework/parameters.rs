@@ -57,7 +57,7 @@ pub(crate) fn get_stddev(line: &mut ConfigLine, key: &str, default: f32) -> Resu
     }
 }
 
-/// Refuses sizes that no real component has, before memory is asked for.
+/// Refuses sizes that no real component has, before it allocates memory.
 pub(crate) fn check_size(line: &ConfigLine, rows: usize, cols: usize) -> Result<()> {
     match rows.checked_mul(cols) {
         Some(size) if size < MOST_PARAMETERS => Ok(()),
@@ -196,8 +196,8 @@ pub(crate) fn row_blocks(
     (0..rows).step_by(step).map(move |first| first..rows.min(first + step))
 }
 
-/// The rows of matrices of `cols` columns that several primitives go over, in blocks that stay in a cache meanwhile; one
-/// block where there is no such cache.
+/// Splits the rows of matrices of `cols` columns, for several primitives in turn, into blocks that fit the cache. One
+/// block if the device has no cache.
 pub(crate) fn cached_rows(
     backend: &dyn Backend,
     rows: usize,

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::snapshot::Keeper;
 use nnet3_matrix::{Accumulator, Backend, Factor};
 
-/// The count is `here`, plus the one sum of `there` if `is_there`.
+/// The count is `here`, plus the single sum in `there` if `is_there`.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     here: f64,
@@ -67,7 +67,7 @@ impl Tally {
         }
     }
 
-    /// Does what [`Tally::scale`] does, by a number that the device knows.
+    /// As [`Tally::scale`], by a factor that lies on the device.
     pub fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         if let Some(factor) = backend.value_at_once(factor) {
             return self.scale(factor.into());

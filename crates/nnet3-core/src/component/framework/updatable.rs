@@ -125,7 +125,7 @@ impl UpdatableSettings {
         Ok(())
     }
 
-    /// `<Type>, input-dim=…, output-dim=…, learning-rate=…` and what differs from the defaults.
+    /// `<Type>, input-dim=…, output-dim=…, learning-rate=…`, and the settings that differ from the defaults.
     pub fn info(&self, component: &dyn Component) -> String {
         let mut out = format!(
             "{}, input-dim={}, output-dim={}, learning-rate={}",

@@ -95,7 +95,7 @@ impl Normalize {
         (m.col_range(0..self.block_dim), log)
     }
 
-    /// Works out the squared norms of the rows of x relative to those of the output, and from them the factors of the
+    /// Computes the squared norms of the rows of x relative to those of the output, and from them the factors of the
     /// rows.
     fn factors(&self, context: Context<'_>, power: ViewMut<'_>, factor: ViewMut<'_>, x: View<'_>) {
         context.backend.row_dots(power, self.relative(), x, x, 0.0);

@@ -49,8 +49,8 @@ struct ClipGradient {
     repair_threshold: f32,
     repair_target: f32,
     repair_scale: f32,
-    /// The number of rows that were clipped (row norms only) is at [`CLIPPED`]; at [`COUNT`] are those of the rows that
-    /// `count` does not have. Both are integers in files; a device adds and scales without rounding.
+    /// Two counts. [`CLIPPED`] is the number of clipped rows (row norms only). [`COUNT`] is the number of rows that
+    /// `count` does not include. Both are integers in files; a device adds and scales without rounding.
     totals: Accumulator,
     count: i32,
     /// True if a device has changed the totals by a factor of its own, so that the host knows only `count` of the rows.

@@ -81,7 +81,7 @@ pub const TYPES: &[ComponentType] = &[
     },
 ];
 
-// ---- what both share -------------------------------------------------------------------------------------------
+// ---- shared functions ------------------------------------------------------------------------------------------
 
 /// The columns h and c of an output or its derivative.
 fn halves<V>(columns: impl Fn(Range<usize>) -> V, cells: usize) -> (V, V) {

@@ -1,4 +1,4 @@
-//! Cells of recurrent layers, and what keeps their gradients small.
+//! Cells of recurrent layers, and components that limit their gradients.
 
 pub mod clip_gradient;
 pub mod gru;

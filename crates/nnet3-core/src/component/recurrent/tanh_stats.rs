@@ -112,8 +112,8 @@ impl TanhStats {
         [totals[REPAIRED], totals[COUNT]]
     }
 
-    /// On one call out of two: adds the tanh's output `h`, then pulls `deriv` (with respect to its input) of units whose
-    /// average derivative is small towards 0.
+    /// On one call out of two: adds the tanh's output `h` to the statistics. Then pulls `deriv` (with respect to its
+    /// input) towards 0 for units with a small average derivative.
     pub(crate) fn store_and_repair(&mut self, context: Context<'_>, h: View<'_>, deriv: ViewMut<'_>) {
         // Before chance decides, so that the pool has it in every later run.
         let mut repaired = context.workspace.take(1, self.value_sum.len());
@@ -150,7 +150,7 @@ impl TanhStats {
         self.all_mut().into_iter().zip(other.all()).for_each(|(sums, more)| sums.add(alpha as f64, more));
     }
 
-    /// Does what [`TanhStats::scale`] does, by a number that the device knows.
+    /// As [`TanhStats::scale`], by a factor that lies on the device.
     pub fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         self.all_mut().into_iter().for_each(|sums| backend.scale_sums_by(sums, factor));
     }

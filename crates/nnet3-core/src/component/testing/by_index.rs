@@ -1,4 +1,4 @@
-//! Tests only: runs a component that looks at indexes on values that are keyed by index, so that a test can compare it
+//! Tests only: runs a component that depends on indexes, on values that are keyed by index. So a test can compare it
 //! with its formula without knowing the order of rows.
 
 use crate::component::testing::{Harness, random_matrix};

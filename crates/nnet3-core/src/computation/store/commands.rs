@@ -162,7 +162,7 @@ impl StoredCommand {
         u32::try_from(value).map_err(|_| format!("{}: argument {k} is {value}", NAMES[self.kind]))
     }
 
-    /// Argument `k`, if it is there: absent ones are written as 0 or as -1.
+    /// Argument `k`, if it is present: absent ones are written as 0 or as -1.
     fn optional(&self, k: usize) -> Option<u32> {
         u32::try_from(self.args[k - 1]).ok().filter(|&value| value != 0)
     }

@@ -268,7 +268,8 @@ impl<'a> Run<'a> {
         self.nnet.component(component).properties().contains(property)
     }
 
-    /// A symbol for all of a sub-matrix, or for those of its symbols that `use_of` keeps, given the first column.
+    /// Returns a symbol for all of a sub-matrix, or for those of its symbols that `use_of` keeps, given the first
+    /// column.
     fn whole(
         &self,
         s: SubmatrixId,
@@ -324,7 +325,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// A number that differs each time that chance is asked.
+    /// Returns a new number for each random draw.
     fn chance(&mut self, component: ComponentId) -> u64 {
         let random = self.has(component, Properties::RANDOM);
         self.draws += u64::from(random);
@@ -395,7 +396,7 @@ impl<'a> Run<'a> {
         let run = self.nnet.component(component);
         let pools = is_pooling(run);
         let summed = matches!(mode, Mode::Summed { .. });
-        // Of statistics, pooling backward looks at counts only.
+        // Of statistics, pooling backward reads only counts.
         let counts = |start: usize, symbol: Symbol| (!pools || start == 0).then_some(symbol);
         let unmasked = |start: usize, symbol: Symbol| {
             Some(if summed && !pools && start > 0 { symbol.wrapping_sub(SUMMED) } else { symbol })

@@ -23,11 +23,11 @@ pub fn factor(alpha: f32) -> Symbol {
     if alpha == 1.0 { 1 } else { mix(u64::from(alpha.to_bits()), 1) | 1 }
 }
 
-/// One storage: that of a matrix, or of several that hand it on by swaps.
+/// One storage: that of a matrix, or of several that pass it on by swaps.
 struct Storage {
     /// First columns of the pieces, and at the end the number of columns.
     cuts: Vec<usize>,
-    /// The symbols by row, then by piece; `None` where nobody has written.
+    /// The symbols by row, then by piece; `None` if unwritten.
     symbols: Vec<Option<Symbol>>,
     has_memory: bool,
 }
@@ -95,7 +95,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// The symbol of piece `k` in row `i`; an error if nobody has written it.
+    /// The symbol of piece `k` in row `i`; an error if it is unwritten.
     pub fn read(&self, cells: &Cells, i: usize, k: usize) -> Result<Symbol, String> {
         let found = self.storages[cells.storage].symbols[self.position(cells, i, k)?];
         found.ok_or_else(|| {
@@ -165,7 +165,7 @@ fn cuts(nnet: &Nnet, computation: &Computation, storage_of: &[usize]) -> Vec<BTr
             | Command::AddToRowsMulti { src: s, rows, .. } => {
                 computation.for_each_source(rows, |other| link(other, s))
             }
-            // The first column of statistics is that of counts.
+            // The first column of statistics has the counts.
             Command::Propagate(Propagate { component, input, .. })
                 if is_pooling(nnet.component(component)) =>
             {

@@ -15,7 +15,7 @@ use nnet3_matrix::{Matrix, Transpose::No};
 
 /// The replacement of a pair.
 pub(super) enum Merged {
-    /// The second does the work of both as it is.
+    /// The second component does the work of both, unchanged.
     Second,
     New {
         name: String,
@@ -120,9 +120,9 @@ fn transform_then_affine(
     Some(Box::new(tdnn.with_params(params, bias)))
 }
 
-/// x → W₂ (W₁ x + b₁) + b₂, for each of several copies of W₁ x + b₁, appended or read at several times. Not if W₁ reduces
-/// the dimension: then two products are less work than one. `linear`: also where one of them is not an affine component,
-/// but linear or a TDNN.
+/// x → W₂ (W₁ x + b₁) + b₂, for each of several copies of W₁ x + b₁, appended or read at several times. Not if W₁
+/// reduces the dimension: then two products are less work than one. With `linear`, one of the two may be linear or a
+/// TDNN.
 fn affine_then_affine(
     first: &dyn Component,
     second: &dyn Component,

@@ -6,8 +6,8 @@ use nnet3_core::component::{Component, ComponentType, Key, Kind, registry, updat
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Keys that exclude those of the example, each with a config in which it is right. `{RxC}` stands for a file with a
-/// matrix of that size, `{N}` for one with a vector.
+/// Keys that exclude those of the example, each with a valid config. `{RxC}` stands for a file with a matrix of that
+/// size, `{N}` for one with a vector.
 const ALTERNATIVES: &[(&str, &str, &str)] = &[
     ("AffineComponent", "matrix", "matrix={3x5}"),
     ("ConvolutionComponent", "matrix", "{example} matrix={2x13}"),

@@ -60,7 +60,7 @@ fn rows(component: &dyn Component) -> Result<Option<Rows>> {
     Ok(Some(Rows { inputs: inputs.len(), outputs: outputs.len(), indexes }))
 }
 
-/// Propagates, stores statistics, backpropagates and adds what that gives.
+/// Propagates, stores statistics, backpropagates and adds the resulting gradient.
 fn run(component: &mut dyn Component) -> Result<()> {
     let Some(Rows { inputs, outputs, indexes }) = rows(component)? else { return Ok(()) };
     let indexes = indexes.as_deref();
@@ -139,7 +139,7 @@ fn nearly_same(a: &[u8], b: &[u8]) -> bool {
         && pairs.into_iter().all(|(a, b)| near(a, b))
 }
 
-/// A component that was cut short is an error that says where.
+/// A truncated component must be an error with its place.
 #[test]
 fn cut_short() {
     let mut findings = Findings::default();

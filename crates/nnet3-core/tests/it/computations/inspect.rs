@@ -104,7 +104,7 @@ fn profiles_cover_what_is_executed() {
     let with = |part: &str| text.lines().find(|line| line.contains(part)).unwrap();
     assert!(with("fin.Propagate(").ends_with("  # fin"), "{text}");
     assert!(with("m10.CopyRowsMulti(").ends_with("  # fin_input"), "{text}");
-    // Rates are those of the products that commands do.
+    // Rates are those of the commands' products.
     let propagate = with("fin.Propagate(");
     let column = |i: usize| propagate.split_whitespace().nth(i).unwrap().parse::<f64>().unwrap();
     let c = computation.commands.iter().position(
@@ -210,7 +210,7 @@ fn graphs_connect_what_exists() {
                 touched.insert(end.to_string());
             }
         }
-        // Every matrix is written or read by something.
+        // Every matrix must be read or written.
         for m in 1..computation.matrices.len() {
             assert!(touched.contains(&format!("m{m}")), "m{m}");
         }
@@ -271,7 +271,7 @@ missing rows of inputs: 2: input[(1,3:4)]
     let error = explain_output(&nnet, &request, "f", Index::new(0, 0, 0)).unwrap_err().to_string();
     assert!(error.contains("no output 'f'; its outputs are output"), "{error}");
 
-    // A recurrence that is long: the end is told in any case.
+    // A long recurrence: the text must have its end.
     let recurrent = crate::computations::support::nnet(RECURRENT);
     let request = forward_only(&training_request(1, -2..400, 0..4));
     let text = explain_output(&recurrent, &request, "output", Index::new(0, 380, 0)).unwrap();

@@ -1,4 +1,4 @@
-//! Computations that go on for ever give what one computation of the whole utterance gives.
+//! Computations that loop for ever must give the results of one computation of the whole utterance.
 
 use crate::computations::conformance::cases;
 use crate::computations::support::*;

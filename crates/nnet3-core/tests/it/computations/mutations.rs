@@ -221,7 +221,7 @@ const LIVES: &[(&str, Mutation)] = &[
         c.commands.insert(compress + 1, command);
     }),
     ("keeping only signs", |c| {
-        // Somebody else reads what comes back.
+        // Another command reads the decompressed matrix.
         let at = find!(c, Command::Decompress { .. });
         let Command::Decompress { matrix } = c.commands[at] else { unreachable!() };
         c.commands.insert(at + 1, Command::Copy { dest: matrix, src: matrix, alpha: 2.0 });

@@ -1,4 +1,4 @@
-//! Memory plans of whole computations: those that are shipped, `$NNET3_CONFORMANCE_DIR` and `$NNET3_PERF_DIR`.
+//! Memory plans of whole computations: the shipped ones, those of `$NNET3_CONFORMANCE_DIR` and of `$NNET3_PERF_DIR`.
 
 use crate::computations::conformance::{Case, folders};
 use nnet3_core::Random;

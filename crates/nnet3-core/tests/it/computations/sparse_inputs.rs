@@ -1,4 +1,4 @@
-//! Inputs of sparse rows, beside the same rows dense.
+//! Inputs of sparse rows, compared with the same rows dense.
 
 use kaldi_io::{SparseMatrix, SparseVector};
 use nnet3_core::Random;

@@ -44,7 +44,7 @@ pub fn print(nnet: &Nnet, computation: &Computation) -> String {
     print::print(computation, &print::Names::of(nnet))
 }
 
-/// The listing without the lines that say what matrices are.
+/// The listing without the descriptions of matrices.
 pub fn print_short(nnet: &Nnet, computation: &Computation) -> String {
     let mut computation = computation.clone();
     computation.debug_info.clear();

@@ -89,7 +89,7 @@ impl Findings {
     }
 }
 
-/// Text as it is, other bytes escaped.
+/// Unchanged text, with other bytes escaped.
 pub fn shown(input: &[u8]) -> String {
     match std::str::from_utf8(input) {
         Ok(text) if !text.contains(|c: char| c.is_control() && c != '\n') => text.to_string(),
@@ -119,7 +119,7 @@ pub fn in_time<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 
     }
 }
 
-/// The most memory that this process ever asked for, in bytes; `None` where the system does not tell.
+/// The largest memory of this process so far, in bytes; `None` if the system does not tell.
 pub fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmPeak:"))?;
@@ -157,7 +157,7 @@ pub fn damaged(bytes: &[u8], rng: &mut fastrand::Rng) -> Vec<u8> {
     out
 }
 
-/// Every number of a binary form replaced by unexpected ones: what follows its size byte, 4 or 8.
+/// Replaces every number of a binary form by unexpected ones: the 4 or 8 bytes after its size byte.
 pub fn with_other_numbers(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     for at in 0..bytes.len() {

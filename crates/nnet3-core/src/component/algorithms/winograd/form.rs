@@ -21,7 +21,7 @@ pub(super) struct Form {
     pub inputs: Vec<Vec<Term>>,
     /// A: for each output of the tile, the sum of products that it is.
     pub outputs: Vec<Vec<Term>>,
-    /// G: for each of the products without weights of their own, how much of each tap's weights is in its weights.
+    /// G: for each mixed product, the factor of each tap's weights in its weights.
     pub mixtures: Vec<[f32; MOST_TAPS]>,
 }
 

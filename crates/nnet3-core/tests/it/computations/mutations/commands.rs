@@ -1,4 +1,4 @@
-//! Rules about one command by itself, and about memos.
+//! Rules about single commands, and about memos.
 
 use super::*;
 use nnet3_core::computation::{Backprop, Propagate};
@@ -86,7 +86,7 @@ fn backprop_of(command: &Command, wanted: ComponentId) -> bool {
 
 /// Faults that show in one command, tried on the unoptimised computation.
 const COMMANDS: &[(&str, Mutation)] = &[
-    // Sub-matrices exist; 0 is none.
+    // Sub-matrices must exist; 0 is not one.
     ("no such sub-matrix", change!(Command::SetConst { dest, .. } => *dest = SubmatrixId(100_000))),
     ("no such sub-matrix", change!(Command::Allocate { matrix } => *matrix = SubmatrixId(0))),
     ("no such sub-matrix", change!(Command::Propagate(Propagate { output, .. }) => *output = SubmatrixId(0))),

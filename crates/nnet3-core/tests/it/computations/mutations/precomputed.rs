@@ -1,4 +1,4 @@
-//! Precomputed indexes that were made for something else: another number of rows, another component, another network.
+//! Precomputed indexes of something else: another number of rows, another component, another network.
 
 use super::*;
 use kaldi_io::writer::KaldiWriter;
@@ -168,7 +168,7 @@ fn keep_only(mut computation: Computation, propagate: bool) -> Computation {
     computation
 }
 
-/// Propagate and backprop are looked at by themselves.
+/// Propagate and backprop are checked separately.
 fn both_refused(nnet: &Nnet, computation: &Computation, message: &str) {
     refused(nnet, computation, CheckOptions::default(), message);
     for propagate in [true, false] {
@@ -182,7 +182,7 @@ fn of_more_or_fewer_rows() {
         let nnet = case.nnet(case.component);
         let right = case.computation(&nnet, 3);
         check(&nnet, &right, CheckOptions::default()).unwrap();
-        // Rows of a Tdnn do not say how many they are; those of fewer sequences lie within those of more.
+        // The indexes of a Tdnn do not tell the number of rows; those of fewer sequences fit more.
         let fewer = (!case.component.starts_with("Tdnn")).then_some(2);
         for sequences in fewer.into_iter().chain([4]) {
             let wrong = transplanted(right.clone(), &case.computation(&nnet, sequences));
@@ -224,7 +224,7 @@ fn of_other_settings() {
     assert_eq!(count, 4);
 }
 
-/// A component that treats row by row gets as many rows as it gives.
+/// A component that treats row by row must get as many rows as it gives.
 #[test]
 fn rows_of_components_that_treat_row_by_row() {
     for case in CASES.iter().filter(|case| case.component.contains(" dim=4")) {

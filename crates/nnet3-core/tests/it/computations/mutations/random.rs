@@ -76,7 +76,7 @@ fn what_passes_runs() {
             }
             passed += 1;
             let listing = print(nnet, &computation);
-            // An error is an answer; a panic is none.
+            // An error is a valid answer; a panic is not.
             let ran = catch_unwind(AssertUnwindSafe(|| run_all(nnet, computation)));
             assert!(ran.is_ok(), "{listing}");
         }
