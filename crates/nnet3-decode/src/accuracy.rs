@@ -1,5 +1,5 @@
-//! Expected frame accuracies of lattices beside alignments: the criteria sMBR and MPFE of discriminative training, and the
-//! boosting of lattices.
+//! Expected frame accuracies of lattices, compared with alignments: the criteria sMBR and MPFE of discriminative
+//! training, and the boosting of lattices.
 //!
 //! Povey and Kingsbury, "Evaluation of proposed modifications to MPE for large scale discriminative training", 2007.
 
@@ -36,7 +36,7 @@ pub struct FrameAccuracy<'m> {
 }
 
 impl FrameAccuracy<'_> {
-    /// True if a transition-id counts as right beside one of the alignment.
+    /// True if a transition-id counts as correct for one of the alignment.
     fn is_right(&self, found: TransitionId, expected: TransitionId) -> bool {
         let model = self.model;
         let same = match self.criterion {
@@ -60,12 +60,12 @@ pub struct Derivatives {
     pub accuracy: f64,
 }
 
-/// The expected number of right frames of a lattice beside an alignment, and its derivatives:
-/// Σ γ(arc)·(A_forward + accuracy + A_backward − A). The lattice is sorted.
+/// Computes the expected number of correct frames of a lattice, compared with an alignment, and its derivatives: Σ
+/// γ(arc)·(A_forward + accuracy + A_backward − A). The lattice is sorted.
 ///
 /// # Errors
-/// The alignment is not as long as the lattice, or one of them has transition-ids that the model has not. The lattice is
-/// empty, has a cycle, or has no path.
+/// The alignment is not as long as the lattice, or one of them has transition-ids that the model has not. The lattice
+/// is empty, has a cycle, or has no path.
 pub fn expected_accuracy(
     lattice: &mut Lattice,
     alignment: &[i32],
@@ -123,7 +123,7 @@ fn share(logarithm: f64) -> f64 {
     if logarithm.is_nan() { 0.0 } else { logarithm.exp() }
 }
 
-/// Sorts a lattice, and gives the frame of each state.
+/// Sorts a lattice, and returns the frame of each state.
 fn times_beside(lattice: &mut Lattice, alignment: &[TransitionId]) -> Result<Vec<Option<usize>>> {
     order::sort(lattice)?;
     lattice.start.ok_or(Error::Empty)?;

@@ -12,7 +12,7 @@ pub enum Rescored {
     Done,
     /// The lattice has no states.
     Empty,
-    /// The lattice has `lattice` frames, and so many of them are not there.
+    /// The lattice has `lattice` frames; the last ones have no log-likelihoods.
     TooShort {
         lattice: usize,
         frames: usize,

@@ -7,8 +7,8 @@ use crate::lattice::CompactLattice;
 use crate::order;
 use crate::posterior::forward_backward;
 
-/// Adds the paths of a second FST to those of the first. A new start with two arcs without labels is made only if the first
-/// start has arcs that lead to it.
+/// Adds the paths of a second FST to those of the first. Makes a new start with two arcs without labels only if arcs
+/// lead to the first start.
 pub fn unite<W: Weight>(first: &mut Fst<W>, second: Fst<W>) {
     let Some(other_start) = second.start else { return };
     let Some(mut start) = first.start else {
@@ -31,7 +31,7 @@ pub fn unite<W: Weight>(first: &mut Fst<W>, second: Fst<W>) {
     first.state_mut(start).arcs.push(Arc::new(EPSILON, W::one(), other_start + offset));
 }
 
-/// Sorts a lattice, and adds to the graph costs of its ends what makes the sum of the probabilities of all paths `weight`.
+/// Sorts a lattice, and shifts the graph costs of its ends so that the probabilities of all paths sum to `weight`.
 ///
 /// # Errors
 /// The lattice is empty, has a cycle, or has no path.
@@ -44,13 +44,13 @@ pub fn normalize(lattice: &mut CompactLattice, weight: f32) -> Result<()> {
     Ok(())
 }
 
-/// Weights of `count` lattices that sum to 1, from those that a user gave.
+/// Weights of `count` lattices that sum to 1, from a user's weights.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
     pub weights: Vec<f32>,
     /// A sum that was not 1.
     pub renormalized: Option<f32>,
-    /// True if the given weights were negative or not as many as lattices, so that all weights are equal.
+    /// True if the user's weights were negative or of the wrong number, so that all weights are equal.
     pub ignored: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Composition of lattices with FSTs: words of the one are the input of the other, and costs add up.
+//! Composes lattices with FSTs: words of the lattice are the input of the FST, and costs are added.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -32,8 +32,8 @@ impl AsLatticeWeight for LatticeWeight {
 pub enum Matching {
     /// Arcs with the word.
     Exact,
-    /// Arcs with the word. If a state has none, its arc with this label (phi) leads to the state that is asked next, at the
-    /// cost of that arc.
+    /// Takes arcs with the word. If a state has none, its arc with this label (phi) leads to the next state to try, at
+    /// its cost.
     BackOff(i32),
     /// Arcs with the word. If a state has none, its arcs with this label (rho) match any word.
     Rest(i32),
@@ -176,8 +176,8 @@ pub(crate) fn final_weight(state: &State<LatticeWeight>, other: LatticeWeight) -
 /// second, one path for each pair of paths, and only states on paths. It is empty if no words match.
 pub fn compose<W: AsLatticeWeight>(lattice: &Lattice, second: &SecondFst<W>) -> Lattice {
     let (Some(a), Some(b)) = (lattice.start, second.fst.start) else { return Lattice::default() };
-    // For each pair of paths there is one path, because epsilon moves have a fixed order: arcs without input of the
-    // second FST come before arcs without words of the lattice. The flag is true after an arc without a word.
+    // Epsilon moves have a fixed order, so that each pair of paths gives one path: arcs without input of the second FST
+    // come before arcs without words of the lattice. The flag is true after an arc without a word.
     let mut pairs = Pairs::starting_with((a, b, false));
     while let Some((a, b, moved)) = pairs.waiting.pop() {
         let from = pairs.number((a, b, moved));

@@ -1,4 +1,5 @@
-//! The acoustic costs of a lattice by frame and transition-id: what determinization has pushed to other arcs is put back.
+//! The acoustic costs of a lattice by frame and transition-id: restores those that determinization has pushed to other
+//! arcs.
 
 use std::collections::HashMap;
 
@@ -29,7 +30,8 @@ impl AcousticCosts {
         Ok(AcousticCosts(costs))
     }
 
-    /// Sorts the lattice, and gives each arc the cost of its frame and transition-id; arcs without one and ends get none.
+    /// Sorts the lattice, and gives each arc the cost of its frame and transition-id. Arcs without one, and ends, get
+    /// cost 0.
     pub fn put_into(&self, lattice: &mut Lattice) -> Result<()> {
         order::sort(lattice)?;
         let (times, _) = state_times(lattice)?;

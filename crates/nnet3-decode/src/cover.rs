@@ -95,7 +95,7 @@ pub fn path_cover(lattice: &mut CompactLattice) -> Result<Vec<CoverPath>> {
     Ok(paths)
 }
 
-/// The first of the cheapest arcs that lead where this one does.
+/// The first of the cheapest arcs with the same target as this one.
 fn cheapest_parallel(state: &State<CompactLatticeWeight>, position: usize) -> usize {
     let next = state.arcs[position].next;
     let parallel = state.arcs.iter().enumerate().filter(|(_, arc)| arc.next == next);

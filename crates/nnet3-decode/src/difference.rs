@@ -33,7 +33,7 @@ fn words_of(lattice: &Lattice) -> Result<Fst> {
 pub fn difference(first: &Lattice, second: &Lattice) -> Result<Lattice> {
     let words = words_of(second)?;
     let Some(start) = first.start else { return Ok(Lattice::default()) };
-    // A state of the result: a state of the first lattice, and where the words so far lead in the second, if they do.
+    // A state of the result: a state of the first lattice, and the state that the words reach in the second, if any.
     type Place = (StateId, Option<StateId>);
     let mut out = Lattice::default();
     let mut numbers: HashMap<Place, StateId> = HashMap::new();

@@ -14,8 +14,8 @@ impl Errors {
     }
 }
 
-/// The fewest errors that make the hypothesis of the reference. Among ways with equally many, the one counts that has an
-/// insertion last, or else a deletion.
+/// Returns the fewest errors that turn the reference into the hypothesis. Among alternatives with equally many, prefers
+/// an insertion at the end, then a deletion.
 pub fn errors<T: PartialEq>(reference: &[T], hypothesis: &[T]) -> Errors {
     let mut row: Vec<Errors> =
         (0..=reference.len()).map(|deletions| Errors { deletions, ..Errors::default() }).collect();
@@ -79,7 +79,7 @@ pub fn align<'t, T: PartialEq>(a: &'t [T], b: &'t [T]) -> Vec<(Option<&'t T>, Op
 mod tests {
     use super::*;
 
-    /// Finds the fewest errors by trying everything.
+    /// Finds the fewest errors by trying all alternatives.
     fn fewest(reference: &[u8], hypothesis: &[u8]) -> usize {
         match (reference, hypothesis) {
             ([], rest) | (rest, []) => rest.len(),

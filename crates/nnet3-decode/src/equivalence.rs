@@ -43,8 +43,8 @@ pub fn weight_of(lattice: &Lattice, ids: &[i32], words: &[i32]) -> LatticeWeight
     best
 }
 
-/// True if `num_paths` paths, taken at random from one or the other lattice, have costs in both that differ by at most
-/// `delta`. Two lattices without paths are equivalent. `choose` gives a number below its argument.
+/// True if `num_paths` random paths, from one or the other lattice, have costs in both that differ by at most `delta`.
+/// Two lattices without paths are equivalent. `choose` returns a number below its argument.
 ///
 /// # Errors
 /// A lattice has a cycle.

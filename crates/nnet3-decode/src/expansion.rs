@@ -1,4 +1,4 @@
-//! Lattices with more states: such that states tell apart what led to them.
+//! Lattices with more states: states are split by their histories.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;

@@ -120,8 +120,8 @@ impl Scale {
     }
 }
 
-/// An error for the first weight that is no weight: a cost that is NaN or minus infinity, or one infinite cost beside a finite one.
-/// Such weights come from costs that are too large for the numbers of a lattice.
+/// Returns an error for the first invalid weight: a cost that is NaN or minus infinity, or one infinite cost beside a
+/// finite one. They come from costs that are too large for the numbers of a lattice.
 pub fn check_weights<W: AnyLattice>(lattice: &Fst<W>) -> Result<()> {
     for (number, state) in lattice.states.iter().enumerate() {
         let finals = std::iter::once(&state.final_weight);
@@ -134,7 +134,7 @@ pub fn check_weights<W: AnyLattice>(lattice: &Fst<W>) -> Result<()> {
     Ok(())
 }
 
-/// Does what [`scale`] does. An error if a cost that was finite is too large then, or if [`check_weights`] finds something.
+/// As [`scale`]. It is an error if a finite cost becomes too large, or if [`check_weights`] finds one.
 pub fn scale_checked<W: AnyLattice>(lattice: &mut Fst<W>, by: Scale) -> Result<()> {
     // (Infinite weight of states that are not final, and of arcs that no path can take.)
     let infinite = |lattice: &Fst<W>| {
@@ -216,7 +216,7 @@ fn split_last(string: &[i32]) -> (i32, &[i32]) {
     string.split_last().map_or((EPSILON, string), |(last, before)| (*last, before))
 }
 
-/// Adds states and arcs for the transition-ids; says where they end, and what weight and word are left over.
+/// Adds states and arcs for the transition-ids; returns their last state, and the weight and word that remain.
 fn chain(
     out: &mut Lattice,
     from: StateId,
@@ -231,8 +231,8 @@ fn chain(
     })
 }
 
-/// The lattice with each chain of arcs made one: a state goes if it has one arc in and one out, without a word, and is
-/// neither start nor final. The result is topologically sorted, if that can be.
+/// Merges chains of arcs: a state is removed if it has one arc in and one out, without a word, and is neither start nor
+/// final. The result is topologically sorted, unless it is cyclic.
 pub fn compact(lattice: &Lattice) -> CompactLattice {
     let Some(start) = lattice.start else { return CompactLattice::default() };
     let kept = kept_states(lattice, start);

@@ -25,7 +25,7 @@ pub struct ConstArpa {
     states: Vec<i32>,
     /// The places of words, plus 1; 0 for none.
     unigrams: Vec<i64>,
-    /// Places that are too far from where they are needed, plus 1.
+    /// Places too far away for a relative reference, plus 1.
     far: Vec<i64>,
 }
 
@@ -81,7 +81,7 @@ impl ConstArpa {
         }
     }
 
-    /// The place of a sequence of words that something goes on from.
+    /// The place of a history, if it has next words.
     fn place(&self, words: &[i32]) -> Option<usize> {
         let (first, rest) = words.split_first()?;
         rest.iter().try_fold(self.unigram(*first)?, |place, &word| match self.child(place, word)? {
@@ -90,8 +90,8 @@ impl ConstArpa {
         })
     }
 
-    /// The natural logarithm of the probability of a word after a history; minus infinity if the word is not known. An
-    /// n-gram that is there is always used.
+    /// Returns the natural logarithm of the probability of a word after a history; minus infinity if the word is not
+    /// known. An existing n-gram is always used.
     pub fn log_prob(&self, history: &[i32], word: i32) -> f32 {
         let kept = history.len().min(self.order - 1);
         let history: Vec<i32> =

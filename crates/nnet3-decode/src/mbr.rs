@@ -27,7 +27,7 @@ impl Default for Options {
     }
 }
 
-/// A word with the probability that it is there.
+/// Words with their probabilities at a position.
 pub(crate) type Bin = Vec<(i32, f32)>;
 
 /// Begin and end, in frames.
@@ -133,7 +133,7 @@ fn separate_last(times: &mut [Times]) {
     (*first, *second) = ((left, middle), (middle, right));
 }
 
-/// An arc: where it comes from, word, log-likelihood.
+/// An arc: its source, word, log-likelihood.
 struct ArcIn {
     from: usize,
     word: i32,
@@ -240,7 +240,7 @@ impl Graph {
 
     fn statistics(&self, words: &[i32]) -> Statistics {
         let (count, width) = (self.incoming.len(), words.len() + 1);
-        // Expected edit distances between what leads to a state and the first words.
+        // Expected edit distances between the histories of a state and the first words.
         let mut distances = vec![vec![0.0; width]; count];
         for q in 1..width {
             distances[0][q] = distances[0][q - 1] + cost(EPSILON, words[q - 1]);

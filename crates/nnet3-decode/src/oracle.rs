@@ -20,7 +20,7 @@ use crate::path::chain;
 /// The words of the path with the fewest errors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Oracle {
-    /// The words of the path, without those that do not count.
+    /// The words of the path, without wildcards.
     pub words: Vec<i32>,
     pub errors: Errors,
     /// Number of words of the reference without wildcards.
@@ -81,7 +81,8 @@ fn words_of(lattice: &Lattice, wildcards: &FxHashSet<i32>) -> Result<Fst> {
     Ok(words)
 }
 
-/// Makes words of the second FST of those of the first one: each word that is left out, put in or replaced costs 1.
+/// Makes the edit transducer from words of the first FST to those of the second one: each deletion, insertion or
+/// substitution costs 1.
 fn edits(first: &Fst, second: &Fst) -> Fst {
     let words = |fst: &Fst| -> BTreeSet<i32> {
         fst.states
@@ -109,7 +110,7 @@ fn edits(first: &Fst, second: &Fst) -> Fst {
     edits
 }
 
-/// The arcs of the path that costs least, of an FST that is sorted topologically. Among several it is the one that was found first.
+/// Returns the arcs of the cheapest path of a topologically sorted FST; among equal ones the one that was found first.
 fn first_best(fst: &Fst) -> Option<Vec<Arc>> {
     let mut costs = vec![f32::INFINITY; fst.states.len()];
     let mut before: Vec<Option<(StateId, usize)>> = vec![None; fst.states.len()];

@@ -69,7 +69,7 @@ pub struct Linear {
     pub weight: LatticeWeight,
 }
 
-/// Reads the one path of a lattice.
+/// Reads the single path of a lattice.
 pub fn read_linear(lattice: &Lattice) -> Result<Linear> {
     let mut path = Linear { ids: Vec::new(), words: Vec::new(), weight: LatticeWeight::ONE };
     for arc in linear_arcs(lattice)? {
@@ -96,7 +96,7 @@ pub fn linear_arcs<W: Weight>(lattice: &Fst<W>) -> Result<Vec<&Arc<W>>> {
         match (&state.arcs[..], state.is_final()) {
             ([], true) => return Ok(arcs),
             ([], false) => return Err(Error::NoPath),
-            // A path with more arcs than there are states comes back to where it was.
+            // A path with more arcs than states contains a cycle.
             ([arc], false) if arcs.len() < lattice.states.len() => {
                 arcs.push(arc);
                 at = arc.next;
@@ -138,7 +138,7 @@ pub fn best_paths(lattice: &Lattice, n: usize) -> Result<Vec<Lattice>> {
     let Some(start) = lattice.start else { return Ok(Vec::new()) };
     let rest = costs_to_end(lattice);
 
-    /// Part of a path: where it is, and the step that led there. `None`: at the end.
+    /// Part of a path: its place, and the step that led there. `None`: at the end.
     struct Part {
         cost: f64,
         so_far: f64,
@@ -205,7 +205,7 @@ pub fn best_paths(lattice: &Lattice, n: usize) -> Result<Vec<Lattice>> {
     Ok(ends.into_iter().zip(finals).map(path).collect())
 }
 
-/// Cost of the second best path of a lattice minus that of the best one. `None` if there is only one.
+/// Returns the cost of the second best path of a lattice minus that of the best one. `None` if there is only one.
 ///
 /// # Errors
 /// The lattice has a cycle or no path.
@@ -234,8 +234,8 @@ pub(crate) fn costs_to_end<W: AnyLattice>(lattice: &Fst<W>) -> Vec<f64> {
     costs
 }
 
-/// A path on which every choice, ending included, is equally likely. `choose` gives a number below its argument. The
-/// lattice must be connected and acyclic.
+/// Returns a random path on which every choice, including the end, has equal probability. `choose` returns a number
+/// below its argument. The lattice must be connected and acyclic.
 pub fn random_path(lattice: &Lattice, mut choose: impl FnMut(usize) -> usize) -> Result<Lattice> {
     let mut at = lattice.start.ok_or(Error::Empty)?;
     let mut arcs = Vec::new();

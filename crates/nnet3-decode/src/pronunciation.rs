@@ -1,4 +1,4 @@
-//! Pronunciations: from aligned lattices, and from phones beside words.
+//! Pronunciations: from aligned lattices, and from pairs of phones and words.
 
 use kaldi_fst::ops::compose_transducers;
 use kaldi_fst::{Arc, EPSILON, Fst, StateId};
@@ -59,7 +59,7 @@ fn describe(error: &dyn std::error::Error) -> String {
 pub enum NoAlignment {
     /// The lexicon has a word not.
     Words,
-    /// No pronunciation of the words gives these phones.
+    /// No pronunciation of the words has these phones.
     Phones,
 }
 
@@ -80,8 +80,8 @@ impl PhoneLexicon {
         PhoneLexicon { fst, word_start, word_end }
     }
 
-    /// Splits phones into pronunciations: lists of a word and its phones. Each phone outside words has a list of its
-    /// own, with the word 0.
+    /// Splits phones into pronunciations: lists of a word and its phones. Each phone outside words has a separate list,
+    /// with the word 0.
     pub fn align(&self, phones: &[i32], words: &[i32]) -> std::result::Result<Vec<Vec<i32>>, NoAlignment> {
         let compose = |a: &Fst, b: &Fst| compose_transducers(a, b, true).unwrap_or_default();
         let mut pronounced = compose(&self.fst, &acceptor(words, &[]));
@@ -177,8 +177,8 @@ pub struct WordLengths {
     pub has_mismatch: bool,
 }
 
-/// The number of frames of each word, from its pronunciation (word, then phones) and the frames of each phone. `None` if
-/// there are not as many phones in the one as in the other.
+/// Returns the number of frames of each word, from its pronunciation (word, then phones) and the frames of each phone.
+/// `None` if the numbers of phones differ.
 pub fn word_lengths(pronunciations: &[Vec<i32>], phones: &[(i32, i32)]) -> Option<WordLengths> {
     let mut phones = phones.iter();
     let mut out = WordLengths { words: Vec::new(), has_mismatch: false };

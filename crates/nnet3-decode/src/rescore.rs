@@ -1,4 +1,4 @@
-//! Other language models: their costs are added to those of lattices.
+//! Rescores lattices: adds the costs of other language models.
 
 use kaldi_fst::{EPSILON, Weight, ops};
 
@@ -21,7 +21,7 @@ pub enum LanguageModel {
 /// Adds `lm_scale` times the cost of the best path through the language model to the graph costs, and determinizes. The
 /// result is empty if the model accepts no path of the lattice.
 pub fn rescore(mut lattice: Lattice, lm: &LanguageModel, lm_scale: f32) -> Result<(CompactLattice, Report)> {
-    // The lattice is scaled so that the best path is that of the model also where its cost is taken away.
+    // The lattice is scaled so that the best path is the model's also if its cost is subtracted.
     let factor = f64::from(lm_scale);
     scale(&mut lattice, Scale::new(1.0 / factor, 1.0));
     let mut composed = match lm {

@@ -34,7 +34,7 @@ impl Default for PrunedOptions {
     }
 }
 
-/// The cost of each step down before an end was reached: such a search goes to the depth first.
+/// The cost of each step down before the first end: such a search goes depth first.
 const DEPTH_PENALTY: f32 = -1000.0;
 
 /// Adds the costs of a language model to a lattice; keeps the paths that are within the beam. The lattice is sorted.

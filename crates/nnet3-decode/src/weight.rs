@@ -6,7 +6,7 @@ use kaldi_fst::Weight;
 use kaldi_io::text::{LOG_PRECISION, parse_real, push_g};
 use kaldi_io::{KaldiReader, KaldiWriter};
 
-/// Sums of costs that differ by no more count as equal when lattices are determinized and minimized.
+/// Sums of costs that differ by at most this are equal in determinization and minimization.
 pub const DELTA: f32 = 1.0 / 1024.0;
 
 /// A graph cost (with the language model) and an acoustic cost. Comparisons use their sum.
@@ -126,14 +126,14 @@ impl CompactLatticeWeight {
         CompactLatticeWeight { weight, string }
     }
 
-    /// Compares as [`LatticeWeight::compare`] does; after that the shorter list is better, then the one that is larger
-    /// where they first differ.
+    /// Compares as [`LatticeWeight::compare`]; for equal costs the shorter list is better, then the one that is larger
+    /// at the first difference.
     pub fn compare(&self, other: &CompactLatticeWeight) -> Ordering {
         self.weight.compare(&other.weight).then_with(|| compare_strings(&self.string, &other.string))
     }
 }
 
-/// The better string is the greater one: the shorter, or else the one that is larger where they first differ.
+/// Orders strings; the better one is greater: the shorter, or else the one that is larger at the first difference.
 pub(crate) fn compare_strings(a: &[i32], b: &[i32]) -> Ordering {
     b.len().cmp(&a.len()).then_with(|| a.cmp(b))
 }

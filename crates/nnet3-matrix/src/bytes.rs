@@ -15,7 +15,7 @@ pub(crate) struct Line(pub [i8; BLOCK * GROUP]);
 /// Weights, O × I; element (o, i) is the scale of output o times a whole number.
 #[derive(Clone, Debug)]
 pub(crate) struct Bytes {
-    /// Block after block of outputs, in each the groups of terms; zeros where there is no such output or term.
+    /// Blocks of outputs, in each the groups of terms; zeros pad missing outputs and terms.
     pub lines: Vec<Line>,
     /// For each output of all blocks.
     pub scales: Vec<f32>,
@@ -25,7 +25,7 @@ pub(crate) struct Bytes {
 }
 
 impl Bytes {
-    /// Terms at most: sums of as many products stay below 2³¹.
+    /// Largest number of terms: sums of as many products stay below 2³¹.
     pub const MOST_TERMS: usize = (i32::MAX / (255 * 127)) as usize - GROUP;
 
     /// Rounds the rows of weights, each with `terms` elements that are finite.

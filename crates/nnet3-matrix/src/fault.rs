@@ -7,7 +7,7 @@
 
 use crate::memory::Device;
 
-/// The first failure of a device. It cannot be used any more.
+/// The first failure of a device, which is then unusable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceFault {
     #[error(

@@ -69,7 +69,7 @@ pub struct Hmm {
     pub(crate) entry_leaks: Vec<f32>,
     /// Further entries of state k are numbers `others[k] .. others[k + 1]`.
     pub(crate) others: Vec<u32>,
-    /// For each entry, the states that its arcs come from.
+    /// For each entry, the source states of its arcs.
     pub(crate) into: Sums,
     /// For each state, the entries that its arcs lead into, loops (beyond main entries) last.
     pub(crate) out: Sums,
@@ -104,7 +104,7 @@ impl Hmm {
             }
         }
         others.retain(|group| !group.is_empty());
-        // Of one state they are already in the order of symbols, but for the one that gave its place to a longer one.
+        // Entries of one state are already in the order of symbols, except the one that gave its place to a longer one.
         others.sort_by_key(|group| (group[0].to, group[0].emission));
         let mut other_starts = vec![states as u32; states + 1];
         for group in &others {

@@ -1,4 +1,4 @@
-//! One step of a parameter along its gradient: what [`crate::backend::LearningSteps::learn`] does to each element.
+//! One step of a parameter along its gradient: the elementwise operation of [`crate::backend::LearningSteps::learn`].
 
 use crate::backend::Factor;
 use crate::view::{ViewMut, same_shape};
@@ -75,8 +75,8 @@ impl StepRule {
     }
 }
 
-/// A step: in this order g = `factor` · gradient, limited to ±`clip`; g += `decay` · θ; θ *= `keep`; the rule at `rate`;
-/// θ limited to ±`bound`. If `factor` is 0, parameter and states stay as they are.
+/// A step: in this order g = `factor` · gradient, limited to ±`clip`; g += `decay` · θ; θ *= `keep`; the rule at
+/// `rate`; θ limited to ±`bound`. If `factor` is 0, parameter and states do not change.
 #[derive(Clone, Copy, Debug)]
 pub struct LearningStep<'a> {
     pub rule: StepRule,
@@ -102,8 +102,8 @@ pub struct Learned<'a> {
 }
 
 impl<'a> Learned<'a> {
-    /// Parameter, gradient and two states, without rows where the rule has none; one row each if none has gaps between its rows.
-    /// Panics if shapes differ.
+    /// Parameter, gradient and two states, the latter empty if the rule has fewer; one row each if none has gaps
+    /// between its rows. Panics if shapes differ.
     #[track_caller]
     pub(crate) fn views(&self, rule: StepRule) -> [ViewMut<'a>; 4] {
         assert_eq!(self.states.len(), rule.states(), "states of {rule:?}");

@@ -110,7 +110,7 @@ impl Matrix {
         self.buffer.device.download(self.view())
     }
 
-    /// The elements, row-major: as they lie if they are on the host, otherwise copied to it.
+    /// The elements, row-major: borrowed if they are on the host, otherwise copied to it.
     pub fn values(&self) -> Cow<'_, [f32]> {
         if !self.buffer.device.is_host() {
             return Cow::Owned(self.to_vec());
@@ -240,9 +240,9 @@ pub(crate) trait RemoteSums: Send + Sync {
     fn write(&self, values: &[f64]);
     /// Multiplies; a factor of 0 sets to exactly zero.
     fn scale(&self, factor: f64);
-    /// Adds `alpha` times as many numbers at another address of the same device.
+    /// Adds `alpha` times the numbers at another address of the same device, of the same length.
     fn add(&self, alpha: f64, address: u64);
-    /// Makes as many zeros on the same device.
+    /// Makes zeros of the same length on the same device.
     fn zeros(&self) -> Box<dyn RemoteSums>;
 }
 
@@ -250,8 +250,7 @@ pub(crate) trait RemoteSums: Send + Sync {
 #[derive(Default)]
 pub struct Accumulator {
     values: Vec<f64>,
-    /// Numbers on a device that belong to the same sums and are added to `values` when they are read; there are as
-    /// many.
+    /// Numbers on a device that belong to the same sums and are added to `values` on reading; of the same length.
     remote: Option<Box<dyn RemoteSums>>,
 }
 
@@ -268,7 +267,7 @@ impl Accumulator {
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
-    /// The sums; fetched from the device if they are there.
+    /// The sums, fetched from the device if they are on one.
     pub fn values(&self) -> Cow<'_, [f64]> {
         match &self.remote {
             None => Cow::Borrowed(&self.values),
@@ -341,7 +340,7 @@ impl Accumulator {
         }
     }
 
-    /// Address of the sums on this device, which are made by `new` (zeros of a length) if there are none.
+    /// Address of the sums on this device; `new` makes them (zeros of a length) if there are none.
     pub(crate) fn on_device(&mut self, device: u32, new: impl FnOnce(usize) -> Box<dyn RemoteSums>) -> u64 {
         let len = self.values.len();
         if self.remote.as_ref().is_some_and(|remote| remote.device() != device || remote.len() != len) {
@@ -394,7 +393,7 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    /// The copy of this type on this device, which `new` makes if there is none.
+    /// The copy of this type on this device; `new` makes it if there is none.
     pub fn get<T: Any + Send + Sync>(&self, device: u32, new: impl FnOnce() -> T) -> Arc<T> {
         let mut copies = self.copies.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut here = copies.iter().filter(|(id, _)| *id == device).map(|(_, copy)| copy.clone());

@@ -1,8 +1,8 @@
 //! Weights that are arranged once for all products with them.
 //!
-//! A product of rows with weights W (O × I, an output's weights in a row) reads W by columns. [`Panels`] hold the weights of
-//! some outputs for one term side by side, term after term; then those of the next outputs. They take the place of W: there
-//! are as many numbers, none of them twice.
+//! A product of rows with weights W (O × I, an output's weights in a row) reads W by columns. [`Panels`] hold the
+//! weights of some outputs for one term side by side, term after term; then those of the next outputs. They take the
+//! place of W, with the same number of elements.
 
 use crate::bytes::Bytes;
 use crate::memory::Matrix;
@@ -12,7 +12,7 @@ use std::ops::Range;
 /// In how many bits weights are kept that are only multiplied with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WeightForm {
-    /// 32, as they are.
+    /// 32 bits, unchanged.
     #[default]
     Float,
     /// 8, rounded to whole numbers from -127 to 127 times a scale for each output. Products round the terms of a row to eight
@@ -23,7 +23,7 @@ pub enum WeightForm {
 /// Positions of a matrix's weights in panels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PanelLayout {
-    /// Outputs of a panel, but for the last one.
+    /// Outputs of a panel, except the last one.
     pub(crate) width: usize,
     outputs: usize,
     terms: usize,
@@ -58,7 +58,7 @@ impl PanelLayout {
         }
     }
 
-    /// As [`PanelLayout::view`], to be written: what [`PanelView::parts`] has.
+    /// As [`PanelLayout::view`], mutable: the parts of [`PanelView::parts`].
     pub fn parts_mut<'v>(&self, values: ViewMut<'v>) -> [ViewMut<'v>; 2] {
         let (rows, cols) = (self.whole(), self.width * self.terms);
         let whole = values.col_range(0..rows * cols).reshape(rows, cols);
@@ -81,7 +81,7 @@ enum Values {
 }
 
 impl Panels {
-    /// `values` holds the elements in the layout's order, whatever its shape.
+    /// Makes panels. `values` holds the elements in the layout's order, in any shape.
     pub(crate) fn new(values: Matrix, layout: PanelLayout) -> Panels {
         assert_eq!(values.len(), layout.elements());
         let values = Matrix::from_buffer(values.into_buffer(), 1, layout.elements());
@@ -179,8 +179,9 @@ pub trait PanelProducts {
     /// Arranges the weights, O × I, in panels. Those of 32 bits take the place of the matrix in memory. Weights that
     /// cannot be rounded (not finite, or too many terms) stay in 32 bits.
     fn arrange(&self, weights: Matrix, form: WeightForm) -> Panels;
-    /// output = start + Σ_k x_k W_kᵀ; `taps` are the x_k, N × I each, `weights` the W_k side by side, O × K · I, `output` is N × O.
-    /// Each element is summed term by term, in order: it does not depend on the number of rows.
+    /// output = start + Σ_k x_k W_kᵀ; `taps` are the x_k, N × I each, `weights` the W_k side by side, O × K · I,
+    /// `output` is N × O. Each element is summed term by term, in order, so that it does not depend on the number of
+    /// rows.
     fn multiply(
         &self,
         output: ViewMut<'_>,

@@ -15,7 +15,7 @@ pub struct SparseRows {
 }
 
 impl SparseRows {
-    /// No rows, of so many columns.
+    /// Makes rows of `cols` columns, at first none.
     pub fn new(cols: usize) -> SparseRows {
         SparseRows { cols, ..SparseRows::default() }
     }

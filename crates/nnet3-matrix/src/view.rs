@@ -71,7 +71,7 @@ impl Shape {
 #[derive(Clone, Copy, Debug)]
 pub struct Blocks<V> {
     first: V,
-    /// Elements from the start of one view to that of the next.
+    /// Elements from the start of one view to the start of the next.
     pub(crate) step: usize,
     count: usize,
 }
@@ -184,7 +184,7 @@ impl<'a> ViewMut<'a> {
 
     /// # Safety
     ///
-    /// As for [`View::new`], and nobody may hold any Rust reference to one of the elements during `'a`.
+    /// As for [`View::new`], and no Rust reference to one of the elements may exist during `'a`.
     pub(crate) unsafe fn new(
         pointer: *mut f32,
         rows: usize,
@@ -219,7 +219,7 @@ impl<'a> From<ViewMut<'a>> for View<'a> {
     }
 }
 
-/// Both must have as many rows and as many columns.
+/// Checks that both have the same numbers of rows and columns.
 #[track_caller]
 pub(crate) fn same_shape(a: &View<'_>, b: &View<'_>) {
     assert!(

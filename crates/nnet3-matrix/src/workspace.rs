@@ -32,7 +32,7 @@ impl Workspace {
         Scratch { matrix: Some(self.hand_out(rows, cols)), workspace: self }
     }
 
-    /// As [`Workspace::take`], for somebody who gives it to [`Workspace::take_back`].
+    /// As [`Workspace::take`]; the receiver returns it by [`Workspace::take_back`].
     pub fn hand_out(&self, rows: usize, cols: usize) -> Matrix {
         let buffer = self.matrices.take(rows * cols, |len| Buffer::new(&self.device, len));
         Matrix::from_buffer(buffer, rows, cols)
@@ -61,7 +61,7 @@ impl Workspace {
     }
 }
 
-/// Buffers that nobody has on loan.
+/// Buffers that are not on loan.
 struct Pool<B> {
     free: RefCell<Vec<B>>,
 }
@@ -131,7 +131,7 @@ pub struct Scratch<'w> {
 }
 
 impl Scratch<'_> {
-    /// For somebody who gives it to [`Workspace::take_back`].
+    /// Returns the matrix; the receiver returns it by [`Workspace::take_back`].
     pub fn into_matrix(mut self) -> Matrix {
         self.matrix.take().expect("present until dropped")
     }

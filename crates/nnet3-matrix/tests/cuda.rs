@@ -1,5 +1,5 @@
-//! The suite of primitives on a CUDA device; skipped, saying why, where there is none. `NNET3_REQUIRE_GPU` makes that a
-//! failure.
+//! The suite of primitives on a CUDA device. Without a device it is skipped with a message; `NNET3_REQUIRE_GPU` makes
+//! that a failure.
 
 use nnet3_matrix::Device;
 use nnet3_matrix::cuda::driver::{self, Activity, Debug, Settings};
@@ -34,7 +34,7 @@ fn opened() -> Option<(Device, Arc<Activity>)> {
 
 nnet3_primitives_suite::each_primitive!(primitive_tests);
 
-/// Products and sums give the same bytes each time, replayed or not, and they have been replayed.
+/// Products and sums give the same bytes each time, replayed or not, and the test checks that they were replayed.
 #[test]
 fn the_same_bytes_each_time() {
     let Some((device, activity)) = opened() else { return };

@@ -5,8 +5,8 @@
 //!
 //! The request gives the rows of a minibatch, as for nnet3-benchmark. Its derivatives are ignored: the example trains,
 //! with natural gradient if the network asks for it. Prints, for a minibatch on average: launches of each kernel, the
-//! elements of their matrices (more than is really read and written: a matrix that is only written counts as often as
-//! one that is added to), the fewest blocks of threads that one of them had, and products with their operations.
+//! elements of their matrices (an upper bound of memory traffic: a matrix that is only written counts as one that is
+//! added to), the smallest number of thread blocks, and products with their operations.
 
 use kaldi_io::general::GeneralMatrix;
 use kaldi_io::matrix::DenseMatrix;
@@ -58,7 +58,7 @@ impl Notes {
                     if kernel.launches == 0 { blocks } else { kernel.least_blocks.min(blocks) };
                 kernel.launches += 1;
                 let bytes = launch.matrices().map(|m| 4 * u64::from(m.rows) * u64::from(m.cols));
-                // Of the arena only as many as of the matrix.
+                // Of the arena only as many elements as the matrix has.
                 kernel.bytes += match launch.kernel.ends_with("_multi") {
                     true => 2 * bytes.min().unwrap_or(0),
                     false => bytes.sum(),

@@ -9,7 +9,7 @@ use kaldi_io::matrix::{read_vector, write_vector};
 use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter};
 use nnet3_core::nnet::Nnet;
 
-/// Contexts always are those of the network.
+/// An acoustic model. Contexts are always those of the network.
 #[derive(Clone)]
 pub struct AmNnet {
     pub transitions: TransitionModel,
@@ -73,7 +73,7 @@ impl AmNnet {
         self.update()
     }
 
-    /// Lets `change` change the network. Priors that do not fit any more are removed.
+    /// Calls `change` on the network. Removes priors that no longer fit.
     pub fn change_nnet<E: From<Error>>(
         &mut self,
         change: impl FnOnce(&mut Nnet) -> std::result::Result<(), E>,
@@ -112,7 +112,7 @@ impl AmNnet {
         }))
     }
 
-    /// Makes the priors proportional to the counts of the pdfs, none below `floor` (but for a normalisation after that).
+    /// Makes the priors proportional to the counts of the pdfs, at least `floor` each (before the final normalisation).
     pub fn set_priors_from_counts(&mut self, counts: &TransitionCounts, floor: f32) -> Result<()> {
         if !(floor > 0.0 && floor < 1.0) {
             return Err(Error::options(format!(

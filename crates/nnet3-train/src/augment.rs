@@ -104,7 +104,7 @@ fn uniform(rand: &mut CRand) -> f32 {
     ((f64::from(rand.next()) + 1.0) / (f64::from(i32::MAX) + 2.0)) as f32
 }
 
-/// One change: where the pixels of the new image come from.
+/// One change: the mapping from new pixels to places in the old image.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Change {
     /// Shift of the view in pixels, to the right and down.
@@ -124,7 +124,7 @@ impl Change {
         [[cos * sign, -sin, cos * x - sin * y], [sin * sign, cos, sin * x + cos * y]]
     }
 
-    /// Makes the changed image. Each new pixel is interpolated between the four old ones around the place it comes from.
+    /// Makes the changed image. Each new pixel is interpolated between the four old ones around its place.
     fn apply(&self, image: &DenseMatrix<f32>, channels: usize, fill: FillMode) -> DenseMatrix<f32> {
         let (width, height) = (image.rows, image.cols / channels);
         let matrix = self.matrix();
@@ -191,7 +191,7 @@ mod tests {
         let image = image(4, 6);
         let flipped = Change { flip: true, ..Change::default() }.apply(&image, 2, NEAREST);
         (0..4).for_each(|r| assert_eq!(flipped.row(r), image.row(3 - r)));
-        // New pixels come from further right and further up; beyond the edge the last one is repeated.
+        // New pixels are taken from further right and further up; beyond the edge the last one is repeated.
         let moved = Change { shift: [1.0, -1.0], ..Change::default() }.apply(&image, 2, NEAREST);
         for r in 0..4 {
             let from = image.row((r + 1).min(3));

@@ -39,8 +39,8 @@ pub fn default_threads(networks: usize) -> usize {
     }
 }
 
-/// The sum of networks of the same structure, each times its weight, statistics included. `load` is called once for each
-/// name, on up to `threads` threads; no more networks than threads and one are in memory at a time.
+/// Returns the weighted sum of networks of the same structure, including statistics. Calls `load` once for each name,
+/// on up to `threads` threads. At most `threads` + 1 networks are in memory at a time.
 pub fn average<L>(names: &[String], weights: &[f32], threads: usize, load: L) -> Result<Nnet>
 where
     L: Fn(&str) -> Result<Nnet> + Sync,
@@ -48,7 +48,7 @@ where
     average_numbered(names, weights, threads, |i| load(&names[i]))
 }
 
-/// Does what [`average`] does; `load` gets the networks' numbers, and messages use the names.
+/// As [`average`]; `load` gets the numbers of the networks, and messages use the names.
 pub(crate) fn average_numbered<L>(names: &[String], weights: &[f32], threads: usize, load: L) -> Result<Nnet>
 where
     L: Fn(usize) -> Result<Nnet> + Sync,

@@ -148,9 +148,9 @@ impl Targets for DenseTargets<'_> {
 pub enum Cut {
     /// Keys and examples.
     Examples(Vec<(String, NnetExample)>),
-    /// No chunk fits; the message says so.
+    /// No chunk fits; the message gives the reason.
     TooShort(String),
-    /// Its parts do not fit each other; the message says which.
+    /// Its parts do not fit each other; the message names them.
     Mismatch(String),
 }
 

@@ -1,4 +1,4 @@
-//! Combining the last networks of a training run: the mean of so many that the objective is best (nnet3-combine).
+//! Combines the last networks of a training run: the mean of as many as give the best objective (nnet3-combine).
 
 use crate::average::add_to_mean;
 use crate::diagnostics::{ProbComputer, ProbOptions};

@@ -64,7 +64,7 @@ impl Copier {
     }
 }
 
-/// A copy, and the warnings that it gives rise to.
+/// A copy, and its warnings.
 pub type Copied<E = NnetExample> = (E, Vec<String>);
 
 /// A kind of example that can be copied with changes.

@@ -22,7 +22,7 @@ pub struct ProbOptions {
     /// Adds activation and batch-norm statistics to the network. This excludes `derivative`.
     pub store_component_stats: bool,
     pub compile: CompileOptions,
-    /// Makes what watches the programs run.
+    /// Makes an observer of the programs' runs.
     pub observer: Option<fn() -> Box<dyn Observer>>,
 }
 
@@ -175,7 +175,7 @@ impl OutputTotals {
     }
 }
 
-/// Messages of log lines about how often the output of this name is right, if there is something to say.
+/// Log lines about the accuracy of an output, if there is one.
 pub fn accuracy_lines(accuracy: &Accuracy, name: &str) -> Vec<String> {
     if accuracy.weight <= 0.0 {
         return Vec::new();

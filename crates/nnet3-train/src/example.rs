@@ -136,8 +136,8 @@ pub trait Example: KaldiObject + Clone + Send + Sync + 'static {
     /// Returns the number of sequences (values of n, counted from 0). All parts must agree.
     fn num_sequences(&self) -> Result<usize>;
 
-    /// Makes one minibatch of examples of equal structure: the sequences of each get numbers of their own, in the order
-    /// given. `compress` compresses features that are stored in full.
+    /// Merges examples of equal structure into one minibatch: the sequences of each get new numbers, in the given
+    /// order. `compress` compresses features that are stored in full.
     fn merge(examples: Vec<Self>, compress: bool) -> Result<Self>;
 }
 

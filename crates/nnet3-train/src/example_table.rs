@@ -32,14 +32,14 @@ pub type ExampleReader = EgsReader<NnetExample>;
 pub struct EgsReader<E: Example> {
     source: Box<dyn ExampleSource<E>>,
     name: String,
-    /// Read, but not asked for yet.
+    /// Read ahead, but not taken yet.
     ahead: Option<(String, E)>,
     key: String,
     count: u64,
 }
 
 impl<E: Example> EgsReader<E> {
-    /// Opens a table; an archive's first example is read at once.
+    /// Opens a table; reads an archive's first example immediately.
     pub fn open(rspecifier: &str) -> Result<EgsReader<E>> {
         Ok(Self::new(rspecifier, Box::new(SequentialReader::<ObjectHolder<E>>::open(rspecifier)?)))
     }

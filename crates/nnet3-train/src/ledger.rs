@@ -1,5 +1,5 @@
-//! A ledger for values that a device computes only for the log. They stay there and are fetched for many minibatches at
-//! once, so that training does not wait for them.
+//! A ledger for values that a device computes only for the log. They stay there and are fetched for many minibatches
+//! together, so that training does not wait for them.
 
 use crate::max_change::Limits;
 use crate::objective::value::ObjectiveValue;
@@ -16,7 +16,7 @@ pub(crate) const CONSTRAINT_ENTRIES: usize = 2;
 pub enum Entry {
     /// The objective value of an output.
     Objective { minibatch: u64, output: String, value: ObjectiveValue },
-    /// The objective of an output where the device knows it: one number.
+    /// The objective of an output as one number on the device.
     Sum { minibatch: u64, output: String, weight: f64 },
     /// A remark of the objective about a minibatch.
     Remark { minibatch: u64, remark: Remark },

@@ -11,7 +11,7 @@ use kaldi_io::log::num;
 pub struct Limits {
     /// Name and max-change of each component with parameters; 0 is no limit.
     pub components: Arc<[(String, f32)]>,
-    /// Limit on the 2-norm of the whole change; 0 is none.
+    /// Limit on the 2-norm of the whole change; 0 for no limit.
     pub max_param_change: f32,
     /// All limits are multiplied by this.
     pub factor: f32,
@@ -38,7 +38,7 @@ impl Limits {
         self.components.is_empty()
     }
 
-    /// The components' limits, then that of the whole change.
+    /// The components' limits, then the limit of the whole change.
     pub fn numbers(&self) -> Vec<f64> {
         let own = self.components.iter().map(|(_, max_change)| max_change);
         own.chain([&self.max_param_change]).map(|&limit| f64::from(limit * self.factor)).collect()
@@ -170,7 +170,7 @@ pub struct MaxChangeCounts {
 }
 
 impl MaxChangeCounts {
-    /// Adds those of another run with a network of the same structure.
+    /// Adds the counts of another run with a network of the same structure.
     pub fn add(&mut self, other: &MaxChangeCounts) {
         self.updates += other.updates;
         self.global += other.global;

@@ -12,7 +12,7 @@ use kaldi_io::text::format_g;
 /// Digits of averages and percentages in log lines about merging.
 const SHORT_PRECISION: usize = 4;
 
-/// The line that explains the one after it.
+/// The line that explains the next one.
 pub const FORMAT_LINE: &str = "Merged specific eg types as follows [format: \
      <eg-size1>={<mb-size1>-><num-minibatches1>,<mbsize2>-><num-minibatches2>.../d=<num-discarded>},<egs-size2>={...},... \
      (note,egs-size == number of input frames including context).";
@@ -53,7 +53,7 @@ impl<E: Example> ExampleMerger<E> {
         ExampleMerger { sizes, compress, groups: Vec::new(), by_hash: HashMap::new(), latest: 0, written: 0 }
     }
 
-    /// Takes an example; gives the minibatch that it completes.
+    /// Takes an example; returns the minibatch that it completes, if any.
     pub fn push(&mut self, example: E) -> Result<Option<Minibatch<E>>> {
         let group = self.group_of(&example);
         let largest = self.sizes.largest(self.groups[group].size);
@@ -102,7 +102,7 @@ impl<E: Example> ExampleMerger<E> {
     }
 
     fn group_of(&mut self, example: &E) -> usize {
-        // Examples mostly come in runs of one structure, and comparing is faster than hashing.
+        // Most examples come in runs of one structure, and comparing is faster than hashing.
         if !self.groups.get(self.latest).is_some_and(|group| group.structure.same_structure(example)) {
             self.latest = self.find_or_add_group(example);
         }
@@ -138,7 +138,7 @@ impl<E: Example> ExampleMerger<E> {
     }
 }
 
-/// Merges examples of equal structure: the sequences of each get numbers of their own, in the order given.
+/// Merges examples of equal structure: the sequences of each get new numbers, in the given order.
 pub fn merge(examples: Vec<NnetExample>, compress: bool) -> Result<NnetExample> {
     let first = examples.first().ok_or_else(|| Error::data("nothing to merge"))?;
     let sequences = first.num_sequences()? as i32;
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(keys(&out), ["merged-0-3", "merged-1-3", "merged-2-2"]);
     }
 
-    /// Merging merged examples gives what merging all at once gives.
+    /// Merging merged examples must give the same as merging all together.
     #[test]
     fn merging_is_associative() {
         let examples: Vec<_> = (0..6).map(|i| example(4, i as f32 + 1.0)).collect();

@@ -19,7 +19,7 @@ pub struct CompileOptions {
 /// The use of a minibatch, beside computing its outputs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Purpose {
-    /// Derivatives of all outputs will be supplied, those of the parameters are wanted.
+    /// True if derivatives of all outputs will be supplied, and those of the parameters are wanted.
     pub derivatives: bool,
     pub store_component_stats: bool,
 }

@@ -20,7 +20,7 @@ pub fn limit_norms(
     device.decide(factors, &mut [squares, SumRange::all(limits)], &LimitNorms { count, scale });
 }
 
-/// The rule of [`limit_norms`], for so many changes.
+/// The rule of [`limit_norms`], for `n` changes.
 struct LimitNorms {
     count: usize,
     scale: f64,

@@ -47,7 +47,7 @@ impl PhaseStats {
         }
     }
 
-    /// Adds a minibatch. If it begins another phase, gives the one that has ended.
+    /// Adds a minibatch. If it begins another phase, returns the previous one.
     pub fn add(&mut self, output: &str, minibatch: u64, value: ObjectiveValue) -> Option<Phase> {
         let phase = minibatch / self.interval;
         let mut ended = None;

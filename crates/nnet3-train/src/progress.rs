@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(differences.relative.to_string(), "[ a:1 ]");
     }
 
-    /// Many short steps give the whole change of the objective, as integrals do.
+    /// Many short steps must add up to the whole change of the objective, like an integral.
     #[test]
     fn changes_add_up() {
         let old = classifier();

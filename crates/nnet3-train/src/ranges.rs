@@ -1,4 +1,4 @@
-//! Examples of speakers: chunks of utterances with one label each, as a list of ranges says (x-vectors).
+//! Examples of speakers: chunks of utterances with one label each, from a list of ranges (x-vectors).
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// The key of the example, which has the start as it was asked for.
+    /// The key of the example; it contains the requested start.
     pub fn key(&self, utterance: &str) -> String {
         format!("{utterance}-{}-{}-{}", self.start, self.frames, self.label)
     }

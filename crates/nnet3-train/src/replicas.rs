@@ -107,14 +107,14 @@ pub struct State {
     pub replicas: Vec<ReplicaState>,
 }
 
-/// Trainers on threads of their own.
+/// Trainers on their own threads.
 pub struct Replicas<O: Objective = FrameObjective> {
     workers: Vec<Worker<O::Example>>,
     average_period: u64,
     print_interval: u64,
     /// Minibatches so far.
     minibatches: u64,
-    /// Keys of those that have been handed out and not been reported.
+    /// Keys of minibatches that have been handed out but not reported.
     keys: VecDeque<String>,
     /// True for replicas that have trained since the last average.
     changed: Vec<bool>,
@@ -169,7 +169,7 @@ impl<O: Objective + 'static> Replicas<O> {
         self.train_at(None, key, minibatch, report)
     }
 
-    /// Trains on a minibatch where schedules look at how far the training is.
+    /// Trains on a minibatch at a given progress, for schedules.
     pub fn train_at(
         &mut self,
         progress: Option<Progress>,
@@ -261,7 +261,7 @@ impl<O: Objective + 'static> Replicas<O> {
         }
     }
 
-    /// Waits for all minibatches, and gives the average to all replicas.
+    /// Waits for all minibatches, and sends the average to all replicas.
     fn average(&mut self, report: &mut dyn Report) -> std::result::Result<(), Failure> {
         self.wait(report)?;
         let average = Arc::new(self.present_average()?);
@@ -278,15 +278,15 @@ impl<O: Objective + 'static> Replicas<O> {
         Ok(())
     }
 
-    /// The average of the networks as they are, on the host.
+    /// The average of the present networks, on the host.
     fn present_average(&self) -> Result<Nnet> {
         self.workers.iter().for_each(Worker::ask_nnet);
         let nnets = self.workers.iter().map(Worker::nnet).collect::<Result<_>>()?;
         mean(nnets, &self.changed)
     }
 
-    /// Waits for all minibatches, and reports all of them. The result is the average of the networks, and what replicas that are
-    /// made alike need to go on from here.
+    /// Waits for all minibatches, and reports all of them. Returns the average of the networks, and the state for
+    /// resuming with equally configured replicas.
     pub fn state(&mut self, report: &mut dyn Report) -> std::result::Result<(Nnet, State), Failure> {
         self.wait(report)?;
         self.workers.iter().for_each(Worker::ask_state);
@@ -317,7 +317,7 @@ impl<O: Objective + 'static> Replicas<O> {
         self.workers.iter().try_for_each(Worker::ready)
     }
 
-    /// Takes or puts back what replicas have in common, where all minibatches are reported.
+    /// Takes or puts back the common state of replicas; all minibatches must have been reported.
     fn keep(&mut self, keeper: &mut Keeper<'_>) -> nnet3_core::Result<()> {
         keeper.count(&mut self.minibatches)?;
         self.next = self.minibatches;

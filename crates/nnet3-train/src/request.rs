@@ -80,8 +80,8 @@ impl<'e> MinibatchRequest<'e> {
         &self.outputs
     }
 
-    /// The request as the compiler takes it. With `derivatives`, those of all outputs will be supplied and the
-    /// parameters' are wanted.
+    /// Returns the request for the compiler. With `derivatives`, derivatives of all outputs will be supplied and those
+    /// of parameters are wanted.
     pub(crate) fn computation_request(
         &self,
         derivatives: bool,
@@ -114,8 +114,8 @@ impl<'e> MinibatchRequest<'e> {
     }
 }
 
-/// A request for one output at the indexes that the example has for it, whatever its targets are, from every input in the
-/// example. Names that the network does not have and inputs of another dimension are errors.
+/// Makes a request for one output at its indexes in the example, from every input in the example; targets do not
+/// matter. Names that the network does not have and inputs of another dimension are errors.
 pub(crate) fn forward_request<'e>(
     nnet: &Nnet,
     example: &'e NnetExample,

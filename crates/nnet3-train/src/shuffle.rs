@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use nnet3_core::CRand;
 
-/// Shuffles through a fixed number of slots: an item that falls on a full slot pushes out the one that was there.
+/// Shuffles through a fixed number of slots: an item that falls on a full slot pushes out the old one.
 #[derive(Debug)]
 pub struct ShuffleBuffer<T> {
     slots: usize,
@@ -21,7 +21,7 @@ impl<T> ShuffleBuffer<T> {
         ShuffleBuffer { slots, full: BTreeMap::new(), rand }
     }
 
-    /// Puts an item in; what comes out, if anything, goes on.
+    /// Puts an item in; returns the item that it pushes out, if any.
     pub fn push(&mut self, item: T) -> Option<T> {
         let slot = self.rand.int(0, self.slots as i32 - 1) as usize;
         self.full.insert(slot, item)

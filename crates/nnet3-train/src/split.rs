@@ -260,7 +260,7 @@ fn overlaps(excess: usize, sizes: &[usize]) -> Vec<i64> {
     std::iter::once(0).chain(shares.into_iter().map(|share| -(share as i64))).collect()
 }
 
-/// The sizes that `--num-frames` lists, rounded up to multiples of `unit`, and what to say about that.
+/// Parses the sizes of `--num-frames`, rounded up to multiples of `unit`, and returns a message about the rounding.
 pub fn parse_sizes(text: &str, unit: usize) -> Result<(Vec<usize>, Option<String>)> {
     let invalid = || {
         Error::options(format!(
@@ -341,7 +341,7 @@ mod tests {
         .unwrap()
     }
 
-    /// Chunks lie inside the utterance, in order; weights of a frame add up to 1 wherever it is covered.
+    /// Chunks lie inside the utterance, in order; weights of each covered frame add up to 1.
     #[test]
     fn weights_sum_to_one() {
         for (sizes, overlap, unit) in [("8", 0, 1), ("20", 5, 1), ("9,6", 0, 3), ("12,7,5", 2, 1)] {

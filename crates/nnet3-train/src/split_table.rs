@@ -76,7 +76,7 @@ impl SplitTable {
         splits.iter().filter(|split| cost(split).is_some_and(|c| c < best + COST_MARGIN)).cloned().collect()
     }
 
-    /// The choices for an utterance, each without the principal chunks that come in addition; and their number.
+    /// Returns the choices for an utterance, without the additional principal chunks, and the number of these.
     pub fn choices(&self, mut length: usize) -> (&[Vec<usize>], usize) {
         let tabulated = self.by_length.len() - 1;
         let step = self.principal - self.overlap;

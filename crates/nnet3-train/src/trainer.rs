@@ -42,16 +42,16 @@ pub struct TrainerOptions {
     pub store_component_stats: bool,
     /// Minibatches of a phase, after which averages are reported.
     pub print_interval: u64,
-    /// Limit on the 2-norm of a minibatch's change of all parameters; 0 is none.
+    /// Limit on the 2-norm of a minibatch's change of all parameters; 0 for no limit.
     pub max_param_change: f32,
     pub momentum: f32,
     /// Multiplies the l2 constants of components.
     pub l2_regularize_factor: f32,
     /// Batch-norm statistics are multiplied by this after each minibatch, so that they follow the parameters.
     pub batchnorm_stats_scale: f32,
-    /// Strength of backstitch; 0 is none.
+    /// Strength of backstitch; 0 for none.
     pub backstitch_training_scale: f32,
-    /// Backstitch is done once in so many minibatches.
+    /// Number of minibatches between backstitch steps.
     pub backstitch_training_interval: u64,
     /// Use of a second thread for changes of parameters, if the device is the host. The results are the same.
     pub second_thread: SecondThread,
@@ -194,14 +194,14 @@ enum Pass {
 }
 
 impl Trainer {
-    /// Makes a trainer for plain examples. `seed` is that of `--srand`.
+    /// Makes a trainer for plain examples. `seed` is the value of `--srand`.
     pub fn new(nnet: Nnet, options: TrainerOptions, device: &Device, seed: i32) -> Result<Trainer> {
         Trainer::with_objective(FrameObjective::default(), nnet, options, device, seed)
     }
 }
 
 impl<O: Objective> Trainer<O> {
-    /// Makes a trainer for examples of the objective. `seed` is that of `--srand`.
+    /// Makes a trainer for examples of the objective. `seed` is the value of `--srand`.
     pub fn with_objective(
         objective: O,
         nnet: Nnet,
@@ -263,8 +263,8 @@ impl<O: Objective> Trainer<O> {
         })
     }
 
-    /// One minibatch. On the host its events come at once, on other devices later: with a phase of them, or with
-    /// [`Trainer::settle`].
+    /// Trains on one minibatch. On the host its events come immediately; on other devices they come with a phase, or
+    /// with [`Trainer::settle`].
     pub fn train(&mut self, minibatch: &O::Example, report: &mut dyn Report) -> Result<()> {
         let sequences = minibatch.num_sequences()? as f32;
         let interval = self.options.backstitch_training_interval;
@@ -471,7 +471,7 @@ impl<O: Objective> Trainer<O> {
         }
     }
 
-    /// Reports what has happened: on the host always, else now and then, since that waits for the device.
+    /// Reports past events: on the host always, else only sometimes, because it waits for the device.
     fn settle_if_due(&mut self, pass: Pass, report: &mut dyn Report) {
         let on_host = self.runner.executor().device().is_host();
         if on_host || (pass != Pass::Back && self.minibatches.is_multiple_of(self.options.print_interval)) {
@@ -552,7 +552,7 @@ impl<O: Objective> Trainer<O> {
             // A device would add to its own sums, and the host would add these to others: rounded twice. A trainer that
             // continues from a snapshot has each sum in one place.
             let moved = self.statistics().and_then(|statistics| self.set_statistics(&statistics));
-            // A device that has failed says so when it is used next.
+            // A failed device reports the failure at its next use.
             if self.check_device().is_ok() {
                 moved.expect("statistics of the same network");
             }

@@ -29,13 +29,13 @@ pub fn apply_l2(nnet: &Nnet, delta: &mut Delta, scale: f32) {
 pub struct Step {
     /// The change is multiplied by this.
     pub scale: f32,
-    /// Limit on the 2-norm of the whole change; 0 is none.
+    /// Limit on the 2-norm of the whole change; 0 for no limit.
     pub max_param_change: f32,
     /// All limits are multiplied by this.
     pub max_change_scale: f32,
 }
 
-/// Adds changes to parameters, reduced where a limit asks for it. All numbers stay on the device.
+/// Adds changes to parameters, reduced by limits. All numbers stay on the device.
 pub struct Stepper {
     device: Device,
     ids: Vec<ComponentId>,
@@ -65,8 +65,8 @@ impl Stepper {
         self.ids.len()
     }
 
-    /// Adds `delta` to `nnet`, reduced where a component's or the global limit asks for it; not at all where it is infinite or
-    /// not a number. The ledger gets the squared norms, and has room for them.
+    /// Adds `delta` to `nnet`, reduced by the components' limits and the global one. A change that is not finite is
+    /// dropped. Writes the squared norms to the ledger, which must have room for them.
     ///
     /// Statistics of components without parameters are in `nnet` already; `delta` has none.
     pub fn step(&mut self, nnet: &mut Nnet, delta: &Delta, step: Step, minibatch: u64, ledger: &mut Ledger) {

@@ -31,7 +31,7 @@ component name=d type=LinearComponent input-dim=5 output-dim=9
 component-node name=d component=d input=c
 output-node name=output input=d";
 
-/// Rules for all of a network by one optimiser, with all that may be asked for besides.
+/// Rules for a whole network by one optimiser, with all further options.
 fn lines(kind: &str) -> String {
     let rate = if kind == "sgd" { " learning-rate=.1 momentum=.9 nesterov=true" } else { "" };
     let decay = if kind == "kaldi" { "" } else { " weight-decay=.01" };

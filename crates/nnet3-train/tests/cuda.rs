@@ -1,5 +1,5 @@
-//! Training on a CUDA device compared with the reference's; skipped, saying why, where there is none. `NNET3_REQUIRE_GPU` makes
-//! that a failure.
+//! Training on a CUDA device compared with the reference's. Without a device the test is skipped with a message;
+//! `NNET3_REQUIRE_GPU` makes that a failure.
 
 #[path = "support/decisions.rs"]
 mod decisions;

@@ -1,4 +1,4 @@
-//! An arc for each word or silence, where a lexicon says which phones a word has.
+//! Aligns words by a lexicon: an arc for each word or silence.
 
 use std::collections::{HashMap, HashSet};
 
@@ -54,7 +54,7 @@ impl AlignmentLexicon {
         Ok(lexicon)
     }
 
-    /// The error says why there cannot be such an entry.
+    /// Adds an entry; the error explains an invalid one.
     fn add(&mut self, word: i32, new: i32, phones: &[i32]) -> std::result::Result<(), String> {
         if word < 0 || new < 0 || phones.iter().any(|&phone| phone <= 0) {
             return Err("words must not be negative, and phones must be positive".to_owned());
@@ -103,7 +103,7 @@ enum Fresh {
     No,
     /// The last phone is.
     Last,
-    /// All entries are possible, since something in front of them has gone.
+    /// All entries are possible, because an earlier part has been removed.
     All,
 }
 
@@ -207,7 +207,7 @@ impl Search<'_> {
         })
     }
 
-    /// Writes what has phones but no word.
+    /// Writes phones without a word.
     fn take_silences(&mut self, s: StateId, place: &Place, number: StateId) {
         let Some(&(fewest, most)) = self.lexicon.lengths.get(&EPSILON) else { return };
         let count = place.phones.len();
@@ -239,7 +239,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Writes an arc for a word with so many phones, if the lexicon has it.
+    /// Writes an arc for a word with `length` phones, if the lexicon has it.
     fn take(&mut self, s: StateId, place: &Place, number: StateId, word: i32, length: usize) {
         let Some(&new) = self.lexicon.entries.get(&(word, place.phones[..length].to_vec())) else { return };
         let words = place.words[usize::from(word != EPSILON)..].to_vec();

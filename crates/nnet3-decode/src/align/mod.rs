@@ -99,7 +99,7 @@ pub(crate) fn with_one_end(lattice: &CompactLattice) -> CompactLattice {
     out
 }
 
-/// Walks through a lattice, with at most so many states in the result. Arcs without anything but a weight stay in it.
+/// Walks through a lattice, with a limit on the states of the result. Arcs with only a weight stay.
 fn walk(
     lattice: &CompactLattice,
     aligner: &impl Aligner,
@@ -180,7 +180,7 @@ fn phone_end(ids: Ids, string: &[i32], from: usize, reorder: bool, problems: &mu
     if reorder {
         end += string[end..].iter().take_while(|&&id| ids.is_self_loop(id)).count();
     }
-    // Without anything behind it nobody knows whether it goes on.
+    // At the end of the string, it is not known if it continues.
     if end == string.len() {
         return None;
     }

@@ -22,7 +22,7 @@ struct Phones<'m> {
     options: PhoneAlignment,
 }
 
-/// Makes a lattice with one phone on each arc. A word stays at the phone where it was.
+/// Makes a lattice with one phone on each arc. A word stays at its phone.
 pub fn align_phones(
     lattice: &CompactLattice,
     model: &TransitionModel,

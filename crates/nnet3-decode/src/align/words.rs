@@ -1,4 +1,4 @@
-//! An arc for each word or silence, where phones say whether they begin or end words.
+//! Aligns words by phones that mark the beginnings and ends of words: an arc for each word or silence.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,7 +20,7 @@ pub enum PhoneType {
     Begin,
     End,
     Internal,
-    /// A word by itself.
+    /// A word of one phone.
     Singleton,
 }
 
@@ -186,7 +186,7 @@ impl Words<'_> {
         }
     }
 
-    /// Says why what begins with this transition-id is no whole word.
+    /// Explains why the text that begins with this transition-id is no whole word.
     fn why_invalid(&self, first: i32) -> String {
         let phone = self.ids.phone(first);
         let cause = match self.kind(first) {

@@ -52,7 +52,7 @@ impl<V: Copy> ActiveStates<V> {
         self.elements.is_empty()
     }
 
-    /// The place of a state that is there, and its value, which may be replaced.
+    /// The place of an active state, and its value, which may be replaced.
     #[inline]
     pub fn get_mut(&mut self, state: StateId) -> Option<(u32, &mut V)> {
         let place = *self.of_state.get(state as usize)?;
@@ -90,7 +90,7 @@ impl<V: Copy> ActiveStates<V> {
         place
     }
 
-    /// Iterates over all, in the order in which the search looks at them.
+    /// Iterates over all, in the search's order.
     pub fn iter(&self) -> impl Iterator<Item = Active<V>> {
         let mut place = self.head;
         std::iter::from_fn(move || {
@@ -111,7 +111,7 @@ impl<V: Copy> ActiveStates<V> {
         self.elements.iter().map(|element| element.state)
     }
 
-    /// Moves all, in the order, to `out`, whatever was there.
+    /// Moves all, in order, to `out`, and drops the old contents of `out`.
     pub fn take(&mut self, out: &mut Vec<Active<V>>) {
         out.clear();
         out.reserve(self.elements.len());

@@ -7,10 +7,10 @@
 //! - G goes to a shorter history before HCL takes an arc without a word, never after. So each pair of paths is one
 //!   path.
 //! - HCL takes an arc without a word only to states from which it can reach a word that G has here, or both can end.
-//! - The estimated cost of that word (from the summed probabilities of those words) is added at once, and subtracted
-//!   later.
-//! - If only one word is possible, its label and its cost are written at once. The state then has that word *pending*,
-//!   until HCL reaches it.
+//! - The estimated cost of that word (from the summed probabilities of those words) is added immediately, and
+//!   subtracted later.
+//! - If only one word is possible, its label and its cost are written immediately. The state then has that word
+//!   *pending*, until HCL reaches it.
 //!
 //! Costs of whole paths are those of the plain composition.
 
@@ -25,9 +25,9 @@ use crate::error::{Error, Result};
 const NOTHING: i32 = -1;
 /// The early cost is a multiple of this, so that few states differ in it.
 const STEP: f32 = 1.0 / 1024.0;
-/// States and arcs that are worked out take at most about this much memory before they are forgotten.
+/// Approximate memory limit of expanded states and arcs; above it they are dropped.
 const MOST_BYTES: usize = 64 << 20;
-/// Sums over more labels than this come from sums over all labels before.
+/// Longest sum that is added up directly; longer ones are differences of cumulative sums.
 const SHORT_SUM: usize = 32;
 /// The position of the arcs of a state that has not been expanded.
 const UNKNOWN: u32 = u32::MAX;
@@ -93,7 +93,7 @@ struct Span {
     end: u32,
 }
 
-/// The part of the composition that was looked at.
+/// The expanded part of the composition.
 #[derive(Debug)]
 pub struct ComposedGraph<'p> {
     pair: &'p GraphPair,

@@ -9,7 +9,7 @@ use crate::lattice::Lattice;
 use crate::order;
 use crate::weight::LatticeWeight;
 
-/// Extra costs of the last frame are right when they change by no more than this share.
+/// Extra costs of the last frame are final if they change by at most this share.
 const PRECISION: f32 = 1e-5;
 
 impl<G: Graph> LatticeDecoder<G> {

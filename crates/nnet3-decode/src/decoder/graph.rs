@@ -19,7 +19,7 @@ pub trait Graph {
     /// Infinite if the state is not final.
     fn final_cost(&self, state: StateId) -> Result<f32>;
 
-    /// Works out what there is at a state, before its arcs are asked for.
+    /// Expands a state, before its arcs are needed.
     fn visit(&mut self, state: StateId) -> Result<()>;
 
     /// The arcs of a visited state that consume a frame.
@@ -36,7 +36,7 @@ pub trait Graph {
     /// Announces a visit of this state, so that its data can be prefetched from memory.
     fn expect_state(&self, _state: StateId) {}
 
-    /// Says that arcs of this state are going to be asked for.
+    /// Announces that arcs of this state will be needed, for prefetching.
     fn expect_arcs(&self, _state: StateId) {}
 
     /// True if there can be arcs that consume no frame, as far as this is known without work.
@@ -47,7 +47,7 @@ pub trait Graph {
         false
     }
 
-    /// Forgets all states but those, and gives them new numbers.
+    /// Drops all states except these, and renumbers these.
     fn forget_others(&mut self, _keep: &mut dyn Iterator<Item = &mut StateId>) {}
 }
 
@@ -240,7 +240,7 @@ impl Graph for VisitedGraph<'_> {
 /// Some arcs of a state.
 enum Arcs<'g> {
     Memory(std::slice::Iter<'g, Arc>),
-    /// Arcs that were found to be right when their state was visited. They are not any more if the file is overwritten.
+    /// Arcs that were valid when their state was visited. Overwriting the file may invalidate them.
     File {
         arcs: std::slice::Iter<'g, PackedArc>,
         states: u32,

@@ -9,9 +9,9 @@ pub struct Pruning {
     pub beam: f32,
     /// Not more hypotheses than these are followed.
     pub max_active: usize,
-    /// At least so many hypotheses are followed, whatever the beam says.
+    /// Smallest number of hypotheses that are followed, for any beam.
     pub min_active: usize,
-    /// Added to the beam of the next frame where the number of hypotheses determines it.
+    /// Added to the next frame's beam if the number of hypotheses determines it.
     pub beam_delta: f32,
     /// Number of hash buckets for each hypothesis. It affects the order of hypotheses.
     pub hash_ratio: f32,
@@ -68,7 +68,7 @@ pub struct SearchOptions {
     pub pruning: Pruning,
     /// Arcs that are on no path within this beam of the best one are not in the lattice.
     pub lattice_beam: f32,
-    /// After so many frames each time, what lies behind is pruned.
+    /// Number of frames between prunings of earlier frames.
     pub prune_interval: usize,
 }
 

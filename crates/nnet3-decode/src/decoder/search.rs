@@ -38,7 +38,7 @@ pub struct LatticeDecoder<G> {
     pub(super) tokens: Tokens,
     /// Offset of each frame's acoustic costs, which keeps costs small.
     pub(super) offsets: Vec<f32>,
-    /// The states of the newest frame, with their costs. Their places are those of the tokens.
+    /// The states of the newest frame, with their costs. Their places are the numbers of the tokens.
     pub(super) active: ActiveStates<f32>,
     pub(super) ending: Ending,
     no_tokens_after: Option<usize>,
@@ -95,7 +95,7 @@ impl<G: Graph> LatticeDecoder<G> {
         self.graph.check(false)
     }
 
-    /// Says that no more frames come. False if no path got to the last one.
+    /// Marks the end of the frames. Returns false if no path reached the last one.
     pub fn finish(&mut self) -> Result<bool> {
         self.finalize()?;
         self.graph.check(true)?;
@@ -131,8 +131,8 @@ impl<G: Graph> LatticeDecoder<G> {
         self.process_nonemitting(self.options.pruning.beam)
     }
 
-    /// Passes the tokens of those states along arcs with transition-ids; gives the cutoff for the new ones. Of the list those are
-    /// left that were followed.
+    /// Passes the tokens of those states along arcs with transition-ids; returns the cutoff for the new ones. The list
+    /// keeps only the states that were followed.
     fn process_emitting(
         &mut self,
         list: &mut Vec<Active<f32>>,

@@ -135,14 +135,14 @@ impl Tokens {
         self.links.push(link);
     }
 
-    /// Says that the newest links, from a position on, are those of a token to the next frame.
+    /// Records that the newest links, from a position on, belong to a token and lead to the next frame.
     #[inline]
     pub fn set_emitting(&mut self, token: u32, first: usize) {
         let span = Span { first: first as u32, end: self.links.len() as u32 };
         self.tokens[token as usize].emitting = span;
     }
 
-    /// Says that all links to the newest frame are there.
+    /// Marks that all links to the newest frame exist.
     pub fn begin_epsilons(&mut self) {
         let first_link = self.links.len() as u32;
         if let Some(newest) = self.frames.last_mut() {
@@ -163,7 +163,7 @@ impl Tokens {
         self.tokens[token].epsilons = span;
     }
 
-    /// Makes the tokens of the newest frame, as far as they are not there, and sets their costs.
+    /// Makes the missing tokens of the newest frame, and sets all costs.
     pub fn end_frame(&mut self, costs: impl Iterator<Item = f32>) {
         let first_token = self.of_newest().start as usize;
         for (place, cost) in costs.enumerate() {
@@ -180,8 +180,8 @@ impl Tokens {
         [emitting, epsilons].into_iter().flat_map(|span| self.links[span.range()].iter().rev())
     }
 
-    /// Removes what cannot be in the lattice, in all frames but the newest: links that are on no path within `beam` of the best,
-    /// and tokens without paths. Extra costs may be wrong by `delta`.
+    /// Prunes all frames but the newest: removes links that are on no path within `beam` of the best, and tokens
+    /// without paths. Extra costs may be wrong by `delta`.
     pub fn prune(&mut self, beam: f32, delta: f32) {
         let newest = self.frames.len() - 1;
         let mut lowest = newest;
@@ -211,7 +211,7 @@ impl Tokens {
                 within_frame.push(token);
             }
         }
-        // Only extra costs that depend on others of the frame can change once more.
+        // Only extra costs that depend on others of the frame can change again.
         let mut again = changed;
         while again {
             again = false;

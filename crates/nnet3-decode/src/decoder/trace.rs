@@ -13,8 +13,7 @@ use crate::error::Result;
 /// One frame of the best path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// The place of the token from which the path goes into the frame. Among all tokens that there have been after as many frames,
-    /// no other one had it.
+    /// Place of the token from which the path enters the frame. It is unique among all tokens after that many frames.
     pub token: u32,
     pub transition_id: i32,
 }
@@ -28,8 +27,8 @@ pub struct BestPath<'d, G> {
 }
 
 impl<G: Graph> LatticeDecoder<G> {
-    /// The best path so far, wherever it ends, from its last frame backwards. To be asked for before the utterance is
-    /// finished.
+    /// Returns the best path so far, to any state, from its last frame backwards. Must be called before the utterance
+    /// is finished.
     pub fn best_path(&self) -> BestPath<'_, G> {
         let frame = self.tokens.num_frames().saturating_sub(1);
         let mut best = (NONE, f32::INFINITY);
@@ -42,8 +41,8 @@ impl<G: Graph> LatticeDecoder<G> {
         BestPath { decoder: self, token: best.0, frame }
     }
 
-    /// By how much the best path that ends in a final state is worse than the best path: infinite if none does. To be asked
-    /// for before the utterance is finished.
+    /// Returns the cost of the best path to a final state minus that of the best path: infinite if no state is final.
+    /// Must be called before the utterance is finished.
     pub fn final_relative_cost(&self) -> Result<f32> {
         let (mut best, mut best_final) = (f32::INFINITY, f32::INFINITY);
         for (state, cost) in self.active.states().zip(self.active.values()) {
@@ -55,8 +54,8 @@ impl<G: Graph> LatticeDecoder<G> {
 }
 
 impl<G: Graph> BestPath<'_, G> {
-    /// Tokens after `frame` frames from which the token `to` gets its cost, and the labels of the links: by a link with a
-    /// transition-id or by one without, as `emitting` says.
+    /// Returns the tokens after `frame` frames that give the token `to` its cost, and the labels of the links: by a
+    /// link with a transition-id if `emitting`, else by one without.
     fn sources(&self, frame: usize, to: u32, emitting: bool) -> impl Iterator<Item = (u32, i32)> {
         let tokens = &self.decoder.tokens;
         let cost = tokens.get(to).cost;
@@ -79,7 +78,7 @@ impl<G: Graph> Iterator for BestPath<'_, G> {
         if self.token == NONE || self.frame == 0 {
             return None;
         }
-        // Links without transition-ids may go in circles, at no cost: each token is looked at once.
+        // Links without transition-ids may form cycles of cost zero: each token is visited once.
         let mut found = vec![self.token];
         let mut next = 0;
         while let Some(&token) = found.get(next) {

@@ -34,7 +34,7 @@ pub struct ViterbiPath {
     pub words: Vec<i32>,
     /// The acoustic cost of each frame.
     pub acoustic: Vec<f32>,
-    /// The costs of the path, that of ending included.
+    /// The costs of the path, including the final cost.
     pub weight: LatticeWeight,
 }
 

@@ -25,7 +25,7 @@ use search::Search;
 /// Limits. A value below 1 is no limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
-    /// Weights that differ by no more count as equal when sets of states are compared.
+    /// Weights that differ by at most this are equal in comparisons of subsets.
     pub delta: f32,
     /// Approximate limit of memory, in bytes.
     pub max_mem: i32,
@@ -34,8 +34,8 @@ pub struct Options {
     /// If the search stops with an effective beam below this share of the beam, the input is pruned and the search is
     /// done again.
     pub retry_cutoff: f64,
-    /// True to go to the depth first: states are expanded one at a time, the last found first, and the memory is looked at
-    /// after each. Only without a beam. The result has the same paths.
+    /// True for depth first: states are expanded one at a time, the last found first, and memory is checked after each.
+    /// Only without a beam. The result has the same paths.
     pub depth_first: bool,
 }
 
@@ -75,7 +75,7 @@ pub enum Event {
 /// Results of a determinization beside the lattice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// False if a limit stopped the search: the result is pruned more than the beam says.
+    /// False if a limit stopped the search: the result is pruned more than by the beam.
     pub complete: bool,
     pub events: Vec<Event>,
 }
@@ -83,9 +83,9 @@ pub struct Report {
 /// Largest number of attempts, with pruning of the input in between.
 const MOST_TRIES: usize = 10;
 
-/// The deterministic lattice (no two arcs of a state have the same word, no arc has none) with the paths that cost at
-/// most `beam` more than the best. The input is sorted topologically, and its arcs by word. States of the result are in
-/// the order of their discovery; some may lead nowhere.
+/// Returns the deterministic lattice (no two arcs of a state have the same word, every arc has one) with the paths that
+/// cost at most `beam` more than the best. Sorts the input topologically, and its arcs by word. States of the result
+/// are in the order of their discovery; some may be dead ends.
 pub fn determinize(lattice: &mut Lattice, beam: f64, options: &Options) -> Result<(CompactLattice, Report)> {
     prepare(lattice)?;
     with_retries(lattice, beam, options, Search::compact)
@@ -100,7 +100,7 @@ fn prepare(lattice: &mut Lattice) -> Result<()> {
     Ok(())
 }
 
-/// Searches, with a smaller beam if the search stopped far from the one asked for. The lattice is sorted.
+/// Searches, with a smaller beam if the search stopped far from the requested one. Sorts the lattice.
 fn with_retries<T>(
     lattice: &Lattice,
     mut beam: f64,
@@ -125,7 +125,7 @@ fn with_retries<T>(
     unreachable!("the last try returns")
 }
 
-/// Determinizes the lattice of words, and removes what leads nowhere.
+/// Determinizes the lattice of words, and removes dead ends.
 pub fn determinize_connected(
     lattice: &mut Lattice,
     beam: f64,

@@ -14,7 +14,7 @@ use super::search::Search;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PhoneOptions {
-    /// Weights that differ by no more count as equal when sets of states are compared.
+    /// Weights that differ by at most this are equal in comparisons of subsets.
     pub delta: f32,
     /// Approximate limit of memory, in bytes; none if it is not positive.
     pub max_mem: i32,
@@ -75,7 +75,7 @@ pub fn determinize_phones(
     Ok((out, report))
 }
 
-/// Puts labels for phones where phones begin, and gives the lowest of these labels.
+/// Inserts labels at the beginnings of phones, and returns the lowest of these labels.
 fn insert_phones(model: &TransitionModel, lattice: &mut Lattice) -> Result<i32> {
     let words = lattice.states.iter().flat_map(|state| &state.arcs).map(|arc| arc.olabel);
     let first_phone = words.max().unwrap_or(0).saturating_add(1);

@@ -12,7 +12,7 @@ use crate::prune::prune;
 pub struct Reduction {
     /// The first beam is this times `ratio`.
     pub beam: f32,
-    /// Each beam is the one before times this.
+    /// Ratio of each beam to the previous one.
     pub ratio: f32,
     /// The number of tries.
     pub tries: usize,
@@ -27,7 +27,7 @@ pub enum Failure {
     OutOfMemory(Event),
     /// The whole input could not be determinized; it is pruned with this beam.
     First { beam: f32 },
-    /// Pruning did not remove anything; the beam is this now.
+    /// Pruning removed no arcs; the new beam is this.
     NoEffect { beam: f32 },
     /// Again there was not enough memory; the beam is to be this.
     Again { beam: f32 },

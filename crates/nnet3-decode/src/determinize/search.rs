@@ -137,7 +137,7 @@ fn same(a: &[Element], b: &[Element], delta: f32) -> bool {
 /// The input, arcs without words apart from the others.
 struct Input {
     arcs: Vec<Arc<LatticeWeight>>,
-    /// For each state: where its arcs without words begin, where those with words begin, where they end.
+    /// For each state: the first of its arcs without words, the first with words, and the end.
     ranges: Vec<[u32; 3]>,
     finals: Vec<LatticeWeight>,
 }
@@ -199,7 +199,7 @@ pub struct Search {
     /// For subsets before their epsilon closure: the state, and the common weight of the way there.
     initial: Known<(StateId, StringId, LatticeWeight)>,
     queue: Tasks<Task>,
-    /// States that are still to be expanded, if the search goes to the depth first.
+    /// States to be expanded, in a depth-first search.
     stack: Vec<StateId>,
     tasks: usize,
     num_arcs: usize,
@@ -223,7 +223,7 @@ const STRING_BYTES: usize = 32;
 const ARC_BYTES: usize = 32;
 const ELEMENT_BYTES: usize = 24;
 
-/// The memory is looked at when there are this many new states.
+/// Number of new states between checks of the memory.
 const MEMORY_INTERVAL: usize = 10;
 
 /// The larger weight and, if they are the same, the better string counts.
@@ -421,7 +421,7 @@ impl Search {
         ends.filter(|(_, weight)| !weight.is_zero()).reduce(better)
     }
 
-    /// Queues a task for each word that the states of a set go on with.
+    /// Queues a task for each next word of a subset's states.
     fn add_tasks(&mut self, state: StateId, forward: f64) {
         let mut by_word = std::mem::take(&mut self.scratch.by_word);
         by_word.clear();
@@ -462,7 +462,7 @@ impl Search {
         self.scratch.by_word = by_word;
     }
 
-    /// Takes out what all elements have in common: the beginning of their strings, and the best weight.
+    /// Removes the common part of all elements: the prefix of their strings, and the best weight.
     fn normalize(&mut self, subset: &mut [Element]) -> (StringId, LatticeWeight) {
         let Some((first, others)) = subset.split_first() else { return (EMPTY, LatticeWeight::ZERO) };
         let (mut prefix, mut weight) = (first.string, first.weight);
@@ -490,7 +490,7 @@ impl Search {
             places[element.state as usize] = closure.len() as u32;
             waiting.push(std::cmp::Reverse(element.state));
         }
-        // The lattice is sorted: whatever leads to a state has been done when its turn comes.
+        // The lattice is sorted, so all predecessors of a state have been done.
         while let Some(std::cmp::Reverse(state)) = waiting.pop() {
             let element = closure[places[state as usize] as usize - 1];
             for arc in self.input.without_word(state) {

@@ -37,8 +37,8 @@ impl Inner {
 /// Distances up to this are written as such.
 const FARTHEST: usize = (1 << 30) - 1;
 
-/// The file has 8 bytes for each number up to that of the last word. Up to this number any list of words may be behind it; beyond,
-/// there must be an n-gram for every thousandth number.
+/// Limit of word numbers: the file has 8 bytes for each number up to the last word's. Below this limit any list of
+/// words is valid; above it, every thousandth number must have an n-gram.
 const LAST_WORD: i32 = 1 << 24;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -149,7 +149,7 @@ impl DeterministicLm for ConstArpaStates {
     }
 }
 
-/// `scale` times the costs of `added` less those of `subtracted`: states are pairs.
+/// `scale` times the costs of `added` minus those of `subtracted`: states are pairs.
 pub struct Replacement<A, B> {
     subtracted: A,
     added: B,

@@ -177,8 +177,7 @@ fn circles_at_no_cost() {
     assert_eq!((decoder.best_path().next(), decoder.finish().unwrap()), (None, false));
 }
 
-/// Shows that every path of a search without pruning is in the lattice: its sum over paths is that of the forward
-/// algorithm.
+/// Every path of a search without pruning must be in the lattice: its sum over paths is that of the forward algorithm.
 #[test]
 fn all_paths_of_a_wide_beam() {
     let (graph, pdfs) = graph_and_pdfs();
@@ -196,7 +195,7 @@ fn all_paths_of_a_wide_beam() {
     let fst = store::read_flat_fst(&file("decode/HCLG.fst")).unwrap();
     let ending = |state: usize| if decoder.reached_final() { fst.finals[state] } else { 0.0 };
     let lattice = decoder.raw_lattice().unwrap();
-    // The lattice is sorted: each state comes before those that it leads to.
+    // The lattice is sorted: each state comes before its successors.
     let mut sums = vec![f64::NEG_INFINITY; lattice.states.len()];
     sums[lattice.start.unwrap() as usize] = 0.0;
     let add = |a: &mut f64, b: f64| *a = a.max(b) + (-(*a - b).abs()).exp().ln_1p();
@@ -255,7 +254,8 @@ fn forward_algorithm(
     total.ln()
 }
 
-/// A graph in its file that was made for another model, or is damaged, is an error with the file's name when the search comes to it.
+/// A graph in its file that was made for another model, or is damaged, must be an error with the file's name when the
+/// search visits it.
 #[test]
 fn a_wrong_graph_in_its_file() {
     let (_, pdfs) = graph_and_pdfs();

@@ -48,7 +48,7 @@ fn line(name: &str) -> Vec<f64> {
     words.map(|word| word.parse().unwrap()).collect()
 }
 
-/// Words, transition-ids and costs of the best paths. (Arcs without words may lie anywhere.)
+/// Words, transition-ids and costs of the best paths. (Arcs without words may be anywhere.)
 fn best_paths(lattice: &CompactLattice, n: usize) -> Vec<(Vec<i32>, Vec<i32>, [f32; 2])> {
     let mut paths: Vec<_> = path::best_paths(&expand(lattice), n)
         .unwrap()
@@ -110,7 +110,7 @@ fn determinization_within_limits() {
     use determinize::Event;
     let lattice = || expand(&rich());
     let (all, _) = determinize_connected(&mut lattice(), 6.0, &Options::default()).unwrap();
-    // (The memory is looked at after every ten states.)
+    // (Memory is checked after every ten states.)
     assert!(all.states.len() > 20);
     let little = Options { max_mem: 4000, retry_cutoff: 0.99, ..Options::default() };
     let (out, report) = determinize_connected(&mut lattice(), 6.0, &little).unwrap();

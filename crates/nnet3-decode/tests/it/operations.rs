@@ -1,4 +1,4 @@
-//! Operations on lattices, on random small ones, beside what all of their paths say.
+//! Operations on random small lattices, compared with an enumeration of all paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,8 +42,8 @@ fn all_compact(lattice: &CompactLattice) -> Paths {
     all_paths(&expand(lattice))
 }
 
-/// An FST of four states; arcs with the labels 1 to 3, some without input, none in a circle without input; arcs with `extra`
-/// as label lead to lower states.
+/// An FST of four states. Arcs have the labels 1 to 3, some have no input, and there is no cycle without input. Arcs
+/// with `extra` as label lead to lower states.
 fn random_fst(rng: &mut fastrand::Rng, extra: Option<i32>, epsilons: bool) -> Fst {
     let mut fst = Fst { start: Some(3), ..Fst::default() };
     for s in 0..4u32 {
@@ -70,7 +70,7 @@ fn random_fst(rng: &mut fastrand::Rng, extra: Option<i32>, epsilons: bool) -> Fs
     fst
 }
 
-/// Outputs and costs that an FST gives for words from a state, by trying every path.
+/// Outputs and costs of an FST for words from a state, by trying every path.
 fn outputs(fst: &Fst, s: u32, words: &[i32], matching: Matching) -> Vec<(Vec<i32>, f64)> {
     let state = fst.state(s);
     let mut out = Vec::new();
@@ -249,7 +249,7 @@ fn differences_are_paths_with_other_words() {
     assert_eq!(difference(&Lattice::default(), &Lattice::default()), Ok(Lattice::default()));
 }
 
-/// The last words of all ways to each state, other than epsilons.
+/// The last words, without epsilons, of all paths to each state.
 fn histories(lattice: &CompactLattice, most: usize) -> BTreeMap<u32, BTreeSet<Vec<i32>>> {
     let mut out = BTreeMap::new();
     let mut waiting = vec![(lattice.start.unwrap(), Vec::new())];
@@ -432,7 +432,7 @@ fn pruned_rescoring_keeps_what_is_within_the_beam() {
             let same = |other: &&(Vec<i32>, Vec<i32>, f64)| other.0 == path.0 && other.1 == path.1;
             assert!(expected.iter().filter(same).any(|other| (other.2 - path.2).abs() < 1e-3), "case {case}");
         }
-        // With the other models estimates are good, and the best path is there.
+        // With the other models estimates are good, and the best path is found.
         let mut best = f64::INFINITY;
         for (words, _, cost) in all_compact(&lattice) {
             best = best.min(lm_cost(&mut slight, &words).map_or(f64::INFINITY, |more| cost + more));

@@ -1,5 +1,5 @@
-//! The rows of a matrix with a vector: a row vector (1 × cols) that goes with every row, or a column vector (rows × 1) with a
-//! number for each row.
+//! Operations on the rows of a matrix and a vector: a row vector (1 × cols) applies to every row, a column vector (rows
+//! × 1) has a number for each row.
 
 use super::whole::WholeMatrices;
 use crate::view::{View, ViewMut};

@@ -71,7 +71,7 @@ pub trait Elementwise: WholeMatrices {
     }
     /// dst ⊙= src.
     fn multiply(&self, dst: ViewMut<'_>, src: View<'_>);
-    /// dst ⊘= src: each element divided by that of src.
+    /// dst ⊘= src: divides each element by that of src.
     fn divide(&self, dst: ViewMut<'_>, src: View<'_>);
     /// dst += alpha · a ⊙ b (a and b may be the same view).
     fn add_product(&self, dst: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>);

@@ -3,8 +3,8 @@
 //! Conventions for every method: shapes are checked with `assert!` (the compiler's checker has verified them before
 //! anything runs, so a failure is a defect of ours); a destination comes first; "sets" overwrites the destination,
 //! "adds" accumulates; row vectors are 1 × n views, column vectors n × 1. A source may be the destination itself (same
-//! start, same stride) where the method says "in place allowed"; otherwise they must not overlap. Views of another
-//! device than `self` are refused by `assert!`.
+//! start, same stride) if the method says "in place allowed"; otherwise they must not overlap. `assert!` refuses views
+//! of another device than `self`.
 
 mod abilities;
 mod banded;

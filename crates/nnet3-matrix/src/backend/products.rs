@@ -1,5 +1,5 @@
-//! Products of matrices. Sums of products are formed in `f32`, in an order that the device chooses by the shapes alone; a
-//! GPU may round factors first, if it has been told to ([`crate::cuda::GpuMath`]).
+//! Products of matrices. Sums of products are formed in `f32`, in an order that depends only on the shapes. A GPU may
+//! round factors first, if configured so ([`crate::cuda::GpuMath`]).
 
 use crate::view::{Blocks, View, ViewMut};
 
@@ -28,7 +28,7 @@ pub trait Products {
     fn gram(&self, c: ViewMut<'_>, a: View<'_>) {
         self.gemm(c, 1.0, a, Transpose::Yes, a, Transpose::No, 0.0);
     }
-    /// Does what [`Products::gemm`] does, for each of as many products of the same shapes; no two of `c` overlap.
+    /// As [`Products::gemm`], for several products of the same shapes; no two of `c` overlap.
     #[allow(clippy::too_many_arguments)]
     fn gemm_blocks(
         &self,

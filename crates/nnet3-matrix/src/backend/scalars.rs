@@ -1,12 +1,12 @@
-//! Numbers that stay on the device: made of sums in an [`Accumulator`], and used as factors and for decisions without the
-//! host's having to wait for them.
+//! Numbers that stay on the device: computed from sums in an [`Accumulator`], and used as factors and for decisions.
+//! The host does not wait for them.
 
 use super::storage::Storage;
 use super::whole::WholeMatrices;
 use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
 
-/// A number that is known to a device: `times` · the one element of a view.
+/// A number on a device: `times` · the single element of a view.
 #[derive(Clone, Copy, Debug)]
 pub struct Factor<'a> {
     pub times: f32,
@@ -34,7 +34,7 @@ pub enum Count<'a> {
     OneMore(&'a mut Accumulator, usize),
 }
 
-/// Numbers that a device makes of its sums, and uses. See the conventions of [`crate::backend`].
+/// Numbers that a device computes from its sums. See the conventions of [`crate::backend`].
 pub trait Scalars: Storage + WholeMatrices {
     /// dst\[j\] = +1 if the average of sums\[first + j + k · n\] over k < `blocks`, divided by `count`, is too small,
     /// -1 if it is too large, else 0; `dst` is 1 × n.

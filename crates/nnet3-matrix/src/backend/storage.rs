@@ -1,7 +1,6 @@
-//! A device as such: its name, its memory, what goes to it and comes from it, and its order of work.
+//! A device: its name, its memory, transfers, and its order of work.
 //!
-//! Work is done in the order of the calls. The methods that give numbers to the host wait for all work before; no other
-//! method has to.
+//! Work is done in the order of the calls. Only methods that return numbers to the host wait for all earlier work.
 
 use crate::fault::DeviceFault;
 use crate::view::{View, ViewMut};
@@ -42,8 +41,9 @@ pub trait Storage {
     fn fault(&self) -> Option<DeviceFault> {
         None
     }
-    /// `len` zeroed elements, aligned to at least 64 bytes; a dangling pointer for `len` 0. If a device has no such amount left, that
-    /// is its [fault](Self::fault), and the pointer leads nowhere (callers that can do something about it ask the plan first).
+    /// Returns `len` zeroed elements, aligned to at least 64 bytes; a dangling pointer for `len` 0. If the device has
+    /// too little memory, that is its [fault](Self::fault), and the pointer is invalid. (Callers that can handle this
+    /// ask the plan first.)
     fn allocate(&self, len: usize) -> *mut f32;
     /// # Safety
     /// `pointer` came from [`Storage::allocate`] of this device with the same `len` and is not used afterwards.

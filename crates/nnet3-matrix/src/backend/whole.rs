@@ -1,4 +1,4 @@
-//! Whole matrices: setting, copying, scaling, adding. Shapes are equal, but for the transpose.
+//! Whole matrices: setting, copying, scaling, adding. Shapes are equal, or transposed.
 
 use crate::view::{View, ViewMut};
 

@@ -42,7 +42,7 @@ impl<'a> Rows<'a> {
         // reaches it while slices exist.
         unsafe { std::slice::from_raw_parts(self.pointer.add(i * self.shape.stride), self.shape.cols) }
     }
-    /// Row `i` and, where there are no gaps between rows, all rows after it.
+    /// Row `i` and, if there are no gaps between rows, all rows after it.
     #[inline(always)]
     pub(crate) fn rows_from(&self, i: usize) -> &'a [f32] {
         check_row(i, self.shape.rows);

@@ -186,7 +186,7 @@ fn code(transpose: Transpose) -> CBLAS_TRANSPOSE {
     }
 }
 
-/// BLAS wants at least the row length even where there is no second row.
+/// BLAS requires at least the row length, even without a second row.
 fn leading(view: &View<'_>) -> c_int {
     int(view.stride().max(view.cols()).max(1))
 }
@@ -299,7 +299,7 @@ fn gemv(
     }
 }
 
-/// Does what [`gemm`] does, without a library.
+/// As [`gemm`], without a library.
 fn plain_gemm(
     c: ViewMut<'_>,
     alpha: f32,

@@ -117,7 +117,7 @@ impl Unary for Tanh {
     }
 }
 
-/// A unary function of the destination's own element, or of the one source.
+/// A unary function of the destination's own element, or of the single source.
 #[derive(Clone, Copy)]
 struct Of<U>(U);
 impl<U: Unary> Function<0> for Of<U> {

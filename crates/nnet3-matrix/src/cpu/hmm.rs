@@ -82,7 +82,8 @@ fn store_all<V: Vector, const FULL: bool, const W: usize>(
     }
 }
 
-/// Functions on some vectors. Closures, and what takes them, would not be compiled for the instructions of their surroundings.
+/// Functions on several vectors. Closures, and functions that take them, would not be compiled for the instructions of
+/// their surroundings.
 macro_rules! on_each {
     ($($name:ident)*) => {
         $(
@@ -109,8 +110,8 @@ fn add_to<V: Vector, const FULL: bool, const W: usize>(
     store_all::<V, FULL, W>(add(old, values), row, range);
 }
 
-/// Σ factor · row over the terms. There are four sums side by side, since an addition to a single sum would wait for the
-/// one before.
+/// Σ factor · row over the terms. There are four separate sums, because additions to a single sum would wait for each
+/// other.
 #[inline(always)]
 fn sum<V: Vector, const FULL: bool, const W: usize>(
     terms: &[Term],
@@ -154,7 +155,7 @@ struct Arrivals<'a> {
 }
 
 impl Arrivals<'_> {
-    /// The likelihood of the entry's symbol, and what arrives.
+    /// The likelihood of the entry's symbol, and its arrivals.
     #[inline(always)]
     fn at<V: Vector, const FULL: bool, const W: usize>(
         &self,
@@ -258,7 +259,8 @@ struct Backward<'a> {
 }
 
 impl Backward<'_> {
-    /// Posteriors, and what each entry gives to the states before: that of loops to β of their state, of others to their own row.
+    /// Computes posteriors, and each entry's contribution to earlier states: loops add to the β of their state, others
+    /// to their own row.
     #[inline(always)]
     fn entries<V: Vector, const FULL: bool, const W: usize>(&mut self, range: &Range<usize>) {
         let Backward { beta, entries, posteriors, arrivals, .. } = self;

@@ -1,7 +1,7 @@
 //! The nonlinear part of an LSTM cell with peepholes: forward and backward in one pass over the rows each.
 //!
-//! Rows are worked on in stretches of [`WIDTH`] cells; whatever is computed goes to arrays on the stack first, so that
-//! the inner loops write nowhere that they might read from.
+//! Rows are processed in stretches of [`WIDTH`] cells. Results go to arrays on the stack first, so that the inner loops
+//! never write to their sources.
 
 use super::CpuBackend;
 use super::access::{Rows, RowsMut, overlap, source, split};

@@ -134,7 +134,7 @@ mod tests {
     use super::super::vector::Lanes;
     use super::*;
 
-    /// Products and sums in one rounding, whatever the machine has.
+    /// Products and sums with one rounding, on any machine.
     #[derive(Clone, Copy)]
     struct Fused;
     impl Simd for Fused {

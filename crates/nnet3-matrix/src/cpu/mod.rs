@@ -1,4 +1,4 @@
-//! The host: BLAS for products, vectorised loops for everything else.
+//! The host: BLAS for products, vectorised loops for all other primitives.
 
 // Loops by index over several arrays at once are the most readable form here, and the vectoriser takes them.
 #![allow(clippy::needless_range_loop)]

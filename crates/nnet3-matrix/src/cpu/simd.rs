@@ -26,19 +26,19 @@ pub(super) trait Simd: Copy {
     /// For loops that are vectorised by hand.
     type V: Vector;
     const LEVEL: VectorLevel;
-    /// a · b + c, in one rounding where that is one instruction.
+    /// a · b + c, with one rounding if that is one instruction.
     fn fma(a: f32, b: f32, c: f32) -> f32;
     /// Says that this element's cache line is read soon: it is brought into the second-level cache.
     #[inline(always)]
     fn prefetch(soon: &f32) {
         let _ = soon;
     }
-    /// Does what [`Simd::prefetch`] does, into the first-level cache.
+    /// As [`Simd::prefetch`], into the first-level cache.
     #[inline(always)]
     fn prefetch_first(soon: &f32) {
         let _ = soon;
     }
-    /// to = from, past the caches where that is possible; [`Simd::finish_stores`] must come before others may look at it.
+    /// to = from, past the caches if possible; [`Simd::finish_stores`] must come before other threads read it.
     #[inline(always)]
     fn store_past(to: &mut [f32], from: &[f32]) {
         to.copy_from_slice(from);
@@ -65,7 +65,7 @@ impl Simd for Portable {
     }
 }
 
-/// to = from: `store` copies LANES elements to where a multiple of their size begins, single elements go before and after.
+/// to = from: `store` copies LANES elements to aligned places; single elements go before and after.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn in_lines<const LANES: usize>(

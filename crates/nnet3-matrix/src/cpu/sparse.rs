@@ -38,7 +38,8 @@ mod tests {
     use crate::cpu::cpu;
     use crate::{Matrix, Transpose::No, Transpose::Yes};
 
-    /// Against products with the same rows as a dense matrix; some rows are empty, columns come in any order and more than once.
+    /// Compares with products of the same rows as a dense matrix. Some rows are empty; columns come in any order and
+    /// may repeat.
     #[test]
     fn products_with_sparse_rows() {
         const OUT: usize = 5;

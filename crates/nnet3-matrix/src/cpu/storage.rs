@@ -1,4 +1,4 @@
-//! The host's memory, and what goes from it to matrices and back.
+//! The host's memory, and its transfers to and from matrices.
 
 #![allow(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Sixteen numbers side by side, for the few loops that LLVM does not vectorise by itself: reductions along a row.
+//! Sixteen numbers side by side, for the few loops that LLVM does not vectorise: reductions along a row.
 
 #![allow(unsafe_code)]
 
@@ -20,7 +20,7 @@ pub(super) trait Vector: Copy {
     fn mul(self, other: Self) -> Self;
     /// self · b + c.
     fn mul_add(self, b: Self, c: Self) -> Self;
-    /// The larger one, or `self` where one is NaN.
+    /// The larger one, or `self` if one is NaN.
     fn larger(self, other: Self) -> Self;
     /// `self` where `x >= limit` or x is NaN, else 0.
     fn zero_below(self, x: Self, limit: Self) -> Self;
@@ -154,8 +154,8 @@ pub(super) mod x86 {
     use super::Vector;
     use std::arch::x86_64::*;
 
-    /// Sixteen numbers in an AVX-512 register. Values are only made inside kernels that run at that level (see
-    /// `simd::run`), which is what makes each instruction below sound.
+    /// Sixteen numbers in an AVX-512 register. Only kernels at that level (see `simd::run`) make such values; this
+    /// makes each instruction below sound.
     #[derive(Clone, Copy)]
     pub(in super::super) struct Wide(__m512);
 
@@ -217,7 +217,7 @@ pub(super) mod x86 {
         }
         #[inline(always)]
         fn larger(self, other: Self) -> Self {
-            // SAFETY: see above. The instruction gives its second operand where one is NaN.
+            // SAFETY: see above. The instruction returns its second operand if one is NaN.
             Wide(unsafe { _mm512_max_ps(other.0, self.0) })
         }
         #[inline(always)]
@@ -243,7 +243,7 @@ pub(super) mod x86 {
         fn sums(of: [Self; 4]) -> [f32; 4] {
             // SAFETY: see above.
             unsafe {
-                // Sums of neighbours, of a before those of b.
+                // Sums of neighbours, those of a before those of b.
                 let neighbours = |a, b| {
                     let (even, odd) = (_mm512_shuffle_ps::<0x88>(a, b), _mm512_shuffle_ps::<0xdd>(a, b));
                     _mm512_add_ps(even, odd)
@@ -379,7 +379,7 @@ pub(super) mod x86 {
         #[inline(always)]
         fn load_part(from: &[f32], fill: f32) -> Self {
             let (low, high) = Pair::mask(from.len());
-            // SAFETY: see above; the second pointer may lie outside, but is not followed then.
+            // SAFETY: see above; the second pointer may lie outside, but is then not followed.
             unsafe {
                 let fill = _mm256_set1_ps(fill);
                 let (a, b) = (from.as_ptr(), from.as_ptr().wrapping_add(8));
@@ -428,7 +428,7 @@ pub(super) mod x86 {
         }
         #[inline(always)]
         fn larger(self, other: Self) -> Self {
-            // SAFETY: see above. The instruction gives its second operand where one is NaN.
+            // SAFETY: see above. The instruction returns its second operand if one is NaN.
             unsafe { Pair(_mm256_max_ps(other.0, self.0), _mm256_max_ps(other.1, self.1)) }
         }
         #[inline(always)]
@@ -457,7 +457,8 @@ pub(super) mod x86 {
         fn sums(of: [Self; 4]) -> [f32; 4] {
             // SAFETY: see above.
             unsafe {
-                // Sums of neighbours, of a before those of b in each half, then of neighbouring sums of a, b, c, d.
+                // Sums of neighbours, those of a before those of b in each half, then of neighbouring sums of a, b, c,
+                // d.
                 let fours = |half: [__m256; 4]| {
                     let (ab, cd) = (_mm256_hadd_ps(half[0], half[1]), _mm256_hadd_ps(half[2], half[3]));
                     let four = _mm256_hadd_ps(ab, cd);

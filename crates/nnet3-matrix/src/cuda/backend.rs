@@ -44,7 +44,7 @@ impl<E: Engine> GpuBackend<E> {
         self.queue.engine()
     }
 
-    /// Contiguous memory as it is, other views by way of scratch memory that `with` gets.
+    /// Passes contiguous memory to `with` unchanged, other views as a copy in scratch memory.
     fn through_contiguous(&self, view: View<'_>, with: impl FnOnce(View<'_>)) {
         match view.is_contiguous() {
             true => with(view),
@@ -52,7 +52,7 @@ impl<E: Engine> GpuBackend<E> {
                 let bytes = 4 * (view.rows() * view.cols()) as u64;
                 let block = Block::new(&self.queue, bytes);
                 let (rows, cols) = (view.rows(), view.cols());
-                // SAFETY: the block has this size and outlives the call; its address is none of the host's.
+                // SAFETY: the block has this size and outlives the call; its address is not a host address.
                 with(unsafe { View::new(block.address as usize as *const f32, rows, cols, cols, self.id) })
             }
         }
@@ -138,7 +138,7 @@ impl<E: Engine> Storage for GpuBackend<E> {
         self.through_contiguous(src, |place| {
             if !src.is_contiguous() {
                 let (rows, cols) = (place.rows(), place.cols());
-                // SAFETY: the place is scratch memory of this size, which nobody else knows.
+                // SAFETY: the place is scratch memory of this size, known only here.
                 let place = unsafe { ViewMut::new(place.pointer.cast_mut(), rows, cols, cols, self.id) };
                 self.copy(place, src);
             }

@@ -11,10 +11,10 @@ use std::ffi::{CStr, c_char};
 
 /// The status of a call that has succeeded.
 pub(super) const SUCCESS: u32 = 0;
-/// The status of a call of a function that is not there. No library gives it.
+/// The status for a missing function. No library returns it.
 const NO_FUNCTION: u32 = u32::MAX;
 
-/// The library, under the first of the names that NVIDIA gives it under which the system finds one.
+/// Opens the library, under the first of NVIDIA's names that the system finds.
 fn open(name: &str) -> Option<Library> {
     // SAFETY: NVIDIA's libraries have no harmful initialisers.
     cudarc::get_lib_name_candidates(name).into_iter().find_map(|file| unsafe { Library::new(file) }.ok())
@@ -47,7 +47,7 @@ macro_rules! library {
             /// What NVIDIA's documentation of the function asks for.
             #[allow(non_snake_case, clippy::too_many_arguments)]
             pub unsafe fn $function($($argument: $type),*) -> u32 {
-                // `cudarc` says that these are the arguments.
+                // `cudarc` declares these arguments.
                 const _: unsafe fn($($type),*) -> $status = sys::$function;
                 type Function = unsafe extern "C" fn($($type),*) -> u32;
                 static FUNCTION: OnceLock<Option<Function>> = OnceLock::new();
@@ -151,7 +151,7 @@ pub(super) mod cublas {
         // SAFETY: the library's function of this name has this argument. Versions before 11.4 have none.
         let function =
             library().and_then(|library| unsafe { library.get::<Function>("cublasGetStatusName") }.ok());
-        // SAFETY: gives a constant string for any number.
+        // SAFETY: returns a constant string for any number.
         describe(status, function.map(|function| unsafe { function(status) }))
     }
 }
@@ -185,7 +185,7 @@ pub(super) mod nvrtc {
         // SAFETY: the library's function of this name has this argument.
         let function =
             library().and_then(|library| unsafe { library.get::<Function>("nvrtcGetErrorString") }.ok());
-        // SAFETY: gives a constant string for any number.
+        // SAFETY: returns a constant string for any number.
         describe(status, function.map(|function| unsafe { function(status) }))
     }
 }

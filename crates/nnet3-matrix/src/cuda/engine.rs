@@ -19,13 +19,13 @@ pub trait Engine: Send + Sync + 'static {
     fn name(&self) -> &str;
     /// Returns the memory of the device, if known.
     fn memory(&self) -> Option<Memory>;
-    /// Bytes that a launch may give each block, besides arrays of the kernel's of at most 8 KiB.
+    /// Dynamic memory that a launch may give each block, in bytes, besides the kernel's own arrays of at most 8 KiB.
     fn block_memory(&self) -> u32 {
         0
     }
     /// `bytes` zeroed bytes, at least one, aligned to at least 64.
     fn allocate(&self, bytes: u64) -> Outcome<u64>;
-    /// Frees what [`Engine::allocate`] gave; work that uses it has been run before.
+    /// Frees memory from [`Engine::allocate`]; work that uses it has been run before.
     fn free(&self, address: u64, bytes: u64) -> Outcome;
     /// Copies to the device; `data` may change when this returns.
     fn upload(&self, address: u64, data: &[u8]) -> Outcome;
@@ -33,7 +33,7 @@ pub trait Engine: Send + Sync + 'static {
     fn download(&self, address: u64, out: &mut [u8]) -> Outcome;
     /// Runs one piece of work.
     fn run(&self, op: &Op) -> Outcome;
-    /// Makes a graph of this work without running it; `None` where the device cannot.
+    /// Makes a graph of this work without running it; `None` if the device cannot.
     fn capture(&self, ops: &[Op]) -> Option<Self::Graph>;
     /// Runs a captured graph.
     fn replay(&self, graph: &Self::Graph) -> Outcome;

@@ -51,7 +51,7 @@ pub fn names() -> Vec<&'static str> {
     out
 }
 
-/// FNV-1a of the program and of how it is compiled: names what came of it.
+/// FNV-1a of the program and of its options: a name for the compiled result.
 pub fn fingerprint() -> u64 {
     let options = OPTIONS.iter().flat_map(|option| option.to_bytes_with_nul());
     program()
@@ -63,11 +63,11 @@ pub fn fingerprint() -> u64 {
 /// The compute capability that [`PTX`] is for: all devices of this and later ones can use it.
 pub const PTX_CAPABILITY: i32 = 70;
 
-/// The kernels as PTX, for machines without NVRTC; made by the example `build_ptx`. Its first line names the program that
-/// it was made of.
+/// The kernels as PTX, for machines without NVRTC; made by the example `build_ptx`. Its first line has the fingerprint
+/// of its sources.
 pub const PTX: &str = include_str!("../../kernels/kernels.ptx");
 
-/// [`fingerprint`] of the program that [`PTX`] was made of.
+/// [`fingerprint`] of the program behind [`PTX`].
 pub fn ptx_fingerprint() -> Option<u64> {
     let word = PTX.strip_prefix("// ")?.split(' ').next()?;
     u64::from_str_radix(word, 16).ok()

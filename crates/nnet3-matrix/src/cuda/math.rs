@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The arithmetic of matrix products; everything else is in `f32` and `f64`.
+/// The arithmetic of matrix products; all other operations are in `f32` and `f64`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GpuMath {
     /// `f32` throughout.

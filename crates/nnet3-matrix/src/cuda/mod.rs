@@ -1,8 +1,8 @@
-//! Graphics processors: the primitives as kernels, on CUDA devices, or on anything else that implements [`Engine`].
+//! Graphics processors: the primitives as kernels, on CUDA devices, or on any other [`Engine`].
 //!
-//! [`GpuBackend`] turns each primitive into [`Op`]s ([`mod@launch`] chooses grids and arguments), its [`Queue`] sends them in
-//! segments that are captured as graphs when they come again. [`driver`] is the engine that talks to the CUDA driver,
-//! [`kernels`] the sources of `kernels/*.cu` and how they are compiled. Everything but the driver runs in tests without a
+//! [`GpuBackend`] turns each primitive into [`Op`]s ([`mod@launch`] chooses grids and arguments), its [`Queue`] sends
+//! them in segments, and captures repeated ones as graphs. [`driver`] is the engine that talks to the CUDA driver,
+//! [`kernels`] has the sources of `kernels/*.cu` and their options. All parts except the driver run in tests without a
 //! GPU. See `docs/gpu.md`.
 
 mod backend;

@@ -1,4 +1,4 @@
-//! Compiling the kernels with NVRTC, where it is installed.
+//! Compiles the kernels with NVRTC, if it is installed.
 
 #![allow(unsafe_code)]
 
@@ -58,7 +58,7 @@ pub fn supported() -> Result<Vec<i32>, NvrtcError> {
     // SAFETY: a place for a number.
     check(unsafe { nvrtc::nvrtcGetNumSupportedArchs(&mut count) })?;
     let mut out = vec![0; count as usize];
-    // SAFETY: as many places as it has just said.
+    // SAFETY: the buffer has the length that NVRTC has just returned.
     check(unsafe { nvrtc::nvrtcGetSupportedArchs(out.as_mut_ptr()) })?;
     Ok(out)
 }
@@ -122,7 +122,7 @@ fn read(program: &Program, size: Size, get: Get) -> Result<Vec<u8>, NvrtcError> 
     // SAFETY: the program is alive; a place for a number.
     check(unsafe { size(program.0, &mut len) })?;
     let mut out = vec![0; len];
-    // SAFETY: as many bytes as it has just said.
+    // SAFETY: the buffer has the size that NVRTC has just returned.
     check(unsafe { get(program.0, out.as_mut_ptr().cast()) })?;
     Ok(out)
 }

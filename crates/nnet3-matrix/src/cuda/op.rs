@@ -149,8 +149,8 @@ impl Launch {
     }
 }
 
-/// c = alpha · op(a) · op(b) + beta · c, all row-major and not empty; `count` times, with matrices that are some elements
-/// further on each time.
+/// c = alpha · op(a) · op(b) + beta · c, all row-major and not empty; `count` times, with matrices at a constant
+/// distance.
 #[derive(Clone, Copy, Debug)]
 pub struct Product {
     pub c: Mat,

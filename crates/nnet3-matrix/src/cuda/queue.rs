@@ -1,9 +1,9 @@
 //! Work waiting to be sent to a device, in segments. Repeated segments are captured as graphs.
 //!
 //! The backend pushes work; a mark of the executor ([`crate::backend::Storage::mark`]), a transfer or a change of
-//! memory ends a segment. A segment is sent as it is the first time, and remembered. If the same work comes a second
-//! time (the same kernels with the same arguments, compared in full), it is captured as a graph. From then on it is
-//! replayed with one call. So a graph always does exactly the calls that it replaces, even if the program changes. A
+//! memory ends a segment. The first time, a segment is sent call by call, and remembered. If the same work comes a
+//! second time (the same kernels with the same arguments, compared in full), it is captured as a graph. From then on it
+//! is replayed with one call. So a graph always does exactly the calls that it replaces, even if the program changes. A
 //! device that cannot capture makes the same calls one by one.
 //!
 //! The queue keeps the first failure of the engine, and sends no work to it afterwards. Then work is dropped, new
@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 const SHORTEST: usize = 4;
 /// A segment is cut here, so that the device has work while the rest is prepared.
 const LONGEST: usize = 256;
-/// Segments that are remembered; beyond this the one that was used longest ago is forgotten.
+/// Number of remembered segments; above it the least recently used one is dropped.
 const REMEMBERED: usize = 1024;
 /// Largest number of operations in all graphs together: a driver keeps some ten kilobytes for each, in memory that is
 /// not counted. Work beyond that is sent call by call until unused graphs have been dropped.
@@ -77,7 +77,7 @@ impl<E: Engine> Queue<E> {
         &self.engine
     }
 
-    /// Exclusive use, so that what one thread pushes stays together.
+    /// Locks the queue, so that the work of one thread stays together.
     pub fn lock(&self) -> Locked<'_, E> {
         // A panic of another thread leaves at worst work that is not sent.
         let state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -178,25 +178,25 @@ impl<E: Engine> Locked<'_, E> {
         outcome.map_err(|fault| self.state.fault = Some(fault)).ok()
     }
 
-    /// Does what [`Engine::allocate`] says, after all work so far; [`NOWHERE`] after a failure.
+    /// As [`Engine::allocate`], after all work so far; [`NOWHERE`] after a failure.
     pub(super) fn allocate(&mut self, bytes: u64) -> u64 {
         self.mark();
         self.call(|engine| engine.allocate(bytes)).unwrap_or(NOWHERE)
     }
 
-    /// Does what [`Engine::free`] says, after all work so far. After a failure memory stays taken until the program ends.
+    /// As [`Engine::free`], after all work so far. After a failure memory stays taken until the program ends.
     pub(super) fn free(&mut self, address: u64, bytes: u64) {
         self.mark();
         self.call(|engine| engine.free(address, bytes));
     }
 
-    /// Does what [`Engine::upload`] says, after all work so far.
+    /// As [`Engine::upload`], after all work so far.
     pub(super) fn upload(&mut self, address: u64, data: &[u8]) {
         self.mark();
         self.call(|engine| engine.upload(address, data));
     }
 
-    /// Does what [`Engine::download`] says, after all work so far; zeros after a failure.
+    /// As [`Engine::download`], after all work so far; zeros after a failure.
     pub(super) fn download(&mut self, address: u64, out: &mut [u8]) {
         self.mark();
         if self.call(|engine| engine.download(address, out)).is_none() {

@@ -36,7 +36,7 @@ impl<E: Engine> Drop for Block<E> {
     }
 }
 
-/// A copy of a table's numbers, and what has to be known of them to see that they fit.
+/// A copy of a table's numbers, and the bounds needed to check them.
 struct Copy<E: Engine> {
     block: Block<E>,
     /// Smallest and largest number; 0 and -1 if there are none.
@@ -53,7 +53,7 @@ impl<E: Engine> Copy<E> {
     }
 }
 
-/// Numbers that a device keeps as long as somebody holds this.
+/// Numbers that a device keeps as long as this lives.
 pub(super) struct Numbers<E: Engine> {
     block: Block<E>,
     arg: fn(u64) -> Arg,
@@ -167,8 +167,8 @@ impl<E: Engine> GpuBackend<E> {
         copy.block.address
     }
 
-    /// The inverse of a table that gives each column of the source one of `cols` columns: where the list of each column
-    /// begins, and the lists.
+    /// Returns the inverse of a table from source columns to `cols` columns: the beginning of each column's list, and
+    /// the lists.
     #[track_caller]
     pub(super) fn sources_of_columns(&self, table: &IndexTable, cols: usize) -> (u64, u64) {
         let inverse: Arc<Sources<E>> = table.remote().get(self.id, || {

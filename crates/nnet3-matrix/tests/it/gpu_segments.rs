@@ -247,7 +247,7 @@ fn old_segments_are_forgotten() {
     assert!(bench.work(0.5).iter().all(|note| matches!(note, Note::Run(_))));
 }
 
-/// Graphs have so many operations in all; what comes more is sent call by call, and graphs that are forgotten make room.
+/// The number of operations in graphs is limited: further work is sent call by call, and dropped graphs make room.
 #[test]
 fn graphs_are_limited() {
     let mut bench = Bench::new(true);

@@ -14,7 +14,7 @@ use nnet3_matrix::{Activation, ColumnTerm, Map, View, ViewMut, Workspace};
 
 const TYPES: &str = "linear, quadratic, sum-squared, mean-squared, binary, smooth-l1, square-hinge";
 
-/// A line of the rules that gives outputs a cost.
+/// A line of the rules with a cost for outputs.
 #[derive(Debug, Clone)]
 pub struct CostLine {
     /// A pattern of names.
@@ -26,11 +26,11 @@ pub struct CostLine {
 /// The cost of an output, with the sign of an objective: it falls as the cost rises.
 #[derive(Clone)]
 pub struct Cost {
-    /// `None`: that of the output node.
+    /// `None`: the output node's function.
     function: Option<Arc<dyn ObjectiveFunction>>,
     /// Targets t become (1 - ε) t + ε (sum of the row) / (columns).
     pub smoothing: f64,
-    /// Multiplies the derivative, and the value where several are added.
+    /// Factor of the derivative, and of the value in a sum of several.
     pub weight: f64,
 }
 
@@ -97,7 +97,7 @@ impl Costs {
         self.of(output).map_or(1.0, |cost| cost.weight)
     }
 
-    /// The function of an output: that of the rules or of the network's node.
+    /// The function of an output, from the rules or from the network's node.
     pub fn function(&self, nnet: &Nnet, output: &str) -> Result<&dyn ObjectiveFunction> {
         match self.of(output).and_then(|cost| cost.function.as_deref()) {
             Some(function) => Ok(function),
@@ -233,7 +233,7 @@ mod tests {
         cost
     }
 
-    /// The cost, and its derivative, which falls where the objective's rises.
+    /// The cost, and its derivative, with the sign of an objective.
     fn evaluate(cost: &Cost, output: &[f32], targets: &[f32]) -> (f64, Vec<f32>) {
         let workspace = Workspace::new(&nnet3_matrix::cpu());
         let mut targets = targets.to_vec();
@@ -246,7 +246,7 @@ mod tests {
         (-sums.values()[0], deriv.to_vec().iter().map(|d| -d).collect())
     }
 
-    /// Values and derivatives are those of neon and PyTorch.
+    /// Compares values and derivatives with those of neon and PyTorch.
     #[test]
     fn values_and_derivatives() {
         const X: [f32; 3] = [1.2, -0.7, 0.3];

@@ -71,7 +71,7 @@ impl AverageOptions {
     }
 }
 
-/// Options beside the rules.
+/// Options in addition to the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LearnerOptions {
     pub normalize: Normalize,
@@ -97,7 +97,7 @@ struct Collector {
 
 /// A limit on the norm of a component's change, as the device wants it.
 struct ChangeLimit {
-    /// The limit of the component; there is none on the sum of all.
+    /// The limit of the component; the sum of all has no limit.
     limits: Accumulator,
     square: Accumulator,
     /// The factor of the change, and whether it is finite (1 or 0).
@@ -109,7 +109,7 @@ struct Kaldi {
     component: ComponentId,
     group: usize,
     rate_factor: f64,
-    /// The rate that the model gives it.
+    /// The rate in the model.
     model_rate: f32,
 }
 
@@ -118,7 +118,7 @@ pub struct Learner {
     options: LearnerOptions,
     device: Device,
     collectors: Vec<Collector>,
-    /// For each part, as many matrices as its rule keeps.
+    /// For each part, the matrices that its rule keeps.
     states: Vec<Vec<Matrix>>,
     /// Steps so far.
     steps: u64,
@@ -186,7 +186,7 @@ impl Learner {
         &self.plan
     }
 
-    /// Says where the training is from now on: schedules look at it.
+    /// Sets the progress of the training, for schedules.
     pub fn set_progress(&mut self, progress: Progress) {
         self.progress = progress;
     }
@@ -249,7 +249,7 @@ impl Learner {
             Normalize::Sequences => pending.sequences,
             Normalize::Nothing => 1.0,
         };
-        // Targets without any weight give no gradient.
+        // Targets without weight give no gradient.
         let scale = if divisor > 0.0 { 1.0 / divisor } else { 0.0 };
         self.norms(delta, scale, minibatch, ledger);
         self.steps += 1;

@@ -4,7 +4,7 @@ use crate::accuracy::first_largest;
 use crate::error::{Error, Result};
 use kaldi_io::GeneralMatrix;
 
-/// Keeps quotients finite where a class does not occur.
+/// Keeps quotients finite for classes that do not occur.
 const SMALL: f64 = 1e-6;
 /// Logarithms are of this at least.
 const LEAST: f64 = 1.928_749_847_963_917_8e-22;
@@ -21,7 +21,7 @@ pub enum Metric {
     LogLoss,
     /// Share of rows with a target that is not among the K largest outputs; ties count in part.
     Top(usize),
-    /// The share of the rows said to be of a class that are of it, averaged over classes.
+    /// The share of correct rows among those assigned to a class, averaged over classes.
     Precision,
     /// The share of a class's rows that are recognised as such, averaged over classes.
     Recall,
@@ -98,7 +98,7 @@ pub struct Sums {
     log_loss: f64,
     /// Errors of each top-K.
     top: Vec<(usize, f64)>,
-    /// For each class: the rows of it, the rows said to be of it, and the rows that are both.
+    /// For each class: its rows, the rows assigned to it, and the correctly assigned ones.
     classes: Vec<[f64; 3]>,
 }
 
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use kaldi_io::{SparseMatrix, SparseVector};
 
-    /// Four rows of three classes, worked out by hand; in one go and row by row.
+    /// Four rows of three classes, by hand; together and row by row.
     #[test]
     fn four_rows() {
         let y = [0.5, 0.3, 0.2, 0.4, 0.4, 0.2, 0.2, 0.3, 0.5, 0.1, 0.6, 0.3f32];

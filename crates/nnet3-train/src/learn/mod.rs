@@ -1,8 +1,9 @@
-//! Learning by other rules than natural gradient: optimisers chosen by the names of components and parts, schedules of their
-//! rates, costs of outputs, metrics.
+//! Learning by other rules than natural gradient: optimisers chosen by the names of components and parts, schedules of
+//! their rates, costs of outputs, metrics.
 //!
-//! [`rules`] reads the lines in which users say so, [`plan`] applies them to a network, [`learner`] makes the steps.
-//! An optimiser is in [`optimizer`], and its arithmetic is the primitive `learn`; what needs more is a file ([`muon`]).
+//! [`rules`] parses the lines of users, [`plan`] applies them to a network, [`learner`] makes the steps. Optimisers are
+//! in [`optimizer`]; their arithmetic is the primitive `learn`. A rule that needs more than single elements has a file
+//! ([`muon`]).
 
 pub mod cost;
 mod keys;

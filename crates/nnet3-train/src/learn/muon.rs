@@ -30,8 +30,8 @@ impl Numbers {
     }
 }
 
-/// A step as [`nnet3_matrix::backend::LearningSteps::learn`] makes it, with the step that its rule makes of the gradient made orthogonal. `finite` is
-/// 1, or 0 if there is to be no step.
+/// Makes a step as [`nnet3_matrix::backend::LearningSteps::learn`] does, with the orthogonalised direction of its rule.
+/// `finite` is 1, or 0 to skip the step.
 pub fn step(
     context: Context<'_>,
     learned: Learned<'_>,

@@ -1,4 +1,4 @@
-//! Optimisers by name: their constants, the values that these may have, and the primitive's rule at a step.
+//! Optimisers by name: their constants with valid ranges, and the primitive's rule at a step.
 //!
 //! Forms and defaults are PyTorch's; those of Nervana's neon have `neon-` before their names.
 
@@ -50,7 +50,7 @@ pub struct Decay {
 pub enum OptimizerRule {
     /// The default training without rules: natural gradient, momentum, limits on changes.
     Kaldi {
-        /// `None`: as the program's option says.
+        /// `None`: the value of the program's option.
         momentum: Option<f32>,
         max_param_change: Option<f32>,
     },

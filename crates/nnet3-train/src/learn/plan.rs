@@ -42,7 +42,7 @@ pub struct Part {
     pub cols: usize,
     /// `None` if it is frozen.
     pub group: Option<usize>,
-    /// Multiplies the group's rate: the component's factor times that of the rules.
+    /// Factor of the group's rate: the component's factor times that of the rules.
     pub rate_factor: f64,
     pub weight_decay: f64,
     /// The model's l2 constant, unless it is ignored.
@@ -255,11 +255,11 @@ fn reaches(nnet: &Nnet, learn: &Learn) -> bool {
     })
 }
 
-/// Settings, with those of a later line.
+/// Overrides settings by those of a later line.
 fn later(own: Settings, more: &Settings) -> Settings {
     Settings {
         optimizer: more.optimizer.clone().or(own.optimizer),
-        // A decay is said of parts, or of an optimiser that they had before.
+        // A decay belongs to the part, or to its earlier optimiser.
         weight_decay: more.weight_decay.or(own.weight_decay),
         rate_factor: more.rate_factor.or(own.rate_factor),
         max_change: more.max_change.or(own.max_change),

@@ -1,4 +1,4 @@
-//! The lines that say how a network learns: `optimizer`, `learn`, `schedule`, `clip`, `cost`, `initialize`.
+//! The lines of a network's learning rules: `optimizer`, `learn`, `schedule`, `clip`, `cost`, `initialize`.
 //!
 //! They are config lines, from a file and from options; later lines win over earlier ones.
 
@@ -11,7 +11,7 @@ use nnet3_core::component::is_parameter;
 use nnet3_core::config::ConfigLine;
 use nnet3_core::nnet::edit::matches_pattern;
 
-/// The name of a part's optimiser that leaves it as it is.
+/// The optimiser name that freezes a part.
 pub(crate) const FROZEN: &str = "none";
 
 /// The lines of a rules file, understood but not yet applied to a network.
@@ -31,11 +31,11 @@ pub struct Rules {
 /// Limits on gradients and parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Clip {
-    /// The limit of the 2-norm of all gradients together; 0 is none.
+    /// Limit of the 2-norm of all gradients together; 0 for no limit.
     pub norm: f64,
-    /// The limit on each element of the gradient; infinite if there is none.
+    /// Limit of each element of the gradient; infinite for no limit.
     pub value: f64,
-    /// The limit on each parameter; infinite if there is none.
+    /// Limit of each parameter; infinite for no limit.
     pub parameter: f64,
 }
 
@@ -72,7 +72,7 @@ pub struct Settings {
 pub enum MaxChangeRule {
     /// The rate that the model has for the component.
     OfModel,
-    /// 0 is none.
+    /// 0 for no limit.
     Limit(f64),
 }
 

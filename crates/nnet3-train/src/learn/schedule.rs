@@ -164,7 +164,7 @@ impl Schedule {
         Ok(Schedule { kind, warm_up, by_epoch })
     }
 
-    /// The plateau schedule, if it is one: it looks at evaluations.
+    /// The plateau schedule, if it is one: it depends on evaluations.
     pub fn plateau(&self) -> Option<Plateau> {
         match self.kind {
             Kind::Plateau(plateau) => Some(plateau),
@@ -230,7 +230,7 @@ mod tests {
         schedule
     }
 
-    /// Values that neon and PyTorch give, by epochs.
+    /// Compares with values of neon and PyTorch, by epochs.
     #[test]
     fn values_of_ten_epochs() {
         for (text, expected) in [

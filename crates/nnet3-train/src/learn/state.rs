@@ -42,7 +42,7 @@ pub struct Within {
     pub happened: Snapshot,
 }
 
-/// All that one of several trainers goes on from.
+/// The state for resuming one of several trainers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ReplicaState {
     /// With the parameters of its network.
@@ -211,7 +211,7 @@ impl LearningState {
         Ok(state)
     }
 
-    /// An error that names what differs, if a training with these settings cannot go on from here.
+    /// Checks that a training with these settings can continue from here. The error names the difference.
     pub fn check_settings(&self, now: &[(String, String)]) -> Result<()> {
         for (k, (name, value)) in now.iter().enumerate() {
             match self.settings.get(k) {

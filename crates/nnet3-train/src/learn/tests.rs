@@ -1,4 +1,4 @@
-//! Steps by every optimiser on a function of three parameters, beside those of neon and PyTorch.
+//! Tests steps by every optimiser on a function of three parameters, compared with neon and PyTorch.
 
 use std::sync::Arc;
 

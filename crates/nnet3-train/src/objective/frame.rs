@@ -105,7 +105,7 @@ pub struct FrameObjective {
     accuracy: BTreeMap<String, Accuracy>,
     /// Scratch space for targets that are not stored row by row.
     dense: Vec<f32>,
-    /// Functions in place of those that the nodes name.
+    /// Functions that replace those of the nodes.
     costs: Costs,
     metrics: Vec<Metric>,
     metric_sums: BTreeMap<String, metrics::Sums>,

@@ -32,7 +32,7 @@ pub trait Objective {
     /// Returns the name of this output's value in log lines of diagnostics.
     fn title(&self, nnet: &Nnet, output: &str) -> &'static str;
 
-    /// Bytes on the device that [`Objective::evaluate`] will borrow for the example, beside outputs and derivatives.
+    /// Bytes on the device that [`Objective::evaluate`] will need for the example, beside outputs and derivatives.
     fn memory(&mut self, _: &Nnet, _: &Self::Example, _: &Device) -> Result<usize> {
         Ok(0)
     }

@@ -2,7 +2,7 @@
 
 use nnet3_core::snapshot::Keeper;
 
-/// Sums over frames: the objective, and what to divide it by.
+/// Sums over frames: the objective, and its divisor.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ObjectiveValue {
     pub objective: f64,

@@ -40,7 +40,7 @@ enum Job<E> {
 #[derive(Default)]
 pub(super) struct News {
     pub events: Vec<Event>,
-    /// Minibatches of this replica about which there will be no more events.
+    /// Number of this replica's minibatches without further events.
     pub settled: u64,
 }
 
@@ -76,7 +76,7 @@ impl<E: Send + 'static> Worker<E> {
         Ok(Worker { jobs, answers, thread })
     }
 
-    /// Waits until the trainer is there.
+    /// Waits until the trainer exists.
     pub fn ready(&self) -> Result<()> {
         self.trained().map(drop)
     }
@@ -98,7 +98,7 @@ impl<E: Send + 'static> Worker<E> {
         self.send(Job::GiveNnet);
     }
 
-    /// The network that has been asked for, on the host.
+    /// Returns the requested network, on the host.
     pub fn nnet(&self) -> Result<Nnet> {
         match self.answers.recv() {
             Ok(Answer::Nnet(nnet)) => Ok(*nnet?),
@@ -106,12 +106,12 @@ impl<E: Send + 'static> Worker<E> {
         }
     }
 
-    /// Asks for all that the replica would go on from; all minibatches have been waited for.
+    /// Requests the state for resuming the replica; all its minibatches must be finished.
     pub(crate) fn ask_state(&self) {
         self.send(Job::GiveState);
     }
 
-    /// The state that has been asked for, and what had not been reported.
+    /// Returns the requested state, and the events not yet reported.
     pub fn state(&self) -> Result<(ReplicaState, News)> {
         match self.answers.recv() {
             Ok(Answer::State(state)) => Ok(*state?),
@@ -119,7 +119,7 @@ impl<E: Send + 'static> Worker<E> {
         }
     }
 
-    /// Goes on from there; [`ready`](Self::ready) says whether it can.
+    /// Restores a state; [`ready`](Self::ready) returns the result.
     pub fn set_state(&self, state: ReplicaState) {
         self.send(Job::TakeState(Box::new(state)));
     }
@@ -128,7 +128,7 @@ impl<E: Send + 'static> Worker<E> {
         self.send(Job::TakeNnet(nnet));
     }
 
-    /// A thread that has ended says so where its answer is waited for.
+    /// If the thread has ended, the wait for its answer reports that.
     fn send(&self, job: Job<E>) {
         let _ = self.jobs.send(job);
     }

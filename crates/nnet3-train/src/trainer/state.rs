@@ -13,7 +13,7 @@ use crate::trainer::Report;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::snapshot::{Keeper, Snapshot};
 
-/// Takes or puts back what there is of each output.
+/// Takes or puts back the values of each output.
 pub fn keep_by_name<T>(
     keeper: &mut Keeper<'_>,
     all: &mut BTreeMap<String, T>,

@@ -111,7 +111,7 @@ fn draws_before(network: &str) -> usize {
     }
 }
 
-/// Trains as `expected/RUN.cmd` says, with the reference's random numbers.
+/// Trains by the command line `expected/RUN.cmd`, with the reference's random numbers.
 fn compare_run(run: &str, options: TrainerOptions, tolerance: Tolerance) {
     let Some(folder) = Folder::find() else { return };
     let network = run.split('-').next().unwrap();

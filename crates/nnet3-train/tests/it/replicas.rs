@@ -17,7 +17,7 @@ fn processors(count: usize) -> Vec<Device> {
 fn averaged_at_the_end() {
     compare(&processors(2), TrainerOptions::default(), 0, 12);
     compare(&processors(3), TrainerOptions::default(), 0, 11);
-    // Sums of so many are formed by two threads.
+    // Two threads form sums of this many.
     compare(&processors(6), TrainerOptions::default(), 0, 12);
 }
 
@@ -30,7 +30,7 @@ fn averaged_now_and_then() {
     compare(&processors(2), options, 2, 8);
 }
 
-/// The network is the mean of those that have learned something.
+/// The network must be the mean of the replicas that have trained.
 #[test]
 fn more_replicas_than_minibatches() {
     let run = |count| {

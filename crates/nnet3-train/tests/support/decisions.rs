@@ -1,4 +1,5 @@
-//! Decisions on a device against their rules on the host, the last digit included: messages about them are worked out there.
+//! Decisions on a device compared with their rules on the host, including the last digit, because the host recomputes
+//! messages.
 
 use nnet3_core::orthonormal::{FloatingStep, warning};
 use nnet3_matrix::{Accumulator, Device, Matrix, SumRange, cpu};
@@ -47,7 +48,7 @@ pub fn steps_towards_orthogonal_rows(device: &Device) {
                 };
                 let factors = decided(device);
                 assert_eq!(factors, decided(&cpu()), "ratio {ratio}");
-                // A step is made where the numbers are possible.
+                // A step is made if the numbers are possible.
                 let possible = square != 0.0 && ratio > 0.9;
                 assert_eq!(factors[1] < 0.0, possible, "ratio {ratio}: {factors:?}");
                 assert_eq!(warning(square, products, dim).is_none(), square == 0.0 || ratio == 1.0);

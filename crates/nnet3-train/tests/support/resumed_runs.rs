@@ -1,5 +1,5 @@
-//! Trainings by rules that go on from a state that was written and read, beside the same ones without interruption: they must end with
-//! the same state, to the last bit.
+//! Trainings by rules that are written, read and resumed, compared with uninterrupted ones: the final states must be
+//! equal to the last bit.
 
 use kaldi_io::{KaldiReader, KaldiWriter};
 use nnet3_core::config::parse_config;

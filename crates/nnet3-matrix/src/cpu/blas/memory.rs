@@ -1,5 +1,5 @@
-//! Memory for OpenBLAS. It takes a buffer for each product that runs at the same time, and keeps it. If there is no memory it
-//! asks again and again, for ever. So where memory is limited, it is asked for here first.
+//! Memory for OpenBLAS. It takes a buffer for each concurrent product, and keeps it. If it gets no memory, it tries
+//! again for ever. So if memory is limited, this module requests it first.
 
 #![allow(unsafe_code)]
 
@@ -48,7 +48,7 @@ pub(super) fn is_enough_to_load() -> bool {
     !is_limited() || is_there(BUFFER * (1 + std::thread::available_parallelism().map_or(1, usize::from)))
 }
 
-/// True if the system may refuse memory that is only asked for: by `ulimit -v` or `-d`, or since it never promises more than it has.
+/// True if the system may refuse memory on request: by `ulimit -v` or `-d`, or because it does not overcommit.
 fn is_limited() -> bool {
     static LIMITED: OnceLock<bool> = OnceLock::new();
     *LIMITED.get_or_init(|| {
@@ -68,7 +68,7 @@ fn has_limit(limits: &str) -> bool {
 #[cfg(unix)]
 fn is_there(bytes: usize) -> bool {
     let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    // SAFETY: new memory at an address of the system's choice, which is given back at once.
+    // SAFETY: new memory at an address of the system's choice, which is returned immediately.
     unsafe {
         let address = libc::mmap(std::ptr::null_mut(), bytes, access, kind, -1, 0);
         address != libc::MAP_FAILED && libc::munmap(address, bytes) == 0

@@ -1,5 +1,5 @@
-//! OpenBLAS starts a thread for every processor when it is loaded, which then spin for a while. Products here have one thread
-//! unless a program asks for more, which OpenBLAS starts when it is told so.
+//! On loading, OpenBLAS starts a thread for every processor; these threads spin for a while. Here products have one
+//! thread unless a program asks for more, which OpenBLAS then starts.
 
 #![allow(unsafe_code)]
 
@@ -14,7 +14,7 @@ pub(super) fn without_new_threads<R>(load: impl FnOnce() -> R) -> R {
     if env::var_os(VARIABLE).is_some() || !is_only_thread() {
         return load();
     }
-    // SAFETY: there is no other thread that could look at the environment meanwhile.
+    // SAFETY: no other thread could read the environment meanwhile.
     unsafe { env::set_var(VARIABLE, "1") };
     let loaded = load();
     if is_only_thread() {
@@ -24,7 +24,7 @@ pub(super) fn without_new_threads<R>(load: impl FnOnce() -> R) -> R {
     loaded
 }
 
-/// False where it is not known.
+/// False if it is not known.
 fn is_only_thread() -> bool {
     std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
 }

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 const LANES: usize = 16;
-/// Rows that are rounded before they are multiplied: as many as stay in a second-level cache.
+/// Number of rows that are rounded before they are multiplied: as many as stay in a second-level cache.
 const MOST_ROWS: usize = 64;
 /// Steps between the least and the largest term of a row. A byte has room for one more on either side, for roundings.
 const STEPS: f32 = 253.0;
@@ -60,7 +60,7 @@ pub(in crate::cpu) fn add_up(
     });
 }
 
-/// Rounds a row of all taps, which `lead` terms precede that count as zeros, as do those that follow.
+/// Rounds a row of all taps, with `lead` terms before it and others after it that count as zeros.
 struct Round<'a> {
     taps: &'a [Rows<'a>],
     row: usize,
@@ -100,7 +100,7 @@ impl Kernel for Round<'_> {
             done += row.len();
         }
         self.to[done..].fill(zero);
-        // Of a row with something in it that is not finite, all results are not.
+        // If a row has a value that is not finite, all its results are NaN.
         Scale { step: if usable || defect == 0.0 { step } else { f32::NAN }, zero }
     }
 }
@@ -151,7 +151,7 @@ impl<'a> Product<'a, '_> {
         self.lines(block).iter().fold(D::zero(), |sums, line| sums.add([1; GROUP], D::load(line))).store()
     }
 
-    /// M rows from the one with number `row` on, with V blocks.
+    /// M rows from row `row` on, with V blocks.
     #[inline(always)]
     fn tile<D: Sums, const M: usize, const V: usize>(
         &mut self,
@@ -274,9 +274,9 @@ impl Sums for [i32; BLOCK] {
 fn run(product: Product<'_, '_>) {
     #[cfg(target_arch = "x86_64")]
     match simd::vector_level() {
-        // SAFETY: the level says that the processor has AVX-512, and it has been asked for the rest.
+        // SAFETY: the level implies that the processor has AVX-512; the check covers the rest.
         VectorLevel::Avx512 if x86::has_vnni() => return unsafe { x86::run_vnni(product) },
-        // SAFETY: both levels say that the processor has AVX2.
+        // SAFETY: both levels imply that the processor has AVX2.
         VectorLevel::Avx512 | VectorLevel::Avx2 => return unsafe { x86::run_avx2(product) },
         VectorLevel::Portable => {}
     }

@@ -122,7 +122,7 @@ pub(in crate::cpu) fn gram(c: ViewMut<'_>, a: View<'_>) {
     blas::gram(c, a);
 }
 
-/// c = a · b by BLAS, whatever other products use; for comparisons.
+/// c = a · b by BLAS, for any setting of other products; for comparisons.
 pub fn library_product(c: ViewMut<'_>, a: View<'_>, b: View<'_>) {
     check(&c, (&a, Transpose::No), (&b, Transpose::No));
     blas::gemm(c, 1.0, a, Transpose::No, b, Transpose::No, 0.0)
@@ -220,8 +220,8 @@ pub(in crate::cpu) mod tests {
         }
     }
 
-    /// Sums of 16 lanes, which are added up by neighbours, or of one term after the other: found out by trials with
-    /// OpenBLAS 0.3.21 on a processor with AVX-512.
+    /// Sums of 16 lanes, which are added up by neighbours, or of one term after the other. The order was found by
+    /// trials with OpenBLAS 0.3.21 on a processor with AVX-512.
     #[test]
     fn small_products_round_as_with_kernels_for_avx512() {
         use Transpose::{No, Yes};

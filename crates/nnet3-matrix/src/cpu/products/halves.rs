@@ -18,13 +18,13 @@ use std::thread::JoinHandle;
 /// Smallest number of multiplications of a product that is cut: half a millisecond of work. Waking a thread takes a
 /// tenth of that.
 const LEAST_MULTIPLICATIONS: usize = 1 << 25;
-/// Cuts are between groups of so many rows or columns, as kernels take them.
+/// Cuts are at multiples of this many rows or columns, the groups of the kernels.
 const GROUP: usize = 16;
 /// Number of polls by an idle thread before it sleeps: a tenth of a millisecond or two. Waking it takes a half or a
 /// quarter of that.
 const LOOKS: usize = 4000;
-/// Elements, of all matrices that are read, from which on work element by element is cut: ten microseconds; and from which on a
-/// helper is woken for it.
+/// Smallest number of elements, of all sources, for which elementwise work is cut (ten microseconds), and for which a
+/// helper is woken.
 const LEAST_ELEMENTS: usize = 1 << 17;
 const LEAST_ELEMENTS_TO_WAKE: usize = 1 << 21;
 
@@ -105,7 +105,7 @@ impl Drop for Helper {
         self.shared.offered.store(true, Ordering::Relaxed);
         self.shared.changed.notify_all();
         if let Some(thread) = self.thread.take() {
-            // A panic there has been seen where it was waited for.
+            // The waiting code has already seen a panic there.
             let _ = thread.join();
         }
     }
@@ -125,7 +125,7 @@ enum State {
     Offered(Work),
     Taken,
     Failed,
-    /// There is no helper any more.
+    /// The helper has ended.
     Closed,
 }
 
@@ -137,7 +137,7 @@ struct Shared {
     done: AtomicBool,
     /// True while the helper polls `offered`.
     awake: AtomicBool,
-    /// Set when the helper should look at `state`.
+    /// Set if the helper should examine `state`.
     offered: AtomicBool,
 }
 
@@ -169,7 +169,7 @@ impl Shared {
 
     /// The helper's thread.
     fn work(&self) {
-        /// For the one who waits, should the work panic.
+        /// Tells the waiting thread if the work panics.
         struct Ends<'a>(&'a Shared);
         impl Drop for Ends<'_> {
             fn drop(&mut self) {
@@ -252,7 +252,7 @@ impl Shared {
     }
 }
 
-/// Does two pieces of work, the second one on the helper's thread if this thread has one with time.
+/// Does two pieces of work, the second one on the helper's thread if this thread has an idle one.
 ///
 /// # Safety
 ///
@@ -451,7 +451,7 @@ mod tests {
             taken.store(true, Ordering::Relaxed);
             assert_eq!(std::thread::current().id(), owner);
         };
-        // SAFETY: what both share are atomic, and what does not change.
+        // SAFETY: both share only atomics and constants.
         unsafe { both(Wake::Yes, first, second) };
     }
 }

@@ -7,7 +7,7 @@ use crate::cpu::lanes::cut;
 use crate::cpu::simd::{self, Kernel, Simd};
 use std::marker::PhantomData;
 
-/// Results of at least this many elements are written past the caches: several times what second-level caches hold.
+/// Results of at least this many elements are written past the caches: several times the size of second-level caches.
 const LARGE: usize = 1 << 21;
 /// Number of elements that are computed before they are written.
 const PART: usize = 256;
@@ -56,7 +56,7 @@ pub(in crate::cpu) fn set<const N: usize, F: Function<N>>(dst: RowsMut<'_>, sour
     if is_large(&combine.dst) { simd::run(Fresh(combine)) } else { simd::run(combine) }
 }
 
-/// dst.row(i) = src.row(from(i)), past the caches; zeros where that is `None`.
+/// dst.row(i) = src.row(from(i)), past the caches; zeros if that is `None`.
 pub(in crate::cpu) struct CopyRows<'a, F> {
     pub dst: RowsMut<'a>,
     pub src: Rows<'a>,

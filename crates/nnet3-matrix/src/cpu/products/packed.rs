@@ -1,8 +1,8 @@
 //! Products in tiles of registers, from blocks of both factors that stay in caches.
 //!
-//! Some rows (terms) and columns of op(b) at a time are copied into panels of some columns side by side. A tile, some
-//! rows of the result by one panel, is summed in registers over the terms of the block. An a that is not transposed is
-//! read as it lies; a transposed one is copied, block by block, with the factors of a tile side by side.
+//! Blocks of rows (terms) and columns of op(b) are copied into panels of adjacent columns. A tile, some rows of the
+//! result by one panel, is summed in registers over the terms of the block. If a is not transposed, it is read in
+//! place. Otherwise it is copied, block by block, with the factors of a tile side by side.
 
 use super::gemm::{has_own_roundings, is_small};
 use super::prefetch::Prefetch;
@@ -17,9 +17,9 @@ use std::ops::Range;
 
 const LANES: usize = 16;
 
-/// Rows of a tile (or fewer, where fewer are left) and columns of a panel: there are registers for as many sums.
+/// Rows of a tile (fewer at the end) and columns of a panel: as many sums as registers.
 const WIDE_TILE: [usize; 2] = [8, 3 * LANES];
-/// The same without AVX-512: half as many registers of half the size.
+/// The tile without AVX-512: half as many registers of half the size.
 const NARROW_TILE: [usize; 2] = [6, LANES];
 
 /// With at most this many rows, panels are used too seldom to be worth much work.
@@ -28,7 +28,7 @@ const FEW_ROWS: usize = 128;
 const LEAST_ELEMENTS: usize = 1 << 17;
 /// Elements of the panels up to which small products are summed in one go.
 const MOST_IN_ONE_GO: usize = 1 << 17;
-/// A row is asked for this many rows before it is copied.
+/// Number of rows by which the prefetch is ahead of the copy.
 const AHEAD: usize = 4;
 
 /// Sizes of the blocks that are rearranged at a time: the fastest in trials (second-level cache of 2 MB).
@@ -106,8 +106,8 @@ struct Product<'a> {
     panels: &'a mut [f32],
 }
 
-/// `to[j · stride + i] = from[rows.start + i][columns.start + j]`, rounded up to whole lanes of i with zeros where the stride has
-/// room for them.
+/// `to[j · stride + i] = from[rows.start + i][columns.start + j]`, padded to whole lanes of i with zeros if the stride
+/// has room.
 #[inline(always)]
 pub(in crate::cpu) fn transpose<S: Simd>(
     to: &mut [f32],
@@ -170,7 +170,7 @@ trait Left<const M: usize> {
     fn at(&self, k: usize) -> [f32; M];
 }
 
-/// Rows of a as they lie.
+/// Rows of a, in place.
 struct Lying<'a, const M: usize>([&'a [f32]; M]);
 
 impl<const M: usize> Left<M> for Lying<'_, M> {
@@ -287,7 +287,7 @@ impl<'a> Product<'a> {
         }
     }
 
-    /// Computes tiles of M rows while as many rows are left in the block.
+    /// Computes tiles of M rows while as many rows remain in the block.
     #[inline(always)]
     fn tiles<S: Simd, const M: usize, const V: usize>(
         &mut self,
@@ -313,7 +313,7 @@ impl<'a> Product<'a> {
         }
     }
 
-    /// Multiplies all rows of a block with the panel at `start`: in tiles of M rows while as many are left, then in lower
+    /// Multiplies all rows of a block with the panel at `start`: in tiles of M rows while as many remain, then in lower
     /// ones.
     #[inline(always)]
     fn panel<S: Simd, const M: usize, const V: usize>(

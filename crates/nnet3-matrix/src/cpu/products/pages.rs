@@ -33,7 +33,7 @@ fn advise(pointer: *mut u8, bytes: usize) {
     let _ = (pointer, bytes);
 }
 
-/// Does what [`crate::backend::Storage::allocate`] says.
+/// Implements [`crate::backend::Storage::allocate`].
 pub(in crate::cpu) fn allocate(len: usize) -> *mut f32 {
     if len == 0 {
         return std::ptr::without_provenance_mut(ALIGNMENT);

@@ -24,7 +24,7 @@ const MOST_TAPS: usize = 8;
 /// tap would not stay in a second-level cache.
 const MOST_ROWS: usize = 128;
 const CACHED_ELEMENTS: usize = 1 << 17;
-/// Weights are asked for this many elements before they are read: with few rows, products would wait for them.
+/// Number of elements by which the prefetch of weights is ahead: with few rows, products would wait for them.
 const AHEAD: usize = 2048;
 
 /// Columns of the panels that this machine's products read.
@@ -135,7 +135,7 @@ struct Product<'a> {
     layout: PanelLayout,
 }
 
-/// A panel, and columns of it that are at most as many as a tile has.
+/// A panel, and some of its columns, at most a tile's width.
 #[derive(Clone, Copy)]
 struct Strip<'a> {
     panel: &'a [f32],
@@ -273,7 +273,7 @@ impl<'a> Product<'a> {
     }
 }
 
-/// Rows and columns of a tile: as many sums as there are registers for.
+/// Rows and columns of a tile: as many sums as registers.
 const fn tile_of(level: VectorLevel) -> [usize; 2] {
     match level {
         VectorLevel::Avx512 => [8, WIDE],

@@ -13,7 +13,8 @@ use crate::view::{View, ViewMut};
 /// With at most this many rows of a, this is faster than BLAS on any processor: BLAS then spends most of its time
 /// rearranging b.
 const FEW_ROWS: usize = 6;
-/// With AVX2, at most so many rows of b and at least so many terms, this is faster than BLAS for any number of rows of a.
+/// With AVX2, at most this many rows of b and at least `LEAST_TERMS` terms, this is faster than BLAS for any number of
+/// rows of a.
 const FEW_COLUMNS: usize = 32;
 const MANY_TERMS: usize = 512;
 /// To rearrange b takes time that counts if it has at least this many elements. (Smaller products keep BLAS's own
@@ -32,8 +33,8 @@ const LANES: usize = 16;
 /// So many terms are summed before the next rows have their turn: tiles of rows stay in the first-level cache meanwhile.
 const TERMS: usize = 1024;
 
-/// Small products with at most so many elements of c and at least so many terms are made of scalar products, in
-/// OpenBLAS's kernels for AVX-512 and therefore here.
+/// Small products with at most this many elements of c and many terms are scalar products in OpenBLAS's kernels for
+/// AVX-512, and therefore here.
 const MOST_DOTS: usize = 1200;
 const LEAST_TERMS: usize = 32;
 

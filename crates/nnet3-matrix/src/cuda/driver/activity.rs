@@ -49,7 +49,7 @@ impl Activity {
 pub struct Debug {
     /// All work is sent operation by operation.
     pub no_graphs: bool,
-    /// The host waits after each operation, so that a fault is found where it arises, with the kernel's name.
+    /// True to wait after each operation, so that a fault is found at its origin, with the kernel's name.
     pub synchronous: bool,
 }
 

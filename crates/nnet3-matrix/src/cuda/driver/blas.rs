@@ -12,8 +12,8 @@ use cudarc::cublas::sys::{
 use cudarc::driver::sys::CUstream;
 use std::ffi::c_void;
 
-/// Memory for cuBLAS itself; its own would be allocated while a graph is captured. This much is what NVIDIA recommends
-/// for Hopper.
+/// Memory for cuBLAS itself; its own would be allocated while a graph is captured. NVIDIA recommends this size for
+/// Hopper.
 const WORKSPACE: usize = 32 << 20;
 
 pub(super) struct Blas {
@@ -80,8 +80,8 @@ impl Blas {
         let (lda, ldb, ldc) = (leading(p.a), leading(p.b), leading(p.c));
         let [step_c, step_a, step_b] = p.steps.map(|step| step as i64);
         let (f, algorithm) = (cudaDataType::CUDA_R_32F, cublasGemmAlgo_t::CUBLAS_GEMM_DFALT);
-        // SAFETY: the matrices lie in memory of this device that lives until the queue has been emptied; their shapes fit
-        // (checked when the product was queued).
+        // SAFETY: the matrices are in memory of this device that lives until the queue has been emptied; their shapes
+        // fit (checked when the product was queued).
         #[rustfmt::skip]
         let status = unsafe {
             match p.count {
@@ -111,7 +111,7 @@ impl Blas {
     }
 }
 
-/// Elements from row to row; a single row's stride may be anything, cuBLAS wants at least its width.
+/// Distance between rows; a single row may have any stride, but cuBLAS requires at least its width.
 fn leading(m: Mat) -> i32 {
     let stride = if m.rows <= 1 { m.cols as u64 } else { m.stride };
     i32::try_from(stride).expect("a stride below 2^31")

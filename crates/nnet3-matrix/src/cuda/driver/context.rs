@@ -46,7 +46,7 @@ pub(super) struct Context {
     pub stream: CUstream,
     pub name: String,
     pub capability: (i32, i32),
-    /// Bytes that launches may give a block.
+    /// Dynamic memory that a launch may give a block, in bytes.
     pub block_memory: u32,
 }
 

@@ -104,7 +104,7 @@ impl Cuda {
         cuda("cuStreamBeginCapture", unsafe { driver::cuStreamBeginCapture_v2(self.context.stream, mode) })?;
         let issued = ops.iter().try_for_each(|op| self.issue(op));
         let mut graph: CUgraph = std::ptr::null_mut();
-        // SAFETY: a place for a graph. Must follow even if something failed.
+        // SAFETY: a place for a graph. Must follow even after a failure.
         let ended = cuda("cuStreamEndCapture", unsafe {
             driver::cuStreamEndCapture(self.context.stream, &mut graph)
         });
@@ -188,7 +188,8 @@ impl Engine for Cuda {
 
     fn download(&self, address: u64, out: &mut [u8]) -> Outcome {
         let copy = |()| {
-            // SAFETY: the source is as long as `out`, as the caller says, and `out` is not touched before the stream is done.
+            // SAFETY: the caller guarantees that the source is as long as `out`; `out` is not touched before the stream
+            // is done.
             let code = unsafe {
                 driver::cuMemcpyDtoHAsync_v2(out.as_mut_ptr().cast(), address, out.len(), self.context.stream)
             };

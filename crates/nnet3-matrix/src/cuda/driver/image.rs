@@ -33,7 +33,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Loaded code, and its functions as they are asked for.
+/// Loaded code, with its functions loaded on demand.
 pub(super) struct Module {
     module: CUmodule,
     /// By name: each with the bytes of block memory that its launches may ask for.
@@ -55,8 +55,8 @@ impl Module {
         let mut values: [*mut c_void; 2] =
             [log.as_mut_ptr().cast(), std::ptr::without_provenance_mut(log.len())];
         let mut module = std::ptr::null_mut();
-        // SAFETY: image, log and options live during the call; the driver checks the image, and writes at most as much as it
-        // has been told that there is room for.
+        // SAFETY: image, log and options live during the call; the driver checks the image, and writes at most the
+        // given size.
         let code = unsafe {
             driver::cuModuleLoadDataEx(
                 &mut module,
@@ -70,7 +70,7 @@ impl Module {
         Ok(Module { module, functions: Mutex::default() })
     }
 
-    /// A kernel, for launches that give each block so much memory.
+    /// Returns a kernel, for launches with this dynamic memory for each block.
     pub fn function(&self, name: &'static str, block_memory: u32) -> Result<CUfunction, Fault> {
         let mut functions = self.functions.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let known = functions.get(name).copied();

@@ -1,6 +1,6 @@
 //! CUDA devices: the [`Engine`] that talks to the driver and to cuBLAS.
 //!
-//! Libraries are looked for before anything of theirs is called ([`calls`]). Only calls that exist in CUDA 11 to 13 are used.
+//! Libraries are opened before their functions are called ([`calls`]). Only functions of CUDA 11 to 13 are used.
 
 #![allow(unsafe_code)]
 

@@ -7,7 +7,7 @@ use cudarc::driver::sys::{self, CUevent, CUstream};
 use std::ffi::c_void;
 
 const BYTES: usize = 8 << 20;
-/// More than the uploads of a minibatch, so that those of the next one need not wait until this one has begun.
+/// Number of buffers: more than a minibatch has uploads, so that those of the next one need not wait for it to begin.
 const BUFFERS: usize = 4;
 
 /// Buffers that take turns.
@@ -49,8 +49,9 @@ impl Buffer {
     /// Queues a copy of `part` by way of this buffer; returns when `part` has been read.
     fn send(&self, to: u64, part: &[u8], copies: CUstream, work: CUstream) -> Result<(), Fault> {
         let bytes = part.len();
-        // SAFETY: an event that was never recorded counts as done. The part fits the buffers; the host's is not read any
-        // more, and the device's is written when it has been moved on. The destination is as large as the caller says.
+        // SAFETY: an event that was never recorded counts as done. The part fits the buffers. The host's buffer is no
+        // longer read, and the device's is written after it has been moved on. The caller guarantees the size of the
+        // destination.
         unsafe {
             cuda("cuEventSynchronize", driver::cuEventSynchronize(self.copied))?;
             std::ptr::copy_nonoverlapping(part.as_ptr(), self.host.cast(), bytes);
@@ -88,7 +89,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Frees buffers and events. To be called in the context, when no work runs any more.
+    /// Frees buffers and events. Must be called in the context, after the last work has finished.
     pub fn free(&mut self) {
         // SAFETY: called once; errors at the end have no effect.
         unsafe {

@@ -16,8 +16,8 @@ pub(super) fn number_of(activation: Activation) -> i32 {
 }
 
 impl<E: Engine> GpuBackend<E> {
-    /// A kernel over elements of matrices of one shape, the destination first; `others` come after the destination in
-    /// the order that `args` gives them.
+    /// Launches a kernel over elements of matrices of one shape, the destination first; `others` follow the destination
+    /// in the order of `args`.
     #[track_caller]
     pub(super) fn over<const N: usize>(
         &self,

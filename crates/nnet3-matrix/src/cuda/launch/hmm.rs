@@ -19,7 +19,7 @@ struct Tables<E: Engine> {
     forward_order: Numbers<E>,
     backward_order: Numbers<E>,
     others: Numbers<E>,
-    /// Symbol of each entry and what leaks into it; the state that it leads to.
+    /// Symbol of each entry and its leak; the state that it leads to.
     symbols: Numbers<E>,
     states: Numbers<E>,
     /// Entries by symbol.
@@ -40,8 +40,8 @@ fn terms(sums: &Sums) -> Vec<i64> {
     sums.terms.iter().map(|term| packed(term.row, term.factor)).collect()
 }
 
-/// 0 to below `count`, those with more terms first. Numbers of about the same size stay in their order, in which neighbours read
-/// what neighbours have read.
+/// Returns 0 to below `count`, those with more terms first. Numbers of similar size keep their order, in which
+/// neighbours read the same data.
 fn by_size(count: usize, size: impl Fn(usize) -> u32) -> Vec<i32> {
     let mut order: Vec<i32> = (0..count as i32).collect();
     order.sort_by_key(|&k| (size(k as usize) + 1).leading_zeros());

@@ -9,7 +9,7 @@ use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
 
 const LOW_RANK_BLOCK: u32 = 1024;
-/// Of so many numbers each update in the list of those that are due consists.
+/// Number of words of each update in the list of due ones.
 const WORDS_OF_DUE: usize = 15;
 /// Updates that are made side by side, at most.
 const MOST_DUE: usize = DUE_LIST / WORDS_OF_DUE;

@@ -28,13 +28,13 @@ use super::op::{Arg, Launch, Mat, Op};
 use crate::view::View;
 pub(super) use crate::view::same_shape;
 
-/// Blocks along an axis of a grid at most; kernels go on in steps of the grid.
+/// Largest number of blocks along an axis of a grid; kernels loop in steps of the grid.
 const WIDE: u32 = 8192;
 const HIGH: u32 = 32768;
 
 /// Elements that a thread of `FILL` takes; `prelude.cu` has the same number.
 const GROUP: u32 = 4;
-/// With more elements than this a quarter as many threads still keep a device busy.
+/// Number of elements above which a quarter as many threads still keep a device busy.
 const MANY: u64 = 1 << 17;
 
 /// A view as kernels take it (`struct Mat`).

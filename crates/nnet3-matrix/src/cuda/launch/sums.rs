@@ -146,14 +146,15 @@ impl<E: Engine> GpuBackend<E> {
         }
     }
 
-    /// row = factor · column sums, the first of b and the second of a ⊙ b: what [`GpuBackend::sum_cols`] gives, from one reading.
+    /// row = factor · column sums, the first of b and the second of a ⊙ b: the results of [`GpuBackend::sum_cols`],
+    /// from one reading.
     fn sum_and_dot_cols(
         &self,
         [(sums, sums_factor), (dots, dots_factor)]: [(ViewMut<'_>, f32); 2],
         a: View<'_>,
         b: View<'_>,
     ) {
-        // Few enough columns for as many partial sums of both as of one of them.
+        // Few enough columns for equally many partial sums of both.
         if b.is_empty() || b.rows() <= FEW_ROWS || b.cols() > PARTIALS / (2 * MOST_PARTS as usize) {
             self.sum_cols(sums, sums_factor, b, None, 0.0);
             return self.sum_cols(dots, dots_factor, a, Some(b), 0.0);
@@ -209,7 +210,7 @@ impl<E: Engine> GpuBackend<E> {
     }
 }
 
-/// Columns from `first` on, as many as there are partial sums.
+/// Columns from `first` on, one for each partial sum.
 fn columns(m: Mat, first: u32) -> Mat {
     Mat { address: m.address + 4 * first as u64, cols: (m.cols - first).min(PARTIALS as u32), ..m }
 }
