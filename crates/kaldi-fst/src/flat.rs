@@ -8,7 +8,7 @@ pub struct FlatFst {
     pub start: Option<StateId>,
     /// The cost of ending in each state; infinite if it is not final.
     pub finals: Vec<f32>,
-    /// The position of each state's first arc. One more entry says where the last state's arcs end.
+    /// The position of each state's first arc. A last entry is the end of the last state's arcs.
     pub first_arcs: Vec<u32>,
     pub arcs: Vec<Arc>,
 }

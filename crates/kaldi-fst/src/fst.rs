@@ -83,7 +83,7 @@ impl<W: Weight> Fst<W> {
         self.states.iter().enumerate().map(|(id, state)| (id as StateId, state))
     }
 
-    /// Changes all weights, those of ending included, that are not zero.
+    /// Changes all weights that are not zero, final weights included.
     pub fn map_weights(&mut self, change: impl Fn(&mut W)) {
         for state in &mut self.states {
             let arcs = state.arcs.iter_mut().map(|arc| &mut arc.weight);
@@ -101,7 +101,7 @@ impl<W: Weight> Fst<W> {
         Ok(())
     }
 
-    /// The largest label; 0 if there is none.
+    /// Returns the largest label, or 0 without labels.
     pub fn largest_label(&self) -> i32 {
         let labels = self.states.iter().flat_map(|state| &state.arcs).map(|arc| arc.ilabel.max(arc.olabel));
         labels.max().unwrap_or(0)

@@ -11,7 +11,7 @@ use crate::fst::Fst;
 use crate::weight::Weight;
 use crate::{store, text};
 
-/// OpenFst's binary form as it is, without Kaldi's header, or text; text begins with a blank.
+/// OpenFst's binary form without Kaldi's header, or text. Text begins with a blank.
 pub struct FstHolder<W = f32>(PhantomData<W>);
 
 impl<W: Weight> Holder for FstHolder<W> {

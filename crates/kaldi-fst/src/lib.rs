@@ -1,8 +1,9 @@
-//! Weighted finite-state transducers, as OpenFst calls `VectorFst`: the files that Kaldi keeps them in ([`store`],
-//! [`text`], [`holder`]) and the operations that graphs, lattices and the supervision of chain models need ([`ops`]).
+//! Weighted finite-state transducers, as OpenFst's `VectorFst`. The crate reads and writes Kaldi's files of them
+//! ([`store`], [`text`], [`holder`]), and has the operations for graphs, lattices and the supervision of chain models
+//! ([`ops`]).
 //!
-//! Unless something else is said, a [weight](Weight) is a cost (the tropical semiring): the smaller of two alternatives
-//! counts, costs along a path add up, infinity means "not at all".
+//! By default, a [weight](Weight) is a cost (the tropical semiring): the smaller of two alternatives counts, costs
+//! along a path are added, and infinity means that there is no path.
 
 pub mod draw;
 pub mod error;

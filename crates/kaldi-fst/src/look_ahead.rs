@@ -23,7 +23,7 @@ pub struct Reach {
     pub final_label: i32,
     /// First interval of each state, and behind that the number of all intervals.
     pub first_intervals: Vec<u32>,
-    /// Labels from the first number to the one before the second; in ascending order for each state.
+    /// Ranges of labels: the first label, and the end after the last one; in ascending order for each state.
     pub intervals: Vec<[i32; 2]>,
 }
 

@@ -1,4 +1,4 @@
-//! Finished graphs that stay in their files: states and arcs are read where they lie.
+//! Finished graphs that stay in their files. States and arcs are read directly from the mapped file.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use crate::store;
 use crate::weight::Weight;
 
 /// Bytes of a state in a file of type `const`: its final weight, the position of its first arc, and its numbers of
-/// arcs, of arcs without input label and of arcs without output label.
+/// arcs, of arcs without input label, and of arcs without output label.
 pub(crate) const STATE_BYTES: usize = 20;
 /// Bytes of an arc in a file: two labels, the weight, the next state.
 pub(crate) const ARC_BYTES: usize = 16;
 
-/// An arc as it is in a file, at any address.
+/// An arc in the form of the file, at any address.
 pub type PackedArc = [u8; ARC_BYTES];
 
 /// Little-endian 32-bit integers.
@@ -31,7 +31,7 @@ impl Arc {
     }
 }
 
-/// A file of type `const`, which is looked at state by state.
+/// A mapped file of type `const`, whose states are read one at a time.
 #[derive(Debug)]
 pub struct MappedFst {
     file: MappedFile,
@@ -49,7 +49,8 @@ pub struct MappedFst {
 pub struct MappedState {
     /// The positions of its arcs.
     pub arcs: Range<u32>,
-    /// The position behind all arcs without input label; that of the first arc if there are none.
+    /// The position after the last arc without input label. It is the position of the first arc if the state has no
+    /// such arc.
     pub end_of_input_epsilons: u32,
     /// 0 if it has no arcs.
     pub largest_input_label: i32,
@@ -100,13 +101,13 @@ impl MappedFst {
         self.num_arcs
     }
 
-    /// The arcs of all states, which nobody has checked.
+    /// Returns the arcs of all states. They have not been checked.
     pub fn all_arcs(&self) -> &[PackedArc] {
         self.file[self.arcs_at..self.arcs_at + self.num_arcs * ARC_BYTES].as_chunks().0
     }
 
-    /// The final weight of a state, the position of its first arc, how many it has, how many of these have no input label, and
-    /// no output label.
+    /// Returns the record of a state: its final weight, the position of its first arc, its number of arcs, and the
+    /// numbers of arcs without input label and without output label.
     #[inline]
     fn record(&self, state: StateId) -> [u32; 5] {
         let at = self.states_at + state as usize * STATE_BYTES;
@@ -155,7 +156,7 @@ impl MappedFst {
         Error::BrokenFile { file: self.name.clone(), problem }
     }
 
-    /// Says that a state is going to be looked at.
+    /// Announces that the caller will read a state soon, so the processor can load it.
     #[inline]
     pub fn expect_state(&self, state: StateId) {
         self.expect_byte(self.states_at + state as usize * STATE_BYTES);
@@ -174,7 +175,7 @@ impl MappedFst {
         }
     }
 
-    /// Arcs of a state that was looked at.
+    /// Returns arcs of a state that has been visited.
     #[inline]
     pub fn arcs(&self, range: Range<u32>) -> &[PackedArc] {
         let [begin, end] = [range.start, range.end].map(|arc| self.arcs_at + arc as usize * ARC_BYTES);

@@ -1,8 +1,8 @@
 //! N-gram language models as acceptors, with one state for each history and an arc without label to the shorter history
 //! (type `ngram` of OpenFst: Sorensen and Allauzen, "Unary data structures for language models", 2011).
 //!
-//! Files have the tree of histories as bits. Here the tree is in arrays: the shorter history of a state, and the first
-//! of its children and of its words.
+//! Files store the tree of histories as bits. Here arrays store the shorter history of a state, its first child, and
+//! its first word.
 
 use crate::fst::StateId;
 
@@ -15,7 +15,7 @@ pub struct NgramFst {
     pub start: Option<StateId>,
     /// The history of each state without its first word; 0 for state 0.
     pub shorter: Vec<StateId>,
-    /// The first child of each state; one more entry ends those of the last.
+    /// The first child of each state. A last entry is the end of the last state's children.
     pub first_children: Vec<StateId>,
     /// The first word of each history; it counts for all states but 0.
     pub first_words: Vec<i32>,

@@ -1,4 +1,4 @@
-//! State numbers of text: they come in any order, with any gaps, and take only as much memory as there are states.
+//! State numbers of text. They come in any order and with any gaps; memory grows only with the number of states.
 
 use rustc_hash::FxHashMap;
 
@@ -15,10 +15,10 @@ pub(crate) struct Numbering {
 
 /// Gaps that are filled with states without arcs however few states there are.
 const FREE_GAPS: i64 = 1000;
-/// Numbers up to this many times the number of states stay as they are.
+/// Numbers up to this multiple of the number of states are kept.
 const SPARSE: i64 = 4;
 
-/// Bounds where numbers must stay as they are: states for each state of the text, and states in any case.
+/// Bounds if the numbers must be kept: allowed states for each state of the text, and states that are always allowed.
 const KEPT_SPARSE: i64 = 64;
 const KEPT_FREE: i64 = 1 << 20;
 
@@ -39,7 +39,7 @@ impl Numbering {
         self.arrange(fst, keeps_gaps)
     }
 
-    /// Gives each state exactly its number. The error says that the largest number asks for too many states.
+    /// Gives each state exactly its number. It is an error if the largest number requires too many states.
     pub fn keep<W: Weight>(self, fst: Fst<W>) -> Result<Fst<W>, String> {
         let (largest, count) = (self.largest(), self.count());
         if largest >= KEPT_SPARSE * count + KEPT_FREE {

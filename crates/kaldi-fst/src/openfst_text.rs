@@ -20,7 +20,7 @@ pub struct Format<'a> {
     /// Symbols of input and output labels; without them labels are numbers.
     pub labels: [Option<&'a Symbols>; 2],
     pub states: Option<&'a Symbols>,
-    /// States have the numbers that the text gives them.
+    /// Keeps the state numbers of the text.
     pub keep_numbers: bool,
 }
 
@@ -44,7 +44,7 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// The error says why the line makes no sense.
+    /// Adds a line. The error explains an invalid line.
     fn add(&mut self, columns: &[&str]) -> std::result::Result<(), String> {
         let source = self.state(columns[0])?;
         let labels = if self.format.acceptor { 1 } else { 2 };
@@ -109,7 +109,7 @@ pub struct Shown<'a> {
     pub missing: Option<&'a str>,
 }
 
-/// Writes the start's lines first, then those of the other states.
+/// Writes the lines of the start state first, then the lines of the other states.
 pub fn write(w: &mut KaldiWriter, fst: &Fst, shown: &Shown) -> Result<()> {
     if shown.acceptor {
         fst.check_acceptor().map_err(|error| IoError::Value(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! Operations, one a file. Each comment gives its requirements; without one, any FST is valid.
+//! Operations, one in each file. Each comment gives its requirements. Without a requirement, any FST is valid.
 
 mod arc_sort;
 pub mod components;

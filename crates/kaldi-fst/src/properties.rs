@@ -1,5 +1,5 @@
-//! The property bits in the header of an OpenFst file (`fst/properties.h` of OpenFst). Readers trust them, so all that
-//! can be known is computed: pairs of bits say that something holds or that it does not.
+//! The property bits in the header of an OpenFst file (`fst/properties.h` of OpenFst). Readers trust them, so all bits
+//! are computed: for each property, one bit says that it holds, another that it does not.
 
 use std::collections::HashSet;
 

@@ -11,8 +11,8 @@ pub enum Choice {
     Probability,
 }
 
-/// An FST of `count` random paths without their costs. Paths that have not ended after `longest` arcs, or cannot, end
-/// where they are in a state that is not final.
+/// Returns an FST of `count` random paths without their costs. If a path has not ended after `longest` arcs, or cannot
+/// continue, it ends in a state that is not final.
 pub fn random_paths(fst: &Fst, count: usize, longest: usize, choice: Choice, seed: u64) -> Fst {
     let mut out = Fst::default();
     let Some(start) = fst.start else { return out };

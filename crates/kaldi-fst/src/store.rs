@@ -270,7 +270,7 @@ fn write_with<W: Weight>(
     Ok(())
 }
 
-/// An arc as it is in files of the types `vector` and `const`.
+/// Reads an arc in the form of files of the types `vector` and `const`.
 fn read_arc<W: Weight>(
     r: &mut KaldiReader,
     weight: impl Fn(&mut KaldiReader) -> kaldi_io::Result<W>,

@@ -1,8 +1,8 @@
-//! The text form (that of OpenFst's `fstprint`): a line for each arc and final state, an empty line at the end.
+//! The text form of OpenFst's `fstprint`: a line for each arc and final state, and an empty line at the end.
 //!
 //! `src dst ilabel olabel [weight]` or `state [weight]`, separated by tabs; `src dst label [weight]` for the weights of
-//! acceptors. The first line's state is the start. Kaldi puts a line break before the first line, so that in a table
-//! the key has a line of its own.
+//! acceptors. The first line's state is the start. Kaldi puts a line break before the first line, so the key of a table
+//! has a line of its own.
 
 use kaldi_io::text::parse_integer;
 use kaldi_io::{IoError, KaldiReader, KaldiWriter};
@@ -75,7 +75,7 @@ impl<W> Default for Builder<W> {
 }
 
 impl<W: Weight> Builder<W> {
-    /// Takes a line that is not empty. The error says why it makes no sense.
+    /// Adds a line that is not empty. The error explains an invalid line.
     pub fn add(&mut self, line: &str) -> Result<(), String> {
         let columns: Vec<&str> = columns(line).collect();
         let source = self.state(columns[0])?;
@@ -118,8 +118,8 @@ impl<W: Weight> Builder<W> {
         }
     }
 
-    /// Returns the FST. Its states have the numbers that the lines give them, unless that would take many more states than
-    /// there are; then they have the order of these numbers.
+    /// Returns the FST. Its states keep the numbers of the lines, unless the gaps between these numbers are too large.
+    /// Then the states are renumbered in the same order.
     pub fn finish(self) -> Fst<W> {
         self.numbering.sort(self.fst)
     }

@@ -50,7 +50,7 @@ pub trait Weight: Clone + PartialEq + Debug + Send + Sync + 'static {
     /// Writes the binary form.
     fn write(&self, w: &mut KaldiWriter) -> kaldi_io::Result<()>;
 
-    /// The weight with this text form; `None` if there is none, or it makes no sense.
+    /// Returns the weight with this text form, or `None` for an invalid text.
     fn parse(text: &str) -> Option<Self>;
 
     /// Appends the text form.

@@ -1,8 +1,8 @@
 //! C: from phones in context to phones (Mohri, Pereira and Riley, "Speech recognition with weighted finite-state
 //! transducers", 2008).
 //!
-//! The FST itself is never made: read from phones to windows it is deterministic, so a composition asks for its arcs as
-//! they are needed. Its states are the last phones; its windows get labels in the order of discovery.
+//! The FST itself is never made. In the direction from phones to windows it is deterministic, so a composition makes
+//! its arcs on demand. Its states are the last phones. Its windows get labels in the order of discovery.
 
 use kaldi_fst::{Arc, EPSILON, Fst, State, StateId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::error::{Error, Result};
 use crate::ilabels::{IlabelInfo, Labels};
 
-/// Size of a tree's window of phones, and the position, from 0, of the phone whose pdf it gives.
+/// Size of a tree's window of phones, and the position, from 0, of the phone whose pdf the tree gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     pub width: usize,
@@ -45,8 +45,7 @@ pub trait InverseContext {
     /// Returns the meaning of the labels made so far.
     fn labels(&self) -> IlabelInfo;
 
-    /// Composes the context FST with `fst`, whose inputs are phones. States come in the order of a breadth-first
-    /// search.
+    /// Composes the context FST with `fst`, whose inputs are phones. States are in the order of a breadth-first search.
     fn compose_with(&mut self, fst: &Fst) -> Result<Fst> {
         let Some(start) = fst.start else { return Ok(Fst::default()) };
         let mut out = Fst { start: Some(0), ..Fst::default() };
@@ -88,8 +87,7 @@ pub struct WindowContext {
     phones: FxHashSet<i32>,
     disambiguation: FxHashSet<i32>,
     subsequential: i32,
-    /// For each state the last phones, 0 where there is none yet; they are as many as the window has besides the newest
-    /// one.
+    /// The last phones of each state, 0 for an absent phone. Their number is the window's size minus 1.
     histories: Vec<Vec<i32>>,
     states: FxHashMap<Vec<i32>, StateId>,
     labels: Labels,
@@ -140,8 +138,8 @@ impl WindowContext {
         })
     }
 
-    /// The context FST for composition with `fst`: its input labels are the phones, but for the disambiguation symbols.
-    /// Subsequential symbols are added to it where the window looks ahead.
+    /// Makes the context FST for composition with `fst`. Input labels of `fst` are phones or the disambiguation
+    /// symbols. If the window extends to the right, subsequential symbols are added to `fst`.
     pub fn for_fst(fst: &mut Fst, window: Window, disambiguation: &[i32]) -> Result<WindowContext> {
         let arcs = fst.states.iter().flat_map(|state| &state.arcs);
         let mut phones: Vec<i32> = arcs.map(|arc| arc.ilabel).filter(|&label| label != EPSILON).collect();
@@ -213,8 +211,7 @@ impl InverseContext for WindowContext {
     }
 }
 
-/// Lets all strings of `fst` be followed by as many subsequential symbols on the input side as one likes: none included,
-/// and without output.
+/// Allows any number of subsequential symbols after each string of `fst`, on the input side and without output.
 pub(crate) fn add_subsequential_loop(fst: &mut Fst, symbol: i32) {
     let ends: Vec<StateId> = fst.numbered().filter(|(_, state)| state.is_final()).map(|(s, _)| s).collect();
     let end = fst.add_state();

@@ -25,7 +25,7 @@ pub enum EqualAlignError {
     NoEnd { state: StateId },
 }
 
-/// Aligns so many frames with a graph that has a start. `rand` gives numbers between 0 and `i32::MAX`.
+/// Aligns `frames` frames with a graph that has a start. `rand` returns numbers between 0 and `i32::MAX`.
 pub fn equal_align(
     fst: &Fst,
     start: StateId,
@@ -44,7 +44,7 @@ pub fn equal_align(
     Err(EqualAlignError::TooFewFrames { frames, lengths })
 }
 
-/// States, and the position of the arc by which each is left; the last one is where the path ends.
+/// States, and the position of the arc by which the path leaves each. The path ends in the last state.
 struct Path {
     steps: Vec<(StateId, usize)>,
     last: StateId,

@@ -15,7 +15,7 @@ pub enum Error {
     #[error(transparent)]
     Hmm(#[from] kaldi_hmm::Error),
 
-    /// Files that do not belong together, or labels that make no sense where they are.
+    /// Files that do not belong together, or labels that are invalid at their position.
     #[error("{0}")]
     Mismatch(String),
 

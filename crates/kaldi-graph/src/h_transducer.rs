@@ -126,7 +126,7 @@ impl Hmms<'_> {
         Ok(self.all.len() - 1)
     }
 
-    /// `pdfs` are those of the phone's pdf classes.
+    /// Makes the acceptor of a phone. `pdfs` are the pdfs of the phone's pdf classes.
     fn make(&self, phone: i32, pdfs: &[i32]) -> Result<Fst> {
         let entry = self.model.topology().entry(phone).unwrap_or_default();
         let mut fst = Fst { start: Some(0), ..Fst::default() };
@@ -182,7 +182,7 @@ impl Loop {
         Loop { fst, entries: FxHashMap::default() }
     }
 
-    /// Adds an acceptor unless one with this number is there already.
+    /// Adds an acceptor, unless the FST has an acceptor with this number.
     fn add_shared(&mut self, label: i32, number: usize, acceptor: &Fst) {
         if let Some(&entry) = self.entries.get(&number) {
             self.fst.state_mut(0).arcs.push(Arc { olabel: label, ..entry });
@@ -191,7 +191,7 @@ impl Loop {
         }
     }
 
-    /// Adds an acceptor with the label as its output, and gives the arc that leads into it.
+    /// Adds an acceptor with the label as its output, and returns the arc that leads into it.
     fn add(&mut self, label: i32, acceptor: &Fst) -> Option<Arc> {
         let start = acceptor.start?;
         let first = acceptor.state(start);

@@ -37,7 +37,7 @@ impl KaldiObject for IlabelInfo {
     }
 }
 
-/// Numbers windows in the order in which they are asked for; the empty one is 0.
+/// Numbers windows in the order of their requests. The empty window has the number 0.
 #[derive(Debug, Clone)]
 pub(crate) struct Labels {
     numbers: FxHashMap<Vec<i32>, i32>,

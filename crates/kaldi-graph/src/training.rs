@@ -19,7 +19,7 @@ pub struct TrainingGraphs {
     pub self_loop_scale: f32,
     /// Self-loops come behind the transitions out of their states.
     pub reorder: bool,
-    /// Empty arcs that disambiguation symbols leave are removed where that makes the graph smaller.
+    /// Empty arcs of disambiguation symbols are removed if the graph becomes smaller.
     pub remove_epsilons: bool,
 }
 
@@ -59,7 +59,7 @@ impl<'a> TrainingGraphCompiler<'a> {
         Ok(TrainingGraphCompiler { tree, model, lexicon, disambiguation, subsequential, window, options })
     }
 
-    /// Returns those of some words that have no pronunciation in the lexicon, each once, in ascending order.
+    /// Returns the words without a pronunciation in the lexicon, each once, in ascending order.
     pub fn words_without_pronunciation(&self, words: impl IntoIterator<Item = i32>) -> Vec<i32> {
         let states = &self.lexicon.states;
         let known: FxHashSet<i32> =

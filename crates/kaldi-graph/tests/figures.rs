@@ -26,7 +26,7 @@ fn integers(name: &str) -> Vec<i32> {
     text.split_whitespace().map(|word| word.parse().unwrap()).collect()
 }
 
-/// States and arcs are numbered alike, and costs are the same but for rounding.
+/// Asserts that states and arcs have equal numbers, and that costs agree up to rounding.
 fn assert_same(found: &Fst, expected: &Fst) {
     assert_eq!((found.start, found.states.len()), (expected.start, expected.states.len()));
     let near = |a: f32, b: f32| a == b || (a - b).abs() <= 1e-4 * a.abs().max(b.abs()).max(0.01);
@@ -160,7 +160,7 @@ fn training_graphs() {
     let compiler = TrainingGraphCompiler::new(&tree, &model, fst("L.fst"), &disambiguation, options).unwrap();
     let words = [4, 5, 4, 11];
     let graph = compiler.compile_words(&words).unwrap();
-    // Every path says the words.
+    // The output of every path is the words.
     let mut said = vec![None; graph.states.len()];
     let mut waiting = vec![(graph.start.unwrap(), 0)];
     let mut ends = 0;

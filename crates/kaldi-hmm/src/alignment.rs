@@ -34,8 +34,8 @@ impl TransitionModel {
         Ok(!loops(alignment.first()) && loops(alignment.last()))
     }
 
-    /// The phones of an alignment and their frames, in order. An alignment that begins or ends within a phone is cut
-    /// where the phone changes.
+    /// Returns the phones of an alignment with their frames, in order. If an alignment begins or ends within a phone,
+    /// it is cut at the changes of phones.
     pub fn split_to_phones(&self, alignment: &[TransitionId]) -> Result<Vec<PhoneSegment>> {
         let reordered = self.is_reordered(alignment)?;
         let mut segments: Vec<PhoneSegment> = Vec::new();
@@ -63,8 +63,7 @@ impl TransitionModel {
         Ok(segments)
     }
 
-    /// Does what [`TransitionModel::split_to_phones`] does, but an alignment in which a phone has no beginning or no end
-    /// is an error.
+    /// Does the same as [`TransitionModel::split_to_phones`], but it is an error if a phone has no beginning or no end.
     pub fn split_to_complete_phones(&self, alignment: &[TransitionId]) -> Result<Vec<PhoneSegment>> {
         let segments = self.split_to_phones(alignment)?;
         for segment in &segments {

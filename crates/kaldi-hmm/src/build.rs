@@ -7,8 +7,8 @@ use crate::tree::ContextDependency;
 use std::collections::BTreeSet;
 
 impl TransitionModel {
-    /// The model with all transition states that the tree gives for the topology's phones, and the topology's transition
-    /// probabilities. An error if the tree has no pdf for some state.
+    /// Makes the model with all transition states that the tree allows for the topology's phones, and with the
+    /// topology's transition probabilities. It is an error if the tree has no pdf for a state.
     pub fn new(tree: &ContextDependency, topology: HmmTopology) -> Result<TransitionModel> {
         let is_hmm = topology.is_hmm();
         let mut states = BTreeSet::new();

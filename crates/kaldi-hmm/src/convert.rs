@@ -13,7 +13,7 @@ pub struct Conversion<'a> {
     pub to: &'a TransitionModel,
     /// The tree of the model `to`.
     pub tree: &'a ContextDependency,
-    /// One of so many frames stays.
+    /// The factor N of subsampling: one of N frames is kept.
     pub subsampling_factor: usize,
     /// True to keep the frames of all shifts of the alignment in turns, so that the number of frames stays.
     pub repeat_frames: bool,
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(phones, [1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 1, 1, 1]);
     }
 
-    /// Shows that phones take frames from their neighbours where all three states must have a frame.
+    /// If all three states of a phone need a frame, the phone takes frames from its neighbours.
     #[test]
     fn too_few_frames_for_a_phone() {
         let target = model(LEFT, THREE_STATES);

@@ -6,8 +6,8 @@ use kaldi_io::log::num;
 use std::fmt::Write;
 
 impl TransitionModel {
-    /// All transition states and transitions, with names of phones and, if given, a count for each pdf. An error if a
-    /// name is missing or there are not as many counts as pdfs.
+    /// Describes all transition states and transitions, with names of phones and, if given, a count for each pdf. It is
+    /// an error if a name is missing, or if the number of counts is not the number of pdfs.
     pub fn describe<'a>(
         &self,
         phone_name: impl Fn(i32) -> Option<&'a str>,

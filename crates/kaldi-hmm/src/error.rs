@@ -25,7 +25,7 @@ pub enum Error {
     #[error("frame {frame}")]
     Frame { frame: usize, source: Box<Error> },
 
-    /// A sequence of ids that no path through the HMMs gives.
+    /// A sequence of ids that is not a path through the HMMs.
     #[error("{0}")]
     Alignment(String),
 

@@ -62,7 +62,7 @@ impl EventMap {
         EventMap::Table { key, children }
     }
 
-    /// The tree with something else in the place of each leaf.
+    /// Returns the tree with each leaf replaced by the result of `f`.
     pub fn map_leaves(&self, f: &mut dyn FnMut(i32) -> EventMap) -> EventMap {
         match self {
             EventMap::Constant(answer) => f(*answer),
@@ -137,7 +137,7 @@ impl EventMap {
         }
     }
 
-    /// Reads a tree; `NULL`, where there may be none, gives None.
+    /// Reads a tree. `NULL` stands for an absent tree, and becomes `None`.
     pub(crate) fn read(r: &mut KaldiReader) -> Result<Option<EventMap>> {
         Self::read_at(r, 0)
     }

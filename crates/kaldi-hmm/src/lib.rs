@@ -1,10 +1,10 @@
 //! Kaldi's HMMs: topologies, phonetic decision trees, transition models, and the meaning of alignments and posteriors.
 //! This crate does not know networks or features.
 //!
-//! A [`topology::HmmTopology`] gives the states of each phone. A [`tree::ContextDependency`] gives the pdf of a state
-//! of a phone in its context. A [`transitions::TransitionModel`] lists all combinations (phone, state, pdf) that the
-//! two allow, its transition states, and numbers the transitions out of them from 1. These transition-ids are the
-//! elements of alignments. [`update`] estimates transition probabilities; [`alignment`] and [`posterior`] convert
+//! A [`topology::HmmTopology`] gives the states of each phone. A [`tree::ContextDependency`] gives the pdf for a state
+//! of a phone in its context. A [`transitions::TransitionModel`] lists its transition states: all combinations (phone,
+//! state, pdf) that topology and tree allow. It numbers the transitions out of them from 1. These transition-ids are
+//! the elements of alignments. [`update`] estimates transition probabilities; [`alignment`] and [`posterior`] convert
 //! sequences of ids, and [`convert`] brings alignments into another model.
 
 pub mod alignment;

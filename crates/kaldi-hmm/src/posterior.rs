@@ -35,9 +35,9 @@ impl TransitionModel {
         Ok(())
     }
 
-    /// Multiplies all posteriors of a frame by the average weight of its entries, which is `weight` for those of some
-    /// phones, in ascending order, and 1 for the others. Frames with average 0 lose their entries; frames with sum 0
-    /// stay unchanged. It is an error if the posteriors of either kind have a negative sum.
+    /// Multiplies all posteriors of a frame by the average weight of its entries. An entry of one of `phones`
+    /// (ascending) has the weight `weight`, any other entry 1. Frames with average 0 lose their entries; frames with
+    /// sum 0 stay unchanged. It is an error if the posteriors of either kind have a negative sum.
     pub fn weight_frames_by_phones(
         &self,
         posterior: &mut Posterior,
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::testing::from_text;
 
-    /// Ids 1 and 2 are of phone 1 and pdf 0; 3 and 4 of phone 2 and pdf 0; 5 and 6 of phone 3 and pdf 1.
+    /// Ids 1 and 2 belong to phone 1 and pdf 0; ids 3 and 4 to phone 2 and pdf 0; ids 5 and 6 to phone 3 and pdf 1.
     fn model() -> TransitionModel {
         let topology = "<Topology> <TopologyEntry> <ForPhones> 1 2 3 </ForPhones> \
             <State> 0 <PdfClass> 0 <Transition> 0 0.5 <Transition> 1 0.5 </State> <State> 1 </State> \

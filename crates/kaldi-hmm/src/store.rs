@@ -1,12 +1,12 @@
-//! Transition models in files. In the extended form, where self-loops have pdfs of their own, the list of
-//! states is `<Tuples>`, else `<Triples>`.
+//! Transition models in files. The extended form, in which self-loops have pdfs of their own, lists the states as
+//! `<Tuples>`. The other form lists them as `<Triples>`.
 
 use crate::transitions::{TransitionModel, TransitionState};
 use kaldi_io::matrix::{read_vector, write_vector};
 use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter, Result};
 
 impl KaldiObject for TransitionModel {
-    /// Reads `<TransitionModel> … </TransitionModel>`; what follows in a `.mdl` stays. The model has been checked.
+    /// Reads `<TransitionModel> … </TransitionModel>`, and checks it. The rest of a `.mdl` stays unread.
     fn read(r: &mut KaldiReader) -> Result<TransitionModel> {
         r.expect_token("<TransitionModel>")?;
         let topology = KaldiObject::read(r)?;

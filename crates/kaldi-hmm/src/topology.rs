@@ -116,7 +116,7 @@ impl HmmTopology {
         frames.last().copied()
     }
 
-    /// An error if anything is not as the type's description says.
+    /// Returns an error if the topology breaks a rule of the type's description.
     pub(crate) fn check(&self) -> Result<()> {
         if self.entries.is_empty() || self.phones.is_empty() {
             return Err(Error::model("the topology has no phones"));

@@ -1,4 +1,4 @@
-//! Topologies in files (`hmm/hmm-topology.cc`). Text is what people write, binary is the tables.
+//! Topologies in files (`hmm/hmm-topology.cc`). People write the text form. The binary form has the tables.
 
 use crate::topology::{HmmState, HmmTopology};
 use kaldi_io::{IoError, KaldiObject, KaldiReader, KaldiWriter, Result};
@@ -26,7 +26,7 @@ fn read_binary(r: &mut KaldiReader) -> Result<HmmTopology> {
     let phones = r.read_i32_vector()?;
     let entry_of_phone = r.read_i32_vector()?;
     let mut count = r.read_i32()?;
-    // -1 announces the form in which self-loops have pdf classes of their own.
+    // -1 announces the form whose self-loops have pdf classes of their own.
     let extended = count == -1;
     if extended {
         count = r.read_i32()?;

@@ -18,7 +18,7 @@ pub struct TransitionState {
     pub hmm_state: usize,
     /// Pdf-id of the transitions to other states.
     pub forward_pdf: i32,
-    /// Pdf-id of the self-loop; None if the topology gives it no pdf class.
+    /// Pdf-id of the self-loop. `None` if the topology gives it no pdf class.
     pub self_loop_pdf: Option<i32>,
 }
 
@@ -150,7 +150,7 @@ impl TransitionModel {
         }
     }
 
-    /// An alignment's transition-ids; an error with the frame if any is none.
+    /// Converts an alignment to transition-ids. If a number is not a transition-id, the error names its frame.
     pub fn transition_ids(&self, alignment: &[i32]) -> Result<Vec<TransitionId>> {
         let frames = alignment.iter().enumerate();
         frames.map(|(t, &id)| self.transition_id(id).map_err(|e| e.at_frame(t))).collect()

@@ -10,13 +10,13 @@ pub(crate) type PdfPair = (i32, Option<i32>);
 /// The largest window. Windows of 3 phones are common; wider ones than this are taken for damage.
 const WIDEST: usize = 1000;
 
-/// The number of pdfs that may be there for so many numbers that occur, be they leaves of a tree or states of a model. Tables by
+/// The largest valid number of pdfs if `occurring` numbers occur as leaves of a tree or states of a model. Tables by
 /// pdf have this size, so a damaged number must not fill the memory.
 pub(crate) fn most_pdfs(occurring: usize) -> usize {
     occurring.saturating_mul(16).saturating_add(1 << 16)
 }
 
-/// A tree with the window of phones that it looks at.
+/// A tree with the size of its window of phones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContextDependency {
     context_width: usize,
@@ -28,8 +28,7 @@ pub struct ContextDependency {
 }
 
 impl ContextDependency {
-    /// Makes a tree for windows of `context_width` phones. `central_position` is the position of the phone whose pdf it
-    /// gives.
+    /// Makes a tree for windows of `context_width` phones. The tree gives the pdf of the phone at `central_position`.
     pub fn new(
         context_width: usize,
         central_position: usize,
@@ -91,8 +90,8 @@ impl ContextDependency {
         &self.to_pdf
     }
 
-    /// The pdf-id of a pdf class of the central phone of `window`, which has as many phones as the context is wide; a 0
-    /// in it is beyond the utterance. `None` if the tree does not know the phone or class.
+    /// Returns the pdf-id of a pdf class of the central phone of `window`. Its length is the context's width; a 0 is a
+    /// position beyond the utterance. `None` if the tree does not know the phone or class.
     pub fn pdf(&self, window: &[i32], pdf_class: i32) -> Option<i32> {
         assert_eq!(window.len(), self.context_width, "as many phones as the context is wide");
         let phones = (0..).zip(window.iter().copied());
@@ -120,8 +119,8 @@ impl ContextDependency {
         pairs
     }
 
-    /// Collects combinations of pdfs: all of them where one of the two pdfs is certain. Otherwise the nearest unknown
-    /// phone that the tree asks about decides, and all that it can be is tried.
+    /// Collects combinations of pdfs. If one of the two pdfs is certain, all combinations are taken. Otherwise, the
+    /// next unknown phone in the tree's questions is replaced by each of its possible values.
     fn collect_pairs(
         &self,
         phones: &[i32],
@@ -163,7 +162,7 @@ impl KaldiObject for ContextDependency {
         let central_position = r.read_i32().and_then(|n| r.check_count(n, "phones in a window"))?;
         let mut token = r.read_token()?;
         if token == "ToLength" {
-            // Older trees say how many pdf classes each phone has; topologies do that now.
+            // Older trees store the number of pdf classes of each phone. Now topologies have this number.
             EventMap::read(r)?;
             token = r.read_token()?;
         }

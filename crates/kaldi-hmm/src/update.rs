@@ -80,7 +80,7 @@ impl TransitionCounts {
 }
 
 impl TransitionModel {
-    /// Replaces the transition probabilities by those that make the counts most likely.
+    /// Replaces the transition probabilities by maximum-likelihood estimates from the counts.
     pub fn update(&mut self, counts: &TransitionCounts, options: &MleOptions) -> Result<MleReport> {
         if !(0.0..1.0).contains(&options.floor) {
             return Err(Error::Value(format!(
@@ -209,7 +209,7 @@ mod tests {
         // State 1: 6 and 2. State 2: all of 10 stay, so leaving gets the floor. State 3 has one transition only.
         let counts = counts(&model, [6.0, 2.0, 10.0, 0.0, 7.0]);
         let report = model.update(&counts, &MleOptions { floor: 0.02, ..Default::default() }).unwrap();
-        // 1 and 0.02; divided by 1.02, 0.0196 goes back up to 0.02; once more.
+        // 1 and 0.02 are divided by 1.02. Then 0.0196 is raised to 0.02, and the division is repeated.
         let stays = 1.0 / 1.02 / (1.0 / 1.02 + 0.02);
         assert_near(&probabilities(&model), &[0.75, 0.25, stays, 0.02, 1.0]);
         assert_eq!((report.count, report.num_floored, report.num_skipped), (18.0, 1, 0));

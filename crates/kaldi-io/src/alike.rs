@@ -1,10 +1,11 @@
-//! Words that look alike: another Unicode form, or capitals. For messages about words that are not where they should be.
+//! Compares words that look alike: they differ in the Unicode form or in capitals. Messages about a missing word use it
+//! to suggest another one.
 
 use std::fmt::Write;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Returns a word without what can be missed at a glance: in one Unicode form (NFKC), without capitals.
+/// Returns a word in one Unicode form (NFKC) and without capitals. Words with equal results look alike.
 pub fn folded(word: &str) -> String {
     word.nfkc().flat_map(char::to_lowercase).nfkc().collect()
 }

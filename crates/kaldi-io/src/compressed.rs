@@ -17,7 +17,7 @@ use crate::reader::KaldiReader;
 use crate::writer::KaldiWriter;
 use coding::{Quantiles, Scale};
 
-/// Compression methods; the numbers are those of `--compression-method`.
+/// Compression methods. The numbers are the values of `--compression-method`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CompressionMethod {
     /// Stands for `SpeechFeature` if there are more than 8 rows, else for `TwoByteAuto`.
@@ -117,7 +117,7 @@ impl CompressedMatrix {
         dense
     }
 
-    /// Writes the values, row after row, to `out`, which has as many elements.
+    /// Writes the values, row after row, to `out`. Its length is the number of elements.
     pub(crate) fn decode(&self, out: &mut [f32]) {
         match &self.codes {
             Codes::Columns { quantiles, codes } => {

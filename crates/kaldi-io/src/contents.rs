@@ -1,10 +1,10 @@
-//! Recognises what kind of object some bytes begin with, for messages about files and tables of the wrong kind.
+//! Recognises the kind of an object by its first bytes. Messages about files and tables of the wrong kind use it.
 
 use std::fmt;
 
 use crate::text::{is_token, parse_real};
 
-/// Bytes of an object that are looked at.
+/// Bytes of an object that are examined.
 pub(crate) const SAMPLE: usize = 256;
 
 /// First bytes of OpenFst's binary files.
@@ -128,7 +128,7 @@ fn of_binary(bytes: &[u8]) -> Option<Contents> {
     Some(if is_posterior(first, rest) { Contents::Posterior } else { Contents::Integers })
 }
 
-/// A number of four bytes after its size byte, and what comes behind it.
+/// Splits the bytes into a number of four bytes, which has a size byte before it, and the rest.
 fn sized(bytes: &[u8]) -> Option<(i32, &[u8])> {
     let rest = bytes.strip_prefix(&[4])?;
     let (number, rest) = rest.split_first_chunk::<4>()?;
@@ -139,8 +139,8 @@ fn is_count(number: i32) -> bool {
     (0..1 << 24).contains(&number)
 }
 
-/// True if the numbers behind a number of frames are counts, each with as many pairs of an id and a probability, as far as there
-/// are bytes. There must be one such pair.
+/// True if the bytes after a number of frames look like a posterior: each frame has a count, and this count of pairs of
+/// an id and a probability. Only the available bytes are examined, and they must have at least one pair.
 fn is_posterior(frames: i32, mut bytes: &[u8]) -> bool {
     let mut pairs = 0;
     for _ in 0..frames {

@@ -1,7 +1,7 @@
 //! The one error type of the crate.
 //!
-//! `Display` of each variant says only its own part; causes are reached through `source()`, so that a program can
-//! print the whole chain as `a: b: c`.
+//! `Display` of a variant prints only this error. Its cause is available through `source()`, so a program can print the
+//! whole chain as `a: b: c`.
 
 use std::fmt;
 
@@ -62,7 +62,7 @@ pub enum IoError {
     /// An object was read completely but cannot be used; the object after it can be read.
     #[error("{0}")]
     Refused(String),
-    /// A value cannot be stored or combined in the way asked for.
+    /// A value cannot be stored or combined as requested.
     #[error("{0}")]
     Value(String),
 }
@@ -103,7 +103,7 @@ impl IoError {
         }
     }
 
-    /// Adds a remark to the message about a wrong format. Other errors stay as they are.
+    /// Adds a remark to the message about a wrong format. Other errors stay unchanged.
     pub(crate) fn remark(self, remark: impl FnOnce() -> Option<String>) -> IoError {
         match self {
             IoError::Format { name, position, message } if !message.contains("looks like") => {

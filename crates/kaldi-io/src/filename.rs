@@ -1,7 +1,7 @@
-//! Extended file names: what may stand where Kaldi's programs take a file (`util/kaldi-io`).
+//! Extended file names, which Kaldi's programs accept in place of a file's name (`util/kaldi-io`).
 //!
-//! Reading (rxfilename): `-`, `file`, `file:offset`, `command |`. Writing (wxfilename): `-`, `file`, `| command`.
-//! A range `[first:last,first:last]` may follow the name of a matrix to be read.
+//! Reading (rxfilename): `-`, `file`, `file:offset`, `command |`. Writing (wxfilename): `-`, `file`, `| command`. A
+//! range `[first:last,first:last]` may follow the name of a matrix to be read.
 
 use std::path::PathBuf;
 

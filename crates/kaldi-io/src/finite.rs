@@ -24,7 +24,8 @@ impl fmt::Display for NotFinite {
     }
 }
 
-/// The place of the first value that is not finite. (Whole blocks are looked at first: nearly all have none.)
+/// Returns the position of the first value that is not finite. Whole blocks are examined first, because a block rarely
+/// has such a value.
 fn position<T: Real>(values: &[T]) -> Option<usize> {
     const BLOCK: usize = 1024;
     let bad = |value: &T| !value.to_f64().is_finite();

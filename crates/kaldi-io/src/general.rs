@@ -1,4 +1,5 @@
-//! A matrix in whatever form it is stored: full, compressed or sparse (`GeneralMatrix` in `matrix/sparse-matrix.h`).
+//! A matrix in the form in which it is stored: full, compressed or sparse (`GeneralMatrix` in
+//! `matrix/sparse-matrix.h`).
 
 use crate::compressed::{CompressedMatrix, CompressionMethod};
 use crate::contents::Contents;
@@ -65,7 +66,7 @@ impl GeneralMatrix {
         }
     }
 
-    /// Does what [`to_dense`](Self::to_dense) does, without a copy if the matrix is full already.
+    /// Does the same as [`to_dense`](Self::to_dense), but does not copy a full matrix.
     pub fn into_dense(self) -> DenseMatrix<f32> {
         match self {
             GeneralMatrix::Full(m) => m,
@@ -110,7 +111,7 @@ impl GeneralMatrix {
         Ok(GeneralMatrix::Full(whole))
     }
 
-    /// Compresses a full matrix with the automatic method; other forms stay as they are.
+    /// Compresses a full matrix with the automatic method. Other forms stay unchanged.
     pub fn compress(&mut self) -> Result<()> {
         if let GeneralMatrix::Full(m) = self
             && m.rows > 0
@@ -162,7 +163,7 @@ impl GeneralMatrix {
         })
     }
 
-    /// Reads whichever form is there.
+    /// Reads a matrix of any form.
     pub fn read(r: &mut KaldiReader) -> Result<Self> {
         if !r.binary() {
             r.skip_whitespace()?;

@@ -113,7 +113,7 @@ object_holder!(
     DoubleVectorHolder, Vec<f64>, v, range => vector_part(v, range)
 );
 object_holder!(
-    /// Matrices in whatever form they are stored; a range of one is a full matrix.
+    /// Matrices in the form in which they are stored. A range of a matrix is a full matrix.
     GeneralMatrixHolder, GeneralMatrix, m, range => Ok(GeneralMatrix::Full(m.to_dense().extract_range(range)?))
 );
 object_holder!(

@@ -1,8 +1,8 @@
-//! Kaldi's log lines on standard error (`base/kaldi-error.cc`):
-//! `LEVEL (PROGRAM[VERSION]:FUNCTION():FILE:LINE) MESSAGE`.
+//! Kaldi's log lines on standard error (`base/kaldi-error.cc`): `LEVEL (PROGRAM[VERSION]:FUNCTION():FILE:LINE)
+//! MESSAGE`.
 //!
-//! Training scripts search these lines, some of them including function and file, so those are given explicitly as a
-//! [`Site`]; the ones that matter to scripts are in [`sites`].
+//! Training scripts search these lines, sometimes with function and file. So callers give function and file explicitly,
+//! as a [`Site`]. The sites that scripts search for are in [`sites`].
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -14,7 +14,7 @@ use std::sync::{PoisonError, RwLock};
 use crate::terminal;
 use crate::text::{LOG_PRECISION, format_g};
 
-/// The version that log lines show: that of the file formats and messages we follow.
+/// The version in log lines: the version of Kaldi whose file formats and messages we follow.
 pub const VERSION: &str = "5.5";
 
 static PROGRAM: RwLock<&str> = RwLock::new("");
@@ -37,7 +37,7 @@ impl Site {
         Site { function, file, line }
     }
 
-    /// The `main` of whatever program is running.
+    /// The function `main` of the running program.
     pub const PROGRAM: Site = Site::main("", 1);
 
     /// A message of a program's `main`, e.g. `Site::main("nnet3-train.cc", 91)`.
@@ -59,7 +59,7 @@ pub fn program() -> &'static str {
     ACTING_AS.get().unwrap_or_else(|| *PROGRAM.read().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Does something that another program is there for: lines that this thread logs meanwhile have that name.
+/// Calls `f` under the name of another program: log lines of this thread show that name during the call.
 pub fn acting_as<T>(program: &'static str, f: impl FnOnce() -> T) -> T {
     let before = ACTING_AS.replace(Some(program));
     let result = f();
@@ -150,7 +150,7 @@ pub fn log_line(site: &Site, message: &str) -> String {
     line("LOG", program(), site, message)
 }
 
-/// The line as it is printed, with its newline.
+/// Returns the log line with its newline.
 fn line(level: &str, program: &str, site: &Site, message: &str) -> String {
     let Site { function, file, line } = site;
     let (stem, extension) = if file.is_empty() { (program, ".cc") } else { (*file, "") };

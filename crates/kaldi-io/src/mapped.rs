@@ -65,7 +65,8 @@ mod bus_errors {
     /// The line of the handler, which must not allocate.
     static LINE: OnceLock<Vec<u8>> = OnceLock::new();
 
-    /// From now on the program ends with a line and its status for errors where the signal would end it.
+    /// Installs the handler for memory errors: the program prints a line and exits with its status, and the signal does
+    /// not kill it.
     #[allow(unsafe_code)]
     pub(super) fn explain() {
         static ONCE: Once = Once::new();
@@ -93,7 +94,7 @@ mod bus_errors {
     }
 }
 
-/// Asks the processor for the cache line where a value begins, which is going to be read.
+/// Prefetches the cache line at which a value begins.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub fn expect<T>(value: &T) {

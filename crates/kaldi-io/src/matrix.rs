@@ -104,10 +104,10 @@ impl<T: Real> DenseMatrix<T> {
     }
 }
 
-/// Writes rows · cols `values`, row after row, as [`DenseMatrix::write`] does.
+/// Writes a matrix of `rows` × `cols` `values`, row after row, as [`DenseMatrix::write`] does.
 ///
 /// # Panics
-/// If there are not as many.
+/// If the number of values is not rows · cols.
 pub fn write_matrix<T: Real>(w: &mut KaldiWriter, rows: usize, cols: usize, values: &[T]) -> Result<()> {
     assert_eq!(values.len(), rows * cols, "values of a {rows}×{cols} matrix");
     if !w.binary() {

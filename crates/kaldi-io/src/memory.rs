@@ -14,16 +14,16 @@ thread_local! {
 
 /// True if this thread can do without the memory that it is requesting.
 pub fn is_attempt() -> bool {
-    // (A thread that ends has no such flag any more.)
+    // A thread that ends has lost the flag already.
     ATTEMPT.try_with(Cell::get).unwrap_or(false)
 }
 
-/// Makes room for `additional` more elements; `what` they are is for the error.
+/// Makes room for `additional` more elements. The error names them by `what`.
 pub fn reserve<T>(to: &mut Vec<T>, additional: usize, what: &str) -> Result<()> {
     attempt(to, additional, what, Vec::try_reserve_exact)
 }
 
-/// Does what [`reserve`] does, for a vector that grows step by step.
+/// Does the same as [`reserve`] for a vector that grows step by step.
 pub(crate) fn reserve_more<T>(to: &mut Vec<T>, additional: usize, what: &str) -> Result<()> {
     attempt(to, additional, what, Vec::try_reserve)
 }

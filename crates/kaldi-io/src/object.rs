@@ -29,7 +29,7 @@ pub fn read_object<T: KaldiObject>(rxfilename: &str) -> Result<T> {
     Ok(object)
 }
 
-/// Does what [`read_object`] does; the name may end in a range, as in `foo.ark:123[0:10]`.
+/// Does the same as [`read_object`]. The name may end in a range, as in `foo.ark:123[0:10]`.
 pub fn read_matrix<T: Real>(rxfilename: &str) -> Result<DenseMatrix<T>> {
     let (file, range) = split_range(rxfilename)?;
     let whole: DenseMatrix<T> = read_object(file)?;

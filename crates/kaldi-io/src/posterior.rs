@@ -27,7 +27,7 @@ pub fn read_gauss_post(r: &mut KaldiReader) -> Result<GaussPost> {
     read_frames(r, read_vector)
 }
 
-/// Counts and pairs; `value` reads what belongs to an id.
+/// Reads counts and pairs. `value` reads the second element of a pair.
 fn read_frames<T>(
     r: &mut KaldiReader,
     value: impl Fn(&mut KaldiReader) -> Result<T>,

@@ -101,7 +101,7 @@ impl KaldiReader {
         }
     }
 
-    /// Goes on with another file, keeping the present one open if it is the same: consecutive entries of a script
+    /// Continues with another file. If it is the same file, it stays open, because consecutive entries of a script
     /// usually lie in one archive.
     pub(crate) fn reopen(&mut self, rxfilename: &str) -> Result<()> {
         let parsed = RxFilename::parse(rxfilename)?;
@@ -127,7 +127,7 @@ impl KaldiReader {
         Ok(())
     }
 
-    /// Consumes `\0B` if it is there, and sets and returns the mode: binary if it was.
+    /// Consumes the header `\0B` if it comes next, and sets the mode. Returns true if the mode is binary.
     pub fn detect_header(&mut self) -> Result<bool> {
         self.binary = false;
         if self.peek_byte()? == Some(0) {
@@ -274,7 +274,8 @@ impl KaldiReader {
         Ok(self.peek_byte()?.is_none())
     }
 
-    /// Consumes `token` and the byte after it if that is what comes next (after blanks); says whether it did.
+    /// Skips blanks, and consumes `token` and the byte after it if this token comes next. Returns true if it has
+    /// consumed them.
     pub fn accept_token(&mut self, token: &str) -> Result<bool> {
         self.skip_whitespace()?;
         let wanted = token.as_bytes();
@@ -290,7 +291,8 @@ impl KaldiReader {
         Ok(accepted)
     }
 
-    /// Consumes `token` and a space if they are what comes next and are in the buffer, as nearly always in binary files.
+    /// Consumes `token` and a space if they come next and are in the buffer, as nearly always in binary files. Returns
+    /// true if it has consumed them.
     fn accept_buffered(&mut self, token: &str) -> bool {
         let length = token.len();
         let accepted = self.buffered().get(..=length).is_some_and(|next| {
@@ -324,7 +326,7 @@ impl KaldiReader {
         Ok(())
     }
 
-    /// Consumes everything up to and including the next occurrence of `mark`.
+    /// Consumes all bytes up to and including the next occurrence of `mark`.
     pub fn skip_past(&mut self, mark: &str) -> Result<()> {
         let mark = mark.as_bytes();
         loop {
@@ -436,8 +438,8 @@ impl KaldiReader {
         Ok(self.read_line_and_end()?.map(|(line, _)| line))
     }
 
-    /// Does what [`read_line`](Self::read_line) does for lines that programs write: one that the end of the file cuts off is an
-    /// error.
+    /// Does the same as [`read_line`](Self::read_line) for lines that programs write. It is an error if the file ends
+    /// before the line does.
     pub fn read_complete_line(&mut self) -> Result<Option<String>> {
         match self.read_line_and_end()? {
             None => Ok(None),
@@ -502,7 +504,7 @@ impl KaldiReader {
         }
     }
 
-    /// Names what went wrong in a read of `wanted` bytes.
+    /// Describes the failure of a read of `wanted` bytes.
     pub(crate) fn bulk_error(&self, e: io::Error, wanted: usize) -> IoError {
         if e.kind() == io::ErrorKind::UnexpectedEof {
             self.error(format!("the file ends within a block of {wanted} bytes"))

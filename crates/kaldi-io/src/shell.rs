@@ -11,7 +11,7 @@ const RESERVED: [&str; 20] = [
     "if", "select", "then", "time", "until", "while",
 ];
 
-/// Programs that shells have built in, where those may do something else than the files of these names.
+/// Names of programs that shells have built in. The built-in program may differ from the file of this name.
 const BUILT_IN: [&str; 50] = [
     ".",
     ":",
@@ -94,8 +94,8 @@ fn letters(text: &str) -> Option<Vec<Letter>> {
     quote.is_none().then_some(letters)
 }
 
-/// Returns the commands of a pipeline. `None` if the text is something else: a list, a command with a condition, other
-/// syntax of the shell. The contents of a part are not analysed.
+/// Returns the commands of a pipeline. `None` if the text is not a pipeline: a list, a command with a condition, or
+/// other syntax of the shell. The contents of a part are not analysed.
 pub fn parts(text: &str) -> Option<Vec<&str>> {
     let text = text.trim_matches([' ', '\t', '\n']);
     let letters = letters(text)?;
@@ -126,8 +126,8 @@ pub fn parts(text: &str) -> Option<Vec<&str>> {
     (depth == 0 && parts.iter().all(is_command)).then_some(parts)
 }
 
-/// The words of a command. `None` if there is anything in it that a shell would expand, redirect or treat as more than
-/// words.
+/// Returns the words of a command. `None` if a shell would expand or redirect a part of it, or would treat a character
+/// specially.
 pub fn plain_words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -177,7 +177,7 @@ fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
-/// True if the system runs the file by itself. (A shell may take other files for scripts.)
+/// True if the system can execute the file directly. A shell may run other files as scripts.
 fn starts_directly(file: &Path) -> bool {
     let mut start = [0; 4];
     let read = std::fs::File::open(file).and_then(|mut file| std::io::Read::read(&mut file, &mut start));

@@ -17,7 +17,7 @@ pub(crate) enum Sink {
     Temporary(TemporaryFile),
     Pipe(PipeOutput),
     Other(Box<dyn Write + Send>),
-    /// The writer's own buffer is everything.
+    /// Data stay in the writer's own buffer.
     Memory,
 }
 
@@ -119,7 +119,7 @@ fn replaceable(path: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Removes what killed programs left beside `target`: temporary files for it that nobody has written to for a while.
+/// Removes old temporary files beside `target` that killed programs have left for it.
 fn remove_abandoned(target: &Path) {
     const A_WHILE: Duration = Duration::from_secs(600);
     let (Some(folder), Some(base)) = (target.parent(), target.file_name()) else { return };
@@ -149,12 +149,12 @@ impl TemporaryFile {
         name.push(base);
         name.push(format!(".{}.{}.tmp", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed)));
         let temporary = target.with_file_name(name);
-        // (Before it is there: a signal may come at any time.)
+        // The entry is added before the file exists, because a signal may arrive at any time.
         temporary::add(&temporary);
         let file = OpenOptions::new().write(true).create_new(true).open(&temporary);
         let file = file.inspect_err(|_| temporary::forget(&temporary))?;
         if let Some(existing) = existing {
-            // Best effort: the new file keeps the permissions of the one it replaces.
+            // If possible, the new file keeps the permissions of the old one.
             let _ = file.set_permissions(existing.permissions());
         }
         Ok(TemporaryFile { file, temporary, target: target.to_owned(), renamed: false })

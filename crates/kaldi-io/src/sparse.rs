@@ -45,8 +45,8 @@ fn read_assignment(r: &mut KaldiReader, name: &str) -> Result<usize> {
 }
 
 impl SparseVector {
-    /// A vector of dimension `dim`; pairs may come in any order, those with the same index are added up, zeros
-    /// dropped. An index out of range is an error.
+    /// Makes a vector of dimension `dim`. Pairs may come in any order. Values with the same index are added, and zeros
+    /// are dropped. An index out of range is an error.
     pub fn new(dim: usize, mut pairs: Vec<(i32, f32)>) -> Result<Self> {
         pairs.sort_by_key(|pair| pair.0);
         pairs.dedup_by(|next, kept| {

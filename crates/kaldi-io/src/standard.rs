@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{IoError, Result};
 
-/// Standard output was closed when the program was started. (Rust's start-up code opens `/dev/null` in its place, where
-/// everything would disappear.)
+/// True if standard output was closed at the start of the program. Rust's start-up code opens `/dev/null` in its place,
+/// so all output would be lost.
 static NO_OUTPUT: AtomicBool = AtomicBool::new(false);
 
 /// Runs before Rust's start-up code.

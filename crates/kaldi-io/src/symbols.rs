@@ -25,7 +25,7 @@ impl SymbolTable {
     pub fn read(r: &mut KaldiReader) -> Result<SymbolTable> {
         let mut table = SymbolTable::default();
         loop {
-            // The line that a message names is the one that begins here.
+            // A message names the line that begins here.
             let at_line = r.line();
             let Some(line) = r.read_line()? else { return Ok(table) };
             let bad = |message: String| {
@@ -53,7 +53,7 @@ impl SymbolTable {
         self.names.get(&number).map(String::as_str)
     }
 
-    /// The lowest number with a name. It looks at all names.
+    /// Returns the lowest number with a name. It searches all names.
     pub fn number(&self, name: &str) -> Option<i64> {
         let first = self.names.iter().filter(|(_, known)| *known == name).map(|(&number, _)| number);
         let further = self.further.iter().filter(|(known, _)| known == name).map(|&(_, number)| number);

@@ -29,7 +29,7 @@ pub(crate) fn forget(file: &Path) {
     files().remove(file);
 }
 
-/// Removes all such files, before the program ends at once.
+/// Removes all temporary files. It is called before the program ends abruptly.
 pub fn remove_all() {
     // (Another thread, or this one, may be about to add a file.)
     if let Ok(mut files) = FILES.try_lock() {

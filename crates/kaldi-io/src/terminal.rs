@@ -70,7 +70,7 @@ fn relay(from: PipeReader) {
     }
 }
 
-/// Waits until what commands have printed is printed.
+/// Waits until the output of commands has been printed.
 pub(crate) fn drain() {
     let threads = std::mem::take(&mut *RELAYS.lock().unwrap_or_else(PoisonError::into_inner));
     let began = Instant::now();

@@ -20,7 +20,7 @@ pub fn format_g(value: f64, precision: usize) -> String {
     out
 }
 
-/// Appends to `out` what [`format_g`] returns.
+/// Appends the result of [`format_g`] to `out`.
 pub fn push_g(out: &mut String, value: f64, precision: usize) {
     use std::fmt::Write;
     if value.is_nan() || value.is_infinite() {
@@ -158,7 +158,7 @@ pub fn excerpt(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// Expected strings are what glibc's printf gives.
+    /// Expected strings are the output of glibc's printf.
     #[test]
     fn format_g_is_c_percent_g() {
         let cases: &[(f64, usize, &str)] = &[

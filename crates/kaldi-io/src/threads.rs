@@ -1,11 +1,11 @@
-//! The one place where threads are started.
+//! Starts threads. Other code does not start threads.
 //!
-//! A system may refuse a thread: `ulimit -u`, the limit of a container, or too little memory for its stack. So every start
-//! gives a result. A caller that can do the work without the thread gets it back from [`start_or_return`] and
-//! [`start_in_or_return`], which warn.
+//! A system may refuse a thread: `ulimit -u`, the limit of a container, or too little memory for its stack. So every
+//! start returns a result. A caller that can do the work itself uses [`start_or_return`] and [`start_in_or_return`]:
+//! after a refusal they warn, and return the work.
 //!
-//! No thread's panic is caught. In a release build a panic ends the process where it happens (`panic = "abort"`). Threads from
-//! here do the same in builds for tests, so that no thread waits for one that has panicked.
+//! No thread's panic is caught. In a release build a panic ends the process where it happens (`panic = "abort"`).
+//! Threads of this module do the same in builds for tests; otherwise a thread might wait for one that has panicked.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -67,7 +67,7 @@ pub fn start<T: Send + 'static>(task: &str, work: impl FnOnce() -> T + Send + 's
     start_with_stack(task, STACK, work)
 }
 
-/// Does what [`start`] does, for a stack of so many bytes.
+/// Does the same as [`start`] with a stack of `stack` bytes.
 pub fn start_with_stack<T: Send + 'static>(
     task: &str,
     stack: usize,
@@ -89,7 +89,7 @@ pub fn start_or_return<I: Send + 'static, T: Send + 'static>(
     started.map(Thread).map_err(|source| slot.give_back(task, source))
 }
 
-/// Does what [`start_or_return`] does, for a thread that borrows.
+/// Does the same as [`start_or_return`] for a thread that borrows.
 pub fn start_in_or_return<'scope, I: Send + 'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     task: &str,

@@ -45,8 +45,8 @@ macro_rules! write_integer {
 }
 
 impl KaldiWriter {
-    /// Opens a wxfilename and, if `binary`, writes the header. A regular file is written under a temporary name
-    /// in the same folder and takes its real name in [`finish`](Self::finish), so that it is complete or not there.
+    /// Opens a wxfilename and, if `binary`, writes the header. A regular file is written under a temporary name in the
+    /// same folder, and [`finish`](Self::finish) gives it its real name. So a file with the real name is complete.
     pub fn create(wxfilename: &str, binary: bool) -> Result<Self> {
         let mut writer = Self::open(wxfilename, Sink::create)?;
         writer.binary = binary;
@@ -56,15 +56,16 @@ impl KaldiWriter {
         Ok(writer)
     }
 
-    /// An error if [`create`](Self::create) would fail: for programs that write at the end of a long run. A file that is there
-    /// stays as it is.
+    /// Returns an error if [`create`](Self::create) would fail. Programs that write only at the end of a long run call
+    /// it at the start. An existing file stays unchanged.
     pub fn check(wxfilename: &str) -> Result<()> {
         let parsed = WxFilename::parse(wxfilename)?;
         let name = crate::filename::printable(wxfilename, "standard output");
         Sink::check(&parsed).map_err(|source| IoError::Open { name, source })
     }
 
-    /// Opens a wxfilename at once, truncating a file, without header: for archives, which readers may follow.
+    /// Opens a wxfilename for an archive, without a header. A file is truncated at once, and readers may follow it as
+    /// it grows.
     pub(crate) fn create_streaming(wxfilename: &str) -> Result<Self> {
         Self::open(wxfilename, Sink::create_in_place)
     }

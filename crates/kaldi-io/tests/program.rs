@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     if std::env::var_os("KALDI_IO_TEST_PROGRAM").is_some() {
         return kaldi_io::cli::run(program);
     }
-    // Test runners first ask what tests there are.
+    // A test runner first requests the list of tests.
     let asked = |option: &str| std::env::args().any(|arg| arg == option);
     if asked("--list") {
         if !asked("--ignored") {

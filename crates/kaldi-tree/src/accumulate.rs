@@ -84,8 +84,8 @@ impl Accumulator {
         map.get(phone).ok_or_else(|| Error::stats(format!("the map of phones does not have phone {phone}")))
     }
 
-    /// The phones around the one at `at`, by position; 0 is beyond the utterance. Only itself if it does not depend on
-    /// them.
+    /// Returns the phones around position `at`, by position in the window; 0 is a position beyond the utterance. If the
+    /// phone does not depend on its context, the result has only the phone.
     fn window(&self, phones: &[i32], at: usize) -> EventVec {
         let (width, central) = (self.options.context_width, self.options.central_position);
         let alone = self.options.context_independent.binary_search(&phones[at]).is_ok();

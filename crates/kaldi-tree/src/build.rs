@@ -22,7 +22,7 @@ pub struct BuildOptions {
     pub central_position: usize,
     /// Splits must improve the log-likelihood by more than this.
     pub thresh: f32,
-    /// No splits beyond as many leaves, if it is positive.
+    /// If it is positive, splitting stops at this number of leaves.
     pub max_leaves: i32,
     /// Leaves are merged while that costs less than this; negative: than the last split brought; 0: none are merged.
     pub cluster_thresh: f32,

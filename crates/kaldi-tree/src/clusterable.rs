@@ -4,7 +4,7 @@ use kaldi_io::KaldiObject;
 
 /// Statistics of some data. All that are clustered together must [fit](Clusterable::fits) each other.
 pub trait Clusterable: KaldiObject + Clone {
-    /// The objective function of the data (a log-likelihood, say) if one model describes all of them.
+    /// Returns the objective function of the data (for example a log-likelihood) if one model describes all data.
     fn objf(&self) -> f32;
     /// Divisor that makes objective functions comparable: usually the number of frames.
     fn normalizer(&self) -> f32;

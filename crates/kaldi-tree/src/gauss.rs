@@ -179,7 +179,7 @@ mod tests {
         stats
     }
 
-    /// The sum over the vectors of the logarithm of the density, worked out one by one.
+    /// The sum of the logarithms of the densities, computed for each vector.
     #[test]
     fn likelihood_of_each_vector() {
         let frames = [[1.0, 2.0], [3.0, -1.0], [0.5, 0.0], [-2.0, 7.0]];

@@ -41,7 +41,7 @@ fn gaussian(stats: &Gauss, var_floor: f32) -> Result<DiagGmm> {
     Ok(DiagGmm::single(&mean, &inv_var)?)
 }
 
-/// A Gaussian for each leaf; a leaf without statistics gets that of all of them.
+/// Makes a Gaussian for each leaf. A leaf without statistics gets the Gaussian of all statistics.
 pub fn from_stats(
     stats: &TreeStats<Gauss>,
     tree: &ContextDependency,

@@ -8,7 +8,7 @@ use crate::{Message, Report};
 use kaldi_hmm::event_map::EventMap;
 use kaldi_io::log::num;
 
-/// The tree with leaves mapped to other numbers; those that are beyond the list or `None` stay.
+/// Returns the tree with leaves mapped to other numbers. Leaves beyond the list, or mapped to `None`, stay unchanged.
 pub fn renamed(tree: &EventMap, names: &[Option<usize>]) -> EventMap {
     tree.map_leaves(&mut |leaf| {
         let name = usize::try_from(leaf).ok().and_then(|leaf| *names.get(leaf)?);
@@ -23,7 +23,7 @@ pub fn renumber(tree: &EventMap) -> (EventMap, usize) {
     (tree.map_leaves(&mut |leaf| EventMap::Constant(number(leaf))), leaves.len())
 }
 
-/// The sums of statistics by leaf, with the leaves' numbers: those that have any.
+/// Returns the leaves with statistics, and the sums of their statistics.
 fn sums_by_leaf<C: Clusterable>(stats: &Part<C>, tree: &EventMap) -> Result<(Vec<usize>, Vec<C>)> {
     let parts = by_leaf(stats, tree)?;
     Ok(parts.iter().enumerate().filter_map(|(leaf, part)| Some((leaf, sum(part)?))).unzip())

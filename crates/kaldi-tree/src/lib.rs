@@ -1,9 +1,9 @@
 //! Phonetic decision trees from data (Kaldi's `tree/`).
 //!
 //! [`accumulate`] sums features up by phones in context: [`stats::TreeStats`]. [`automatic`] clusters phones into
-//! [`questions`] with the algorithms in [`cluster`]. [`build`] splits the leaves of a [`stub`] by the questions that raise
-//! the likelihood most, and merges those leaves that differ least. [`init`] gives each leaf a Gaussian. Results are those
-//! of the reference, bit by bit, where it does not depend on addresses in memory.
+//! [`questions`] with the algorithms in [`cluster`]. [`build`] splits the leaves of a [`stub`] by the questions that
+//! raise the likelihood most, and merges those leaves that differ least. [`init`] gives each leaf a Gaussian. Results
+//! are equal to the reference's, bit by bit, except if the reference depends on addresses in memory.
 
 pub mod accumulate;
 pub mod automatic;
@@ -42,5 +42,5 @@ pub enum Message {
 /// Hears the messages of an algorithm.
 pub type Report<'a> = &'a mut dyn FnMut(Message);
 
-/// The source of an algorithm's random numbers, which are uniform between 0 and `i32::MAX`, as those of C's `rand()`.
+/// The source of an algorithm's random numbers. They are uniform between 0 and `i32::MAX`, as with C's `rand()`.
 pub(crate) type Rand<'a> = &'a mut dyn FnMut() -> i32;

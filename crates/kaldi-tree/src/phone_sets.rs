@@ -23,7 +23,7 @@ pub struct Root {
 pub struct PhoneCounts {
     /// Frames of each phone.
     pub phones: Vec<i64>,
-    /// Frames of each pair of a left phone (0: there is none) and a phone.
+    /// Frames of each pair of a left phone (0 at the start of an utterance) and a phone.
     pub pairs: Vec<Vec<i64>>,
     pub min_phone: i64,
     pub min_pair: i64,

@@ -35,8 +35,8 @@ impl Questions {
         self.by_key.iter().map(|(key, questions)| (*key, questions))
     }
 
-    /// Asks about the phone at each of `context_width` positions whether it is in these sets, each sorted, and about the
-    /// pdf class whether it is below any number: as `compile-questions` does.
+    /// Makes questions about the phone at each of `context_width` positions (membership in each of these sorted sets),
+    /// and about the pdf class (below any number). `compile-questions` asks the same.
     pub fn about_phones(
         sets: &[Vec<i32>],
         topology: &HmmTopology,

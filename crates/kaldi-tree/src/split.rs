@@ -1,4 +1,5 @@
-//! Splitting the leaves of a tree by questions, where it raises the objective function most first.
+//! Splits the leaves of a tree by questions. The split with the largest improvement of the objective function comes
+//! first.
 
 use crate::cluster::{self, refine};
 use crate::clusterable::Clusterable;
@@ -19,8 +20,8 @@ pub struct Splits {
     pub smallest: f32,
 }
 
-/// Splits the leaves of `tree`, which has `num_leaves`, while the best split improves the objective function by more than
-/// `thresh` and there are fewer than `max_leaves` leaves, if that is positive.
+/// Splits the leaves of `tree`, which has `num_leaves`. It stops if the best split improves the objective function by
+/// at most `thresh`, or if there are `max_leaves` leaves. Without a positive `max_leaves`, the number has no limit.
 pub(crate) fn split_leaves<C: Clusterable>(
     tree: &EventMap,
     stats: &Part<C>,
@@ -348,7 +349,7 @@ mod tests {
         }
     }
 
-    /// Sets that are refined separate better than the ones that are asked for.
+    /// Refined sets separate better than the sets of the questions.
     #[test]
     fn refined_questions() {
         let stats = stats();

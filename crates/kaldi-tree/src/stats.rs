@@ -75,7 +75,7 @@ pub fn describe(event: &[(i32, i32)]) -> String {
     event.iter().map(|(key, value)| format!("{key}:{value}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Entries by a number that each has. `number` says which, and the error if there is none.
+/// Groups entries by a number. `number` returns an entry's number, or the error for an entry without one.
 fn by_number<'a, C>(
     stats: &[&'a Entry<C>],
     mut number: impl FnMut(&'a Entry<C>) -> Result<usize>,
@@ -140,7 +140,7 @@ pub(crate) fn values_of<C>(stats: &[&Entry<C>], key: i32) -> Vec<i32> {
     values
 }
 
-/// The sum of entries; None if there are none.
+/// Returns the sum of entries, or `None` for an empty list.
 pub fn sum<C: Clusterable>(stats: &[&Entry<C>]) -> Option<C> {
     cluster::sum(stats.iter().map(|entry| &entry.1))
 }

@@ -81,8 +81,8 @@ pub fn monophone(sets: &[Vec<i32>], topology: &HmmTopology, report: Report) -> R
 }
 
 /// Makes a tree that asks for the left phone, with pdfs for each pair of `sets` of phones. Phones in
-/// `context_independent` (sorted) have pdfs without context, and count as no phone before others. With `counts`, rare
-/// pairs have the pdfs of the phone without context, and those of rare phones one that all of these share.
+/// `context_independent` (sorted) have pdfs without context. As the left phone of a pair, they count as an absent
+/// phone. With `counts`, rare pairs have the pdfs of the phone without context. All rare phones share one pdf.
 ///
 /// Phones must have at most two pdf classes; with one, `counts` are ignored, as in the reference.
 pub fn full_biphone(
@@ -130,7 +130,7 @@ struct Biphones {
 }
 
 impl Biphones {
-    /// The first of as many new pdfs as there are pdf classes.
+    /// Returns the first of the new pdfs. Their number is the number of pdf classes.
     fn new_pdfs(&mut self) -> i32 {
         self.next_pdf += self.classes;
         self.next_pdf - self.classes

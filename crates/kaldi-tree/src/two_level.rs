@@ -83,8 +83,8 @@ pub fn build_two_level<C: Clusterable>(
     Ok((renamed(&tree, &numbers), order.iter().map(|&old| leaf_map[old]).collect()))
 }
 
-/// The leaf of the small tree for each leaf of the larger one, by the statistics that they have. Leaves without statistics
-/// get leaves of the small tree that have none, and 0 if there are no more.
+/// Returns the leaf of the small tree for each leaf of the larger one, by their statistics. A leaf without statistics
+/// gets a leaf of the small tree without statistics; after those have been used up, it gets 0.
 fn leaf_map<C>(small: &EventMap, large: &EventMap, stats: &Part<C>, report: Report) -> Result<Vec<i32>> {
     let count = |tree: &EventMap| tree.largest_answer().map_or(0, |leaf| leaf as usize + 1);
     let mut map: Vec<Option<i32>> = vec![None; count(large)];

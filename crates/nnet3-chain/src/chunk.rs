@@ -21,13 +21,13 @@ use crate::unconstrained::unconstrained;
 pub struct ChainChunks<'m> {
     /// `targets_length_tolerance` is how many output frames the supervision, and weights of derivatives, may differ.
     pub options: ChunkOptions,
-    /// Keys say how many frames there are.
+    /// Adds the number of frames to the keys.
     pub long_keys: bool,
     /// Without this, examples are to be normalized later.
     pub normalization: Option<Normalization>,
     /// If set, supervision with transition-ids as labels loses its times within chunks.
     pub transitions: Option<&'m TransitionModel>,
-    /// Chooses what statistics take for the alignment of such supervision.
+    /// Seed for the random paths that statistics use as the alignment of such supervision.
     pub seed: i32,
 }
 
@@ -47,7 +47,7 @@ pub struct ChainUtterance<'a> {
 pub enum ChainCut {
     /// Examples with their keys, and messages about chunks that are not as they should be.
     Examples { examples: Vec<(String, NnetChainExample)>, warnings: Vec<String> },
-    /// No chunk fits, or the parts of the utterance do not fit each other; the message says which.
+    /// No chunk fits, or the parts of the utterance do not fit each other. The message gives the reason.
     Rejected(String),
 }
 
@@ -68,7 +68,7 @@ impl ChainUtterance<'_> {
 }
 
 impl ChainChunks<'_> {
-    /// Cuts an utterance. Supervision that is damaged, or of another kind than is asked for, is an error.
+    /// Cuts an utterance. It is an error if the supervision is damaged, or is of another kind than the options say.
     pub fn cut(&self, splitter: &mut UtteranceSplitter, utterance: ChainUtterance<'_>) -> Result<ChainCut> {
         let ChainUtterance { key, features, ivectors, supervision, deriv_weights } = utterance;
         let named = |e: Error| Error::data(format!("supervision of utterance '{key}': {e}"));

@@ -18,7 +18,7 @@ impl CopyExample for NnetChainExample {
             warnings = copier.trim(&mut input, output);
             for io in self.inputs.iter_mut().filter(|io| io.name == "input") {
                 *io = select_times(io, input)?;
-                // As the reference: what has been trimmed is written as numbers.
+                // As in the reference, trimmed features are written without compression.
                 if matches!(io.features, GeneralMatrix::Compressed(_)) {
                     io.features = std::mem::take(&mut io.features).into_dense().into();
                 }

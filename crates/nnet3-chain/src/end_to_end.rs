@@ -14,7 +14,7 @@ use crate::normalize::Normalization;
 use crate::supervision::{Graph, Supervision};
 use crate::transition_graph::to_pdfs;
 
-/// By how many frames an utterance may be shorter or longer than one of the lengths asked for.
+/// Frames by which an utterance may be shorter or longer than one of the allowed lengths.
 const MOST_FRAMES_OFF: usize = 4;
 
 /// Maker of end-to-end examples.
@@ -45,14 +45,14 @@ pub struct EndToEndUtterance<'a> {
 /// The result of an utterance.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct EndToEndMade {
-    /// `None` if the utterance is left out; then the last warning says why.
+    /// `None` if the utterance is left out. The last warning gives the reason.
     pub example: Option<NnetChainExample>,
     pub warnings: Vec<String>,
 }
 
 impl<'m> EndToEnd<'m> {
-    /// `split` says how long examples may be and what context they get; examples are not cut, so the contexts of first and last
-    /// chunks count.
+    /// Makes the tool. `split` gives the allowed lengths of examples, and their contexts. Examples are not cut, so each
+    /// one gets the left context of a first chunk and the right context of a last chunk.
     pub fn new(
         options: ChunkOptions,
         split: &SplitOptions,
@@ -162,7 +162,7 @@ impl<'m> EndToEnd<'m> {
         self.lengths.iter().copied().min_by_key(|length| length.abs_diff(frames)).unwrap_or(frames)
     }
 
-    /// The supervision, or why there is none.
+    /// Returns the supervision, or the reason for which the utterance has none.
     fn supervision(&self, graph: &Fst, frames: usize) -> Result<std::result::Result<Supervision, String>> {
         if frames < 2 {
             return Ok(Err(format!("there is {frames} frame of output, expected 2 at least")));

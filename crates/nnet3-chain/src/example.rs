@@ -15,7 +15,7 @@ use crate::supervision::Supervision;
 pub struct NnetChainSupervision {
     /// Usually `output`.
     pub name: String,
-    /// The indexes of the rows: those of the first frame of all sequences, then those of the second frame, and so on.
+    /// The indexes of the rows: the first frame of all sequences, then the second frame of all sequences, and so on.
     pub indexes: Vec<Index>,
     pub supervision: Supervision,
     /// Factors of the derivatives, for each index; empty means 1 for all.
@@ -91,7 +91,7 @@ impl NnetChainExample {
         self.outputs.iter().find(|output| output.name == name)
     }
 
-    /// Returns all outputs named `output`. It is an error if there are none.
+    /// Returns all outputs named `output`. It is an error if there is no such output.
     pub(crate) fn main_outputs(&mut self) -> Result<Vec<&mut NnetChainSupervision>> {
         let outputs: Vec<_> = self.outputs.iter_mut().filter(|output| output.name == "output").collect();
         if outputs.is_empty() {

@@ -4,13 +4,14 @@ use nnet3_train::{Error, Result};
 
 use crate::example::NnetChainExample;
 
-/// The value of a parameter in the query part of a key, `…?name=value&name=value`: what follows the last `?`.
+/// Returns the value of a parameter in the query part of a key, `…?name=value&name=value`. The query part follows the
+/// last `?`.
 pub fn query_value<'k>(key: &'k str, name: &str) -> Option<&'k str> {
     let (_, query) = key.rsplit_once('?')?;
     query.split('&').find_map(|part| part.strip_prefix(name)?.strip_prefix('='))
 }
 
-/// Gives the first output the name `output-LANGUAGE`, the language being that of the key.
+/// Gives the first output the name `output-LANGUAGE` with the language of the key.
 pub fn rename_output(key: &str, example: &mut NnetChainExample) -> Result<()> {
     let language = query_value(key, "lang").filter(|language| !language.is_empty()).ok_or_else(|| {
         Error::data("expected a key that ends with ?lang=NAME, as --multilingual-eg=true needs it")
@@ -29,7 +30,7 @@ fn is_language(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Gives an output that is named `output` the name `output-LANGUAGE`, the language being that of the key, or `default`. It is an
+/// Gives an output named `output` the name `output-LANGUAGE`, with the language of the key, or `default`. It is an
 /// error if an output has the name of another language.
 pub fn name_outputs(key: &str, example: &mut NnetChainExample) -> Result<()> {
     let language = query_value(key, "lang").unwrap_or("default");

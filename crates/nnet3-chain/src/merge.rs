@@ -71,7 +71,7 @@ fn merge_weights(outputs: &[NnetChainSupervision]) -> Vec<f32> {
     (0..frames).flat_map(|frame| outputs.iter().map(move |output| weight(frame, output))).collect()
 }
 
-/// One supervision for all sequences. A single one stays as it is.
+/// Merges the supervision of all sequences. A single supervision stays unchanged.
 fn merge_supervision(mut all: Vec<Supervision>) -> Result<Supervision> {
     if all.len() == 1 {
         return Ok(all.remove(0));

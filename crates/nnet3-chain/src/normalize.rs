@@ -30,8 +30,8 @@ pub enum Rejection {
 pub type Normalized<T> = std::result::Result<T, Rejection>;
 
 impl Normalization {
-    /// `scale` is what costs of the FST are multiplied by. An error if that is negative, or the FST is no acceptor or has
-    /// empty arcs.
+    /// Makes a normalization. Costs of the FST are multiplied by `scale`. It is an error if `scale` is negative, or if
+    /// the FST is not an acceptor or has empty arcs.
     pub fn new(mut fst: Fst, scale: f32) -> Result<Normalization> {
         if !(scale >= 0.0 && scale.is_finite()) {
             return Err(Error::options(format!(
@@ -118,7 +118,7 @@ fn smallest(fst: &Fst) -> kaldi_fst::Result<Fst> {
     Ok(smallest)
 }
 
-/// An FST that is too large costs one example; everything else is an error.
+/// If an FST is too large, only its example is lost. All other failures are errors.
 fn rejected(error: FstError) -> kaldi_fst::Result<Normalized<Fst>> {
     match error {
         FstError::TooManyStates { .. } => Ok(Err(Rejection::TooManyStates(error))),
@@ -142,7 +142,7 @@ mod tests {
         }
     }
 
-    /// Accepts any labels 1 and 2, at costs that depend on what came before; label 3 never.
+    /// Accepts any sequence of the labels 1 and 2, at costs that depend on the history. It does not accept label 3.
     fn normalization(scale: f32) -> Normalization {
         let fst = parse("0 1 1 1 0.5\n0 2 2 2 1\n1 1 1 1 0.25\n1 2 2 2 2\n2 1 1 1 4\n1\n2\n").unwrap();
         Normalization::new(fst, scale).unwrap()
@@ -178,7 +178,7 @@ mod tests {
     fn end_to_end_and_rejections() {
         let given = supervision(Graph::EndToEnd(vec![parse("0 0 1 1\n0 1 2 2\n1\n").unwrap()]));
         let result = normalization(1.0).apply(&given).unwrap().unwrap();
-        // The cycle is there in each state of the other.
+        // The cycle exists once for each state of the other FST.
         assert_eq!((result.fsts()[0].states.len(), result.fsts()[0].num_arcs()), (3, 4));
         let impossible = parse("0 1 3 3\n1 2 1 1\n2\n").unwrap();
         let found = normalization(1.0).apply(&supervision(Graph::Constrained(impossible))).unwrap();

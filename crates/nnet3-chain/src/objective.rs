@@ -21,15 +21,15 @@ pub struct ChainOptions {
     pub l2_regularize: f32,
     /// Probability, above 0 and below 1, of going from any state to any other.
     pub leaky_hmm_coefficient: f32,
-    /// Factor of the derivative for cross-entropy, for callers that train an output for that beside this one.
+    /// Factor of the derivative for cross-entropy. Callers use it to train a cross-entropy output beside this output.
     pub xent_regularize: f32,
     /// Penalty: twice this is subtracted from the derivative for each unit by which the output exceeds ±30.
     pub out_of_range_regularize: f32,
     /// Factor of the posteriors of another model, for callers that add them to the derivative.
     pub lwf_scale: f32,
-    /// The same for end-to-end examples, where the derivative of the denominator is multiplied by 1 plus this.
+    /// The same factor for end-to-end examples. The derivative of the denominator is multiplied by 1 plus this factor.
     pub lwf_den_scale: f32,
-    /// Threads for the numerator of end-to-end examples; 0 means as many as there are processors.
+    /// Threads for the numerator of end-to-end examples. With 0, the number of processors is used.
     pub numerator_graph_threads: usize,
 }
 
@@ -123,7 +123,7 @@ pub struct ChainObjective {
     pub numerator: f64,
     /// The denominator's log-probability times the supervision's weight.
     pub denominator: f64,
-    /// Derivatives are zero, but for regularisation's, if this says something.
+    /// The failure, if any. After a failure, derivatives are zero except for the regularisation's.
     pub failed: Option<Failure>,
     /// A warning without effect: forward and backward pass of the denominator differ somewhat.
     pub doubtful: Option<Failure>,
@@ -159,11 +159,12 @@ impl ChainScratch {
 }
 
 /// Computes the objective of a minibatch. `nnet_output` has a row for each sequence of the first frame, then of the
-/// second, and so on, and a column for each pdf. The derivatives, if wanted, have the same shape and are set: `deriv`
-/// to that of objective and terms, `xent_deriv` to the numerator's posteriors times the supervision's weight. With
-/// `apply_penalty` the derivative has the out-of-range penalty; callers draw it for half of the minibatches. All
-/// matrices are on the scratch memory's device. The host computes the numerator, from the elements of the output that
-/// the supervision reads, while the device computes the denominator. It waits for the device before and after that.
+/// second, and so on, and a column for each pdf. The derivatives have the same shape, and are overwritten if the caller
+/// passes them. `deriv` becomes the derivative of objective and terms. `xent_deriv` becomes the numerator's posteriors
+/// times the supervision's weight. With `apply_penalty` the derivative has the out-of-range penalty; callers draw it
+/// for half of the minibatches. All matrices are on the scratch memory's device. The host computes the numerator, from
+/// the elements of the output that the supervision reads, while the device computes the denominator. It waits for the
+/// device before and after that.
 ///
 /// It is an error if supervision, graph and output do not fit each other.
 #[allow(clippy::too_many_arguments)]

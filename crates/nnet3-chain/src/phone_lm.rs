@@ -1,5 +1,5 @@
-//! The phone language model that denominator graphs are made from: an n-gram model without smoothing, in which
-//! some histories count as their shorter form ("hard back-off"), so that it has few arcs.
+//! The phone language model of denominator graphs. It is an n-gram model without smoothing. Some of its histories are
+//! replaced by their shorter form ("hard back-off"), so it has few arcs.
 
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 
@@ -42,7 +42,7 @@ impl PhoneLmOptions {
 /// Statistics of the estimation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PhoneLmStats {
-    /// States with histories of one phone less than those that may be pruned.
+    /// Number of states with histories one phone shorter than the histories that may be pruned.
     pub basic: usize,
     /// States before and after some were merged.
     pub before: usize,
@@ -56,13 +56,13 @@ pub struct PhoneLmStats {
 /// The symbol at the beginning and the end of a sequence.
 const BOUNDARY: i32 = 0;
 
-/// Rounds of merging. Each goes a part of the way, and looks anew at what may be merged.
+/// Rounds of merging. Each round does a part of the merging, and then the candidates are found again.
 const ROUNDS: i64 = 4;
 
 /// Largest deviation of a change of the likelihood from its value in the queue; larger ones are queued again.
 const TOLERANCE: f64 = 1e-3;
 
-/// Counts what follows each history, and makes a model of the counts.
+/// Counts the phones after each history, and makes a model of the counts.
 pub struct PhoneLmEstimator {
     options: PhoneLmOptions,
     states: Vec<LmState>,
@@ -141,7 +141,7 @@ impl PhoneLmEstimator {
         state.total += 1;
     }
 
-    /// The number of the state with this history, which is made if there is none.
+    /// Returns the number of the state with this history. If it does not exist, it is made.
     fn state(&mut self, history: &[i32]) -> usize {
         if let Some(&state) = self.by_history.get(history) {
             return state;
@@ -155,7 +155,7 @@ impl PhoneLmEstimator {
         state
     }
 
-    /// Returns the model as an acceptor: final costs are those of ending an utterance. Without counts there is an
+    /// Returns the model as an acceptor. A final cost is the cost of the utterance's end. Without counts, it is an
     /// error.
     pub fn estimate(mut self) -> Result<(Fst, PhoneLmStats)> {
         if self.states.is_empty() {
@@ -187,8 +187,8 @@ impl PhoneLmEstimator {
         }
     }
 
-    /// True if a state may be merged into that of the shorter history: all longer histories have been merged, and its
-    /// successors do not need it.
+    /// True if a state may be merged into the state of the shorter history: all longer histories have been merged, and
+    /// its successors do not need it.
     fn may_back_off(&self, s: usize) -> bool {
         let state = &self.states[s];
         if state.backoff.is_none() || state.total == 0 || state.total != state.total_with_parents {
@@ -205,7 +205,8 @@ impl PhoneLmEstimator {
         })
     }
 
-    /// Change of the data's likelihood if a state is merged into that of the shorter history; not positive.
+    /// Returns the change of the data's likelihood after a state is merged into the state of the shorter history. It is
+    /// at most 0.
     fn change(&self, s: usize) -> f64 {
         let state = &self.states[s];
         let Some(backoff) = state.backoff.map(|backoff| &self.states[backoff]) else { return 0.0 };

@@ -1,4 +1,4 @@
-//! Posteriors of pdfs by themselves: those of the denominator for an output, and those of a supervision without one.
+//! Posteriors of pdfs on their own: the denominator's for an output, and the supervision's without an output.
 
 use kaldi_io::DenseMatrix;
 use nnet3_matrix::workspace::Workspace;
@@ -65,8 +65,8 @@ pub fn denominator_posteriors(
     })
 }
 
-/// Returns the weight of each pdf in each frame of one sequence, from the supervision alone: posteriors in its FST or,
-/// for FSTs without times, the alignment stored beside them. Frames × `num_pdfs`.
+/// Returns the weight of each pdf in each frame of one sequence (frames × `num_pdfs`), from the supervision alone. The
+/// weights are the posteriors in its FST. If the FST has no times, they come from the alignment stored beside it.
 pub fn supervision_posteriors(supervision: &Supervision, num_pdfs: usize) -> Result<DenseMatrix<f32>> {
     let frames = supervision.frames_per_sequence;
     if supervision.num_sequences != 1 {

@@ -155,7 +155,7 @@ impl ProtoSupervision {
         Ok(proto)
     }
 
-    /// Supervision for this, or `None` if no path has as many frames as there are. Labels are pdfs plus 1 or, without
+    /// Makes the supervision. `None` if no path has the number of frames. Labels are pdfs plus 1 or, without
     /// `convert_to_pdfs`, transition-ids.
     pub fn supervision(&self, model: PhoneModel<'_>, convert_to_pdfs: bool) -> Result<Option<Supervision>> {
         let mut graph = model.expand(self.phones.clone(), 0.0, |_, _| ())?;

@@ -63,7 +63,7 @@ impl<'s> SupervisionSplitter<'s> {
         out.state_mut(end).final_weight = 0.0;
         for (s, state) in self.fst.numbered() {
             let (Some(time), Some(number)) = (inside(s), numbers[s as usize]) else { continue };
-            // A state that only an empty arc leads to is entered through the one before it.
+            // If only an empty arc leads to a state, it is entered through the state before that arc.
             if time == frames.start && self.entered[s as usize] {
                 out.state_mut(start).arcs.push(Arc::new(EPSILON, 0.0, number));
             }

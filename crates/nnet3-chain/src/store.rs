@@ -91,7 +91,7 @@ impl KaldiObject for Supervision {
     }
 }
 
-/// The weights after the token that says how they are stored, and the closing token.
+/// Reads the weights after the token of their form, and the closing token.
 fn read_deriv_weights(r: &mut KaldiReader) -> Result<Vec<f32>> {
     const END: &str = "</NnetChainSup>";
     let weights = match r.read_token()?.as_str() {
@@ -129,7 +129,7 @@ impl KaldiObject for NnetChainSupervision {
     }
 }
 
-/// A count and as many objects; in text each ends its line.
+/// Reads a count and this count of objects. In text, each object ends its line.
 fn read_list<T: KaldiObject>(r: &mut KaldiReader, token: &str) -> Result<Vec<T>> {
     r.expect_token(token)?;
     let count = r.read_i32()?;

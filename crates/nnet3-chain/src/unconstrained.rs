@@ -1,4 +1,5 @@
-//! Supervision of a chunk that says in which states phones are cut at its beginning and end, but not when they change in between.
+//! Supervision of a chunk that fixes the states at its beginning and end, but not the times at which phones change in
+//! between.
 
 use kaldi_fst::ops::{self, DeterminizeStar, Side};
 use kaldi_fst::random_paths::{Choice, random_paths};
@@ -14,9 +15,9 @@ use crate::transition_graph::{fst_error, to_pdfs};
 /// Turns supervision of one sequence with transition-ids as labels into end-to-end supervision. Its `alignment_pdfs`
 /// are those of a random path chosen by `seed`, with equal probabilities for all arcs of a state.
 ///
-/// Self-loops are taken out and then allowed everywhere. Only those of the first frame stay as they were: with them a
-/// chunk may begin in the middle of a phone. (They come behind the transition into a state, so the end needs no
-/// change.)
+/// Self-loops are removed, and then allowed everywhere. Only the self-loops of the first frame stay unchanged: with
+/// them, a chunk may begin in the middle of a phone. Self-loops follow the transition into a state, so the end needs no
+/// change.
 pub fn unconstrained(
     supervision: &Supervision,
     transitions: &TransitionModel,

@@ -10,7 +10,7 @@ pub enum Error {
     Io(#[from] IoError),
     #[error(transparent)]
     Core(#[from] nnet3_core::Error),
-    /// The network, or something asked of it, has no ONNX form in the mode that was asked for.
+    /// The network, or the request, has no ONNX form in the requested mode.
     #[error("{0}")]
     Unsupported(String),
     /// A defect of a component's written form, or of its precomputed data.

@@ -1,10 +1,10 @@
-//! Networks for other programs: ONNX models, made from compiled computations with operators of the standard only, and
-//! safetensors files, both ways.
+//! Networks for other programs. ONNX models are made from compiled computations, with standard operators only.
+//! Safetensors files are written and read.
 //!
-//! A model begins as requests. [`trace`] compiles them and follows the commands, which gives a [`graph::Graph`] of values;
-//! `components` says what each type of component is in terms of operators. [`onnx`] writes the graph.
+//! A model begins as requests. [`trace`] compiles them and follows the commands, and the result is a [`graph::Graph`]
+//! of values. `components` expresses each type of component by operators. [`onnx`] writes the graph.
 //!
-//! [`safetensors`] does not look into components: it takes the matrices and vectors of a model file from their places.
+//! [`safetensors`] does not know components. It copies the matrices and vectors of a model file by their positions.
 
 #![forbid(unsafe_code)]
 

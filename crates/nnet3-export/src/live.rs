@@ -1,4 +1,5 @@
-//! Sequences of requests: values that one request writes and a later one reads, and one request as a graph of its own.
+//! Sequences of requests: values that one request writes and a later one reads, and a single request as a graph of its
+//! own.
 
 use crate::error::{Error, Result};
 use crate::graph::{Attribute, Graph, Item, Op, SourceRow, Value};
@@ -15,14 +16,14 @@ pub struct Columns {
     pub cols: u32,
 }
 
-/// Rows of one node that are live at a splice: each one's index, and where it has been written.
+/// Live rows of one node at a splice: for each index, the value and the row in which it has been written.
 pub type Rows = BTreeMap<Index, (Value, u32)>;
 
 /// Live rows at a splice, node by node.
 pub(crate) type Live = BTreeMap<Columns, Rows>;
 
-/// The live rows at the splices of traced requests: entry s is what requests before number s have written and later ones
-/// read. Entry 0 is empty.
+/// Returns the live rows at the splices of traced requests. Entry s has the rows that requests before number s have
+/// written and later requests read. Entry 0 is empty.
 pub(crate) fn live_rows(traced: &Traced) -> Result<Vec<Live>> {
     let graph = &traced.graph;
     let requests = traced.outputs.len();
@@ -57,7 +58,7 @@ fn is_earlier(item: &Item, segment: usize) -> bool {
     item.segment < segment && !matches!(item.op, Op::Constant(_) | Op::Fill(_))
 }
 
-/// Fails if anything but a list of rows reads what other requests have left.
+/// Fails if an item other than a list of rows reads values of other requests.
 fn check_operands(graph: &Graph, item: &Item) -> Result<()> {
     match item.op.operands().iter().find(|&&operand| is_earlier(graph.item(operand), item.segment)) {
         None => Ok(()),
@@ -88,7 +89,7 @@ fn place(traced: &Traced, value: Value, row: u32) -> Result<(Columns, Index)> {
     Ok((Columns { node: cindex.node, first_col: cell.first_col, cols: cell.cols }, cindex.index))
 }
 
-/// The indexes of live rows, as they are at a splice that is `shift` frames later.
+/// Returns the indexes of live rows at a splice that is `shift` frames later.
 pub fn shifted(live: &Live, shift: i32) -> BTreeMap<Columns, BTreeSet<Index>> {
     let rows = |rows: &Rows| rows.keys().map(|&index| Index { t: index.t + shift, ..index }).collect();
     live.iter().map(|(&columns, list)| (columns, rows(list))).collect()
@@ -103,7 +104,7 @@ pub enum States {
     Packed,
 }
 
-/// Requests of several as a graph of their own.
+/// A part of several requests as a graph of its own.
 pub(crate) struct Extracted {
     pub graph: Graph,
     /// The given input: frames of all the requests, one after another.

@@ -7,11 +7,11 @@ use crate::weight::Weight;
 /// Parts of at most this many arcs are left to a stable sort.
 const SMALL: usize = 16;
 
-/// Sorts the arcs of each state on one of their labels, those with equal ones on the other.
+/// Sorts the arcs of each state by one label. Arcs with this label equal are sorted by the other.
 ///
-/// Arcs with both labels equal come in the order of OpenFst built with GNU's C++ library, so that files are the same
-/// byte for byte. That library uses quick sort with the median of three, and insertion sort for small parts. (In the
-/// cases that it leaves to heap sort, such arcs keep their order.)
+/// Arcs with both labels equal get the same order as in OpenFst built with GNU's C++ library, so files are the same
+/// byte for byte. That library uses quick sort with the median of three, and insertion sort for small parts. It uses
+/// heap sort in rare cases; there such arcs keep their order here.
 pub fn sort_arcs<W: Weight>(fst: &mut Fst<W>, on: Side) {
     for state in &mut fst.states {
         match on {

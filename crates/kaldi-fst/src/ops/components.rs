@@ -24,7 +24,7 @@ impl Components {
         }
     }
 
-    /// True if two states lie in one component: an arc between such states is part of a cycle.
+    /// True if two states lie in the same component. Arcs between such states are parts of a cycle.
     pub fn same(&self, a: usize, b: usize) -> bool {
         self.number[a] == self.number[b]
     }

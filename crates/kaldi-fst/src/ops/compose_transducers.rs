@@ -1,17 +1,17 @@
-//! Composition of transducers, with the filter in which all empty moves of the first one come before those of the
-//! second one (Mohri, Pereira and Riley, "Weighted automata in text and speech processing", 1996).
+//! Composition of transducers. The filter puts all empty moves of the first transducer before the empty moves of the
+//! second (Mohri, Pereira and Riley, "Weighted automata in text and speech processing", 1996).
 //!
-//! States and arcs come out in the order of OpenFst's `Compose`, which is that of Kaldi's `TableCompose` too.
+//! States and arcs have the same order as with OpenFst's `Compose` and Kaldi's `TableCompose`.
 
 use rustc_hash::FxHashMap;
 
 use crate::fst::{Arc, EPSILON, Fst, State, StateId};
 use crate::ops::connect::connect as keep_connected;
 
-/// The FST of all pairs of an input of `first` and an output of `second` such that an output of `first` is an input of
-/// `second`; costs add up. If `connect` is set, states that no path uses are left out.
+/// Returns the FST of all pairs of an input of `first` and an output of `second` for which an output of `first` is an
+/// input of `second`. Costs are added. With `connect`, states without a complete path are removed.
 ///
-/// One of the two must be sorted: `first` on output labels, or `second` on input labels. `None` if neither is.
+/// Either `first` must be sorted by output labels, or `second` by input labels. Otherwise the result is `None`.
 pub fn compose_transducers(first: &Fst, second: &Fst, connect: bool) -> Option<Fst> {
     let sorted = (is_sorted(first, |arc| arc.olabel), is_sorted(second, |arc| arc.ilabel));
     if sorted == (false, false) {
@@ -62,7 +62,7 @@ struct Product {
 
 /// The arcs with a label among arcs that are sorted by it.
 fn with_label(arcs: &[Arc], label: i32, of: fn(&Arc) -> i32) -> &[Arc] {
-    /// Up to so many arcs are looked through one by one.
+    /// Up to this number, arcs are searched one by one.
     const FEW: usize = 8;
     let first = if arcs.len() <= FEW || label == EPSILON {
         arcs.iter().position(|arc| of(arc) >= label).unwrap_or(arcs.len())

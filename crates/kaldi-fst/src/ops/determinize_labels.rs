@@ -25,9 +25,9 @@ impl Default for Determinize {
 
 /// Returns the FST with at most one arc of each input label from each state; no input label counts as a label.
 ///
-/// Arcs without input are added only where more than one output label is written at once. An error if one input has
-/// several outputs, unless the options say otherwise. Does not end for FSTs that have no deterministic equivalent, unless
-/// the number of states is limited.
+/// Arcs without input are added only if several output labels are written at once. If one input has several outputs, it
+/// is an error, unless the options allow that. If the FST has no deterministic equivalent, the algorithm stops only at
+/// the limit on the number of states.
 pub fn determinize_labels(mut fst: Fst, options: Determinize) -> Result<Fst> {
     let stand_in = match fst.largest_label() {
         i32::MAX => return Err(crate::Error::NoLabelLeft),

@@ -1,8 +1,8 @@
 //! Determinization of transducers together with the removal of arcs without input (Kaldi's `DeterminizeStar`; Mohri,
 //! "Finite-state transducers in language and speech processing", 1997, for the subsets with strings).
 //!
-//! A state of the result is a set of states of the input, each with the output that is still to be written and the cost
-//! that is still to be paid. Of sets that empty moves lead to, only the beginning is kept as the state's identity.
+//! A state of the result is a set of states of the input, each with its remaining output and its remaining cost. Empty
+//! moves add states to a set, but they do not belong to the identity of the set.
 
 mod closure;
 mod strings;
@@ -31,7 +31,7 @@ pub struct DeterminizeStar {
     pub semiring: Semiring,
     /// Subsets with costs that differ by at most this are one.
     pub delta: f32,
-    /// If this is given, more states are an error as soon as there are as many.
+    /// The largest allowed number of states. A result with more states is an error as soon as it exceeds this number.
     pub most_states: Option<usize>,
     /// Inputs that have several outputs.
     pub ambiguity: Ambiguity,
@@ -91,12 +91,12 @@ struct StringArc {
     next: Option<StateId>,
 }
 
-/// The FST with at most one arc of each input label from each state and empty inputs only where more than one label is
-/// written at once: there arcs without input follow. Arcs are in the order of input labels.
+/// Returns the FST with at most one arc of each input label from each state. Arcs with an empty input follow only if
+/// several labels are written at once. Arcs are in the order of input labels.
 ///
-/// An error if one input has two outputs, unless `ambiguity` says otherwise (this only for FSTs without arcs without input), and
-/// if arcs without input form a cycle of negative cost. Does not end for inputs that have no deterministic equivalent, unless the number
-/// of states is limited.
+/// It is an error if one input has two outputs, unless `ambiguity` allows that (only for FSTs without empty inputs). It
+/// is an error too if arcs without input form a cycle of negative cost. If the FST has no deterministic equivalent, the
+/// algorithm stops only at the limit on the number of states.
 pub fn determinize_star(mut fst: Fst, options: DeterminizeStar) -> Result<Fst> {
     sort_arcs(&mut fst, Side::Input);
     let Some(start) = fst.start else { return Ok(Fst::default()) };
@@ -120,11 +120,11 @@ struct Subsets<'f> {
     closure: Closure,
     /// The elements of all sets, one set after the other.
     elements: Vec<Element>,
-    /// For each state of the result, where its set is.
+    /// The range of each result state's set.
     ranges: Vec<Range<usize>>,
     /// For each hash of states and strings, the state that was found last.
     last_found: FxHashMap<u64, StateId>,
-    /// For each state of the result, the one with the same hash that was found before.
+    /// For each state of the result, the state with the same hash that was found before it.
     found_before: Vec<Option<StateId>>,
     /// States without arcs so far; the last one is next.
     waiting: Vec<StateId>,

@@ -10,9 +10,9 @@ use crate::random_paths::{Choice, random_paths};
 
 /// Returns true if two deterministic acceptors accept the same strings at the same costs, up to `delta` an arc.
 ///
-/// States are joined as long as they must be equal (Hopcroft and Karp, "A linear algorithm for testing equivalence of finite
-/// automata", 1971), after costs have been pushed to the start. An error if one of them is no acceptor, has arcs without
-/// label, or two arcs with a label from one state.
+/// States are joined as long as they must be equal (Hopcroft and Karp, "A linear algorithm for testing equivalence of
+/// finite automata", 1971), after costs have been pushed to the start. It is an error if an FST is not an acceptor, has
+/// arcs without label, or has two arcs with one label from a state.
 pub fn equivalent(first: &Fst, second: &Fst, delta: f32) -> Result<bool> {
     let mut fsts = [first.clone(), second.clone()];
     let mut totals = [f32::INFINITY; 2];
@@ -51,7 +51,8 @@ fn check_deterministic(fst: &Fst) -> Result<()> {
     Ok(())
 }
 
-/// Sets of states of both FSTs that must be equal (union-find). Those of the second have numbers behind those of the first.
+/// Sets of states of both FSTs that must be equal (union-find). The numbers of the second FST's states follow those of
+/// the first FST.
 struct Classes<'f> {
     fsts: [&'f Fst; 2],
     parents: Vec<StateId>,
@@ -116,10 +117,10 @@ pub struct RandomComparison {
     pub seed: u64,
 }
 
-/// Returns true if random paths of either FST have in both the same cost: that of the cheapest path with the same input and
-/// output.
+/// Compares costs on random paths of each FST: in both FSTs, the cheapest path with the same input and output must have
+/// the same cost. Returns true if all agree.
 ///
-/// An error for a cycle of negative cost.
+/// It is an error if an FST has a cycle of negative cost.
 pub fn randomly_equivalent(first: &Fst, second: &Fst, options: RandomComparison) -> Result<bool> {
     let mut fsts = [first.clone(), second.clone()];
     for fst in &mut fsts {
@@ -151,7 +152,8 @@ pub fn randomly_equivalent(first: &Fst, second: &Fst, options: RandomComparison)
 /// A state, and the numbers of input and output labels before it.
 type Place = (StateId, usize, usize);
 
-/// Returns the cost of the cheapest path with this input and output; infinity if there is none. There are no negative cycles.
+/// Returns the cost of the cheapest path with this input and output, or infinity without such a path. The FST must not
+/// have negative cycles.
 fn cost(fst: &Fst, input: &[i32], output: &[i32]) -> f32 {
     let Some(start) = fst.start else { return f32::INFINITY };
     let mut distances: FxHashMap<Place, f32> = FxHashMap::from_iter([((start, 0, 0), 0.0)]);

@@ -57,7 +57,7 @@ pub fn remove_labels<W: Weight>(fst: &mut Fst<W>, side: Side, labels: &FxHashSet
         .for_each(|l| *l = EPSILON);
 }
 
-/// Removes arcs with one of these labels, and then what no path uses any more.
+/// Removes arcs with one of these labels, and then the states without a complete path.
 pub fn remove_arcs_with_labels<W: Weight>(fst: &mut Fst<W>, side: Side, labels: &FxHashSet<i32>) {
     for state in &mut fst.states {
         state.arcs.retain(|arc| !labels.contains(&side.label(arc)));
@@ -70,8 +70,8 @@ pub fn penalize_labels(fst: &mut Fst, side: Side, labels: &FxHashSet<i32>, cost:
     arcs(fst).filter(|arc| labels.contains(&side.label(arc))).for_each(|arc| arc.weight += cost);
 }
 
-/// Adds loops with these pairs of input and output to every state that is final or has an arc with an output, so that
-/// disambiguation symbols behind words get through.
+/// Adds loops with these pairs of input and output to every state that is final or has an arc with an output. So
+/// disambiguation symbols after words pass.
 pub fn add_loops<W: Weight>(fst: &mut Fst<W>, pairs: &[(i32, i32)]) {
     for (s, state) in (0..).zip(&mut fst.states) {
         if state.is_final() || state.arcs.iter().any(|arc| arc.olabel != EPSILON) {

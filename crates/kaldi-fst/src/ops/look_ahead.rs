@@ -2,9 +2,9 @@
 //! intervals (Allauzen, Riley and Schalkwyk, "A generalized composition algorithm for weighted finite-state
 //! transducers", 2009).
 //!
-//! Think of each label, and of the end of paths, as a state of its own that arcs with this label lead to. A depth-first
-//! search over the other arcs numbers the labels in the order of their discovery. Labels below one state of its tree
-//! then have numbers without gaps.
+//! Each label, and the end of paths, counts as a state of its own, and arcs with this label lead to it. A depth-first
+//! search over the other arcs numbers the labels in the order of their discovery. Then the labels below one state of
+//! the search tree have numbers without gaps.
 
 use rustc_hash::FxHashMap;
 

@@ -78,7 +78,7 @@ impl Model {
         }
         let mut lengths: Vec<Option<usize>> = vec![None; backoff.len()];
         let mut empty = None;
-        // The chain of the start says which state is the empty history.
+        // The chain of backoff arcs from the start ends in the empty history.
         for s in std::iter::once(start).chain(0..backoff.len() as StateId) {
             let mut chain = vec![s];
             let known = loop {

@@ -1,11 +1,11 @@
-//! Removing what only expensive paths use.
+//! Pruning: removes arcs and states that only expensive paths use.
 
 use super::{connect, distances_from_start, distances_to_end};
 use crate::error::Result;
 use crate::fst::Fst;
 
-/// Keeps the arcs and ends of paths that cost at most `beam` more than the cheapest path, and of these at most `most_states`
-/// states: those on the cheapest paths.
+/// Keeps the arcs and final weights of paths that cost at most `beam` more than the cheapest path. With `most_states`,
+/// it keeps only this number of states: the states on the cheapest paths.
 pub fn prune(fst: &mut Fst, beam: f32, most_states: Option<usize>) -> Result<()> {
     let (from_start, to_end) = (distances_from_start(fst)?, distances_to_end(fst)?);
     let Some(start) = fst.start else { return Ok(()) };

@@ -14,7 +14,7 @@ pub struct Push {
     pub labels: bool,
     /// Towards the ends; otherwise towards the start.
     pub to_final: bool,
-    /// Removes what all paths cost at least.
+    /// Removes the total weight: the least cost of all paths.
     pub remove_total_weight: bool,
     /// Removes the output labels that all paths begin with (with `to_final`: that they end with).
     pub remove_common_affix: bool,
@@ -69,8 +69,8 @@ fn push_weights(fst: &mut Fst, options: Push) -> Result<()> {
     Ok(())
 }
 
-/// Adds the potential of the state that an arc leaves, times `sign`, and takes away that of the state where it ends. Potentials
-/// of states that no path uses are infinite; arcs between these stay.
+/// Changes the cost of each arc: adds `sign` times the potential of its source, and subtracts `sign` times the
+/// potential of its target. States without a complete path have infinite potentials; arcs between them stay unchanged.
 fn reweight(fst: &mut Fst, potential: impl Fn(usize) -> f32, sign: f32) {
     for (s, state) in fst.states.iter_mut().enumerate() {
         let own = potential(s);

@@ -1,14 +1,14 @@
-//! Distributing weight so that from every state the same probability leaves (Hannemann and Povey, "Combining forward and
-//! backward search in decoding", 2013).
+//! Distributes weight so that the probabilities that leave a state have the same sum for all states (Hannemann and
+//! Povey, "Combining forward and backward search in decoding", 2013).
 //!
 //! Language models with back-off do not sum up to one, and the sum over all their strings may be infinite, so ordinary
-//! weight pushing does not apply to them. Here a final probability counts as an arc back to the start, and potentials of
-//! states are the dominant eigenvector of the matrix of probabilities between states, by the power method.
+//! weight pushing does not apply to them. Here a final probability counts as an arc back to the start, and potentials
+//! of states are the dominant eigenvector of the matrix of probabilities between states, by the power method.
 
 use crate::fst::{Fst, StateId};
 
 const MOST_ROUNDS: usize = 200;
-/// After so many rounds each time, it is checked whether the states' sums are equal.
+/// Rounds between two tests if the sums of the states are equal.
 const TEST_INTERVAL: usize = 5;
 /// Share of the old vector in the iteration. Without it the iteration would not converge if the arcs form a single
 /// cycle.

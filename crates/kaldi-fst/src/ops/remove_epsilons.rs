@@ -11,8 +11,8 @@ use crate::weight::Weight;
 /// Replaces arcs without labels by the arcs that follow them, and removes unused states. Epsilon arcs must not form a
 /// cycle.
 ///
-/// States keep their order, and the arcs of a state come out in the order of OpenFst's `RmEpsilon`: so merged
-/// supervision is the same, byte for byte, as that of other programs.
+/// States keep their order, and the arcs of a state have the same order as with OpenFst's `RmEpsilon`. So merged
+/// supervision is the same as that of other programs, byte for byte.
 pub fn remove_epsilons<W: Weight>(fst: &mut Fst<W>) -> Result<()> {
     let Some(start) = fst.start else { return Ok(()) };
     let order = filtered_order(fst, Arc::is_epsilon).map_err(|state| Error::EpsilonCycle { state })?;
@@ -78,7 +78,7 @@ impl<W: Weight> Expansion<W> {
         }
     }
 
-    /// The distances along arcs without label: states in topological order are looked at once.
+    /// Computes the distances along arcs without label. It visits each state once, in topological order.
     fn measure(&mut self, fst: &Fst<W>, ranks: &[usize], state: StateId) {
         self.distance.clear();
         self.distance.insert(state, W::one());

@@ -1,8 +1,7 @@
 //! Removes empty arcs if that makes the FST smaller (Kaldi's `RemoveEpsLocal`).
 //!
-//! An arc and one behind it become one arc if together they have at most one label on each side. That is done only if
-//! the state between them has a single arc in, or a single arc out; being the start counts as an arc in, being final as
-//! an arc out.
+//! An arc and the arc after it become one arc if together they have at most one label on each side. The state between
+//! them must have a single arc in, or a single arc out. The start counts as an arc in, a final weight as an arc out.
 
 use crate::fst::{Arc, EPSILON, Fst, StateId};
 use crate::ops::connect::connect;
@@ -83,7 +82,8 @@ impl Removal<'_> {
         }
     }
 
-    /// The state behind the arc has one arc in and several out: those that can be joined with the arc are moved.
+    /// Joins the arc with the arcs after it if the state between them has one arc in and several out. Arcs that can be
+    /// joined with it are moved.
     fn join_with_several(&mut self, s: StateId, position: usize, arc: Arc) {
         let (mut moved, mut kept) = (f32::INFINITY, f32::INFINITY);
         let mut added = Vec::new();

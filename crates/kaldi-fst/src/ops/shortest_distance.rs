@@ -31,7 +31,8 @@ pub fn distances_from_start(fst: &Fst) -> Result<Vec<f32>> {
     Ok(distances)
 }
 
-/// Returns the cost of the cheapest path from each state to an end, the final cost included; infinity if there is none.
+/// Returns the cost of the cheapest path from each state to an end, the final cost included. The cost is infinite
+/// without such a path.
 pub fn distances_to_end(fst: &Fst) -> Result<Vec<f32>> {
     let distances = distances_from_start(&reverse(fst)).map_err(|error| match error {
         // The reversed FST has another start before all states.

@@ -25,8 +25,8 @@ pub fn shortest_paths(fst: &Fst, count: usize, beam: f32) -> Result<Vec<(Vec<Arc
     };
     let most = to_end[start as usize] + beam;
     let mut parts: Vec<Part> = Vec::new();
-    // Partial paths by the cost of the cheapest way to complete them; complete ones have no state any more. Of equal ones, the
-    // one that was made first comes first.
+    // Partial paths, by the cost of their cheapest completion. Complete paths have no state. Among paths with equal
+    // costs, the older one comes first.
     let mut heap =
         BinaryHeap::from([Reverse((Cost(to_end[start as usize]), 0, Cost(0.0), Some(start), None))]);
     let mut made = 0;
@@ -75,7 +75,8 @@ fn path(parts: &[Part], mut last: Option<usize>, end: f32) -> (Vec<Arc>, f32) {
     (arcs, end)
 }
 
-/// Builds the FST of these paths. Each has states of its own; if there are several, arcs without labels lead to them.
+/// Builds the FST of these paths. Each path has states of its own. Arcs without labels lead to them if there are
+/// several.
 pub fn union_of_paths(paths: &[(Vec<Arc>, f32)]) -> Fst {
     let mut out = Fst::default();
     if paths.is_empty() {

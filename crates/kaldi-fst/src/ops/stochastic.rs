@@ -1,4 +1,4 @@
-//! Tests if costs are those of probabilities.
+//! Tests if the costs are negative logarithms of probabilities.
 
 use crate::fst::Fst;
 use crate::ops::semiring::{Semiring, approximately_equal};

@@ -28,7 +28,7 @@ pub fn union<'f, W: Weight>(fsts: impl IntoIterator<Item = &'f Fst<W>>) -> Fst<W
     out
 }
 
-/// Returns the union of FSTs without arcs without labels, deterministic and minimal. The error says why that cannot be done.
+/// Returns the union of FSTs that have no empty arcs, deterministic and minimal. The error explains a failure.
 pub fn joined(fsts: &[Fst]) -> Result<Fst> {
     let mut all = union(fsts);
     super::remove_epsilons(&mut all)?;

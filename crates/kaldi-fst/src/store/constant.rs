@@ -1,7 +1,7 @@
 //! Files of type `const`: all states, then all arcs, as they lie in memory (`fst/const-fst.h` of OpenFst).
 //!
-//! A state is its final weight, the position of its first arc, how many it has, and how many of them have no input and no
-//! output.
+//! A state is its final weight, the position of its first arc, its number of arcs, and the numbers of its arcs without
+//! input and without output.
 
 use kaldi_io::{KaldiReader, KaldiWriter};
 
@@ -66,8 +66,8 @@ pub(super) fn read_bounds<W: Weight>(
     Ok((finals, counts))
 }
 
-/// The FST behind the header in its file; `None` if it is of another type, or there is no file, or it does not have all states and
-/// arcs.
+/// Maps the FST after the header in its file. `None` if it is of another type, if the input is not a file, or if states
+/// or arcs are missing.
 pub(super) fn map(r: &KaldiReader, header: &Header) -> Option<MappedFst> {
     if header.fst_type != CONST || header.arc_type != f32::ARC_TYPE {
         return None;
@@ -86,7 +86,7 @@ pub fn write_const<W: Weight>(w: &mut KaldiWriter, fst: &Fst<W>, aligned: bool) 
     write_const_with_symbols(w, fst, aligned, [None, None])
 }
 
-/// Does what [`write_const`] does, with tables of input and output symbols.
+/// Does the same as [`write_const`], with tables of input and output symbols.
 pub fn write_const_with_symbols<W: Weight>(
     w: &mut KaldiWriter,
     fst: &Fst<W>,

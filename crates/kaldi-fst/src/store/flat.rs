@@ -11,7 +11,7 @@ use crate::fst::Arc;
 use crate::mapped::{ARC_BYTES, PackedArc};
 use crate::weight::Weight;
 
-/// Arcs that are read at once.
+/// Arcs in a block of a read.
 const BLOCK: usize = 4096;
 type Block = [PackedArc; BLOCK];
 
@@ -79,7 +79,7 @@ fn read_vector(r: &mut KaldiReader, header: &Header, flat: &mut FlatFst) -> kald
     }
 }
 
-/// Adds so many arcs, block by block: a count that lies takes no memory that the file does not fill.
+/// Adds `count` arcs, block by block. So a wrong count does not take memory that the file does not fill.
 fn read_arcs(
     r: &mut KaldiReader,
     count: usize,

@@ -11,7 +11,7 @@ use crate::weight::Weight;
 
 const MAGIC: i32 = 2125659606;
 
-/// Files of version 2 are packed, unless a flag says otherwise; those of version 1 are aligned.
+/// Files of version 2 are packed, unless a flag says that they are aligned. Files of version 1 are aligned.
 const VERSION: i32 = 2;
 const ALIGNED_VERSION: i32 = 1;
 /// The version of files of type `ngram`.
@@ -118,7 +118,7 @@ impl Header {
         self.symbols.iter().flatten().try_for_each(|symbols| symbols.write(w))
     }
 
-    /// Fills up to where the next part of an aligned file begins.
+    /// Writes padding up to the beginning of the next part of an aligned file.
     pub(super) fn pad(&self, w: &mut KaldiWriter) -> kaldi_io::Result<()> {
         let beyond = w.position() % ALIGNMENT;
         if self.aligned && beyond != 0 {
@@ -132,7 +132,7 @@ impl Header {
         if self.aligned { position.next_multiple_of(ALIGNMENT) } else { position }
     }
 
-    /// Goes to where the next part of an aligned file begins.
+    /// Skips the padding before the next part of an aligned file.
     pub fn align(&self, r: &mut KaldiReader) -> kaldi_io::Result<()> {
         let beyond = r.position() % ALIGNMENT;
         if self.aligned && beyond != 0 {

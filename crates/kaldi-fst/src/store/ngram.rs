@@ -1,9 +1,9 @@
 //! Files of type `ngram` (`fst/extensions/ngram/ngram-fst.h` of OpenFst, version 4).
 //!
-//! Behind the header there are the numbers of states, words and final states; then bits, in words of 64: the tree of
-//! histories, level by level, where each state is a 0 after a 1 for each of its children (`10` before them all), for
-//! each state a 1 for each of its words and then a 0 (a 0 before them all), and a bit for each final state. Then come
-//! words and costs.
+//! The header is followed by the numbers of states, words and final states. Then three sequences of bits follow, in
+//! words of 64 bits. The first is the tree of histories, level by level, after a prefix `10`: each state is a 1 for
+//! each child, and a 0. The second is the words, after a prefix `0`: each state is a 1 for each word, and a 0. The
+//! third has a bit for each final state. Words and costs follow.
 
 use kaldi_io::{KaldiReader, KaldiWriter};
 

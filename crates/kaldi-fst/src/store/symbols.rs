@@ -15,7 +15,7 @@ pub(super) const LONGEST_NAME: i32 = 1 << 20;
 /// number then has the first of these names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Symbols {
-    /// The table's name in files: usually the file that it comes from.
+    /// The table's name in files, usually the name of its source file.
     pub title: String,
     entries: Vec<(String, i64)>,
     numbers: FxHashMap<String, i64>,

@@ -16,7 +16,7 @@ pub enum FlatOrNgrams {
     Ngrams(NgramFst),
 }
 
-/// A graph where its file is, or read.
+/// A graph that stays in its file, or that has been read into memory.
 #[derive(Debug)]
 pub enum FileOrMemory {
     File(MappedFst),

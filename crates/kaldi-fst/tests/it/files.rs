@@ -101,8 +101,8 @@ fn all_states(mapped: &MappedFst) -> Result<Vec<State>, kaldi_fst::Error> {
     (0..mapped.num_states() as u32).map(state).collect()
 }
 
-/// Graphs left in their files have the same contents as those that are read. A file that cannot be mapped is read, or
-/// gives the reader's error. Faults of a state are found when it is visited.
+/// A graph that stays in its file has the same contents as a graph that is read. If a file cannot be mapped, it is
+/// read, or it causes the reader's error. Faults of a state are found at the first visit.
 #[test]
 fn a_graph_that_stays_in_its_file() {
     let fst = text::parse("0\t1\t1\t1\t0.25\n0\t2\t0\t3\n1\t0.5\n2\t0\t7\t0\t1.5\n2\n").unwrap();

@@ -73,7 +73,7 @@ fn composition() {
     let mut nonempty = 0;
     for round in 0..500 {
         let (mut a, mut b) = (random(&mut rng, 2, 0.4), random(&mut rng, 2, 0.4));
-        // Either side is searched, or the one with more arcs.
+        // The search runs over the first side, the second, or the side with more arcs.
         if round % 3 != 0 {
             ops::sort_arcs(&mut a, Side::Output);
         }
@@ -93,7 +93,7 @@ fn composition() {
                 }
             }
             nonempty += usize::from(!expected.is_empty());
-            // The logarithmic sums say that no path is there twice.
+            // The logarithmic sums show that the same path does not occur twice.
             assert_same(&relation(&composed, semiring), &expected, 1e-5);
         }
     }

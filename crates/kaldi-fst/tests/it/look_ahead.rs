@@ -79,13 +79,13 @@ fn language_models_round_trip() {
     for end in 0..bytes.len() {
         assert!(store::read_with_names(&mut reader(&bytes[..end])).is_err(), "{end} bytes");
     }
-    // The first byte of the tree: not a root any more.
+    // The first byte of the tree is changed, so it is not a root any more.
     let mut broken = bytes.clone();
     let tree = bytes.len() - written(|w| w.write_bytes(&[0; 4 * (10 + 15 + 10 + 3 + 16)])).len() - 3 * 8;
     broken[tree] ^= 1;
     let error = store::read_with_names(&mut reader(&broken)).unwrap_err().to_string();
     assert!(error.contains("the tree of histories is not one of 9 states"), "{error}");
-    // The mark of the last word behind that of the last state.
+    // The mark of the last word is moved after the mark of the last state.
     let mut broken = bytes.clone();
     let futures = broken[tree + 8..].first_chunk_mut::<8>().unwrap();
     let marks = u64::from_le_bytes(*futures);

@@ -1,4 +1,5 @@
-//! Operations beside the figures of OpenFst's programs (`tests/data/openfst`) and beside all strings of small random FSTs.
+//! Compares operations with the figures of OpenFst's programs (`tests/data/openfst`), and with all strings of small
+//! random FSTs.
 
 use std::path::Path;
 
@@ -77,7 +78,7 @@ fn figures_of_acyclic_results() {
     assert_figure(&without, "rmepsilon.out");
 }
 
-/// Costs stand where the reference has them: arcs of states in the order of their labels.
+/// Costs are at the same places as in the reference. The arcs of a state are compared in the order of their labels.
 #[test]
 fn figures_of_pushed_costs() {
     for (how, name) in
@@ -163,7 +164,7 @@ fn figures_of_distances_and_drawings() {
     assert_eq!(String::from_utf8(w.into_bytes()).unwrap(), data("draw.out"));
 }
 
-/// The pairs of strings that both have, and those that one of them has.
+/// Returns the pairs of strings of both languages, and of one of them.
 fn united(a: &Language, b: &Language) -> Language {
     let mut all = a.clone();
     for (labels, &cost) in b {
@@ -206,7 +207,7 @@ fn all_strings_keep_their_costs() {
             &language(&ops::joined(&[acceptor.clone(), acceptor.clone()]).unwrap()),
             &language(&acceptor),
         );
-        // The cheapest paths, and what pruning leaves.
+        // The cheapest paths, and the paths that pruning keeps.
         let mut costs: Vec<f32> = Vec::new();
         all_costs(&fst, fst.start.unwrap(), 0.0, &mut costs);
         costs.sort_by(f32::total_cmp);
@@ -303,7 +304,7 @@ fn labels_that_can_come_next() {
         numbers.extend(fst.states.iter().any(|state| state.is_final()).then_some(made.fst.reach.final_label));
         numbers.sort_unstable();
         assert_eq!(numbers, (1..=numbers.len() as i32).collect::<Vec<_>>());
-        // The transducer is the same but for its labels and the order of its arcs.
+        // The transducer differs only in its labels and the order of its arcs.
         let mut w = KaldiWriter::in_memory(true);
         store::write_look_ahead(&mut w, &made.fst).unwrap();
         let mut r = KaldiReader::from_bytes("file", w.into_bytes());

@@ -94,8 +94,8 @@ fn is_deterministic(fst: &Fst) -> bool {
     })
 }
 
-/// The number of states that are needed: of different things that can still be accepted, and at what costs beyond the
-/// cheapest.
+/// Returns the number of states of a minimal FST: the number of different languages that prefixes leave, with their
+/// costs beyond the cheapest.
 fn needed_states(language: &BTreeMap<Vec<i32>, f32>) -> usize {
     let mut rests: BTreeMap<&[i32], Vec<(&[i32], f32)>> = BTreeMap::new();
     for (labels, cost) in language {

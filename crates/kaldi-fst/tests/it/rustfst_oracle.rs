@@ -1,5 +1,5 @@
-//! Operations and files beside the crate rustfst, an independent implementation, on random FSTs: what strings cost, how
-//! many states are left, and what each reads of the other's files.
+//! Compares operations and files with the crate rustfst, an independent implementation, on random FSTs: costs of
+//! strings, numbers of remaining states, and each implementation's reading of the other's files.
 
 use std::collections::BTreeMap;
 
@@ -101,7 +101,8 @@ fn each(seed: u64, epsilons: f64, transducer: bool, mut check: impl FnMut(Fst, O
 fn files() {
     each(1, 0.3, true, |fst, other| {
         assert_eq!(here(&other), fst);
-        // The first line of a text names the start, and there the lines of arcs come before those of final states.
+        // The first line of a text names the start. rustfst writes the lines of arcs before the lines of final states, so a
+        // start without arcs is not in the first line.
         if !fst.state(0).arcs.is_empty() {
             assert_same(&text::parse(&other.text().unwrap()).unwrap(), &fst);
         }

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::read::{ArpaOptions, Event, Ngram, NgramConsumer, Words, Wrong, read_arpa};
 use crate::error::{Error, Result};
 
-/// A language model as an acceptor of word sequences, and what happened to it.
+/// A language model as an acceptor of word sequences, and remarks on its compilation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compiled {
     pub fst: Fst,
@@ -16,9 +16,9 @@ pub struct Compiled {
     pub states_before: Option<usize>,
 }
 
-/// Makes G from a file. With a disambiguation symbol, backoff arcs have it as input, and the symbols of begin and end
-/// have no arcs: the history of the begin is the start, and ending is a final cost. Without one (0), backoff arcs are
-/// empty, and begin and end are words.
+/// Makes G from a file. With a disambiguation symbol, backoff arcs have this input. The symbols of begin and end then
+/// have no arcs: the history of the begin is the start, and the end is a final cost. Without the symbol (0), backoff
+/// arcs are empty, and begin and end are words.
 pub fn compile(
     r: &mut KaldiReader,
     options: &mut ArpaOptions,

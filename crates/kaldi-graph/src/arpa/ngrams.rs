@@ -15,8 +15,8 @@ const END: &str = "</s>";
 /// Makes an acceptor of an ARPA file, with backoff arcs without label. The history of `<s>` is the start, and `</s>` is
 /// a final cost; neither is a label. Histories without a next word have no state.
 ///
-/// N-grams with words that `symbols` does not have are left out with a warning; so are words that share their number
-/// with another name, since they cannot be told apart.
+/// N-grams with words that `symbols` does not have are left out with a warning. Words that share their number with
+/// another name are left out too, since they cannot be distinguished.
 pub fn compile_ngrams(
     r: &mut KaldiReader,
     symbols: &Symbols,

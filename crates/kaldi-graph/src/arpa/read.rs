@@ -78,7 +78,8 @@ impl std::fmt::Display for Line<'_> {
 
 /// Receives the n-grams of a file.
 pub trait NgramConsumer {
-    /// Is told how many n-grams of each order, from 1, the file says that it has. `words` are the words known so far.
+    /// Receives the numbers of n-grams of each order, from 1, that the file announces. `words` are the words known so
+    /// far.
     fn header(&mut self, counts: &[i32], words: &Words);
 
     /// Takes an n-gram with known words and valid places of `<s>` and `</s>`. A fault is either a reason to skip it
@@ -301,7 +302,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Hints at a symbol that looks like a word. It looks at all symbols, so only the first warnings have hints.
+    /// Suggests a symbol that resembles the word. It searches all symbols, so only the first warnings have suggestions.
     fn hint(&self, word: &str) -> String {
         match &self.options.words {
             Words::Symbols(symbols, _) if self.warnings < MOST_HINTS => symbols.hint(word),

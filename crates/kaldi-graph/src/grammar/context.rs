@@ -1,5 +1,5 @@
-//! C for grammars: graphs that refer to other graphs by nonterminal symbols. The phones that surround such a reference are
-//! not known when a graph is made, so arcs at its ends carry the phone on the known side beside the nonterminal (Kaldi's
+//! C for grammars: graphs that refer to other graphs by nonterminal symbols. A graph is made without knowledge of the
+//! phones around such a reference. So arcs at its ends carry the nonterminal and the phone on the known side (Kaldi's
 //! `doc/grammar.dox`). Only one phone of left context is possible.
 
 use kaldi_fst::{EPSILON, Fst, StateId};

@@ -1,8 +1,8 @@
-//! From Kaldi's option syntax to arguments that clap understands.
+//! Translates Kaldi's option syntax into arguments that clap understands.
 //!
-//! Before all, `--name value` becomes `--name=value` where an option needs a value. Pass 1 looks at all arguments for
-//! `--config` and `--help`; pass 2 takes the options up to the first positional. Each becomes `--name=value` under its
-//! registered name, checked by its type.
+//! First, `--name value` becomes `--name=value` if the option needs a value. Pass 1 searches all arguments for
+//! `--config` and `--help`. Pass 2 takes the options up to the first positional argument. Each becomes `--name=value`
+//! under its registered name, and its value is checked by the option's type.
 
 use std::any::TypeId;
 use std::ffi::OsString;
@@ -224,7 +224,7 @@ impl Normalizer<'_> {
         Ok((normal_name(name), value))
     }
 
-    /// Adds one option, or fails with `unknown` if there is none of that name.
+    /// Adds one option. If no option has this name, the error is `unknown`.
     fn add(&mut self, arg: &str, unknown: &str) -> Result<(), Stop> {
         let (name, value) = self.split(arg)?;
         let value = value.map(trim);
@@ -342,7 +342,8 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// Says in our words what clap found. Options were checked before, so a wrong number can only be of positionals.
+/// Translates clap's error into our words. Options have been checked before, so a wrong number of arguments can only
+/// concern positional ones.
 pub(super) fn explain(e: &clap::Error, command: &Command, arguments: &Arguments) -> Problem {
     match e.kind() {
         ErrorKind::MissingRequiredArgument
@@ -373,7 +374,7 @@ pub(super) fn explain(e: &clap::Error, command: &Command, arguments: &Arguments)
     }
 }
 
-/// Says which arguments are missing, or which is too much, and what may have been meant otherwise.
+/// Describes a wrong number of arguments: the missing ones, or the first superfluous one, with a suggestion.
 fn wrong_number(command: &Command, arguments: &Arguments) -> String {
     let given = &arguments.positionals;
     let mut room = Vec::new();

@@ -58,7 +58,7 @@ fn group(arg: &Arg) -> String {
     }
 }
 
-/// The synopsis, and where there is more.
+/// Returns the synopsis, and the option that prints the full help.
 pub(super) fn hint(command: &Command) -> String {
     let name = command.get_bin_name().unwrap_or(command.get_name());
     format!("Usage: {}\n{name} --help explains arguments and options.\n", synopsis(command))
@@ -94,7 +94,8 @@ fn is_written_out(name: &str) -> bool {
     name.contains(' ') || name.contains('|')
 }
 
-/// `<raw-model-in>`. Names with such brackets stay as they are: `(<rspecifier>|<rxfilename>)`.
+/// Returns the name of a value in the help, for example `<raw-model-in>`. A name that has such brackets already stays
+/// unchanged: `(<rspecifier>|<rxfilename>)`.
 pub(super) fn value_name(arg: &Arg) -> String {
     let name = arg
         .get_value_names()

@@ -32,8 +32,8 @@
 //! ```
 //!
 //! Doc comments become the help. A field `bool` is an option that takes `--x`, `--x=true`, `--x=f` and so on, for any
-//! default, without further attributes. Strings usually have `default_value = ""`. The standard options (`--config`,
-//! `--print-args`, `--verbose`, `--help`, `--version`) need not be mentioned; a program that reads them flattens
+//! default, without further attributes. Strings usually have `default_value = ""`. A program does not declare the
+//! standard options (`--config`, `--print-args`, `--verbose`, `--help`, `--version`). If it reads them, it flattens
 //! [`StandardOptions`] into its struct. A struct of options that several programs flatten needs a plain comment: clap
 //! would show a doc comment as the description of the program.
 //!
@@ -148,7 +148,7 @@ where
     run_with(command_line(), program)
 }
 
-/// Does what [`run`] does, for a command line that is not the process's own as it is.
+/// Does the same as [`run`] with a given command line, which may differ from the command line of the process.
 pub fn run_with<A, E, F>(argv: Vec<OsString>, program: F) -> ExitCode
 where
     A: clap::Parser,
@@ -206,8 +206,7 @@ pub fn run_main(main: fn() -> ExitCode, argv: Vec<OsString>) -> u8 {
 /// Number of arguments of the process before the name of the program.
 static SKIPPED: AtomicUsize = AtomicUsize::new(0);
 
-/// Says that the process's first arguments, its own name included, are not the program's: what follows them is the
-/// program's name.
+/// Skips the first `count` arguments of the process, its own name included. The next argument is the program's name.
 pub fn skip_arguments(count: usize) {
     SKIPPED.store(count, Ordering::Relaxed);
 }
@@ -229,7 +228,7 @@ fn documentation<A: clap::Parser>(argv: &[OsString]) -> Option<u8> {
     })
 }
 
-/// Prints to standard output, and gives the exit status.
+/// Prints to standard output, and returns the exit status.
 fn show(text: &[u8]) -> u8 {
     match std::io::stdout().lock().write_all(text) {
         Ok(()) => 0,
@@ -240,7 +239,7 @@ fn show(text: &[u8]) -> u8 {
     }
 }
 
-/// Says why the program does not run, and gives the exit status.
+/// Prints the reason for which the program does not run, and returns the exit status.
 fn end(stop: &Stop) -> u8 {
     if let Some(message) = &stop.error {
         report(message);

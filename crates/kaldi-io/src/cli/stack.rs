@@ -1,10 +1,11 @@
-//! The stack of the first thread. It grows when it is used. If the address space is limited, as by `ulimit -v`, it may find no room
-//! then, which no program survives. So it is used once before anything else takes the room.
+//! Reserves the stack of the first thread, which grows during use. If the address space is limited, as by `ulimit -v`,
+//! the stack may find no room later, and the program dies by a signal. So the program touches the stack once before it
+//! uses memory for other purposes.
 
 use std::fs;
 use std::hint::black_box;
 
-/// Bytes of stack that are made sure of: as many as other threads have.
+/// Bytes of stack that are reserved: the size of other threads' stacks.
 const WANTED: u64 = 2 << 20;
 
 /// Room that must be left besides.
@@ -13,7 +14,7 @@ const BESIDES: u64 = 1 << 20;
 /// A step of [`take`].
 const STEP: u64 = 64 << 10;
 
-/// Makes sure of the stack if the address space is limited. An error says that there is too little of it.
+/// Reserves the stack if the address space is limited. The error says that the stack is too small.
 pub(super) fn reserve() -> Result<(), String> {
     let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let Some(most) = limit(&limits, "Max address space") else { return Ok(()) };
@@ -33,7 +34,7 @@ pub(super) fn reserve() -> Result<(), String> {
     Ok(())
 }
 
-/// Uses so many steps of the stack.
+/// Touches `steps` steps of the stack.
 #[inline(never)]
 fn take(steps: u64) {
     let room = [0u8; STEP as usize];
@@ -44,7 +45,7 @@ fn take(steps: u64) {
     black_box(&room);
 }
 
-/// A soft limit in `/proc/self/limits`; `None` if there is none.
+/// Returns a soft limit in `/proc/self/limits`, or `None` if it is unlimited or absent.
 fn limit(limits: &str, name: &str) -> Option<u64> {
     limits.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
 }

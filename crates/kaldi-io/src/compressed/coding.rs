@@ -112,10 +112,10 @@ struct Stretch {
     fraction: f64,
 }
 
-/// Three stretches, the last one twice: so many can be chosen from by two bits.
+/// Three stretches. The last one is stored twice, because two bits choose among four entries.
 type Stretches = [Stretch; 4];
 
-/// In which stretch a code lies, and how many steps after its beginning.
+/// The position of a code: its stretch, and the number of steps after the stretch's beginning.
 #[derive(Clone, Copy)]
 struct Place {
     stretch: u8,
@@ -219,7 +219,7 @@ pub(super) fn decode_columns(
     }
 }
 
-/// Four columns from the `first` on at once: they are neighbours in each of the lines.
+/// Decodes four neighbouring columns at once, from `first` on.
 fn decode_four(first: usize, columns: &[u8], stretches: [Stretches; 4], lines: ChunksExactMut<'_, f32>) {
     let (ab, cd) = columns.split_at(columns.len() / 2);
     let ((a, b), (c, d)) = (ab.split_at(ab.len() / 2), cd.split_at(cd.len() / 2));

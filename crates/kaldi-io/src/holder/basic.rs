@@ -89,7 +89,7 @@ number_holder!(
     BoolHolder, bool, read_bool, write_bool
 );
 
-/// A binary count followed by as many integers, each with its size byte.
+/// Reads a binary count and this count of integers, each with its size byte.
 fn read_counted(r: &mut KaldiReader) -> Result<Vec<i32>> {
     let count = r.read_i32().and_then(|n| r.check_count(n, "elements"))?;
     let mut values = Vec::with_capacity(count.min(4096));
@@ -297,7 +297,7 @@ impl Holder for TokenVectorHolder {
 
     fn read(r: &mut KaldiReader) -> Result<Vec<String>> {
         begin_text(r)?;
-        // Texts come from editors, which may leave out the last line break.
+        // An editor may omit the last line break.
         let line =
             r.read_line()?.ok_or_else(|| r.error("expected a line of words, found the end of the file"))?;
         let words = line.split(|c: char| c.is_ascii() && is_space(c as u8));

@@ -25,7 +25,7 @@ fn whole_numbers<T: Real>(row: &[T], numbers: &mut Vec<u8>) -> Option<f32> {
     Some(scale)
 }
 
-/// Writes a matrix in this form, if it has it; says whether it did.
+/// Writes a matrix in this form if its values allow that. Returns true if it has been written.
 pub(super) fn write<T: Real>(w: &mut KaldiWriter, rows: usize, cols: usize, values: &[T]) -> Result<bool> {
     let mut numbers = Vec::with_capacity(values.len());
     let scales = values.chunks_exact(cols.max(1)).map(|row| whole_numbers(row, &mut numbers));

@@ -119,8 +119,8 @@ pub(crate) struct PipeOutput {
 }
 
 impl PipeOutput {
-    /// Starts the command. From now on, writing where nobody reads is an error of the writer and does not end the
-    /// process.
+    /// Starts the command. From then on, a write to a pipe without readers is an error of the writer; it does not end
+    /// the process.
     pub(crate) fn open(command: &str) -> io::Result<Self> {
         static SIGNAL: Once = Once::new();
         // A handler is all that it takes. Commands that are started get the default action back.

@@ -1,7 +1,8 @@
-//! The processes of a shell command, started so that the failed one can be named.
+//! The processes of a shell command, started so that a message can name the failed one.
 //!
-//! A pipeline is split: each part is a process of its own. A program with plain arguments is started without a shell,
-//! another part by a shell. So every status is known; a shell would report only that of the last part.
+//! A pipeline is split, and each part is a process of its own. If a part is a program with plain arguments, it is
+//! started without a shell; otherwise a shell runs it. So the status of each part is known. A shell would report only
+//! the status of the last part.
 
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -112,7 +113,7 @@ fn process(text: &str) -> (Command, bool) {
         && shell::has_inner_pipe(text)
     {
         let mut process = Command::new(bash);
-        // By this name it does what /bin/sh does where it is /bin/sh.
+        // Under this name, bash behaves like a /bin/sh that is bash.
         process.arg0("sh").args(["-o", "pipefail", "-c", text]);
         return (process, true);
     }
@@ -121,7 +122,7 @@ fn process(text: &str) -> (Command, bool) {
     (process, false)
 }
 
-/// The shell that can tell failures within pipelines, if it is there.
+/// Returns the path of bash, which reports failures within pipelines, if it is installed.
 fn bash() -> Option<&'static Path> {
     static BASH: OnceLock<Option<std::path::PathBuf>> = OnceLock::new();
     BASH.get_or_init(|| shell::program_file("bash")).as_deref()

@@ -27,15 +27,15 @@ impl KaldiReader {
         self.source.close()
     }
 
-    /// Ends reading after an object, and blanks. A command that has said all it has to say must have succeeded; one that would say
-    /// more is stopped by the closed pipe, which is not its failure.
+    /// Skips blanks, and ends reading after an object. If a command has written all its output, its failure is an
+    /// error. If it would write more, the closed pipe stops it, and its failure is ignored.
     pub fn finish(mut self) -> Result<()> {
         self.skip_whitespace()?;
         if self.at_eof()? { self.close() } else { Ok(()) }
     }
 
-    /// All bytes of the file that this reads from, where they lie; `None` if it is no file, or cannot be mapped.
-    /// [`position`](Self::position) says where the next unread one is.
+    /// Returns all bytes of the mapped input file. [`position`](Self::position) is the position of the next unread
+    /// byte. `None` if the input is not a file, or cannot be mapped.
     pub fn map(&self) -> Option<MappedFile> {
         self.source.file().and_then(MappedFile::new)
     }
@@ -45,8 +45,8 @@ impl KaldiReader {
         self.source.is_pipe()
     }
 
-    /// True if the input is a file of its own: it was opened at its beginning, and is no archive. Bytes after the
-    /// object then belong to it.
+    /// True if the input is one file with one object: it was opened at its beginning, and is not an archive. Bytes
+    /// after the object then belong to it.
     pub fn is_whole(&self) -> bool {
         !self.inside && !self.archive
     }
@@ -150,7 +150,7 @@ impl KaldiReader {
                 ));
             }
             let found = Contents::of(sample).filter(|contents| !reads(contents))?;
-            // (Scripts say so to the programs that make examples.)
+            // Scripts pass this option to the programs that make examples.
             let option = match found == Contents::Posterior && reads(&Contents::Integers) {
                 true => " (--target-type=post of train.sh)",
                 false => "",
@@ -186,7 +186,7 @@ impl KaldiReader {
 }
 
 impl Beginning {
-    /// The kind of the object, if its first bytes say so.
+    /// Returns the kind of the object if its first bytes show it.
     pub(crate) fn contents(&self) -> Option<Contents> {
         Contents::of(&self.bytes[..self.length])
     }

@@ -5,7 +5,7 @@ use super::record::{Entry, Real};
 use crate::error::Result;
 use crate::text::excerpt;
 
-/// Longest run of characters that is looked at as one number in a text.
+/// Longest run of characters in a text that is read as one number.
 const LONGEST_NUMBER: usize = 512;
 
 macro_rules! read_integer {

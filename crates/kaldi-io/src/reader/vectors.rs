@@ -10,8 +10,8 @@ use crate::error::Result;
 const CHUNK_BYTES: usize = 1 << 20;
 
 impl KaldiReader {
-    /// Reads `count` elements by calling `read` on one slice after another. Each slice is at most as long as all data
-    /// before it (or a megabyte), so that a wrong header cannot reserve memory that the file does not fill.
+    /// Reads `count` elements by calling `read` on one slice after another. A slice is at most as long as all data
+    /// before it, or a megabyte. So a wrong header cannot reserve memory that the file does not fill.
     pub fn read_growing<T: Copy + Default>(
         &mut self,
         count: usize,
@@ -100,7 +100,7 @@ impl KaldiReader {
         self.read_bracketed(|r| r.read_text_integer("an integer"))
     }
 
-    /// Reads `[ element element … ]`; what follows the bracket stays.
+    /// Reads `[ element element … ]`. The bytes after the closing bracket stay unread.
     fn read_bracketed<T>(&mut self, mut element: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         self.skip_whitespace()?;
         if self.peek_byte()? != Some(b'[') {

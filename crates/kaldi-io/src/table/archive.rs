@@ -92,8 +92,8 @@ impl<H: Holder> ArchiveReader<H> {
         }
     }
 
-    /// Ends reading. If the archive was read to its end, the failure of a command that wrote it is an error; otherwise
-    /// it is only a warning, because our closing of the pipe may have caused it.
+    /// Ends reading. If the archive has been read to its end, a failure of the command that wrote it is an error.
+    /// Otherwise it is only a warning, because our closing of the pipe may have caused it.
     pub(super) fn close(self) -> Result<()> {
         if self.at_end { self.reader.close() } else { Ok(()) }
     }

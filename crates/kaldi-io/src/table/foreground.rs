@@ -37,7 +37,7 @@ impl<H: Holder> Foreground<H> {
             RspecifierKind::Archive => {
                 let mut archive = ArchiveReader::open(&spec.rxfilename)?;
                 first = match archive.next() {
-                    // `next` goes on after it.
+                    // `next` continues after this entry.
                     Err(e) if spec.permissive && e.is_refusal() => {
                         warn_ignored(&e);
                         left_out = 1;
@@ -67,8 +67,8 @@ impl<H: Holder> Foreground<H> {
                     self.finished = entry.is_none();
                     return Ok(entry);
                 }
-                // A range that makes no sense is a mistake in the script, not a missing object.
-                // An archive has no next entry after one that could not be read: `try_next` will say so.
+                // A wrong range is a mistake in the script, not a missing object. An archive that could not be read has
+                // no next entry, and `try_next` reports that.
                 Err(e) if self.permissive && !e.is_specification() => {
                     warn_ignored(&e);
                     self.left_out += 1;

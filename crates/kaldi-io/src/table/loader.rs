@@ -8,8 +8,8 @@ use crate::error::{IoError, Result};
 use crate::holder::Holder;
 use crate::reader::KaldiReader;
 
-/// Keeps the file of the last entry open, and its whole object if a range of it was asked for: the next entry is often
-/// another part of the same.
+/// Keeps the file of the last entry open. If a range of an object was requested, it keeps the whole object, because the
+/// next entry is often another part of it.
 pub(super) struct Loader<H: Holder> {
     reader: Option<KaldiReader>,
     whole: Option<(String, H::T)>,

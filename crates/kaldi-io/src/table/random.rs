@@ -11,8 +11,8 @@ use crate::text::{excerpt, token_problem};
 
 const SITE: Site = Site::new("HasKey", "util/kaldi-table-inl.h", 1);
 
-/// A table with access by key. The options of the rspecifier determine the memory: all objects read so far for `ark`
-/// and `ark,s`; one object for `scp`, for `ark,s,cs`, and with `o` (each key may be requested once).
+/// A table with access by key. The options of the rspecifier determine the memory. `ark` and `ark,s` keep all objects
+/// read so far. `scp`, `ark,s,cs` and option `o` (each key may be requested once) keep one object.
 pub struct RandomReader<H: Holder> {
     inner: Inner<H>,
 }
@@ -52,7 +52,7 @@ impl<H: Holder> RandomReader<H> {
         }
     }
 
-    /// The object with the key; `None` if there is none.
+    /// Returns the object with the key, or `None` if the table does not have the key.
     pub fn get(&mut self, key: &str) -> Result<Option<&H::T>> {
         check_key(key)?;
         match &mut self.inner {

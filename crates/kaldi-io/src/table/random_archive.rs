@@ -64,7 +64,7 @@ impl<H: Holder> RandomArchive<H> {
         IoError::Table { table: self.name.clone(), message }
     }
 
-    /// Reads on until the key is among the kept objects or cannot come any more.
+    /// Reads until it has found the key, or until the key cannot come any more. Returns true if it has found the key.
     fn find(&mut self, key: &str) -> Result<bool> {
         if self.in_use.as_ref().is_some_and(|in_use| in_use != key)
             && let Some(used) = self.in_use.take()

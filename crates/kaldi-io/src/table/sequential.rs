@@ -6,7 +6,7 @@ use super::specifier::Rspecifier;
 use crate::error::Result;
 use crate::holder::Holder;
 
-/// Objects of a table in the order in which they are there.
+/// Reads the objects of a table in the table's order.
 pub struct SequentialReader<H: Holder> {
     inner: Inner<H>,
 }
@@ -17,8 +17,8 @@ enum Inner<H: Holder> {
 }
 
 impl<H: Holder> SequentialReader<H> {
-    /// Opens a table. An archive's first object is read at once, so that a wrong file is noticed here, even
-    /// with option `p`.
+    /// Opens a table. The first object of an archive is read at once, so a wrong file is an error here, even with
+    /// option `p`.
     pub fn open(rspecifier: &str) -> Result<Self> {
         let spec = Rspecifier::parse(rspecifier)?;
         let reader = Box::new(Foreground::open(&spec)?);

@@ -15,13 +15,13 @@ pub struct Rspecifier {
     pub kind: RspecifierKind,
     /// The archive or script.
     pub rxfilename: String,
-    /// `o`: each key is asked for at most once.
+    /// `o`: each key is requested at most once.
     pub once: bool,
     /// `s`: keys of the table increase.
     pub sorted: bool,
-    /// `cs`: keys are asked for in increasing order.
+    /// `cs`: keys are requested in ascending order.
     pub called_sorted: bool,
-    /// `p`: what cannot be read is skipped.
+    /// `p`: unreadable objects are skipped.
     pub permissive: bool,
     /// `bg`: the next object is read by a thread while the present one is used.
     pub background: bool,

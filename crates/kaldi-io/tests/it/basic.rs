@@ -90,7 +90,7 @@ fn tokens() {
     assert_eq!(r.read_line().unwrap().unwrap(), "config");
     assert_eq!(r.read_line().unwrap(), None);
     assert!(reader(true, b"<A>").read_token().is_err(), "no blank after the token");
-    // Right after raw data a token begins at once.
+    // A token begins directly after raw data.
     let mut r = reader(true, &hex("04 00 00 80 3F '</X> '"));
     assert_eq!(r.read_f32().unwrap(), 1.0);
     r.expect_token("</X>").unwrap();

@@ -34,7 +34,7 @@ fn files_and_pipes() {
     assert!(message(read_object::<DenseMatrix<f32>>("/")).contains('/'));
 }
 
-/// Marks at any place relative to the reader's buffer, and one that begins like the mark and is none.
+/// Marks at any position relative to the reader's buffer, and a text that begins like the mark but differs from it.
 #[test]
 fn skipping_to_a_mark() {
     for before in [0, 1, 5, 131_066, 131_071, 131_072, 300_000] {
@@ -76,7 +76,7 @@ fn a_file_is_complete_or_not_there() {
     assert!(message(KaldiWriter::create("/nonexistent/x", true).map(drop)).contains("/nonexistent/x"));
 }
 
-/// Shows that temporary files are removed, but not those of other targets, of other programs, and of programs that may
+/// Old temporary files are removed, but not the files of other targets, of other programs, and of programs that may
 /// still run.
 #[test]
 fn abandoned_temporary_files_are_removed() {

@@ -59,7 +59,7 @@ fn tokens() {
     fails::<TokenHolder>(&["abc", "a b\n", "\n", ""]);
     check::<TokenVectorHolder>(vec!["a".into(), "b".into()], "61 20 62 20 0A", "a b \n");
     check::<TokenVectorHolder>(vec![], "0A", "\n");
-    // Texts come from editors.
+    // An editor may omit the last line break.
     assert_eq!(TokenVectorHolder::read(&mut reader(false, b"a b")).unwrap(), ["a", "b"]);
     assert!(TokenHolder::write(&mut kaldi_io::KaldiWriter::in_memory(false), &"a b".to_owned()).is_err());
 }

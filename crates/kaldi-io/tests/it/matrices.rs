@@ -167,7 +167,7 @@ fn compressed_matrix_special_cases() {
     assert!(CompressedMatrix::read(&mut reader(true, &huge)).is_err());
 }
 
-/// Values of every size against decoding in the order of operations that the format description gives.
+/// Compares values of every size with a decoder that follows the format description's order of operations.
 #[test]
 fn compressing_is_accurate() {
     let m = DenseMatrix {

@@ -13,7 +13,7 @@ pub struct Clusters<C> {
     pub assignments: Vec<usize>,
 }
 
-/// Merges the nearest clusters until there are `min_clusters`, or none are nearer to each other than `max_distance`.
+/// Merges the nearest clusters until `min_clusters` are left, or until all distances exceed `max_distance`.
 pub fn bottom_up<C: Clusterable>(points: &[C], max_distance: f32, min_clusters: usize) -> Clusters<C> {
     let mut queue = Heap::new(|a: &Pair, b: &Pair| b < a);
     let mut merging = Merging::new(points);
@@ -59,8 +59,8 @@ pub fn bottom_up<C: Clusterable>(points: &[C], max_distance: f32, min_clusters: 
 
 type Pair = (f32, (u32, u32));
 
-/// Clusters that are merged two at a time. The reference's rule when a distance in a queue is still that of the clusters
-/// has a tolerance, so a distance that has hardly changed since counts.
+/// Clusters that are merged two at a time. An entry of the queue is valid if its distance is still the distance of its
+/// two clusters. The reference tests this with a tolerance, so an entry whose distance has hardly changed is valid too.
 pub(super) struct Merging<C> {
     /// A cluster that has been merged into another one is `None`.
     clusters: Vec<Option<C>>,
@@ -100,7 +100,7 @@ impl<C: Clusterable> Merging<C> {
         }
     }
 
-    /// Does what `for_all_pairs` does, with distances that are known already.
+    /// Does the same as `for_all_pairs` with distances that are already known.
     pub(crate) fn for_known_pairs(&self, mut f: impl FnMut(usize, usize, f32)) {
         for i in 0..self.len() {
             for j in 0..i {
@@ -137,7 +137,7 @@ impl<C: Clusterable> Merging<C> {
         self.distances[index(i, j)]
     }
 
-    /// The clusters that are left, and the one of each point.
+    /// Returns the remaining clusters, and the cluster of each point.
     pub fn finish(self) -> (Vec<C>, Vec<usize>) {
         let mut numbers = Vec::with_capacity(self.len());
         let mut count = 0;

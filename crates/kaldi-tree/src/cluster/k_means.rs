@@ -1,4 +1,4 @@
-//! k-means: points are dealt out to clusters pseudo-randomly, and then move to where they fit better.
+//! k-means: points are distributed to clusters pseudo-randomly, and then move to the best cluster.
 
 use super::refine::{RefineOptions, refine};
 use super::{add_to, sum, sum_normalizers, sum_objf};
@@ -22,7 +22,7 @@ impl Default for KMeansOptions {
     }
 }
 
-/// The improvement of the objective function over one single cluster, the clusters, and the one of each point.
+/// The improvement of the objective function over a single cluster, the clusters, and the cluster of each point.
 pub(crate) type KMeans<C> = (f32, Vec<C>, Vec<usize>);
 
 /// Divides points into `num_clusters` clusters.

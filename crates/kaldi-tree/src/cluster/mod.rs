@@ -27,7 +27,7 @@ pub(crate) fn sum_normalizers<'a, C: Clusterable + 'a>(stats: impl IntoIterator<
     stats.into_iter().fold(0.0, |sum, stats| sum + stats.normalizer())
 }
 
-/// The sum of statistics; None if there are none.
+/// Returns the sum of statistics, or `None` for an empty list.
 pub fn sum<'a, C: Clusterable + 'a>(stats: impl IntoIterator<Item = &'a C>) -> Option<C> {
     stats.into_iter().fold(None, |sum: Option<C>, stats| add_to(sum, stats))
 }

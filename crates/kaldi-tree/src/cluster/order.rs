@@ -1,7 +1,7 @@
-//! A heap and a selection that leave equal elements in the order in which those of the reference's C++ library do.
-//! With elements that compare equal but differ, that order decides about clusters.
+//! A heap and a selection that put equal elements into the same order as the reference's C++ library. Elements may
+//! compare equal and yet differ; their order then decides about clusters.
 
-/// The reference's priority queue: a binary heap in an array. `less` says whether the first element is worse.
+/// The reference's priority queue: a binary heap in an array. `less` returns true if the first element is worse.
 pub(crate) struct Heap<T, F> {
     items: Vec<T>,
     less: F,
@@ -86,8 +86,8 @@ pub(crate) fn nth_element<T: PartialOrd + Copy>(items: &mut [T], nth: usize) {
     insertion_sort(&mut items[first..last]);
 }
 
-/// Puts the median of the second, the middle and the last element first and divides the others by it; the place of the
-/// first element of the upper part.
+/// Puts the median of the second, the middle and the last element first, and partitions the others by it. Returns the
+/// position of the first element of the upper part.
 fn partition<T: PartialOrd + Copy>(items: &mut [T]) -> usize {
     let (a, b, c) = (1, items.len() / 2, items.len() - 1);
     let median = if items[a] < items[b] {
@@ -185,8 +185,7 @@ mod tests {
         }
     }
 
-    /// The figures come from a C++ program that does the same with `std::priority_queue` and `std::nth_element`,
-    /// compiled by GCC.
+    /// The figures come from a C++ program with `std::priority_queue` and `std::nth_element`, compiled by GCC.
     #[test]
     fn the_order_of_equal_elements() {
         let mut rand = numbers();

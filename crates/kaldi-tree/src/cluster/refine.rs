@@ -100,7 +100,7 @@ impl<'a, C: Clusterable> Refining<'a, C> {
         }
     }
 
-    /// Moves a point to the first of its choices that is better than where it is.
+    /// Moves a point to the first of its choices that is better than its cluster.
     fn visit(&mut self, point: usize) {
         let own_index = self.own[point];
         let own = self.update(point, own_index);

@@ -1,4 +1,4 @@
-//! Clusters beside what slow, obvious ways give.
+//! Compares clusters with the results of slow, obvious algorithms.
 
 use super::*;
 use crate::gauss::Gauss;
@@ -144,7 +144,7 @@ fn a_hierarchy() {
     assert!(tree_cluster::<Scalar>(&[], 3, &options, &mut rand(), &mut |_| {}).is_none());
 }
 
-/// Statistics of vectors are clustered as their sums of squares say.
+/// Statistics of vectors are clustered by their sums of squares.
 #[test]
 fn vectors() {
     let gauss = |x: f32, y: f32| {

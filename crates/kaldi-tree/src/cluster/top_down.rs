@@ -65,7 +65,7 @@ struct Node<C> {
     parent: Option<usize>,
     /// Indexes of points.
     points: Vec<usize>,
-    /// The improvement, the clusters and the one of each point, if that is a division to make.
+    /// The improvement, the clusters and the cluster of each point, if the division is worthwhile.
     division: Option<(f32, Vec<C>, Vec<usize>)>,
 }
 
@@ -92,7 +92,7 @@ impl<C: Clusterable> Growing<'_, C> {
         if indexes.is_empty() {
             report(Message::Warning("Warning: tree clustering: leaf with no data".to_owned()));
         }
-        // The reference fails where there are fewer points than branches.
+        // If there are fewer points than branches, the reference fails.
         if indexes.len() < branches {
             return;
         }
@@ -103,7 +103,7 @@ impl<C: Clusterable> Growing<'_, C> {
         }
     }
 
-    /// The largest improvement, and where it is. Among equal ones the node counts that was made last.
+    /// Returns the largest improvement, and its position. Among equal improvements, the newest node counts.
     fn best_division(&self) -> Option<(f32, usize)> {
         let divisions = self.leaves.iter().filter_map(|&n| Some((self.nodes[n].division.as_ref()?.0, n)));
         divisions.max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))

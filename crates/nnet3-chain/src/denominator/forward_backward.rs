@@ -13,8 +13,8 @@ pub(crate) const OUTPUT_LIMIT: f32 = 30.0;
 pub(crate) struct Result {
     /// The sum over sequences.
     pub log_probability: f64,
-    /// Σ α β, and the sum of the posteriors of pdfs, each at the first frame and summed over sequences: both should be
-    /// the number of sequences. They are there if posteriors were asked for.
+    /// Σ α β, and the sum of the posteriors of pdfs, each at the first frame and summed over sequences. Both should be
+    /// the number of sequences. `None` if posteriors were not requested.
     pub checks: Option<[f64; 2]>,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Posteriors<'a> {
     pub factor: f32,
 }
 
-/// Places in the sums that the device adds to: those of [`Result::checks`].
+/// Indexes of [`Result::checks`] in the sums that the device accumulates.
 pub(crate) const PRODUCTS: usize = 0;
 pub(crate) const OCCUPIED: usize = 1;
 
@@ -76,7 +76,8 @@ pub(crate) fn memory(graph: &DenominatorGraph, device: &Device, sequences: usize
     let hmm = graph.hmm();
     let (states, pdfs) = (hmm.states(), hmm.emissions());
     let columns = device.hmm_columns().unwrap_or(sequences).min(sequences);
-    // Alphas and scales of all frames; likelihoods and posteriors of one; betas and what comes through entries.
+    // Alphas and scales of all frames; likelihoods and posteriors of one frame; betas, and contributions through
+    // entries.
     let rows = (frames + 1) * (states + 1) + 2 * pdfs + states + hmm.entries();
     size_of::<f32>() * (rows * columns + (frames + 1) * sequences + states)
 }
@@ -158,7 +159,7 @@ impl Sequences<'_, '_> {
         }
         let Some(posteriors) = posteriors else { return };
 
-        // Σ π β, by which what leaks into a state anywhere is multiplied, is the same for all states.
+        // Σ π β is the same for all states. Its product with the leakage coefficient is the leak into any state.
         let (mut beta, mut shared) = (workspace.take(states, count), workspace.take(1, count));
         let (mut entries, mut occupation) =
             (workspace.take(hmm.entries(), count), workspace.take(pdfs, count));

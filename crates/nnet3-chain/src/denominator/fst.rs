@@ -59,8 +59,8 @@ fn busiest_first(mut fst: Fst) -> Fst {
     Fst { start: fst.start.map(|s| numbers[s as usize]), states }
 }
 
-/// Makes what supervision is composed with: the denominator FST begun in any state, at the cost of that state's initial
-/// probability, and ended in any state.
+/// Makes the FST with which supervision is composed. It is the denominator FST, but it begins in any state, at the cost
+/// of that state's initial probability, and ends in any state.
 pub fn make_normalization_fst(denominator: &Fst) -> Result<Fst> {
     let initial = initial_probabilities(denominator)?;
     let mut fst = denominator.clone();

@@ -12,7 +12,7 @@ const MOST_PROBABILITY: f64 = 100.0;
 
 /// The den.fst of a model.
 pub struct DenominatorGraph {
-    /// Its states are those of the FST in another order.
+    /// Its states are the states of the FST in another order.
     hmm: Hmm,
     initial: Vec<f32>,
 }
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn means_of_distributions() {
-        // From state 0 to 1 at once; there, it stays with probability 3/4 after normalising, or goes back.
+        // State 0 leads to state 1 only. After normalisation, state 1 stays with probability 3/4, or goes back.
         let fst = parse("0 1 1 1\n1 1 2 2 0.28768207\n1 0 1 1 1.3862944\n").unwrap();
         let found = initial_probabilities(&fst).unwrap();
         let (mut p, mut sum) = ([1.0, 0.0], [0.0, 0.0]);

@@ -8,7 +8,7 @@ use crate::supervision::Supervision;
 
 #[derive(Default)]
 pub(super) struct Scratch {
-    /// States by the number of labels that lead to them; those that cannot be reached are left out.
+    /// States by the number of labels on the path from the start. Unreachable states are left out.
     order: Vec<u32>,
     times: Vec<u32>,
     /// For each arc its place in the list of places, in the order of the arcs of the states in `order`.
@@ -71,7 +71,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Finds the times if the states are in the order of time, as programs write them; otherwise says that they are not.
+    /// Finds the times if the states are in the order of time, as programs write them. Returns false if they are not.
     fn sorted_already(&mut self, fst: &Fst) -> bool {
         let Scratch { order, times, .. } = self;
         times.clear();

@@ -10,14 +10,15 @@ use super::{ChainOptions, ChainScratch, evaluate};
 use crate::denominator::DenominatorGraph;
 use crate::supervision::Supervision;
 
-/// Times of one thread of the host, without what other programs took of the processor; each is the median of some rounds.
+/// Times of one thread of the host, without time that the processor spent on other programs. Each is the median of
+/// several rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ObjectiveTimes {
     /// The forward pass of the denominator, with the exponentials of the output and the numerator.
     pub forward: Duration,
     /// Additional time of the derivative.
     pub backward: Duration,
-    /// Time of everything in training: the penalty of the output's range, l2 regularisation, and the derivative for
+    /// Time of all steps of training: the penalty on the output's range, l2 regularisation, and the derivative for
     /// cross-entropy.
     pub whole: Duration,
     /// Arcs of the graph times frames of all sequences.

@@ -53,7 +53,8 @@ pub(super) fn add(
     Ok(ObjectiveValue { objective, auxiliary: 0.0, weight })
 }
 
-/// Rows that are stored sequence by sequence, in the order of chain outputs: for each frame those of all sequences.
+/// Reorders rows from sequence after sequence into the order of chain outputs: for each frame the rows of all
+/// sequences.
 fn frame_by_frame(matrix: &GeneralMatrix, sequences: usize) -> Vec<f32> {
     let dense = matrix.to_dense();
     let frames = dense.rows / sequences;

@@ -1,7 +1,7 @@
 //! Training of chain models: lattice-free MMI as an objective of the trainer.
 //!
-//! Each output `NAME` of an example is evaluated with [`evaluate`]. With cross-entropy regularisation the network has
-//! an output `NAME-xent` beside it, with the posteriors of the numerator as targets.
+//! Each output `NAME` of an example is evaluated with [`evaluate`]. With cross-entropy regularisation, the network has
+//! an output `NAME-xent` beside it, and its targets are the numerator's posteriors.
 
 mod denominators;
 mod lwf;
@@ -25,11 +25,11 @@ use crate::objective::{ChainObjective, ChainOptions, ChainScratch, evaluate};
 use crate::supervision::Graph;
 use denominators::Graphs;
 
-/// Suffix of an output's name in that of its cross-entropy output.
+/// Suffix of the name of an output's cross-entropy output.
 pub const XENT_SUFFIX: &str = "-xent";
 
-/// Upper ends of numbers that are drawn in each minibatch: where it is 0, the range of the output is looked at, the penalty
-/// is applied, and derivatives are logged.
+/// Largest values of random numbers that are drawn in each minibatch. A result of 0 selects the minibatch: the range of
+/// the output is measured, the penalty is applied, and derivatives are logged.
 const SELDOM_RANGE: i32 = 99;
 const PENALTY: i32 = 1;
 const SELDOM_DERIVATIVES: i32 = 10;
@@ -181,7 +181,7 @@ fn check_range(exchange: &Exchange<'_>, name: &str, output: View<'_>, tally: &mu
     }
 }
 
-/// Remarks on what has become of a minibatch.
+/// Prints remarks on a minibatch.
 fn remark(name: &str, output: &NnetChainSupervision, found: &ChainObjective, tally: &mut Tally<'_>) {
     if matches!(output.supervision.graph, Graph::EndToEnd(_)) {
         tally.remark(Remark::Log(format!("Numerator objf: {}", num(found.numerator))));

@@ -1,5 +1,5 @@
-//! Chain examples of the reference, made again from features and supervision where `NNET3_CHAIN_DIR` names the folder that they come
-//! from. FSTs need only accept the same at the same costs; everything around them is the same.
+//! Makes the reference's chain examples again from features and supervision. `NNET3_CHAIN_DIR` names their folder. FSTs
+//! must accept the same sequences at the same costs; all other parts are equal.
 
 use std::path::Path;
 

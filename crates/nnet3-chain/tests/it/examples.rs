@@ -181,7 +181,7 @@ fn merging() {
     assert_eq!(output.supervision.num_sequences, 3);
     let fst =
         parse("0 1 1 1 0.25\n1 2 2 2\n2 3 2 2\n2 3 1 1 1\n3 4 1 1\n4 5 1 1 0.75\n5 6 2 2\n6\n").unwrap();
-    // The arcs of a state come out in the other order when what follows is empty arcs.
+    // If empty arcs follow, the arcs of a state are in the opposite order.
     let Graph::Constrained(found) = &output.supervision.graph else { panic!("end to end") };
     assert_eq!((found.states.len(), found.num_arcs()), (fst.states.len(), fst.num_arcs()));
     let costs = |fst: &kaldi_fst::Fst| fst.states.iter().flat_map(|s| &s.arcs).map(|a| a.weight).sum::<f32>();

@@ -94,7 +94,7 @@ fn supervision_options(line: &str) -> (SupervisionOptions, bool, bool) {
     (options, pdfs, lattices)
 }
 
-/// Makes the supervision again that `supervision/sup.*.cmd` say; returns how many files.
+/// Makes the supervision again as `supervision/sup.*.cmd` say. Returns the number of files.
 fn check_supervision(folder: &Path) -> usize {
     let (lang, files) = (folder.join("lang"), folder.join("supervision"));
     let mut count = 0;

@@ -1,5 +1,5 @@
-//! Objectives and derivatives of the reference: a choice of cases is in `tests/data/chain`; all are run where
-//! `NNET3_CHAIN_DIR` names the folder that they come from. Derivatives against finite differences.
+//! Compares objectives and derivatives with the reference, and derivatives with finite differences. Some cases are in
+//! `tests/data/chain`. If `NNET3_CHAIN_DIR` names the folder of all cases, all are compared.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Phone language models of the reference: a choice is in `tests/data/chain`, all are made where `NNET3_CHAIN_DIR` names the
-//! folder that they come from.
+//! Compares phone language models with the reference. Some models are in `tests/data/chain`. If `NNET3_CHAIN_DIR` names
+//! the folder of all models, all are compared.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ fn estimate(phones: &Path, options: PhoneLmOptions) -> (Fst, PhoneLmStats) {
     estimator.estimate().unwrap()
 }
 
-/// Makes the models again that `lang/phone_lm.*.cmd` say; returns how many.
+/// Makes the models again as `lang/phone_lm.*.cmd` say. Returns the number of models.
 fn check_all(folder: &Path) -> usize {
     let lang = folder.join("lang");
     let mut count = 0;

@@ -1,5 +1,5 @@
-//! Training runs of the reference on two minibatches, and what derivatives of the parameters are by differences. (All of the
-//! reference's runs are compared by `scripts/chain-figures.sh`.)
+//! Compares training runs with the reference on two minibatches, and derivatives of the parameters with finite
+//! differences. `scripts/chain-figures.sh` compares all runs of the reference.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -95,7 +95,7 @@ fn steps(indexes: &Fields) -> Vec<Step> {
     steps
 }
 
-/// A product for each distinct time offset. Consecutive rows of an image that belong to one output lie side by side.
+/// Computes a product for each distinct time offset. The rows of an image that belong to one output are adjacent.
 pub(super) fn time_height(graph: &mut Graph, run: &Use<'_>) -> Result<Value> {
     let (indexes, linear) = (run.indexes()?, run.fields.table("<LinearParams>")?);
     let filters_in = indexes.sizes("<NumFiltersInOut>", 2)?[0];

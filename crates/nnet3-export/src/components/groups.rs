@@ -38,7 +38,7 @@ pub(super) fn normalize(graph: &mut Graph, run: &Use<'_>) -> Result<Value> {
 pub(super) fn pnorm(graph: &mut Graph, run: &Use<'_>) -> Result<Value> {
     let input = run.input()?;
     let group = graph.cols(input) / run.component.output_dim();
-    // A reshape even of groups as wide as the input: one column comes out of each.
+    // A group as wide as the input needs a reshape too, because it yields one column.
     let x = graph.reshaped(input, group);
     let shape = (graph.rows(x), 1);
     let attributes = [("axes", Attribute::Ints(vec![2])), ("keepdims", Attribute::Int(1))];

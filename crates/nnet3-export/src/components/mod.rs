@@ -123,7 +123,7 @@ fn composite(graph: &mut Graph, run: &Use<'_>) -> Result<Value> {
 
 #[cfg(test)]
 mod tests {
-    /// A type that is new and has no operators would otherwise only be noticed when somebody exports it.
+    /// Fails if a new type of component has no operators. Otherwise users would be the first to notice.
     #[test]
     fn all_types_have_operators() {
         let types = nnet3_core::component::registry::types().map(|t| t.name);

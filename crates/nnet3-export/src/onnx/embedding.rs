@@ -1,4 +1,4 @@
-//! Models that give one vector for a whole recording, such as x-vectors, for programs that compare speakers.
+//! Models with one vector for a whole recording, such as x-vectors, for programs that compare speakers.
 
 use super::proto::StringEntry;
 use super::{AnyLength, Options, Shape, encode};
@@ -7,7 +7,7 @@ use nnet3_core::compile::compile;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::request::{ComputationRequest, IoSpecification};
 
-/// Log-mel energies of a frame: sherpa-onnx gives no other number to models of speakers.
+/// Log-mel energies of a frame. sherpa-onnx always gives this number to models of speakers.
 const MELS: usize = 80;
 
 /// Networks that need more frames than this for a vector are refused.
@@ -53,8 +53,8 @@ fn shortest(nnet: &Nnet, output: &str, unit: i32) -> Result<i32> {
     Ok(enough)
 }
 
-/// The bytes of a model from any number of frames [sequences, frames, 80] to a vector for each sequence [sequences, columns], with
-/// the facts that sherpa-onnx wants of a model of speakers.
+/// Returns the bytes of a model from any number of frames [sequences, frames, 80] to a vector for each sequence
+/// [sequences, columns]. Its metadata are the ones that sherpa-onnx requires of a model of speakers.
 pub fn export_speaker(nnet: &Nnet, options: &Options, speaker: &Speaker) -> Result<Vec<u8>> {
     let [output] = &options.outputs[..] else {
         return Err(Error::unsupported("a model of speakers has one output"));

@@ -64,18 +64,18 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Also looks at the graphs of other lengths; items are the same as in the first graphs.
+    /// Also examines the graphs of other lengths. Their items are the same as in the first graphs.
     pub(crate) fn with_checks(mut self, checks: Vec<(i64, &'a Graph)>) -> Emitter<'a> {
         self.checks = checks;
         self
     }
 
-    /// The largest length, in units, at which what has been written is not right.
+    /// Returns the largest length, in units, for which the written part is wrong.
     pub(crate) fn fails_at(&self) -> i64 {
         self.fails_at
     }
 
-    /// Notes the lengths at which something that has been written does not hold.
+    /// Notes the lengths for which a written part is wrong.
     pub(super) fn check(&mut self, holds: impl Fn(i64, &Graph) -> bool) {
         let failing = self.checks.iter().filter(|(units, graph)| !holds(*units, graph));
         self.fails_at = failing.map(|&(units, _)| units).chain([self.fails_at]).max().unwrap_or(0);
@@ -187,7 +187,8 @@ impl<'a> Emitter<'a> {
         Ok(name)
     }
 
-    /// The length of the input in whole units. A runtime stops, with the name of a node that says why, if it is too short.
+    /// Returns the length of the input in whole units. If the input is too short, the runtime stops, and the name of a
+    /// node gives the reason.
     fn units(&mut self, lengths: &Lengths) -> String {
         let rows = lengths.input_rows;
         let fewest = rows.at(lengths.fewest);
@@ -223,7 +224,8 @@ impl<'a> Emitter<'a> {
         self.node("length", "Range", &[&zero, &end, &one], vec![])
     }
 
-    /// An input of fewer rows gets so many copies of its first and its last one, of the last one more if not as many.
+    /// Pads an input of fewer rows with equal numbers of copies of its first and its last row. If the number of copies
+    /// is odd, the last row gets one more.
     pub(crate) fn pad_input(&mut self, fewest: i64) {
         let Some(lengths) = self.lengths else { return };
         let total = self.rows_of_input(lengths);
@@ -315,7 +317,7 @@ impl<'a> Emitter<'a> {
         Ok(self.names[&wanted].clone())
     }
 
-    /// The name that a value gets: that of its node if it is the node's value.
+    /// Returns the base of a value's name: the node's name if it is the value of a node.
     pub(super) fn base_name(&self, value: Value) -> String {
         let item = self.item(value);
         match (&item.op, item.cell) {
@@ -375,7 +377,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Equal rows, for as many sequences as there are.
+    /// Repeats a row for each sequence.
     fn fill(&mut self, value: Value, row: &[f32]) -> Result<String> {
         let node = &self.item(value).node;
         let rows = self.in_each(value, |item| item.rows as i64);

@@ -144,7 +144,7 @@ struct AnyLength {
 }
 
 impl AnyLength {
-    /// Compiles them; `request` returns the request at a length of so many units.
+    /// Compiles the requests. `request` returns the request for a length in units.
     fn new(
         nnet: &Nnet,
         options: &Options,
@@ -229,7 +229,7 @@ impl AnyLength {
     }
 }
 
-/// A recurrence goes on for as many steps as there are frames, which needs a loop.
+/// Fails for a recurrence. Its number of steps is the number of frames, so it needs a loop.
 fn no_recurrence(nnet: &Nnet, traced: &Traced) -> Result<()> {
     let used: BTreeSet<NodeId> = traced.cindexes.iter().flatten().map(|cindex| cindex.node).collect();
     match recurrent_nodes(nnet).into_iter().find(|id| used.contains(id)) {

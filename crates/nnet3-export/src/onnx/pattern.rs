@@ -48,8 +48,8 @@ pub(crate) struct Pattern {
 const LONGEST_END: usize = 24;
 
 impl Pattern {
-    /// The pattern of lists for several lengths, the shortest first. `None` if there is none with a period of up to
-    /// `longest_period`.
+    /// Returns the pattern of lists for several lengths, the shortest first. `None` if no pattern with a period up to
+    /// `longest_period` fits.
     pub fn fit(units: &[i64], lists: &[Vec<i64>], longest_period: usize) -> Option<Pattern> {
         let total = Affine::fit(units, lists.iter().map(|list| list.len() as i64))?;
         let shortest = lists[0].len();

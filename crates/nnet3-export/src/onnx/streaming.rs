@@ -45,7 +45,7 @@ pub struct StreamingModels {
     pub weights: Vec<u8>,
 }
 
-/// Chunks of a network that have come to repeat themselves.
+/// Chunks of a network, up to a chunk from which they repeat.
 struct Chunks {
     traced: Traced,
     live: Vec<Live>,
@@ -88,7 +88,7 @@ pub fn export_single_graph(nnet: &Nnet, options: &Options, pack_states: bool) ->
     let step = chunks.step(chunks.begin, states)?;
     let (left, right) = (chunks.left_context, chunks.right_context);
     let up = |frames: i32| (frames + chunks.size - 1).div_euclid(chunks.size);
-    // An i-vector is that of the chunk in which a frame is, so it may have to be known earlier than the frame.
+    // An i-vector belongs to the chunk with a frame, so it may be needed earlier than the frame.
     let warm_up = if step.ivector.is_some() { up(left) + up(right) } else { up(left + right) };
     let mut entries = chunks.metadata(nnet, options);
     entries.push(StringEntry::new("warm_up_chunks", warm_up.to_string()));
@@ -144,8 +144,8 @@ impl Chunks {
         extract(&self.traced, chunk..chunk + 1, [&self.live[chunk], &self.live[chunk + 1]], states)
     }
 
-    /// The number of the first chunk that begins and ends with the same live rows as the next one, and is computed alike. If
-    /// there is none, what differs.
+    /// Returns the number of the first chunk that has the same live rows at its beginning and end as the next chunk,
+    /// and the same computation. If there is no such chunk, it returns a description of the difference.
     fn repetition(&self, nnet: &Nnet) -> Result<std::result::Result<usize, String>> {
         for chunk in 1..self.live.len() - 2 {
             let sets = [0, 1, 2].map(|i| self.before(chunk + i));
@@ -196,7 +196,7 @@ impl Chunks {
         entries
     }
 
-    /// A node that is used here and computes something else where some of its input is missing, and how.
+    /// Returns a node whose result changes if a part of its input is missing, and a description of the change.
     fn optional_inputs(&self, nnet: &Nnet) -> Option<(String, &'static str)> {
         let used: BTreeSet<NodeId> =
             self.traced.cindexes.iter().flatten().map(|cindex| cindex.node).collect();

@@ -1,4 +1,4 @@
-//! Constants in a file of their own, which several models refer to.
+//! Constants in a separate file, to which several models refer.
 
 use super::proto::{GraphProto, StringEntry};
 use std::collections::HashMap;

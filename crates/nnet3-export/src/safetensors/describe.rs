@@ -140,7 +140,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Closes the innermost open part: it becomes a part of the one around it, or a component.
+    /// Closes the innermost open part. It becomes a part of the enclosing part, or a component.
     fn close(&mut self) {
         let Some(part) = self.open.pop() else { return };
         match self.open.last_mut() {

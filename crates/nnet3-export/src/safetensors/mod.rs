@@ -1,11 +1,11 @@
-//! Models as safetensors files, both ways.
+//! Models as safetensors files: writing and reading.
 //!
-//! A file that [`export`] writes holds a model file to the last byte: each matrix and vector is a tensor, named after
-//! its component and the token before it (`tdnn1.affine.linear_params`); all other bytes are one tensor, `nnet3.rest`;
-//! the metadata `nnet3` gives the order in which [`restore`] must join them. So no type of component has code here, and
-//! models in an old form keep it.
+//! A file of [`export`] has all bytes of a model file: each matrix and vector is a tensor, named after its component
+//! and the token before it (`tdnn1.affine.linear_params`); all other bytes are one tensor, `nnet3.rest`; the metadata
+//! `nnet3` gives the order in which [`restore`] must join them. So types of components need no code here, and models in
+//! an old form keep it.
 //!
-//! [`assign`] is the other way in: values of any safetensors file replace those of a model by name.
+//! [`assign`] replaces values of a model by values of any safetensors file, by name.
 
 mod assign;
 mod convert;
@@ -29,7 +29,7 @@ pub(crate) const REST: &str = "nnet3.rest";
 /// The key of the metadata.
 const METADATA: &str = "nnet3";
 
-/// Opens what should be a safetensors file.
+/// Opens a safetensors file. The error says that it is none.
 fn open(file: &[u8]) -> Result<SafeTensors<'_>> {
     SafeTensors::deserialize(file).map_err(|e| Error::tensors(format!("this is no safetensors file: {e}")))
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::describe::{Names, Place, describe};
 use crate::error::{Error, Result};
 
-/// A model in binary form, and what has been read of it.
+/// A model in binary form, and its parts that have been read.
 pub struct ModelFile {
     pub(super) bytes: Vec<u8>,
     pub(super) node_lines: Vec<String>,

@@ -296,7 +296,7 @@ fn damaged_files_are_refused() {
         &changed(&file, |_, given| given.iter_mut().filter(|t| t.0 == REST).for_each(|t| t.3[3] ^= 1)),
         "the model in it, byte",
     );
-    // Other values are welcome, whatever they are.
+    // All other values are allowed.
     let mut values = Vec::new();
     let other = changed(&file, |_, given| {
         let tensor = given.iter_mut().find(|t| t.0 == "a.1.bias_params").unwrap();

@@ -61,8 +61,8 @@ pub fn export(model: &ModelFile) -> Result<Vec<u8>> {
         .map_err(|e| Error::tensors(format!("the model does not fit a safetensors file: {e}")))
 }
 
-/// The model file that a safetensors file of [`export`] was made of. Values may have changed since, but not shapes and types:
-/// the result is a model that can be read.
+/// Returns the model file from which [`export`] made a safetensors file. Values may have changed since, but not shapes
+/// and types. The result is a readable model.
 pub fn restore(file: &[u8]) -> Result<Vec<u8>> {
     let tensors = open(file)?;
     let order = order(file)?;

@@ -83,7 +83,7 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// `weights` is what external data refers to.
+    /// Makes an evaluator. External data of the model refer to `weights`.
     pub fn new(model: &[u8], weights: &[u8]) -> Evaluator {
         let model = Model::decode(model).unwrap();
         let graph = model.graph.unwrap();
@@ -101,7 +101,7 @@ impl Evaluator {
         self.metadata[key].parse().unwrap()
     }
 
-    /// The declared dimensions of an input or output; 0 where they are open.
+    /// Returns the declared dimensions of an input or output. An open dimension is 0.
     pub fn dims(&self, name: &str) -> Vec<usize> {
         let all = self.graph.input.iter().chain(&self.graph.output);
         let info = all.clone().find(|info| info.name.as_deref() == Some(name)).unwrap();

@@ -228,7 +228,8 @@ fn states_have_names_and_times() {
     let nnet = network(RECURRENT);
     let models = export_streaming(&nnet, &options(4, 1), Streaming::default()).unwrap();
     let step = Evaluator::new(&models.step, &models.weights);
-    // Frame t needs the memory of t - 3 (columns 2 to 4), and the last layer what has been waiting for two more frames.
+    // Frame t needs the memory of t - 3 (columns 2 to 4), and the last layer needs the values that are delayed by two
+    // more frames.
     assert_eq!(step.metadata["state_0"], "tanh:0,1");
     assert_eq!(step.metadata["state_1"], "memory:-1,0,1");
     assert!(!step.metadata.contains_key("state_2"));

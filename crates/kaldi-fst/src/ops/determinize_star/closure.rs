@@ -10,14 +10,14 @@ use crate::ops::semiring::approximately_equal;
 
 struct Entry {
     element: Element,
-    /// The cost of further ways here; what follows the state does not know of them yet.
+    /// The additional cost of further ways to this state. The states after it do not have this cost yet.
     further: f32,
     waiting: bool,
 }
 
 /// Scratch memory of the search.
 pub(super) struct Closure {
-    /// For each state, where it may be among the entries. It is there only if the entry says so.
+    /// For each state, its possible position among the entries. It is valid only if the entry has this state.
     positions: Vec<u32>,
     entries: Vec<Entry>,
     queue: VecDeque<usize>,

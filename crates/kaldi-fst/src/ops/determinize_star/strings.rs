@@ -23,7 +23,7 @@ impl Default for Strings {
 impl Strings {
     pub const EMPTY: StringId = 0;
 
-    /// The string with the label behind it; the string itself if the label is none.
+    /// Returns the string followed by the label. If the label is 0, it returns the string itself.
     pub fn append(&mut self, string: StringId, label: i32) -> StringId {
         if label == EPSILON {
             return string;

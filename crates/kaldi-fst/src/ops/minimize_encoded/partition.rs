@@ -2,9 +2,9 @@
 //! labels to the same classes.
 //!
 //! Partition refinement: when a class is split, its largest part keeps its number, and only states with arcs to the
-//! other parts are examined again. So an arc is examined a logarithmic number of times (the idea is Hopcroft's; with
-//! signatures of states as here: Wißmann, Deifel, Milius and Schröder, "From generic partition refinement to weighted
-//! tree automata minimization", 2021).
+//! other parts are examined again. So an arc is examined a logarithmic number of times (Hopcroft; with signatures of
+//! states: Wißmann, Deifel, Milius and Schröder, "From generic partition refinement to weighted tree automata
+//! minimization", 2021).
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::fst::{Fst, StateId};
 
-/// The class of each state. Input labels are all that is compared of arcs besides where they lead.
+/// Returns the class of each state. Of an arc, only the input label and the class of its target are compared.
 pub(super) fn coarsest_partition(fst: &Fst) -> Vec<u32> {
     let mut refinement = Refinement::of(fst);
     while let Some(class) = refinement.queue.pop_front() {
@@ -34,13 +34,13 @@ struct Refinement<'f> {
     fst: &'f Fst,
     /// States by class.
     order: Vec<StateId>,
-    /// For each state, where it is in `order`.
+    /// The position of each state in `order`.
     position: Vec<usize>,
     class_of: Vec<u32>,
     classes: Vec<Class>,
     /// Classes with marked states.
     queue: VecDeque<u32>,
-    /// For each state, where its predecessors are.
+    /// The position of each state's first predecessor.
     first_before: Vec<usize>,
     before: Vec<StateId>,
     signatures: Signatures,
@@ -87,7 +87,7 @@ impl Refinement<'_> {
             // All states of the class were marked and agree.
             return;
         }
-        // The parts, by where they begin; the marked states have been sorted into their groups.
+        // The parts, by their beginnings. The marked states have been sorted into their groups.
         let mut parts: Vec<Range<usize>> = Vec::with_capacity(groups.len() + 1);
         let mut begin = range.start;
         for size in groups.into_iter().chain((unmarked > 0).then_some(unmarked)) {
@@ -154,7 +154,8 @@ struct Group {
 }
 
 impl Signatures {
-    /// Sorts the states so that those of one signature are together, and says how many there are of each.
+    /// Sorts the states so that states with the same signature are adjacent. Returns the number of states for each
+    /// signature.
     fn group(&mut self, fst: &Fst, class_of: &[u32], states: &mut [StateId]) -> Vec<usize> {
         self.parts.clear();
         self.last.clear();

@@ -1,4 +1,4 @@
-//! Helpers of the tests: bytes as they are written in the format description.
+//! Helpers of the tests. They write bytes in the notation of the format description.
 #![allow(dead_code)] // Each test program uses some of these.
 
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub fn reader(binary: bool, bytes: &[u8]) -> KaldiReader {
     r
 }
 
-/// Reads and insists that everything was read.
+/// Reads an object, and asserts that no bytes are left.
 pub fn read_all<T>(binary: bool, bytes: &[u8], read: impl FnOnce(&mut KaldiReader) -> Result<T>) -> T {
     let mut r = reader(binary, bytes);
     let value = read(&mut r).unwrap();
