@@ -6,7 +6,7 @@ use nnet3_train::acoustic::PriorsRemoved;
 
 const SET_NNET: Site = Site::new("SetNnet", "am-nnet-simple.cc", 60);
 
-/// Warns about priors that do not fit a changed network any more.
+/// Warns that a changed network's priors have been removed.
 pub fn warn_of_removed_priors(removed: Option<PriorsRemoved>) {
     if let Some(PriorsRemoved { num_priors, num_pdfs }) = removed {
         kaldi_warn!(

@@ -132,7 +132,7 @@ pub fn train(sites: Sites, languages: Languages, options: TrainArgs, files: File
     training.run(nnet, || egs.finish(), output, began)
 }
 
-/// An objective that is only looked at.
+/// Returns an objective for evaluation without derivatives.
 pub fn objective(chain: &ChainOptions, denominators: &Denominators) -> ChainTraining {
     let options = ChainTrainingOptions {
         chain: chain.clone(),

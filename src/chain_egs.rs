@@ -49,7 +49,7 @@ pub struct GetChainEgs<'a> {
     pub transitions: Option<&'a TransitionModel>,
     pub features: &'a str,
     pub supervision: &'a str,
-    /// Empty if there are none.
+    /// Specifier of derivative weights; empty without them.
     pub deriv_weights: &'a str,
     pub egs: &'a str,
 }

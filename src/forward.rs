@@ -1,4 +1,4 @@
-//! Features in, outputs of a network out: what `nnet3-compute` and `nnet3-compute-batch` have in common.
+//! From features to outputs of a network: the common part of `nnet3-compute` and `nnet3-compute-batch`.
 
 use std::collections::VecDeque;
 
@@ -77,8 +77,8 @@ impl ForwardOptions {
     }
 }
 
-/// Loads a raw network, or that of an acoustic model, in test mode on the device, for forward runs only. Components are
-/// merged if that does not change outputs.
+/// Loads a raw network, or the network of an acoustic model, in test mode on the device, for forward runs only.
+/// Components are merged if the outputs do not change.
 pub fn load_to_run(rxfilename: &str, device: &Device, form: WeightForm) -> Result<Nnet> {
     on_device(crate::models::load(rxfilename)?, device, form)
 }
@@ -118,12 +118,12 @@ fn on_device(mut nnet: Nnet, device: &Device, form: WeightForm) -> Result<Nnet> 
     Ok(nnet)
 }
 
-/// Something that computes outputs, at once or later, in the order of the utterances.
+/// Computes outputs, at once or later, in the order of the utterances.
 pub trait Compute {
     fn accept(&mut self, features: &DenseMatrix<f32>, ivectors: Ivectors<'_>) -> nnet3_core::Result<()>;
     /// No more utterances come.
     fn finish(&mut self) -> nnet3_core::Result<()>;
-    /// The next output that is there.
+    /// Returns the next finished output.
     fn next_output(&mut self) -> Option<DenseMatrix<f32>>;
 }
 
@@ -170,7 +170,7 @@ pub struct OneByOne<F> {
     output: Option<DenseMatrix<f32>>,
 }
 
-/// A computation that gives the output of an utterance when it gets its features.
+/// Makes a computation that returns the output of an utterance at once.
 pub fn one_by_one<F>(compute: F) -> OneByOne<F>
 where
     F: FnMut(&DenseMatrix<f32>, Ivectors<'_>) -> nnet3_core::Result<DenseMatrix<f32>>,
@@ -201,19 +201,19 @@ pub struct Output {
     pub graph: Option<Fst>,
     /// The number of frames of its features.
     pub frames: usize,
-    /// The network's output, or the reason why there is none.
+    /// The network's output, or the reason for which there is none.
     pub output: std::result::Result<DenseMatrix<f32>, String>,
 }
 
 /// Choice: outputs of utterances may wait for others, so that their chunks are computed together, or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Together {
-    /// Outputs are there as soon as the utterance was read, and do not depend on what comes before or after.
+    /// An output is ready as soon as the utterance has been read, and does not depend on other utterances.
     No,
     Yes,
 }
 
-/// Calls `give` with each utterance, in order, until it says that no more are wanted.
+/// Calls `give` with each utterance, in order, until it returns false.
 pub fn outputs(
     mut utterances: Utterances,
     ivectors: &mut IvectorReader,
@@ -247,7 +247,7 @@ pub fn outputs(
     Ok(())
 }
 
-/// Gives the utterances that are finished, of those that wait; false if no more are wanted.
+/// Passes the finished utterances to `give`, in order. Returns false if `give` returned false.
 fn give_finished(
     waiting: &mut VecDeque<Output>,
     compute: &mut impl Compute,
@@ -278,7 +278,8 @@ pub struct Counts {
 /// Returns the matrix to write for an utterance's output; `None` if the utterance failed.
 pub type Finish<'f> = &'f mut dyn FnMut(&str, DenseMatrix<f32>) -> Result<Option<DenseMatrix<f32>>>;
 
-/// Computes all utterances of the features, in their order; those that cannot be computed are left out with a warning.
+/// Computes all utterances of the features, in their order. If an utterance cannot be computed, it is left out with a
+/// warning.
 pub fn compute(
     site: Site,
     ivectors: &IvectorOptions,
@@ -291,7 +292,7 @@ pub fn compute(
     })
 }
 
-/// Does what [`compute`] does, for tables of any kind. `finish` gets the number of frames, too.
+/// Does the same as [`compute`] for tables of any kind. `finish` also gets the number of frames.
 pub fn compute_into<H: Holder>(
     site: Site,
     ivectors: &mut IvectorReader,

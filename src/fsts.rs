@@ -77,8 +77,8 @@ pub fn read_integers(rxfilename: &str) -> Result<Vec<i32>> {
     Ok(integers)
 }
 
-/// Does what [`read_integers`] does, for disambiguation symbols, which are positive and distinct. An empty name is an
-/// empty list.
+/// Does the same as [`read_integers`] for disambiguation symbols, which are positive and distinct. An empty name gives
+/// an empty list.
 pub fn read_disambiguation(rxfilename: &str) -> Result<Vec<i32>> {
     if rxfilename.is_empty() {
         return Ok(Vec::new());
@@ -90,7 +90,7 @@ pub fn read_disambiguation(rxfilename: &str) -> Result<Vec<i32>> {
     Ok(symbols)
 }
 
-/// Does what [`read_integers`] does, for labels, which are larger than 0.
+/// Does the same as [`read_integers`] for labels, which are above 0.
 pub fn read_labels(rxfilename: &str) -> Result<Vec<i32>> {
     let labels = read_integers(rxfilename)?;
     match labels.iter().find(|&&label| label <= 0) {

@@ -44,7 +44,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Status 0 if anything was done, else 1.
+    /// Returns status 0 if an utterance was processed, else 1.
     pub fn status(&self) -> u8 {
         if self.done > 0 { 0 } else { NOTHING_DONE }
     }
@@ -123,7 +123,7 @@ impl LogLikelihood {
         messages::log(&format!("Overall avg like per frame (Gaussian only) = {}", self.over_frames()));
     }
 
-    /// Logs the average of a file, and after every tenth that of all so far.
+    /// Logs the average of a file and, after every tenth file, the average of all so far.
     pub fn log_file(&self, all: &LogLikelihood, done: u64) {
         messages::log(&format!("Average like for this file is {}", self.over_frames()));
         if done.is_multiple_of(10) {

@@ -29,7 +29,7 @@ pub struct GetEgs<'a> {
 }
 
 impl GetEgs<'_> {
-    /// Makes examples with the targets that `targets` makes of a value of the table of targets.
+    /// Makes examples. `targets` converts a value of the table of targets.
     pub fn run<H: Holder>(&self, targets: impl for<'t> Fn(&'t H::T) -> Box<dyn Targets + 't>) -> Result<u8> {
         let input = &self.options.input;
         let chunk_options = input.chunk_options(self.options.targets_length_tolerance)?;

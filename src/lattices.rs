@@ -20,7 +20,8 @@ use nnet3_decode::{
 use crate::messages;
 use crate::tables::{self, Input, Output};
 
-/// Returns the acoustic scale, given by its own option or by that of its inverse; at most one may differ from 1.
+/// Returns the acoustic scale, from its own option or from the option of its inverse. At most one of them may differ
+/// from 1.
 pub fn acoustic_scale(scale: f32, inverse: f32) -> Result<f64> {
     match (scale, inverse) {
         (scale, 1.0) => Ok(f64::from(scale)),
@@ -87,7 +88,7 @@ pub fn is_left_out<W: AnyLattice>(key: &str, lattice: &kaldi_fst::Fst<W>) -> boo
     empty
 }
 
-/// Logs how many entries were left out, if any were.
+/// Logs the number of entries that were left out, unless it is 0.
 pub fn report_left_out(count: u64) {
     if count > 0 {
         messages::warn(&format!("{count} empty lattices were left out"));
@@ -106,7 +107,7 @@ pub fn print_words(key: &str, words: &[i32], symbols: &SymbolTable) -> Result<()
     Ok(())
 }
 
-/// Logs what happened in a determinization.
+/// Logs the events of a determinization.
 pub fn log_events(report: &Report) {
     for event in &report.events {
         match *event {
@@ -137,7 +138,7 @@ pub struct Depths {
 }
 
 impl Depths {
-    /// The lattice that came in, and the one that goes out, which is sorted.
+    /// Adds a pair of lattices: the input, and the output, which is sorted.
     pub fn add(&mut self, input: &Lattice, output: &mut CompactLattice) -> Result<()> {
         order::sort(output)?;
         let depths = prune::depth_per_frame(output)?;
@@ -165,7 +166,7 @@ impl Depths {
 /// Determinized lattices, in the form that an option asks for.
 pub enum LatticeOutput {
     Compact(Output<CompactLatticeHolder>),
-    /// A lattice with an arc for each frame; acoustic costs are those of the input.
+    /// Lattices with an arc for each frame. Acoustic costs are the input's.
     Plain(Output<LatticeHolder>),
 }
 
@@ -197,7 +198,7 @@ impl LatticeOutput {
         }
     }
 
-    /// Writes a lattice with an arc for each frame; its costs stay as they are.
+    /// Writes a lattice with an arc for each frame. Its costs stay unchanged.
     pub fn write_lattice(&mut self, key: &str, lattice: &Lattice) -> Result<()> {
         match self {
             LatticeOutput::Compact(output) => output.write(key, &compact(lattice)),
@@ -220,7 +221,7 @@ impl LatticeOutput {
     }
 }
 
-/// Aligned lattices: what can be used of them is written, with counts of the good and the bad.
+/// Aligned lattices. Usable ones are written, and the good and the bad ones are counted.
 pub struct AlignedOutput {
     output: Output<CompactLatticeHolder>,
     with_errors: bool,
@@ -239,7 +240,7 @@ impl AlignedOutput {
         self.output.write(key, lattice)
     }
 
-    /// Writes an aligned lattice; `problems` are the problems of the alignment, if any.
+    /// Writes an aligned lattice. `problems` are the problems of the alignment; empty without problems.
     pub fn write(&mut self, key: &str, lattice: &mut CompactLattice, problems: &[String]) -> Result<()> {
         problems.iter().for_each(|problem| messages::warn(&format!("{key}: {problem}")));
         let ok = problems.is_empty();
@@ -281,7 +282,7 @@ impl AlignedOutput {
     }
 }
 
-/// Scales a lattice in which something is sought. An error if its costs are too large then.
+/// Scales a lattice before a search in it. It is an error if its costs become too large.
 pub fn scaled<W: AnyLattice>(
     mut lattice: kaldi_fst::Fst<W>,
     scale: Scale,

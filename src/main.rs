@@ -1,6 +1,6 @@
-//! All programs in one binary, `nnet3`: the name by which it is called chooses the program, or its first argument does
-//! (`nnet3 copy-feats …`). The build puts a link of each program's name beside the binary, so that a folder with them on
-//! the `PATH` looks like one with many small programs, while only one is linked.
+//! All programs in one binary, `nnet3`. The name of the call chooses the program, or the first argument does (`nnet3
+//! copy-feats …`). The build puts a link with each program's name beside the binary. So a folder on the `PATH` has all
+//! programs, but only one is linked.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -19,7 +19,8 @@ fn handles_examples(name: &[u8], argument: &[u8]) -> bool {
     ends.iter().any(|end| program.ends_with(end))
 }
 
-/// Ends the program, unless what asks for so much can do without. Must not allocate: it would call itself.
+/// Ends the program, unless the caller can do without this memory. It must not allocate, because then it would call
+/// itself.
 fn out_of_memory(bytes: usize) {
     if kaldi_io::memory::is_attempt() {
         return;
@@ -140,7 +141,7 @@ fn fail(message: &str) -> ExitCode {
     ExitCode::from(cli::NOTHING_DONE)
 }
 
-/// Links to the running binary under the names of all programs. Files that are there and are no links stay.
+/// Makes links to the running binary under the names of all programs. Existing files that are not links stay unchanged.
 fn install(folder: &Path) -> ExitCode {
     let links = || -> std::io::Result<usize> {
         let binary = std::env::current_exe()?.canonicalize()?;

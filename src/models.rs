@@ -67,7 +67,8 @@ pub fn bytes(rxfilename: &str) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The bytes of a model file, a network or an acoustic model: as they are if it is binary, else of its binary form.
+/// Returns the bytes of a model file, a network or an acoustic model. If it is text, they are the bytes of its binary
+/// form.
 pub fn binary_bytes(rxfilename: &str) -> Result<Vec<u8>> {
     let bytes = bytes(rxfilename)?;
     if bytes.starts_with(b"\0B") {
@@ -86,7 +87,7 @@ pub fn binary_bytes(rxfilename: &str) -> Result<Vec<u8>> {
     Ok([b"\0B", &w.into_bytes()[..]].concat())
 }
 
-/// Writes bytes as they are; a file appears whole or not at all.
+/// Writes the bytes. The file appears whole or not at all.
 pub fn write_bytes(wxfilename: &str, bytes: &[u8]) -> Result<()> {
     let mut w = KaldiWriter::create(wxfilename, false)?;
     w.write_bytes(bytes)?;
@@ -214,7 +215,7 @@ pub struct AmCopy {
     /// If true, write only 'raw' neural net without transition model and priors
     #[arg(long, default_value_t = false)]
     raw: bool,
-    /// Set the raw nnet inside the model to the one in this file; done before everything else
+    /// Set the raw nnet inside the model to the one in this file. This is done before all other changes
     #[arg(long, default_value = "")]
     set_raw_nnet: String,
     /// Convert all RepeatedAffineComponents and NaturalGradientRepeatedAffineComponents to BlockAffineComponents; done

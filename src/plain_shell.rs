@@ -1,8 +1,7 @@
 //! Pipes of our own programs, run without a shell.
 //!
-//! Training scripts give their programs `command |` in place of a file. If a shell would only start programs beside the
-//! running one, that one can do their work itself, without processes and pipes. All other commands are left to the
-//! shell.
+//! Training scripts give their programs `command |` in place of a file. If the command only starts programs of this
+//! project, the running program does their work itself, without processes and pipes. The shell runs all other commands.
 
 use std::path::PathBuf;
 
@@ -13,13 +12,13 @@ use kaldi_io::shell;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Command<'t> {
     pub words: Vec<String>,
-    /// The command as it is written.
+    /// The command's text.
     pub text: &'t str,
 }
 
 impl Command<'_> {
-    /// Returns the options, if this is the program `name` beside the running one, called correctly. Options about the
-    /// process, such as `--verbose`, need a process of their own.
+    /// Returns the options if this is a correct call of the program `name` beside the running one. Options about the
+    /// process, such as `--verbose`, need a separate process; the result is `None` then.
     pub fn parse<P: clap::Parser>(&self, name: &str) -> Option<Parsed<P>> {
         if !is_beside(&self.words[0], name) || has_functions() {
             return None;
@@ -29,8 +28,8 @@ impl Command<'_> {
     }
 }
 
-/// The commands of a pipeline. `None` if there is anything in it that a shell would expand, redirect or treat as more than
-/// words and pipes; such text is for the shell.
+/// Splits a pipeline into commands. `None` if a shell would expand or redirect a part of it, or would treat a character
+/// specially. Then the shell must run it.
 pub fn pipeline(text: &str) -> Option<Vec<Command<'_>>> {
     let command = |text| Some(Command { words: shell::plain_words(text)?, text });
     shell::parts(text)?.into_iter().map(command).collect()

@@ -1,4 +1,4 @@
-//! Networks as they are used for computing, not training.
+//! Networks for computing without training.
 
 use kaldi_io::kaldi_log;
 use kaldi_io::log::Site;

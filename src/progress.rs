@@ -35,9 +35,9 @@ struct State {
 /// Total amount of work, if known.
 #[derive(Debug, PartialEq, Eq)]
 enum Total {
-    /// A script file of so many lines.
+    /// A script file with this number of lines.
     Entries(u64),
-    /// An archive: a file of so many bytes.
+    /// An archive: a file, and its size in bytes.
     Bytes(PathBuf, u64),
     Unknown,
 }
@@ -107,7 +107,7 @@ fn message(count: u64, what: &str, elapsed: Duration, done: Option<f64>, note: &
     let rate = kaldi_io::text::format_g(count as f64 / seconds, 3);
     let mut text = format!("{} {what}, {rate}/s", HumanCount(count));
     match done {
-        // The first moments say little.
+        // An estimate at the beginning is unreliable.
         Some(done) if done > 0.0 && seconds > 1.0 => {
             let left = Duration::from_secs_f64(seconds * (1.0 - done) / done);
             text += &format!(", {:.0} %, {} left", 100.0 * done, HumanDuration(left));

@@ -2,8 +2,8 @@
 //!
 //! A fault of one entry is a warning that names the key, and the entry is left out. Any other fault is an error that
 //! names table and key. An empty entry (a matrix without rows, a lattice without states) is such a fault if the program
-//! cannot use it; `tests/programs/empty_entries.rs` runs all programs on empty entries. A program that could write no
-//! entry leaves an existing output file unchanged.
+//! cannot use it; `tests/programs/empty_entries.rs` runs all programs on empty entries. If a program could not write
+//! any entry, it leaves an existing output file unchanged.
 
 use std::fmt::Display;
 
@@ -136,12 +136,12 @@ impl<H: Holder> Output<H> {
         self.failed += 1;
     }
 
-    /// Status 0 if anything was written, else 1.
+    /// Returns status 0 if an entry was written, else 1.
     pub fn finish(self) -> Result<u8> {
         self.finish_or(NOTHING_DONE)
     }
 
-    /// Returns status 0 if there was any output, else `nothing`.
+    /// Returns status 0 if an entry was written, else `nothing`.
     pub fn finish_or(self, nothing: u8) -> Result<u8> {
         if self.done > 0 {
             return self.finish_any();
@@ -171,7 +171,7 @@ pub fn skip<T>(reason: impl Display) -> Result<std::result::Result<T, Skip>> {
     Ok(Err(Skip(reason.to_string())))
 }
 
-/// Reads a table and writes what `f` makes of each entry, under the same key.
+/// Reads a table, and writes the result of `f` for each entry under the same key.
 pub fn map<I: Holder, O: Holder>(
     from: &str,
     to: &str,
@@ -180,7 +180,7 @@ pub fn map<I: Holder, O: Holder>(
     map_into::<I, O>(from, || Output::open(to), f)
 }
 
-/// Does what [`map`] does, into a table that is opened in some other way, once the first one is open.
+/// Does the same as [`map`] into a table that `open` opens after the first one.
 pub fn map_into<I: Holder, O: Holder>(
     from: &str,
     open: impl FnOnce() -> Result<Output<O>>,

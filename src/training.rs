@@ -95,7 +95,7 @@ impl<O: Objective + 'static> Training<O> {
     }
 }
 
-/// Does something, and adds the time that it takes.
+/// Calls `f`, and adds its time to `sum`.
 pub fn timed<T>(sum: &mut Duration, f: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let value = f();
@@ -144,7 +144,7 @@ impl<O: Objective + 'static> Run<O> {
         }
     }
 
-    /// Waiting times come from the replicas, which measure them better than the program.
+    /// The replicas measure waiting times more exactly than the program.
     fn finish(self, egs: &EgsReader<O::Example>, times: &mut Times) -> Result<Trained> {
         match self {
             Run::Alone(trainer) => Ok(trainer.finish(&mut report)?),
@@ -190,7 +190,7 @@ fn train<O: Objective + 'static>(
     Ok(())
 }
 
-/// Compiled computations of an earlier run save time; without them everything works as well.
+/// Reads compiled computations of an earlier run to save time. They are optional.
 fn read_cache<O: Objective>(trainer: &mut Trainer<O>, file: &str, site: &Site, speaks: bool) {
     if file.is_empty() {
         return;

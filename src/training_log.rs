@@ -51,7 +51,7 @@ impl std::fmt::Display for SoFar {
     }
 }
 
-/// Logs what happened during training.
+/// Logs an event of training.
 pub fn event(event: &Event) {
     match event {
         Event::Objective { .. } | Event::Gradient { .. } => {}
@@ -72,7 +72,7 @@ pub fn event(event: &Event) {
     }
 }
 
-/// Logs what an objective has to say.
+/// Logs a remark of an objective.
 fn remark(remark: &Remark) {
     match remark {
         Remark::Log(text) => messages::log(text),
@@ -123,7 +123,7 @@ pub fn frame_totals(computer: &ProbComputer<FrameObjective>) -> bool {
     useful
 }
 
-/// Messages about the metrics that were asked for.
+/// Returns messages about the requested metrics.
 pub fn metrics(objective: &FrameObjective) -> Vec<String> {
     let (wanted, sums) = objective.metrics();
     let mut lines = Vec::new();
@@ -170,7 +170,7 @@ impl std::fmt::Display for Times {
     }
 }
 
-/// Logs where the time went.
+/// Logs the times of the parts of training.
 pub fn times(times: &Times) {
     kaldi_log!(TIMES, "{times}");
 }

@@ -9,7 +9,7 @@ use kaldi_tree::{Gauss, Message, TreeStats};
 
 use crate::{gaussians, messages};
 
-/// Prints what an algorithm has to tell.
+/// Prints a message of an algorithm.
 pub fn print(message: Message) {
     match message {
         Message::Log(text) => messages::log(&text),
@@ -53,7 +53,7 @@ pub fn new_transitions(
     TransitionModel::new(tree, topology)
 }
 
-/// Writes a tree, and a model in which all of its pdfs have the same mixture, or one that `change` makes of it.
+/// Writes a tree and a model. All its pdfs have the same mixture, or one that `change` makes of it.
 pub fn write_flat(
     (model_file, tree_file): (&str, &str),
     binary: bool,

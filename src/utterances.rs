@@ -10,14 +10,14 @@ use crate::progress;
 pub struct Utterance {
     pub key: String,
     pub graph: Option<Fst>,
-    /// A row for each frame; or why there are none.
+    /// A row for each frame, or the reason for which there are none.
     pub features: std::result::Result<DenseMatrix<f32>, String>,
 }
 
 /// A table of features, or one of graphs with the features of each, from beginning to end.
 pub struct Utterances {
     source: Source,
-    /// The first one, once somebody asked whether there is one.
+    /// The first utterance. It is read at the first question whether there is one.
     first: Option<Utterance>,
     progress: progress::Counter,
 }
@@ -40,7 +40,7 @@ impl Utterances {
         })
     }
 
-    /// Reads each graph with its features. `missing` says what to report of a key without features.
+    /// Reads each graph with its features. `missing` returns the message for a key without features.
     pub fn of_graphs(graphs: &str, features: &str, missing: fn(&str) -> String) -> Result<Utterances> {
         Ok(Utterances {
             source: Source::Graphs {
@@ -81,7 +81,7 @@ impl Utterances {
         Ok(next)
     }
 
-    /// An error if the end was that of a damaged table.
+    /// Closes the tables. It is an error if the end was a damaged table's.
     pub fn close(self) -> Result<()> {
         match self.source {
             Source::Features(reader) => reader.close()?,

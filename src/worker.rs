@@ -1,8 +1,9 @@
-//! `nnet3-train --worker`: programs one after the other in one process, for a driver that would start hundreds of them.
+//! `nnet3-train --worker`: runs programs one after another in one process, for a driver that would start hundreds of
+//! processes.
 //!
-//! A line of standard input is `LOG<TAB>COMMAND`: what the command prints goes to the end of the log. Its exit status
-//! is a line of standard output. The worker ends with its input, or with a program that panics or runs out of memory.
-//! It saves only the costs of a process: to start it, to link it, to get its memory.
+//! A line of standard input is `LOG<TAB>COMMAND`. The command's output is appended to the log. A line of standard
+//! output is its exit status. The worker ends with its input, or if a program panics or runs out of memory. The worker
+//! saves only the costs of a process: its start, its linking, and its memory.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};

@@ -11,12 +11,12 @@ use std::thread;
 use anyhow::Result;
 use kaldi_io::threads;
 
-/// Takes an item; false if no more are wanted.
+/// Takes an item. Returns false if no further items are wanted.
 pub type Give<'g, T> = &'g mut dyn FnMut(T) -> bool;
 
-/// Runs `produce` on a thread of its own, and `consume` on this one for each item that it gives. At most `waiting`
-/// items lie between the two. If both fail, the error is that of `consume`. If no thread can be started, this one does
-/// both in turns.
+/// Runs `produce` on a separate thread, and `consume` on this thread for each of its items. At most `waiting` items lie
+/// between them. If both fail, the result is the error of `consume`. If no thread can be started, this thread does both
+/// in turns.
 pub fn side_by_side<T: Send>(
     waiting: usize,
     produce: impl FnOnce(Give<'_, T>) -> Result<()> + Send,
@@ -60,17 +60,17 @@ enum Event<R> {
 
 type Jobs<T> = Mutex<Receiver<(usize, T)>>;
 
-/// Waits for a job; `None` if there will be no more.
+/// Waits for a job. Returns `None` if there will be no further jobs.
 fn take<T>(jobs: &Jobs<T>) -> Option<(usize, T)> {
     jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
-/// Runs `produce` on a thread of its own, each item that it gives through one of the `workers`, of which each has a
-/// thread, and `consume` on this thread for each result, in the order of the items. At most `most` items are anywhere
-/// between.
+/// Runs `produce` on a separate thread. One of the `workers`, each on its thread, processes each of its items.
+/// `consume` runs on this thread for each result, in the order of the items. At most `most` items are between `produce`
+/// and `consume`.
 ///
-/// The thread of a worker starts when there is an item for it, so there are no more threads than items. Workers whose
-/// threads cannot be started are left out. If no thread can be started, this thread does their work.
+/// The thread of a worker starts when there is an item for it, so there are at most as many threads as items. A worker
+/// whose thread cannot be started is left out. If no thread can be started, this thread does their work.
 pub fn in_parallel<T: Send, R: Send>(
     most: usize,
     produce: impl FnOnce(Give<'_, T>) -> Result<()> + Send,
@@ -124,7 +124,7 @@ pub fn in_parallel<T: Send, R: Send>(
             while let Some(result) = early.remove(&next) {
                 consume(result)?;
                 next += 1;
-                // It is there: this item has taken it.
+                // The place exists, because this item has taken it.
                 let _ = leave_place.recv();
             }
             Ok(())
@@ -134,7 +134,7 @@ pub fn in_parallel<T: Send, R: Send>(
     })
 }
 
-/// Does jobs until there are no more, or nobody wants their results.
+/// Does jobs until no jobs are left, or until their results are not wanted any more.
 fn serve<T, R>(jobs: &Jobs<T>, worker: &mut impl FnMut(T) -> R, results: &Sender<Event<R>>) {
     while let Some((number, item)) = take(jobs) {
         if results.send(Event::Done(number, worker(item))).is_err() {
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(error.to_string(), "full");
     }
 
-    /// There are no more threads than items.
+    /// There are at most as many threads as items.
     #[test]
     fn workers_start_when_there_is_work() {
         let seen = Mutex::new(std::collections::BTreeSet::new());

@@ -55,7 +55,7 @@ impl Changes {
     }
 }
 
-/// Copies examples to one or several outputs, changed as the options and the copier say.
+/// Copies examples to one or several outputs, changed by the options and the copier.
 pub struct CopyStage<E> {
     copier: Copier,
     changes: Changes,

@@ -1,7 +1,7 @@
 //! Tables of examples: reading them, and the processing steps between a table and its user. Each step is a program too.
 //!
-//! A [`Stage`] takes examples from a reader and gives others. Its program is [`run`], from table to table; several in a
-//! row that a shell would start as processes of their own are run by one thread (`pipeline.rs`).
+//! A [`Stage`] takes examples from a reader and returns others. Its program is [`run`], from table to table. A shell
+//! would run a chain of stages as separate processes. Here one thread runs them (`pipeline.rs`).
 
 pub mod chain_programs;
 mod copy;
@@ -28,7 +28,7 @@ pub use subset::SubsetStage;
 
 /// A step that examples go through.
 pub trait Stage<E: Example>: Send {
-    /// The next key and example that come out; `None` at the end.
+    /// Returns the next resulting key and example, or `None` at the end.
     fn next(&mut self, egs: &mut EgsReader<E>) -> nnet3_train::Result<Option<(String, E)>>;
 
     /// Index of the output that the latest example belongs to, among the stage's outputs.
@@ -86,7 +86,7 @@ impl<E: Example> Opening<'_, E> {
     }
 }
 
-/// Begins to make examples if that can go on while the program does something else, such as reading the network.
+/// Begins to make examples if this is possible beside other work, such as reading the network.
 pub fn begin<E: PipedExample>(rspecifier: &str) -> Opening<'_, E> {
     pipeline::open(rspecifier).map_or(Opening::NotBegun(rspecifier), Opening::Begun)
 }
@@ -96,8 +96,8 @@ pub fn open<E: PipedExample>(rspecifier: &str) -> anyhow::Result<EgsReader<E>> {
     begin(rspecifier).finish()
 }
 
-/// Says that a table of examples is empty, and gives the exit status for that. Outputs have not been touched. If the table
-/// came from a command that failed, that is the error.
+/// Reports that a table of examples is empty, and returns the exit status for this case. Outputs have not been touched.
+/// If the table came from a failed command, the result is an error.
 pub fn nothing<E: Example>(site: &Site, examples: EgsReader<E>) -> anyhow::Result<u8> {
     let message = empty(examples.name());
     examples.close()?;
@@ -112,12 +112,12 @@ fn empty(table: &str) -> String {
 /// Prepares an example, given its key, before its use.
 pub type Prepare<E> = fn(&str, &mut E) -> nnet3_train::Result<()>;
 
-/// Examples are used as they are.
+/// Leaves examples unchanged.
 pub fn as_they_are<E>(_: &str, _: &mut E) -> nnet3_train::Result<()> {
     Ok(())
 }
 
-/// All examples of a table; it is an error if there are none.
+/// Reads all examples of a table. An empty table is an error.
 pub fn read_all<E: PipedExample>(rspecifier: &str, prepare: Prepare<E>) -> anyhow::Result<Vec<E>> {
     let mut egs = open(rspecifier)?;
     let mut all = Vec::new();

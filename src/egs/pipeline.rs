@@ -21,8 +21,8 @@ use super::{Stage, empty};
 use crate::json::Listed;
 use crate::plain_shell::{self, Command};
 
-/// Examples go from thread to thread in batches of so many rows, for a thread that waits takes its time to wake up: small ones
-/// many together, minibatches one by one.
+/// Rows of a batch in which examples go from thread to thread. A waiting thread wakes up slowly, so small examples go
+/// together, and minibatches one by one.
 const BATCH_ROWS: usize = 1024;
 /// Batches that are made ahead of their use.
 const AHEAD: usize = 1;
@@ -39,7 +39,7 @@ pub trait PipedExample: Example + Listed {
     fn step(command: &Command) -> Option<Step<Self>>;
 }
 
-/// Opens a table that comes from a pipe of our own programs. `None` if it is for the shell.
+/// Opens a table that comes from a pipe of our own programs. `None` if the shell must run the pipe.
 pub(super) fn open<E: PipedExample>(rspecifier: &str) -> Option<EgsReader<E>> {
     let spec = Rspecifier::parse(rspecifier).ok()?;
     let RxFilename::Pipe(command) = RxFilename::parse(&spec.rxfilename).ok()? else { return None };
@@ -86,7 +86,7 @@ impl<E: Example> Step<E> {
     }
 }
 
-/// A step that reads the results of the one before it.
+/// A step that reads the results of the step before it.
 struct Running<E: Example> {
     program: &'static str,
     site: Site,
@@ -139,7 +139,7 @@ impl<E: Example> ExampleSource<E> for Running<E> {
     }
 }
 
-/// Does something in the name of a program: messages and errors are the program's.
+/// Calls `f` in the name of a program: messages and errors are the program's.
 fn acting_as<T>(program: &'static str, f: impl FnOnce() -> Result<T>) -> Result<T> {
     log::acting_as(program, f).map_err(|e| match e {
         Error::Program { .. } => e,
@@ -147,7 +147,7 @@ fn acting_as<T>(program: &'static str, f: impl FnOnce() -> Result<T>) -> Result<
     })
 }
 
-/// Starts the steps. The last one gives what all of them make.
+/// Starts the steps. The last one returns the results of all.
 fn last_of<E: Example>((input, first, later): Steps<E>) -> Result<Running<E>> {
     let mut last = Running::start(first, || EgsReader::open(&input))?;
     for step in later {
@@ -156,7 +156,7 @@ fn last_of<E: Example>((input, first, later): Steps<E>) -> Result<Running<E>> {
     Ok(last)
 }
 
-/// Runs the steps; the exit status is that of the last one.
+/// Runs the steps. The exit status is the last step's.
 fn run<E: Example>(steps: Steps<E>, batches: &SyncSender<Vec<Item<E>>>) -> Result<u8> {
     let mut last = last_of(steps)?;
     let (mut batch, mut rows) = (Vec::new(), 0);
@@ -185,7 +185,7 @@ struct Pipeline<E: Example> {
 
 /// The thread that does the steps.
 enum Place<E: Example> {
-    /// One beside the reader's.
+    /// An additional thread beside the reader's.
     Beside {
         batches: Receiver<Vec<Item<E>>>,
         batch: std::vec::IntoIter<Item<E>>,

@@ -1,4 +1,5 @@
-//! Output for machines (`docs/json.md`): `--format=json` gives a document on one line, or for a table a line for each key.
+//! Output for machines (`docs/json.md`). `--format=json` prints a document on one line or, for a table, a line for each
+//! key.
 
 mod examples;
 mod network;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::single;
 
-/// An acoustic model: what `nnet3-am-info` prints.
+/// Describes an acoustic model: the facts of `nnet3-am-info`.
 pub fn acoustic(model: &AmNnet) -> Result<Value> {
     let priors = model.priors();
     let bound = |f: fn(f32, f32) -> f32| priors.iter().copied().reduce(f).map(single);
@@ -27,7 +27,7 @@ pub fn acoustic(model: &AmNnet) -> Result<Value> {
     }))
 }
 
-/// A network: what `nnet3-info` prints, with the settings of components in place of their lines.
+/// Describes a network: the facts of `nnet3-info`, with the settings of components in place of their lines.
 pub fn network(nnet: &Nnet) -> Result<Value> {
     let context = if nnet.is_simple() { nnet.context().ok() } else { None };
     let names: Vec<String> = nnet.node_ids().map(|id| nnet.node_name(id).to_owned()).collect();
@@ -70,7 +70,7 @@ fn node(nnet: &Nnet, names: &[String], id: NodeId) -> Option<Value> {
     })
 }
 
-/// `stored` is what its file form says.
+/// Describes a component. `stored` has the settings of its file form.
 fn component(component: &dyn Component, stored: &Value) -> Value {
     let parameters = component.parameters();
     let parameters: Vec<Value> = parameters
@@ -100,7 +100,7 @@ fn settings(stored: &Value) -> Value {
         .into()
 }
 
-/// Statistics of the elements, worked out in double precision.
+/// Computes statistics of the elements, in double precision.
 fn parameter(name: &str, rows: usize, cols: usize, values: &[f32]) -> Value {
     let n = values.len() as f64;
     let sum: f64 = values.iter().map(|&v| f64::from(v)).sum();

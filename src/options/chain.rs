@@ -17,16 +17,17 @@ pub struct ChainTrainingOptions {
     /// named 'output-xent', which should have a softmax as its final nonlinearity
     #[arg(long, default_value_t = 0.0)]
     pub xent_regularize: f32,
-    /// Constant that controls how much the nnet output is penalized for values beyond +-30, where the denominator limits it
+    /// Constant that controls how much the nnet output is penalized for values beyond +-30, at which the denominator
+    /// limits it
     #[arg(long, default_value_t = 0.01)]
     pub out_of_range_regularize: f32,
     /// Scale on the posteriors of another model that examples may have (learning without forgetting)
     #[arg(long, default_value_t = 0.0)]
     pub lwf_scale: f32,
-    /// The same for end-to-end examples, where the denominator's derivative is scaled by 1 plus this
+    /// The same for end-to-end examples. The denominator's derivative is scaled by 1 plus this
     #[arg(long, default_value_t = 0.0)]
     pub lwf_den_scale: f32,
-    /// Number of threads for the numerators of end-to-end examples (0: as many as there are processors)
+    /// Number of threads for the numerators of end-to-end examples (0: the number of processors)
     #[arg(long, default_value_t = ChainOptions::default().numerator_graph_threads)]
     pub numerator_graph_threads: usize,
 }

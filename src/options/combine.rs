@@ -27,7 +27,7 @@ pub struct CombineArgs {
     pub use_gpu: String,
     #[command(flatten)]
     pub device: device::DeviceOptions,
-    /// Number of threads that evaluate examples on the CPU (as many as there are processors, at most 4, if not set)
+    /// Number of threads that evaluate examples on the CPU (if not set: the number of processors, at most 4)
     #[arg(long, default_value_t = -1)]
     pub num_threads: i32,
 }

@@ -18,10 +18,10 @@ pub struct OptimizationOptions {
     /// Update a component's parameters once for all its uses at different times (recurrent networks)
     #[arg(long = "optimization.consolidate-model-update", default_value_t = true)]
     pub consolidate_model_update: bool,
-    /// Let components write their output over their input, where they can
+    /// Let components write their output over their input, if they can
     #[arg(long = "optimization.propagate-in-place", default_value_t = true)]
     pub propagate_in_place: bool,
-    /// Let components write the derivative of their input over that of their output, where they can
+    /// Let components write the derivative of their input over the derivative of their output, if they can
     #[arg(long = "optimization.backprop-in-place", default_value_t = true)]
     pub backprop_in_place: bool,
     /// Extend matrices so that copies of parts of them become unnecessary (TDNNs; saves memory)
@@ -33,7 +33,7 @@ pub struct OptimizationOptions {
     /// Split operations on rows of several matrices into simpler ones, one a matrix
     #[arg(long = "optimization.split-row-ops", default_value_t = true)]
     pub split_row_ops: bool,
-    /// Copy where the destination of an addition is still zero
+    /// Replace an addition by a copy if its destination is still zero
     #[arg(long = "optimization.convert-addition", default_value_t = true)]
     pub convert_addition: bool,
     /// Merge matrices if one is only a copy of the other
@@ -121,7 +121,7 @@ impl CachingOptions {
 }
 
 impl ComputationOptions {
-    /// Lets `executor` log each command, if that is asked for here or by `--verbose=5`.
+    /// Lets `executor` log each command, if this option or `--verbose=5` requests it.
     pub fn observe(&self, executor: &mut Executor) {
         self.observer().into_iter().for_each(|new| executor.observe(new()));
     }

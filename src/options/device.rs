@@ -1,4 +1,4 @@
-//! `--use-gpu` and its like: which device programs run on, and the log lines that say so.
+//! `--use-gpu` and related options: the choice of the device, and its log lines.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -68,7 +68,7 @@ pub struct DeviceOptions {
     /// bits, faster still). All other numbers have 32 or 64 bits
     #[arg(long, default_value_t = GpuMath::Fp32, value_parser = gpu_math())]
     pub gpu_math: GpuMath,
-    /// Number of the GPU, counting from 0 those that CUDA_VISIBLE_DEVICES leaves; -1 means the first
+    /// Number of the GPU, counted from 0 among the GPUs that CUDA_VISIBLE_DEVICES leaves; -1 means the first
     #[arg(long, default_value_t = -1, allow_negative_numbers = true)]
     pub device_id: i32,
     /// Use tensor cores: as --gpu-math=tf32

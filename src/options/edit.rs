@@ -9,7 +9,7 @@ use nnet3_core::nnet::Nnet;
 use crate::options::weights::{FLOAT, INT8};
 use crate::report;
 
-/// The learning rate that leaves learning rates as they are.
+/// The value of the option that leaves learning rates unchanged.
 const UNCHANGED: f32 = -1.0;
 
 // In which order these are done differs between programs.
@@ -35,8 +35,8 @@ pub struct EditOptions {
     /// The parameters and stored statistics are multiplied by this
     #[arg(long, default_value_t = 1.0)]
     pub scale: f32,
-    /// Prepare the network for test: sets batch-norm and dropout components to test mode and merges components where
-    /// that is possible
+    /// Prepare the network for test: sets batch-norm and dropout components to test mode and, if possible, merges
+    /// components
     #[arg(long, default_value_t = false)]
     pub prepare_for_test: bool,
     /// float, or int8: rounds the weights that --weights=int8 of the programs that run networks rounds. It does so

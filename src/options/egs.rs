@@ -23,8 +23,8 @@ pub struct EgsGenerationOptions {
     /// Right context of the last chunk of an utterance (if negative, the same as --right-context)
     #[arg(long, default_value_t = -1)]
     pub right_context_final: i32,
-    /// Numbers of frames with labels that an example may have, separated by commas: the first one is used for most
-    /// chunks, the others to fit the lengths of utterances. -1 makes one chunk of each utterance
+    /// Numbers of frames with labels that an example may have, separated by commas. The first one is used for most
+    /// chunks, and the others fit the lengths of utterances. -1 makes one chunk of each utterance
     #[arg(long, default_value = "1")]
     pub num_frames: String,
     /// Number of frames that adjacent chunks of the (first) size overlap; for other sizes in proportion
@@ -86,7 +86,7 @@ impl InputOptions {
         })
     }
 
-    /// The table of i-vectors; empty if there is none.
+    /// Returns the table of i-vectors; empty without i-vectors.
     pub fn ivector_rspecifier(&self) -> &str {
         if self.online_ivectors.is_empty() { &self.ivectors } else { &self.online_ivectors }
     }
@@ -114,8 +114,9 @@ pub struct MergeOptions {
     /// This value is deprecated and ignored
     #[arg(long, default_value = DEPRECATED)]
     pub discard_partial_minibatches: String,
-    /// For chain examples with keys such as utt?lang=NAME: the output gets the name output-NAME, so that examples of
-    /// different languages are not merged, and minibatches get such keys too. Plain examples are merged as without
+    /// For chain examples with keys such as utt?lang=NAME. The output gets the name output-NAME, so examples of
+    /// different languages are not merged, and minibatches get such keys too. The option has no effect on other
+    /// examples
     #[arg(long, default_value_t = false)]
     pub multilingual_eg: bool,
 }

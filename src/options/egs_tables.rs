@@ -1,4 +1,4 @@
-//! Options of the programs that copy, shuffle and select examples, of whatever kind.
+//! Options of the programs that copy, shuffle and select examples of any kind.
 
 use anyhow::{Result, bail};
 use nnet3_train::copy::{Copier, CopyOptions, FrameChoice};

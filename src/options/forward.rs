@@ -36,7 +36,7 @@ pub struct SimpleOptions {
     /// If >= 0, overrides --extra-right-context at the end of an utterance
     #[arg(long, default_value_t = -1)]
     pub extra_right_context_final: i32,
-    /// Frames of the input for each frame of the output, where the network's outputs are fewer ('chain' models)
+    /// Frames of the input for each frame of the output, if the network has fewer outputs ('chain' models)
     #[arg(long, default_value_t = 1)]
     pub frame_subsampling_factor: i32,
     /// Number of input frames in each chunk that is separately evaluated by the network
@@ -82,13 +82,13 @@ impl SimpleOptions {
         })
     }
 
-    /// Lets `executor` log each command, if that is asked for.
+    /// Lets `executor` log each command, if requested.
     pub fn observe(&self, executor: &mut Executor) {
         let debug = self.computation.debug || self.debug_computation;
         ComputationOptions { debug }.observe(executor);
     }
 
-    /// The chunks for this network, with a log line if they are longer than asked for.
+    /// Returns the chunks for this network. If they are longer than requested, a log line says so.
     pub fn chunking(&self, nnet: &Nnet) -> Result<Chunking> {
         let mut chunking = Chunking {
             extra_left_context: self.extra_left_context,
@@ -122,8 +122,8 @@ pub struct BatchComputeOptions {
     /// Number of chunks per minibatch (see also edge-minibatch-size)
     #[arg(long, default_value_t = 128)]
     pub minibatch_size: usize,
-    /// Number of chunks per minibatch: this applies to chunks at the beginnings and ends of utterances, in cases (such as
-    /// recurrent models) when the computation would be different from the usual one
+    /// Number of chunks per minibatch for chunks at the beginnings and ends of utterances, if their computation differs
+    /// from the usual one (such as in recurrent models)
     #[arg(long, default_value_t = 32)]
     pub edge_minibatch_size: usize,
     /// If true, for utterances shorter than --frames-per-chunk, use exact-length, special computations. If false, pad with
@@ -156,7 +156,7 @@ pub struct LoopedOptions {
     /// frame, and should not usually be necessary)
     #[arg(long, default_value_t = 0)]
     pub extra_left_context_initial: i32,
-    /// Frames of the input for each frame of the output, where the network's outputs are fewer ('chain' models)
+    /// Frames of the input for each frame of the output, if the network has fewer outputs ('chain' models)
     #[arg(long, default_value_t = 1)]
     pub frame_subsampling_factor: i32,
     /// Number of new input frames of each chunk; the network keeps its state from chunk to chunk

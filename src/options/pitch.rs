@@ -74,7 +74,7 @@ pub struct PitchArgs {
     pub snip_edges: bool,
 }
 
-/// A number of something, which the reference's options allow to be negative.
+/// Converts a number that the reference's options allow to be negative.
 fn count(option: &str, number: i32) -> Result<usize> {
     match usize::try_from(number) {
         Ok(number) => Ok(number),
@@ -109,7 +109,7 @@ impl PitchArgs {
     }
 }
 
-// Options of the features made of pitch.
+// Options of the features that are computed from pitch.
 #[derive(Args, Clone, Debug)]
 pub struct PitchProcessArgs {
     /// Scaling factor for the final normalized log-pitch value

@@ -8,8 +8,7 @@ use nnet3_train::objective::{AccuracyOptions, FrameObjective};
 
 use super::compute::{CachingOptions, ComputationOptions, OptimizationOptions, compiler_defaults};
 
-/// Returns the defaults for programs without options of their own for this. `--verbose=3` and `--verbose=5` have their
-/// usual effects.
+/// Returns the defaults for programs without such options. `--verbose=3` and `--verbose=5` have their usual effects.
 pub fn prob_defaults() -> ProbOptions {
     ProbOptions {
         observer: ComputationOptions { debug: false }.observer(),

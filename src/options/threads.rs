@@ -13,7 +13,7 @@ pub fn number(name: &str, value: i64) -> Result<NonZero<usize>> {
     }
 }
 
-/// As many as `wanted` says, if it is above 0; otherwise as many as there are processors for this program, at most `most`.
+/// Returns `wanted` if it is above 0; otherwise the number of processors for this program, at most `most`.
 pub fn count(wanted: i32, most: usize) -> Result<usize> {
     match wanted {
         1.. => Ok(number("num-threads", wanted.into())?.get()),

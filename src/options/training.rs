@@ -48,7 +48,7 @@ pub struct TrainingOptions {
     /// Write the compiled computations in binary mode
     #[arg(long, default_value_t = true)]
     pub binary_write_cache: bool,
-    /// Number of threads that train on the CPU, 1 or 2: a second one computes changes of parameters beside the rest of
+    /// Number of threads that train on the CPU, 1 or 2. A second one computes changes of parameters beside the rest of
     /// the backward pass, with the same results (if not set: 2 while a processor is idle, 1 with --num-replicas)
     #[arg(long, default_value_t = -1)]
     pub num_threads: i32,
@@ -68,7 +68,7 @@ fn positive(name: &str, value: i32) -> Result<u64> {
 }
 
 impl TrainingOptions {
-    /// The options as the library takes them, for each of so many replicas.
+    /// Returns the options in the library's form, for each of `replicas` replicas.
     pub fn trainer_options(&self, replicas: usize) -> Result<TrainerOptions> {
         let second_thread = match self.num_threads {
             1 => SecondThread::Never,
@@ -103,13 +103,13 @@ impl TrainingOptions {
 // Training on several devices at once.
 #[derive(Args, Clone, Debug)]
 pub struct ReplicaOptions {
-    /// Train that many copies of the network side by side in this process, and average them. Each gets its share of the
-    /// minibatches and a device: GPUs from --device-id on, or a thread of the CPU (--use-gpu=no). The learning rate is to be
-    /// as many times as large as for one, as with parallel jobs
+    /// Train this number of copies of the network side by side in this process, and average them. Each gets its share
+    /// of the minibatches and a device: GPUs from --device-id on, or a thread of the CPU (--use-gpu=no). As with
+    /// parallel jobs, multiply the learning rate by the number of copies
     #[arg(long, default_value_t = 1)]
     pub num_replicas: i32,
-    /// With --num-replicas, average the parameters each time that every copy has had so many minibatches; 0 means only at
-    /// the end, as jobs and nnet3-average do
+    /// With --num-replicas, average the parameters after every copy has had this number of minibatches. 0 means only at
+    /// the end, as with jobs and nnet3-average
     #[arg(long, default_value_t = 100)]
     pub average_period: u64,
 }

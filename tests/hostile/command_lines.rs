@@ -1,4 +1,4 @@
-//! Random command lines over all programs: whatever they say, a program ends by itself, without a panic, an abort or a signal.
+//! Random command lines over all programs: for each, the program ends without a panic, an abort or a signal.
 //!
 //! The long run is `scripts/fuzz-command-lines.sh`.
 

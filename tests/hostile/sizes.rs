@@ -1,4 +1,4 @@
-//! Absurd numbers and sizes: an error with what was asked for, and no abort.
+//! Absurd numbers and sizes: the error names the request, and the program does not abort.
 
 use std::process::Command;
 

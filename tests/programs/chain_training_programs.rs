@@ -10,7 +10,7 @@ const TREE: &str = "ContextDependency 1 0 ToPdf TE 0 3 ( NULL TE -1 2 ( CE 0 CE 
 /// A tree with shared pdfs of the phones.
 const OTHER_TREE: &str = "ContextDependency 1 0 ToPdf TE 0 3 ( NULL TE -1 2 ( CE 0 CE 1 ) TE -1 2 ( CE 0 CE 1 ) ) EndContextDependency\n";
 
-/// A network of two features and so many pdfs.
+/// Returns the config of a network with two features and `pdfs` pdfs.
 fn network(pdfs: usize) -> String {
     format!(
         "input-node name=input dim=2\n\

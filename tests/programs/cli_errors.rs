@@ -77,7 +77,7 @@ impl Case {
         text
     }
 
-    /// A program that must fail with these words in its `ERROR` line and leave all files as they are.
+    /// A program that must fail with these words in its `ERROR` line and leave all files unchanged.
     fn fails(&self, program: &str, arguments: &[&str], words: &[&str]) {
         self.fails_with(255, program, arguments, words);
     }

@@ -109,7 +109,7 @@ fn completions_of_values() {
     assert_eq!(completed("nnet3-train --gpu-math="), ["fp32", "tf32", "bf16"]);
     assert_eq!(completed("nnet3-train --srand=1 --binary=f"), ["false"]);
     assert_eq!(completed("nnet3-train --ver"), ["--verbose=", "--version"]);
-    // Files, which bash itself offers where a function offers nothing.
+    // If a function offers no words, bash itself offers files.
     for line in ["nnet3-train --write-cache=ca", "nnet3-train --srand=", "nnet3-train 1.r", "nnet3-train "] {
         assert_eq!(completed(line), [""; 0], "{line}");
     }

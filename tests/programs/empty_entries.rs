@@ -1,5 +1,5 @@
-//! One rule for all programs that go through a table: an entry that is empty, and of which the program can make nothing, is left out
-//! with a warning that names its key, and the next entry follows. `tests/data/empty_entries.txt` lists the programs.
+//! One rule for all programs that process a table. If an entry is empty and the program cannot use it, it is left out with a
+//! warning that names its key, and the next entry follows. `tests/data/empty_entries.txt` lists the programs.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -60,7 +60,7 @@ fn made_by(folder: &Folder, pipeline: &str) -> (i32, Option<Vec<u8>>, Vec<String
     (output.status, std::fs::read(copy).ok(), lines)
 }
 
-/// The same through a shell: a program does not run a subshell by itself.
+/// The same through a shell, because a program does not run a subshell itself.
 fn made_by_shell(folder: &Folder, pipeline: &str) -> (i32, Option<Vec<u8>>, Vec<String>) {
     made_by(folder, &format!("({pipeline})"))
 }

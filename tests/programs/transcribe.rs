@@ -100,7 +100,7 @@ fn words_without_names_are_found_before_anything_is_recognised() {
     let f = folder("names", false);
     let model = model_folder(&f);
     let words = format!("{model}/graph/words.txt");
-    // The sound is not looked at.
+    // The sound is not examined.
     let line = format!("nnet3-transcribe {model} {DATA}/nowhere.wav");
     for names in ["", "<eps> 0\n", "<eps> 0\nw1 1\nw2 2\n", "a 1000\n"] {
         std::fs::write(&words, names).unwrap();

@@ -37,7 +37,7 @@ fn examples_are_those_of_the_reference() {
     assert_eq!(std::fs::read(f.path("1.ark")).unwrap(), std::fs::read(format!("{DATA}/egs.ark")).unwrap());
     assert_eq!(std::fs::read(f.path("2.ark")).unwrap(), b"");
 
-    // One that is moved, one that is too long, an utterance that nobody asked for.
+    // One that is moved, one that is too long, an utterance without a request.
     f.write("ranges", "100-1000-0000 0 1 100 60 3\n100-1000-0000 0 1 0 126 3\n");
     f.write("more", run(&f, &format!("copy-feats {features} ark,t:-")).stdout + "z [ 1 2 ]\ny [ 1 2 ]\n");
     let words = [

@@ -12,7 +12,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Adds an utterance of both. The error says why it does not fit.
+    /// Adds an utterance of both tables. The error explains a mismatch.
     pub fn add(&mut self, a: &DenseMatrix<f32>, b: &DenseMatrix<f32>) -> Result<(), String> {
         if (a.rows, a.cols) != (b.rows, b.cols) {
             return Err(format!(

@@ -42,8 +42,8 @@ pub fn compose(
     Ok(single(&(a * b)))
 }
 
-/// Extends a D×D or D×(D+1) transform to `dim` dimensions: it leaves the new ones as they are. An error if there would be
-/// fewer dimensions, or for another size.
+/// Extends a D×D or D×(D+1) transform to `dim` dimensions. The new dimensions stay unchanged by the transform. It is an
+/// error if `dim` is less than D, or if the transform has another shape.
 pub fn extend(transform: &DenseMatrix<f32>, dim: usize) -> Result<DenseMatrix<f32>> {
     let (old, cols) = (transform.rows, transform.cols);
     if cols != old && cols != old + 1 {
@@ -65,8 +65,8 @@ pub fn extend(transform: &DenseMatrix<f32>, dim: usize) -> Result<DenseMatrix<f3
     Ok(out)
 }
 
-/// Replaces the first rows of the full LDA matrix, which is square, by those of LDA and MLLT. Also returns the inverse. An
-/// error if sizes do not fit, or there is no inverse.
+/// Replaces the first rows of the full LDA matrix, which is square, by the rows of LDA and MLLT. Also returns the
+/// inverse. It is an error if the sizes do not fit, or if the result is singular.
 pub fn full_lda(
     part: &DenseMatrix<f32>,
     full: &DenseMatrix<f32>,

@@ -1,7 +1,7 @@
 //! Derivatives of features by time (`DeltaFeatures` of `feat/feature-functions.cc`).
 //!
-//! The derivative of order k is the sum of frames around the present one weighted with a window; the window of order k
-//! is that of order k - 1 convolved with (-w, …, w) / Σ j².
+//! The derivative of order k is a weighted sum of the frames around a frame. The weights of order k are the weights of
+//! order k - 1, convolved with (-w, …, w) / Σ j².
 
 use crate::error::{Error, Result};
 use kaldi_io::DenseMatrix;
@@ -67,7 +67,7 @@ pub struct ShiftedDeltas {
 }
 
 impl ShiftedDeltas {
-    /// An error if a number is out of range.
+    /// Fails if a number is out of range.
     pub fn new(window: i32, blocks: i32, shift: i32) -> Result<Self> {
         for (name, value) in [("delta-window", window), ("num-blocks", blocks), ("block-shift", shift)] {
             if !(1..LIMIT).contains(&value) {

@@ -1,8 +1,8 @@
 //! Eigenvalues and eigenvectors of symmetric matrices, with the signs that the reference gives to eigenvectors.
 //!
-//! Any sign is right, but scripts go on with the vectors, and random numbers see signs: models come out the same only if
-//! these do. So this is the reference's order of operations: Householder reflections from the last row upwards, then
-//! implicit QR steps (Golub and Van Loan, Matrix Computations, 8.3).
+//! Any sign is correct, but scripts use the vectors further, and meet random numbers. Models are reproducible only if
+//! the signs are. So the order of operations is the reference's: Householder reflections from the last row upwards,
+//! then implicit QR steps (Golub and Van Loan, Matrix Computations, 8.3).
 
 use nalgebra::DMatrix;
 
@@ -17,8 +17,8 @@ pub struct Eigen {
 }
 
 impl Eigen {
-    /// Decomposes a symmetric matrix; reads only the lower triangle. Eigenvalues come in no particular order. Returns
-    /// `None` if the matrix has elements that are not finite.
+    /// Decomposes a symmetric matrix. Only the lower triangle is read. Eigenvalues are not sorted. Returns `None` if
+    /// the matrix has elements that are not finite.
     pub fn new(matrix: &DMatrix<f64>) -> Option<Eigen> {
         if matrix.iter().any(|x| !x.is_finite()) {
             return None;
@@ -37,7 +37,7 @@ impl Eigen {
                     beside[i] = 0.0;
                 }
             }
-            // The lowest block in which no element beside the diagonal is 0.
+            // The lowest block whose elements beside the diagonal are not 0.
             let Some(last) = beside.iter().rposition(|&x| x != 0.0) else {
                 return Some(Eigen { values: diagonal, vectors });
             };
@@ -58,7 +58,8 @@ impl Eigen {
     }
 }
 
-/// Makes all but the last of the first k elements of row k zero, by a reflection I − β v vᵀ with v = 1 in its last element.
+/// Makes the first k elements of row k zero, except for the last of them. It applies a reflection I − β v vᵀ, and v is
+/// 1 in its last element.
 fn reflect(matrix: &mut DMatrix<f64>, vectors: &mut DMatrix<f64>, k: usize) {
     let mut v: Vec<f64> = (0..k).map(|j| matrix[(k, j)]).collect();
     let last = v[k - 1];

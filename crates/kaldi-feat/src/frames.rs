@@ -1,4 +1,4 @@
-//! Frames put beside, behind or out of one another.
+//! Combinations of frames: beside one another, after one another, and selections.
 
 use crate::error::{Error, Result};
 use kaldi_io::DenseMatrix;
@@ -32,7 +32,7 @@ pub fn shift(features: &DenseMatrix<f32>, shift: i32) -> DenseMatrix<f32> {
 pub enum Subsampling {
     /// Frames `offset`, `offset + n`, …
     Every { n: usize, offset: usize },
-    /// Each frame is repeated so many times.
+    /// Each frame is repeated this number of times.
     Repeat(usize),
 }
 

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use kaldi_io::KaldiReader;
 
-/// More dimensions than anything has.
+/// Limit on the number of dimensions. Real data sets have fewer.
 const MOST_DIMENSIONS: u8 = 8;
 
 /// An array; its first dimension counts the items.

@@ -121,7 +121,7 @@ impl LdaStats {
         Ok(())
     }
 
-    /// The squares with `sign` times those of the class means added.
+    /// Returns the squares, plus `sign` times the squares of the class means.
     fn with_class_means(&self, sign: f64) -> SymmetricMatrix<f64> {
         let mut squares = self.squares.clone();
         for (class, &count) in self.counts.iter().enumerate().filter(|(_, count)| **count != 0.0) {

@@ -72,8 +72,8 @@ impl Directions {
         packed(&(&self.cholesky * self.cholesky.transpose()))
     }
 
-    /// The first `dim` directions; scaled so that a direction in which total and between-class variance are 1 + d and d
-    /// gets the total variance `within_factor` + d.
+    /// Returns the first `dim` directions, scaled. If a direction has total variance 1 + d and between-class variance
+    /// d, its total variance becomes `within_factor` + d.
     fn scaled(&self, dim: usize, within_factor: f64) -> DMatrix<f64> {
         let mut out = self.rows.rows(0, dim).into_owned();
         if within_factor != 1.0 {

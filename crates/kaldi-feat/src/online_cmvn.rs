@@ -1,5 +1,6 @@
-//! Normalisation as in online decoding (`OnlineCmvn` of `feat/online-feature.cc`): each frame by statistics of a window
-//! that ends with it, topped up with the speaker's statistics and then with global ones.
+//! Normalisation as in online decoding (`OnlineCmvn` of `feat/online-feature.cc`). Each frame is normalised by the
+//! statistics of a window that ends with it. If the window has too few frames, the speaker's statistics are added, and
+//! then the global ones.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -18,7 +19,7 @@ pub struct OnlineCmvnOptions {
     pub global_frames: f64,
     pub normalize_means: bool,
     pub normalize_variances: bool,
-    /// Dimensions that stay as they are.
+    /// Dimensions that are not normalised.
     pub skip_dims: Vec<usize>,
 }
 
@@ -60,7 +61,7 @@ pub struct OnlineCmvnState {
     /// Sums over all frames of the speaker's utterances so far.
     pub speaker: Option<CmvnStats>,
     pub global: CmvnStats,
-    /// If they are there, all frames are normalised by these statistics, whatever the window has.
+    /// Statistics for all frames. If they are given, the statistics of the window are ignored.
     pub frozen: Option<CmvnStats>,
 }
 
@@ -70,7 +71,7 @@ impl OnlineCmvnState {
         OnlineCmvnState { speaker: None, global, frozen: None }
     }
 
-    /// Scales the speaker's statistics down so that they count at most so many frames.
+    /// Scales the speaker's statistics down, so they count as at most `most_frames` frames.
     pub fn limit(&mut self, most_frames: f64) {
         if let Some(speaker) = self.speaker.as_mut().filter(|speaker| speaker.count > most_frames) {
             speaker.scale(most_frames / speaker.count);
@@ -185,8 +186,8 @@ impl OnlineCmvnStream {
         state
     }
 
-    /// The statistics of a frame: those of the window with those of the speaker and the global ones, as far as there is
-    /// room in the window.
+    /// Returns the statistics for a frame: the statistics of the window, then the speaker's and the global ones up to
+    /// the size of the window.
     fn current(&self) -> Cow<'_, CmvnStats> {
         if let Some(frozen) = &self.state.frozen {
             return Cow::Borrowed(frozen);
@@ -199,7 +200,7 @@ impl OnlineCmvnStream {
         ];
         for (i, (more, limit)) in limits.into_iter().enumerate() {
             let Some(more) = more else { continue };
-            // Only of the speaker no more can be taken than there is.
+            // The speaker's statistics can give at most their own count of frames.
             let available = if i == 0 { more.count } else { f64::INFINITY };
             let frames = (full - stats.count).min(limit).min(available);
             if frames > 0.0 {

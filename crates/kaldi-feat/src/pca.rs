@@ -28,7 +28,7 @@ pub struct PcaOptions {
     pub normalize_mean: bool,
 }
 
-/// Transforms of principal components, the one with the largest variance first.
+/// Principal components, in descending order of variance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pca {
     pub transform: DenseMatrix<f32>,
@@ -46,7 +46,7 @@ impl PcaStats {
         self.sum.len()
     }
 
-    /// Adds a vector. An error if its dimension differs from that of the first one.
+    /// Adds a vector. It is an error if its dimension differs from the first vector's.
     pub fn add(&mut self, vector: &[f32]) -> Result<()> {
         let dim = vector.len();
         if self.count == 0.0 {
@@ -67,7 +67,7 @@ impl PcaStats {
         Ok(())
     }
 
-    /// Finds the directions. An error if there are no vectors, or fewer dimensions than asked for.
+    /// Finds the directions. It is an error if there are no vectors, or fewer dimensions than requested.
     pub fn estimate(&self, options: &PcaOptions) -> Result<Pca> {
         let dim = self.dim();
         if dim == 0 {

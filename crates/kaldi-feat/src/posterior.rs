@@ -16,7 +16,8 @@ pub fn frame_weights(posterior: &Posterior) -> Vec<f32> {
     posterior.iter().map(|frame| frame.iter().fold(0.0, |sum, (_, p)| sum + p)).collect()
 }
 
-/// A row a frame, with probabilities in the columns that ids name; of an id that is there twice, the last one counts.
+/// Makes a matrix with a row for each frame, and probabilities in the columns of their ids. If an id occurs twice, the
+/// last probability counts.
 pub fn to_matrix(posterior: &Posterior, dim: usize) -> Result<DenseMatrix<f32>> {
     let mut m = DenseMatrix::new(posterior.len(), dim);
     for (t, frame) in posterior.iter().enumerate() {
@@ -30,7 +31,7 @@ pub fn to_matrix(posterior: &Posterior, dim: usize) -> Result<DenseMatrix<f32>> 
     Ok(m)
 }
 
-/// Does what [`to_matrix`] does, but sparsely; probabilities of the same id are added up.
+/// Does the same as [`to_matrix`], but sparsely. Probabilities of the same id are added.
 pub fn to_sparse(posterior: &Posterior, dim: usize) -> Result<SparseMatrix> {
     let row = |(t, frame): (usize, &Vec<(i32, f32)>)| {
         SparseVector::new(dim, frame.clone()).map_err(|e| Error::data(format!("frame {t}: {e}")))
@@ -86,7 +87,7 @@ pub fn weight_frames(posterior: &mut Posterior, weights: &[f32]) {
 /// Options for adding two posteriors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SumOptions {
-    /// Add up entries of the same id, and drop what becomes zero.
+    /// Adds entries of the same id, and drops sums of zero.
     pub merge: bool,
     /// Empty the frames in which both have no id in common.
     pub drop_disjoint: bool,

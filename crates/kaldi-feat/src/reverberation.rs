@@ -18,7 +18,7 @@ pub struct Noise {
     pub wave: Wave,
     /// Signal-to-noise ratio in dB.
     pub snr: f32,
-    /// Seconds from the start of the signal to that of the noise.
+    /// Seconds from the start of the signal to the start of the noise.
     pub start: f32,
 }
 
@@ -133,12 +133,12 @@ fn early(response: &[f32], peak: usize, rate: f32) -> &[f32] {
     &response[first..end.clamp(peak + 1, response.len())]
 }
 
-/// Convolves a signal with a filter, block by block (overlap-add). Both have at least one sample. The result has as
-/// many samples as both together, minus one.
+/// Convolves a signal with a filter, block by block (overlap-add). Both have at least one sample. The result's length
+/// is the sum of both lengths, minus 1.
 ///
-/// As in the reference, the values at 0 and at half the sampling rate are multiplied like one complex number. For d and
-/// q of one spectrum, d' and q' of the other, they become d·d' − q·q' and d·q' + q·d'. So the result differs a little
-/// from the convolution.
+/// As in the reference, the values at 0 and at half the sampling rate are multiplied like one complex number. From d
+/// and q of one spectrum, and d' and q' of the other, they become d·d' − q·q' and d·q' + q·d'. So the result differs a
+/// little from the convolution.
 fn convolve(filter: &[f32], signal: &[f32]) -> Vec<f32> {
     let size = (4 * filter.len()).next_power_of_two();
     let block = size - filter.len() + 1;

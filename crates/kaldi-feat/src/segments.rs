@@ -16,7 +16,7 @@ pub struct Segment {
     pub start: f64,
     /// In seconds; after `start`. Infinite for the end of the recording.
     pub end: f64,
-    /// The channel, counted from 0, where the recording has several.
+    /// The channel, counted from 0. `None` if the recording has one channel.
     pub channel: Option<u16>,
 }
 
@@ -83,7 +83,7 @@ impl SegmentOptions {
         (seconds * 1000.0 / f64::from(self.frame_shift)).round() as i64
     }
 
-    /// The frames of the segment in a recording of so many frames, or why it has none.
+    /// Returns the frames of the segment in a recording of `frames` frames, or the reason for which it has none.
     pub fn range(&self, segment: &Segment, frames: usize) -> std::result::Result<Range<usize>, String> {
         let total = frames as i64;
         let start = self.frames(segment.start);

@@ -13,7 +13,7 @@ pub struct SilenceOptions {
     pub search: f32,
     /// Length of the segment that is repeated.
     pub segment: f32,
-    /// Time from one segment that is looked at to the next.
+    /// Time between the beginnings of two examined segments.
     pub step: f32,
 }
 
@@ -42,10 +42,11 @@ impl SilenceOptions {
     }
 }
 
-/// Appends silence: windowed copies of the quietest segment of the signal's ends, each overlapping half of the one before.
+/// Appends silence: windowed copies of the quietest segment near the signal's ends. Each copy overlaps with half of the
+/// copy before it.
 ///
-/// The first copy begins half a segment before the end, where the second half of the Hamming window ends the signal. Fails if
-/// the signal is shorter than the part to search, or a length makes no sense.
+/// The first copy begins half a segment before the end, where the second half of the Hamming window ends the signal.
+/// Fails if the signal is shorter than the searched part, or if a length is invalid.
 pub fn extend(signal: &[f32], rate: f32, options: &SilenceOptions) -> Result<Vec<f32>> {
     let [extra, search, length, step] = options.samples(rate)?;
     if signal.len() < search {
@@ -99,8 +100,8 @@ mod tests {
 
     #[test]
     fn copies_overlap_by_half() {
-        // Windows of 4 samples: 0.08, 0.77, 0.77, 0.08. The quietest segment is (1, 1, 2, 2): segments of 6 samples from the
-        // end on, and the last one of them is not looked at.
+        // Windows of 4 samples: 0.08, 0.77, 0.77, 0.08. The quietest segment is (1, 1, 2, 2). The search has segments
+        // of 6 samples from the end on, and leaves out the last of them.
         let signal = [9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 1.0, 1.0, 2.0, 2.0, 9.0];
         let found = extend(&signal, 1000.0, &OPTIONS).unwrap();
         let silence = [0.08, 0.77, 1.54, 0.16];

@@ -8,7 +8,7 @@ use crate::htk::read_floats;
 
 type Result<T> = std::result::Result<T, IoError>;
 
-/// The dimension of all Sphinx features; the files do not say it.
+/// The dimension of all Sphinx features. The files do not store it.
 const DIM: usize = 13;
 
 /// Tables of Sphinx features, for reading.
@@ -38,7 +38,7 @@ impl Holder for SphinxHolder {
     }
 }
 
-/// Writes features as a file of their own, in the byte order of PCs: little-endian, as the reference writes them.
+/// Writes features as a separate file, little-endian as in the reference.
 pub fn write(w: &mut KaldiWriter, features: &DenseMatrix<f32>) -> Result<()> {
     let count = i32::try_from(features.data.len())
         .map_err(|_| IoError::Value("a Sphinx file cannot have so many numbers".to_owned()))?;

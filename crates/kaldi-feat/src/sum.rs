@@ -21,7 +21,7 @@ pub trait Summand: KaldiObject + Clone + Send + 'static {
     fn scale(&mut self, factor: f32);
     /// Adds `factor · other`, which has the same dimensions.
     fn add(&mut self, other: &Self, factor: f32);
-    /// Adds what may have other dimensions: this grows, as if zeros were around both.
+    /// Adds statistics of other dimensions. `self` grows to the larger dimensions, and both are extended by zeros.
     fn add_growing(&mut self, other: &Self);
     /// Adds to a sum in double precision, which takes the dimensions of the first summand.
     fn add_to(&self, sum: &mut Self::Double);

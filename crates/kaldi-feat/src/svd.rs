@@ -373,7 +373,7 @@ mod tests {
     use super::*;
     use crate::testing::Numbers;
 
-    /// A = U Σ Vᵀ: A Aᵀ = U Σ² Uᵀ, and singular values are those of another implementation.
+    /// A = U Σ Vᵀ and A Aᵀ = U Σ² Uᵀ. Singular values agree with another implementation.
     #[test]
     fn decomposition() {
         for n in [1, 2, 3, 4, 9, 30] {

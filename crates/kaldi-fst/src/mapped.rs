@@ -76,7 +76,7 @@ impl MappedFst {
         &self.name
     }
 
-    /// An error if the file has been overwritten since it was opened.
+    /// Fails if the file has been overwritten since it was opened.
     pub fn check_unchanged(&self) -> Result<()> {
         match self.file.is_unchanged() {
             true => Ok(()),

@@ -9,8 +9,8 @@ use crate::fmllr_update::dense;
 use crate::model::AmDiagGmm;
 use kaldi_io::{DenseMatrix, KaldiObject, KaldiReader, KaldiWriter, PackedMatrix};
 
-/// Statistics of many speakers: β and Σ g gᵀ / β, with g the gradient of a speaker's objective function at the identity
-/// transform, as a vector (row after row).
+/// Statistics of many speakers: β and Σ g gᵀ / β. Here g is the gradient of a speaker's objective function at the
+/// identity transform, as a vector (row after row).
 #[derive(Debug, Clone, PartialEq)]
 pub struct BasisStats {
     dim: usize,
@@ -193,7 +193,7 @@ pub struct BasisOptions {
     pub iterations: usize,
     /// Elements of the basis for each unit of the count.
     pub size_scale: f64,
-    /// Statistics with a smaller count give the identity transform.
+    /// If the count of the statistics is smaller, the transform is the identity.
     pub min_count: f64,
     /// Newton's steps for the size of each change.
     pub step_size_iterations: usize,
@@ -265,7 +265,7 @@ impl Basis {
     }
 }
 
-/// Changes that are this small are not halved any more.
+/// A change smaller than this ends the halving of the step.
 const LEAST_STEP: f64 = 1e-5;
 
 /// The objective function along a direction Δ, as a function of the step k: β ln|det(A + kΔ)| + k·slope − ½ k²·curvature.

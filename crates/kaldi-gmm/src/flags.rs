@@ -34,7 +34,7 @@ impl Parts {
         Ok(parts)
     }
 
-    /// Adds the parts that statistics need beside these: variances need means, and means need weights.
+    /// Adds the parts that the statistics of these parts require: variances need means, and means need weights.
     pub fn for_statistics(self) -> Parts {
         let means = self.means || self.variances;
         Parts { means, weights: self.weights || means, ..self }

@@ -9,8 +9,8 @@ use crate::model_stats::Accumulator;
 use crate::outer::OuterSums;
 use kaldi_io::{DenseMatrix, GaussPost, Posterior};
 
-/// With x⁺ = (x, 1): the count β = Σ γ, K = Σ γ m x⁺ᵀ and, for each dimension d, G_d = Σ γ v_d x⁺x⁺ᵀ, over frames x and Gaussians
-/// with posterior γ, mean over variance m and inverse variance v.
+/// Statistics for fMLLR: the count β = Σ γ, K = Σ γ m x⁺ᵀ and, for each dimension d, G_d = Σ γ v_d x⁺x⁺ᵀ, with x⁺ = (x,
+/// 1). The sums are over frames x and Gaussians with posterior γ, mean over variance m and inverse variance v.
 pub struct FmllrStats {
     dim: usize,
     pub(crate) count: f64,
@@ -111,7 +111,7 @@ impl FmllrStats {
         Ok(())
     }
 
-    /// Does what [`add_utterance`](Self::add_utterance) does, with posteriors of Gaussians.
+    /// Does the same as [`add_utterance`](Self::add_utterance) with posteriors of Gaussians.
     pub fn add_gaussians(
         &mut self,
         model: &AmDiagGmm,

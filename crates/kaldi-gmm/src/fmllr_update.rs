@@ -39,7 +39,7 @@ impl FmllrKind {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FmllrOptions {
     pub kind: FmllrKind,
-    /// Statistics with a count up to this give the identity transform.
+    /// If the count of the statistics is at most this number, the transform is the identity.
     pub min_count: f64,
     /// Updates of all rows of a full transform.
     pub iterations: usize,

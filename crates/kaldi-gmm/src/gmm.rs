@@ -1,7 +1,7 @@
 //! A mixture of Gaussians with diagonal covariances, and its file (`gmm/diag-gmm.cc`).
 //!
-//! A mixture is kept in the form in which likelihoods are computed: means divided by variances, and inverse variances.
-//! All arithmetic is in single precision where the reference's is.
+//! A mixture stores the values that likelihoods need: means divided by variances, and inverse variances. Arithmetic is
+//! in single precision if the reference's is.
 
 use crate::error::{Error, Result};
 use crate::random::{Rand, gauss};

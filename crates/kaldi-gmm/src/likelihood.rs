@@ -1,8 +1,8 @@
 //! Log-likelihoods of frames by mixtures.
 //!
-//! With m the means over the variances, v the inverse variances and g the constant of a Gaussian, its weighted
-//! log-density at x is g + m·x − ½ v·x². Sums are added up in the order of the reference (see `products.rs`),
-//! so that log-likelihoods agree to the last bit, and so do decisions between paths that cost nearly the same.
+//! The weighted log-density of a Gaussian at x is g + m·x − ½ v·x², with m the means over the variances, v the inverse
+//! variances and g the constant. Sums have the order of the reference (see `products.rs`). So log-likelihoods agree to
+//! the last bit, and so do decisions between paths of nearly equal cost.
 
 use std::cell::RefCell;
 
@@ -95,7 +95,7 @@ struct Memory {
 struct OfPdf {
     /// The first frame of the block; [`NO_BLOCK`] before there is one.
     first: usize,
-    /// Log-likelihoods of the frames that have been asked for; NaN for the others.
+    /// Log-likelihoods of the requested frames; NaN for the others.
     values: [f32; BLOCK],
 }
 

@@ -10,7 +10,7 @@ use kaldi_io::{DenseMatrix, KaldiObject, KaldiReader, KaldiWriter, PackedMatrix}
 
 /// Updates of all rows.
 const ITERATIONS: usize = 200;
-/// Iterations up to this one, and then every so many, are reported.
+/// All iterations up to this number are reported, and then each multiple of it.
 const REPORTED: usize = 10;
 
 /// Statistics: for each dimension d, G_d = Σ γ / var_d · (μ − x)(μ − x)ᵀ over frames and Gaussians with posterior γ.
@@ -70,8 +70,9 @@ impl MlltStats {
         Ok(())
     }
 
-    /// Estimates the transform. `report` gets the number of an iteration and the growth of the objective function per frame
-    /// since the beginning, after the first ten iterations and then every tenth. An error if a G_d is singular.
+    /// Estimates the transform. `report` gets the number of an iteration and the growth of the objective function per
+    /// frame since the beginning, after the first ten iterations and then every tenth. It is an error if a G_d is
+    /// singular.
     pub fn estimate(&self, report: &mut dyn FnMut(usize, f64)) -> Result<MlltEstimate> {
         let dim = self.dim;
         let mut sums = self.sums.clone();

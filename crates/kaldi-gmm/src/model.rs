@@ -14,7 +14,7 @@ pub struct AmDiagGmm {
 }
 
 impl AmDiagGmm {
-    /// An error if there are none, or their dimensions differ.
+    /// Makes a model. It is an error if there are no pdfs, or if their dimensions differ.
     pub fn new(pdfs: Vec<DiagGmm>) -> Result<AmDiagGmm> {
         let Some(first) = pdfs.first() else { return Err(Error::data("there are no pdfs")) };
         match pdfs.iter().position(|pdf| pdf.dim() != first.dim()) {

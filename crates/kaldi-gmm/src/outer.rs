@@ -1,7 +1,7 @@
 //! Sums of outer products of vectors with themselves, with a weight for each of several matrices.
 //!
-//! MLLT and fMLLR need, for each dimension d of features, G_d = Σ w_d · v vᵀ over frames. Vectors and weights are collected,
-//! and then all matrices get their part at once, as a product of two matrices.
+//! MLLT and fMLLR need, for each dimension d of features, G_d = Σ w_d · v vᵀ over frames. Vectors and weights are
+//! collected. A product of two matrices then adds them to all G_d at once.
 
 use nalgebra::{DMatrix, DVector};
 

@@ -1,15 +1,15 @@
 //! Posteriors of transition-ids as weights of pdfs.
 //!
 //! The reference collects the pdfs of a frame in a hash table of the C++ library (`std::unordered_map`) and takes them
-//! in its order. The order matters if random numbers are drawn for each pdf. It is reproduced here: a new pdf goes
-//! before the others in its bucket or, if that is empty, before all; the number of buckets grows with the number of
-//! pdfs.
+//! in its order. The order matters if random numbers are drawn for each pdf. This module reproduces the order: a new
+//! pdf goes before the others in its bucket or, if the bucket is empty, before all pdfs. The number of buckets grows
+//! with the number of pdfs.
 
 use crate::error::Result;
 use kaldi_hmm::TransitionModel;
 use kaldi_io::Posterior;
 
-/// Numbers of buckets of the table, one after the other: primes, each at least twice the one before.
+/// Successive numbers of buckets of the table. They are primes, each at least twice its predecessor.
 const BUCKETS: [u32; 16] =
     [13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10273, 20753, 42043, 85229, 172_933, 351_061, 712_697];
 

@@ -1,9 +1,9 @@
 //! Products of a row of a matrix with a vector, added up in the order of the reference.
 //!
-//! The reference multiplies matrices by vectors with OpenBLAS, whose order of additions depends on the number of rows: rows go
-//! four at a time, then two, then one. Each kind adds elements into partial sums, in places that depend on the position of
-//! the element, and the last elements (of a dimension that is no multiple of four) come last. All of it is in single
-//! precision; four rows at a time are multiplied and added without rounding in between.
+//! The reference multiplies matrices by vectors with OpenBLAS, whose order of additions depends on the number of rows:
+//! it takes rows in groups of four, then two, then one. Each kind of group adds an element to a partial sum that
+//! depends on its position. If the dimension is not a multiple of four, the last elements come last. All arithmetic is
+//! in single precision. Groups of four rows use fused multiply-add.
 
 /// Frames that are multiplied together.
 pub const BLOCK: usize = 8;
@@ -35,7 +35,7 @@ fn plain(a: f32, b: f32, c: f32) -> f32 {
 }
 
 impl Order {
-    /// The order of a row of a matrix with so many.
+    /// Returns the order for a row of a matrix with `rows` rows.
     pub fn of_row(row: usize, rows: usize) -> Order {
         if row < rows / 4 * 4 {
             Order::OfFour
@@ -127,7 +127,7 @@ fn four(a: &[f32], x: &[f32]) -> f32 {
     total(sums)
 }
 
-/// Does what [`eight`] does, for each vector of a block.
+/// Does the same as [`eight`] for each vector of a block.
 #[inline(always)]
 fn eight_of_block<'x>(
     a: &[f32],
@@ -149,7 +149,7 @@ fn eight_of_block<'x>(
     })
 }
 
-/// Does what [`four`] does, for each vector of a block.
+/// Does the same as [`four`] for each vector of a block.
 #[inline(always)]
 fn four_of_block<'x>(a: &[f32], x: &impl Fn(usize) -> &'x [f32; BLOCK]) -> [f32; BLOCK] {
     let mut sums = [[0.0; BLOCK]; GROUP];

@@ -1,4 +1,4 @@
-//! Random numbers made of C's `rand()`, as the reference makes them.
+//! Random numbers made of C's `rand()`, with the reference's formulas.
 
 /// A source of integers, uniform between 0 and `i32::MAX`, such as C's `rand()`.
 pub type Rand<'a> = &'a mut dyn FnMut() -> i32;

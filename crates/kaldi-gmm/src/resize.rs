@@ -9,8 +9,9 @@ use kaldi_io::DenseMatrix;
 const WEIGHT_TOLERANCE: f64 = 1e-6;
 
 impl DiagGmm {
-    /// Splits the heaviest Gaussian until there are `target`. Both halves move apart by `factor` standard deviations
-    /// times normally distributed numbers, one for each dimension. No effect if there are already as many.
+    /// Splits the heaviest Gaussian until there are `target` Gaussians. Both halves move apart by `factor` standard
+    /// deviations times normally distributed numbers, one for each dimension. Does not change a mixture of at least
+    /// `target` Gaussians.
     pub fn split(&mut self, target: usize, factor: f32, rand: Rand<'_>) -> Result<()> {
         while self.num_gauss() < target {
             let mut heaviest = 0;
@@ -37,8 +38,8 @@ impl DiagGmm {
         self.compute_gconsts()
     }
 
-    /// Merges Gaussians until there are `target`: each time the pair with the smallest loss of likelihood. No effect if
-    /// there are no more. A target of 0 is an error.
+    /// Merges Gaussians until there are `target` Gaussians. Each step merges the pair with the smallest loss of
+    /// likelihood. Does not change a mixture of at most `target` Gaussians. A target of 0 is an error.
     pub fn merge(&mut self, target: usize) -> Result<()> {
         if target == 0 {
             return Err(Error::data("a mixture cannot be merged to 0 Gaussians"));
@@ -104,8 +105,8 @@ impl Moments {
     }
 }
 
-/// One Gaussian of all. As in the reference, mean and mean square are weighted sums, which are multiplied by the sum of the
-/// weights once more if that is not 1 (as after boosting).
+/// Merges all Gaussians into one. As in the reference, mean and mean square are weighted sums. If the sum of the
+/// weights is not 1 (as after boosting), they are multiplied by it once more.
 fn merge_all(moments: &[Moments]) -> Moments {
     let dim = moments[0].mean.len();
     let mut sum = Moments { weight: 0.0, mean: vec![0.0; dim], square: vec![0.0; dim] };

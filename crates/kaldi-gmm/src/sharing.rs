@@ -20,7 +20,7 @@ pub struct Sharing {
 pub struct Targets {
     /// At least 1 for each pdf.
     pub counts: Vec<usize>,
-    /// False if the data were too few for the number that was asked for.
+    /// False if the data were too few for the requested number.
     pub reached: bool,
 }
 
@@ -41,7 +41,7 @@ impl Sharing {
                 return Targets { counts, reached: false };
             }
             if (top.count + 1) as f32 * self.min_count >= occupancies[top.pdf] {
-                // This pdf takes no more.
+                // This pdf cannot take more Gaussians.
                 top.occupancy = 0.0;
             } else {
                 top.count += 1;
@@ -69,7 +69,8 @@ impl Candidate {
     }
 }
 
-/// A binary heap with the largest value on top. Among equal values, order is that of `std::priority_queue` (GNU library).
+/// A binary heap with the largest value on top. Equal values have the same order as in `std::priority_queue` (GNU
+/// library).
 #[derive(Default)]
 struct Queue(Vec<Candidate>);
 
@@ -90,8 +91,8 @@ impl Queue {
         }
     }
 
-    /// Takes the top: the larger child moves up, again and again (of equal ones the right one), down to a leaf, and the last
-    /// element goes up from there.
+    /// Takes the top. The larger child (of equal children the right one) moves up repeatedly, down to a leaf. Then the
+    /// last element moves up from there.
     fn pop(&mut self) -> Option<Candidate> {
         let last = self.0.pop()?;
         if self.0.is_empty() {
@@ -117,7 +118,7 @@ impl Queue {
 pub struct Resized {
     pub before: usize,
     pub after: usize,
-    /// False if the data were too few for the number that was asked for.
+    /// False if the data were too few for the requested number.
     pub reached: bool,
 }
 
@@ -180,7 +181,8 @@ mod tests {
         assert_eq!(targets, Targets { counts: vec![4, 1, 1], reached: false });
     }
 
-    /// The order in which a C++ program's `std::priority_queue` gives (value, number) pairs with many equal values.
+    /// The order of (value, number) pairs with many equal values, as a C++ program's `std::priority_queue` returns
+    /// them.
     #[test]
     fn equal_values() {
         let mut queue = Queue::default();

@@ -1,4 +1,5 @@
-//! I-smoothing: statistics get so many frames more that look like other statistics, or like a model (`gmm/ebw-diag-gmm.cc`).
+//! I-smoothing: statistics are extended by a number of frames with the averages of other statistics, or of a model
+//! (`gmm/ebw-diag-gmm.cc`).
 
 use crate::error::{Error, Result};
 use crate::gmm::DiagGmm;
@@ -7,8 +8,8 @@ use crate::model_stats::ModelStats;
 use crate::stats::GmmStats;
 
 impl ModelStats {
-    /// Adds to each Gaussian `tau` frames with the mean and the mean square of the same Gaussian in `source`; none where
-    /// that has no data. An error if sizes differ.
+    /// Adds to each Gaussian `tau` frames with the mean and the mean square of the same Gaussian in `source`. If that
+    /// Gaussian has no data, no frames are added. It is an error if sizes differ.
     pub fn smooth_with_stats(&mut self, source: &ModelStats, tau: f64) -> Result<()> {
         self.check_pdfs(source.pdfs.len())?;
         for (number, (pdf, source)) in self.pdfs.iter_mut().zip(&source.pdfs).enumerate() {
@@ -23,8 +24,8 @@ impl ModelStats {
         Ok(())
     }
 
-    /// Does what [`smooth_with_stats`](Self::smooth_with_stats) does, with the Gaussians of a model. Its Gaussians with weight
-    /// 0 count as without data.
+    /// Does the same as [`smooth_with_stats`](Self::smooth_with_stats) with the Gaussians of a model. A Gaussian with
+    /// weight 0 counts as one without data.
     pub fn smooth_with_model(&mut self, model: &AmDiagGmm, tau: f64) -> Result<()> {
         self.check_pdfs(model.pdfs().len())?;
         for (number, (pdf, source)) in self.pdfs.iter_mut().zip(model.pdfs()).enumerate() {

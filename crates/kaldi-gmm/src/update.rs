@@ -29,7 +29,7 @@ pub struct UpdateReport {
     pub improvement: f64,
     /// Sum of all occupancies.
     pub count: f64,
-    /// Variances below the floor, counted also where they are not taken over.
+    /// Variances below the floor. They are counted even if the update discards them.
     pub floored_variances: usize,
     /// Gaussians with at least one floored variance.
     pub floored_gaussians: usize,
@@ -37,9 +37,9 @@ pub struct UpdateReport {
 }
 
 impl AmDiagGmm {
-    /// Replaces `parts` of all mixtures by those that make the statistics most likely. `warn` gets a sentence for each
-    /// Gaussian with too little data, and one if the statistics have another dimension than the model, which then takes
-    /// theirs. An error if the statistics are not of this model or lack parts.
+    /// Replaces `parts` of all mixtures by maximum-likelihood estimates. `warn` gets a sentence for each Gaussian with
+    /// too little data. If the statistics have another dimension than the model, `warn` gets a sentence, and the model
+    /// takes their dimension. It is an error if the statistics do not belong to this model, or lack parts.
     pub fn update(
         &mut self,
         stats: &ModelStats,
@@ -81,7 +81,7 @@ fn standard(weights: Vec<f32>, dim: usize) -> Result<DiagGmm> {
     DiagGmm::new(weights, means, inv_vars)
 }
 
-/// Does what [`AmDiagGmm::update`] does for one mixture.
+/// Does the same as [`AmDiagGmm::update`] for one mixture.
 pub fn update(
     gmm: &mut DiagGmm,
     stats: &GmmStats,

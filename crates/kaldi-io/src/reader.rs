@@ -232,7 +232,7 @@ impl KaldiReader {
         }
     }
 
-    /// An error if this is the beginning of a compressed file.
+    /// Fails if this is the beginning of a compressed file.
     fn check_compression(&self) -> Result<()> {
         if self.position > 0 || !self.buffered().starts_with(GZIP) {
             return Ok(());

@@ -23,7 +23,7 @@ fn look_at_standard_output() {
 pub struct StandardOutput(StdoutLock<'static>);
 
 impl StandardOutput {
-    /// An error if it is closed.
+    /// Fails if it is closed.
     pub fn open() -> Result<StandardOutput> {
         let name = "standard output".to_owned();
         check_output().map_err(|source| IoError::Open { name, source })?;
@@ -49,7 +49,7 @@ fn named(e: io::Error) -> io::Error {
     }
 }
 
-/// An error if there is no standard output.
+/// Fails if there is no standard output.
 pub(crate) fn check_output() -> io::Result<()> {
     if NO_OUTPUT.load(Ordering::Relaxed) {
         return Err(io::Error::other("it is closed"));

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use kaldi_hmm::transitions::{TransitionId, TransitionModel};
 
-/// An endpoint is where all of this is true.
+/// Conditions of an endpoint. All of them must hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EndpointRule {
-    /// Something else than silence must have been said.
+    /// The speaker must have said something besides silence.
     pub must_contain_nonsilence: bool,
     /// Silence at the end, in seconds, at least.
     pub min_trailing_silence: f32,
@@ -69,7 +69,8 @@ impl EndpointOptions {
         backwards.into_iter().take_while(is_silence).count()
     }
 
-    /// The first rule (from 0) by which the speaker has ended, if one says so. A frame has this length in seconds.
+    /// Returns the first rule (from 0) that detects an endpoint, if any. `frame_length` is the length of a frame in
+    /// seconds.
     pub fn endpoint(&self, found: &SearchState, frame_length: f32) -> Option<usize> {
         if found.decoded == 0 {
             return None;

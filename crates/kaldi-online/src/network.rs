@@ -1,4 +1,4 @@
-//! Frames for a network: base features with those of pitch behind them, normalised.
+//! Frames for a network: base features and, after them, pitch features, normalised.
 
 use std::collections::VecDeque;
 
@@ -8,15 +8,15 @@ use kaldi_feat::pitch::PitchStream;
 use crate::error::{Error, Result};
 use crate::pipeline::NetworkFeatures;
 
-/// The frames of one utterance, as far as they have come.
+/// The frames of one utterance, up to the samples that have arrived.
 ///
-/// Pitch comes later than base features and may change, so a frame is put together when it is first asked for.
+/// Pitch arrives later than base features and may change, so a frame is assembled at the first request.
 pub(crate) struct NetworkFrames {
     pitch: Option<PitchStream>,
     cmvn: Option<OnlineCmvnStream>,
     /// Frames that are kept at least; all if `None`.
     kept: Option<usize>,
-    /// Base features of frames that nobody has asked for, after `dropped` and `made`.
+    /// Base features of frames that have not been requested, after `dropped` and `made`.
     waiting: VecDeque<Vec<f32>>,
     /// Whole frames; `dropped` were before them.
     made: VecDeque<Vec<f32>>,
@@ -68,7 +68,7 @@ impl NetworkFrames {
         Ok(())
     }
 
-    /// Says that no more samples come: pitch of the last frames becomes ready.
+    /// Announces the end of the samples. Pitch of the last frames becomes ready.
     pub fn finish(&mut self) {
         if let Some(pitch) = &mut self.pitch {
             pitch.finish();
@@ -81,7 +81,7 @@ impl NetworkFrames {
         self.pitch.as_ref().map_or(base, |pitch| pitch.ready().min(base))
     }
 
-    /// Frame `t`; `None` if it is not there yet, or not any more.
+    /// Returns frame `t`, or `None` if it is not ready yet, or has been dropped.
     pub fn frame(&mut self, t: usize) -> Result<Option<&[f32]>> {
         let Some(at) = t.checked_sub(self.dropped) else { return Ok(None) };
         while self.made.len() <= at {

@@ -2,7 +2,7 @@
 //! `online2/online-nnet2-feature-pipeline.cc`).
 //!
 //! Base features are made as soon as their samples arrive. I-vectors read them unchanged. Frames for the network
-//! (`network.rs`) are base features with those of pitch behind them, normalised if the network wants that.
+//! (`network.rs`) are base features followed by pitch features. They are normalised if the network requires that.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::error::{Error, Result};
 use crate::ivector::{AdaptationState, Diagnostics, IvectorModel, IvectorStream};
 use crate::network::NetworkFrames;
 
-/// Frames at a time that are computed where not all are kept: fewer than those that are kept at least.
+/// Frames that are computed at a time if old frames are dropped. It is less than the smallest number of kept frames.
 const FRAMES_AT_ONCE: usize = 100;
 
-/// The features that a network reads: those of each frame's spectrum, pitch behind them, normalisation of both.
+/// The features that a network reads: features of each frame's spectrum, then pitch, and the normalisation of both.
 #[derive(Debug, Clone)]
 pub struct NetworkFeatures {
     /// Base features, which i-vectors are estimated of, too.
@@ -123,7 +123,7 @@ pub struct OnlineFeaturePipeline {
     base: FeatureStream,
     /// Frames of `base` that have gone on.
     passed: usize,
-    /// Frames for the network, if they are not just those of `base`.
+    /// Frames for the network, if they differ from the frames of `base`.
     network: Option<NetworkFrames>,
     ivectors: Option<IvectorStream>,
 }
@@ -167,7 +167,7 @@ impl OnlineFeaturePipeline {
         Ok(())
     }
 
-    /// Says that no more samples come: the last frames become ready.
+    /// Announces the end of the samples. The last frames become ready.
     pub fn finish(&mut self) -> Result<()> {
         self.base.finish();
         if let Some(network) = &mut self.network {
@@ -212,8 +212,8 @@ impl OnlineFeaturePipeline {
         self.ivectors.as_ref().map_or(frames, |ivectors| ivectors.ready().min(frames))
     }
 
-    /// Frame `t` for the network, without i-vector; `None` if it is not there yet, or not any more. Pitch is as it was when the
-    /// frame was first asked for.
+    /// Returns frame `t` for the network, without i-vector, or `None` if it is not ready yet, or has been dropped.
+    /// Pitch has the value of the first request for the frame.
     pub fn frame(&mut self, t: usize) -> Result<Option<&[f32]>> {
         match &mut self.network {
             None => Ok(self.base.frame(t)),
@@ -365,7 +365,7 @@ mod tests {
         assert!(pipeline.ivector(12).unwrap().unwrap().iter().any(|&x| x != 0.0));
     }
 
-    /// Shows that of a long sound which comes at once only the last frames are kept, but all are used.
+    /// If a long sound arrives at once, only its last frames are kept, but all are used.
     #[test]
     fn few_frames_are_kept() {
         let samples = signal(160_000, 4);
@@ -445,7 +445,7 @@ mod tests {
         NetworkFeatures { cmvn, ..options().into() }
     }
 
-    /// With everything at once: pitch is normalised too, a speaker goes on, few frames are kept.
+    /// Combines all settings: pitch is normalised too, the speaker has earlier utterances, and few frames are kept.
     #[test]
     fn pitch_with_normalisation_and_ivectors() {
         let samples = signal(160_000, 8);
@@ -480,7 +480,7 @@ mod tests {
         let speaker = first.speaker().unwrap();
         assert_eq!(speaker, second.speaker().unwrap());
         assert_eq!(speaker.cmvn.as_ref().unwrap().speaker.as_ref().unwrap().count, 998.0);
-        // I-vectors are those of the pipeline without pitch.
+        // I-vectors are equal to the i-vectors of the pipeline without pitch.
         let mut plain = OnlineFeaturePipeline::new(model(false, ivectors()), Speaker::default()).unwrap();
         plain.accept(16000.0, &samples).unwrap();
         plain.finish().unwrap();

@@ -13,7 +13,7 @@ pub struct SilenceWeightingOptions {
     pub silence_phones: BTreeSet<i32>,
     /// Weight of a frame of silence; others have weight 1.
     pub silence_weight: f32,
-    /// If this is above 0, so many frames of one transition-id, or more, count as silence.
+    /// If it is above 0, runs of at least this number of frames of one transition-id count as silence.
     pub max_state_duration: i32,
 }
 
@@ -27,7 +27,7 @@ impl SilenceWeightingOptions {
 /// One output frame of a search's best path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TracedFrame {
-    /// The token that the path comes from: among those of a frame, no two have had the same number.
+    /// The token before this frame on the path. Tokens of one frame have different numbers.
     pub token: u32,
     pub transition_id: TransitionId,
 }
@@ -62,8 +62,8 @@ impl SilenceWeighting {
         self.options.is_active()
     }
 
-    /// Takes the best path after so many output frames, from its last frame backwards; it is followed until it meets the path
-    /// of before.
+    /// Takes the best path after `decoded` output frames, from its last frame backwards. It is followed until it meets
+    /// the previous path.
     pub fn trace(&mut self, decoded: usize, backwards: impl IntoIterator<Item = TracedFrame>) {
         if self.frames.len() < decoded {
             self.frames.resize(decoded, Known::default());
@@ -76,9 +76,9 @@ impl SilenceWeighting {
         }
     }
 
-    /// Returns the changes of input frames' weights since the last call, as differences; before the first call all are
-    /// 0. There are weights for as many input frames as are ready. A frame without a path yet has the weight of the
-    /// last frame with one.
+    /// Returns the changes of input frames' weights since the last call, as differences. Before the first call all
+    /// weights are
+    /// 0. `ready` input frames have weights. A frame after the end of the path has the weight of the path's last frame.
     pub fn changes(&mut self, transitions: &TransitionModel, ready: usize) -> Vec<(usize, f32)> {
         let factor = self.frame_subsampling_factor;
         let first = self.frames.len().saturating_sub(MOST_REVISED);

@@ -1,7 +1,7 @@
 //! Agglomerative clustering with average costs between clusters, bottom up, in one pass or two.
 //!
-//! The cost of two clusters is the mean of the costs of their pairs. The pair with the smallest cost is joined first; of
-//! equal costs the pair with the smallest numbers, where clusters are numbered in the order in which they arise.
+//! The cost of two clusters is the mean of the costs of their pairs. The pair with the smallest cost is joined first,
+//! and of equal costs the pair with the smallest numbers. Clusters are numbered in the order of their creation.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -81,7 +81,7 @@ struct History {
 }
 
 impl History {
-    /// Remembers a pair. False if it says that the function is not concave there.
+    /// Stores a pair. Returns false if the pair shows that the function is not concave there.
     fn add(&mut self, s: DVector<f64>, y: DVector<f64>) -> bool {
         let product = s.dot(&y);
         if product <= 1e-20 {

@@ -16,7 +16,8 @@ pub(crate) fn symmetric(m: &DMatrix<f64>) -> DMatrix<f64> {
     (m + m.transpose()) * 0.5
 }
 
-/// Returns eigenvalues in decreasing order and the eigenvectors as rows in the same order. `what` names the matrix in errors.
+/// Returns eigenvalues in decreasing order, and the eigenvectors as rows in the same order. Errors call the matrix
+/// `what`.
 pub(crate) fn eigen(m: &DMatrix<f64>, what: &str) -> Result<(DVector<f64>, DMatrix<f64>)> {
     let dim = m.nrows();
     let failed = || Error::data(format!("the eigenvalues of the {what} cannot be computed"));
@@ -31,7 +32,7 @@ pub(crate) fn eigen(m: &DMatrix<f64>, what: &str) -> Result<(DVector<f64>, DMatr
     Ok((values, rows))
 }
 
-/// Returns the Cholesky factor. The error says that `what` is singular.
+/// Returns the Cholesky factor. If the matrix is singular, the error calls it `what`.
 pub(crate) fn cholesky(m: &DMatrix<f64>, what: &str) -> Result<Cholesky<f64, Dyn>> {
     let singular = || {
         Error::data(format!(

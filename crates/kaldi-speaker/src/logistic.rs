@@ -27,7 +27,8 @@ pub struct TrainOptions {
     pub max_steps: usize,
     /// Half of it times the sum of squared weights is subtracted from the mean log probability.
     pub normalizer: f64,
-    /// Number of components after the first training; no more than the number of classes means one each.
+    /// Number of components after the first training. If it is at most the number of classes, each class has one
+    /// component.
     pub mix_up: usize,
     /// Components of a class grow with this power of its number of vectors.
     pub power: f64,
@@ -199,7 +200,7 @@ impl LogisticRegression {
     /// Multiplies the prior probability of each class by a number.
     ///
     /// # Errors
-    /// If there are not as many numbers as classes, or one is not above 0.
+    /// If the number of scales is not the number of classes, or if a scale is not above 0.
     pub fn scale_priors(&mut self, scales: &[f32]) -> Result<()> {
         let (found, classes) = (scales.len(), self.classes());
         if found != classes {

@@ -1,7 +1,8 @@
 //! Probabilistic linear discriminant analysis: the model, its file, vectors in its space, scores.
 //!
-//! A vector is mean + speaker + rest. The transform A makes the covariance of the rest the unit matrix and that of
-//! speakers diag(ψ), ψ decreasing. File: `<Plda> ` DV mean, DM transform, DV psi, `</Plda> `, in double precision.
+//! A vector is mean + speaker + rest. After the transform A, the covariance of the rest is the unit matrix, and the
+//! covariance of speakers is diag(ψ), with ψ decreasing. File: `<Plda> ` DV mean, DM transform, DV psi, `</Plda> `, in
+//! double precision.
 
 use kaldi_io::{DenseMatrix, KaldiObject, KaldiReader, KaldiWriter, read_vector, write_vector};
 use nalgebra::{DMatrix, DVector};
@@ -80,11 +81,11 @@ impl Plda {
         }
     }
 
-    /// Returns y = A(x − mean) times a factor, rounded to single precision, and the factor that `length` asks for. x is
-    /// the mean of `examples` vectors (the number n).
+    /// Returns y = A(x − mean) times a factor, rounded to single precision, and the factor. `length` determines the
+    /// factor. x is the mean of n = `examples` vectors.
     ///
     /// # Errors
-    /// If x has another dimension, or elements that are not finite.
+    /// If x has another dimension, or if an element is not finite.
     pub fn project(&self, x: &[f32], examples: usize, length: Length) -> Result<(Vec<f32>, f64)> {
         let (expected, found) = (self.dim(), x.len());
         if expected != found {
@@ -120,7 +121,8 @@ impl Plda {
     }
 }
 
-/// Log likelihood ratios: test vector z of the same speaker as an enrolled mean y of n vectors, against any other speaker.
+/// Log likelihood ratios: the hypothesis that test vector z is of the same speaker as the enrolled mean y of n vectors,
+/// against any other speaker.
 ///
 /// −½ Σ [ln v + (z − g y)²/v] + ½ Σ [ln(1 + ψ) + z²/(1 + ψ)] with g = nψ/(nψ + 1), v = 1 + ψ/(nψ + 1).
 #[derive(Debug, Clone, PartialEq)]

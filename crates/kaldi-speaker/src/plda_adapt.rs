@@ -99,7 +99,8 @@ mod tests {
         let adapted = adapt(&model, &small, &options).unwrap();
         let ((w, b), (w2, b2)) = (covariances(&model), covariances(&adapted.model));
         assert!((&w - w2).amax() < 1e-9 && (&b - b2).amax() < 1e-9);
-        // With 0.3 + 0.7 = 1 the total covariance is that of the vectors, where it is larger everywhere.
+        // 0.3 + 0.7 = 1. The vectors' total covariance is larger everywhere, so it becomes the model's total
+        // covariance.
         let large: Vec<Vec<f32>> =
             sample(9, 12).concat().iter().map(|x| x.iter().map(|x| x * 9.0).collect()).collect();
         let adapted = adapt(&model, &large, &options).unwrap();

@@ -17,10 +17,11 @@ pub struct Estimate {
     pub traces: Vec<(f64, f64)>,
 }
 
-/// Returns the model after `iterations` iterations from unit covariances. The mean is that of the speakers' means.
+/// Returns the model after `iterations` iterations from unit covariances. Its mean is the mean of the speakers' means.
 ///
 /// # Errors
-/// If dimensions differ, there are not more vectors than dimensions, no speaker has two, or a covariance becomes singular.
+/// If dimensions differ, if there are not more vectors than dimensions, if each speaker has one vector, or if a
+/// covariance becomes singular.
 pub fn estimate(speakers: &[Vec<Vec<f32>>], iterations: usize) -> Result<Estimate> {
     let count: usize = speakers.iter().map(Vec::len).sum();
     let dim = speakers.iter().flatten().next().map_or(0, Vec::len);

@@ -61,10 +61,10 @@ impl EnergyOptions {
     }
 }
 
-/// Returns the rows of `features` with decision 1; the result may be empty.
+/// Returns the rows of `features` with decision 1. The result may be empty.
 ///
 /// # Errors
-/// If there are not as many decisions as rows, or one is neither 0 nor 1.
+/// If the number of decisions is not the number of rows, or if a decision is neither 0 nor 1.
 pub fn select_voiced(features: &DenseMatrix<f32>, decisions: &[f32]) -> Result<DenseMatrix<f32>> {
     let (frames, found) = (features.rows, decisions.len());
     if frames != found {

@@ -12,11 +12,12 @@ pub struct Classes {
 }
 
 impl Classes {
-    /// Prepares `count` classes. The `map` names the labels of some; other classes are their own labels. Without `priors`
-    /// all classes are equally probable.
+    /// Prepares `count` classes. The `map` names the labels of some; other classes are their own labels. Without
+    /// `priors` all classes are equally probable.
     ///
     /// # Errors
-    /// If the map has more classes than there are, or one that does not exist, or priors are not as many positive numbers.
+    /// If the map has more entries than `count`, or an unknown class, or if the priors are not `count` positive
+    /// numbers.
     pub fn new(count: usize, map: &[(i32, i32)], priors: &[f32]) -> Result<Classes> {
         if map.len() > count {
             let found = map.len();

@@ -29,7 +29,7 @@ pub struct PhoneCounts {
     pub min_pair: i64,
 }
 
-/// An error if a phone is in two sets, or a set is empty, unsorted or has a number below 1.
+/// Fails if a phone is in two sets, or a set is empty, unsorted or has a number below 1.
 pub(crate) fn check_disjoint<'a>(sets: impl IntoIterator<Item = &'a [i32]>) -> Result<()> {
     let mut phones = Vec::new();
     for set in sets {

@@ -41,7 +41,7 @@ impl<C: Clusterable> Sum<C> {
         Sum { entries: BTreeMap::new() }
     }
 
-    /// An error if these statistics and those before do not fit.
+    /// Fails if these statistics and those before do not fit.
     pub fn add(&mut self, stats: TreeStats<C>) -> Result<()> {
         for (event, stats) in stats.entries {
             if let Some((_, first)) = self.entries.first_key_value()

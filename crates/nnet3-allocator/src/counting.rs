@@ -5,7 +5,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The system's allocator, counting the blocks that are asked for in the whole process.
+/// The system's allocator, with counters of the blocks that the whole process requests.
 #[derive(Debug)]
 pub struct CountingAllocator {
     allocations: AtomicUsize,

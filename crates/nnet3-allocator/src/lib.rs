@@ -1,6 +1,6 @@
-//! One binary holds all programs, and they need different allocators. Those that handle examples make thousands of
-//! small objects in one thread and give them back in another, which mimalloc does best; all others are faster with the
-//! system's, which takes half a millisecond less to start.
+//! One binary holds all programs, and they need different allocators. Programs that handle examples allocate thousands
+//! of small objects in one thread, and free them in another. mimalloc is best for these. The other programs are faster
+//! with the system's allocator, which starts half a millisecond faster.
 //!
 //! If memory runs out, a handler of the program is called; Rust itself would abort.
 
@@ -20,12 +20,12 @@ pub struct ProgramAllocator {
     choice: AtomicU8,
     /// True if a process with this name and first argument handles examples.
     handles_examples: fn(&[u8], &[u8]) -> bool,
-    /// Is told of a block, of so many bytes, that is not to be had.
+    /// Receives the size in bytes of a block that could not be allocated.
     no_memory: fn(usize),
 }
 
-/// Blocks from here on are compared with the memory that the machine has: mimalloc reserves addresses without asking
-/// whether there is anything behind them.
+/// Blocks of at least this size are compared with the machine's memory, because mimalloc reserves addresses without
+/// memory behind them.
 const LARGE: usize = 1 << 30;
 
 const OPEN: u8 = 0;
@@ -33,13 +33,14 @@ const SYSTEM: u8 = 1;
 const MIMALLOC: u8 = 2;
 
 impl ProgramAllocator {
-    /// `handles_examples` gets the name by which the process was called, without folders, and its first argument, and must not
-    /// allocate. `no_memory` gets the size of a block that is not to be had; if it returns, the caller of the allocator is told.
+    /// Makes an allocator. `handles_examples` gets the process's name without folders and its first argument. It must
+    /// not allocate. `no_memory` gets the size of a block that could not be allocated; if it returns, the allocator
+    /// returns null.
     pub const fn new(handles_examples: fn(&[u8], &[u8]) -> bool, no_memory: fn(usize)) -> ProgramAllocator {
         ProgramAllocator { choice: AtomicU8::new(OPEN), handles_examples, no_memory }
     }
 
-    /// A block of `size` bytes, or none: then the program is told.
+    /// Returns a block of `size` bytes from `get`. If it is null, the program is informed.
     #[inline]
     fn granted(&self, size: usize, get: impl FnOnce() -> *mut u8) -> *mut u8 {
         let pointer = if size >= LARGE && size > machine_memory() { std::ptr::null_mut() } else { get() };
@@ -74,8 +75,8 @@ fn argument(number: usize) -> &'static [u8] {
     {
         let arguments = arguments::FIRST.load(Ordering::Relaxed);
         if number < arguments::COUNT.load(Ordering::Relaxed) {
-            // SAFETY: the C library's array has as many pointers, each to a string that lives as long as the process.
-            // This project does not change them.
+            // SAFETY: the C library's array has `COUNT` pointers. Each points to a string that lives as long as the
+            // process. This project does not change them.
             return unsafe { std::ffi::CStr::from_ptr(*arguments.add(number)) }.to_bytes();
         }
     }
@@ -99,8 +100,8 @@ mod arguments {
         COUNT.store(usize::try_from(count).unwrap_or(0), Ordering::Relaxed);
     }
 
-    /// glibc calls such functions with the arguments, in the order of the sections' numbers: this one before what else runs
-    /// before `main`.
+    /// glibc calls these functions with the arguments, in the order of the sections' numbers. This function runs before
+    /// all other code that runs before `main`.
     // SAFETY: the section consists of pointers to functions of this type, and the function accesses only its own
     // variables.
     #[used]
@@ -124,7 +125,7 @@ fn machine_memory() -> usize {
 unsafe impl GlobalAlloc for ProgramAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller keeps the contract of this method, which is that of the one called.
+        // SAFETY: the caller keeps the contract of this method, and the called method has the same contract.
         self.granted(layout.size(), || unsafe {
             if self.uses_mimalloc() { MiMalloc.alloc(layout) } else { System.alloc(layout) }
         })

@@ -33,7 +33,7 @@ pub struct NnetChainExample {
 pub type ChainExampleHolder = ObjectHolder<NnetChainExample>;
 
 impl NnetChainSupervision {
-    /// An error if indexes, supervision and weights do not fit each other.
+    /// Fails if indexes, supervision and weights do not fit each other.
     pub fn check(&self) -> Result<()> {
         let problem = |why: String| Err(Error::data(format!("'{}': {why}", self.name)));
         if let Err(e) = self.supervision.check() {

@@ -52,7 +52,7 @@ fn processors() -> usize {
 }
 
 impl ChainOptions {
-    /// An error if a number makes no sense.
+    /// Fails if a number makes no sense.
     pub fn check(&self) -> Result<()> {
         let leaky = self.leaky_hmm_coefficient;
         if !(leaky > 0.0 && leaky < 1.0) {

@@ -24,7 +24,7 @@ impl Default for PhoneLmOptions {
 }
 
 impl PhoneLmOptions {
-    /// An error if the orders make no sense.
+    /// Fails if the orders make no sense.
     pub fn check(&self) -> Result<()> {
         let PhoneLmOptions { ngram_order, no_prune_ngram_order, .. } = *self;
         if ngram_order < 2 {

@@ -22,7 +22,7 @@ fn graph_error(e: kaldi_graph::Error) -> Error {
 }
 
 impl<'a> PhoneModel<'a> {
-    /// An error if the tree has other pdfs than the transition model.
+    /// Fails if the tree has other pdfs than the transition model.
     pub fn new(tree: &'a ContextDependency, transitions: &'a TransitionModel) -> Result<PhoneModel<'a>> {
         let (of_tree, of_model) = (tree.num_pdfs(), transitions.num_pdfs());
         if of_tree != of_model {

@@ -165,7 +165,7 @@ impl<'s> Keeper<'s> {
         Ok(())
     }
 
-    /// An error if not all has been put back.
+    /// Fails if not all has been put back.
     pub fn finish(self) -> Result<()> {
         let Mode::Gives { snapshot, numbers, texts, matrices, .. } = self.mode else { return Ok(()) };
         let given = (numbers, texts, matrices);

@@ -1,10 +1,10 @@
-//! A device for tests: the kernels of `nnet3-matrix` compiled for the CPU, run by the code that launches them on a GPU.
+//! A device for tests: the kernels of `nnet3-matrix`, compiled for the CPU. The code that launches them on a GPU runs
+//! them here.
 //!
-//! The very sources that a GPU gets are compiled as C++ (`build.rs`); one CPU thread plays all threads of all blocks in
-//! turn, switching stacks at barriers. Host memory is the device's. Besides running primitives the twin stops at faults
-//! that a GPU would not report: elements outside of a matrix, arguments of other types than the kernel's, threads that
-//! end while others wait, matrices outside of allocated memory. On request it detects races (`races.cc`). Products are
-//! the host's.
+//! `build.rs` compiles the same sources as C++. One CPU thread runs all threads of all blocks in turn, and switches
+//! stacks at barriers. Host memory serves as the device's memory. The twin stops at faults that a GPU would not report.
+//! They are: elements outside of a matrix, arguments of other types than the kernel's, threads that end while others
+//! wait, and matrices outside of allocated memory. On request it detects races (`races.cc`). Products run on the host.
 
 #![allow(unsafe_code)]
 
@@ -117,7 +117,7 @@ impl Twin {
         Twin { captures, block_memory: BLOCK_MEMORY, ..Default::default() }
     }
 
-    /// A twin that says that it has so much memory.
+    /// Makes a twin that reports this memory.
     pub fn with_memory(memory: Memory) -> Twin {
         Twin { memory: Some(memory), ..Twin::new(false) }
     }
@@ -128,8 +128,8 @@ impl Twin {
         Twin { factor_bits: Some(bits), ..Twin::new(true) }
     }
 
-    /// Makes a twin with blocks and threads in the opposite order: a missing barrier changes the result. Its launches
-    /// give blocks no memory.
+    /// Makes a twin with blocks and threads in the opposite order, so a missing barrier changes the result. Its
+    /// launches give blocks no memory.
     pub fn backwards() -> Twin {
         Twin { backwards: true, ..Default::default() }
     }
@@ -179,7 +179,8 @@ impl Twin {
         let rows = |m: Mat| {
             let bytes = m.extent();
             self.check("a product's matrix", m.address, bytes);
-            // SAFETY: checked to be inside of allocated memory, which nobody refers to while an operation runs.
+            // SAFETY: the range lies inside of allocated memory, as checked above. No reference to it exists during an
+            // operation.
             let data =
                 unsafe { std::slice::from_raw_parts(m.address as usize as *const f32, bytes as usize / 4) };
             (0..m.rows as usize).flat_map(move |r| data[r * m.stride as usize..][..m.cols as usize].to_vec())
@@ -206,7 +207,7 @@ impl Twin {
     }
 }
 
-/// The nearest number with so many bits of mantissa; the even one of two.
+/// Returns the nearest number with `bits` bits of mantissa. A tie goes to the even number.
 fn rounded(x: f32, bits: u32) -> f32 {
     let (drop, pattern) = (f32::MANTISSA_DIGITS - 1 - bits, x.to_bits());
     let half = (1 << (drop - 1)) - 1 + (pattern >> drop & 1);
@@ -291,7 +292,7 @@ impl Engine for Twin {
         let run = if self.checked { twin_run_checked } else { twin_run };
         // SAFETY: the callee compares the signature with the kernel's parameters before it reads arguments, and only
         // reads them. Matrices lie in allocated memory, checked above, and elements inside of matrices, checked in the
-        // kernels. Sums and tables are as long as the launching code says.
+        // kernels. Sums and tables have the lengths that the launching code gives.
         let status = unsafe {
             run(
                 name.as_ptr(),

@@ -1,7 +1,7 @@
 //! Hostile input for every reader. A [`Target`] reads bytes in one format. For any bytes, the result must be a value or
-//! an error, without a panic and without more memory than the input justifies.
+//! an error. A panic is a fault, and so is memory out of proportion to the input.
 //!
-//! The targets run in three ways: from mutations of a corpus made here, on any toolchain (`cargo run --release -p
+//! The targets run in three ways: on mutations of a generated corpus, with any toolchain (`cargo run --release -p
 //! nnet3-fuzz`); under libFuzzer (`fuzz/`, see its README); and briefly as tests.
 
 pub mod mutate;

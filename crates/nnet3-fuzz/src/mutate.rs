@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 
-/// Words and numbers that formats give a meaning, and sizes that lie.
+/// Words and numbers with a meaning in the formats, and wrong sizes.
 const WORDS: [&[u8]; 20] = [
     b"\0B",
     b"\x04\xff\xff\xff\x7f",

@@ -1,4 +1,4 @@
-//! The formats. Those of features, of graphs and of chain examples are in files of their own.
+//! The formats. Formats of features, of graphs and of chain examples have files of their own.
 
 mod chain;
 mod decoding;
@@ -201,7 +201,7 @@ fn reader(input: &[u8]) -> KaldiReader {
     r
 }
 
-/// Writes the header that objects in files have, and then what `write` writes.
+/// Writes the header of an object's file, and then the output of `write`.
 fn written(binary: bool, write: impl FnOnce(&mut KaldiWriter)) -> Vec<u8> {
     let mut w = KaldiWriter::in_memory(binary);
     write(&mut w);
@@ -219,7 +219,7 @@ fn holder<H: Holder>(value: &H::T) -> Vec<Vec<u8>> {
 
 // ---- tokens and numbers ----------------------------------------------------------------------------------------
 
-/// The first byte says what to read, again and again.
+/// Reads objects repeatedly. The first byte of the rest chooses the kind of the next object.
 fn read_basic(input: &[u8]) {
     let Some((&first, rest)) = input.split_first() else { return };
     let mut r = reader(rest);

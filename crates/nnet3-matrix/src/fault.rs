@@ -22,7 +22,7 @@ pub enum DeviceFault {
     Failed { during: String, message: String },
 }
 
-/// An error if the device has failed.
+/// Fails if the device has failed.
 pub fn check(device: &Device) -> Result<(), DeviceFault> {
     device.fault().map_or(Ok(()), Err)
 }

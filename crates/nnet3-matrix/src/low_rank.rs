@@ -1,4 +1,4 @@
-//! Low-rank estimates of Fisher matrices that a device updates by itself.
+//! Low-rank estimates of Fisher matrices that a device updates itself.
 //!
 //! The estimate is Qᵀ diag(d) Q + ρ I with n orthonormal rows in Q; W = E^{1/2} Q, E with e_i = 1 / (β / d_i + 1),
 //! β = ρ (1 + α) + α/D Σ d. The state is d (n numbers), e (n) and ρ, one after another.

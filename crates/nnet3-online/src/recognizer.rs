@@ -74,7 +74,8 @@ impl<G: Graph> Recognizer<G> {
         Ok(())
     }
 
-    /// Takes the next samples, at this rate (in Hz), as they are in wave files; searches as far as they go.
+    /// Takes the next samples, at this rate (in Hz), with the values of wave files. Searches the frames that become
+    /// ready.
     pub fn accept(&mut self, rate: f32, samples: &[f32]) -> Result<()> {
         self.take(rate, samples, false)
     }
@@ -162,7 +163,7 @@ impl<G: Graph> Recognizer<G> {
         })
     }
 
-    /// The rule (from 0) by which the speaker has ended, if one says so. To be asked for before the utterance is finished.
+    /// Returns the rule (from 0) that detects an endpoint, if any. It must be called before the utterance is finished.
     pub fn endpoint(&self, endpoint: &EndpointOptions) -> Result<Option<usize>> {
         Ok(endpoint.endpoint(&self.state(endpoint)?, self.output_frame_length()))
     }
@@ -172,7 +173,8 @@ impl<G: Graph> Recognizer<G> {
         self.model.features.frame_shift() * self.model.frame_subsampling_factor as f32
     }
 
-    /// The transition-ids of the best path so far, wherever it ends. To be asked for before the utterance is finished.
+    /// Returns the transition-ids of the best path so far, whether its last state is final or not. It must be called
+    /// before the utterance is finished.
     pub fn best_path(&self) -> Vec<TransitionId> {
         let ids =
             self.search.best_path().map(|step| self.model.transitions.transition_id(step.transition_id));

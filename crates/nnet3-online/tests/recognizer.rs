@@ -208,7 +208,7 @@ fn what_does_not_fit() {
     let mut other = recognizer(features(), network(3)).unwrap();
     let error = other.accept(8000.0, &[1.0; 10]).unwrap_err().to_string();
     assert!(error.contains("8000"), "{error}");
-    // More sound at once than features are kept of.
+    // The sound that arrives at once is longer than the features that are kept.
     let mut few = features();
     few.frames.max_feature_vectors = Some(201);
     let mut few = recognizer(few, network(3)).unwrap();

@@ -62,7 +62,7 @@ pub(crate) fn add_scaled_cols(device: &Device) {
 
 type TwoRows = fn(&dyn nnet3_matrix::Backend, ViewMut<'_>, View<'_>, View<'_>, View<'_>);
 
-/// A function of each element and those of two rows; it gives the value and the size of its terms.
+/// A function of each element and the elements of two rows. It returns the value, and the size of its terms.
 fn with_two_rows(device: &Device, run: TwoRows, of: fn(f64, f64, f64) -> (f64, f64)) {
     cases(device, |case, rows, cols| {
         let (mut dst, mut both) = (case.normals(rows, cols), case.normals(rows, cols));

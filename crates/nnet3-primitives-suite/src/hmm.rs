@@ -1,4 +1,4 @@
-//! Steps of hidden Markov models, single elements, and what goes with them.
+//! Steps of hidden Markov models, accesses to single elements, and related primitives.
 
 use super::operand::CLOSE;
 use super::*;
@@ -144,7 +144,7 @@ pub(crate) fn add_elements(device: &Device) {
     });
 }
 
-/// Normal numbers and some that are none, or very large.
+/// Normal numbers, and some that are not finite or very large.
 fn wild(case: &mut Case, rows: usize, cols: usize) -> Operand {
     let others = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30, -1e30];
     case.operand(

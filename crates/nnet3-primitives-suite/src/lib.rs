@@ -1,8 +1,8 @@
 //! One check for each primitive, for any device: against slow and obvious versions in `f64`, over empty matrices,
 //! single rows and columns, odd sizes, sub-matrices of larger matrices, and in place if a primitive allows it.
 //!
-//! A check panics if the device is wrong. The tests of each device run [`ALL`]: those of the CPU, of the kernels on the
-//! twin, and the program that `scripts/gpu-check.sh` takes to a machine with a GPU.
+//! If the device is wrong, a check panics. Three users run [`ALL`]: the tests of the CPU, the tests of the kernels on
+//! the twin, and the program that `scripts/gpu-check.sh` takes to a machine with a GPU.
 
 mod banded;
 mod broadcast;
@@ -24,7 +24,7 @@ mod sums;
 use nnet3_matrix::Device;
 use operand::{Case, Operand, cases};
 
-/// Calls the macro named with all checks, by module: the one list of them.
+/// Calls the given macro with all checks, by module. It has the only list of checks.
 #[macro_export]
 macro_rules! each_primitive {
     ($callback:ident) => {
@@ -53,8 +53,8 @@ macro_rules! each_primitive {
     };
 }
 
-/// For [`each_primitive`]: a test of each, on what `fn device() -> Option<Device>` beside it gives; without a device they
-/// pass.
+/// For [`each_primitive`]: makes a test of each check, on the result of `fn device() -> Option<Device>` beside it.
+/// Without a device the tests pass.
 #[macro_export]
 macro_rules! primitive_tests {
     ($($module:ident { $($name:ident)* })*) => {

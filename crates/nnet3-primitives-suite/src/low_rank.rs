@@ -1,4 +1,4 @@
-//! Low-rank estimates that a device updates by itself: what comes out has the properties that define it.
+//! Low-rank estimates that a device updates itself. The results must have the defining properties.
 
 use super::*;
 use nnet3_matrix::low_rank::{CORRECT, Due, FINITE, FLAGS, LowRankUpdate, RESTART, SUSPECT};
@@ -27,7 +27,7 @@ fn matrix(device: &Device, rows: usize, cols: usize, values: &[f64]) -> Matrix {
     Matrix::from_slice(device, rows, cols, &values.iter().map(|&x| x as f32).collect::<Vec<_>>())
 }
 
-/// A and the next state diagonalise the second moment, which is worked out here once more.
+/// A and the next state diagonalise the second moment, which the check computes once more.
 pub(crate) fn low_rank_update(device: &Device) {
     let Some(low_rank) = device.low_rank() else { return };
     cases(device, |case, rows, cols| {
@@ -73,7 +73,7 @@ pub(crate) fn low_rank_update(device: &Device) {
                 inverse[i] * own * inverse[j] + diagonal
             })
             .collect();
-        // With so much energy no floor acts but that of d.
+        // With this energy, only the floor of d acts.
         let roots: f64 = dim as f64 * next_rho - next_rho * n as f64;
         let trace = weight * energy + keep * (dim as f64 * rho + d.iter().sum::<f64>());
         let sum_roots = trace - roots;
@@ -161,7 +161,7 @@ impl Estimate {
     }
 }
 
-/// Updates that are made together are those that are made one by one; moments of any condition have eigenvectors.
+/// Updates that are made together equal single updates. Moments of any condition have eigenvectors.
 pub(crate) fn low_rank_updates_together(device: &Device) {
     let Some(low_rank) = device.low_rank() else { return };
     let shapes = [(1, 1.0), (2, 1e8), (20, 1.0), (92, 1e2), (7, 1e8), (33, 1e-8), (20, 1e5), (12, 1e12)];
@@ -188,7 +188,8 @@ pub(crate) fn low_rank_updates_together(device: &Device) {
     }
 }
 
-/// (I + C) makes rows with these products orthogonal with squared norms e; or, where that cannot be, Gram–Schmidt does.
+/// (I + C) makes rows with these products orthogonal, with squared norms e. If that is impossible, Gram–Schmidt does
+/// it.
 pub(crate) fn low_rank_correction(device: &Device) {
     let Some(low_rank) = device.low_rank() else { return };
     cases(device, |case, rows, cols| {

@@ -183,7 +183,8 @@ pub(crate) fn products_with_panels(device: &Device) {
     });
 }
 
-/// As [`products_with_panels`], with weights of eight bits: sums of the rounded weights, but for half a step of each term.
+/// Does the same as [`products_with_panels`] with weights of eight bits. The results are sums of the rounded weights,
+/// up to half a step for each term.
 pub(super) fn products_with_weights_of_eight_bits(device: &Device) {
     let Some(panels) = device.panels() else { return };
     cases(device, |case, rows, cols| {

@@ -43,7 +43,8 @@ fn check(device: &Device, fill: Fill, mean: f64, variance: f64, quantile: impl F
     let other = filled(device, fill, rows, cols, 12);
     let both: Vec<f32> = x.iter().zip(&other).flat_map(|(&a, &b)| [a, b]).collect();
     assert!(moments(&both, 1)[2].abs() < 0.006, "neighbouring keys give related numbers");
-    // The same whatever the stride; and, like a generator's stream, the same when rows are joined.
+    // The result does not depend on the stride. If rows are joined, the result is the same too, as in a generator's
+    // stream.
     let mut wide = Matrix::zeros(device, 20, 30);
     fill(device.as_ref(), wide.view_mut().sub(3..17, 5..18), 11);
     let inside = device.download(wide.view().sub(3..17, 5..18));
@@ -57,7 +58,7 @@ pub(crate) fn fill_uniform(device: &Device) {
     check(device, |device, dst, key| device.fill_uniform(dst, key), 0.5, 1.0 / 12.0, |p| p);
     let x = filled(device, |device, dst, key| device.fill_uniform(dst, key), 2000, 1000, 5);
     assert!(x.iter().all(|&x| x > 0.0 && x < 1.0));
-    // Bit for bit what every device must give.
+    // Every device must give these bits.
     let first = filled(device, |device, dst, key| device.fill_uniform(dst, key), 1, 3, 0);
     assert_eq!(first, reference(0, 3));
 }

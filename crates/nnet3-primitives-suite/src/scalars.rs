@@ -1,6 +1,6 @@
 //! Numbers that stay on the device: accumulate_dot, accumulate_row, decide, compare_averages, proportion_above,
-//! root_of_ratio, ratio_of_sums, scale_by, add_by, scale_sums_by, add_sums_by, and what [`Accumulator`] does
-//! without reading.
+//! root_of_ratio, ratio_of_sums, scale_by, add_by, scale_sums_by, add_sums_by, and the operations of [`Accumulator`]
+//! that do not read.
 
 use super::operand::CLOSE;
 use super::*;

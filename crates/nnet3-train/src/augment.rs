@@ -44,7 +44,7 @@ pub struct AugmentOptions {
 }
 
 impl AugmentOptions {
-    /// An error if a number is not in its range.
+    /// Fails if a number is not in its range.
     pub fn check(&self) -> Result<()> {
         if self.num_channels == 0 {
             return Err(Error::options("--num-channels must be above 0"));

@@ -427,7 +427,7 @@ impl<O: Objective> Trainer<O> {
         }
     }
 
-    /// An error if the device has failed.
+    /// Fails if the device has failed.
     pub fn check_device(&mut self) -> Result<()> {
         Ok(self.runner.executor().check_device()?)
     }

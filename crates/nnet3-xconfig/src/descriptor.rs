@@ -50,7 +50,7 @@ impl Descriptor {
         }
     }
 
-    /// The descriptor with each layer written as `name` says.
+    /// Returns the descriptor, with each layer under the name that `name` returns.
     pub fn text(&self, name: &dyn Fn(&str) -> String) -> String {
         let list =
             |parts: &[Descriptor]| parts.iter().map(|part| part.text(name)).collect::<Vec<_>>().join(", ");
@@ -69,7 +69,7 @@ impl Descriptor {
         }
     }
 
-    /// The number of columns; `dim` gives that of a layer.
+    /// Returns the number of columns. `dim` returns the number of columns of a layer.
     pub fn dim(&self, dim: &dyn Fn(&str) -> Result<i64, String>) -> Result<i64, String> {
         match self {
             Descriptor::Layer(layer) => dim(layer),
@@ -110,7 +110,7 @@ impl Descriptor {
     }
 }
 
-/// The characters `()[],@` by themselves, and what stands between them and blanks.
+/// Splits a text into the characters `()[],@` and the words between them and blanks.
 fn tokenize(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();

@@ -4,7 +4,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A line that is wrong. `layer` is the layer type and name as far as they are known, or empty.
+    /// A wrong line. `layer` is the layer's type and name as far as they are known, or empty.
     #[error("{file}:{line}: {}{problem}\n  in the line: {text}", if layer.is_empty() { String::new() } else { format!("{layer}: ") })]
     Line { file: String, line: usize, layer: String, problem: Box<Problem>, text: String },
 

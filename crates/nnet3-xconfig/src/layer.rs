@@ -37,7 +37,7 @@ pub struct Key {
 const MAX_INT: i64 = 1_000_000_000;
 pub(crate) const MAX_DIM: i64 = i32::MAX as i64;
 
-/// The default of a key; its kind is that of all values.
+/// The default of a key. All values of the key have the kind of the default.
 #[derive(Clone, Copy, Debug)]
 pub enum Default {
     Int(i64),
@@ -230,7 +230,7 @@ impl Layer {
     }
 }
 
-/// The configs that a line goes to.
+/// The configs that receive a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// The whole network: `ref` and `final`.
@@ -313,7 +313,7 @@ impl Builder {
         name
     }
 
-    /// A component and the one node that uses it; returns the node's full name.
+    /// Adds a component, and the only node that uses it. Returns the node's full name.
     pub fn stage(
         &mut self,
         name: &str,

@@ -11,7 +11,7 @@ pub struct Line {
 
 const ALLOWED: &str = "letters, digits and . - ( ) @ _ = , / + : \"";
 
-/// `None` for a line that is empty but for a comment.
+/// Parses a line. `None` for an empty line, or a line with only a comment.
 pub fn parse(text: &str) -> Result<Option<Line>, Problem> {
     let text = text.split('#').next().unwrap_or_default();
     check_characters(text)?;

@@ -8,7 +8,7 @@ use crate::registry;
 use crate::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A node of a network that is there already; layers may use it by its full name.
+/// A node of an existing network. Layers may use it by its full name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExistingNode {
     pub name: String,
@@ -18,7 +18,7 @@ pub struct ExistingNode {
 /// The configs of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Config {
-    /// Inputs and what statistics for an LDA-like transform need.
+    /// Inputs, and nodes for the statistics of an LDA-like transform.
     Init,
     /// The whole network with random parameters in place of matrices from files.
     Reference,
@@ -193,7 +193,7 @@ impl Network {
         self.layers.iter().map(|layer| layer.xconfig_line(false)).collect()
     }
 
-    /// Does what [`Network::expanded`] does, with descriptors in normal form.
+    /// Does the same as [`Network::expanded`], with descriptors in normal form.
     pub fn normalized(&self) -> Vec<String> {
         self.layers.iter().map(|layer| layer.xconfig_line(true)).collect()
     }

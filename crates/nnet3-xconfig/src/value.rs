@@ -20,7 +20,7 @@ impl Value {
     }
 }
 
-/// Prints values as expanded xconfigs and config lines have them: numbers by the shortest digits that give them back,
+/// Prints values in the form of expanded xconfigs and config lines: numbers by the shortest digits that restore them,
 /// `True`, `False`.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -34,8 +34,8 @@ impl fmt::Display for Value {
     }
 }
 
-/// The shortest digits that give `value` back, with a point or an exponent of at least two digits; an exponent from
-/// 1e16 up and below 1e-4.
+/// Returns the shortest digits that restore `value`, with a point or an exponent of at least two digits. Exponents are
+/// used from 1e16 up, and below 1e-4.
 pub(crate) fn float_text(value: f64) -> String {
     if !value.is_finite() {
         return if value.is_nan() { "nan".to_owned() } else { value.to_string() };

@@ -9,7 +9,7 @@ const LEFT: f64 = 58.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 34.0;
-/// Points that get a label of their own under the pointer; more would make pages heavy.
+/// Points with labels of their own under the pointer. More labels would make pages heavy.
 const MOST_LABELLED: usize = 400;
 /// Columns of a heat map; more iterations than that share columns.
 const MOST_COLUMNS: usize = 160;
@@ -66,7 +66,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// Around all points, or none if there are none.
+    /// Returns a frame around all points, or `None` without points.
     fn around<'a>(points: impl Iterator<Item = &'a (f64, f64)> + Clone) -> Option<Frame> {
         let range = |values: &mut dyn Iterator<Item = f64>| {
             values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)))

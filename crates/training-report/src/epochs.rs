@@ -19,7 +19,7 @@ pub struct Epoch {
     pub number: u64,
     pub loss: Option<f64>,
     pub valid_loss: Option<f64>,
-    /// The metrics of validation, with the output before the name where there are several.
+    /// Metrics of validation. If there are several outputs, the output comes before the name.
     pub metrics: Vec<(String, f64)>,
     /// The learning rate of each optimiser.
     pub rates: Vec<(String, f64)>,

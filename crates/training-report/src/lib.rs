@@ -1,8 +1,8 @@
 //! Shows the logs of a training as one page: `nnet3-report`.
 //!
 //! `logs` reads the folder that `scripts/train.sh` or Kaldi's drivers fill (`log/train.I.J.log`,
-//! `log/compute_prob_{train,valid}.I.log`, `log/progress.I.log`), `epochs` reads what `nnet3-fit` adds to it, `chart`
-//! draws, and `page` puts the page together. Markup is written with `maud`, which escapes every text.
+//! `log/compute_prob_{train,valid}.I.log`, `log/progress.I.log`). `epochs` reads the events of `nnet3-fit`, `chart`
+//! draws, and `page` composes the page. Markup is written with `maud`, which escapes every text.
 
 mod chart;
 mod epochs;

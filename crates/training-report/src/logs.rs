@@ -1,7 +1,7 @@
 //! Reads the logs of a training.
 //!
-//! Logs are written during the reading, by programs that may fail. So missing entries, and those that are not numbers,
-//! are left out. Only a folder that cannot be read is an error.
+//! Logs may grow during the reading, and their programs may fail. So missing entries and invalid numbers are left out.
+//! Only an unreadable folder is an error.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use super::epochs::Epoch;
 
-/// Logs of training may be long; what counts is at their ends.
+/// Bytes of the beginning and the end of a log. The middle of a longer log is not read, because the important lines are at
+/// the ends.
 const HEAD: u64 = 16 << 10;
 const TAIL: u64 = 64 << 10;
 
@@ -44,7 +45,7 @@ pub struct Iteration {
     pub jobs: BTreeMap<usize, Job>,
     /// Per component: ‖change from the model before‖ / ‖parameters‖.
     pub changes: Vec<(String, f64)>,
-    /// Per nonlinearity: 0 where its derivative is the largest possible on all frames, 1 where it is 0.
+    /// For each nonlinearity, 0 if its derivative is the largest possible on all frames, 1 if its derivative is 0.
     pub saturation: Vec<(String, f64)>,
 }
 

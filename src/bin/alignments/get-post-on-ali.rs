@@ -6,10 +6,11 @@ use kaldi_io::holder::{I32VectorHolder, PosteriorHolder, VectorHolder};
 use nnet3::messages;
 use nnet3::tables::{Input, Output};
 
-/// Given input posteriors, e.g. derived from lattice-to-post, and an alignment typically derived from the best path of a
-/// lattice, outputs the posterior of the corresponding index in the alignment.
+/// Given input posteriors, e.g. derived from lattice-to-post, and an alignment typically derived from the best path of
+/// a lattice, outputs the posterior of the corresponding index in the alignment.
 ///
-/// This is the posterior of the alignment, a confidence of each frame; 0 where the posteriors do not have the id.
+/// This is the posterior of the alignment, a confidence of each frame. If the posteriors of a frame do not have the id,
+/// it is 0.
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: get-post-on-ali ark:post.ark ark,s,cs:ali.ark ark:weights.ark")]
 pub struct Options {

@@ -8,8 +8,8 @@ use nnet3::options::egs::InputOptions;
 
 /// Get examples of whole utterances for nnet3+chain end-to-end neural network training.
 ///
-/// The training graphs are as compile-train-graphs makes them. The length of each utterance must be one of those of
-/// --num-frames, or up to 4 frames more or less. If <normalization-fst> is not given, the examples must go through
+/// The training graphs come from compile-train-graphs. The length of each utterance must differ by at most 4 frames
+/// from one of the lengths of --num-frames. If <normalization-fst> is not given, the examples must go through
 /// nnet3-chain-normalize-egs before training.
 #[derive(clap::Parser, Debug)]
 #[command(

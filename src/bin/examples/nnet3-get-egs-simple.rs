@@ -12,7 +12,7 @@ use nnet3_train::{ExampleHolder, NnetExample, NnetIo};
 /// pieces, and allows any inputs and outputs. E.g. this is usable for image recognition tasks.
 ///
 /// Each input or output is given as name=rspecifier; the rows of its matrix are for t = 0, 1, 2 and so on. The keys are
-/// those of the first table.
+/// the keys of the first table.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.:\n\
     nnet3-get-egs-simple input=scp:images.scp \\\n  \

@@ -22,7 +22,7 @@ pub struct Options {
     /// If true, normalize variances.
     #[arg(long)]
     norm_vars: bool,
-    /// If false, features are copied as they are, also compressed ones.
+    /// If false, features are copied without a change, compressed ones too.
     #[arg(long, default_value_t = true)]
     norm_means: bool,
     /// Dimensions for which to skip normalization: colon-separated list of integers, e.g. 13:14:15

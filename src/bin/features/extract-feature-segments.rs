@@ -27,8 +27,8 @@ pub struct Options {
     /// End segments overshooting by less (in seconds) are truncated, else rejected.
     #[arg(long, default_value_t = 0.0)]
     max_overshoot: f32,
-    /// If true, ceil((frame_length - frame_shift) / frame_shift) frames will be snipped from the end of each segment, so
-    /// that it has as many frames as features of audio that was segmented first.
+    /// If true, ceil((frame_length - frame_shift) / frame_shift) frames will be snipped from the end of each segment.
+    /// Then it has the same number of frames as features of audio that was segmented first.
     #[arg(long, default_value_t = true)]
     snip_edges: bool,
     feats_rspecifier: String,

@@ -11,7 +11,7 @@ use kaldi_io::{DenseMatrix, MappedRandomReader};
 use nnet3::messages;
 use nnet3::tables::{Input, Output};
 
-// Options of the programs, beside those of the features.
+// Options of the programs, without the options of the features.
 #[derive(clap::Args, Clone, Debug)]
 pub struct FeatureOptions {
     /// Format of the output files [kaldi, htk]
@@ -69,7 +69,7 @@ pub fn compute(
     let kind = match spectral.kind {
         Kind::Mfcc { .. } => 6 | flags,
         Kind::Fbank { .. } => 7 | flags,
-        // The reference calls spectra FBANK, and says of PLP that the zeroth cepstrum is there, whatever is.
+        // The reference calls spectra FBANK. For PLP it always says that the zeroth cepstrum is present.
         Kind::Plp(_) => 11 | 0o20000,
         Kind::Spectrogram { .. } => 7 | 0o20000,
     };

@@ -7,8 +7,8 @@ use kaldi_io::log::{self, Site, num};
 use nnet3::{messages, tables};
 use nnet3_core::random::Random;
 
-/// Processes features of the older kind, frames of (probability of voicing, pitch in Hz): smooths pitch and interpolates
-/// it where there is none (pitch 0).
+/// Processes features of the older kind, frames of (probability of voicing, pitch in Hz): smooths pitch, and
+/// interpolates frames without pitch (pitch 0).
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: interpolate-pitch ark:pitch.ark ark:- | process-pitch-feats ark:- ark:feats.ark"

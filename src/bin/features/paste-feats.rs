@@ -1,4 +1,4 @@
-//! `paste-feats`: the dimensions of several features beside one another.
+//! `paste-feats`: joins the dimensions of several features.
 
 use anyhow::{Result, bail};
 use kaldi_feat::frames::paste;

@@ -32,7 +32,7 @@ pub fn for_each_wave(
 ) -> Result<u8> {
     check_channel(tables.channel)?;
     let mut tracker = PitchTracker::new(options)?;
-    // Options that do not fit are found before anything is written.
+    // Invalid options are an error before output is written.
     find(&mut tracker, &[])?;
     let input = Input::<WaveHolder>::open(&tables.wav_rspecifier)?;
     let mut output = Output::<MatrixHolder>::open(&tables.feats_wspecifier)?;

@@ -30,7 +30,7 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let process = options.process.options()?;
     let mut noise = noise(options.srand);
-    // Options that do not fit are found before anything is written.
+    // Invalid options are an error before output is written.
     pitch::process(&process, &mut noise, &DenseMatrix::default())?;
     let (from, to) = (&options.feat_rspecifier, &options.feats_wspecifier);
     let output = tables::map::<MatrixHolder, MatrixHolder>(from, to, |_, pitch| {

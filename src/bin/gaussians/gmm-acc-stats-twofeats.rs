@@ -1,4 +1,4 @@
-//! `gmm-acc-stats-twofeats`: collects statistics of features, with posteriors that other features give.
+//! `gmm-acc-stats-twofeats`: collects statistics of features, with posteriors from other features.
 
 use anyhow::{Context, Result};
 use kaldi_gmm::{Accumulator, ModelStats, Parts, pdf_posterior};

@@ -8,7 +8,7 @@ use nnet3::{gaussians, messages};
 
 /// Apply I-smoothing to statistics, e.g. for discriminative training.
 ///
-/// Each Gaussian gets as many frames more as --tau says, which look like those of the source.
+/// Each Gaussian gets --tau additional frames with the averages of the source.
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: gmm-ismooth-stats --tau=100 ml.acc num.acc smoothed.acc\n\
     or: gmm-ismooth-stats --tau=50 --smooth-from-model=true 1.mdl num.acc smoothed.acc")]

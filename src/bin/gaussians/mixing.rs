@@ -28,12 +28,12 @@ pub struct MixingOptions {
 }
 
 impl MixingOptions {
-    /// True if numbers stay as they are.
+    /// True if the options do not change the numbers of Gaussians.
     pub fn is_nothing(&self) -> bool {
         self.mix_up == 0 && self.mix_down == 0
     }
 
-    /// Merges, then splits Gaussians, where options say so.
+    /// Merges, then splits Gaussians, if the options say so.
     pub fn apply(&self, model: &mut AmDiagGmm, occupancies: &[f32]) -> Result<()> {
         let sharing = |target| Sharing { target, power: self.power, min_count: self.min_count };
         let (pdfs, power, min_count) =

@@ -14,8 +14,8 @@ const fn site(function: &'static str, line: u32) -> Site {
 
 /// Initialize un-smoothed phone language model for 'chain' training.
 ///
-/// Output in FST format. The input is phone sequences, as from ali-to-phones; states of the model are merged into those of
-/// shorter histories until there are few enough.
+/// Output in FST format. The input is phone sequences, as from ali-to-phones. States of the model are merged into
+/// states of shorter histories until --num-extra-lm-states are left.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: gunzip -c input_dir/ali.*.gz | ali-to-phones input_dir/final.mdl ark:- ark:- | \\\n\
@@ -29,7 +29,7 @@ pub struct Options {
     /// n-gram order for the phone language model used for the 'denominator model'
     #[arg(long, default_value_t = PhoneLmOptions::default().ngram_order)]
     ngram_order: usize,
-    /// Number of LM states in the phone LM besides those that are never pruned
+    /// Number of LM states in the phone LM, without the states that are never pruned
     #[arg(long, default_value_t = PhoneLmOptions::default().num_extra_lm_states)]
     num_extra_lm_states: usize,
     /// n-grams of this order and below are never pruned

@@ -31,7 +31,7 @@ pub struct Options {
     /// Right tolerance for shift in phone position relative to the alignment, in frames before subsampling
     #[arg(long, default_value_t = 5)]
     right_tolerance: usize,
-    /// Used if the frame-rate of the output of the network is less than that of the alignments
+    /// Number of alignment frames for each frame of the network's output
     #[arg(long, default_value_t = 1)]
     frame_subsampling_factor: usize,
     /// Accepted for compatibility and without effect, as in the original: supervision has the weight 1

@@ -9,8 +9,8 @@ use nnet3_chain::normalize::Normalization;
 
 /// Convert FSTs with transition-ids to FSTs with pdf-ids, with the costs of the normalization FST.
 ///
-/// The FSTs are as compile-train-graphs makes them; epsilons are removed. They are what supervision for end-to-end 'chain'
-/// training has in it.
+/// The FSTs come from compile-train-graphs; epsilons are removed. The results are the FSTs in the supervision for
+/// end-to-end 'chain' training.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: compile-train-graphs --transition-scale=0.0 --self-loop-scale=0.0 tree 0.mdl L.fst \

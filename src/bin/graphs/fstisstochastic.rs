@@ -9,8 +9,8 @@ use std::io::Write;
 
 /// Checks whether an FST is stochastic and exits with success if so.
 ///
-/// Prints out maximum error (in log units): with --test-in-log=true the cost of the least probability that leaves a state
-/// and that of the greatest; otherwise the least cost and the greatest.
+/// Prints out the maximum error (in log units). With --test-in-log=true, it prints the costs of the least and of the
+/// greatest probability that leaves a state; otherwise the least cost and the greatest.
 #[derive(clap::Parser)]
 pub struct Options {
     /// Maximum error to accept.

@@ -6,10 +6,11 @@ use nnet3::tables::{self, is_input, is_output};
 use nnet3::{fsts, messages};
 use nnet3_decode::compose::{Matching, SecondFst, compose_fsts};
 
-/// Composition, where the right FST has "rest" (rho) transitions that are only taken where there was no match of a "real"
-/// label. You supply the label corresponding to rho.
+/// Composition. The right FST has "rest" (rho) transitions, which are taken only if no "real" label matches. You supply
+/// the label corresponding to rho.
 ///
-/// On these transitions the label of the left FST takes the place of rho; on the output side, too, if the right FST is an acceptor.
+/// On these transitions the label of the left FST replaces rho. If the right FST is an acceptor, it replaces rho on the
+/// output side too.
 #[derive(clap::Parser)]
 #[command(
     after_help = "e.g.: fstrhocompose 54 a.fst b.fst c.fst\nor: fstrhocompose 11 ark:a.fsts G.fst ark:b.fsts"

@@ -6,8 +6,8 @@ use nnet3::fsts;
 
 /// With no options, replaces a subset of symbols with epsilon, wherever they appear on the input side of an FST.
 ///
-/// With --remove-arcs=true, will remove arcs that contain these symbols on the input; with --penalty=X, adds a penalty to
-/// these arcs; with --apply-to-output=true, all that is on the output side.
+/// With --remove-arcs=true, arcs with these symbols on the input are removed. With --penalty=X, a penalty is added to
+/// these arcs. With --apply-to-output=true, the program looks at the output side instead.
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: fstrmsymbols disambig_tid.int < HCLGa.1.fst > HCLGa.2.fst")]
 pub struct Options {

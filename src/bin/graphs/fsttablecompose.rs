@@ -9,8 +9,8 @@ use nnet3::{fsts, messages};
 
 /// Composition algorithm [between two FSTs of standard type, in tropical semiring].
 ///
-/// Either both are files, or the second one is a table, or both are. The result has no arcs with neither input nor output
-/// unless its operands have such; empty moves of the first FST come before those of the second one.
+/// Both are files, or the second one is a table, or both are tables. Empty moves of the first FST come before empty
+/// moves of the second one. If the operands have no arcs without input and output, the result has none.
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: fsttablecompose L_disambig.fst G.fst LG.fst\n  \
     fsttablecompose L_disambig.fst ark:train.fsts ark:train.lg.fsts")]

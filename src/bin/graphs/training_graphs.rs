@@ -43,7 +43,7 @@ pub struct Files<'a> {
     pub to: &'a str,
 }
 
-/// An input of training graphs: anything that has words.
+/// An input of training graphs that has words.
 pub trait HasWords {
     /// All words, in any order.
     fn words(&self) -> Vec<i32>;

@@ -9,8 +9,8 @@ use nnet3::{fsts, messages, tables};
 
 /// Build a linear acceptor for each transcription in the archive.
 ///
-/// Read in the transcriptions in archive format and write out the linear acceptors in archive format with the same key. The
-/// costs, if there are any, are those of the first arcs. The acceptors may be composed with an FST on either side.
+/// Read in the transcriptions in archive format and write out the linear acceptors in archive format with the same key.
+/// The costs, if given, become costs of the first arcs. The acceptors may be composed with an FST on either side.
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: transcripts-to-fsts ark:train.tra ark,s,cs,t:costs.txt ark:train.fsts")]
 pub struct Options {

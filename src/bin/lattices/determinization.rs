@@ -94,7 +94,7 @@ impl PrunedOptions {
     }
 }
 
-/// Logs what happened, and warns of a result that is incomplete or empty. Returns the number of these warnings.
+/// Logs the result, and warns of an incomplete or empty one. Returns the number of these warnings.
 pub fn warnings(key: &str, determinized: &Determinized) -> u64 {
     lattices::log_events(&determinized.report);
     let mut warned = 0;

@@ -1,4 +1,4 @@
-//! `lattice-copy`: copies lattices, all or some, in the form that is asked for.
+//! `lattice-copy`: copies lattices, all or some, in the requested form.
 
 use std::collections::HashSet;
 
@@ -37,7 +37,7 @@ pub struct Options {
 /// Choice of the lattices to copy.
 enum Filter {
     All,
-    /// The lattices in the list, or those that are not in it.
+    /// The lattices in the list, or the lattices that are not in it.
     Listed(HashSet<String>, bool),
 }
 

@@ -46,7 +46,7 @@ pub fn run(options: Options) -> Result<u8> {
     Ok(0)
 }
 
-/// The number of frames that all arcs have together, and that of the lattice.
+/// Returns the sum of the frames of all arcs, and the frames of the lattice.
 fn depth(lattice: CompactLattice) -> nnet3_decode::Result<(f64, f64)> {
     let mut lattice = lattices::nonempty(lattice)?;
     order::sort(&mut lattice)?;

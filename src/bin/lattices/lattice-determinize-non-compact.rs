@@ -6,8 +6,8 @@ use super::determinization::PlainOptions;
 
 /// Determinize lattices, keeping only the best path (sequence of acoustic states) for each input-symbol sequence.
 ///
-/// Writes lattices with an arc for each transition-id, which have their acoustic costs where the input has them. This version prunes
-/// only if memory does not suffice, or with --prune=true.
+/// Writes lattices with an arc for each transition-id. Acoustic costs stay at the same transition-ids as in the input.
+/// This version prunes only if memory does not suffice, or with --prune=true.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: lattice-determinize-non-compact --acoustic-scale=0.1 --beam=15.0 ark:1.lats ark:det.lats"

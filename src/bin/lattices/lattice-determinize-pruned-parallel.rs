@@ -30,7 +30,7 @@ pub struct Options {
     lattice_wspecifier: String,
 }
 
-/// A key, and the lattice or why there is none.
+/// A key, and the lattice or the reason for which there is none.
 type Job = (String, nnet3_decode::Result<Determinized>);
 
 pub fn run(options: Options) -> Result<u8> {

@@ -1,4 +1,4 @@
-//! `lattice-expand`: gives probable arcs of lattices target states of their own.
+//! `lattice-expand`: gives each probable arc of a lattice a target state of its own.
 
 use anyhow::Result;
 use kaldi_io::log::num;

@@ -1,4 +1,4 @@
-//! `lattice-lmrescore-pruned`: replaces the costs of a language model by those of another, with pruning.
+//! `lattice-lmrescore-pruned`: replaces the costs of a language model by another model's, with pruning.
 
 use anyhow::Result;
 use kaldi_io::read_object;

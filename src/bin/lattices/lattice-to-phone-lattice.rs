@@ -7,7 +7,7 @@ use nnet3::{messages, tables};
 use nnet3_decode::lattice::{compact, expand};
 use nnet3_decode::{CompactLatticeHolder, phones};
 
-/// Convert the words or transition-ids into phones, which are worked out from the transition-ids.
+/// Convert the words or transition-ids into phones, which are computed from the transition-ids.
 ///
 /// If --replace-words=true (true by default), replaces the words with phones, otherwise replaces the transition-ids.
 #[derive(clap::Parser, Debug)]

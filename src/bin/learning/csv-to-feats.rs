@@ -19,10 +19,10 @@ pub struct Options {
     /// Separator of the numbers in a line
     #[arg(long, default_value = ",")]
     delimiter: String,
-    /// Leave out so many lines at the beginning
+    /// Skip this number of lines at the beginning
     #[arg(long, default_value_t = 0)]
     skip: usize,
-    /// Take so many lines at most after those; 0 means all
+    /// Take at most this number of lines after them; 0 means all
     #[arg(long, default_value_t = 0)]
     count: usize,
     /// Column of the label, counting from 0, or from -1 backwards at the end; only with an output for alignments

@@ -8,9 +8,9 @@ use kaldi_io::holder::{I32VectorHolder, MatrixHolder};
 use kaldi_io::{DenseMatrix, KaldiReader};
 use nnet3::{messages, tables};
 
-/// Convert images and labels in IDX files (those of MNIST) to features, and alignments of one frame.
+/// Convert images and labels in IDX files (the format of MNIST) to features, and alignments of one frame.
 ///
-/// A row of features is an image, or with --columns=true a column of its pixels, for convolutions.
+/// A row of features is an image. With --columns=true it is a column of its pixels, for convolutions.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: idx-to-feats --scale=0.00392157 'gunzip -c train-images-idx3-ubyte.gz|' ark:images.ark \
@@ -26,7 +26,7 @@ pub struct Options {
     /// Prefix of keys
     #[arg(long, default_value = "image-")]
     prefix: String,
-    /// Take so many images at most; 0 means all
+    /// Take at most this number of images; 0 means all
     #[arg(long, default_value_t = 0)]
     count: usize,
     images_rxfilename: String,

@@ -10,9 +10,9 @@ use nnet3::options::training::{ReplicaOptions, TrainingOptions};
 /// Train an nnet3 neural network for some epochs: sgd, Adam and other optimizers by names of components, schedules,
 /// evaluations, checkpoints.
 ///
-/// Examples come unmerged; those of an epoch e, which counts from 0, are shuffled with the seed srand+e. '{epoch}' in the name of the
-/// table is replaced by e. With the optimizer kaldi alone this does what as many calls of nnet3-train with --srand=srand+e
-/// do.
+/// The input is unmerged examples. In epoch e, counted from 0, they are shuffled with the seed srand+e. '{epoch}' in
+/// the name of the table is replaced by e. With the optimizer kaldi alone, an epoch gives the same result as a call of
+/// nnet3-train with --srand=srand+e.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: nnet3-fit --num-epochs=10 --optimizer='adamw learning-rate=.002' --schedule='cosine warm-up=.05' \
@@ -22,7 +22,8 @@ pub struct Options {
     /// Number of passes through the examples
     #[arg(long, default_value_t = 10)]
     num_epochs: u64,
-    /// Examples of a minibatch; as --minibatch-size of nnet3-merge-egs, but for a single number, which allows less at the end
+    /// Examples of a minibatch, in the form of --minibatch-size of nnet3-merge-egs. With a single number, the last
+    /// minibatch may be smaller
     #[arg(long, default_value = "128")]
     minibatch_size: String,
     /// Shuffle the examples

@@ -8,10 +8,11 @@ use nnet3_core::Random;
 use nnet3_train::forward::ExampleForward;
 use nnet3_train::{NnetExample, NnetIo};
 
-/// Print text that a network makes up, character by character: each is drawn with the probabilities that the network gives for it
-/// after those before.
+/// Print text that a network makes up, character by character. Each character is drawn with the probabilities that the
+/// network gives for it after the characters before it.
 ///
-/// The network has an input 'input' of one-hot rows, and log-probabilities as its output 'output', as egs/chars trains it.
+/// The network has an input 'input' of one-hot rows, and log-probabilities as its output 'output', as egs/chars trains
+/// it.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: nnet3-sample-text --length=500 --start=$'ROMEO:\\n' final.raw vocab")]
 pub struct Options {

@@ -42,7 +42,7 @@ pub struct RulesOptions {
 const MAIN: &str = "main";
 
 impl RulesOptions {
-    /// The lines of the options, then those of the file.
+    /// Returns the lines of the options, then the lines of the file.
     pub fn rules(&self) -> Result<Rules> {
         let mut rules = Rules::default();
         let mut push = |option: &str, text: String| -> Result<()> {
@@ -102,7 +102,7 @@ pub struct CallbackOptions {
     /// Value that selects the best model: loss or one of --metrics
     #[arg(long, default_value = "loss")]
     pub monitor: String,
-    /// Stop after so many evaluations in a row that are not better than the best before them; 0 means never
+    /// Stop after this number of successive evaluations without an improvement on the best earlier one; 0 means never
     #[arg(long, default_value_t = 0)]
     pub patience: u64,
     /// By how much an evaluation has to be better
@@ -120,8 +120,8 @@ pub struct CallbackOptions {
     /// Checkpoints after epochs that are kept
     #[arg(long, default_value_t = 1)]
     pub keep: usize,
-    /// Go on from the last checkpoint in --checkpoint-dir, if there is one: the result is that of a training that was not
-    /// interrupted
+    /// Continue from the last checkpoint in --checkpoint-dir, if there is one. The result is the same as without the
+    /// interruption
     #[arg(long)]
     pub resume: bool,
     /// Histograms of all parameters after each epoch, in events.jsonl

@@ -5,8 +5,8 @@ use anyhow::{Context, Result, bail};
 use kaldi_io::holder::{I32VectorHolder, PosteriorHolder};
 use nnet3::{messages, tables};
 
-/// Convert a text to windows of symbols (alignments), and posteriors of the symbol that follows each; those are empty in the
-/// context at the beginning of a window.
+/// Convert a text to windows of symbols (alignments), and posteriors of the symbol that follows each symbol. Posteriors
+/// are empty in the context at the beginning of a window.
 ///
 /// Symbols are characters, numbered from 0.
 #[derive(clap::Parser, Debug)]
@@ -20,7 +20,8 @@ pub struct Options {
     /// Symbols before them
     #[arg(long, default_value_t = 20)]
     context: usize,
-    /// File with the numbers of characters, as --vocab-out writes it; otherwise those that occur are numbered
+    /// File with the numbers of characters, as --vocab-out writes it. Without it, the characters of the text are
+    /// numbered
     #[arg(long, default_value = "")]
     vocab: String,
     /// File for the numbers of characters

@@ -26,7 +26,7 @@ impl Vocabulary {
         Vocabulary { symbols, ids }
     }
 
-    /// A file with a character a line as `U+000A 0`: its number in Unicode and that of the symbol.
+    /// Reads a file with a line for each character, as `U+000A 0`: its number in Unicode, and the number of the symbol.
     pub fn read(rxfilename: &str) -> Result<Vocabulary> {
         let mut reader = KaldiReader::open_raw(rxfilename)?;
         let mut symbols = Vec::new();
@@ -93,7 +93,8 @@ pub fn read_text(rxfilename: &str) -> Result<String> {
     String::from_utf8(bytes).with_context(|| format!("{rxfilename}: expected a text in UTF-8"))
 }
 
-/// Windows of `context` + `chunk` symbols, each `chunk` after the one before, and the symbols that follow each of theirs.
+/// Returns windows of `context` + `chunk` symbols, with the symbol that follows each. A window begins `chunk` symbols
+/// after the previous one.
 pub fn windows(ids: &[i32], chunk: usize, context: usize) -> impl Iterator<Item = (&[i32], &[i32])> {
     let width = chunk + context;
     (0..)

@@ -1,4 +1,4 @@
-//! The folder of configs that `nnet3-xconfig-to-configs` makes of an xconfig.
+//! The folder of configs that `nnet3-xconfig-to-configs` makes from an xconfig.
 
 use anyhow::{Context, bail};
 use kaldi_io::writer::KaldiWriter;
@@ -33,7 +33,7 @@ pub fn existing_nodes(nnet: &Nnet) -> Vec<ExistingNode> {
 }
 
 impl ConfigDir<'_> {
-    /// Writes all files; `xconfig` is the text that `network` was made of.
+    /// Writes all files. `xconfig` is the text from which `network` was made.
     pub fn write(&self, xconfig: &str, network: &Network) -> anyhow::Result<()> {
         std::fs::create_dir_all(self.path).with_context(|| self.path.display().to_string())?;
         self.file(

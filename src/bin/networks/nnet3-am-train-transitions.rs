@@ -28,7 +28,7 @@ pub struct Options {
     /// Minimum count required to update transitions from a state
     #[arg(long, default_value_t = 5.0)]
     transition_min_count: f32,
-    /// If true, share all transition parameters where the states have the same pdf
+    /// If true, states with the same pdf share all transition parameters
     #[arg(long, default_value_t = false)]
     share_for_pdfs: bool,
     nnet_in: String,

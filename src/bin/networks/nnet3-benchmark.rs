@@ -1,4 +1,4 @@
-//! `nnet3-benchmark`: measures a request beside the machine's rate of matrix products.
+//! `nnet3-benchmark`: measures a request, compared with the machine's rate of matrix products.
 
 use anyhow::{Context, Result, anyhow, bail};
 use kaldi_io::read_object;
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// gradients, and print one JSON object: the times, and the rates as shares of the rate of a 2048 x 2048 matrix product
 /// on the same machine, measured in between.
 ///
-/// Times are medians. With one thread they are times on a processor, so that other programs disturb little.
+/// Times are medians. With one thread they are processor times, so other programs have little effect.
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: nnet3-benchmark final.raw request.txt\n \
                         nnet3-benchmark --profile=true --repeats=1 network.config request.txt\n\
@@ -27,7 +27,7 @@ pub struct Options {
     /// Threads of a matrix product
     #[arg(long, default_value_t = 1)]
     num_threads: i64,
-    /// Rounds of measuring; a round is a matrix product and as many runs as fit into 0.3 seconds, at least one
+    /// Rounds of measuring. A round is a matrix product, and runs for 0.3 seconds, at least one
     #[arg(long, default_value_t = 5)]
     repeats: usize,
     /// Print a table by kind of command to standard error
@@ -41,8 +41,8 @@ pub struct Options {
     use_gpu: String,
     #[command(flatten)]
     device: DeviceOptions,
-    /// Also measure the objective of chain training with this denominator FST, on one thread of the host, and as many rounds:
-    /// chain_forward_s, chain_backward_s, chain_objective_s
+    /// Also measure the objective of chain training with this denominator FST, on one thread of the host, with the same
+    /// number of rounds: chain_forward_s, chain_backward_s, chain_objective_s
     #[arg(long, default_value = "")]
     chain_den_fst: String,
     /// The supervision of a minibatch, as chain examples have it, for --chain-den-fst
@@ -74,7 +74,8 @@ fn load(file: &str, random: &Random) -> Result<Nnet> {
     })
 }
 
-/// The times of the objective of chain training, as further fields of a JSON object; none if they are not asked for.
+/// Returns the times of the objective of chain training, as further fields of a JSON object. Empty if they were not
+/// requested.
 fn chain_times(options: &Options) -> Result<String> {
     let Options { chain_den_fst, chain_supervision, .. } = options;
     if chain_den_fst.is_empty() {

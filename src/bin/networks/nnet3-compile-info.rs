@@ -41,7 +41,7 @@ pub struct Options {
     /// and its time. For each pass of lowering operations: bytes read and written, and products, before and after
     #[arg(long, default_value_t = false)]
     passes: bool,
-    /// Print the operations that run instead of the commands: what these were lowered to
+    /// Print the lowered operations, which run in place of the commands
     #[arg(long, default_value_t = false)]
     lowered: bool,
     /// Run it with random inputs; the operations that run are printed with their times and rates, and tables by kind of command

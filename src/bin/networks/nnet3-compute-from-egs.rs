@@ -9,8 +9,8 @@ use nnet3_train::forward::ExampleForward;
 
 /// Read input nnet training examples, and compute the output for each one.
 ///
-/// The network is used as it is, not in test mode. If --apply-exp=true, apply the Exp() function to the output before
-/// writing it out.
+/// The network is not changed to test mode. If --apply-exp=true, apply the Exp() function to the output before writing
+/// it out.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: nnet3-compute-from-egs --apply-exp=true 0.raw ark:1.egs ark:- | matrix-sum-rows ark:- ...\n\

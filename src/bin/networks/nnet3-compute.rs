@@ -17,8 +17,8 @@ const SITE: Site = Site::main("nnet3-compute.cc", 1);
 
 /// Propagate features through a raw neural network and write its output.
 ///
-/// Similar chunks of several utterances are computed together, with the same results as one by one but for rounding; outputs
-/// have the order of the features.
+/// Similar chunks of several utterances are computed together. The results differ from separate computation only by
+/// rounding. Outputs have the order of the features.
 ///
 /// If --apply-exp=true, apply the exponential function to the output before writing it.
 #[derive(Parser)]
@@ -34,9 +34,9 @@ pub struct Options {
     /// Threads that compute, each some of the utterances (not with --looped=true)
     #[arg(long, default_value_t = 1)]
     num_threads: i64,
-    /// Size of outputs, in MiB for each thread, that may wait for chunks of other utterances to be computed with; with
-    /// a larger size chunks find more of their length (2; 4 if the network has a recurrence, whose steps are slow for
-    /// few sequences)
+    /// Size of outputs, in MiB for each thread, that may wait until their chunks are computed with chunks of other
+    /// utterances. A larger size gives more chunks of equal length. Default: 2, or 4 if the network has a recurrence,
+    /// whose steps are slow for few sequences
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
     waiting_mb: Option<u32>,
     #[command(flatten)]

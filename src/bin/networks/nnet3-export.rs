@@ -35,7 +35,7 @@ pub struct Options {
     /// Frames of the input that a chunk of a fixed length, or of a stream, stands for, besides context (default: 50)
     #[arg(long)]
     frames_per_chunk: Option<i32>,
-    /// Frames of the input for each frame of the output, where the network's outputs are fewer ('chain' models)
+    /// Frames of the input for each frame of the output, if the network has fewer outputs ('chain' models)
     #[arg(long, default_value_t = 1)]
     frame_subsampling_factor: i32,
     /// If true, the model takes one number of frames only
@@ -44,7 +44,8 @@ pub struct Options {
     /// If true, write models that go from chunk to chunk with states
     #[arg(long)]
     streaming: bool,
-    /// If true, write one model for streaming, that of later chunks, instead of two; for networks without recurrence
+    /// If true, write a single model for streaming instead of two: the model of later chunks. Only for networks without
+    /// recurrence
     #[arg(long)]
     single_graph: bool,
     /// If true, all states of a model for streaming are one tensor [sequences, numbers]

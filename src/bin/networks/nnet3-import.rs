@@ -7,10 +7,9 @@ use nnet3_export::safetensors::{self, ModelFile, NameMap};
 
 /// Write the model that a safetensors file of nnet3-export holds; or, given a model too, set its parameters by name.
 ///
-/// With two arguments the result is the file that was exported, byte for byte, but for values that have been changed
-/// since.
+/// With two arguments, the result is the exported file, byte for byte, except for values that have been changed since.
 ///
-/// With three the model is copied, and values of the tensors (of any program) replace those of the same name;
+/// With three arguments, the model is copied, and tensors (of any program) replace its values with the same name.
 /// nnet3-export of the model shows names and shapes. F16, BF16, F32 and F64 are converted to the model's type; shapes
 /// must be the same, and numbers finite. Single numbers of a component can be set by tensors of one element, such as
 /// the count of frames of a batch normalisation's statistics: tdnn1.batchnorm.count.

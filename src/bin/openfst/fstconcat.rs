@@ -4,7 +4,7 @@ use anyhow::Result;
 use kaldi_fst::ops;
 use nnet3::fsts::{self, WithSymbols};
 
-/// Concatenates two FSTs. Symbol tables are those of the first.
+/// Concatenates two FSTs. The result has the symbol tables of the first.
 #[derive(clap::Parser)]
 pub struct Options {
     fst_in1: String,

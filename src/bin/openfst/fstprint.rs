@@ -7,7 +7,7 @@ use nnet3::fsts::{WithSymbols, symbols};
 
 /// Prints out binary FSTs in simple text format.
 ///
-/// Labels are shown as symbols where the FST has a symbol table or one is given.
+/// Labels are shown as symbols if the FST has a symbol table, or if one is given.
 #[derive(clap::Parser)]
 pub struct Options {
     /// Output in acceptor format

@@ -4,7 +4,7 @@ use anyhow::Result;
 use kaldi_fst::ops::{self, Push};
 use nnet3::fsts::WithSymbols;
 
-/// Pushes weights and/or output labels in an FST. Without --push_weights and --push_labels it stays as it is.
+/// Pushes weights and/or output labels in an FST. Without --push_weights and --push_labels the FST is copied.
 #[derive(clap::Parser)]
 pub struct Options {
     /// Push weights

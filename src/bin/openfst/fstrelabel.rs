@@ -8,7 +8,7 @@ use nnet3::fsts::{self, WithSymbols};
 /// Relabels the input and/or the output labels of the FST.
 ///
 /// New labels come from lists of pairs (old and new number), or from symbol tables: a label gets the number of its
-/// symbol in the other table. Labels without a pair stay; symbols must be in both tables.
+/// symbol in the other table. Labels without a pair stay unchanged. Symbols must be in both tables.
 #[derive(clap::Parser)]
 pub struct Options {
     /// Input relabel set from pairs file
@@ -17,10 +17,10 @@ pub struct Options {
     /// Output relabel set from pairs file
     #[arg(long = "relabel_opairs", default_value = "")]
     relabel_opairs: String,
-    /// Input label symbol table (without it, that of the FST)
+    /// Input label symbol table (without it, the FST's own table)
     #[arg(long = "isymbols", default_value = "")]
     isymbols: String,
-    /// Output label symbol table (without it, that of the FST)
+    /// Output label symbol table (without it, the FST's own table)
     #[arg(long = "osymbols", default_value = "")]
     osymbols: String,
     /// Input symbol set to relabel to

@@ -19,7 +19,7 @@ pub struct Options {
     /// Comparison/quantization delta. No effect: distances are computed exactly
     #[arg(long = "delta", default_value_t = 1e-6)]
     delta: f32,
-    /// State number threshold. No effect: all states are looked at
+    /// State number threshold. No effect: all states are visited
     #[arg(long = "nstate", default_value_t = -1)]
     nstate: i64,
     /// Queue type. No effect: the order is chosen by the FST

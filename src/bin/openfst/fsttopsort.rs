@@ -6,7 +6,7 @@ use kaldi_io::cli::NOTHING_DONE;
 use nnet3::fsts::WithSymbols;
 use nnet3::messages;
 
-/// Topologically sorts an FST. One with cycles is written as it is; the status is 1 then.
+/// Topologically sorts an FST. If the FST has cycles, it is written without a change, and the exit status is 1.
 #[derive(clap::Parser)]
 pub struct Options {
     fst_in: Option<String>,

@@ -72,7 +72,7 @@ pub struct Aligner<'a> {
 }
 
 impl<'a> Aligner<'a> {
-    /// Opens the tables; `wspecifiers` are those of alignments, scores and log-likelihoods of frames.
+    /// Opens the tables. `wspecifiers` are the tables of alignments, scores and log-likelihoods of frames.
     pub fn open(
         site: Site,
         options: &'a AlignOptions,
@@ -106,7 +106,7 @@ impl<'a> Aligner<'a> {
         self.failed += 1;
     }
 
-    /// Aligns an utterance with a graph, and writes what comes of it. `scale` multiplies the log-likelihoods before.
+    /// Aligns an utterance with a graph, and writes the results. The log-likelihoods are multiplied by `scale` first.
     pub fn align(&mut self, key: &str, fst: Fst, loglikes: DenseMatrix<f32>, scale: f32) -> Result<()> {
         let loglikes = match usable(key, loglikes) {
             Ok(loglikes) => loglikes,
@@ -124,7 +124,7 @@ impl<'a> Aligner<'a> {
         aligned
     }
 
-    /// Does what [`align`](Self::align) does, with log-likelihoods from anywhere.
+    /// Does the same as [`align`](Self::align) with log-likelihoods of any source.
     pub fn align_with(&mut self, key: &str, mut fst: Fst, decodable: &impl Decodable) -> Result<()> {
         self.options.check()?;
         if fst.start.is_none() {
@@ -180,7 +180,7 @@ impl<'a> Aligner<'a> {
         Ok((try_with(retry_beam)?, true))
     }
 
-    /// Closes the tables and logs the counts. Status 0 if anything was aligned.
+    /// Closes the tables and logs the counts. Returns status 0 if an utterance was aligned.
     pub fn finish(self) -> Result<u8> {
         self.alignments.close()?;
         lattices::close(self.scores)?;

@@ -38,7 +38,7 @@ pub struct DecoderOptions {
 }
 
 impl DecoderOptions {
-    /// The model on the device that `--use-gpu` says.
+    /// Loads the model on the device that `--use-gpu` selects.
     pub fn load(&self, nnet_in: &str, use_gpu: &str) -> Result<(AcousticNetwork, Device)> {
         let device = self.device.select(use_gpu)?;
         let model =
@@ -85,7 +85,7 @@ impl Tables {
         Ok((graph, utterances))
     }
 
-    /// The features; with their graphs, if there is none for all of them.
+    /// Opens the features. If no graph is common to all utterances, it also opens their graphs.
     fn utterances(&self, graph_for_all: bool) -> Result<Utterances> {
         if graph_for_all {
             return Utterances::of_features(&self.features_rspecifier);
@@ -96,8 +96,8 @@ impl Tables {
     }
 }
 
-/// Decodes utterances that the network gets as wholes, on a thread beside the search. `open` gives the graph, if it is the same for
-/// all, and the utterances. Returns the program's exit status.
+/// Decodes utterances whose network output is computed as a whole, on a thread beside the search. `open` returns the
+/// graph, if it is the same for all, and the utterances. Returns the program's exit status.
 pub fn decode_wholes(
     site: Site,
     (nnet_in, use_gpu): (&str, &str),

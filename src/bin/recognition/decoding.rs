@@ -25,7 +25,7 @@ use nnet3::{forward, lattices, messages, tables};
 
 const UTTERANCE: Site = Site::new("DecodeUtteranceLatticeFaster", "decoder-wrappers.cc", 375);
 
-// [LAT], of programs that write partial lattices if they are told to.
+// [LAT], of programs that can write partial lattices.
 #[derive(Args, Clone, Debug)]
 pub struct LatticeOptions {
     #[command(flatten)]
@@ -126,7 +126,7 @@ impl SearchArgs {
         }
     }
 
-    /// Checks what can be checked before anything is read.
+    /// Checks the options before input is read.
     pub fn check(&self) -> Result<()> {
         self.options().check()?;
         if self.determinize_lattice && !self.phone_determinize && !self.word_determinize {
@@ -320,8 +320,8 @@ impl<'a> Decoding<'a> {
     }
 }
 
-/// Scales the lattice of an utterance. It is an error if the lattice is empty, or has invalid costs: sums of costs have
-/// 24 bits, so log-likelihoods as large as 10⁸ leave no path within a beam.
+/// Scales the lattice of an utterance. It is an error if the lattice is empty, or has invalid costs. Sums of costs have
+/// 24 bits, so with log-likelihoods as large as 10⁸ no path stays within a beam.
 fn scaled_and_checked<W: AnyLattice>(lattice: &mut Fst<W>, scale: Scale) -> nnet3_decode::Result<()> {
     if lattice.start.is_none() {
         let reason =
@@ -340,8 +340,8 @@ pub struct Decoder<'d> {
 }
 
 impl Decoder<'_> {
-    /// Searches for the paths of an utterance, with its own graph if it has one. `scale` multiplies the log-likelihoods before. An
-    /// error if the log-likelihoods are not those of the model.
+    /// Searches for the paths of an utterance, with its own graph if it has one. The log-likelihoods are multiplied by
+    /// `scale` first. It is an error if they do not fit the model.
     pub fn search(
         &mut self,
         key: String,
@@ -358,7 +358,7 @@ impl Decoder<'_> {
         self.search_with(key, graph, &decodable)
     }
 
-    /// Does what [`search`](Self::search) does, with log-likelihoods from anywhere.
+    /// Does the same as [`search`](Self::search) with log-likelihoods of any source.
     pub fn search_with(
         &mut self,
         key: String,
@@ -429,7 +429,7 @@ impl Outputs {
         })
     }
 
-    /// Writes the result of an utterance, or a warning if there is none.
+    /// Writes the result of an utterance. If there is no result, prints a warning.
     pub fn write(&mut self, decoded: Decoded) -> Result<()> {
         let Decoded { key, frames, lost_at, result } = decoded;
         if let Some(frame) = lost_at {
@@ -482,7 +482,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Closes the tables and logs the counts. Status 0 if anything was decoded.
+    /// Closes the tables and logs the counts. Returns status 0 if an utterance was decoded.
     pub fn finish(self, timing: &Timing) -> Result<u8> {
         match self.lattices {
             LatticeWriter::Compact(writer) => writer.close().context("lattices")?,
@@ -510,7 +510,7 @@ impl Outputs {
     }
 }
 
-/// For the line that says how fast a program was.
+/// Times for the log line about a program's speed.
 pub struct Timing {
     pub start: Instant,
     /// Frames of 10 ms for each row of log-likelihoods.

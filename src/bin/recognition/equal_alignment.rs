@@ -98,7 +98,8 @@ impl EqualAligner {
         Ok(())
     }
 
-    /// Closes the table and logs the counts; `lacked` names the missing things. Status 0 if anything was aligned.
+    /// Closes the table and logs the counts. `lacked` names the missing inputs. Returns status 0 if an utterance was
+    /// aligned.
     pub fn finish(self, lacked: &str) -> Result<u8> {
         self.alignments.close()?;
         let EqualAligner { done, lacking, failed, .. } = self;

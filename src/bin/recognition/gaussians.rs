@@ -15,7 +15,7 @@ use crate::recognition::decoders::{Results, Tables};
 use crate::recognition::decoding::{Decoder, Decoding, LatticeOptions, Outputs, Searched, Timing};
 use crate::recognition::search_graph::SharedGraph;
 
-/// Log-likelihoods of an utterance by a Gaussian model, computed where the search asks for them.
+/// Log-likelihoods of an utterance by a Gaussian model, computed at the search's requests.
 pub struct GaussianDecodable<'a> {
     likelihoods: Likelihoods<'a>,
     /// The pdf of each transition-id; the first element is not used.
@@ -93,7 +93,7 @@ pub struct GaussianTables {
 }
 
 impl GaussianTables {
-    /// The same names as those of a decoder with a network.
+    /// The names of the tables. They are the same as for a decoder with a network.
     pub fn tables(&self) -> Tables {
         let GaussianTables { model_in, fst_in, features_rspecifier, results } = self.clone();
         Tables { nnet_in: model_in, fst_in, features_rspecifier, results }

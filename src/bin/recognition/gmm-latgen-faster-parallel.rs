@@ -24,7 +24,7 @@ pub struct Options {
     /// Number of threads that decode, each an utterance at a time
     #[arg(long, default_value_t = 1)]
     num_threads: usize,
-    /// Most utterances that are on their way: being decoded, or waiting to be or to be written. 0: as many as there are
+    /// Largest number of unfinished utterances: decoded now, or waiting to be decoded or written. 0: the number of
     /// threads
     #[arg(long, default_value_t = 0)]
     num_threads_total: usize,

@@ -1,4 +1,4 @@
-//! `gmm-rescore-lattice`: replaces the acoustic costs of lattices by those of a Gaussian model.
+//! `gmm-rescore-lattice`: replaces the acoustic costs of lattices by a Gaussian model's.
 
 use anyhow::{Context, Result};
 use kaldi_io::holder::MatrixHolder;

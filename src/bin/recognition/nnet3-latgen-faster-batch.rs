@@ -23,7 +23,7 @@ const SITE: Site = Site::main("nnet3-latgen-faster-batch.cc", 1);
         ark:lat.ark\nSee also: nnet3-latgen-faster, nnet3-latgen-faster-parallel"
 )]
 pub struct Options {
-    /// Number of threads that search; the network always has a thread of its own
+    /// Number of threads that search. The network always has a separate thread
     #[arg(long, default_value_t = 1)]
     num_threads: i64,
     /// yes|no|optional|wait: whether the network runs on a GPU

@@ -12,10 +12,10 @@ use nnet3::utterances::Utterances;
 
 const SITE: Site = Site::main("nnet3-latgen-faster-lookahead.cc", 260);
 
-/// Generate lattices using nnet3 neural net model, and a graph that is composed of HCL and G while it is searched.
+/// Generate lattices using nnet3 neural net model, and a graph that is composed of HCL and G during the search.
 ///
-/// HCL is of type olabel_lookahead, G of type ngram, const or vector with its input labels renumbered as HCL's output labels
-/// are. The network runs on a thread beside the search. Results do not depend on that.
+/// HCL is of type olabel_lookahead. G is of type ngram, const or vector, and its input labels are renumbered like HCL's
+/// output labels. The network runs on a thread beside the search. Results do not depend on that.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: nnet3-latgen-faster-lookahead --acoustic-scale=1.0 --frame-subsampling-factor=3 final.mdl HCLr.fst Gr.fst \

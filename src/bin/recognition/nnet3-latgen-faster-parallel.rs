@@ -18,7 +18,7 @@ const WAITING: usize = 20;
 
 /// Generate lattices using nnet3 neural net model, several utterances at a time.
 ///
-/// The lattices are those of nnet3-latgen-faster, in the order of the features.
+/// The lattices are the same as with nnet3-latgen-faster, in the order of the features.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: nnet3-latgen-faster-parallel --num-threads=8 --acoustic-scale=1.0 final.mdl HCLG.fst \

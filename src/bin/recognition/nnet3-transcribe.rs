@@ -4,23 +4,24 @@ use crate::recognition::transcribe::{Format, PieceArgs, Texts, Threads, transcri
 use anyhow::Result;
 use nnet3::options::threads;
 
-/// Write the words spoken in wave files, with the model in a folder as vosk has it.
+/// Write the words spoken in wave files, with a model in a folder of vosk's form.
 ///
 /// The folder has am/final.mdl, conf/mfcc.conf (or conf/fbank.conf or conf/plp.conf), conf/pitch.conf if the network
-/// wants pitch, conf/model.conf, graph/HCLG.fst (or graph/HCLr.fst, graph/Gr.fst and graph/disambig_tid.int),
-/// graph/words.txt if the graph has no names, and ivector/ if the network wants i-vectors. Or it has the older form:
-/// final.mdl, mfcc.conf and the files of graph/ side by side, and ivector/. With am/global_cmvn.stats, its mean is
-/// subtracted from features; with conf/online_cmvn.conf too, a running mean that begins with it.
+/// needs pitch, conf/model.conf, graph/HCLG.fst (or graph/HCLr.fst, graph/Gr.fst and graph/disambig_tid.int),
+/// graph/words.txt if the graph has no names, and ivector/ if the network needs i-vectors. The folder may have the
+/// older form: final.mdl, mfcc.conf and the files of graph/ side by side, and ivector/. If it has am/global_cmvn.stats,
+/// the mean of these statistics is subtracted from features. If it has conf/online_cmvn.conf too, a running mean that
+/// begins with this mean is subtracted.
 ///
-/// The name of a text is the name of its file without folders and suffix. Files of the same name get their folders,
-/// too; in text and CTM, blanks in names become _.
+/// The name of a text is the name of its file without folders and suffix. If several files have the same name, the
+/// names of their folders are added. In text and CTM, blanks in names become _.
 ///
 /// With graph/phones/word_boundary.int, words have exact times. It needs a line for each phone of the model. Every word
 /// of the graph needs a name. This is checked before the recognition; for graphs of type const of more than 256 MB it
 /// is checked when the word is recognised.
 ///
-/// A file may be - (standard input) or a command that ends with |, which are read live: text has a line for each
-/// sentence then, and a terminal shows the words recognised so far.
+/// A file may be - (standard input) or a command that ends with |. They are read live: text then has a line for each
+/// sentence, and a terminal shows the words recognised so far.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: nnet3-transcribe --format=json model-ko a.wav b.wav\n      nnet3-transcribe --format=srt --output-dir=subtitles model-ko *.wav\n      arecord -f S16_LE -r 16000 | nnet3-transcribe model-ko -"
@@ -29,14 +30,14 @@ pub struct Options {
     /// Format of the text
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Write the text of each file into a file of its own in this folder: NAME.txt, .json, .srt, .vtt or .ctm
+    /// Write the text of each file to a separate file in this folder: NAME.txt, .json, .srt, .vtt or .ctm
     #[arg(long, value_name = "FOLDER")]
     output_dir: Option<String>,
-    /// Number of threads that work out what i-vectors need, at the beginning
+    /// Number of threads that prepare the i-vector extractor at the beginning
     #[arg(long, default_value_t = 2)]
     num_threads_startup: i32,
-    /// Number of files that are worked on at once. Texts are in the order of the files; live sound has its sentences one by
-    /// one with one thread only.
+    /// Number of files that are processed at once. Texts are in the order of the files. The sentences of live sound are
+    /// written one by one only if this is 1.
     #[arg(long, default_value_t = 1)]
     num_threads: i32,
     #[command(flatten)]

@@ -12,7 +12,7 @@ use nnet3_decode::decoder::{
 use nnet3::fsts;
 use nnet3::lattices::no_name;
 
-/// A graph in a file is gone through at once if it has at most so many arcs, of 16 bytes each.
+/// Arcs (of 16 bytes) up to which a graph in a file is checked at once.
 const MOST_ARCS: usize = 1 << 24;
 
 /// A graph for all utterances.
@@ -85,7 +85,7 @@ pub fn read_whole(rxfilename: &str, num_transition_ids: usize) -> Result<(Search
     Ok((graph.with_context(|| rxfilename.to_owned())?, names))
 }
 
-/// Reads both halves of a graph, with the names of the words of the language model if they are there.
+/// Reads both halves of a graph. Also returns the names of words if the language model has them.
 pub fn read_pair(files: PairFiles<'_>, num_transition_ids: usize) -> Result<(GraphPair, Option<Names>)> {
     let PairFiles { hcl, grammar, disambiguation } = files;
     let mut r = open(hcl)?;

@@ -1,4 +1,4 @@
-//! From sound to text with a model folder: what `nnet3-transcribe` does.
+//! From sound to text with a model folder: the work of `nnet3-transcribe`.
 
 mod folder;
 mod names;
@@ -29,11 +29,11 @@ use nnet3::lattices::no_name;
 use nnet3::messages;
 use nnet3::workers::{Give, in_parallel};
 
-/// Seconds of sound that are taken at once.
+/// Seconds of sound in a piece.
 const PIECE: f32 = 0.2;
 /// Scale of graph costs for the choice of words, as in vosk.
 const GRAPH_SCALE: f64 = 0.9;
-/// Partial results are shown after so many pieces.
+/// Pieces between two displays of partial results.
 const PIECES_TO_A_LOOK: usize = 3;
 /// States of a lattice with words as arcs, for each of the lattice and besides.
 const MOST_STATES: usize = 1_000_000;
@@ -60,7 +60,7 @@ struct Sound<'p> {
     path: &'p str,
     /// Name in the text form.
     name: String,
-    /// The output file of its text, if it has one of its own.
+    /// The output file of its text, if the text has a file of its own.
     to: Option<String>,
 }
 
@@ -110,7 +110,7 @@ pub fn transcribe(args: &PieceArgs, texts: &Texts, mut paths: Vec<String>, threa
     }
 }
 
-/// Runs a thread for each of the networks, with a search of its own.
+/// Runs a thread with a search of its own for each network.
 fn all_files<'p, G: Graph + Send>(
     loaded: &Loaded,
     networks: Vec<LoopedForward>,
@@ -252,7 +252,7 @@ impl<G: Graph> Session<'_, G> {
         self.loaded.names.get(word).with_context(|| no_name(word))
     }
 
-    /// Ends the utterance, which began so many seconds after the beginning of the sound.
+    /// Ends the utterance. `start` is its beginning, in seconds from the beginning of the sound.
     fn segment(&mut self, path: &str, start: f64) -> Result<Segment> {
         let Loaded { settings, transitions, .. } = self.loaded;
         if !self.recognizer.finish()? {
@@ -276,8 +276,8 @@ impl<G: Graph> Session<'_, G> {
         words.map(word).collect()
     }
 
-    /// Finds the words with the least risk. Their times are those of the words' phones. If the lattice cannot be
-    /// aligned to words, all words are kept, with the times of the search, and a warning gives the reason.
+    /// Finds the words with the least risk. Their times are the times of their phones. If the lattice cannot be aligned
+    /// to words, all words are kept, with the times of the search, and a warning gives the reason.
     fn choose_words(&self, path: &str, start: f64, lattice: &CompactLattice) -> Result<mbr::Outcome> {
         let Loaded { transitions, boundaries, .. } = self.loaded;
         let decode = |lattice: &CompactLattice| mbr::decode(lattice, None, mbr::Options::default());
@@ -310,7 +310,8 @@ impl<G: Graph> Session<'_, G> {
     }
 }
 
-/// A line on a terminal for sound that comes in live; hidden where there is no terminal, or the sound is in a file.
+/// Returns the line of partial results on a terminal, for live sound. It is hidden without a terminal, and for sound in
+/// a file.
 fn partial_results(path: &str) -> ProgressBar {
     if !is_live(path) {
         return ProgressBar::hidden();

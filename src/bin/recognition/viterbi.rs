@@ -143,7 +143,7 @@ impl Outputs {
         self.failed += 1;
     }
 
-    /// Closes the tables and logs the counts. Status 0 if anything was decoded.
+    /// Closes the tables and logs the counts. Returns status 0 if an utterance was decoded.
     fn finish(self, start: Instant) -> Result<u8> {
         self.words.close()?;
         lattices::close(self.alignments)?;

@@ -8,13 +8,13 @@ use nnet3_decode::edit_distance::align;
 
 /// Computes alignment between two sentences with the same key in the two given input text-rspecifiers.
 ///
-/// The current implementation uses Levenshtein distance as the distance metric. Of key1 a b c and key1 a d the output is
-/// key1 a a ; b <eps> ; c d
+/// The current implementation uses Levenshtein distance as the distance metric. Of key1 a b c and key1 a d the output
+/// is key1 a a ; b <eps> ; c d
 ///
-/// If several alignments have the fewest errors, the result is one that ends with a substitution or match rather than a deletion, and
-/// with either rather than an insertion. compute-wer counts one that ends with an insertion rather than a deletion, and with either
-/// rather than a substitution. So the numbers of insertions, deletions and substitutions may differ between the two; their sum does
-/// not. Both are as in Kaldi.
+/// Several alignments may have the fewest errors. Then the program chooses by the last operation: a substitution or
+/// match first, then a deletion, then an insertion. compute-wer chooses in the opposite order: an insertion, a
+/// deletion, a substitution. So the numbers of insertions, deletions and substitutions may differ between the two
+/// programs, but their sum does not. Both behave as in Kaldi.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: align-text ark:text1.txt ark:text2.txt ark,t:alignment.txt\n\
     See also: compute-wer")]

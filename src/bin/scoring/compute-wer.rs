@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 ///
 /// Takes two transcription files, in integer or text format, and outputs overall WER statistics to standard output.
 ///
-/// If several alignments have the fewest errors, this program counts one that ends with an insertion rather than a deletion, and
-/// with either rather than a substitution. align-text writes one that ends with a substitution or match rather than a deletion, and
-/// with either rather than an insertion. So the numbers of insertions, deletions and substitutions may differ between the two; their
-/// sum does not. Both are as in Kaldi.
+/// Several alignments may have the fewest errors. Then the program chooses by the last operation: an insertion first,
+/// then a deletion, then a substitution. align-text chooses in the opposite order: a substitution or match, a deletion,
+/// an insertion. So the numbers of insertions, deletions and substitutions may differ between the two programs, but
+/// their sum does not. Both behave as in Kaldi.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: compute-wer --text --mode=present ark:data/train/text ark:hyp_text\n\
     See also: align-text")]

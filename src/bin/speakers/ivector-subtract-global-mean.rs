@@ -7,8 +7,8 @@ use kaldi_speaker::vectors::{Mean, norm, subtract};
 use nnet3::messages;
 use nnet3::tables::{Input, Output};
 
-/// Copies a table of iVectors but subtracts the global mean as it does so. The mean is that of the vectors, or with 3
-/// arguments is read from a file.
+/// Copies a table of iVectors but subtracts the global mean as it does so. With 3 arguments the mean is read from a
+/// file; otherwise it is the mean of the vectors.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: ivector-subtract-global-mean scp:ivectors.scp ark:-\n  \
     or: ivector-subtract-global-mean mean.vec scp:ivectors.scp ark:-\n\

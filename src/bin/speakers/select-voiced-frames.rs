@@ -9,7 +9,7 @@ use nnet3::{messages, tables};
 /// Select a subset of frames of the input files, based on the output of compute-vad or a similar program (a vector of
 /// length num-frames, containing 1.0 for voiced, 0.0 for unvoiced).
 ///
-/// An utterance without voiced frames, or with decisions that do not fit, is left out with a warning.
+/// If an utterance has no voiced frames, or if its decisions do not fit, it is left out with a warning.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: select-voiced-frames scp:feats.scp scp:vad.scp ark:-\nSee also: compute-vad")]
 pub struct Options {

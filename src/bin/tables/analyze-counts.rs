@@ -25,7 +25,7 @@ pub struct Options {
     /// Number of counts, if above 0; more if there are larger integers
     #[arg(long, default_value_t = 0)]
     counts_dim: i32,
-    /// Table of weights of frames: vectors as long as those of the integers
+    /// Table of weights of frames: vectors of the same lengths as the integers
     #[arg(long, default_value = "")]
     frame_weights: String,
     /// Table of weights of utterances

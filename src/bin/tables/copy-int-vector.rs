@@ -27,7 +27,7 @@ pub fn run(options: Options) -> Result<u8> {
         messages::log(&format!("Copied {} vectors of int32.", output.done));
         return output.finish();
     }
-    // A list has another form in a file of its own than in a table.
+    // A list has different forms in a separate file and in a table.
     let mut reader = KaldiReader::open(from)?;
     let vector = reader.read_i32_vector()?;
     reader.finish()?;

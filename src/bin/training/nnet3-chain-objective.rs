@@ -11,11 +11,11 @@ use std::io::Write;
 
 /// Compute the 'chain' (LF-MMI) objective of a network's output, and its derivative.
 ///
-/// Reads a denominator FST, the supervision of one minibatch (as chain examples have it) and the output of the network:
-/// one matrix, with a row for each sequence of the first frame, then of the second, and so on. Writes the derivative
-/// with the same key, and the derivative for an 'xent' output if that has a name. Standard output gets one JSON object:
-/// the objective, the term for l2 regularization, the weight (divide by it for values per frame), and the weighted
-/// log-probabilities of numerator and denominator. Values that are not finite are null.
+/// Reads a denominator FST, the supervision of one minibatch (in the form of chain examples), and the output of the
+/// network. The output is one matrix, with a row for each sequence of the first frame, then of the second, and so on.
+/// Writes the derivative with the same key and, if it has a name, the derivative for an 'xent' output. Standard output
+/// gets one JSON object: the objective, the term for l2 regularization, the weight (divide by it for values per frame),
+/// and the weighted log-probabilities of numerator and denominator. Values that are not finite are null.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: nnet3-chain-objective --leaky-hmm-coefficient=0.1 den.fst supervision ark:output.ark ark:deriv.ark\n\

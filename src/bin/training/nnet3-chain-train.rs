@@ -13,8 +13,8 @@ const SITES: Sites = Sites {
 
 /// Train nnet3 neural network parameters with LF-MMI and stochastic gradient descent.
 ///
-/// Minibatches are to be created by nnet3-chain-merge-egs in the input pipeline. With --xent-regularize the network needs an
-/// output 'output-xent' beside 'output'.
+/// nnet3-chain-merge-egs in the input pipeline makes minibatches. With --xent-regularize, the network needs an output
+/// 'output-xent' beside 'output'.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: nnet3-chain-train 1.raw den.fst 'ark:nnet3-chain-merge-egs ark:1.cegs ark:- |' 2.raw"

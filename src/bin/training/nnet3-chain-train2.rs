@@ -13,8 +13,8 @@ const SITES: Sites = Sites {
 
 /// Train nnet3 neural network parameters with LF-MMI and stochastic gradient descent, on examples of several languages.
 ///
-/// The language of a minibatch is that of its key, '...?lang=NAME' ('default' where the key does not say). Its output is called
-/// 'output-NAME', and its denominator FST is NAME.den.fst in the folder.
+/// The key of a minibatch names its language, '...?lang=NAME'; without a name, the language is 'default'. Its output is
+/// called 'output-NAME', and its denominator FST is NAME.den.fst in the folder.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: nnet3-chain-train2 1.raw den_fsts 'ark:nnet3-chain-merge-egs --multilingual-eg=true ark:1.cegs ark:- |' 2.raw"

@@ -6,12 +6,13 @@ use nnet3::messages;
 use std::path::Path;
 use training_report::{Training, page};
 
-/// Show how a training goes: write a page with objective, accuracy, learning rate, changes of parameters, saturation and
-/// times over the iterations.
+/// Show the progress of a training: write a page with objective, accuracy, learning rate, changes of parameters,
+/// saturation and times over the iterations.
 ///
 /// Reads the logs in the folder log of an experiment, made by scripts/train.sh or Kaldi's drivers: train.I.J.log,
-/// compute_prob_{train,valid}.I.log, progress.I.log; or those of nnet3-fit, with its events.jsonl. The page is one HTML file that needs no other and no network; while
-/// the training goes on, a browser loads it again every 20 seconds.
+/// compute_prob_{train,valid}.I.log, progress.I.log; or those of nnet3-fit, with its events.jsonl. The page is one HTML
+/// file, without references to other files or the network. During the training, a browser loads it again every 20
+/// seconds.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: nnet3-report exp/tdnn exp/tdnn/report.html")]
 pub struct Options {

@@ -1,4 +1,4 @@
-//! Transforms within a basis: the programs for posteriors of transition-ids and for those of Gaussians.
+//! Transforms within a basis, for the programs with posteriors of transition-ids and with posteriors of Gaussians.
 
 use anyhow::{Context, Result};
 use kaldi_gmm::basis::{Basis, BasisOptions, BasisStats};

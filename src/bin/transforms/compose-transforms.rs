@@ -10,9 +10,9 @@ use nnet3::tables::{self, Input, Output};
 
 /// Compose (affine or linear) feature transforms.
 ///
-/// Multiplies transform A by transform B, where B is applied first. If A is affine (one column more than B has rows), B is
-/// linear unless --b-is-affine says otherwise. Either may be a file or a table by speaker; if one is a table, the output is
-/// one too.
+/// Multiplies transform A by transform B, where B is applied first. If A is affine (one column more than B has rows), B
+/// is linear unless --b-is-affine says otherwise. Each may be a file or a table by speaker. If one is a table, the
+/// output is a table too.
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: compose-transforms 1.mat 2.mat 3.mat\n\
     compose-transforms 1.mat ark:2.trans ark:3.trans\n\
@@ -36,7 +36,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Writes a product to a table. Transforms that are empty are left out; those that do not fit are an error.
+    /// Writes a product to a table. Empty transforms are left out. Transforms that do not fit are an error.
     fn write(
         &self,
         output: &mut Output<MatrixHolder>,

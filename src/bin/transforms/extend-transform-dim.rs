@@ -1,4 +1,4 @@
-//! `extend-transform-dim`: extends transforms to more dimensions, which they leave as they are.
+//! `extend-transform-dim`: extends transforms to more dimensions, which stay unchanged.
 
 use anyhow::{Context, Result, bail};
 use kaldi_feat::compose::extend;

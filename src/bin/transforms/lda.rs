@@ -17,7 +17,7 @@ pub fn read_stats(rxfilenames: &[String]) -> Result<LdaStats> {
     Ok(sum)
 }
 
-/// Writes statistics of so many examples of a table, if there are any.
+/// Writes statistics of `count` examples of a table, unless `count` is 0.
 pub fn write_stats(stats: &LdaStats, table: &str, count: u64, file: &str, binary: bool) -> Result<()> {
     messages::log(&format!("Processed {count} examples."));
     if stats.count() == 0.0 {

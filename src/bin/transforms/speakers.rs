@@ -28,7 +28,7 @@ pub trait Occupancies {
     ) -> kaldi_gmm::Result<()>;
 }
 
-/// Posteriors of transition-ids: those of Gaussians come from the model.
+/// Posteriors of transition-ids. The posteriors of Gaussians come from the model.
 pub struct OfTransitions;
 
 impl Occupancies for OfTransitions {
@@ -152,7 +152,7 @@ impl Improvement {
         self.frames += frames;
     }
 
-    /// Logs counts, and the improvement per frame in the place of the name of the objective function's growth, `what`.
+    /// Logs counts, and the improvement per frame. `what` is the name of the objective function's growth.
     pub fn log(&self, counts: &Counts, name: &str, what: &str) {
         messages::log(&format!(
             "Done {} files, {} with no {name}, {} with other errors.",

@@ -1,6 +1,6 @@
 //! The normalised cross-correlation function of a frame.
 
-/// Lags that are worked out side by side.
+/// Lags that are computed together.
 const SIDE_BY_SIDE: usize = 32;
 /// Terms of a sum that are added one after the other.
 const TERMS: usize = 16;
@@ -44,7 +44,7 @@ impl Correlation {
         &mut self.frame[..span]
     }
 
-    /// Compares the frame that lies in [`Correlation::samples`].
+    /// Compares the frame in [`Correlation::samples`] with its delayed versions.
     pub fn compute(&mut self) {
         let window = self.window;
         let samples = self.samples();
@@ -82,7 +82,7 @@ impl Correlation {
         self.norms.iter().map(|&norm| f64::from(norm)).sum::<f64>() / self.lags as f64
     }
 
-    /// Σ z[i] z[i+l] / √(e(0) e(l) + `ballast`) for each lag; 0 where the root is 0.
+    /// Returns Σ z[i] z[i+l] / √(e(0) e(l) + `ballast`) for each lag. It is 0 if the root is 0.
     pub fn normalized(&self, ballast: f32) -> impl Iterator<Item = f32> {
         self.products.iter().zip(&self.norms).map(move |(product, norm)| {
             let root = (norm + ballast).sqrt();

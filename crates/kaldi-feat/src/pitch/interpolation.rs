@@ -68,7 +68,7 @@ impl Interpolation {
 mod tests {
     use super::*;
 
-    /// A slow cosine must come out at the lags between; both ways give the same.
+    /// A slow cosine is interpolated correctly, and both methods agree.
     #[test]
     fn a_cosine() {
         let wave = |samples: f64| (TAU * samples / 20.0).cos();

@@ -1,4 +1,4 @@
-//! Options of pitch and of the features made of it.
+//! Options of pitch, and of the features that are computed from pitch.
 
 use crate::error::{Error, Result};
 
@@ -51,7 +51,7 @@ pub struct PitchOptions {
     pub recompute_frame: usize,
     /// Take the energy of the samples up to each frame, instead of the energy of all that have come.
     pub nccf_ballast_online: bool,
-    /// Give only frames that lie completely in the signal.
+    /// Only frames that lie completely in the signal are computed.
     pub snip_edges: bool,
 }
 
@@ -197,7 +197,7 @@ impl PitchOptions {
     }
 }
 
-/// Options of the features made of pitch.
+/// Options of the features that are computed from pitch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PitchProcessOptions {
     /// Factor of the normalised logarithm of pitch.

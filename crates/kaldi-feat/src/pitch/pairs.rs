@@ -8,10 +8,10 @@ use crate::error::{Error, Result};
 /// Replaces probabilities by ln((p + 0.0001)/(1.0001 − p)), and pitch by its logarithm less a moving average over
 /// `normalization` frames on each side, averaged over `smoothing` frames on each side.
 ///
-/// As in the reference, the moving average begins as that of the first window. Each frame t after the middle of that
-/// window adds the value at t + `normalization` + 1 and subtracts the one at t − `normalization` − 1; so it is not
-/// exactly an average. At the end it stays constant. Smoothing leaves the frames at the ends unchanged. If the window
-/// is not shorter than the recording, the mean of all frames is subtracted.
+/// As in the reference, the moving average begins as the average of the first window. Each frame t after the middle of
+/// that window adds the value at t + `normalization` + 1, and subtracts the value at t − `normalization` − 1. So it is
+/// not exactly an average. At the end it stays constant. Smoothing leaves the frames at the ends unchanged. If the
+/// window is not shorter than the recording, the mean of all frames is subtracted.
 pub fn normalize_pairs(pitch: &mut DenseMatrix<f32>, normalization: usize, smoothing: usize) -> Result<()> {
     if pitch.rows > 0 && pitch.cols != COLUMNS {
         return Err(Error::data(format!(

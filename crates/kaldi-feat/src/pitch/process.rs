@@ -9,7 +9,7 @@ use crate::error::Result;
 pub trait PitchSource {
     /// Frames so far.
     fn ready(&self) -> usize;
-    /// True if no more frames come.
+    /// True if all frames have been returned.
     fn is_finished(&self) -> bool;
     /// NCCF and pitch of a frame that is ready.
     fn frame(&self, t: usize) -> [f32; COLUMNS];
@@ -35,12 +35,13 @@ struct Known {
     weight: f32,
 }
 
-/// Makes the features of one recording. `noise` gives standard normal numbers; each frame takes one if there is a slope of pitch.
+/// Makes the features of one recording. `noise` returns standard normal numbers. If the features include the slope of
+/// pitch, each frame takes one number.
 #[derive(Debug)]
 pub struct PitchProcessor<N> {
     options: PitchProcessOptions,
     noise: N,
-    /// The noise of each frame, so that a frame has the same one when it is asked for again.
+    /// The noise of each frame. It is stored, so a frame has the same noise in each request.
     drawn: Vec<f32>,
     known: Vec<Known>,
 }

@@ -26,7 +26,7 @@ pub fn extract(tracker: &mut PitchTracker, signal: &[f32]) -> DenseMatrix<f32> {
     rows(data, COLUMNS)
 }
 
-/// Makes features of raw pitch (rows of NCCF and pitch in Hz). It is an error if there is something else in the rows.
+/// Makes features of raw pitch: rows of NCCF and pitch in Hz. It is an error if the rows have another form.
 pub fn process(
     options: &PitchProcessOptions,
     noise: impl FnMut() -> f32,

@@ -62,7 +62,7 @@ impl Signal {
         self.received.variance()
     }
 
-    /// Variance of the samples before number `end`. Calls must come in the order of `end`.
+    /// Returns the variance of the samples before number `end`. `end` must not decrease from call to call.
     pub fn energy_up_to(&mut self, end: i64) -> f64 {
         let place = |at: i64| (at - self.gone as i64).clamp(0, self.samples.len() as i64) as usize;
         let (from, to) = (place(self.up_to_frame.count as i64), place(end));
@@ -72,7 +72,7 @@ impl Signal {
         self.up_to_frame.variance()
     }
 
-    /// Writes the samples from number `start` on, 0 where there are none, with preemphasis inside the signal.
+    /// Writes the samples from number `start` on, with preemphasis inside the signal. Samples outside the signal are 0.
     pub fn cut(&self, start: i64, preemphasis: f32, out: &mut [f32]) {
         let offset = start - self.gone as i64;
         let before = offset.min(0).unsigned_abs().min(out.len() as u64) as usize;
@@ -120,7 +120,7 @@ impl Layout {
         }
     }
 
-    /// The first sample of frame `t`; negative where the signal has not begun.
+    /// Returns the number of the first sample of frame `t`. It is negative before the signal's beginning.
     pub fn start(&self, t: usize) -> i64 {
         let middle = (t as i64 * 2 + 1) * self.shift as i64 / 2;
         if self.snip_edges { t as i64 * self.shift as i64 } else { middle - self.span as i64 / 2 }

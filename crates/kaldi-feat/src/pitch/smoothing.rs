@@ -1,4 +1,5 @@
-//! Pitch of the older kind for frames that have none: frames of (probability of voicing, pitch in Hz, 0 if there is none).
+//! Smoothing of pitch in the older form: frames of (probability of voicing, pitch in Hz). The pitch of a frame without
+//! pitch is 0.
 
 use kaldi_io::DenseMatrix;
 
@@ -188,8 +189,8 @@ impl<N: SmoothingNoise> PitchSmoother<N> {
     }
 }
 
-/// Bridges frames without pitch by straight lines. At an end of the recording the line goes to 0.9 times the pitch at the other end
-/// of the gap; if no frame has any, pitch becomes 1. Fails as [`PitchSmoother::smooth`] does.
+/// Bridges frames without pitch by straight lines. At an end of the recording, the line goes to 0.9 times the pitch at
+/// the other end of the gap. If no frame has pitch, all pitch becomes 1. Fails as [`PitchSmoother::smooth`] does.
 ///
 /// As in the reference, the first frame does not count as the start of a gap that follows it.
 pub fn bridge_gaps(pitch: &mut DenseMatrix<f32>) -> Result<()> {
@@ -210,7 +211,7 @@ pub fn bridge_gaps(pitch: &mut DenseMatrix<f32>) -> Result<()> {
             (Some(from), None) => (from, less(from)),
             (None, None) => (1.0, 1.0),
         };
-        // The line goes from the frame before the gap to the one behind it.
+        // The line goes from the frame before the gap to the frame after it.
         let slope = (to - from) / (end + 1 - t) as f32;
         for (step, k) in (t..end).enumerate() {
             pitch.row_mut(k)[1] = from + slope * (step + 1) as f32;
@@ -278,7 +279,7 @@ mod tests {
     fn lines_over_gaps() {
         assert_close(&bridged(&[80.0, 100.0, 0.0, 0.0, 130.0]), &[80.0, 100.0, 110.0, 120.0, 130.0], 1e-5);
         assert_close(&bridged(&[0.0, 100.0, 100.0, 0.0]), &[95.0, 100.0, 100.0, 95.0], 1e-5);
-        // The first frame is no start: the line comes from 0.9 times 200.
+        // The first frame does not count as a start, so the line comes from 0.9 times 200.
         assert_close(&bridged(&[80.0, 0.0, 200.0]), &[80.0, 190.0, 200.0], 1e-5);
         assert_close(&bridged(&[0.0, 0.0]), &[1.0, 1.0], 1e-5);
     }

@@ -6,10 +6,10 @@ use super::tracker::PitchTracker;
 use crate::error::{Error, Result};
 use crate::spectral::noise::Noise;
 
-/// The features of one recording, as far as its samples have come.
+/// The features of one recording, up to the samples that have arrived.
 ///
-/// A frame becomes ready `normalization_right_context` frames late (less `delay`); the last ones when the recording is finished. Features are made
-/// of the pitch as it is when they are asked for.
+/// A frame becomes ready `normalization_right_context` frames late (minus `delay`). The last frames become ready when
+/// the recording is finished. A request computes features from the pitch at that moment.
 pub struct PitchStream {
     options: PitchOptions,
     /// The rate of the input in Hz, once it is known, and the tracker for it.
@@ -33,8 +33,8 @@ impl PitchStream {
         self.processor.dim()
     }
 
-    /// Takes the next samples, at this rate (in Hz), which must stay the same. It may be another one than that of the options:
-    /// pitch is found in resampled sound anyway.
+    /// Takes the next samples, at this rate (in Hz), which must not change. It may differ from the rate in the options,
+    /// because pitch is computed from resampled sound.
     pub fn accept(&mut self, rate: f32, samples: &[f32]) -> Result<()> {
         if samples.is_empty() {
             return Ok(());
@@ -55,7 +55,7 @@ impl PitchStream {
         Ok(())
     }
 
-    /// Says that no more samples come: the last frames become ready.
+    /// Announces the end of the samples. The last frames become ready.
     pub fn finish(&mut self) {
         self.finished = true;
         if let Some((_, tracker)) = &mut self.tracker {

@@ -155,8 +155,8 @@ fn both_at_once() {
     }
 }
 
-/// Samples in pieces of random sizes against the whole recording, where the energy of the samples so far has no influence. Frames that become ready stay
-/// within what may still change.
+/// Compares samples in pieces of random sizes with the whole recording, for frames that do not depend on the energy of
+/// the samples so far. The changes of frames that are ready stay within their limits.
 #[test]
 fn pieces_give_what_the_whole_gives() {
     let signal = signal();
@@ -191,7 +191,7 @@ fn pieces_give_what_the_whole_gives() {
     }
 }
 
-/// A stream of features, asked for at the end, against the whole recording.
+/// Compares a stream of features, read at the end, with the whole recording.
 #[test]
 fn streams_of_features() {
     let signal = signal();
@@ -223,7 +223,7 @@ fn streams_of_features() {
     assert_eq!(half.ready(), expected.rows);
 }
 
-/// The pitch of a tone is its frequency; memory does not grow with the recording, but for the pitch itself.
+/// The pitch of a tone is its frequency. Memory does not grow with the recording, except for the pitch itself.
 #[test]
 fn a_tone() {
     let tone: Vec<f32> = (0..16000 * 20)

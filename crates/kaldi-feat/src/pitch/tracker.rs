@@ -9,14 +9,14 @@ use super::viterbi::{State, Viterbi};
 use crate::error::Result;
 use crate::spectral::Resampler;
 
-/// Frames after which it is worth looking for pitch that cannot change any more.
+/// Frames between searches for pitch that cannot change any more.
 const FRAMES_TO_SETTLE: usize = 64;
 /// Relative change of the signal's energy above which the search is done again.
 const CHANGE: f64 = 0.01;
 
 /// Finds the pitch of one recording.
 ///
-/// The pitch of a frame is that of the best sequence of lags for all samples so far, so later samples change it. A
+/// The pitch of a frame belongs to the best sequence of lags for all samples so far, so later samples change it. A
 /// frame whose pitch cannot change any more needs only the memory of its pitch.
 pub struct PitchTracker {
     options: PitchOptions,
@@ -29,7 +29,7 @@ pub struct PitchTracker {
     /// Lags of the search in seconds, and their products with `soft_min_f0`.
     lags: Vec<f32>,
     soft: Vec<f32>,
-    /// Frames that do not change any more.
+    /// Frames that cannot change any more.
     settled: Vec<[f32; COLUMNS]>,
     /// Search results of the frames after them: the NCCF at whole lags, the best previous lags, and the best sequence of lags.
     nccf: Vec<f32>,
@@ -47,7 +47,7 @@ pub struct PitchTracker {
 
 /// A frame of the beginning.
 struct FirstFrame {
-    /// Variance of the signal that the NCCF was worked out with.
+    /// Variance of the signal from which the NCCF was computed.
     energy: f64,
     mean_norm: f64,
     /// The NCCF at the lags of the search.
@@ -150,7 +150,7 @@ impl PitchTracker {
         self.settled.len() + self.back.len() / self.viterbi.states()
     }
 
-    /// Frames so far, less those that are held back.
+    /// Returns the number of frames so far, without the frames that are held back.
     pub fn ready(&self) -> usize {
         self.frames() - self.latency
     }
@@ -159,7 +159,7 @@ impl PitchTracker {
         self.finished
     }
 
-    /// The NCCF and the pitch (in Hz) of frame `t` as they are now. The frame must be ready.
+    /// Returns the current NCCF and pitch (in Hz) of frame `t`, which must be ready.
     pub fn frame(&self, t: usize) -> [f32; COLUMNS] {
         match t.checked_sub(self.settled.len()) {
             None => self.settled[t],
@@ -195,7 +195,7 @@ impl PitchTracker {
         self.trace();
     }
 
-    /// Works out frames from `t` on side by side, up to [`LANES`] of them, and lets the search go on.
+    /// Computes up to [`LANES`] frames together, from `t` on, and continues the search.
     fn compute(&mut self, t: usize, frames: usize, energy: f64) {
         let (mut energies, mut norms) = ([energy; LANES], [0.0; LANES]);
         for k in 0..frames {

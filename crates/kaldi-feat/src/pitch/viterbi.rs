@@ -3,11 +3,11 @@
 /// A number of a lag.
 pub(super) type State = u16;
 
-/// Costs of the best sequences that end at each lag.
+/// Costs of the best sequences, by their last lag.
 ///
-/// Going from lag j to lag i costs (i − j)² times a factor F. So the cheapest way to all lags is the lower envelope of parabolas
-/// (Felzenszwalb and Huttenlocher, 2012). The parabola of lag j is below that of lag k < j from
-/// (cⱼ − cₖ)/(2F(j − k)) + (j + k)/2 on; its neighbours alone rule most lags out.
+/// A step from lag j to lag i costs (i − j)² times a factor F. So the least costs of all lags are the lower envelope of
+/// parabolas (Felzenszwalb and Huttenlocher, 2012). The parabola of lag j is below that of lag k < j from (cⱼ −
+/// cₖ)/(2F(j − k)) + (j + k)/2 on; its neighbours alone rule most lags out.
 #[derive(Debug)]
 pub(super) struct Viterbi {
     /// F d² for distances d from −(states − 1) to states − 1.

@@ -9,7 +9,7 @@ use super::plp::{Plp, PlpOptions, equal_loudness};
 use super::resample::Resampler;
 use crate::error::{Error, Result};
 
-/// Kind of the features that are made of a frame's spectrum.
+/// The kind of features of a frame's spectrum.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
     /// Cepstra of the logarithms of mel energies.
@@ -30,8 +30,9 @@ pub enum Kind {
     Plp(PlpOptions),
     /// The spectrum itself, without mel filters.
     Spectrogram {
-        /// True for the Fourier transform as it is: both real values (at 0 and at half the sample rate), then real and imaginary
-        /// parts. False for the logarithms of powers, with the logarithmic energy of the frame in the place of the first one.
+        /// True for the Fourier transform itself: both real values (at 0 and at half the sample rate), then real and
+        /// imaginary parts. False for the logarithms of powers, with the logarithmic energy of the frame as the first
+        /// value.
         raw_fft: bool,
     },
 }
@@ -42,7 +43,7 @@ pub struct EnergyOptions {
     pub used: bool,
     /// A lower limit of the energy, if above 0.
     pub floor: f32,
-    /// True if the energy is that of the frame before preemphasis and weights.
+    /// True if the energy is computed before preemphasis and window.
     pub raw: bool,
     /// Energy or zeroth cepstrum (with a scale of √2) come last.
     pub htk_compat: bool,
@@ -260,7 +261,7 @@ impl Extractor {
         }))
     }
 
-    /// Makes the features of frame `t`, which must lie in the signal; `gone` samples at the signal's beginning have
+    /// Makes the features of frame `t`, which must lie in the signal. `gone` samples at the signal's beginning have
     /// been dropped.
     pub(super) fn frame(
         &mut self,

@@ -61,7 +61,8 @@ pub struct FrameOptions {
     pub blackman_coefficient: f32,
     /// Pad frames with zeros to a power of two for the Fourier transform.
     pub round_to_power_of_two: bool,
-    /// True for only those frames that lie completely in the signal; otherwise the signal is reflected at its ends.
+    /// True if only frames that lie completely in the signal are computed. Otherwise the signal is reflected at its
+    /// ends.
     pub snip_edges: bool,
     /// Take signals of a higher rate, by resampling.
     pub allow_downsample: bool,
@@ -96,7 +97,7 @@ impl FrameOptions {
         (f64::from(self.sample_rate) * 0.001 * f64::from(milliseconds)) as usize
     }
 
-    /// Samples from the beginning of a frame to that of the next.
+    /// Samples between the beginnings of two frames.
     pub(crate) fn shift_samples(&self) -> usize {
         self.samples(self.shift)
     }
@@ -144,14 +145,16 @@ impl FrameOptions {
         Ok(())
     }
 
-    /// The first sample of frame `t`; negative where the signal is reflected at its beginning.
+    /// Returns the number of the first sample of frame `t`. It is negative if the frame reaches into the reflected
+    /// beginning.
     pub(super) fn first_sample(&self, t: usize) -> i64 {
         let shift = self.shift_samples() as i64;
         let start = t as i64 * shift;
         if self.snip_edges { start } else { start + shift / 2 - self.length_samples() as i64 / 2 }
     }
 
-    /// Frames of so many samples: of all there are (`complete`), or of the first ones of a signal that goes on.
+    /// Returns the number of frames for `samples` samples. If `complete`, the signal ends with them; otherwise it
+    /// continues.
     pub(super) fn count(&self, samples: u64, complete: bool) -> usize {
         let (length, shift) = (self.length_samples() as u64, self.shift_samples() as u64);
         if self.snip_edges {

@@ -73,7 +73,7 @@ impl Warp {
 }
 
 impl MelBank {
-    /// Filters on the spectrum of a padded frame. A warp factor of 1 is none.
+    /// Makes the filters for the spectrum of a padded frame. A warp factor of 1 does not warp.
     pub fn new(options: &MelOptions, frames: &FrameOptions, factor: f32) -> Result<MelBank> {
         if options.bins < 3 {
             return Err(Error::options(format!("{} mel bins: expected at least 3", options.bins)));

@@ -3,8 +3,8 @@
 //! `feat/feature-spectrogram`).
 //!
 //! Samples are 16-bit numbers as `f32`, not scaled. [`Extractor`] makes features of a whole recording,
-//! [`FeatureStream`] of one that arrives in pieces; both process a frame in the same way, so that they give the same
-//! numbers. (Exceptions are dither and resampling: the two low-pass filters differ, as in the reference.)
+//! [`FeatureStream`] of a recording that arrives in pieces. Both process a frame in the same way, so their results are
+//! equal. Exceptions are dither and resampling: the two low-pass filters differ, as in the reference.
 
 mod extractor;
 mod fft;

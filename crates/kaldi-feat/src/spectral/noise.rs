@@ -1,7 +1,7 @@
 //! Noise of standard normal numbers, for dithering and pitch.
 
-/// SplitMix64 (Steele, Lea, Flood, 2014), two normal numbers a draw (Box and Muller). It always begins alike: two runs of
-/// a program give the same features.
+/// SplitMix64 (Steele, Lea, Flood, 2014), with two normal numbers for each draw (Box and Muller). Its state is always
+/// the same at the start, so two runs of a program make the same features.
 #[derive(Debug, Clone)]
 pub(crate) struct Noise {
     state: u64,

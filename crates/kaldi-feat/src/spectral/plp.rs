@@ -65,8 +65,8 @@ impl Plp {
         }
     }
 
-    /// Makes the cepstra of a frame. `loudness` has the sensitivity at the centre of each bin. Silence, where all energies are
-    /// 0, gives NaN, as in the reference.
+    /// Makes the cepstra of a frame. `loudness` has the sensitivity at the centre of each bin. In silence all energies
+    /// are 0, and the result is NaN, as in the reference.
     pub fn cepstra(&mut self, energies: &[f32], loudness: &[f32], out: &mut [f32]) {
         let bins = energies.len();
         for (x, (energy, loudness)) in self.spectrum[1..].iter_mut().zip(energies.iter().zip(loudness)) {
@@ -128,7 +128,8 @@ mod tests {
         cepstral_scale: 1.0,
     };
 
-    /// The prediction must solve Σⱼ aⱼ r|i−j| = −rᵢ, and the cepstrum be that of the model: ln(E/|1 + Σ a z⁻ʲ|²) as a series.
+    /// The prediction must solve Σⱼ aⱼ r|i−j| = −rᵢ. The cepstrum must belong to the model: ln(E/|1 + Σ a z⁻ʲ|²) as a
+    /// series.
     #[test]
     fn the_model_and_its_cepstrum() {
         let mut numbers = Numbers(3);

@@ -38,12 +38,13 @@ pub struct Resampler {
 }
 
 impl Resampler {
-    /// Resamples from one rate to another; `cutoff` is that of the low-pass filter. All three are in Hz.
+    /// Makes a resampler. `from`, `to` and the `cutoff` of the low-pass filter are in Hz.
     pub fn new(from: f32, to: f32, cutoff: f32) -> Result<Resampler> {
         Resampler::with_zeros(from, to, cutoff, ZEROS)
     }
 
-    /// Does what [`Resampler::new`] does with a filter of so many zeros on each side. Fewer are faster and less exact.
+    /// Does the same as [`Resampler::new`] with a filter of `zeros` zeros on each side. Fewer zeros are faster and less
+    /// exact.
     pub fn with_zeros(from: f32, to: f32, cutoff: f32, zeros: usize) -> Result<Resampler> {
         let whole = |rate: f32| if (1.0..1e9).contains(&rate) { Some(rate as u64) } else { None };
         let (Some(rate_in), Some(rate_out)) = (whole(from), whole(to)) else {

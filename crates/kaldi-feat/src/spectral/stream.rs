@@ -4,13 +4,14 @@ use super::extractor::Extractor;
 use super::resample::Resampler;
 use crate::error::{Error, Result};
 
-/// The least number of frames that may be kept, if not all are: what follows reads some of the past again.
+/// The smallest number of frames to keep, if old frames are dropped. Users of the features read a part of the past
+/// again.
 const FEWEST_KEPT: usize = 200;
 
 /// The frames of one recording, as far as its samples have come.
 pub struct FeatureStream {
     extractor: Extractor,
-    /// The rate of the input (in Hz), and how to come from it to that of the extractor.
+    /// The rate of the input (in Hz), and the resampler to the rate of the extractor.
     source: Option<(f32, Option<Resampler>)>,
     /// Samples that frames to come need; `gone` were before them.
     samples: Vec<f32>,
@@ -91,7 +92,7 @@ impl FeatureStream {
         Ok(())
     }
 
-    /// Says that no more samples come: the last frames become ready.
+    /// Announces the end of the samples. The last frames become ready.
     pub fn finish(&mut self) {
         if self.finished {
             return;
@@ -103,7 +104,7 @@ impl FeatureStream {
         self.compute();
     }
 
-    /// True if there will be no more frames.
+    /// True if no further frames will come.
     pub fn is_finished(&self) -> bool {
         self.finished
     }
@@ -113,7 +114,7 @@ impl FeatureStream {
         self.dropped + self.frames.len() / self.dim()
     }
 
-    /// Frame `t`; `None` if it is not there yet, or not any more.
+    /// Returns frame `t`, or `None` if it is not ready yet, or has been dropped.
     pub fn frame(&self, t: usize) -> Option<&[f32]> {
         let start = t.checked_sub(self.dropped)? * self.dim();
         self.frames.get(start..start + self.dim())
@@ -133,7 +134,7 @@ impl FeatureStream {
         let useless = (next_sample - self.gone as i64).clamp(0, self.samples.len() as i64) as usize;
         self.samples.drain(..useless);
         self.gone += useless as u64;
-        // Room for as many again, so that frames are moved seldom.
+        // The buffer has twice the kept size, so frames are moved seldom.
         if let Some(kept) = kept.filter(|kept| self.frames.len() / dim >= 2 * kept) {
             let surplus = self.frames.len() / dim - kept;
             self.frames.drain(..surplus * dim);

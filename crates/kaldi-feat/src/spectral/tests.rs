@@ -39,7 +39,7 @@ fn signal(samples: usize) -> Vec<f32> {
         .collect()
 }
 
-/// Logarithmic mel energies of frame `t`: Povey window, preemphasis 0.97, the Fourier sum as it is defined.
+/// Logarithmic mel energies of frame `t`: Povey window, preemphasis 0.97, and the Fourier sum by its definition.
 fn expected_fbank(signal: &[f32], t: usize) -> Vec<f64> {
     let mut x: Vec<f64> = signal[t * 160..t * 160 + 400].iter().map(|&x| f64::from(x)).collect();
     let mean = x.iter().sum::<f64>() / 400.0;
@@ -144,7 +144,7 @@ fn old_frames_go_where_that_is_wanted() {
     assert!(FeatureStream::new(Extractor::new(options).unwrap()).is_err());
 }
 
-/// A tone below both cutoffs must come out as the same tone at the other rate.
+/// A tone below both cutoffs must be the same tone after resampling.
 #[test]
 fn tones_survive_resampling() {
     let tone = |rate: f64, i: usize| (1000.0 * (TAU * 440.0 * i as f64 / rate).sin()) as f32;
@@ -193,7 +193,8 @@ fn dither_changes_features_little_and_repeatably() {
     assert!(largest < 0.1, "{largest}");
 }
 
-/// Spectra against Fourier sums; the energy of a frame without preemphasis, window and offset is that of its samples.
+/// Compares spectra with Fourier sums. Without preemphasis, window and offset, the energy of a frame is the energy of
+/// its samples.
 #[test]
 fn spectra_are_those_of_the_definition() {
     let signal = signal(800);

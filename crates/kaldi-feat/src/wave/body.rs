@@ -17,7 +17,7 @@ pub(super) struct Body {
     /// The size of this chunk, which tells if a byte of padding follows.
     size: u64,
     ended: bool,
-    /// Bytes of samples that headers announced (unless that is unknown), and those that were there.
+    /// Announced bytes of samples (if headers give them), and bytes of samples so far.
     announced: u64,
     taken: u64,
     /// Bytes behind the samples that belong to no chunk.
@@ -44,13 +44,14 @@ impl Body {
         self.announced = self.announced.saturating_add(size);
     }
 
-    /// At most `bytes`, so many that they are whole samples; one sample at least.
+    /// Returns the largest number of bytes up to `bytes` that is a whole number of samples, at least one sample.
     pub fn whole_samples(&self, bytes: usize) -> usize {
         let block = self.header.block_align as usize;
         (bytes - bytes % block).max(block)
     }
 
-    /// Fills `out`, which has room for whole samples, with bytes of samples; returns how many there were, fewer only at the end of a chunk, none only at the end.
+    /// Fills `out`, which has room for whole samples, with bytes of samples. Returns the number of bytes. It is smaller
+    /// than the buffer only at the end of a chunk, and 0 only at the end of the data.
     pub fn read(&mut self, r: &mut KaldiReader, out: &mut [u8]) -> Result<usize> {
         let mut filled = 0;
         while filled == 0 && !out.is_empty() && self.more(r)? {

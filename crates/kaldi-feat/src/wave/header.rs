@@ -1,11 +1,11 @@
-//! Chunks of wave files, and what stands before the samples: RIFF, RIFX (big-endian), RF64 and BW64 (64-bit sizes).
+//! Chunks of wave files, and the headers before the samples: RIFF, RIFX (big-endian), RF64 and BW64 (64-bit sizes).
 
 use byteorder::{BigEndian, ByteOrder, LittleEndian};
 use kaldi_io::{IoError, KaldiReader};
 
 use super::{EXTENSIBLE, PCM, PCM_GUID, Result, kinds};
 
-/// Sizes that mean "unknown"; the last one is what SoX writes.
+/// Sizes that mean "unknown". SoX writes the last one.
 const UNKNOWN_RIFF_SIZES: [u64; 2] = [0, u32::MAX as u64];
 const UNKNOWN_DATA_SIZES: [u64; 3] = [0, u32::MAX as u64, 0x7fff_f000];
 /// A 32-bit size that stands for one in the chunk `ds64`.
@@ -210,7 +210,7 @@ fn long_sizes(r: &mut KaldiReader, size: u64) -> Result<LongSizes> {
     Ok(sizes)
 }
 
-/// Passes over the byte that follows a chunk of odd size. Some writers leave it out: then the next chunk's name comes at once.
+/// Skips the byte after a chunk of odd size. If the writer has left it out, the next chunk's name follows at once.
 pub(super) fn skip_pad(r: &mut KaldiReader, size: u64) -> Result<()> {
     if size.is_multiple_of(2) {
         return Ok(());
@@ -248,7 +248,7 @@ fn no_wave(r: &mut KaldiReader, begin: &[u8]) -> IoError {
     r.error(format!("expected a wave file (RIFF, RIFX, RF64), found {found}{advice}"))
 }
 
-/// The error about a wave file with other samples than those of 16 bits.
+/// Returns the error for a wave file with samples other than 16 bits.
 fn unusable(r: &KaldiReader, found: &str) -> IoError {
     let advice = kinds::advice(r, found);
     r.error(format!("expected 16-bit PCM, found {found}{advice}"))

@@ -2,7 +2,7 @@
 
 use kaldi_io::KaldiReader;
 
-/// Bytes that [`name`] looks at.
+/// Bytes that [`name`] examines.
 pub(super) const LOOKED_AT: usize = 256;
 
 /// First bytes of files, and their kinds.
@@ -71,7 +71,7 @@ pub(super) fn name(begin: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// True if version, layer, bit rate and sampling rate of the header of a frame are none of the reserved values.
+/// True if the header of a frame does not use a reserved value for version, layer, bit rate or sampling rate.
 fn is_mpeg_audio(second: u8, third: u8) -> bool {
     second & 0x18 != 0x08 && second & 0x06 != 0 && third & 0xf0 != 0xf0 && third & 0x0c != 0x0c
 }

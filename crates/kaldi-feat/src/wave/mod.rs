@@ -1,8 +1,8 @@
-//! Wave files: RIFF, RIFX, RF64 or BW64 with 16-bit PCM. They are read whole, piece by piece, or only for their length.
+//! Wave files: RIFF, RIFX, RF64 or BW64 with 16-bit PCM. A file is read as a whole, in pieces, or only for its length.
 //!
 //! Samples may lie in several chunks `data`. Bytes behind the samples that belong to no chunk cause a warning. The
-//! writer of a streamed file does not know the length, and puts impossible sizes into the headers; then only the data
-//! give the number of samples.
+//! writer of a streamed file does not know the length, and writes impossible sizes into the headers. Then the number of
+//! samples follows from the data.
 
 mod body;
 mod header;
@@ -19,7 +19,7 @@ pub use stream::WaveStream;
 
 type Result<T> = std::result::Result<T, IoError>;
 
-/// Bytes that are read at once.
+/// Bytes of one read.
 const PIECE: usize = 1 << 18;
 const NO_SOUND: &str = "there are no sound data";
 const PCM: u16 = 1;
@@ -45,8 +45,8 @@ impl WaveInfo {
     }
 }
 
-/// A wave file of which only headers of chunks are read, and of a pipe only the bytes before the samples. It must not
-/// lie in an archive that is read sequentially.
+/// A wave file whose headers alone are read. From a pipe, only the bytes before the samples are read. It must not lie
+/// in an archive that is read sequentially.
 pub struct WaveHeaderHolder;
 
 /// Wave files that are read to their end, to see how long they really are.
@@ -127,8 +127,8 @@ pub struct Wave {
 }
 
 impl Wave {
-    /// Makes a wave of signals of equal lengths, one for each channel, at least one. Samples are cut off towards 0; those that are too large
-    /// are clipped, and counted.
+    /// Makes a wave of one or more signals of equal lengths, one for each channel. Samples are rounded towards 0.
+    /// Samples out of range are clipped, and the number of clipped samples is returned.
     pub fn from_channels(sample_rate: u32, channels: &[Vec<f32>]) -> (Wave, u64) {
         let mut clipped = 0;
         let mut sample = |value: f32| {

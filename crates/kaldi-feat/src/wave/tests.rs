@@ -217,7 +217,7 @@ fn sizes_of_64_bits() {
         let size = bytes.len() - 8;
         bytes[size..size + 4].fill(0xff);
         assert_eq!(by_all_readers(&bytes), (vec![7, 8], None));
-        // Sound of five gigabytes: only the header is there.
+        // A sound of five gigabytes, of which only the header exists.
         bytes[28..36].copy_from_slice(&5_000_000_000u64.to_le_bytes());
         let info = WaveHeaderHolder::read(&mut KaldiReader::from_bytes("f", bytes.clone())).unwrap();
         assert_eq!(info.samples, Some(2_500_000_000));

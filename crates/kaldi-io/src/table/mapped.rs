@@ -11,7 +11,7 @@ pub struct MappedRandomReader<H: Holder> {
 }
 
 impl<H: Holder> MappedRandomReader<H> {
-    /// Opens the tables. With an empty `map_rspecifier`, keys are used as they are.
+    /// Opens the tables. With an empty `map_rspecifier`, keys are used unchanged.
     pub fn open(rspecifier: &str, map_rspecifier: &str) -> Result<Self> {
         let map = if map_rspecifier.is_empty() {
             None

@@ -22,7 +22,7 @@ enum Inner<H: Holder> {
     Script(Box<RandomScript<H>>),
 }
 
-/// An error if this cannot be the key of a table, for reading as for writing.
+/// Fails if this cannot be the key of a table, for reading as for writing.
 pub(super) fn check_key(key: &str) -> Result<()> {
     match token_problem(key) {
         None => Ok(()),

@@ -171,7 +171,7 @@ pub(crate) struct Analysis {
 }
 
 impl Analysis {
-    /// An error if a matrix is allocated or freed twice, or by a sub-matrix that is not the whole of it.
+    /// Fails if a matrix is allocated or freed twice, or by a sub-matrix that is not the whole of it.
     pub fn new(nnet: &Nnet, computation: &Computation) -> Result<Analysis> {
         let accesses = CommandAccesses::new(nnet, computation);
         Ok(Analysis::with(computation, &accesses, Variables::new(computation), lives(computation)?))

@@ -66,7 +66,7 @@ pub struct Executor {
     /// Nodes of the present exchange with matrices that the user has supplied.
     supplied: RefCell<Vec<(SubmatrixId, NodeId)>>,
     observer: Option<Box<dyn Observer>>,
-    /// True if the commands run one by one as they are; see [`Observer::literal`].
+    /// True if the commands run one by one, unchanged; see [`Observer::literal`].
     literal: bool,
     updates: Option<UpdateThread>,
     /// Inputs of sparse rows that have not been made dense.

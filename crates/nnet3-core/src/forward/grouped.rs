@@ -1,5 +1,5 @@
 //! Runs a network over many utterances. Similar chunks of several utterances run together, on one thread or several.
-//! Each utterance gets the same outputs as by itself.
+//! Each utterance gets the same outputs as alone.
 //!
 //! Chunks are collected until there are enough of them; then they are sorted by length and run in minibatches. If that
 //! provably changes no output (see `reach`), chunks of one utterance are joined, which saves the frames of context

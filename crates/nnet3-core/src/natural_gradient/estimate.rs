@@ -21,7 +21,7 @@ pub(super) struct Estimate {
     pub dim: usize,
     pub d: Vec<f64>,
     pub rho: f64,
-    /// Takes the place of `d` and `rho` on a device that updates estimates by itself.
+    /// Takes the place of `d` and `rho` on a device that updates estimates itself.
     pub remote: Option<Remote>,
 }
 

@@ -1,4 +1,4 @@
-//! Estimates that a device updates by itself, so that the host does not wait for it.
+//! Estimates that a device updates itself, so the host does not wait for it.
 
 use super::factors::shrinkage;
 use super::{Estimate, NaturalGradient, Pass};

@@ -1,5 +1,5 @@
-//! Devices that fail: each kind of call, at each place that a training or a forward pass comes to, is an error. The twin panics if
-//! it is called again after that.
+//! Devices that fail: each kind of call, at each of its places in a training or a forward pass, becomes an error. The
+//! twin panics if it is called again after the failure.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn train(device: &Device) -> Outcome {
     let minibatch = minibatch();
     let options = TrainerOptions { momentum: 0.5, print_interval: 2, ..TrainerOptions::default() };
     let mut trainer = Trainer::new(network(NETWORK), options, device, 1)?;
-    // Reported values of a minibatch never come from a device that has failed.
+    // A failed device must not contribute to the reported values of a minibatch.
     let mut report = |event: Event| {
         if let Event::Objective { value, .. } = event {
             assert!(value.objective != 0.0, "an objective of zero");
@@ -96,7 +96,7 @@ fn forward_passes_on_devices_that_fail() {
     }
 }
 
-/// Waiting is where a driver tells of work that failed long before.
+/// A driver may report the failure of earlier work during a wait.
 #[test]
 fn a_failure_while_waiting_is_kept() {
     let device: Device = Arc::new(GpuBackend::new(Twin::failing(Call::Synchronize, 0)).unwrap());
@@ -104,7 +104,7 @@ fn a_failure_while_waiting_is_kept() {
     device.synchronize();
     let fault = nnet3_matrix::check(&device).unwrap_err();
     assert!(fault.to_string().starts_with("the device failed in Synchronize: injected"), "{fault}");
-    // After the failure there are no more calls, and values read are zero.
+    // After the failure no calls are made, and all values read are zero.
     let matrix = nnet3_matrix::Matrix::from_slice(&device, 2, 2, &[1.0; 4]);
     assert_eq!(matrix.to_vec(), [0.0; 4]);
     assert_eq!(nnet3_matrix::check(&device), Err(fault));

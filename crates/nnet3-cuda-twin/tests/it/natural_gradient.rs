@@ -1,4 +1,4 @@
-//! Natural gradient with estimates that the device updates by itself, compared with the host's.
+//! Natural gradient with estimates that the device updates itself, compared with the host's.
 
 use nnet3_core::component::Context;
 use nnet3_core::component::preconditioners::NaturalGradientSettings;

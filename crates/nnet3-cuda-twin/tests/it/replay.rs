@@ -1,4 +1,4 @@
-//! Segments of whole networks: replayed as graphs they give the bytes that they gave one by one; and the twin has all
+//! Segments of whole networks: replayed as graphs, they give the same bytes as single launches. The twin has all
 //! kernels.
 
 use kaldi_io::holder::MatrixHolder;

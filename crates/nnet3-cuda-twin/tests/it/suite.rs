@@ -32,7 +32,7 @@ fn races_are_found() {
     // A thread reads its neighbour's number and writes its own: without barriers, with one, with two.
     assert!(races(0, 0) > 0 && races(0, 1) > 0);
     assert_eq!(races(0, 2), 0);
-    // Blocks that add to sums of their own, or all to one.
+    // Blocks add to sums of their own, or all to one sum.
     assert_eq!(races(1, 0), 0);
     assert!(races(1, 1) > 0);
     // Four elements of shared memory have been written.

@@ -88,7 +88,7 @@ fn inputs_go_and_nothing_comes_back() {
     assert_eq!(transfers(NETWORK, options), [0, 2 * inputs, 0]);
 }
 
-/// Results are fetched at the end of a phase, all at once.
+/// All results are fetched at once, at the end of a phase.
 #[test]
 fn one_download_a_phase() {
     let options = TrainerOptions { print_interval: 5, ..Default::default() };
@@ -219,7 +219,7 @@ fn twin() -> Device {
     Arc::new(GpuBackend::new(Twin::new(true)).unwrap())
 }
 
-/// Two texts, word for word, but for numbers that differ a little.
+/// Compares two texts word for word. Numbers may differ by the tolerance.
 fn assert_near(here: &str, there: &str, tolerance: f64) {
     let (here, there): (Vec<&str>, Vec<&str>) =
         (here.split_whitespace().collect(), there.split_whitespace().collect());
@@ -233,7 +233,7 @@ fn assert_near(here: &str, there: &str, tolerance: f64) {
     }
 }
 
-/// Outputs come to the host once for all utterances of a minibatch, and equal the host's.
+/// Outputs of all utterances of a minibatch come to the host at once, and are equal to the host's.
 #[test]
 fn outputs_of_several_utterances_are_fetched_at_once() {
     const COUNT: usize = 8;

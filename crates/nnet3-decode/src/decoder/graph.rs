@@ -77,7 +77,7 @@ pub struct VisitedGraph<'g> {
 }
 
 impl SearchGraph {
-    /// An error if the graph has input labels above `num_transition_ids`.
+    /// Fails if the graph has input labels above `num_transition_ids`.
     pub fn new(fst: FlatFst, num_transition_ids: usize) -> Result<SearchGraph> {
         for state in 0..fst.num_states() {
             for arc in &fst.arcs[fst.arcs_of(state)] {

@@ -1,4 +1,4 @@
-//! Lattices and what goes with them.
+//! Lattices, and files that belong to them.
 
 use kaldi_graph::arpa::{ArpaOptions, Words};
 use kaldi_io::holder::Holder;

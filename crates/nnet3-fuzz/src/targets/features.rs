@@ -52,8 +52,9 @@ pub fn read_wave(input: &[u8]) {
     }
 }
 
-/// 16-bit mono, with a chunk before the data, with unknown lengths, in the extensible format, with two chunks of samples, odd chunks,
-/// sizes that are too small, and with sizes of 64 bits; and files of other kinds.
+/// Wave files of many forms. They are 16-bit mono files: with a chunk before the data, unknown lengths, the extensible
+/// format, two chunks of samples, odd chunks, sizes that are too small, and sizes of 64 bits. Other files are of other
+/// kinds.
 pub fn corpus_wave() -> Vec<Vec<u8>> {
     let file = |order: &[u8; 4], format: &[u8], extra: &[u8], data_length: u32| {
         let samples = [0u8, 1, 2, 3, 4, 5, 6, 7];

@@ -6,7 +6,7 @@ use crate::sparse::SparseProducts;
 
 /// Abilities that a device may have besides the primitives. See the conventions of [`crate::backend`].
 pub trait Abilities {
-    /// A device that updates low-rank estimates of Fisher matrices by itself. On the host, the caller computes the
+    /// A device that updates low-rank estimates of Fisher matrices itself. On the host, the caller computes the
     /// updates.
     fn low_rank(&self) -> Option<&dyn LowRank> {
         None

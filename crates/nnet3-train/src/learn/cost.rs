@@ -72,7 +72,7 @@ impl Cost {
 pub struct Costs(Vec<(String, Cost)>);
 
 impl Costs {
-    /// An error if a pattern matches no output.
+    /// Fails if a pattern matches no output.
     pub fn new(nnet: &Nnet, lines: &[CostLine]) -> Result<Costs> {
         let outputs: Vec<&str> = nnet.output_nodes().map(|id| nnet.node_name(id)).collect();
         if let Some(line) =

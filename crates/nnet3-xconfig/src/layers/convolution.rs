@@ -4,7 +4,7 @@ use crate::error::Problem;
 use crate::layer::{Builder, Built, Default, INPUT, Key, Layer, LayerType, key};
 use crate::value::Value;
 
-/// Keys that convolution components take as they are. All are left out of config lines where they are empty.
+/// Keys that convolution components take unchanged. If the value is empty, the key is left out of config lines.
 pub(super) const PASSED_ON: &[Key] = &[
     key("param-stddev", Default::Text(""), "standard deviation of initial weights"),
     key("bias-stddev", Default::Text(""), "standard deviation of initial biases"),

@@ -1,4 +1,4 @@
-//! GRUs made of one component for each matrix and nonlinearity: with update gate z and reset gate r.
+//! GRUs with a component for each matrix and nonlinearity, update gate z and reset gate r.
 
 use super::recurrent::{
     CELL_DIM, DROPOUT, PROJECTED, Projected, RECURRENT, SELF_REPAIR, affine_options, cell_dim, delayed,

@@ -1,4 +1,4 @@
-//! LSTMs made of one component for each matrix and nonlinearity (Sak et al., <https://arxiv.org/abs/1402.1128>).
+//! LSTMs with a component for each matrix and nonlinearity (Sak et al., <https://arxiv.org/abs/1402.1128>).
 
 use super::recurrent::{
     CELL_DIM, LSTM, PROJECTED, RECURRENT, SELF_REPAIR, affine_options, cell_dim, delayed, gate_dropout, l2,

@@ -101,7 +101,7 @@ fn recurrence_scale(layer: &Layer, interval: i64) -> Result<String, Problem> {
     Ok(format!("scale={}", float_text(scale)))
 }
 
-/// Options of matrices: the key `ng-affine-options`, and `l2-regularize` where there is one.
+/// Options of matrices: the key `ng-affine-options` and, if the layer has it, `l2-regularize`.
 pub(super) fn affine_options(layer: &Layer) -> String {
     format!("{} {}", layer.text("ng-affine-options"), l2(layer))
 }

@@ -1,4 +1,4 @@
-//! Wrong xconfigs: the error names file, line, layer and key, and says what would be right.
+//! Wrong xconfigs. The error names file, line, layer and key, and describes the correct form.
 
 use nnet3_xconfig::{Config, ExistingNode, Problem, expand};
 

@@ -56,7 +56,7 @@ impl Checkpoints {
         &self.folder
     }
 
-    /// Checkpoints that are there, with the moments at which they were made, in their order.
+    /// Returns the existing checkpoints, with the moments of their creation, in this order.
     fn all(&self) -> Result<Vec<(Moment, PathBuf)>> {
         let cannot = || format!("cannot read {}", self.folder.display());
         let mut out = Vec::new();
@@ -72,7 +72,7 @@ impl Checkpoints {
         Ok(out)
     }
 
-    /// An error if there are checkpoints: a training that begins must not mix with another.
+    /// Fails if there are checkpoints: a training that begins must not mix with another.
     pub fn refuse_old_ones(&self) -> Result<()> {
         match self.last()? {
             None => Ok(()),
@@ -83,7 +83,7 @@ impl Checkpoints {
         }
     }
 
-    /// Writes a checkpoint, and removes those that are too old: of those within an epoch only the latest one is of use.
+    /// Writes a checkpoint, and removes old ones. Of the checkpoints within an epoch, only the latest one is kept.
     pub fn write(&self, nnet: &Nnet, state: &LearningState) -> Result<()> {
         let within = state.within.as_ref().map(|within| within.minibatches);
         let moment = (state.epochs, within.unwrap_or(0));
@@ -104,12 +104,12 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// The moment and the file of the latest checkpoint; `None` if there is none.
+    /// Returns the moment and the file of the latest checkpoint, or `None` without a checkpoint.
     pub fn last(&self) -> Result<Option<(Moment, PathBuf)>> {
         Ok(self.all()?.pop())
     }
 
-    /// The latest checkpoint; `None` if there is none.
+    /// Returns the latest checkpoint, or `None` without a checkpoint.
     pub fn latest(&self) -> Result<Option<(Nnet, LearningState)>> {
         let Some((_, path)) = self.last()? else { return Ok(None) };
         let name = path.to_string_lossy();

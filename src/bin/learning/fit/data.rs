@@ -15,7 +15,7 @@ use nnet3::{egs, messages};
 
 /// Stands for the number of an epoch in the name of a table.
 const EPOCH: &str = "{epoch}";
-/// Bytes of a row's index, beside its values.
+/// Bytes of a row's index, in addition to its values.
 const INDEX_BYTES: usize = 12;
 
 /// Options for reading examples.
@@ -36,11 +36,11 @@ pub fn sizes(text: &str) -> Result<MinibatchSizes> {
     Ok(text.parse()?)
 }
 
-/// All examples of a training, or the places that they come from.
+/// All examples of a training, or the tables from which they are read.
 pub struct Data {
     rspecifier: String,
     options: DataOptions,
-    /// Examples in the order of the table; `None` where they are too many, or others in each epoch.
+    /// Examples in the order of the table. `None` if they do not fit into memory, or if each epoch has others.
     all: Option<Arc<[NnetExample]>>,
     /// Examples that fit into memory, where not all do.
     slots: usize,
@@ -126,7 +126,7 @@ impl Data {
         self.examples
     }
 
-    /// Examples that a buffer holds, where they do not all fit into memory.
+    /// Returns the number of examples in the shuffle buffer, which is used if they do not all fit into memory.
     pub fn slots(&self) -> usize {
         self.slots
     }

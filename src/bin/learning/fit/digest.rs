@@ -25,7 +25,7 @@ impl Digest {
     }
 }
 
-/// The checksum of a model, as [`Digest::text`] gives it.
+/// Returns the checksum of a model, in the form of [`Digest::text`].
 pub fn of_network(nnet: &Nnet) -> Result<String> {
     let mut w = KaldiWriter::in_memory(true);
     nnet.write(&mut w)?;

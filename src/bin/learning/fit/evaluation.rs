@@ -16,7 +16,7 @@ use nnet3::{prepare, training_log};
 #[derive(Debug, Clone)]
 pub struct Evaluation {
     pub loss: f64,
-    /// For each output its loss, and each metric that was asked for.
+    /// For each output its loss, and each requested metric.
     pub outputs: Vec<Output>,
     /// The messages that diagnostics log.
     pub lines: Vec<String>,

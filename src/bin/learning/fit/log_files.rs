@@ -1,4 +1,4 @@
-//! `log/` and `events.jsonl` of a training: what `nnet3-report` and other programs read.
+//! `log/` and `events.jsonl` of a training. `nnet3-report` and other programs read them.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -14,7 +14,7 @@ pub struct LogFiles {
 }
 
 impl LogFiles {
-    /// Forgets all that happened after so many epochs: a training goes on from there.
+    /// Opens the logs. Entries after the first `epochs` epochs are removed, because the training continues from there.
     pub fn open(folder: &Path, epochs: u64) -> Result<LogFiles> {
         let files = LogFiles { folder: folder.to_owned() };
         let path = files.events();

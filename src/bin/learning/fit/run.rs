@@ -1,4 +1,4 @@
-//! A training while it runs: epochs, the minibatches of each, and where it can be taken up again.
+//! A running training: epochs, the minibatches of each, and checkpoints from which it can be resumed.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -36,14 +36,14 @@ const STATISTICS_MINIBATCHES: usize = 100;
 pub(super) struct Run<'d> {
     pub fit: Fit,
     pub plan: Arc<Plan>,
-    /// The trainer, which has the network between epochs even where there are several replicas.
+    /// The trainer. Between epochs it has the network, even if there are several replicas.
     pub trainer: Trainer,
     pub together: Together,
     pub data: Data,
     /// Minibatches.
     pub valid: Vec<NnetExample>,
     pub state: LearningState,
-    /// True if the state is that of a checkpoint.
+    /// True if the state comes from a checkpoint.
     pub resumed: bool,
     pub checkpoints: Option<Checkpoints>,
     pub logs: Option<LogFiles>,
@@ -280,7 +280,7 @@ impl Run<'_> {
         Ok(anyhow!("the loss of '{output}' is not a finite number in {place}: {}", self.what_is_kept()?))
     }
 
-    /// Says where a training that ends now can be taken up again.
+    /// Describes the checkpoint from which an interrupted training can be resumed.
     fn what_is_kept(&self) -> Result<String> {
         let last = match &self.checkpoints {
             None => "there is no checkpoint, for --checkpoint-dir was not given".to_owned(),
@@ -298,7 +298,7 @@ impl Run<'_> {
         })
     }
 
-    /// A checkpoint after so many minibatches of the epoch; none where the one after the last epoch says the same.
+    /// Writes a checkpoint after `done` minibatches of the epoch, unless the last checkpoint belongs to this moment.
     fn write_within(
         &mut self,
         done: u64,
@@ -332,7 +332,7 @@ impl Run<'_> {
         written
     }
 
-    /// Statistics that stay from epoch to epoch are those that a model file would keep.
+    /// Rounds the statistics that stay from epoch to epoch to the values that a model file would keep.
     fn settle_statistics(&mut self) -> Result<()> {
         if self.fit.training.zero_component_stats {
             return Ok(());
@@ -346,7 +346,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The network as it is now, or with the running average of its parameters and statistics for them.
+    /// Returns the current network or, with averaging, the network with averaged parameters and statistics for them.
     fn result(&mut self) -> Result<Nnet> {
         let mut nnet = self.trainer.nnet().clone();
         nnet.bring_from(self.device)?;
@@ -397,7 +397,7 @@ impl Run<'_> {
             nnet.bring_from(self.device)?;
             checkpoints.write(&nnet, &self.state)?;
         }
-        // On the host these are as large as the parameters, and nobody asks for them before the next checkpoint.
+        // On the host the learner's state is as large as the parameters. It is not read before the next checkpoint.
         self.state.learner = LearnerState::default();
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM end a training in good order; the second one ends it at once.
+//! SIGINT and SIGTERM end a training in good order. The second signal ends it at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -6,7 +6,8 @@ use kaldi_io::log::{self, Site, num};
 
 use nnet3::messages;
 
-/// The time of an utterance, as if its sound came in live: where the program is faster, it is taken to wait.
+/// The time of an utterance whose sound arrives live. If the program is faster than the sound, the timer assumes that
+/// it waits.
 pub struct OnlineTimer {
     key: String,
     start: Instant,

@@ -1,4 +1,4 @@
-//! Options that are in files of their own, which other options name (`--mfcc-config`, `--cmvn-config`, …).
+//! Options in separate files, which other options name (`--mfcc-config`, `--cmvn-config`, …).
 
 use std::ffi::OsString;
 
@@ -21,7 +21,7 @@ pub fn read<A: Args>(option: &str, path: &str) -> Result<A> {
     }
 }
 
-/// The options with these arguments; all others have their defaults. Errors begin with `what` they are of.
+/// Returns the options with these arguments and the defaults of all others. Errors begin with `what`.
 pub fn given<A: Args>(what: &str, arguments: &[&str]) -> Result<A> {
     let line: Vec<OsString> = [&what].into_iter().chain(arguments).map(OsString::from).collect();
     match cli::parse::<File<A>>(line) {

@@ -93,7 +93,7 @@ impl SpliceArgs {
 }
 
 impl IvectorArgs {
-    /// Reads the files that the options name. `threads` work out what estimation needs.
+    /// Reads the files that the options name. `threads` is the number of threads that prepare the estimation.
     pub fn read(&self, threads: NonZero<usize>) -> Result<IvectorModel> {
         let options = self.options()?;
         let given = |name: &str, value: &str| {

@@ -91,8 +91,8 @@ pub struct SilenceWeightingArgs {
 }
 
 impl PipelineArgs {
-    /// Reads the files that the options name. `change` may change the options of i-vectors; `threads` work out what
-    /// their estimation needs.
+    /// Reads the files that the options name. `change` may change the options of i-vectors. `threads` is the number of
+    /// threads that prepare their estimation.
     pub fn read(
         &self,
         change: impl FnOnce(&mut IvectorArgs),

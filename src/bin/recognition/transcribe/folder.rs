@@ -54,7 +54,7 @@ const NESTED: Layout = Layout {
     model_config: Some("conf/model.conf"),
 };
 
-/// The older form has all pieces but those of i-vectors side by side.
+/// The older form, in which all files except for the i-vectors' are in one folder.
 const FLAT: Layout = Layout {
     mdl: "final.mdl",
     conf: "",
@@ -77,7 +77,7 @@ const MODEL_CONFIG: [&str; 9] = [
     "--endpoint.rule4.min-trailing-silence=2.0",
 ];
 
-// Pieces that are not where the folder has them, or of a recogniser without a folder.
+// Options for files outside the folder, and for recognisers without a folder.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PieceArgs {
     /// Acoustic model. Without it, the first argument is a folder with all pieces.
@@ -92,19 +92,20 @@ pub struct PieceArgs {
     /// Options of MFCC features
     #[arg(long, default_value = "")]
     pub mfcc_config: String,
-    /// Options of filterbank features, where the network has those
+    /// Options of filterbank features, if the network reads them
     #[arg(long, default_value = "")]
     pub fbank_config: String,
-    /// Options of PLP features, where the network has those
+    /// Options of PLP features, if the network reads them
     #[arg(long, default_value = "")]
     pub plp_config: String,
-    /// Options of pitch, where the network has its features behind the others (as of compute-and-process-kaldi-pitch-feats)
+    /// Options of pitch, if the network reads pitch after the other features (see
+    /// compute-and-process-kaldi-pitch-feats)
     #[arg(long, default_value = "")]
     pub online_pitch_config: String,
     /// Options of search, network and end pointing, as in conf/model.conf
     #[arg(long, default_value = "")]
     pub model_config: String,
-    /// Options of i-vectors, where the network needs them (as of ivector-extract-online2)
+    /// Options of i-vectors, if the network needs them (see ivector-extract-online2)
     #[arg(long, default_value = "")]
     pub ivector_extraction_config: String,
     /// File with the phones that begin and end words, phones/word_boundary.int: for times that are exact to the frame
@@ -130,7 +131,7 @@ enum Base {
 }
 
 impl Base {
-    /// The first of these files (for MFCC, filterbank and PLP features) that is there.
+    /// Returns the first existing file of the three (for MFCC, filterbank and PLP features).
     fn of([mfcc, fbank, plp]: [Option<String>; 3]) -> Option<Base> {
         mfcc.map(Base::Mfcc).or_else(|| fbank.map(Base::Fbank)).or_else(|| plp.map(Base::Plp))
     }
@@ -146,7 +147,7 @@ impl GraphFiles {
     }
 }
 
-/// Names of files; of those that need not be there, `None`.
+/// Names of files. The name of an optional, absent file is `None`.
 struct Pieces {
     mdl: String,
     graph: GraphFiles,
@@ -161,7 +162,7 @@ struct Pieces {
     word_boundary: Option<String>,
 }
 
-/// Everything that was read, but for the network.
+/// All loaded parts except for the network.
 pub struct Loaded {
     pub model: RecognizerModel,
     /// Initial state of a speaker.
@@ -201,8 +202,8 @@ impl Pieces {
         })
     }
 
-    /// A folder with `am/final.mdl`, `conf`, `graph` and maybe `ivector`, or with `final.mdl` and the other files
-    /// beside it. Files named by options replace those of the folder.
+    /// Finds the pieces of a folder with `am/final.mdl`, `conf`, `graph` and optionally `ivector`, or with `final.mdl`
+    /// and the other files beside it. Files that options name replace the folder's.
     fn of_folder(folder: &str, args: &PieceArgs) -> Result<Pieces> {
         if !Path::new(folder).is_dir() {
             bail!(
@@ -248,7 +249,7 @@ impl Pieces {
                 "{folder}: the folder of the model has neither {conf}mfcc.conf nor {conf}fbank.conf nor {conf}plp.conf"
             );
         };
-        // vosk's name, or the one that Kaldi's scripts give.
+        // vosk's name, or the name that Kaldi's scripts use.
         let pitch = or(&args.online_pitch_config, &format!("{conf}pitch.conf"))
             .or_else(|| there(&format!("{conf}online_pitch.conf")));
         let settings = match (args.model_config.as_str(), layout.model_config) {
@@ -303,7 +304,7 @@ impl Pieces {
             let options: OnlineCmvnArgs =
                 config_file::read("online_cmvn.conf", self.online_cmvn.as_deref().unwrap_or(""))?;
             if self.online_cmvn.is_none() {
-                // As vosk does it: the mean that is subtracted is that of the file, whatever is said.
+                // As in vosk, the mean of the file is subtracted throughout.
                 let frozen = Some(global.clone());
                 speaker.cmvn = Some(OnlineCmvnState { frozen, ..OnlineCmvnState::new(global.clone()) });
             }

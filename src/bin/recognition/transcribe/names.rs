@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-/// The place where a name has to fit in.
+/// The place in which a name must be valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Name {
     /// As it is.
@@ -14,7 +14,7 @@ pub enum Name {
     OfFile,
 }
 
-/// True for sound that comes as it is made, or may.
+/// True for sound that may arrive live.
 pub fn is_live(path: &str) -> bool {
     path == "-" || path.ends_with('|')
 }

@@ -1,7 +1,7 @@
-//! Subtitles: cues that can be read while they are shown.
+//! Subtitles: cues that are short enough to read.
 //!
-//! A cue has at most two lines of [`LINE`] characters and takes at most [`LONGEST`] seconds. Speech is split where there are
-//! pauses, or else where both halves are about as long. A word that is longer than a line is broken.
+//! A cue has at most two lines of [`LINE`] characters and takes at most [`LONGEST`] seconds. Speech is split at pauses.
+//! Without a pause, it is split into halves of about the same length. A word longer than a line is broken.
 
 use super::output::{Segment, Word};
 
@@ -24,7 +24,7 @@ pub struct Cue {
     pub lines: Vec<String>,
 }
 
-/// Makes subtitle cues from segments. Each cue begins after the end of the one before.
+/// Makes subtitle cues from segments. Each cue begins after the end of the cue before it.
 pub fn cues(segments: &[Segment]) -> Vec<Cue> {
     let mut cues = Vec::new();
     for segment in segments {

@@ -270,7 +270,7 @@ impl NonlinearStats {
 
     /// Compares average derivatives with the thresholds. Sets `terms` to +1 for columns of a block with a too small
     /// average (over rows and blocks), to -1 for too large ones, else to 0. If the block size is not that of `terms`,
-    /// each column counts by itself.
+    /// each column counts on its own.
     pub(crate) fn compare_derivatives(&mut self, context: Context<'_>, terms: ViewMut<'_>, band: Band) {
         let blocks = self.dim / terms.cols();
         let count = match self.count.known() {

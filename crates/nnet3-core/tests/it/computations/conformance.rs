@@ -43,7 +43,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// An error if a component type is not there yet.
+    /// Fails if a component type is not there yet.
     pub fn load(dir: &Path) -> Result<Case, String> {
         let nnet = Nnet::load(dir.join("model.raw").to_str().unwrap()).map_err(|e| e.to_string())?;
         let mut r = KaldiReader::open(dir.join("request.txt").to_str().unwrap()).unwrap();

@@ -88,7 +88,7 @@ fn norm(values: impl Iterator<Item = f32>) -> f64 {
     values.map(|v| v as f64 * v as f64).sum::<f64>().sqrt()
 }
 
-/// An error if the two are further apart than `relative` × the wanted norm + `absolute`.
+/// Fails if the two are further apart than `relative` × the wanted norm + `absolute`.
 pub fn compare(
     what: &str,
     found: &[f32],
