@@ -154,7 +154,8 @@ pub fn totals(computer: &mut ProbComputer<ChainTraining>) -> bool {
     useful
 }
 
-/// The whole of a program that combines models: `arguments` are the models, the newest first, the examples and the file to write.
+/// The whole of a program that combines models: `arguments` are the models, the newest first, the examples and the file
+/// to write.
 pub fn combine(
     site: Site,
     languages: Languages,

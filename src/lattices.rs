@@ -291,8 +291,8 @@ pub fn scaled<W: AnyLattice>(
     Ok(lattice)
 }
 
-/// Changes the lattices of a table. A lattice that is empty before or after the change, or that cannot be changed, is left out
-/// with a warning.
+/// Changes the lattices of a table. A lattice that is empty before or after the change, or that cannot be changed, is
+/// left out with a warning.
 pub fn map<V: Weight, W: Weight, I: Holder<T = Fst<V>>, O: Holder<T = Fst<W>>>(
     (from, to): (&str, &str),
     mut change: impl FnMut(Fst<V>) -> nnet3_decode::Result<Fst<W>>,

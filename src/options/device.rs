@@ -148,8 +148,8 @@ impl DeviceOptions {
         Ok(self.select_many(use_gpu, 1)?.remove(0))
     }
 
-    /// As [`select_many`](Self::select_many), for a program that is going to multiply in several threads. To be called while it
-    /// has one.
+    /// As [`select_many`](Self::select_many), for a program that is going to multiply in several threads. To be called
+    /// while it has one.
     pub fn select_for_training(&self, use_gpu: &str, count: usize) -> Result<Vec<Device>> {
         let devices = self.select_many(use_gpu, count)?;
         if devices.iter().any(|device| device.is_host()) {

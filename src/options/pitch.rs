@@ -57,8 +57,8 @@ pub struct PitchArgs {
     /// compatibility with online decoding (affects energy normalization in the algorithm)
     #[arg(long, default_value_t = 0)]
     pub frames_per_chunk: i32,
-    /// If true, the features are those that an online decoder would see in the first pass of decoding, not the final features
-    /// after the traceback. Needs --frames-per-chunk.
+    /// If true, the features are those that an online decoder would see in the first pass of decoding, not the final
+    /// features after the traceback. Needs --frames-per-chunk.
     #[arg(long)]
     pub simulate_first_pass_online: bool,
     /// Frame at which the search is done again with the energy of all samples so far; affects only online pitch extraction.

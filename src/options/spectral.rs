@@ -39,7 +39,8 @@ pub struct WindowArgs {
     /// false, their number depends only on the frame-shift, and the data are reflected at the ends.
     #[arg(long, default_value_t = true)]
     pub snip_edges: bool,
-    /// If true, allow the input waveform to have a higher frequency than the specified --sample-frequency (it is downsampled).
+    /// If true, allow the input waveform to have a higher frequency than the specified --sample-frequency (it is
+    /// downsampled).
     #[arg(long)]
     pub allow_downsample: bool,
     /// If true, allow the input waveform to have a lower frequency than the specified --sample-frequency (it is upsampled).
@@ -49,8 +50,8 @@ pub struct WindowArgs {
     /// feature vectors is retained. Only where sound arrives in pieces.
     #[arg(long, default_value_t = -1)]
     pub max_feature_vectors: i32,
-    /// Floor on energy (absolute, not relative). Only makes a difference if energy is among the features (--use-energy=true);
-    /// only necessary if --dither=0.0. Suggested values: 0.1 or 1.0
+    /// Floor on energy (absolute, not relative). Only makes a difference if energy is among the features
+    /// (--use-energy=true); only necessary if --dither=0.0. Suggested values: 0.1 or 1.0
     #[arg(long, default_value_t = 0.0)]
     pub energy_floor: f32,
     /// If true, compute energy before preemphasis and windowing

@@ -5,7 +5,8 @@ use std::process::Command;
 use crate::common::{Folder, Output, binary, succeed};
 use crate::data::{error_line, examples, features, network, outcome, refused, shell};
 
-/// Runs a command with a limit on the number of processes and threads. (The superuser has no such limit, so it becomes nobody.)
+/// Runs a command with a limit on the number of processes and threads. (The superuser has no such limit, so it becomes
+/// nobody.)
 fn with_threads(most: u32, command: &str) -> Output {
     let own = binary("copy-feats").parent().unwrap().display().to_string();
     let path = format!("{own}:{}", std::env::var("PATH").unwrap());

@@ -1,5 +1,5 @@
-//! `nnet3-compute` and `nnet3-compute-batch` as programs: against the reference's figures where they are, and on a network small enough to
-//! calculate by hand.
+//! `nnet3-compute` and `nnet3-compute-batch` as programs: against the reference's figures where they are, and on a
+//! network small enough to calculate by hand.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

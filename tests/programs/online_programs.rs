@@ -336,7 +336,8 @@ fn text_with_a_model_folder() {
     assert_eq!(output(&f, &pieces), text);
 }
 
-/// The mean of a folder's global statistics is subtracted unchanged, like the mean of a window that has room for all of them.
+/// The mean of a folder's global statistics is subtracted unchanged, like the mean of a window that has room for all of
+/// them.
 #[test]
 fn text_with_global_means() {
     let f = folder("global-means", false);

@@ -47,8 +47,9 @@ fn number(log: &str, start: &str) -> f64 {
     rest.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// OpenBLAS starts a thread for each processor if it is loaded by a program that has several threads, and these spin for a
-/// while: so it is loaded before examples are read by a thread of their own. A program that waits for examples shows how it is.
+/// OpenBLAS starts a thread for each processor if it is loaded by a program that has several threads, and these spin
+/// for a while: so it is loaded before examples are read by a thread of their own. A program that waits for examples
+/// shows how it is.
 #[test]
 #[cfg(target_os = "linux")]
 fn no_threads_but_its_own() {
@@ -163,7 +164,8 @@ fn options_act() {
     assert_eq!(momentum.status, 0, "{}", momentum.stderr);
 }
 
-/// Replicas in one process are jobs that are averaged: the same parameters, and statistics as exact as jobs' files have them.
+/// Replicas in one process are jobs that are averaged: the same parameters, and statistics as exact as jobs' files have
+/// them.
 #[test]
 fn replicas_are_jobs() {
     let folder = Folder::new("train-replicas");

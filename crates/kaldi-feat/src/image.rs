@@ -34,8 +34,8 @@ impl ImageShape {
         self.len() == Some(0)
     }
 
-    /// A row for each column of pixels, from the left; in it y · channels + channel counts. So t is the place along the width, as
-    /// convolutions over time and height expect it.
+    /// A row for each column of pixels, from the left; in it y · channels + channel counts. So t is the place along the
+    /// width, as convolutions over time and height expect it.
     pub fn columns(&self, values: &[f32]) -> Result<DenseMatrix<f32>> {
         if self.len() != Some(values.len()) {
             let ImageShape { width, height, channels } = self;

@@ -74,7 +74,8 @@ pub fn extend(signal: &[f32], rate: f32, options: &SilenceOptions) -> Result<Vec
     }
 }
 
-/// The first of the segments with the least energy above 0. The first of all is taken if its energy is 0, as in the reference.
+/// The first of the segments with the least energy above 0. The first of all is taken if its energy is 0, as in the
+/// reference.
 fn quietest(signal: &[f32], search: usize, length: usize, step: usize) -> &[f32] {
     let energy = |segment: &[f32]| segment.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>();
     let starts = |first: usize| (first..first + search - length).step_by(step);

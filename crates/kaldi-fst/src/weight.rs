@@ -29,8 +29,8 @@ pub trait Weight: Clone + PartialEq + Debug + Send + Sync + 'static {
         *self == Self::one()
     }
 
-    /// Returns the weight for a cost; `None` if files of the types `ngram` and `olabel_lookahead`, which have costs, do not hold
-    /// such weights.
+    /// Returns the weight for a cost; `None` if files of the types `ngram` and `olabel_lookahead`, which have costs, do
+    /// not hold such weights.
     fn from_cost(_cost: f32) -> Option<Self> {
         None
     }

@@ -10,8 +10,8 @@ pub fn folded(word: &str) -> String {
     word.nfkc().flat_map(char::to_lowercase).nfkc().collect()
 }
 
-/// Describes the first candidate that looks like the word but is another one: a clause to put behind the message that the word is
-/// missing. Empty if there is no such candidate.
+/// Describes the first candidate that looks like the word but is another one: a clause to put behind the message that
+/// the word is missing. Empty if there is no such candidate.
 pub fn hint<'c>(word: &str, mut candidates: impl Iterator<Item = &'c str>) -> String {
     let sought = folded(word);
     let found = candidates.find(|candidate| *candidate != word && folded(candidate) == sought);

@@ -113,8 +113,8 @@ impl KaldiWriter {
         self.finite.unwrap_or(true)
     }
 
-    /// From now on binary matrices of floats take a byte an element where their rows are whole numbers from -127 to 127 times a scale.
-    /// Only this library reads them.
+    /// From now on binary matrices of floats take a byte an element where their rows are whole numbers from -127 to 127
+    /// times a scale. Only this library reads them.
     pub fn write_whole_numbers_as_bytes(&mut self, on: bool) {
         self.whole_numbers_as_bytes = on;
     }

@@ -23,8 +23,8 @@ pub struct ClusterOptions {
     pub first_pass_max: usize,
 }
 
-/// Returns the cluster of each point, from 1 on. Only costs above the diagonal are read by a single pass; two passes also read
-/// costs below it.
+/// Returns the cluster of each point, from 1 on. Only costs above the diagonal are read by a single pass; two passes
+/// also read costs below it.
 ///
 /// # Errors
 /// If the matrix is not square or has elements that are NaN, or an option is 0.

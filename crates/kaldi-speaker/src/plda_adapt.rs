@@ -15,8 +15,8 @@ pub struct AdaptOptions {
     pub between_scale: f64,
 }
 
-/// An adapted model, and the total variances of the vectors in a space in which the old model expects 1, decreasing. Beside each
-/// are the variances within and between speakers that were used.
+/// An adapted model, and the total variances of the vectors in a space in which the old model expects 1, decreasing.
+/// Beside each are the variances within and between speakers that were used.
 #[derive(Debug, Clone)]
 pub struct Adapted {
     pub model: Plda,

@@ -18,8 +18,8 @@ pub struct DenominatorPosteriors {
     pub posteriors: DenseMatrix<f32>,
 }
 
-/// The posteriors of pdfs under the denominator graph. `output` has a row for each sequence of the first frame, then of the second,
-/// and so on. An error if it does not fit the graph, or if forward and backward pass do not agree.
+/// The posteriors of pdfs under the denominator graph. `output` has a row for each sequence of the first frame, then of
+/// the second, and so on. An error if it does not fit the graph, or if forward and backward pass do not agree.
 pub fn denominator_posteriors(
     graph: &DenominatorGraph,
     output: &DenseMatrix<f32>,

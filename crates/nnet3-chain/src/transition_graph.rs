@@ -33,8 +33,8 @@ impl<'a> PhoneModel<'a> {
         Ok(PhoneModel { tree, transitions })
     }
 
-    /// The acceptor of transition-ids for an acceptor of phones. Costs of transitions are multiplied by `scale`. `report` sees
-    /// the FST of phones in context, and the result.
+    /// The acceptor of transition-ids for an acceptor of phones. Costs of transitions are multiplied by `scale`.
+    /// `report` sees the FST of phones in context, and the result.
     pub(crate) fn expand(&self, phones: Fst, scale: f32, mut report: impl FnMut(&Fst, bool)) -> Result<Fst> {
         for arc in phones.states.iter().flat_map(|state| &state.arcs) {
             if arc.ilabel != EPSILON && self.transitions.topology().entry(arc.ilabel).is_none() {

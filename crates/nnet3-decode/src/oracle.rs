@@ -138,8 +138,8 @@ fn first_best(fst: &Fst) -> Option<Vec<Arc>> {
     Some(arcs)
 }
 
-/// The path with these words that costs least, of a lattice that has one and is sorted topologically. Words that are `skipped` may
-/// be anywhere.
+/// The path with these words that costs least, of a lattice that has one and is sorted topologically. Words that are
+/// `skipped` may be anywhere.
 fn cheapest(lattice: &CompactLattice, words: &[i32], skipped: impl Fn(i32) -> bool) -> CompactLattice {
     /// The cost of the best way to a place; the place before and the arc from there.
     #[derive(Clone, Copy)]

@@ -1,5 +1,5 @@
-//! From the commands of an unoptimised computation to a graph of values: each matrix is zeroed, added to and then read, and so
-//! is a value.
+//! From the commands of an unoptimised computation to a graph of values: each matrix is zeroed, added to and then read,
+//! and so is a value.
 
 use crate::components;
 use crate::error::{Error, Result};

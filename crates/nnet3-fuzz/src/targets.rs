@@ -187,7 +187,8 @@ pub const TARGETS: &[Target] = &[
 /// Large objects are read in pieces of a megabyte; rows of a few bytes become vectors.
 const SMALL: (usize, usize) = (600, 4 << 20);
 
-/// Components make tables of columns from a few sizes, which are limited; language models have a place for each number of a word.
+/// Components make tables of columns from a few sizes, which are limited; language models have a place for each number
+/// of a word.
 const LARGE: (usize, usize) = (4000, 1 << 29);
 
 pub fn find(name: &str) -> Option<&'static Target> {

@@ -15,8 +15,8 @@ pub enum WeightForm {
     /// 32 bits, unchanged.
     #[default]
     Float,
-    /// 8, rounded to whole numbers from -127 to 127 times a scale for each output. Products round the terms of a row to eight
-    /// bits, too.
+    /// 8, rounded to whole numbers from -127 to 127 times a scale for each output. Products round the terms of a row to
+    /// eight bits, too.
     Int8,
 }
 
@@ -152,7 +152,8 @@ impl<'v> PanelView<'v> {
         self.parts
     }
 
-    /// All numbers: the panels of full width, a row each, and the last one. Weights of one layout have them at the same places.
+    /// All numbers: the panels of full width, a row each, and the last one. Weights of one layout have them at the same
+    /// places.
     ///
     /// # Panics
     /// If the form is not [`WeightForm::Float`].

@@ -1,4 +1,5 @@
-//! One utterance after another (`SingleUtteranceNnet3Decoder` of `online2/online-nnet3-decoding.cc`, and the loop around it).
+//! One utterance after another (`SingleUtteranceNnet3Decoder` of `online2/online-nnet3-decoding.cc`, and the loop
+//! around it).
 
 use std::sync::Arc;
 

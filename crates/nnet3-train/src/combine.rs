@@ -31,8 +31,8 @@ pub struct Combined {
     pub best_objective: f64,
 }
 
-/// Loads the networks one after another, the newest first, and finds the best mean of the first n. `make` makes the objective
-/// of a thread. `report` gets each n that is tried, with its objective.
+/// Loads the networks one after another, the newest first, and finds the best mean of the first n. `make` makes the
+/// objective of a thread. `report` gets each n that is tried, with its objective.
 pub fn combine<O: Objective, E: From<Error>>(
     make: impl Fn() -> O + Sync,
     names: &[String],

@@ -22,8 +22,8 @@ impl Range {
         format!("{utterance}-{}-{}-{}", self.start, self.frames, self.label)
     }
 
-    /// The example: `input` from t = 0 on, and `output`, a row of `classes` columns with a 1 for the label. A chunk that would end behind
-    /// the utterance begins earlier. `None` if the utterance has fewer frames than the chunk.
+    /// The example: `input` from t = 0 on, and `output`, a row of `classes` columns with a 1 for the label. A chunk
+    /// that would end behind the utterance begins earlier. `None` if the utterance has fewer frames than the chunk.
     pub fn example(&self, features: &DenseMatrix<f32>, classes: usize) -> Result<Option<NnetExample>> {
         let Some(latest) = features.rows.checked_sub(self.frames) else { return Ok(None) };
         let start = self.start.min(latest);
@@ -40,9 +40,9 @@ impl Range {
 pub struct Ranges(HashMap<String, Vec<Range>>);
 
 impl Ranges {
-    /// Reads lines of utterance, archive (counted from 0 in these outputs), archive (counted in all; not used), first frame, number
-    /// of frames and label. Fails, with the line, if a field is missing or wrong, the archive is not below `archives`, or the label
-    /// not below `classes`.
+    /// Reads lines of utterance, archive (counted from 0 in these outputs), archive (counted in all; not used), first
+    /// frame, number of frames and label. Fails, with the line, if a field is missing or wrong, the archive is not
+    /// below `archives`, or the label not below `classes`.
     pub fn parse(text: &str, archives: usize, classes: usize) -> Result<Ranges> {
         let mut ranges = Ranges::default();
         for (i, line) in text.lines().enumerate() {

@@ -117,8 +117,8 @@ impl Stepper {
     }
 }
 
-/// Moves each matrix with an orthonormal constraint, one time in four, towards it. The ledger gets the norms by which warnings
-/// are given; it has room for each component.
+/// Moves each matrix with an orthonormal constraint, one time in four, towards it. The ledger gets the norms by which
+/// warnings are given; it has room for each component.
 pub(crate) fn constrain_orthonormal(
     nnet: &mut Nnet,
     context: Context<'_>,

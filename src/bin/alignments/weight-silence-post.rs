@@ -11,8 +11,8 @@ use nnet3::{messages, tables};
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n weight-silence-post 0.0 1:2:3 1.mdl ark:1.post ark:nosil.post")]
 pub struct Options {
-    /// If true, rather than weighting the individual posteriors, apply the weighting to the whole frame: i.e. on time t, scale
-    /// all posterior entries by p(sil)*silence-weight + p(non-sil)*1.0
+    /// If true, rather than weighting the individual posteriors, apply the weighting to the whole frame: i.e. on time
+    /// t, scale all posterior entries by p(sil)*silence-weight + p(non-sil)*1.0
     #[arg(long, default_value_t = false)]
     distribute: bool,
     silence_weight: String,

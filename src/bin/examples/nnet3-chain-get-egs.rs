@@ -33,8 +33,8 @@ pub struct Options {
     /// training)
     #[arg(long, default_value_t = 1.0)]
     normalization_fst_scale: f32,
-    /// Transition model: with it examples are unconstrained, that is, times within chunks are left open. The supervision must
-    /// have been made with chain-get-supervision --convert-to-pdfs=false
+    /// Transition model: with it examples are unconstrained, that is, times within chunks are left open. The
+    /// supervision must have been made with chain-get-supervision --convert-to-pdfs=false
     #[arg(long, default_value = "")]
     transition_model: String,
     /// Keys are utterance-first-left-frames-right-v1 instead of utterance-first

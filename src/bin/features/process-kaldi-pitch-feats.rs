@@ -10,7 +10,8 @@ use nnet3::{messages, tables};
 
 /// Post-process Kaldi pitch features, consisting of pitch and NCCF, into features suitable for input to ASR system.
 ///
-/// Default setup produces three-dimensional features: the warped NCCF, the log-pitch with POV-weighted mean subtraction over a
+/// Default setup produces three-dimensional features: the warped NCCF, the log-pitch with POV-weighted mean subtraction
+/// over a
 /// 1.5 second window, and the delta of log-pitch.
 #[derive(clap::Parser, Debug)]
 #[command(

@@ -14,8 +14,8 @@ use serde_json::json;
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "E.g.: wav-to-duration scp:wav.scp ark,t:-\nSee also: feat-to-len")]
 pub struct Options {
-    /// If true, read files to their end to ensure the returned duration is correct. Archives always are. Of files otherwise all
-    /// headers are read, of pipes the first one.
+    /// If true, read files to their end to ensure the returned duration is correct. Archives always are. Of files
+    /// otherwise all headers are read, of pipes the first one.
     #[arg(long)]
     read_entire_file: bool,
     #[command(flatten)]

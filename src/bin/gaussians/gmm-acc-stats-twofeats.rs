@@ -7,8 +7,8 @@ use kaldi_io::{KaldiWriter, RandomReader, write_object};
 use nnet3::gaussians::{self, LogLikelihood};
 use nnet3::messages;
 
-/// Accumulate stats for GMM training, computing posteriors with one set of features but accumulating statistics with another.
-/// First features are used to get posteriors, second to accumulate stats
+/// Accumulate stats for GMM training, computing posteriors with one set of features but accumulating statistics with
+/// another. First features are used to get posteriors, second to accumulate stats
 #[derive(clap::Parser)]
 #[command(
     after_help = "e.g.:\n gmm-acc-stats-twofeats 1.mdl 1.ali scp:train.scp scp:train_new.scp ark:1.ali 1.acc"

@@ -8,8 +8,8 @@ use kaldi_io::{KaldiWriter, write_object};
 use nnet3::gaussians::{self, LogLikelihood};
 use nnet3::messages;
 
-/// Accumulate stats for GMM training (from posteriors). This version writes two accumulators (e.g. num and den), and puts the
-/// positive accumulators in num, negative in den.
+/// Accumulate stats for GMM training (from posteriors). This version writes two accumulators (e.g. num and den), and
+/// puts the positive accumulators in num, negative in den.
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n gmm-acc-stats2 1.mdl \"ark:feats\" ark:1.post 1.num_acc 1.den_acc")]
 pub struct Options {

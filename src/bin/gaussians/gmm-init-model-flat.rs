@@ -9,8 +9,8 @@ use kaldi_io::read_object;
 use nnet3::tables::{self, Input};
 use nnet3::{gaussians, messages, trees};
 
-/// Initialize GMM, with Gaussians initialized to mean and variance of some provided example data (or to 0,1 if not provided: in
-/// that case, provide --dim option)
+/// Initialize GMM, with Gaussians initialized to mean and variance of some provided example data (or to 0,1 if not
+/// provided: in that case, provide --dim option)
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n gmm-init-model-flat tree topo 1.mdl ark:feats.scp\nSee also: gmm-init-mono")]
 pub struct Options {

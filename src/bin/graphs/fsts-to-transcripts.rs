@@ -6,8 +6,8 @@ use kaldi_fst::{EPSILON, FstHolder};
 use kaldi_io::holder::I32VectorHolder;
 use nnet3::{messages, tables};
 
-/// Reads a table of FSTs; for each element, finds the best path and prints out the output-side labels (if --output-side=true, the
-/// default), or the input-side ones.
+/// Reads a table of FSTs; for each element, finds the best path and prints out the output-side labels (if
+/// --output-side=true, the default), or the input-side ones.
 #[derive(clap::Parser)]
 pub struct Options {
     /// If true, extract the symbols on the output side of the FSTs, else the input side

@@ -5,8 +5,8 @@ use kaldi_fst::{Fst, FstHolder, ops};
 use nnet3::messages;
 use nnet3::tables::{Input, Output};
 
-/// Reads a table of FSTs. Makes the union of FSTs that follow each other with the same key; removes epsilons, determinizes and
-/// minimizes the result, also of single ones.
+/// Reads a table of FSTs. Makes the union of FSTs that follow each other with the same key; removes epsilons,
+/// determinizes and minimizes the result, also of single ones.
 #[derive(clap::Parser)]
 pub struct Options {
     fsts_rspecifier: String,

@@ -26,7 +26,8 @@ pub struct PrunedOptions {
     /// Maximum approximate memory usage in determinization (real usage might be many times this).
     #[arg(long, default_value_t = 50000000)]
     max_mem: i32,
-    /// Option used to detect a particular type of determinization failure, typically due to invalid input (e.g., negative-cost loops); lattices cannot loop here
+    /// Option used to detect a particular type of determinization failure, typically due to invalid input (e.g.,
+    /// negative-cost loops); lattices cannot loop here
     #[arg(long, default_value_t = 0)]
     max_loop: i32,
     /// Maximum number of arcs in output FST (total, not per state)
@@ -41,7 +42,8 @@ pub struct PrunedOptions {
     /// If true, write in normal (compact) form.
     #[arg(long, default_value_t = true)]
     pub write_compact: bool,
-    /// Controls pruning un-determinized lattice and retrying determinization: if effective-beam < retry-cutoff * beam, we prune the raw lattice and retry.
+    /// Controls pruning un-determinized lattice and retrying determinization: if effective-beam < retry-cutoff * beam,
+    /// we prune the raw lattice and retry.
     #[arg(long, default_value_t = 0.5)]
     retry_cutoff: f32,
 }
@@ -121,7 +123,8 @@ pub struct PlainOptions {
     /// If true, prune determinized lattices with the --beam option.
     #[arg(long, default_value_t = false)]
     prune: bool,
-    /// Pruning beam [applied after acoustic scaling]-- also used to handle determinization failures, set --prune=false to disable routine pruning
+    /// Pruning beam [applied after acoustic scaling]-- also used to handle determinization failures, set --prune=false
+    /// to disable routine pruning
     #[arg(long, default_value_t = 10.0)]
     beam: f32,
     /// Ratio by which to decrease beam if we reach the max-arcs.
@@ -136,7 +139,8 @@ pub struct PlainOptions {
     /// Maximum approximate memory usage in determinization (real usage might be many times this)
     #[arg(long, default_value_t = 50000000)]
     max_mem: i32,
-    /// Option used to detect a particular type of determinization failure, typically due to invalid input (e.g., negative-cost loops); lattices cannot loop here
+    /// Option used to detect a particular type of determinization failure, typically due to invalid input (e.g.,
+    /// negative-cost loops); lattices cannot loop here
     #[arg(long, default_value_t = 500000)]
     max_loop: i32,
     /// Number of times to decrease beam by beam-ratio if determinization fails.

@@ -19,10 +19,12 @@ pub struct Options {
     /// Output lattices that aligned with errors (e.g. due to force-out)
     #[arg(long, default_value_t = true)]
     output_error_lats: bool,
-    /// True if the lattices were generated from graphs that had the --reorder option true, relating to reordering self-loops (typically true)
+    /// True if the lattices were generated from graphs that had the --reorder option true, relating to reordering
+    /// self-loops (typically true)
     #[arg(long, default_value_t = true)]
     reorder: bool,
-    /// If true, removes epsilons from the phone lattice; if replace-output-symbols==false, this will mean that an arc can have multiple phones on it.
+    /// If true, removes epsilons from the phone lattice; if replace-output-symbols==false, this will mean that an arc
+    /// can have multiple phones on it.
     #[arg(long, default_value_t = true)]
     remove_epsilon: bool,
     /// If true, the output symbols (typically words) will be replaced with phones.

@@ -13,8 +13,9 @@ use nnet3_decode::align::{
 
 /// Convert lattices so that the arcs in the CompactLattice format correspond with words (i.e. aligned with word boundaries).
 ///
-/// This form reads in a lexicon in integer format, where each line is (integer id of) word-in word-out phone1 phone2 ... phoneN
-/// (note: word-in is word before alignment, word-out is after, e.g. for replacing <eps> with SIL or vice versa).
+/// This form reads in a lexicon in integer format, where each line is (integer id of) word-in word-out phone1 phone2
+/// ... phoneN (note: word-in is word before alignment, word-out is after, e.g. for replacing <eps> with SIL or vice
+/// versa).
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: lattice-align-words-lexicon --partial-word-label=4324 --max-expand=10.0 --test=true \\\n\
@@ -34,13 +35,18 @@ pub struct Options {
     /// Only has an effect if --test=true. If true, duplicate paths are no error.
     #[arg(long, default_value_t = false)]
     allow_duplicate_paths: bool,
-    /// Numeric id of word symbol that is to be used for arcs in the word-aligned lattice corresponding to partial words at the end of "forced-out" utterances (zero is OK)
+    /// Numeric id of word symbol that is to be used for arcs in the word-aligned lattice corresponding to partial words
+    /// at the end of "forced-out" utterances (zero is OK)
     #[arg(long, default_value_t = 0)]
     partial_word_label: i32,
-    /// True if the lattices were generated from graphs that had the --reorder option true, relating to reordering self-loops (typically true)
+    /// True if the lattices were generated from graphs that had the --reorder option true, relating to reordering
+    /// self-loops (typically true)
     #[arg(long, default_value_t = true)]
     reorder: bool,
-    /// If >0.0, the maximum ratio by which we allow the lattice-alignment code to increase the #states in a lattice (vs. the phone-aligned lattice) before we fail and refuse to align the lattice. This is helpful in order to prevent pathological lattices from causing the program to exhaust memory. Actual max-states is 1000 + max-expand * orig-num-states.
+    /// If >0.0, the maximum ratio by which we allow the lattice-alignment code to increase the #states in a lattice
+    /// (vs. the phone-aligned lattice) before we fail and refuse to align the lattice. This is helpful in order to
+    /// prevent pathological lattices from causing the program to exhaust memory. Actual max-states is 1000 + max-expand
+    /// * orig-num-states.
     #[arg(long, default_value_t = -1.0)]
     max_expand: f32,
     lexicon_file: String,

@@ -23,16 +23,20 @@ pub struct Options {
     /// Test the algorithm while running it: every path of the result must be one of the input.
     #[arg(long, default_value_t = false)]
     test: bool,
-    /// If >0, the maximum amount by which this program will expand lattices before refusing to continue. E.g. 10. This can be used to prevent this program consuming excessive memory if there is a mismatch on the command-line or a "problem" lattice.
+    /// If >0, the maximum amount by which this program will expand lattices before refusing to continue. E.g. 10. This
+    /// can be used to prevent this program consuming excessive memory if there is a mismatch on the command-line or a
+    /// "problem" lattice.
     #[arg(long, default_value_t = 0.0)]
     max_expand: f32,
     /// Numeric id of word symbol that is to be used for silence arcs in the word-aligned lattice (zero is OK)
     #[arg(long, default_value_t = 0)]
     silence_label: i32,
-    /// Numeric id of word symbol that is to be used for arcs in the word-aligned lattice corresponding to partial words at the end of "forced-out" utterances (zero is OK)
+    /// Numeric id of word symbol that is to be used for arcs in the word-aligned lattice corresponding to partial words
+    /// at the end of "forced-out" utterances (zero is OK)
     #[arg(long, default_value_t = 0)]
     partial_word_label: i32,
-    /// True if the lattices were generated from graphs that had the --reorder option true, relating to reordering self-loops (typically true)
+    /// True if the lattices were generated from graphs that had the --reorder option true, relating to reordering
+    /// self-loops (typically true)
     #[arg(long, default_value_t = true)]
     reorder: bool,
     word_boundary_file: String,

@@ -24,7 +24,8 @@ pub struct Options {
     /// Boosting factor (more -> more boosting of errors / larger margin)
     #[arg(long, default_value_t = 0.05)]
     b: f32,
-    /// Maximum error assigned to silence phones [c.f. --silence-phones option]. 0.0 -> original BMMI paper, 1.0 -> no special silence treatment.
+    /// Maximum error assigned to silence phones [c.f. --silence-phones option]. 0.0 -> original BMMI paper, 1.0 -> no
+    /// special silence treatment.
     #[arg(long, default_value_t = 0.0)]
     max_silence: f32,
     /// Colon-separated list of integer id's of silence phones, e.g. 46:47

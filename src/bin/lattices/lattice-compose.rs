@@ -28,7 +28,8 @@ pub struct Options {
     /// Number of states that Kaldi caches of the FST. It has no effect: the whole FST is kept
     #[arg(long, default_value_t = 50000)]
     num_states_cache: i32,
-    /// If true, the second argument is a table of FSTs, or one FST; if false, a table of lattices; if auto, a table of lattices or one FST
+    /// If true, the second argument is a table of FSTs, or one FST; if false, a table of lattices; if auto, a table of
+    /// lattices or one FST
     #[arg(long, default_value = "auto", value_parser = ["auto", "true", "false"])]
     compose_with_fst: String,
     lattice_rspecifier1: String,

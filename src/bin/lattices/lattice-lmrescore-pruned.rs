@@ -23,7 +23,8 @@ pub struct Options {
     /// Scaling factor for <lm-to-add>; its negative will be applied to <lm-to-subtract>.
     #[arg(long, default_value_t = 1.0)]
     lm_scale: f32,
-    /// Scaling factor for acoustic probabilities (e.g. 0.1 for non-chain systems); important because of its effect on pruning.
+    /// Scaling factor for acoustic probabilities (e.g. 0.1 for non-chain systems); important because of its effect on
+    /// pruning.
     #[arg(long, default_value_t = 1.0)]
     acoustic_scale: f32,
     /// If true, <lm-to-add> is expected to be in const-arpa format; if false it's expected to be in FST format.

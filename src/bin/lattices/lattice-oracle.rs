@@ -23,10 +23,12 @@ pub struct Options {
     /// Symbol table for words [for debug output]
     #[arg(long, default_value = "")]
     word_symbol_table: String,
-    /// Colon-separated list of integer ids of symbols that don't count as errors. Preferred alternative to deprecated option --wildcard-symbols-list.
+    /// Colon-separated list of integer ids of symbols that don't count as errors. Preferred alternative to deprecated
+    /// option --wildcard-symbols-list.
     #[arg(long, default_value = "")]
     wildcard_symbols: String,
-    /// Filename (generally rxfilename) for file containing text-form list of symbols that don't count as errors; this option requires --word-symbol-table. Deprecated; use --wildcard-symbols option.
+    /// Filename (generally rxfilename) for file containing text-form list of symbols that don't count as errors; this
+    /// option requires --word-symbol-table. Deprecated; use --wildcard-symbols option.
     #[arg(long, default_value = "")]
     wildcard_symbols_list: String,
     /// If supplied, write the lattice that contains only the oracle path to the given wspecifier.

@@ -8,8 +8,9 @@ use nnet3::messages;
 use nnet3::tables::Input;
 use nnet3_decode::{CompactLatticeHolder, path};
 
-/// Takes as input lattices which must be linear (single path), and must be in CompactLattice form where the transition-ids on
-/// the arcs have been aligned with the word boundaries, as lattice-1best and then lattice-align-words make them.
+/// Takes as input lattices which must be linear (single path), and must be in CompactLattice form where the
+/// transition-ids on the arcs have been aligned with the word boundaries, as lattice-1best and then lattice-align-words
+/// make them.
 ///
 /// It outputs ctm format (with integers in place of words): <utterance-id> 1 <begin-time> <duration> <word-id>
 #[derive(clap::Parser, Debug)]
@@ -23,7 +24,8 @@ pub struct Options {
     /// Time in seconds between frames.
     #[arg(long, default_value_t = 0.01)]
     frame_shift: f32,
-    /// Number of decimal places for start duration times (note: we may use a higher value than this if it's obvious from --frame-shift that this value is too small
+    /// Number of decimal places for start duration times (note: we may use a higher value than this if it's obvious
+    /// from --frame-shift that this value is too small
     #[arg(long, default_value_t = 2)]
     precision: i32,
     aligned_linear_lattice_rspecifier: String,

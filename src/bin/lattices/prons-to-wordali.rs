@@ -9,8 +9,8 @@ use nnet3_decode::pronunciation::{WordLengths, word_lengths};
 /// Given archives of pronunciations (from phones-to-prons) and of phones with their lengths (from ali-to-phones
 /// --write-lengths=true), write alignments of words.
 ///
-/// Format of the output is pairs of word and number of frames: utt-id word1 num-frames1 ; word2 num-frames2 ... Word 0 stands
-/// for phones outside words.
+/// Format of the output is pairs of word and number of frames: utt-id word1 num-frames1 ; word2 num-frames2 ... Word 0
+/// stands for phones outside words.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: ali-to-phones --write-lengths=true 1.mdl ark:1.ali ark:- | \\\n\
     prons-to-wordali ark:1.prons ark:- ark,t:1.wali")]

@@ -44,7 +44,8 @@ pub struct Options {
     /// Print the lowered operations, which run in place of the commands
     #[arg(long, default_value_t = false)]
     lowered: bool,
-    /// Run it with random inputs; the operations that run are printed with their times and rates, and tables by kind of command
+    /// Run it with random inputs; the operations that run are printed with their times and rates, and tables by kind of
+    /// command
     #[arg(long, default_value_t = false)]
     profile: bool,
     /// Duration of the runs of --profile=true

@@ -17,7 +17,8 @@ use nnet3_export::safetensors::{self, ModelFile, NameMap};
 #[command(after_help = "e.g.: nnet3-import model.safetensors final.mdl\n\
     or: nnet3-import --names=map.txt 0.raw weights.safetensors 1.raw\nSee also: nnet3-export")]
 pub struct Options {
-    /// File with a line for each tensor that has another name in the model: the two names, or the tensor's and - to leave it out
+    /// File with a line for each tensor that has another name in the model: the two names, or the tensor's and - to
+    /// leave it out
     #[arg(long, default_value = "")]
     names: String,
     /// If true, a tensor without counterpart in the model is an error; if false, a warning

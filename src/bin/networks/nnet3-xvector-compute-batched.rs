@@ -21,8 +21,8 @@ const SITE: Site = Site::main("nnet3-xvector-compute-batched.cc", 1);
 
 /// Propagate features through an x-vector neural network model and write the output vectors, many chunks at a time.
 ///
-/// All chunks have one length. They may overlap, or leave out some frames of an utterance. A vector is the mean of the network's
-/// output 'output' at time 0 for the chunks of an utterance.
+/// All chunks have one length. They may overlap, or leave out some frames of an utterance. A vector is the mean of the
+/// network's output 'output' at time 0 for the chunks of an utterance.
 #[derive(clap::Parser)]
 #[command(
     after_help = "e.g.: nnet3-xvector-compute-batched --chunk-size=200 final.raw scp:feats.scp ark:xvectors.ark\nSee also: \

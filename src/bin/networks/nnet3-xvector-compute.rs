@@ -22,8 +22,8 @@ const SITE: Site = Site::main("nnet3-xvector-compute.cc", 1);
 
 /// Propagate features through an x-vector neural network model and write the output vectors.
 ///
-/// "Output vectors" are the network's output 'output' at time 0, averaged over the chunks of an utterance and weighed by their
-/// lengths. By default an utterance is one chunk.
+/// "Output vectors" are the network's output 'output' at time 0, averaged over the chunks of an utterance and weighed
+/// by their lengths. By default an utterance is one chunk.
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: nnet3-xvector-compute --chunk-size=10000 --min-chunk-size=25 \"nnet3-copy \
         --nnet-config=extract.config final.raw - |\" scp:feats.scp ark:xvectors.ark\nSee also: nnet3-xvector-compute-batched")]
@@ -34,8 +34,8 @@ pub struct Options {
     /// Chunks with fewer frames are padded, or left out (see --pad-input)
     #[arg(long, default_value_t = 100)]
     min_chunk_size: u32,
-    /// If true, chunks with fewer than --min-chunk-size frames are padded with their first and last frames. If false, they are
-    /// left out, and so are utterances that are so short
+    /// If true, chunks with fewer than --min-chunk-size frames are padded with their first and last frames. If false,
+    /// they are left out, and so are utterances that are so short
     #[arg(long, default_value_t = true)]
     pad_input: bool,
     /// yes|no|optional|wait: whether to run on a GPU (optional: if there is one)

@@ -12,7 +12,8 @@ pub struct Options {
     /// Comparison/quantization delta
     #[arg(long = "delta", default_value_t = DELTA)]
     delta: f32,
-    /// Type of determinization: "functional" (an input with several outputs is an error) or "disambiguate" (the cheapest output counts). "nonfunctional" is refused
+    /// Type of determinization: "functional" (an input with several outputs is an error) or "disambiguate" (the
+    /// cheapest output counts). "nonfunctional" is refused
     #[arg(long = "det_type", default_value = "functional")]
     det_type: String,
     /// Input label of arcs that write the rest of an output

@@ -5,8 +5,8 @@ use kaldi_fst::{openfst_text, ops};
 use kaldi_io::KaldiWriter;
 use nnet3::fsts;
 
-/// Finds shortest distances in an FST: of each state from the start, or to an end. Prints a line a state, up to the last state with
-/// a distance.
+/// Finds shortest distances in an FST: of each state from the start, or to an end. Prints a line a state, up to the
+/// last state with a distance.
 #[derive(clap::Parser)]
 pub struct Options {
     /// Perform in the reverse direction: from each state to an end

@@ -5,8 +5,8 @@ use nnet3_decode::decoder::Pruning;
 
 use crate::recognition::viterbi::ViterbiArgs;
 
-/// Decode features using GMM-based model. Viterbi decoding, with pruning by the beam only. No lattices; see gmm-latgen-faster
-/// for them.
+/// Decode features using GMM-based model. Viterbi decoding, with pruning by the beam only. No lattices; see
+/// gmm-latgen-faster for them.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: gmm-decode-simple final.mdl HCLG.fst scp:feats.scp ark,t:words.txt ark:ali.ark"

@@ -13,8 +13,8 @@ use crate::recognition::gaussians::{Acoustics, GaussianTables};
 
 const SITE: Site = Site::main("gmm-latgen-faster-parallel.cc", 208);
 
-/// Decode features using GMM-based model. Uses multiple decoding threads, but interface and behavior is otherwise the same as
-/// gmm-latgen-faster
+/// Decode features using GMM-based model. Uses multiple decoding threads, but interface and behavior is otherwise the
+/// same as gmm-latgen-faster
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: gmm-latgen-faster-parallel --num-threads=4 final.mdl HCLG.fst scp:feats.scp ark:lat.ark\n\

@@ -19,7 +19,8 @@ use nnet3_decode::edit_distance::errors;
     or: compute-wer-bootci ark:data/train/text ark:hyp_text ark:hyp_text2\n\
     See also: compute-wer")]
 pub struct Options {
-    /// Scoring mode: "present"|"all"|"strict": "present" means score those we have transcriptions for; "all" means treat absent transcriptions as empty; "strict" means die if all in ref not also in hyp
+    /// Scoring mode: "present"|"all"|"strict": "present" means score those we have transcriptions for; "all" means
+    /// treat absent transcriptions as empty; "strict" means die if all in ref not also in hyp
     #[arg(long, default_value = "strict")]
     mode: String,
     /// Number of replications to compute the intervals

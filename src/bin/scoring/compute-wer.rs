@@ -21,7 +21,8 @@ use serde_json::{Value, json};
 #[command(after_help = "e.g.: compute-wer --text --mode=present ark:data/train/text ark:hyp_text\n\
     See also: align-text")]
 pub struct Options {
-    /// Scoring mode: "present"|"all"|"strict": "present" means score those we have transcriptions for; "all" means treat absent transcriptions as empty; "strict" means die if all in ref not also in hyp
+    /// Scoring mode: "present"|"all"|"strict": "present" means score those we have transcriptions for; "all" means
+    /// treat absent transcriptions as empty; "strict" means die if all in ref not also in hyp
     #[arg(long, default_value = "strict")]
     mode: String,
     /// Deprecated option! Keeping for compatibility reasons.

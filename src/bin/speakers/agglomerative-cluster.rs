@@ -23,7 +23,8 @@ pub struct Options {
     /// If true, the first argument is interpreted as a matrix of costs rather than scores.
     #[arg(long, default_value_t = false)]
     read_costs: bool,
-    /// Merge clusters if the total fraction of utterances in them is less than this threshold. This is active only with --reco2num-spk-rspecifier and 1.0 / num-spk <= max-spk-fraction <= 1.0.
+    /// Merge clusters if the total fraction of utterances in them is less than this threshold. This is active only with
+    /// --reco2num-spk-rspecifier and 1.0 / num-spk <= max-spk-fraction <= 1.0.
     #[arg(long, default_value_t = 1.0)]
     max_spk_fraction: f32,
     /// If the number of utterances is larger than first-pass-max-utterances, then clustering is done in two passes.

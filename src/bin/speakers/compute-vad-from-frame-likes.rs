@@ -8,8 +8,8 @@ use kaldi_speaker::vad_labels::Classes;
 use nnet3::{messages, tables};
 
 /// This program computes frame-level voice activity decisions from a set of input frame-level log-likelihoods. Usually,
-/// these log-likelihoods are the output of fgmm-global-get-frame-likes. Frames are assigned labels according to the class for
-/// which the log-likelihood (optionally weighted by a prior) is maximal.
+/// these log-likelihoods are the output of fgmm-global-get-frame-likes. Frames are assigned labels according to the
+/// class for which the log-likelihood (optionally weighted by a prior) is maximal.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: compute-vad-from-frame-likes --map=label_map.txt scp:likes1.scp scp:likes2.scp ark:vad.ark\n\

@@ -19,7 +19,8 @@ pub struct Options {
     /// Constant term in energy threshold for VAD (also see --vad-energy-mean-scale)
     #[arg(long, default_value_t = 5.0)]
     vad_energy_threshold: f32,
-    /// If this is set to s, to get the actual threshold we let m be the mean log-energy of the file, and use s*m + vad-energy-threshold
+    /// If this is set to s, to get the actual threshold we let m be the mean log-energy of the file, and use s*m +
+    /// vad-energy-threshold
     #[arg(long, default_value_t = 0.5)]
     vad_energy_mean_scale: f32,
     /// Number of frames of context on each side of central frame, in window for which energy is monitored

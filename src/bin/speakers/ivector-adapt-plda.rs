@@ -14,7 +14,8 @@ use nnet3::tables::Input;
     after_help = "e.g.: ivector-adapt-plda plda ark:ivectors.ark plda.adapted\nSee also: ivector-compute-plda"
 )]
 pub struct Options {
-    /// Scale with which to add to the total data variance the outer product of the difference between the original mean and the adaptation-data mean
+    /// Scale with which to add to the total data variance the outer product of the difference between the original mean
+    /// and the adaptation-data mean
     #[arg(long, default_value_t = 1.0)]
     mean_diff_scale: f32,
     /// Scale that determines how much of excess variance in a particular direction gets attributed to within-class covar.

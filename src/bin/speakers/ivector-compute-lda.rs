@@ -21,7 +21,8 @@ pub struct Options {
     /// Dimension we keep with the LDA transform
     #[arg(long, default_value_t = 100)]
     dim: i32,
-    /// If this is 0.0 we normalize to make the within-class covariance unit; if 1.0, the total covariance; if between, we normalize an interpolated matrix.
+    /// If this is 0.0 we normalize to make the within-class covariance unit; if 1.0, the total covariance; if between,
+    /// we normalize an interpolated matrix.
     #[arg(long, default_value_t = 0.0)]
     total_covariance_factor: f32,
     /// Floor the eigenvalues of the interpolated covariance matrix to the product of its largest eigenvalue and this number.
@@ -61,7 +62,8 @@ pub fn run(options: Options) -> Result<u8> {
     Ok(0)
 }
 
-/// Reads the vectors of each speaker. One without a speaker, a second one of a key, or an empty one is left out with a warning.
+/// Reads the vectors of each speaker. One without a speaker, a second one of a key, or an empty one is left out with a
+/// warning.
 fn read(vectors: &str, utt2spk: &str) -> Result<Vec<Vec<Vec<f32>>>> {
     let mut table = RandomReader::<TokenHolder>::open(utt2spk)?;
     let mut speakers: FxHashMap<String, usize> = FxHashMap::default();

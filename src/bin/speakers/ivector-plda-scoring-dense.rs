@@ -7,16 +7,17 @@ use kaldi_speaker::plda::{Length, Plda};
 use kaldi_speaker::plda_dense::score_all_pairs;
 use nnet3::{messages, tables};
 
-/// Perform PLDA scoring for speaker diarization. The input reco2utt should be of the form
-/// `<recording-id> <seg1> <seg2> ... <segN>` and there should be one iVector for each segment. PLDA scoring is
-/// performed between all pairs of iVectors in a recording and outputs an archive of score matrices, one for each recording-id.
+/// Perform PLDA scoring for speaker diarization. The input reco2utt should be of the form `<recording-id> <seg1> <seg2>
+/// ... <segN>` and there should be one iVector for each segment. PLDA scoring is performed between all pairs of
+/// iVectors in a recording and outputs an archive of score matrices, one for each recording-id.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: ivector-plda-scoring-dense plda reco2utt scp:ivectors.scp ark:scores.ark ark,t:ivectors.1.ark\n\
     See also: agglomerative-cluster"
 )]
 pub struct Options {
-    /// Reduce dimensionality of i-vectors using a recording-dependent PCA such that this fraction of the total energy remains.
+    /// Reduce dimensionality of i-vectors using a recording-dependent PCA such that this fraction of the total energy
+    /// remains.
     #[arg(long, default_value_t = 0.5)]
     target_energy: f32,
     /// If true, do length normalization as part of PLDA

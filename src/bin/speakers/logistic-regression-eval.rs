@@ -20,7 +20,8 @@ use nnet3::tables::{self, Input};
     See also: logistic-regression-train"
 )]
 pub struct Options {
-    /// If false, apply Exp to the log posteriors output. This is helpful when combining posteriors from multiple logistic regression models.
+    /// If false, apply Exp to the log posteriors output. This is helpful when combining posteriors from multiple
+    /// logistic regression models.
     #[arg(long, default_value_t = true)]
     apply_log: bool,
     /// Accepted as in Kaldi; has no effect

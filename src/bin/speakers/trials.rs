@@ -36,7 +36,8 @@ impl Counts {
 /// Reads lines `key1 key2` and writes lines `key1 key2 score`. A trial with an unknown key is left out with a warning.
 ///
 /// # Errors
-/// If a line has another form, or `score` fails; no file of scores is left then. Also if there is no trial that can be scored.
+/// If a line has another form, or `score` fails; no file of scores is left then. Also if there is no trial that can be
+/// scored.
 pub fn score<T>(
     trials: &str,
     [first, second]: [&Side<T>; 2],

@@ -11,7 +11,8 @@ use crate::tables::label_counts::LabelCounts;
 
 /// Computes element counts from integer vector table (e.g. get pdf-counts to estimate DNN-output priors).
 ///
-/// Each count gets 0.5 more, so that no prior is 0. With --verbose=1 or a symbol table, the counts are printed as a sorted table.
+/// Each count gets 0.5 more, so that no prior is 0. With --verbose=1 or a symbol table, the counts are printed as a
+/// sorted table.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: analyze-counts ark:1.ali prior.counts\n\
     Show phone counts by: ali-to-phones --per-frame=true ark:1.ali ark:- | analyze-counts --verbose=1 ark:- - >/dev/null")]

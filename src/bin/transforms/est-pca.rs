@@ -10,8 +10,9 @@ use nnet3::tables::Input;
 
 /// Estimate PCA transform; dimension reduction is optional (if not specified we don't reduce the dimension; if you specify
 /// --normalize-variance=true, we normalize the (centered) covariance of the features, and if you specify --normalize-mean=true
-/// the mean is also normalized. So a variety of transform types are supported. Because this type of transform does not need too
-/// much data to estimate robustly, we don't support separate accumulator files; this program reads in the features directly.
+/// the mean is also normalized. So a variety of transform types are supported. Because this type of transform does not
+/// need too much data to estimate robustly, we don't support separate accumulator files; this program reads in the
+/// features directly.
 #[derive(clap::Parser)]
 #[command(
     after_help = "e.g.:\n (features are in ark:features.ark): est-pca --dim=40 ark:features.ark pca.mat\n\

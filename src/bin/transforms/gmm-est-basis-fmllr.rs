@@ -5,8 +5,8 @@ use anyhow::Result;
 use crate::transforms::basis::{BasisArgs, Files};
 use crate::transforms::speakers::{OfTransitions, Tables};
 
-/// Perform basis fMLLR adaptation in testing stage, either per utterance or for the supplied set of speakers (spk2utt option).
-/// Reads posteriors. Writes to a table of matrices.
+/// Perform basis fMLLR adaptation in testing stage, either per utterance or for the supplied set of speakers (spk2utt
+/// option). Reads posteriors. Writes to a table of matrices.
 #[derive(clap::Parser)]
 #[command(
     after_help = "e.g.: gmm-est-basis-fmllr --spk2utt=ark:spk2utt 1.mdl 1.basis scp:feats.scp ark:1.post ark:1.trans"

@@ -91,7 +91,8 @@ impl Correlation {
     }
 }
 
-/// Writes Σ a[i] b[i+l] for the first lags l; `b` must have N values more than `a`. Sums of few terms are summed, for the sake of rounding.
+/// Writes Σ a[i] b[i+l] for the first lags l; `b` must have N values more than `a`. Sums of few terms are summed, for
+/// the sake of rounding.
 fn products<const N: usize>(a: &[f32], b: &[f32], out: &mut [f32]) {
     let mut sums = [0.0f32; N];
     for (part, a) in a.chunks(TERMS).enumerate() {

@@ -22,8 +22,8 @@ pub(super) struct Interpolation {
 }
 
 impl Interpolation {
-    /// Prepares the interpolation of values at the lags `first_lag`, `first_lag` + 1, … (`measured` of them, in samples at `rate` Hz)
-    /// at the lags `lags` in seconds.
+    /// Prepares the interpolation of values at the lags `first_lag`, `first_lag` + 1, … (`measured` of them, in samples
+    /// at `rate` Hz) at the lags `lags` in seconds.
     pub fn new(rate: f32, first_lag: usize, measured: usize, lags: &[f32], zeros: usize) -> Interpolation {
         let (cutoff, zeros) = (0.5 * f64::from(rate), zeros as f64);
         let half = zeros / (2.0 * cutoff);

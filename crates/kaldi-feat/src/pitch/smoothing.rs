@@ -18,8 +18,8 @@ const NOISE: f32 = 0.01;
 pub struct SmoothingOptions {
     /// Width of a bin in Hz.
     pub interval: f32,
-    /// The part of the improbability of the observed pitch that each other bin gets. The smaller, the more of the observations are
-    /// kept.
+    /// The part of the improbability of the observed pitch that each other bin gets. The smaller, the more of the
+    /// observations are kept.
     pub factor: f32,
     /// The probability of the observed pitch if its frame is certainly voiced.
     pub max_voicing: f32,
@@ -68,8 +68,8 @@ pub struct SmoothingCounts {
     pub changed: u64,
 }
 
-/// Finds the most probable pitch of all frames (Viterbi): the observed pitch has its probability of voicing, and a change by d Hz
-/// costs d²/2.
+/// Finds the most probable pitch of all frames (Viterbi): the observed pitch has its probability of voicing, and a
+/// change by d Hz costs d²/2.
 #[derive(Debug)]
 pub struct PitchSmoother<N> {
     options: SmoothingOptions,

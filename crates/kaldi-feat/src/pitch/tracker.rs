@@ -31,7 +31,8 @@ pub struct PitchTracker {
     soft: Vec<f32>,
     /// Frames that cannot change any more.
     settled: Vec<[f32; COLUMNS]>,
-    /// Search results of the frames after them: the NCCF at whole lags, the best previous lags, and the best sequence of lags.
+    /// Search results of the frames after them: the NCCF at whole lags, the best previous lags, and the best sequence
+    /// of lags.
     nccf: Vec<f32>,
     back: Vec<State>,
     path: Vec<State>,
@@ -239,8 +240,8 @@ impl PitchTracker {
         (energy * self.layout.window as f64).powi(2) * f64::from(self.options.nccf_ballast)
     }
 
-    /// Does the search again with the energy of all samples so far, if that differs. The frames of the beginning are not needed
-    /// afterwards.
+    /// Does the search again with the energy of all samples so far, if that differs. The frames of the beginning are
+    /// not needed afterwards.
     fn search_again(&mut self) {
         let Some(first) = self.first.take() else { return };
         let energy = self.signal.energy();

@@ -70,8 +70,8 @@ impl Viterbi {
         self.costs.len()
     }
 
-    /// Goes on by a frame with these costs of its lags, which are overwritten. Writes the best previous lag of each lag; of equal ones the
-    /// first.
+    /// Goes on by a frame with these costs of its lags, which are overwritten. Writes the best previous lag of each
+    /// lag; of equal ones the first.
     pub fn step(&mut self, local: &[f32], back: &mut [State]) {
         self.make_envelope();
         let n = self.costs.len();

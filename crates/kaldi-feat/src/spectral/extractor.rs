@@ -37,7 +37,8 @@ pub enum Kind {
     },
 }
 
-/// Use of the logarithmic energy of a frame: it replaces the zeroth cepstrum or the first power, or comes before mel energies.
+/// Use of the logarithmic energy of a frame: it replaces the zeroth cepstrum or the first power, or comes before mel
+/// energies.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EnergyOptions {
     pub used: bool,

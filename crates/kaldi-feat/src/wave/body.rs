@@ -99,7 +99,8 @@ impl Body {
         Ok(self.left > 0)
     }
 
-    /// Looks for another chunk of samples behind this one. In an archive the end that the header has is the limit, in a file its end.
+    /// Looks for another chunk of samples behind this one. In an archive the end that the header has is the limit, in a
+    /// file its end.
     fn next_chunk(&mut self, r: &mut KaldiReader) -> Result<bool> {
         let whole = r.is_whole();
         let limit = if whole { u64::MAX } else { self.header.end.unwrap_or(0) };

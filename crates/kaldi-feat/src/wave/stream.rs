@@ -27,7 +27,8 @@ impl WaveStream {
         self.body.header.channels()
     }
 
-    /// Up to `most` samples of the first channel, not scaled; waits for them. Fewer only at the end of a chunk, none only at the end.
+    /// Up to `most` samples of the first channel, not scaled; waits for them. Fewer only at the end of a chunk, none
+    /// only at the end.
     pub fn read(&mut self, most: usize) -> Result<Vec<f32>> {
         let mut bytes = vec![0; most.saturating_mul(self.body.header.block_align as usize)];
         let read = self.body.read(&mut self.reader, &mut bytes)?;

@@ -63,8 +63,8 @@ struct Targets {
     end: Option<StateId>,
 }
 
-/// Makes arcs with an output label lead to the state of this label, and final states have an arc to the state of the end. The
-/// last state is the start; it leads to all states that no arc leads to.
+/// Makes arcs with an output label lead to the state of this label, and final states have an arc to the state of the
+/// end. The last state is the start; it leads to all states that no arc leads to.
 fn redirect(fst: &Fst) -> (Fst, Targets) {
     let mut targets = Targets::default();
     let mut states: Vec<State> = Vec::with_capacity(fst.states.len() + 1);

@@ -4,7 +4,8 @@ use crate::fst::{Arc, EPSILON, Fst};
 use crate::weight::Weight;
 
 /// The FST of the reversed strings, at the same costs. State 0 is its start: arcs without labels lead from there to the
-/// states that were final, at their final costs. The other states are the old ones, numbered one higher. Weights must commute.
+/// states that were final, at their final costs. The other states are the old ones, numbered one higher. Weights must
+/// commute.
 pub fn reverse<W: Weight>(fst: &Fst<W>) -> Fst<W> {
     let Some(start) = fst.start else { return Fst::default() };
     let mut out = Fst { start: Some(0), ..Fst::default() };

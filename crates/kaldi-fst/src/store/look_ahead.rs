@@ -1,5 +1,5 @@
-//! Files of type `olabel_lookahead` (`fst/matcher-fst.h`, `fst/label-reachable.h`, `fst/interval-set.h` of OpenFst): a complete FST of type
-//! `const`, and for each of its states the output labels that can come next.
+//! Files of type `olabel_lookahead` (`fst/matcher-fst.h`, `fst/label-reachable.h`, `fst/interval-set.h` of OpenFst): a
+//! complete FST of type `const`, and for each of its states the output labels that can come next.
 
 use kaldi_io::{KaldiReader, KaldiWriter};
 

@@ -81,7 +81,8 @@ impl KaldiReader {
         }
     }
 
-    /// Numbers have been read, the first of them at byte `first`. Their header (`FM`, rows, columns) becomes part of the entry.
+    /// Numbers have been read, the first of them at byte `first`. Their header (`FM`, rows, columns) becomes part of
+    /// the entry.
     pub(crate) fn note_values(&mut self, first: u64, rows: Option<usize>, cols: usize, double: bool) {
         let bytes = first..self.position;
         if let Some(recorder) = &mut self.recorder {

@@ -27,7 +27,8 @@ impl<H: Holder> ArchiveReader<H> {
         self.reader.name()
     }
 
-    /// The next key and object; `None` at the end. After an error the archive is at its end, unless the object was only refused.
+    /// The next key and object; `None` at the end. After an error the archive is at its end, unless the object was only
+    /// refused.
     pub(super) fn next(&mut self) -> Result<Option<(String, H::T)>> {
         if self.at_end {
             return Ok(None);

@@ -63,8 +63,8 @@ impl Scratch {
         }
     }
 
-    /// Sets `posteriors` of the places and returns the log-probability, summed over sequences. No sum depends on the number of
-    /// threads.
+    /// Sets `posteriors` of the places and returns the log-probability, summed over sequences. No sum depends on the
+    /// number of threads.
     pub fn forward_backward(
         &mut self,
         fsts: &[Fst],

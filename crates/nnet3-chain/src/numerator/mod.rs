@@ -43,8 +43,8 @@ impl Scratch {
         Ok(())
     }
 
-    /// The numerator of the minibatch that [`Scratch::fetch_for`] has fetched: its log-probability, summed over sequences. The
-    /// posteriors stay here.
+    /// The numerator of the minibatch that [`Scratch::fetch_for`] has fetched: its log-probability, summed over
+    /// sequences. The posteriors stay here.
     pub fn forward_backward(&mut self, supervision: &Supervision, threads: usize) -> f64 {
         let Scratch { scores, posteriors, constrained, end_to_end, .. } = self;
         match &supervision.graph {

@@ -1,5 +1,5 @@
-//! Learning without forgetting: an example may have the posteriors that another model has for its output, which then are added
-//! to the derivative.
+//! Learning without forgetting: an example may have the posteriors that another model has for its output, which then
+//! are added to the derivative.
 
 use kaldi_io::GeneralMatrix;
 use nnet3_matrix::{View, ViewMut};

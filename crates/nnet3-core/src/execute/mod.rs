@@ -344,7 +344,8 @@ impl Executor {
         self.updates.as_ref().filter(|_| !self.literal)
     }
 
-    /// While this lives, this thread does large products in halves, with one thread as with two, so that there is one result.
+    /// While this lives, this thread does large products in halves, with one thread as with two, so that there is one
+    /// result.
     pub fn in_halves(&self) -> InHalves {
         InHalves::with(self.second_thread().and_then(UpdateThread::helper))
     }

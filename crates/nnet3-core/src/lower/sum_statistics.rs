@@ -9,8 +9,8 @@ use crate::computation::{Backprop, Command, Computation, PrecomputedId, Propagat
 use crate::index::ComponentId;
 use crate::nnet::Nnet;
 
-/// Two commands, one after the other: an extraction and a pooling, or backward a pooling and an extraction. The first writes a
-/// matrix that only the second reads; the pooling's backprop may also read its counts, which are as always.
+/// Two commands, one after the other: an extraction and a pooling, or backward a pooling and an extraction. The first
+/// writes a matrix that only the second reads; the pooling's backprop may also read its counts, which are as always.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     commands: [usize; 2],

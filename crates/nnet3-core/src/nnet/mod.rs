@@ -341,8 +341,8 @@ impl Nnet {
         }
     }
 
-    /// Gives the weights that [`WeightForm::Int8`] rounds in [`Nnet::arrange_weights`] the values that they are rounded to, for a network
-    /// on the host.
+    /// Gives the weights that [`WeightForm::Int8`] rounds in [`Nnet::arrange_weights`] the values that they are rounded
+    /// to, for a network on the host.
     pub fn round_weights(&mut self) {
         let first = self.components_of_inputs();
         for (number, component) in self.components.iter_mut().enumerate() {
@@ -373,7 +373,8 @@ impl Nnet {
         found
     }
 
-    /// Moves all parameters and statistics from the device to the host. An error if the device has failed: they are wrong then.
+    /// Moves all parameters and statistics from the device to the host. An error if the device has failed: they are
+    /// wrong then.
     pub fn bring_from(&mut self, device: &Device) -> Result<()> {
         if device.id() != 0 {
             self.to_device(&nnet3_matrix::cpu());

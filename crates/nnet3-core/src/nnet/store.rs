@@ -141,8 +141,8 @@ impl Nnet {
         Ok(w.finish()?)
     }
 
-    /// As [`Nnet::save`] in binary, with a byte for each weight of matrices that [`Nnet::round_weights`] has rounded. Kaldi does not
-    /// read them.
+    /// As [`Nnet::save`] in binary, with a byte for each weight of matrices that [`Nnet::round_weights`] has rounded.
+    /// Kaldi does not read them.
     pub fn save_rounded(&self, wxfilename: &str) -> Result<()> {
         let mut w = KaldiWriter::create(wxfilename, true)?;
         w.write_whole_numbers_as_bytes(true);

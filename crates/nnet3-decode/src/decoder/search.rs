@@ -22,7 +22,8 @@ const AHEAD: usize = 4;
 /// The end of an utterance.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ending {
-    /// The costs of ending in the states of the last frame, in the order in which they were reached: infinite if a state is not final.
+    /// The costs of ending in the states of the last frame, in the order in which they were reached: infinite if a
+    /// state is not final.
     pub costs: Vec<f32>,
     /// True if one of them is final.
     pub is_final: bool,

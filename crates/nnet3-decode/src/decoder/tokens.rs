@@ -150,8 +150,8 @@ impl Tokens {
         }
     }
 
-    /// Says that the newest links, from a position on, are those within the newest frame of its token at a place. Those that it
-    /// had before are forgotten.
+    /// Says that the newest links, from a position on, are those within the newest frame of its token at a place. Those
+    /// that it had before are forgotten.
     #[inline]
     pub fn set_epsilons(&mut self, place: u32, first: usize) {
         let span = Span { first: first as u32, end: self.links.len() as u32 };

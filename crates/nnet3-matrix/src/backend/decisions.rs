@@ -43,8 +43,8 @@ pub enum Constant {
 pub trait Decision {
     /// Sets the results, on the host.
     fn on_host(&self, results: &mut [f32], sums: &mut [SumRange<'_>]);
-    /// The kernel that does so in one thread, by its name in `kernels/`. Its arguments are the matrix of results, a pointer to each
-    /// range of sums, and these constants.
+    /// The kernel that does so in one thread, by its name in `kernels/`. Its arguments are the matrix of results, a
+    /// pointer to each range of sums, and these constants.
     fn kernel(&self) -> (&'static str, Vec<Constant>);
 }
 

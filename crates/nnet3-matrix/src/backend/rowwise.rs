@@ -14,7 +14,8 @@ pub trait RowFunctions {
     fn log_softmax_backward(&self, dst: ViewMut<'_>, out_value: View<'_>, out_deriv: View<'_>);
     /// dst\[i, j\] = 2-norm of columns j·g … j·g+g-1 of src's row i, g = src.cols / dst.cols.
     fn group_norm(&self, dst: ViewMut<'_>, src: View<'_>);
-    /// in_deriv\[i, k\] = out_deriv\[i, j\] · in_value\[i, k\] / out_value\[i, j\], j the group of k; 0 where out_value is 0.
+    /// in_deriv\[i, k\] = out_deriv\[i, j\] · in_value\[i, k\] / out_value\[i, j\], j the group of k; 0 where out_value
+    /// is 0.
     fn group_norm_backward(
         &self,
         in_deriv: ViewMut<'_>,

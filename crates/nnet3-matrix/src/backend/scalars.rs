@@ -51,7 +51,8 @@ pub trait Scalars: Storage + WholeMatrices {
     fn proportion_above(&self, dst: ViewMut<'_>, sums: &mut Accumulator, index: usize, count: f32, most: f32);
     /// dst = √(sums\[first\] / sums\[first + 1\]), or 1 if the first of them is 0; `dst` is 1 × 1.
     fn root_of_ratio(&self, dst: ViewMut<'_>, sums: &mut Accumulator, first: usize);
-    /// dst = factor · sums\[above\] / sums\[below\], in `f64`, or `otherwise` if the factor or sums\[below\] is 0; `dst` is 1 × 1.
+    /// dst = factor · sums\[above\] / sums\[below\], in `f64`, or `otherwise` if the factor or sums\[below\] is 0;
+    /// `dst` is 1 × 1.
     fn ratio_of_sums(
         &self,
         dst: ViewMut<'_>,

@@ -62,7 +62,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Panics unless there is a row `i`. A message that is made here would want its numbers in memory, and with them all of the view.
+/// Panics unless there is a row `i`. A message that is made here would want its numbers in memory, and with them all of
+/// the view.
 #[inline(always)]
 fn check_row(i: usize, rows: usize) {
     #[cold]
@@ -136,7 +137,8 @@ pub(super) fn split<'a, const N: usize>(
     (destination(dst), sources.map(source))
 }
 
-/// Several destinations and sources. Destinations must overlap neither each other nor sources; sources may overlap each other.
+/// Several destinations and sources. Destinations must overlap neither each other nor sources; sources may overlap each
+/// other.
 #[track_caller]
 pub(super) fn split_all<'a, const D: usize, const N: usize>(
     destinations: [ViewMut<'a>; D],

@@ -143,8 +143,8 @@ fn find() -> Option<Library> {
     None
 }
 
-/// Looks for a library now, instead of at the first product. OpenBLAS starts threads, which spin for a while, if it is loaded when
-/// the process has several already.
+/// Looks for a library now, instead of at the first product. OpenBLAS starts threads, which spin for a while, if it is
+/// loaded when the process has several already.
 pub fn load_library() {
     library();
 }

@@ -23,7 +23,8 @@ pub struct LearningState {
     pub epochs: u64,
     /// Progress within the next epoch; `None` between epochs.
     pub within: Option<Within>,
-    /// Statistics of the model between epochs, as [`crate::Trainer::statistics`] takes them: a file of the model has averages of them.
+    /// Statistics of the model between epochs, as [`crate::Trainer::statistics`] takes them: a file of the model has
+    /// averages of them.
     pub statistics: Snapshot,
     pub watch: Watch,
     pub learner: LearnerState,

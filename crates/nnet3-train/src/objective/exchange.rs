@@ -6,8 +6,8 @@ use nnet3_core::nnet::Nnet;
 use nnet3_core::random::Random;
 use nnet3_matrix::{Device, View, ViewMut, Workspace};
 
-/// Lends all outputs of a minibatch and the places of their derivatives together. They are the executor's memory, and different
-/// memory for each.
+/// Lends all outputs of a minibatch and the places of their derivatives together. They are the executor's memory, and
+/// different memory for each.
 pub struct Exchange<'e> {
     executor: &'e Executor,
     nnet: &'e Nnet,

@@ -54,7 +54,8 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// Runs the whole training, from this network on, with a replica on each of the devices. Returns the program's exit status.
+    /// Runs the whole training, from this network on, with a replica on each of the devices. Returns the program's exit
+    /// status.
     pub fn run(self, mut nnet: Nnet, devices: &[Device]) -> Result<u8> {
         let device = devices.first().context("expected at least one device")?;
         let rules = self.rules.rules()?;

@@ -76,8 +76,9 @@ pub fn pitch(config: &str) -> Result<(PitchOptions, PitchProcessOptions)> {
 // Weight of silence for i-vectors.
 #[derive(Args, Clone, Debug)]
 pub struct SilenceWeightingArgs {
-    /// List of integer ids of silence phones, separated by colons (or commas), for iVectors in online decoding. Data that (according to the traceback of the decoder) corresponds to these phones will be downweighted
-    /// by --silence-weight.
+    /// List of integer ids of silence phones, separated by colons (or commas), for iVectors in online decoding. Data
+    /// that (according to the traceback of the decoder) corresponds to these phones will be downweighted by
+    /// --silence-weight.
     #[arg(long = "ivector-silence-weighting.silence-phones", default_value = "")]
     pub silence_phones: String,
     /// Weighting factor in iVector estimation for frames that the decoder trace-back

@@ -195,7 +195,8 @@ fn scale_columns(matrix: &Matrix, scale: &[f32]) -> Matrix {
     scaled
 }
 
-/// row · linearᵀ + bias; not as a product, since a program that only runs a network may have no other for which it would load BLAS.
+/// row · linearᵀ + bias; not as a product, since a program that only runs a network may have no other for which it
+/// would load BLAS.
 fn affine_of_row(linear: &Matrix, bias: &Matrix, row: &[f32]) -> Matrix {
     let terms = scale_columns(linear, row);
     let mut out = bias.to_device(linear.device());

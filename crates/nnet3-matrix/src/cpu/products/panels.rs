@@ -1,5 +1,5 @@
-//! Products with weights in panels: a tile, some rows of the output by one panel, is summed in registers over all terms of all
-//! taps.
+//! Products with weights in panels: a tile, some rows of the output by one panel, is summed in registers over all terms
+//! of all taps.
 
 use super::packed::transpose;
 use crate::backend::WholeMatrices;
