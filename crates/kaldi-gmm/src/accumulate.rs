@@ -177,7 +177,7 @@ mod tests {
         large.row_mut(3)[1] = 1e25;
         let frames = Frames { features: &large, ..frames };
         let error = accumulate(&scorer, frames, &mut stats).unwrap_err().to_string();
-        assert!(error.starts_with("frame 3: Invalid answer"), "{error}");
+        assert!(error.starts_with("frame 3: log-likelihood ") && error.contains("Invalid answer"), "{error}");
     }
 
     #[test]

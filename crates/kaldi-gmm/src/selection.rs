@@ -103,7 +103,7 @@ pub(crate) fn finite(log_likelihood: f32) -> Result<f32> {
         return Ok(log_likelihood);
     }
     Err(Error::data(format!(
-        "Invalid answer (overflow or invalid variances/features?): a frame has log-likelihood {log_likelihood}"
+        "log-likelihood {log_likelihood}: Invalid answer (overflow, or infinite or undefined features or variances?)"
     )))
 }
 

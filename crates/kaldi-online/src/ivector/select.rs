@@ -64,7 +64,7 @@ impl GaussianSelector {
     ) -> Result<(FramePosteriors, f32)> {
         let likelihoods = self.log_likelihoods(frame);
         kaldi_gmm::selection::posterior_entry(&likelihoods, most, least)
-            .map_err(|e| Error::data(format!("{e}; are there infinite or undefined features?")))
+            .map_err(|e| Error::data(format!("a frame has {e}")))
     }
 }
 
