@@ -169,6 +169,12 @@ pub const TARGETS: &[Target] = &[
         memory: SMALL,
     },
     Target {
+        name: "ivector-stats",
+        read: online::read_extractor_stats,
+        corpus: online::corpus_extractor_stats,
+        memory: SMALL,
+    },
+    Target {
         name: "adaptation-states",
         read: online::read_state,
         corpus: online::corpus_states,

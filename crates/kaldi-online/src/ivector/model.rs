@@ -7,12 +7,11 @@ use kaldi_feat::online_cmvn::{OnlineCmvnOptions, OnlineCmvnState};
 use kaldi_gmm::DiagGmm;
 use kaldi_io::object::read_matrix;
 use kaldi_io::{DenseMatrix, KaldiObject, read_object};
+use kaldi_ivector::{IvectorExtractor, IvectorTerms, OnlineStats, Weights};
 
-use super::extractor::{IvectorExtractor, IvectorTerms};
 use super::select::GaussianSelector;
 use super::splice::{Splice, SplicedTransform};
 use super::state::AdaptationState;
-use super::stats::IvectorStats;
 use crate::error::{Error, Result};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -133,6 +132,12 @@ impl IvectorModel {
         cmvn.check(&global).map_err(in_file(&files.global_cmvn_stats))?;
         let mixture: DiagGmm = read(&files.diag_ubm)?;
         let extractor: IvectorExtractor = read(&files.ivector_extractor)?;
+        if matches!(extractor.weights, Weights::Regression(_)) {
+            return Err(Error::data(format!(
+                "{}: weights that depend on the i-vector cannot be used online; expected no rows in <w>",
+                files.ivector_extractor
+            )));
+        }
 
         let (base, width) = (global.dim(), splice.left + 1 + splice.right);
         let spliced = base * width;
@@ -187,7 +192,7 @@ impl IvectorModel {
         let (offset, max_count) = (self.terms.prior_offset(), f64::from(self.options.max_count));
         AdaptationState {
             cmvn: OnlineCmvnState::new(self.global.clone()),
-            stats: IvectorStats::new(self.ivector_dim(), offset, max_count),
+            stats: OnlineStats::new(self.ivector_dim(), offset, max_count),
         }
     }
 }

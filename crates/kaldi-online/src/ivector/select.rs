@@ -2,8 +2,8 @@
 
 use kaldi_gmm::DiagGmm;
 
-use super::stats::FramePosteriors;
 use crate::error::{Error, Result};
+use kaldi_ivector::FramePosteriors;
 
 /// A mixture in a form for many frames. Everything is in `f32`, as in the reference.
 #[derive(Debug)]

@@ -3,14 +3,13 @@
 
 use kaldi_feat::online_cmvn::OnlineCmvnState;
 use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter};
-
-use super::stats::IvectorStats;
+use kaldi_ivector::OnlineStats;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct AdaptationState {
     /// The state of the normalisation of the features that posteriors come from.
     pub cmvn: OnlineCmvnState,
-    pub stats: IvectorStats,
+    pub stats: OnlineStats,
 }
 
 impl AdaptationState {
@@ -30,7 +29,7 @@ impl KaldiObject for AdaptationState {
         r.expect_token("<CmvnState>")?;
         let cmvn = OnlineCmvnState::read(r)?;
         r.expect_token("<IvectorStats>")?;
-        let stats = IvectorStats::read(r)?;
+        let stats = OnlineStats::read(r)?;
         r.expect_token("</OnlineIvectorExtractorAdaptationState>")?;
         Ok(AdaptationState { cmvn, stats })
     }
@@ -54,7 +53,7 @@ mod tests {
     #[test]
     fn files() {
         let global = CmvnStats { count: 4.0, sums: vec![1.0, 2.0], squares: Some(vec![0.5, 8.0]) };
-        let mut stats = IvectorStats::new(2, 12.5, 100.0);
+        let mut stats = OnlineStats::new(2, 12.5, 100.0);
         stats.scale(0.5);
         let state = AdaptationState { cmvn: OnlineCmvnState::new(global), stats };
         let (text, binary) = in_both_forms(&state);
@@ -74,6 +73,6 @@ mod tests {
         }
         // Files from before there was a limit.
         let old = from_text::<AdaptationState>(&text.replace("<MaxCount> 100 ", "")).unwrap();
-        assert_eq!((old.cmvn, old.stats), (state.cmvn, IvectorStats::new(2, 12.5, 0.0)));
+        assert_eq!((old.cmvn, old.stats), (state.cmvn, OnlineStats::new(2, 12.5, 0.0)));
     }
 }

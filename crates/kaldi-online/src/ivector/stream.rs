@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kaldi_feat::online_cmvn::OnlineCmvnStream;
+use kaldi_ivector::{OnlineStats, Solution};
 
 use super::model::IvectorModel;
-use super::solve::Solution;
 use super::splice::SplicedFrames;
 use super::state::AdaptationState;
-use super::stats::IvectorStats;
 use crate::error::{Error, Result};
 
 /// Steps of conjugate gradients for an estimate.
@@ -24,7 +23,7 @@ pub struct IvectorStream {
     cmvn: OnlineCmvnStream,
     normalized: SplicedFrames,
     plain: SplicedFrames,
-    stats: IvectorStats,
+    stats: OnlineStats,
     /// The latest estimate.
     current: Vec<f64>,
     /// The estimates at every so many frames, if not the latest is wanted.

@@ -6,11 +6,10 @@ use kaldi_feat::{frames, transform};
 use kaldi_gmm::DiagGmm;
 use kaldi_io::testing::from_text;
 use kaldi_io::{DenseMatrix, KaldiObject, write_object};
+use kaldi_ivector::{IvectorExtractor, OnlineStats, Weights, testing};
 use nalgebra::{DMatrix, DVector};
 
 use super::*;
-use crate::ivector::extractor::IvectorExtractor;
-use crate::ivector::extractor::tests::random;
 use crate::ivector::{IvectorFiles, IvectorOptions, Splice};
 
 const DIM: usize = 3;
@@ -22,6 +21,11 @@ const SPLICE: Splice = Splice { left: 2, right: 1 };
 fn matrix(rows: usize, cols: usize, seed: u64) -> DenseMatrix<f32> {
     let mut random = fastrand::Rng::with_seed(seed);
     DenseMatrix { rows, cols, data: (0..rows * cols).map(|_| 2.0 * random.f32() - 1.0).collect() }
+}
+
+fn random(gaussians: usize, rows: usize, cols: usize, seed: u64) -> IvectorExtractor {
+    let mut random = fastrand::Rng::with_seed(seed);
+    testing::extractor((gaussians, rows, cols), &mut || f64::from(random.i32(-6..=6)) / 4.0)
 }
 
 fn mixture(gaussians: usize, dim: usize) -> DiagGmm {
@@ -306,7 +310,7 @@ fn what_is_known_goes_to_the_next_utterance() {
     let parts = Parts::new(options);
     let model = parts.model().unwrap();
     let mut state = model.new_speaker();
-    state.stats = crate::ivector::IvectorStats::new(IVECTOR + 1, 1.0, 0.0);
+    state.stats = OnlineStats::new(IVECTOR + 1, 1.0, 0.0);
     let error = IvectorStream::new(model, state).unwrap_err().to_string();
     assert!(error.contains("dimension 6 and features of 3; expected 5 and 3"), "{error}");
 }
@@ -330,6 +334,14 @@ fn parts_that_do_not_fit() {
     refused(
         &|parts| parts.extractor = random(GAUSSIANS + 1, REDUCED, IVECTOR, 1),
         &["final.ie: expected 4 Gaussians of dimension 2", "found 5 of dimension 2"],
+    );
+    refused(
+        &|parts| {
+            let data = vec![0.25; GAUSSIANS * IVECTOR];
+            let w = DenseMatrix { rows: GAUSSIANS, cols: IVECTOR, data };
+            parts.extractor.weights = Weights::Regression(w);
+        },
+        &["final.ie: weights that depend on the i-vector cannot be used online"],
     );
     refused(&|parts| parts.lda.data[3] = f32::NAN, &["final.mat: found a number that is not finite"]);
     refused(

@@ -106,7 +106,7 @@ impl Full {
 }
 
 fn add(to: &mut [f64], from: &[f64], factor: f64) {
-    super::extractor::add_scaled(to, from, factor);
+    crate::terms::add_scaled(to, from, factor);
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -152,6 +152,25 @@ mod tests {
         let mut x = vec![3.0, 4.0];
         conjugate_gradients(&identity, &[3.0, 4.0], 15, &mut x);
         assert_eq!(x, [3.0, 4.0]);
+    }
+
+    /// One step along the residual makes it larger where eigenvalues differ much: α = rᵀr / rᵀAr = 0.505, and the second
+    /// element becomes 0.1 (1 − 100 α) = −4.95.
+    #[test]
+    fn a_solution_that_became_worse_is_replaced_by_the_exact_one() {
+        let a = SymmetricMatrix { dim: 2, data: vec![1.0, 0.0, 100.0] };
+        let mut x = vec![0.0, 0.0];
+        assert_eq!(conjugate_gradients(&a, &[1.0, 0.1], 1, &mut x), Solution::Exact);
+        assert!((x[0] - 1.0).abs() < 1e-12 && (x[1] - 0.001).abs() < 1e-12, "{x:?}");
+        // Two steps solve two equations.
+        let mut x = vec![0.0, 0.0];
+        assert_eq!(conjugate_gradients(&a, &[1.0, 0.1], 2, &mut x), Solution::Approximate);
+        assert!((x[0] - 1.0).abs() < 1e-9 && (x[1] - 0.001).abs() < 1e-9, "{x:?}");
+        // Eigenvalues below the largest / 10⁴ count as if they were that.
+        let a = SymmetricMatrix { dim: 2, data: vec![1.0, 0.0, 1e6] };
+        let mut x = vec![0.0, 0.0];
+        assert_eq!(conjugate_gradients(&a, &[1.0, 1e-4], 1, &mut x), Solution::Exact);
+        assert!((x[0] - 0.01).abs() < 1e-12, "{x:?}");
     }
 
     #[test]

@@ -1,14 +1,15 @@
-//! Sums of which an i-vector is estimated (`OnlineIvectorEstimationStats` of `ivector/ivector-extractor.cc`).
+//! Statistics of the frames so far, and the i-vector of them (`OnlineIvectorEstimationStats` of
+//! `ivector/ivector-extractor.cc`).
 
 use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter, SymmetricMatrix, read_vector, write_vector};
 
-use super::extractor::{IvectorTerms, add_scaled};
-use super::solve::{Solution, conjugate_gradients};
+use crate::solve::{Solution, conjugate_gradients};
+use crate::terms::{IvectorTerms, add_scaled};
 
 /// The log-likelihood of data as a function of the i-vector x: it is xᵀ·`linear` − ½ xᵀ·`quadratic`·x plus a constant,
 /// with the prior in it, in `f64`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct IvectorStats {
+pub struct OnlineStats {
     prior_offset: f64,
     /// If this is not 0 and the count is larger, the prior is scaled up as if the count were no larger.
     max_count: f64,
@@ -19,13 +20,14 @@ pub struct IvectorStats {
 }
 
 /// Posteriors of Gaussians at a frame, pruned and scaled; they may be negative where earlier ones are taken back.
-pub(crate) type FramePosteriors = Vec<(usize, f32)>;
+pub type FramePosteriors = Vec<(usize, f32)>;
 
-impl IvectorStats {
-    /// No data, only the prior.
+impl OnlineStats {
+    /// No data, only the prior. Its offset is rounded to single precision, as in the reference.
     pub fn new(ivector_dim: usize, prior_offset: f64, max_count: f64) -> Self {
+        let prior_offset = f64::from(prior_offset as f32);
         let (quadratic, linear) = (SymmetricMatrix::new(ivector_dim), vec![0.0; ivector_dim]);
-        let mut stats = IvectorStats { prior_offset, max_count, count: 0.0, quadratic, linear };
+        let mut stats = OnlineStats { prior_offset, max_count, count: 0.0, quadratic, linear };
         stats.add_prior(1.0);
         stats
     }
@@ -54,7 +56,10 @@ impl IvectorStats {
     }
 
     /// Adds frames with their posteriors.
-    pub(crate) fn accumulate(&mut self, terms: &IvectorTerms, frames: &[(&[f32], FramePosteriors)]) {
+    ///
+    /// # Panics
+    /// If a posterior is of a Gaussian that `terms` do not have.
+    pub fn accumulate(&mut self, terms: &IvectorTerms, frames: &[(&[f32], FramePosteriors)]) {
         let mut by_gaussian: Vec<(usize, f32, &[f32])> = Vec::new();
         for (frame, posteriors) in frames {
             by_gaussian.extend(posteriors.iter().map(|&(g, posterior)| (g, posterior, *frame)));
@@ -69,11 +74,11 @@ impl IvectorStats {
                 weight += posterior;
                 sum.iter_mut().zip(frame).for_each(|(sum, &x)| *sum += f64::from(posterior) * f64::from(x));
             }
-            let gaussian = terms.gaussian(same[0].0);
-            for (row, &factor) in gaussian.linear.chunks_exact(terms.ivector_dim()).zip(&sum) {
+            let g = same[0].0;
+            for (row, &factor) in terms.linear(g..g + 1).chunks_exact(terms.ivector_dim()).zip(&sum) {
                 add_scaled(&mut self.linear, row, factor);
             }
-            add_scaled(&mut self.quadratic.data, &gaussian.quadratic, weight.into());
+            add_scaled(&mut self.quadratic.data, terms.quadratic(g..g + 1), weight.into());
             added += f64::from(weight);
         }
         let count = self.count + added;
@@ -124,7 +129,7 @@ impl IvectorStats {
     }
 }
 
-impl KaldiObject for IvectorStats {
+impl KaldiObject for OnlineStats {
     fn read(r: &mut KaldiReader) -> kaldi_io::Result<Self> {
         r.expect_token("<OnlineIvectorEstimationStats>")?;
         r.expect_token("<PriorOffset>")?;
@@ -164,7 +169,7 @@ impl KaldiObject for IvectorStats {
                 return Err(r.error(format!("{name}: {value} is not a possible value")));
             }
         }
-        Ok(IvectorStats { prior_offset, max_count, count, quadratic, linear })
+        Ok(OnlineStats { prior_offset, max_count, count, quadratic, linear })
     }
 
     fn write(&self, w: &mut KaldiWriter) -> kaldi_io::Result<()> {
