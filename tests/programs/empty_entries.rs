@@ -75,6 +75,8 @@ fn files(f: &Folder) {
     f.write("config", network(44));
     f.write("pooled.config", POOLED);
     f.write("chain.config", network(88));
+    f.write("rnnlm.config", RNNLM);
+    f.write("embedding", matrix(22, 4));
     let options = [
         ("lda-matrix", "final.mat"),
         ("global-cmvn-stats", "global_cmvn.stats"),
@@ -197,12 +199,23 @@ component-node name=p component=p input=e
 output-node name=output input=p
 ";
 
+/// A recurrent language model.
+const RNNLM: &str = "\
+component name=a type=AffineComponent input-dim=8 output-dim=4
+component name=t type=TanhComponent dim=4
+input-node name=input dim=4
+component-node name=a component=a input=Append(input, IfDefined(Offset(t, -1)))
+component-node name=t component=t input=a
+output-node name=output input=t
+";
+
 /// Command lines that need files of other programs.
 const MODELS: &str = "\
 nnet3-init --srand=3 @config @raw
 nnet3-am-init %/crates/nnet3-decode/tests/data/mono.mdl @raw @model
 nnet3-init --srand=3 @chain.config @chain.raw
 nnet3-init --srand=3 @pooled.config @pooled.raw
+nnet3-init --srand=3 @rnnlm.config @rnnlm.raw
 fstconvert --fst_type=vector %/crates/nnet3-decode/tests/data/decode/HCLG.fst @HCLG.fst
 gmm-init-mono %/tests/data/trees/in/topo3 3 @mono.mdl @mono.tree
 ";

@@ -9,6 +9,7 @@ mod graphs;
 mod learning;
 mod online;
 mod options;
+mod rnnlm;
 mod speakers;
 mod trees;
 
@@ -73,6 +74,21 @@ pub const TARGETS: &[Target] = &[
         name: "learning-states",
         read: learning::read_state,
         corpus: learning::corpus_states,
+        memory: SMALL,
+    },
+    Target {
+        name: "rnnlm-examples",
+        read: rnnlm::read_example,
+        corpus: rnnlm::corpus_examples,
+        memory: SMALL,
+    },
+    Target { name: "sampling-lms", read: rnnlm::read_lm, corpus: rnnlm::corpus_lms, memory: SMALL },
+    Target { name: "sampling-arpas", read: rnnlm::read_arpa, corpus: rnnlm::corpus_arpas, memory: LARGE },
+    Target { name: "weighted-text", read: rnnlm::read_text, corpus: rnnlm::corpus_texts, memory: LARGE },
+    Target {
+        name: "word-features",
+        read: rnnlm::read_features,
+        corpus: rnnlm::corpus_features,
         memory: SMALL,
     },
     Target { name: "fsts", read: chain::read_fst, corpus: chain::corpus_fsts, memory: SMALL },

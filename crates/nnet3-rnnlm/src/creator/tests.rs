@@ -146,7 +146,7 @@ fn samples_have_the_words_to_predict() {
             for row in 8 * group..8 * group + 8 {
                 let word = sample[example.output_words[row] as usize];
                 assert!(word >= 2);
-                if example as *const _ == first as *const _ {
+                if std::ptr::eq(example, first) {
                     assert_eq!(word, plain.output_words[row]);
                 }
             }

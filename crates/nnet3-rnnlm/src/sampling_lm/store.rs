@@ -22,7 +22,7 @@ impl KaldiObject for SamplingLm {
             return Err(r.error(format!("<VocabSize> says {size}, but there are {} words", unigrams.len())));
         }
         let wrong = |p: &f32| !p.is_finite() || *p < 0.0;
-        if let Some(word) = unigrams.iter().position(|p| wrong(p)) {
+        if let Some(word) = unigrams.iter().position(wrong) {
             return Err(r.error(format!("word {word} has the probability {}", unigrams[word])));
         }
         let mut lm = SamplingLm { unigrams, states: Vec::new() };

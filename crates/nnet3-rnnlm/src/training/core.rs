@@ -133,7 +133,7 @@ impl CoreTrainer {
     ) -> CoreTrainer {
         CoreTrainer {
             options,
-            delta: Delta::new(&nnet),
+            delta: Delta::with_statistics(&nnet),
             compiler,
             executor: Executor::new(device),
             random,
@@ -223,17 +223,33 @@ impl CoreTrainer {
         }
         let how = Step { scale, max_param_change, max_change_scale };
         self.stepper.step(&mut self.nnet, &self.delta, how, self.minibatches, &mut self.ledger);
+        let mut factor = scale;
         for (entry, squares) in self.ledger.read() {
             let Entry::Change { minibatch, limits } = entry else { continue };
             match limits.applied(&squares, &mut self.max_change) {
                 Stepped::Freely => {}
-                Stepped::Limited(limits) => report(Event::MaxChange(limits)),
-                Stepped::Refused => report(Event::ChangeRefused { minibatch }),
+                Stepped::Limited(limits) => {
+                    factor *= limits.global.map_or(1.0, |(factor, _)| factor as f32);
+                    report(Event::MaxChange(limits));
+                }
+                Stepped::Refused => {
+                    factor = 0.0;
+                    report(Event::ChangeRefused { minibatch });
+                }
             }
         }
-        match pass == Pass::Conventional && momentum > 0.0 {
-            true => self.stepper.keep(&mut self.delta, momentum),
-            false => self.delta.nnet_mut().scale(0.0),
+        let keeps = pass == Pass::Conventional && momentum > 0.0 && factor != 0.0;
+        self.add_statistics(factor);
+        self.delta.nnet_mut().scale(if keeps { momentum } else { 0.0 });
+    }
+
+    /// Adds the statistics of components without parameters: times the factor of the change, as the reference does. (Those of
+    /// components with parameters went with these.)
+    fn add_statistics(&mut self, factor: f32) {
+        for (own, change) in self.nnet.components_mut().zip(self.delta.nnet().components()) {
+            if factor != 0.0 && own.as_updatable().is_none() {
+                own.add(factor, change);
+            }
         }
     }
 
