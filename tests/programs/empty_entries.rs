@@ -114,6 +114,7 @@ fn files(f: &Folder) {
     write_table(f, "text", "\n", |_| " x y\n".to_owned());
     write_table(f, "ali", "\n", |key| format!(" {}\n", alignment(key)));
     write_table(f, "post", "\n", |_| " [ 0 0.5 2 0.5 ] [ 1 1 ]\n".to_owned());
+    write_table(f, "gausspost", "\n", |_| format!(" {}\n", "[ 0 0.5 2 0.5 ] ".repeat(20)));
     write_table(f, "postvecs", EMPTY_MATRIX, |_| "  [ 0.5 2 ]\n".to_owned());
     write_table(f, "tids", "\n", |_| " [ 1 0.5 2 0.5 ] [ 3 1 ]\n".to_owned());
     let trees = std::fs::read_to_string(format!("{DATA}/trees/in/ali.txt")).unwrap();

@@ -18,6 +18,7 @@ mod egs_programs;
 mod empty_entries;
 mod everyday;
 mod export;
+mod extractor_programs;
 mod families;
 mod feature_programs;
 mod fit;

@@ -4,7 +4,7 @@ use super::both;
 use super::trees::read_and_write;
 use kaldi_feat::cmvn::CmvnStats;
 use kaldi_feat::online_cmvn::OnlineCmvnState;
-use kaldi_io::{DenseMatrix, KaldiObject, PackedMatrix};
+use kaldi_io::{DenseMatrix, KaldiObject, PackedMatrix, Posterior};
 use kaldi_ivector::accumulate::{AccumulateOptions, Accumulator};
 use kaldi_ivector::update::{UpdateOptions, update};
 use kaldi_ivector::{ExtractorStats, IvectorExtractor, IvectorTerms, OnlineStats, Weights};
@@ -14,7 +14,28 @@ use std::num::NonZero;
 pub fn read_extractor(input: &[u8]) {
     if let Some(extractor) = read_and_write::<IvectorExtractor>(input) {
         IvectorTerms::new(&extractor, NonZero::<usize>::MIN);
+        if let Ok(mut accumulator) = Accumulator::new(extractor, accumulate_options()) {
+            let _ = accumulator.add("u", &features(), &posterior(), &mut || 7);
+            let _ = accumulator.finish(&mut || 7);
+        }
     }
+}
+
+fn accumulate_options() -> AccumulateOptions {
+    AccumulateOptions {
+        update_variances: true,
+        compute_objective: true,
+        samples_for_weights: 3,
+        threads: NonZero::<usize>::MIN,
+    }
+}
+
+fn features() -> DenseMatrix<f32> {
+    DenseMatrix::from_rows(&[[1.0f32, 2.0], [0.5, -1.0], [2.0, 0.0], [3.0, 1.0]])
+}
+
+fn posterior() -> Posterior {
+    vec![vec![(0, 1.0)], vec![(1, 0.5), (0, 0.5)], vec![], vec![(1, 1.0)]]
 }
 
 /// An extractor of two Gaussians with features of two dimensions and i-vectors of three.
@@ -50,18 +71,10 @@ pub fn read_extractor_stats(input: &[u8]) {
 }
 
 pub fn corpus_extractor_stats() -> Vec<Vec<u8>> {
-    let features = DenseMatrix::from_rows(&[[1.0f32, 2.0], [0.5, -1.0], [2.0, 0.0], [3.0, 1.0]]);
-    let posterior = vec![vec![(0, 1.0)], vec![(1, 0.5), (0, 0.5)], vec![], vec![(1, 1.0)]];
     let stats = both_kinds().map(|extractor| {
-        let options = AccumulateOptions {
-            update_variances: true,
-            compute_objective: true,
-            samples_for_weights: 3,
-            threads: NonZero::<usize>::MIN,
-        };
-        let mut accumulator = Accumulator::new(extractor, options).expect("a model");
+        let mut accumulator = Accumulator::new(extractor, accumulate_options()).expect("a model");
         for _ in 0..4 {
-            accumulator.add("u", &features, &posterior, &mut || 7).expect("an utterance");
+            accumulator.add("u", &features(), &posterior(), &mut || 7).expect("an utterance");
         }
         accumulator.finish(&mut || 7).expect("statistics").0
     });
