@@ -8,11 +8,11 @@ use kaldi_io::write_object;
 use nnet3::messages;
 use nnet3::tables::Input;
 
-/// Estimate PCA transform; dimension reduction is optional (if not specified we don't reduce the dimension; if you specify
-/// --normalize-variance=true, we normalize the (centered) covariance of the features, and if you specify --normalize-mean=true
-/// the mean is also normalized. So a variety of transform types are supported. Because this type of transform does not
-/// need too much data to estimate robustly, we don't support separate accumulator files; this program reads in the
-/// features directly.
+/// Estimate PCA transform, from features that the program reads directly.
+///
+/// Without --dim the dimension is not reduced. With --normalize-variance=true the (centered) covariance of the features is
+/// normalized, and with --normalize-mean=true the mean too. Statistics in separate files are not supported, because this
+/// type of transform does not need much data.
 #[derive(clap::Parser)]
 #[command(
     after_help = "e.g.:\n (features are in ark:features.ark): est-pca --dim=40 ark:features.ark pca.mat\n\
