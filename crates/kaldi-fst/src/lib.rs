@@ -32,4 +32,4 @@ pub use look_ahead::LookAheadFst;
 pub use mapped::{MappedFst, MappedState, PackedArc};
 pub use ngrams::NgramFst;
 pub use store::read_fst;
-pub use weight::Weight;
+pub use weight::{Divisible, Weight, quantize};

@@ -37,7 +37,7 @@ pub use compose::{SortedAcceptor, compose};
 pub use compose_transducers::compose_transducers;
 pub use concat::concatenate;
 pub use connect::connect;
-pub use determinize::determinize;
+pub use determinize::{determinize, determinize_with_epsilons};
 pub use determinize_labels::{Determinize, determinize_labels};
 pub use determinize_star::{Ambiguity, DELTA, DeterminizeStar, determinize_star};
 pub use equivalent::{RandomComparison, equivalent, randomly_equivalent};

@@ -44,6 +44,12 @@ pub trait Weight: Clone + PartialEq + Debug + Send + Sync + 'static {
     /// The weight of one or the other.
     fn plus(&self, other: &Self) -> Self;
 
+    /// True if this is as good as another: of two such alternatives the first that is found stays. OpenFst allows sums of
+    /// costs to differ by rounding.
+    fn is_as_good_as(&self, other: &Self) -> bool {
+        self == other
+    }
+
     /// Reads the binary form, without checking that it [makes sense](Self::is_member).
     fn read(r: &mut KaldiReader) -> kaldi_io::Result<Self>;
 
@@ -55,6 +61,46 @@ pub trait Weight: Clone + PartialEq + Debug + Send + Sync + 'static {
 
     /// Appends the text form.
     fn push_text(&self, text: &mut String);
+}
+
+/// A weight that leaves a residual when another is taken out of it, as determinization needs.
+pub trait Divisible: Weight {
+    /// Equal for equal weights only.
+    type Bits: Clone + Eq + std::hash::Hash;
+
+    /// Returns the residual: the weight that gives this one when `divisor` is multiplied with it.
+    fn divide(&self, divisor: &Self) -> Self;
+
+    /// Rounds costs to the nearest multiples of `delta`. Infinite ones stay.
+    fn quantized(&self, delta: f32) -> Self;
+
+    fn bits(&self) -> Self::Bits;
+}
+
+impl Divisible for f32 {
+    type Bits = u32;
+
+    fn divide(&self, divisor: &f32) -> f32 {
+        self - divisor
+    }
+
+    fn quantized(&self, delta: f32) -> f32 {
+        quantize(*self, delta)
+    }
+
+    fn bits(&self) -> u32 {
+        self.to_bits()
+    }
+}
+
+/// The nearest multiple of `delta`; infinity stays.
+pub fn quantize(cost: f32, delta: f32) -> f32 {
+    if cost.is_finite() {
+        // Adding 0 makes one of the two zeros.
+        (cost / delta + 0.5).floor() * delta + 0.0
+    } else {
+        cost
+    }
 }
 
 /// The tropical semiring: weights are costs, and plus is min.

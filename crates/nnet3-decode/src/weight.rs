@@ -2,12 +2,15 @@
 
 use std::cmp::Ordering;
 
-use kaldi_fst::Weight;
+use kaldi_fst::{Divisible, Weight, quantize};
 use kaldi_io::text::{LOG_PRECISION, parse_real, push_g};
 use kaldi_io::{KaldiReader, KaldiWriter};
 
 /// Sums of costs that differ by at most this are equal in determinization and minimization.
 pub const DELTA: f32 = 1.0 / 1024.0;
+
+/// Sums of costs that differ by no more may be equal but for rounding.
+const ROUNDING: f32 = 1e-6;
 
 /// A graph cost (with the language model) and an acoustic cost. Comparisons use their sum.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,13 +39,6 @@ impl LatticeWeight {
         better(sum(self), sum(other))
             .then_with(|| better(self.graph, other.graph))
             .then_with(|| better(self.acoustic, other.acoustic))
-    }
-
-    /// Returns the weight that, multiplied by `divisor`, gives this one; zero if this is zero or there is no such
-    /// weight.
-    pub fn divide(&self, divisor: &LatticeWeight) -> LatticeWeight {
-        let quotient = LatticeWeight::new(self.graph - divisor.graph, self.acoustic - divisor.acoustic);
-        if quotient.graph.is_finite() && quotient.acoustic.is_finite() { quotient } else { Self::ZERO }
     }
 
     /// True if both sums of costs differ by at most `delta`.
@@ -92,6 +88,10 @@ impl Weight for LatticeWeight {
         if self.compare(other).is_ge() { *self } else { *other }
     }
 
+    fn is_as_good_as(&self, other: &Self) -> bool {
+        self.approx_equal(other, ROUNDING)
+    }
+
     fn read(r: &mut KaldiReader) -> kaldi_io::Result<Self> {
         Ok(LatticeWeight { graph: f32::read(r)?, acoustic: f32::read(r)? })
     }
@@ -111,6 +111,24 @@ impl Weight for LatticeWeight {
         push_cost(text, self.graph);
         text.push(',');
         push_cost(text, self.acoustic);
+    }
+}
+
+impl Divisible for LatticeWeight {
+    type Bits = [u32; 2];
+
+    /// Zero if this is zero or there is no such weight.
+    fn divide(&self, divisor: &LatticeWeight) -> LatticeWeight {
+        let quotient = LatticeWeight::new(self.graph - divisor.graph, self.acoustic - divisor.acoustic);
+        if quotient.graph.is_finite() && quotient.acoustic.is_finite() { quotient } else { Self::ZERO }
+    }
+
+    fn quantized(&self, delta: f32) -> LatticeWeight {
+        LatticeWeight::new(quantize(self.graph, delta), quantize(self.acoustic, delta))
+    }
+
+    fn bits(&self) -> [u32; 2] {
+        [self.graph.to_bits(), self.acoustic.to_bits()]
     }
 }
 

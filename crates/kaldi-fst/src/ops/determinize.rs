@@ -1,36 +1,44 @@
-//! Determinization of acceptors over the tropical semiring (Mohri, "Finite-State Transducers in Language and Speech
-//! Processing", 1997): a state of the result is a set of (input state, residual cost) pairs.
+//! Determinization of acceptors (Mohri, "Finite-State Transducers in Language and Speech Processing", 1997): a
+//! state of the result is a set of (input state, residual weight) pairs.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use crate::error::{Error, Result};
 use crate::fst::{Arc, EPSILON, Fst, StateId};
+use crate::weight::Divisible;
 
-/// Costs that are left over are rounded to multiples of this, as by OpenFst, so that sets that differ by rounding only
-/// are one.
+/// Residuals are rounded to multiples of this, as by OpenFst, so that sets that differ by rounding only are one.
 const DELTA: f32 = 1.0 / 1024.0;
 
-/// States with their residual costs, in the order of the states.
-type Subset = Vec<(StateId, f32)>;
+/// States with their residual weights, in the order of the states.
+type Subset<W> = Vec<(StateId, W)>;
 
 /// The acceptor with at most one arc of each label from each state, in the order of labels. Every state can be reached.
 /// An error for arcs without labels, and as soon as there would be more than `limit` states.
-pub fn determinize(fst: &Fst, limit: usize) -> Result<Fst> {
+pub fn determinize<W: Divisible>(fst: &Fst<W>, limit: usize) -> Result<Fst<W>> {
+    if let Some((state, _)) = fst
+        .numbered()
+        .find(|(_, state)| state.arcs.iter().any(|arc| arc.ilabel == EPSILON && !arc.weight.is_zero()))
+    {
+        return Err(Error::Epsilon { state });
+    }
+    determinize_with_epsilons(fst, limit)
+}
+
+/// Determinizes like [`determinize`], but treats arcs without label like arcs with one more label, as OpenFst does.
+pub fn determinize_with_epsilons<W: Divisible>(fst: &Fst<W>, limit: usize) -> Result<Fst<W>> {
     let Some(start) = fst.start else { return Ok(Fst::default()) };
     fst.check_acceptor()?;
-    let mut states = Subsets { limit, ..Subsets::default() };
-    states.out.start = Some(states.find(vec![(start, 0.0)])?);
+    let mut states = Subsets { ids: HashMap::new(), waiting: VecDeque::new(), out: Fst::default(), limit };
+    states.out.start = Some(states.find(vec![(start, W::one())])?);
     while let Some((id, subset)) = states.waiting.pop_front() {
-        let mut by_label: BTreeMap<i32, Subset> = BTreeMap::new();
-        let mut final_weight = f32::INFINITY;
-        for (state, owed) in subset {
+        let mut by_label: BTreeMap<i32, Subset<W>> = BTreeMap::new();
+        let mut final_weight = W::zero();
+        for (state, residual) in subset {
             let data = fst.state(state);
-            final_weight = final_weight.min(owed + data.final_weight);
-            for arc in data.arcs.iter().filter(|arc| arc.weight != f32::INFINITY) {
-                if arc.ilabel == EPSILON {
-                    return Err(Error::Epsilon { state });
-                }
-                by_label.entry(arc.ilabel).or_default().push((arc.next, owed + arc.weight));
+            final_weight = final_weight.plus(&residual.times(&data.final_weight));
+            for arc in data.arcs.iter().filter(|arc| !arc.weight.is_zero()) {
+                by_label.entry(arc.ilabel).or_default().push((arc.next, residual.times(&arc.weight)));
             }
         }
         let mut arcs = Vec::with_capacity(by_label.len());
@@ -43,29 +51,36 @@ pub fn determinize(fst: &Fst, limit: usize) -> Result<Fst> {
     Ok(states.out)
 }
 
-/// Sorts the set, keeps the cheapest of equal states, and takes out the cost that all have in common.
-fn normalize(subset: &mut Subset) -> f32 {
-    subset.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    subset.dedup_by_key(|(state, _)| *state);
-    let common = subset.iter().map(|(_, owed)| *owed).fold(f32::INFINITY, f32::min);
-    for (_, owed) in subset {
-        // Adding 0 makes one of the two zeros.
-        *owed = ((*owed - common) / DELTA + 0.5).floor() * DELTA + 0.0;
+/// Sorts the set, keeps the best of equal states, and takes out the weight that all have in common.
+fn normalize<W: Divisible>(subset: &mut Subset<W>) -> W {
+    subset.sort_by_key(|(state, _)| *state);
+    subset.dedup_by(|(later, other), (state, residual)| {
+        let same = later == state;
+        if same {
+            *residual = residual.plus(other);
+        }
+        same
+    });
+    let common = subset.iter().fold(W::zero(), |sum, (_, residual)| sum.plus(residual));
+    for (_, residual) in subset {
+        *residual = residual.divide(&common).quantized(DELTA);
     }
     common
 }
 
-#[derive(Default)]
-struct Subsets {
-    ids: HashMap<Vec<(StateId, u32)>, StateId>,
-    waiting: VecDeque<(StateId, Subset)>,
-    out: Fst,
+/// A set of states with the bits of the residuals.
+type SubsetKey<W> = Vec<(StateId, <W as Divisible>::Bits)>;
+
+struct Subsets<W: Divisible> {
+    ids: HashMap<SubsetKey<W>, StateId>,
+    waiting: VecDeque<(StateId, Subset<W>)>,
+    out: Fst<W>,
     limit: usize,
 }
 
-impl Subsets {
-    fn find(&mut self, subset: Subset) -> Result<StateId> {
-        let key: Vec<_> = subset.iter().map(|(state, owed)| (*state, owed.to_bits())).collect();
+impl<W: Divisible> Subsets<W> {
+    fn find(&mut self, subset: Subset<W>) -> Result<StateId> {
+        let key: SubsetKey<W> = subset.iter().map(|(state, residual)| (*state, residual.bits())).collect();
         if let Some(&id) = self.ids.get(&key) {
             return Ok(id);
         }

@@ -87,7 +87,10 @@ impl<W: Weight> Expansion<W> {
             let distance = self.distance[&from].clone();
             for arc in fst.state(from).arcs.iter().filter(|arc| arc.is_epsilon()) {
                 let known = self.distance.entry(arc.next).or_insert_with(W::zero);
-                *known = known.plus(&distance.times(&arc.weight));
+                let better = known.plus(&distance.times(&arc.weight));
+                if !known.is_as_good_as(&better) {
+                    *known = better;
+                }
                 waiting.insert(ranks[arc.next as usize], arc.next);
             }
         }

@@ -1,5 +1,7 @@
 //! Semirings of costs.
 
+pub(crate) use crate::weight::quantize;
+
 /// A semiring: its sum combines the costs of alternatives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Semiring {
@@ -25,16 +27,6 @@ impl Semiring {
 /// True if two costs differ by at most `delta`.
 pub(crate) fn approximately_equal(a: f32, b: f32, delta: f32) -> bool {
     a <= b + delta && b <= a + delta
-}
-
-/// The nearest multiple of `delta`; infinity stays.
-pub(crate) fn quantize(weight: f32, delta: f32) -> f32 {
-    if weight.is_finite() {
-        // Adding 0 makes one of the two zeros.
-        (weight / delta + 0.5).floor() * delta + 0.0
-    } else {
-        weight
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
-use kaldi_fst::{Arc, EPSILON, State, StateId, Weight};
+use kaldi_fst::{Arc, Divisible, EPSILON, State, StateId, Weight};
 
 use super::strings::{EMPTY, StringId, Strings};
 use super::tasks::{self, Tasks};
