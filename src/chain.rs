@@ -2,24 +2,24 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use kaldi_io::kaldi_log;
 use kaldi_io::log::sites::PROB_OBJECTIVE;
 use kaldi_io::log::{self, Site, num};
-use nnet3_chain::training::{ChainTraining, ChainTrainingOptions, Denominators, XENT_SUFFIX};
+use nnet3_chain::training::{ChainTraining, ChainTrainingOptions, Denominators};
 use nnet3_chain::{ChainOptions, DenominatorGraph, NnetChainExample, NnetChainSupervision};
 use nnet3_core::nnet::Nnet;
 use nnet3_train::diagnostics::ProbComputer;
+use nnet3_train::sequence::XENT_SUFFIX;
 
 use crate::combination::Combination;
 use crate::egs::{self, Prepare};
 use crate::options::chain::ChainTrainingOptions as ChainArgs;
 use crate::options::combine::CombineArgs;
-use crate::options::device;
-use crate::options::training::{AllocatorOptions, ReplicaOptions, TrainingOptions};
-use crate::training::{Output, Sites, Training};
+use crate::options::training;
+use crate::training::{Program, Sites};
+use crate::training_log::TrainingLines;
 use crate::{models, training_log};
 
 const OUTPUT: &str = "output";
@@ -28,29 +28,14 @@ const XENT_REGULARIZE: f32 = 0.1;
 
 // Options of the programs that train.
 #[derive(clap::Args, Clone, Debug)]
-pub struct TrainArgs {
-    /// Seed for random number generator
-    #[arg(long, default_value_t = 0)]
-    pub srand: i32,
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    pub binary: bool,
-    /// yes|no|optional|wait: whether to run on a GPU (optional: if there is one)
-    #[arg(long, default_value = "optional", value_parser = device::USE_GPU)]
-    pub use_gpu: String,
+pub struct ChainTrainArgs {
     /// If true, apply the per-frame derivative weights stored with the example
     #[arg(long, default_value_t = true)]
     pub apply_deriv_weights: bool,
     #[command(flatten)]
-    pub device: device::DeviceOptions,
-    #[command(flatten)]
-    pub replicas: ReplicaOptions,
-    #[command(flatten)]
-    pub training: TrainingOptions,
+    pub common: training::TrainArgs,
     #[command(flatten)]
     pub chain: ChainArgs,
-    #[command(flatten)]
-    pub allocator: AllocatorOptions,
 }
 
 /// Names of files on a command line of a training program.
@@ -105,31 +90,25 @@ pub fn only_output(example: &NnetChainExample) -> nnet3_train::Result<&NnetChain
 }
 
 /// The whole of a program that trains.
-pub fn train(sites: Sites, languages: Languages, options: TrainArgs, files: Files<'_>) -> Result<u8> {
-    let began = Instant::now();
-    options.allocator.check()?;
-    let count = options.replicas.count()?;
-    options.training.trainer_options(count)?;
+pub fn train(sites: Sites, languages: Languages, options: ChainTrainArgs, files: Files<'_>) -> Result<u8> {
     let chain = ChainTrainingOptions {
         chain: options.chain.chain_options()?,
         apply_deriv_weights: options.apply_deriv_weights,
         verbose: log::verbose() >= 1,
     };
-    let devices = options.device.select_for_training(&options.use_gpu, count)?;
-    let egs = egs::begin::<NnetChainExample>(files.examples);
-    let nnet = models::load(files.model)?;
-    let denominators = languages.denominators(files.denominator, &nnet)?;
-    let training = Training {
+    let program = Program {
         sites,
-        options: options.training,
-        seed: options.srand,
-        devices,
-        average_period: options.replicas.average_period,
-        objective: Arc::new(move || ChainTraining::new(chain.clone(), denominators.clone())),
+        args: options.common,
+        examples: files.examples,
+        output: files.output,
         prepare: languages.prepare(),
+        lines: TrainingLines::default(),
     };
-    let output = Output { wxfilename: files.output, binary: options.binary };
-    training.run(nnet, || egs.finish(), output, began)
+    program.run(|| {
+        let nnet = models::load(files.model)?;
+        let denominators = languages.denominators(files.denominator, &nnet)?;
+        Ok((nnet, Arc::new(move || ChainTraining::new(chain.clone(), denominators.clone()))))
+    })
 }
 
 /// Returns an objective for evaluation without derivatives.

@@ -3,7 +3,6 @@
 use anyhow::{Context, Result, bail};
 use kaldi_fst::{FstHolder, read_fst};
 use kaldi_hmm::TransitionModel;
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::{GeneralMatrixHolder, MatrixHolder, ObjectHolder, VectorHolder};
 use kaldi_io::log::Site;
 use kaldi_io::{RandomReader, SequentialReader, TableWriter, kaldi_log, kaldi_warn};
@@ -12,9 +11,8 @@ use nnet3_chain::end_to_end::{EndToEnd, EndToEndUtterance};
 use nnet3_chain::normalize::Normalization;
 use nnet3_chain::{ChainExampleHolder, Supervision};
 use nnet3_train::finite::inputs_not_finite;
-use nnet3_train::split::UtteranceSplitter;
 
-use crate::get_egs::{ROUNDING, log_statistics};
+use crate::get_egs::{EgsLoop, Inputs, Made, ROUNDING, optional, tolerate};
 use crate::options::egs::InputOptions;
 use crate::{messages, progress, tables};
 
@@ -30,15 +28,7 @@ pub fn read_normalization(rxfilename: &str, scale: f32) -> Result<Normalization>
     Normalization::new(fst, scale).with_context(|| rxfilename.to_owned())
 }
 
-/// A message about values that are no numbers: a reason to leave out an utterance of a permissive table, else an error.
-fn tolerate(message: &str, permissive: bool) -> Result<()> {
-    if !permissive {
-        bail!("{message}; with the option p, as in scp,p:…, such utterances are left out");
-    }
-    Ok(())
-}
-
-/// Inputs, outputs and options.
+/// What is read and written, and how.
 pub struct GetChainEgs<'a> {
     pub input: &'a InputOptions,
     pub seed: i32,
@@ -56,11 +46,6 @@ pub struct GetChainEgs<'a> {
 
 impl GetChainEgs<'_> {
     pub fn run(self) -> Result<u8> {
-        let mut splitter = UtteranceSplitter::new(&self.input.generation.split_options())?;
-        splitter.seed(self.seed);
-        if let Some(message) = splitter.rounding() {
-            kaldi_log!(ROUNDING, "{message}");
-        }
         let chunks = ChainChunks {
             options: self.input.chunk_options(self.length_tolerance)?,
             long_keys: self.long_keys,
@@ -68,90 +53,40 @@ impl GetChainEgs<'_> {
             transitions: self.transitions,
             seed: self.seed,
         };
-        let ivector_table = self.input.ivector_rspecifier();
-        let mut features = SequentialReader::<GeneralMatrixHolder>::open(self.features)?;
-        let mut first = features.next()?;
-        if first.is_none() {
-            features.close()?;
-            messages::error(&format!("{}: expected at least one utterance, found none", self.features));
-            return Ok(NOTHING_DONE);
-        }
         let mut supervision = RandomReader::<ObjectHolder<Supervision>>::open(self.supervision)?;
-        let mut ivectors = tables::open_optional::<MatrixHolder>(ivector_table)?;
         let mut weights = tables::open_optional::<VectorHolder>(self.deriv_weights)?;
-        let mut writer = TableWriter::<ChainExampleHolder>::open(self.egs)?;
-        let permissive = [self.features, self.supervision, ivector_table, self.deriv_weights]
-            .iter()
-            .any(|table| tables::is_permissive(table));
-        let progress = progress::counter("utterances", self.features);
-        let mut errors = 0;
-        let mut reject = |message: String| {
-            kaldi_warn!(PROCESS, "{message}");
-            errors += 1;
+        let egs_loop = EgsLoop {
+            input: self.input,
+            seed: Some(self.seed),
+            features: self.features,
+            others: &[self.supervision, self.deriv_weights],
+            egs: self.egs,
+            process: PROCESS,
         };
-        while let Some((key, features)) =
-            first.take().map_or_else(|| features.next(), |entry| Ok(Some(entry)))?
-        {
-            progress.inc();
-            let key = key.as_str();
+        let status = egs_loop.run(|splitter, Inputs { key, features, ivectors }| {
             let Some(supervision) = supervision.get(key)? else {
-                reject(format!("No supervision for key {key}"));
-                continue;
-            };
-            let Ok(ivectors) = optional(&mut ivectors, key)? else {
-                reject(format!("No iVectors for utterance {key}"));
-                continue;
+                return Ok(Made::Rejected(format!("No supervision for key {key}")));
             };
             let Ok(weights) = optional(&mut weights, key)? else {
-                reject(format!("No deriv weights for utterance {key}"));
-                continue;
+                return Ok(Made::Rejected(format!("No deriv weights for utterance {key}")));
             };
             let deriv_weights = weights.map(Vec::as_slice);
-            let utterance = ChainUtterance { key, features: &features, ivectors, supervision, deriv_weights };
+            let utterance = ChainUtterance { key, features, ivectors, supervision, deriv_weights };
             if let Some(message) = utterance.not_finite() {
-                tolerate(&message, permissive)?;
-                reject(message);
-                continue;
+                return Ok(Made::NotFinite(message));
             }
-            match chunks.cut(&mut splitter, utterance)? {
-                ChainCut::Examples { examples, warnings } => {
-                    warnings.iter().for_each(|message| kaldi_warn!(PROCESS, "{message}"));
-                    for (key, example) in &examples {
-                        writer.write(key, example)?;
-                    }
-                }
-                ChainCut::Rejected(message) => reject(message),
-            }
-        }
-        drop(progress);
-        features.close()?;
+            Ok(match chunks.cut(splitter, utterance)? {
+                ChainCut::Examples { examples, warnings } => Made::Examples(examples, warnings),
+                ChainCut::Rejected(message) => Made::Rejected(message),
+            })
+        })?;
         supervision.close()?;
-        ivectors.map_or(Ok(()), RandomReader::close)?;
         weights.map_or(Ok(()), RandomReader::close)?;
-        writer.close()?;
-        if errors > 0 {
-            messages::warn(&format!("{errors} utterances had errors and could not be processed."));
-        }
-        log_statistics(&splitter);
-        Ok(u8::from(splitter.counts().chunk_frames == 0))
+        Ok(status)
     }
 }
 
-/// A key that a table does not have.
-struct Missing;
-
-/// Returns the value of a table for a key, if there is a table.
-fn optional<'t, H: kaldi_io::holder::Holder>(
-    table: &'t mut Option<RandomReader<H>>,
-    key: &str,
-) -> Result<std::result::Result<Option<&'t H::T>, Missing>> {
-    Ok(match table {
-        None => Ok(None),
-        Some(table) => table.get(key)?.map(Some).ok_or(Missing),
-    })
-}
-
-/// Inputs, outputs and options.
+/// What is read and written, and how.
 pub struct GetEndToEndEgs<'a> {
     pub input: &'a InputOptions,
     pub seed: i32,

@@ -9,7 +9,7 @@ use nnet3_train::combine::{combine, recompute_stats};
 use nnet3_train::diagnostics::ProbComputer;
 use nnet3_train::objective::Objective;
 
-use crate::egs::{self, PipedExample, Prepare};
+use crate::egs::{self, ExampleKind, Prepare};
 use crate::options::combine::CombineArgs;
 use crate::options::prob::prob_defaults;
 use crate::{models, training_log};
@@ -25,10 +25,10 @@ pub struct Combination<'o, E> {
     pub prepare: Prepare<E>,
 }
 
-impl<E: PipedExample> Combination<'_, E> {
-    /// Finds the best mean of the first models and writes it. `objective` makes the objective of a thread. The
-    /// statistics of the result are recomputed with the objective of `recomputing`, and `totals` logs the objective of
-    /// that pass.
+impl<E: ExampleKind> Combination<'_, E> {
+    /// Finds the best mean of the first models and writes it. `objective` makes the objective of a
+    /// thread. `totals` logs what the result was found to be worth while its statistics were recomputed
+    /// with the objective of `recomputing`.
     pub fn run<O: Objective<Example = E>>(
         mut self,
         objective: impl Fn() -> O + Sync,

@@ -1,30 +1,148 @@
-//! The way from features and targets to examples: `nnet3-get-egs` and its variant with dense targets.
+//! The way from features to examples of any kind: the loop of the programs `nnet3-get-egs`, `nnet3-chain-get-egs`,
+//! `nnet3-discriminative-get-egs` and their variants.
 
 use anyhow::{Result, bail};
 use kaldi_io::cli::NOTHING_DONE;
-use kaldi_io::holder::{GeneralMatrixHolder, Holder, MatrixHolder};
-use kaldi_io::log::{self, Site};
-use kaldi_io::{RandomReader, SequentialReader, TableWriter, kaldi_log, kaldi_warn};
-use nnet3_train::ExampleHolder;
+use kaldi_io::holder::{GeneralMatrixHolder, Holder, MatrixHolder, ObjectHolder};
+use kaldi_io::log::Site;
+use kaldi_io::{
+    DenseMatrix, GeneralMatrix, RandomReader, SequentialReader, TableWriter, kaldi_log, kaldi_warn,
+};
+use nnet3_train::Example;
 use nnet3_train::chunk::{Cut, Targets, Utterance, cut};
 use nnet3_train::split::UtteranceSplitter;
 
-use crate::options::egs::EgsOptions;
-use crate::{progress, tables};
+use crate::options::egs::{EgsOptions, InputOptions};
+use crate::{messages, progress, tables};
 
 pub const ROUNDING: Site = Site::new("ComputeDerived", "nnet-example-utils.cc", 344);
 /// The source lines of the splitter's statistics in the reference, which log lines name.
 const STATISTICS: [u32; 3] = [373, 383, 400];
 
-/// Inputs, outputs, and source place of messages.
+/// Features and i-vectors of an utterance.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a> {
+    pub key: &'a str,
+    pub features: &'a GeneralMatrix,
+    pub ivectors: Option<&'a DenseMatrix<f32>>,
+}
+
+/// Results of cutting an utterance.
+pub enum Made<E> {
+    /// Keys and examples, and messages about chunks that are not as they should be.
+    Examples(Vec<(String, E)>, Vec<String>),
+    /// No chunk fits: a warning.
+    TooShort(String),
+    /// An error of the utterance: a warning, and one more utterance with errors.
+    Rejected(String),
+    /// A value that is not finite. It rejects the utterance if some table is permissive, else it ends the program.
+    NotFinite(String),
+}
+
+/// Tables and options of the loop.
+pub struct EgsLoop<'a> {
+    pub input: &'a InputOptions,
+    pub seed: Option<i32>,
+    pub features: &'a str,
+    /// The tables that are read by key, besides that of i-vectors.
+    pub others: &'a [&'a str],
+    pub egs: &'a str,
+    /// The place that messages about utterances name.
+    pub process: Site,
+}
+
+impl EgsLoop<'_> {
+    /// Writes the examples that `make` makes of each utterance. Returns the exit status: 0 if there was a chunk.
+    pub fn run<E: Example>(
+        &self,
+        mut make: impl FnMut(&mut UtteranceSplitter, Inputs<'_>) -> Result<Made<E>>,
+    ) -> Result<u8> {
+        let mut splitter = UtteranceSplitter::new(&self.input.generation.split_options())?;
+        self.seed.into_iter().for_each(|seed| splitter.seed(seed));
+        if let Some(message) = splitter.rounding() {
+            kaldi_log!(ROUNDING, "{message}");
+        }
+        let ivector_table = self.input.ivector_rspecifier();
+        let mut features = SequentialReader::<GeneralMatrixHolder>::open(self.features)?;
+        let mut first = features.next()?;
+        if first.is_none() {
+            features.close()?;
+            messages::error(&format!("{}: expected at least one utterance, found none", self.features));
+            return Ok(NOTHING_DONE);
+        }
+        let mut ivectors = tables::open_optional::<MatrixHolder>(ivector_table)?;
+        let mut writer = TableWriter::<ObjectHolder<E>>::open(self.egs)?;
+        let permissive = [self.features, ivector_table]
+            .iter()
+            .chain(self.others)
+            .any(|table| tables::is_permissive(table));
+        let progress = progress::counter("utterances", self.features);
+        let mut errors = 0;
+        while let Some((key, features)) =
+            first.take().map_or_else(|| features.next(), |entry| Ok(Some(entry)))?
+        {
+            progress.inc();
+            let made = match optional(&mut ivectors, &key)? {
+                Ok(ivectors) => make(&mut splitter, Inputs { key: &key, features: &features, ivectors })?,
+                Err(Missing) => Made::Rejected(format!("No iVectors for utterance {key}")),
+            };
+            match made {
+                Made::Examples(examples, warnings) => {
+                    warnings.iter().for_each(|message| kaldi_warn!(self.process, "{message}"));
+                    for (key, example) in &examples {
+                        writer.write(key, example)?;
+                    }
+                }
+                Made::NotFinite(message) if !permissive => tolerate(&message, false)?,
+                Made::TooShort(message) => kaldi_warn!(self.process, "{message}"),
+                Made::Rejected(message) | Made::NotFinite(message) => {
+                    kaldi_warn!(self.process, "{message}");
+                    errors += 1;
+                }
+            }
+        }
+        drop(progress);
+        features.close()?;
+        ivectors.map_or(Ok(()), RandomReader::close)?;
+        writer.close()?;
+        if errors > 0 {
+            messages::warn(&format!("{errors} utterances had errors and could not be processed."));
+        }
+        log_statistics(&splitter);
+        Ok(u8::from(splitter.counts().chunk_frames == 0))
+    }
+}
+
+/// A message about values that are not finite: a reason to leave out an utterance of a permissive table, else an error.
+pub fn tolerate(message: &str, permissive: bool) -> Result<()> {
+    if !permissive {
+        bail!("{message}; with the option p, as in scp,p:…, such utterances are left out");
+    }
+    Ok(())
+}
+
+/// A key that a table does not have.
+pub struct Missing;
+
+/// The value that a table has for a key, if there is a table.
+pub fn optional<'t, H: Holder>(
+    table: &'t mut Option<RandomReader<H>>,
+    key: &str,
+) -> Result<std::result::Result<Option<&'t H::T>, Missing>> {
+    Ok(match table {
+        None => Ok(None),
+        Some(table) => table.get(key)?.map(Some).ok_or(Missing),
+    })
+}
+
+/// Tables and options of the programs that make plain examples.
 pub struct GetEgs<'a> {
     pub options: &'a EgsOptions,
     pub features_rspecifier: &'a str,
     pub targets_rspecifier: &'a str,
     pub egs_wspecifier: &'a str,
-    /// Name of targets in a message about missing ones.
+    /// The name of targets in a message about missing ones.
     pub targets_name: &'a str,
-    pub main: Site,
     pub process: Site,
 }
 
@@ -33,84 +151,36 @@ impl GetEgs<'_> {
     pub fn run<H: Holder>(&self, targets: impl for<'t> Fn(&'t H::T) -> Box<dyn Targets + 't>) -> Result<u8> {
         let input = &self.options.input;
         let chunk_options = input.chunk_options(self.options.targets_length_tolerance)?;
-        let mut splitter = UtteranceSplitter::new(&input.generation.split_options())?;
-        if let Some(message) = splitter.rounding() {
-            kaldi_log!(ROUNDING, "{message}");
-        }
-        let mut features = SequentialReader::<GeneralMatrixHolder>::open(self.features_rspecifier)?;
-        let mut first = features.next()?;
-        if first.is_none() {
-            features.close()?;
-            let table = self.features_rspecifier;
-            log::error(&self.main, &format!("{table}: expected at least one utterance, found none"));
-            return Ok(NOTHING_DONE);
-        }
         let mut table = RandomReader::<H>::open(self.targets_rspecifier)?;
-        let mut ivectors = tables::open_optional::<MatrixHolder>(input.ivector_rspecifier())?;
-        let mut writer = TableWriter::<ExampleHolder>::open(self.egs_wspecifier)?;
-        let permissive = [self.features_rspecifier, self.targets_rspecifier, input.ivector_rspecifier()]
-            .iter()
-            .any(|table| tables::is_permissive(table));
-        let progress = progress::counter("utterances", self.features_rspecifier);
-        let warn = |message: String| kaldi_warn!(self.process, "{message}");
-        let mut errors = 0;
-        while let Some((key, features)) =
-            first.take().map_or_else(|| features.next(), |entry| Ok(Some(entry)))?
-        {
-            progress.inc();
-            let Some(value) = table.get(&key)? else {
-                warn(format!("No {} for key {key}", self.targets_name));
-                errors += 1;
-                continue;
-            };
-            let ivectors = match &mut ivectors {
-                None => None,
-                Some(table) => match table.get(&key)? {
-                    Some(matrix) => Some(matrix),
-                    None => {
-                        warn(format!("No iVectors for utterance {key}"));
-                        errors += 1;
-                        continue;
-                    }
-                },
+        let egs_loop = EgsLoop {
+            input,
+            seed: None,
+            features: self.features_rspecifier,
+            others: &[self.targets_rspecifier],
+            egs: self.egs_wspecifier,
+            process: self.process,
+        };
+        let status = egs_loop.run(|splitter, Inputs { key, features, ivectors }| {
+            let Some(value) = table.get(key)? else {
+                return Ok(Made::Rejected(format!("No {} for key {key}", self.targets_name)));
             };
             let targets = targets(value);
-            let utterance = Utterance { key: &key, features: &features, ivectors, targets: targets.as_ref() };
+            let utterance = Utterance { key, features, ivectors, targets: targets.as_ref() };
             if let Some(message) = utterance.not_finite() {
-                if !permissive {
-                    bail!("{message}; with the option p, as in scp,p:…, such utterances are left out");
-                }
-                warn(message);
-                errors += 1;
-                continue;
+                return Ok(Made::NotFinite(message));
             }
-            match cut(&chunk_options, &mut splitter, utterance)? {
-                Cut::Examples(examples) => {
-                    for (key, example) in &examples {
-                        writer.write(key, example)?;
-                    }
-                }
-                Cut::TooShort(message) => warn(message),
-                Cut::Mismatch(message) => {
-                    warn(message);
-                    errors += 1;
-                }
-            }
-        }
-        drop(progress);
-        features.close()?;
+            Ok(match cut(&chunk_options, splitter, utterance)? {
+                Cut::Examples(examples) => Made::Examples(examples, Vec::new()),
+                Cut::TooShort(message) => Made::TooShort(message),
+                Cut::Mismatch(message) => Made::Rejected(message),
+            })
+        })?;
         table.close()?;
-        ivectors.map_or(Ok(()), RandomReader::close)?;
-        writer.close()?;
-        if errors > 0 {
-            kaldi_warn!(self.main, "{errors} utterances had errors and could not be processed.");
-        }
-        log_statistics(&splitter);
-        Ok(u8::from(splitter.counts().chunk_frames == 0))
+        Ok(status)
     }
 }
 
-/// Logs the counts of cuts.
+/// Logs the numbers of utterances and chunks.
 pub fn log_statistics(splitter: &UtteranceSplitter) {
     for (line, number) in splitter.counts().lines().iter().zip(STATISTICS) {
         kaldi_log!(Site::new("~UtteranceSplitter", "nnet-example-utils.cc", number), "{line}");

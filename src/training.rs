@@ -17,9 +17,9 @@ use nnet3_train::objective::Objective;
 use nnet3_train::replicas::{self, Failure, Replicas};
 use nnet3_train::trainer::{Event, Report, Trained, Trainer};
 
-use crate::egs::Prepare;
-use crate::options::training::TrainingOptions;
-use crate::training_log::Times;
+use crate::egs::{ExampleKind, Prepare};
+use crate::options::training::{TrainArgs, TrainingOptions};
+use crate::training_log::{Times, TrainingLines};
 use crate::{egs, models, progress, training_log};
 
 /// Source places of a training program's messages.
@@ -29,29 +29,74 @@ pub struct Sites {
     pub write_cache: Site,
 }
 
-/// A training that is to be run.
-pub struct Training<O: Objective> {
+/// Makes the objective of a replica, on its thread.
+pub type MakeObjective<O> = Arc<dyn Fn() -> O + Send + Sync>;
+
+/// A training program, besides its network and its objective.
+pub struct Program<'p, O: Objective> {
     pub sites: Sites,
-    pub options: TrainingOptions,
-    pub seed: i32,
-    /// One for each replica.
-    pub devices: Vec<Device>,
-    pub average_period: u64,
-    /// Makes the objective of a replica, on its thread.
-    pub objective: Arc<dyn Fn() -> O + Send + Sync>,
+    pub args: TrainArgs,
+    /// The table of minibatches.
+    pub examples: &'p str,
+    /// The file for the trained network.
+    pub output: &'p str,
     /// Done to each minibatch.
     pub prepare: Prepare<O::Example>,
+    pub lines: TrainingLines<'p>,
 }
 
-/// Destination of the model.
-pub struct Output<'o> {
-    pub wxfilename: &'o str,
-    pub binary: bool,
+impl<O: Objective + 'static> Program<'_, O>
+where
+    O::Example: ExampleKind,
+{
+    /// Runs the program with what `load` reads: the network and its objective. Returns the exit status.
+    pub fn run(self, load: impl FnOnce() -> Result<(Nnet, MakeObjective<O>)>) -> Result<u8> {
+        let began = Instant::now();
+        let args = self.args;
+        args.allocator.check()?;
+        let count = args.replicas.count()?;
+        args.training.trainer_options(count)?;
+        let devices = args.device.select_for_training(&args.use_gpu, count)?;
+        let egs = egs::begin(self.examples);
+        let (nnet, objective) = load()?;
+        let training = Training {
+            sites: self.sites,
+            options: args.training,
+            seed: args.srand,
+            devices,
+            average_period: args.replicas.average_period,
+            objective,
+            prepare: self.prepare,
+            lines: self.lines,
+        };
+        let output = Output { wxfilename: self.output, binary: args.binary };
+        training.run(nnet, || egs.finish(), output, began)
+    }
 }
 
-impl<O: Objective + 'static> Training<O> {
+/// A training that is to be run.
+struct Training<'l, O: Objective> {
+    sites: Sites,
+    options: TrainingOptions,
+    seed: i32,
+    /// One for each replica.
+    devices: Vec<Device>,
+    average_period: u64,
+    objective: MakeObjective<O>,
+    /// Done to each minibatch.
+    prepare: Prepare<O::Example>,
+    lines: TrainingLines<'l>,
+}
+
+/// Where the model goes.
+struct Output<'o> {
+    wxfilename: &'o str,
+    binary: bool,
+}
+
+impl<O: Objective + 'static> Training<'_, O> {
     /// Makes the trainers, opens the table, and then runs the whole training. Returns the program's exit status.
-    pub fn run(
+    fn run(
         self,
         nnet: Nnet,
         egs: impl FnOnce() -> Result<EgsReader<O::Example>>,
@@ -69,12 +114,12 @@ impl<O: Objective + 'static> Training<O> {
         if timed(&mut times.waiting, || egs.at_end())? {
             return egs::nothing(&self.sites.main, egs);
         }
-        train(&mut run, &mut egs, self.prepare, &mut times)?;
-        let mut trained = run.finish(&egs, &mut times)?;
+        train(&mut run, &mut egs, self.prepare, self.lines.event, &mut times)?;
+        let mut trained = run.finish(&egs, self.lines.event, &mut times)?;
         egs.close()?;
-        let useful = training_log::training_totals(&trained);
+        let useful = (self.lines.totals)(&trained);
         models::save_trained(&trained.nnet, wxfilename, binary)?;
-        kaldi_log!(self.sites.main, "Wrote model to {wxfilename}");
+        kaldi_log!(self.sites.main, "{} {wxfilename}", self.lines.written);
         self.write_cache(&mut trained.compiler)?;
         training_log::compilation(&trained.compiler);
         let compiling = trained.compiler.timing().total / self.devices.len() as u32;
@@ -110,7 +155,7 @@ enum Run<O: Objective> {
 }
 
 impl<O: Objective + 'static> Run<O> {
-    fn new(nnet: Nnet, training: &Training<O>) -> Result<Run<O>> {
+    fn new(nnet: Nnet, training: &Training<'_, O>) -> Result<Run<O>> {
         let options = training.options.clone();
         let read_cache = training.sites.read_cache;
         let prepare = move |number: usize, trainer: &mut Trainer<O>| {
@@ -144,8 +189,9 @@ impl<O: Objective + 'static> Run<O> {
         }
     }
 
-    /// The replicas measure waiting times more exactly than the program.
-    fn finish(self, egs: &EgsReader<O::Example>, times: &mut Times) -> Result<Trained> {
+    /// Replicas know better than the program what they waited for.
+    fn finish(self, egs: &EgsReader<O::Example>, log: fn(&Event), times: &mut Times) -> Result<Trained> {
+        let mut report = |event: Event| log(&event);
         match self {
             Run::Alone(trainer) => Ok(trainer.finish(&mut report)?),
             Run::Together(replicas) => {
@@ -155,10 +201,6 @@ impl<O: Objective + 'static> Run<O> {
             }
         }
     }
-}
-
-fn report(event: Event) {
-    training_log::event(&event);
 }
 
 fn blame<E: nnet3_train::Example>(egs: &EgsReader<E>, failure: Failure) -> anyhow::Error {
@@ -172,12 +214,13 @@ fn train<O: Objective + 'static>(
     run: &mut Run<O>,
     egs: &mut EgsReader<O::Example>,
     prepare: Prepare<O::Example>,
+    log: fn(&Event),
     times: &mut Times,
 ) -> Result<()> {
     let bar = progress::counter("minibatches", egs.name());
     let mut so_far = training_log::SoFar::default();
     let mut report = |event: Event| {
-        training_log::event(&event);
+        log(&event);
         if bar.is_shown() && so_far.add(&event) {
             bar.note(so_far.to_string());
         }

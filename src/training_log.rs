@@ -51,7 +51,23 @@ impl std::fmt::Display for SoFar {
     }
 }
 
-/// Logs an event of training.
+/// The log lines of a training program.
+pub struct TrainingLines<'l> {
+    /// Logs an event.
+    pub event: fn(&Event),
+    /// Logs the totals. Returns false if no output had any weight.
+    pub totals: Box<dyn Fn(&Trained) -> bool + 'l>,
+    /// The beginning of the message that names the file of the model.
+    pub written: &'static str,
+}
+
+impl Default for TrainingLines<'_> {
+    fn default() -> Self {
+        TrainingLines { event, totals: Box::new(training_totals), written: "Wrote model to" }
+    }
+}
+
+/// Logs what happened during training.
 pub fn event(event: &Event) {
     match event {
         Event::Objective { .. } | Event::Gradient { .. } => {}

@@ -8,7 +8,7 @@ use kaldi_io::{RandomReader, kaldi_log, kaldi_warn};
 use nnet3_train::copy::{Copier, CopyExample, choose_output, number_of_copies};
 use nnet3_train::{CRand, EgsReader};
 
-use super::Stage;
+use super::{ExampleKind, Stage};
 use crate::options::egs_tables::CopyEgsOptions;
 use crate::tables;
 
@@ -80,7 +80,7 @@ struct Copying<E> {
     name: Option<String>,
 }
 
-impl<E: CopyExample> CopyStage<E> {
+impl<E: ExampleKind> CopyStage<E> {
     pub fn new(options: &CopyEgsOptions, copier: Copier, sites: Sites) -> Result<Self> {
         Ok(CopyStage {
             copier,
@@ -114,7 +114,7 @@ impl<E: CopyExample> CopyStage<E> {
     }
 }
 
-impl<E: CopyExample> Stage<E> for CopyStage<E> {
+impl<E: ExampleKind> Stage<E> for CopyStage<E> {
     fn next(&mut self, egs: &mut EgsReader<E>) -> nnet3_train::Result<Option<(String, E)>> {
         loop {
             if self.copying.is_none() {
@@ -144,10 +144,11 @@ impl<E: CopyExample> Stage<E> for CopyStage<E> {
 
     fn summarize(&self, read: u64) -> u8 {
         let (written, errors) = (self.written, self.errors);
-        kaldi_log!(
-            self.sites.main,
-            "Read {read} neural-network training examples, wrote {written}, {errors} examples had errors."
-        );
+        let counted = match errors {
+            0 if !E::COUNTS_ERRORS => String::new(),
+            errors => format!(", {errors} examples had errors."),
+        };
+        kaldi_log!(self.sites.main, "Read {read} neural-network training examples, wrote {written}{counted}");
         if written > 0 {
             return 0;
         }

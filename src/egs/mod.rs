@@ -3,8 +3,8 @@
 //! A [`Stage`] takes examples from a reader and returns others. Its program is [`run`], from table to table. A shell
 //! would run a chain of stages as separate processes. Here one thread runs them (`pipeline.rs`).
 
-pub mod chain_programs;
 mod copy;
+pub mod kinds;
 mod merge;
 mod normalize;
 mod pipeline;
@@ -20,9 +20,10 @@ use crate::json::FormatOption;
 use crate::progress;
 use crate::tables::Output;
 pub use copy::{CopyStage, Sites};
+pub use kinds::ExampleKind;
 pub use merge::{MergeStage, Merging};
 pub use normalize::NormalizeStage;
-pub use pipeline::{PipedExample, Step};
+pub use pipeline::Step;
 pub use shuffle::ShuffleStage;
 pub use subset::SubsetStage;
 
@@ -41,7 +42,7 @@ pub trait Stage<E: Example>: Send {
 }
 
 /// The whole of a program that reads a table of examples and writes one or several.
-pub fn run<E: PipedExample>(
+pub fn run<E: ExampleKind>(
     mut egs: EgsReader<E>,
     to: &[String],
     format: FormatOption,
@@ -86,13 +87,13 @@ impl<E: Example> Opening<'_, E> {
     }
 }
 
-/// Begins to make examples if this is possible beside other work, such as reading the network.
-pub fn begin<E: PipedExample>(rspecifier: &str) -> Opening<'_, E> {
+/// Begins to make examples if that can go on while the program does something else, such as reading the network.
+pub fn begin<E: ExampleKind>(rspecifier: &str) -> Opening<'_, E> {
     pipeline::open(rspecifier).map_or(Opening::NotBegun(rspecifier), Opening::Begun)
 }
 
 /// Opens a table of examples.
-pub fn open<E: PipedExample>(rspecifier: &str) -> anyhow::Result<EgsReader<E>> {
+pub fn open<E: ExampleKind>(rspecifier: &str) -> anyhow::Result<EgsReader<E>> {
     begin(rspecifier).finish()
 }
 
@@ -117,8 +118,8 @@ pub fn as_they_are<E>(_: &str, _: &mut E) -> nnet3_train::Result<()> {
     Ok(())
 }
 
-/// Reads all examples of a table. An empty table is an error.
-pub fn read_all<E: PipedExample>(rspecifier: &str, prepare: Prepare<E>) -> anyhow::Result<Vec<E>> {
+/// All examples of a table; it is an error if there are none.
+pub fn read_all<E: ExampleKind>(rspecifier: &str, prepare: Prepare<E>) -> anyhow::Result<Vec<E>> {
     let mut egs = open(rspecifier)?;
     let mut all = Vec::new();
     let progress = progress::counter("examples", rspecifier);

@@ -16,9 +16,9 @@ use kaldi_io::threads::{self, Thread};
 use kaldi_io::{IoError, log, terminal};
 use nnet3_train::{EgsReader, Error, Example, ExampleSource, Result};
 
-use super::programs::StageProgram;
+use super::kinds::ExampleKind;
+use super::programs::{Copy, Merge, Shuffle, StageProgram, Subset};
 use super::{Stage, empty};
-use crate::json::Listed;
 use crate::plain_shell::{self, Command};
 
 /// Rows of a batch in which examples go from thread to thread. A waiting thread wakes up slowly, so small examples go
@@ -32,22 +32,29 @@ const PIPE: &str = "ark:-";
 
 type Item<E> = (String, E);
 
-/// A kind of example with programs that can be run without processes.
-pub trait PipedExample: Example + Listed {
-    /// Parses a pipeline command as one of our example programs, with the first [`Step::parse`] that succeeds. `None`
-    /// if it is another program.
-    fn step(command: &Command) -> Option<Step<Self>>;
+/// Makes a step of a command, if it is a certain program that is called as it is within a pipe.
+pub type ParseStep<E> = fn(&Command) -> Option<Step<E>>;
+
+/// The step that a command is, if it is a program for such examples.
+fn step<E: ExampleKind>(command: &Command) -> Option<Step<E>> {
+    let common: [ParseStep<E>; 4] = [
+        Step::parse::<Copy<E>>,
+        Step::parse::<Merge<E>>,
+        Step::parse::<Shuffle<E>>,
+        Step::parse::<Subset<E>>,
+    ];
+    common.iter().chain(E::MORE_STEPS).find_map(|parse| parse(command))
 }
 
-/// Opens a table that comes from a pipe of our own programs. `None` if the shell must run the pipe.
-pub(super) fn open<E: PipedExample>(rspecifier: &str) -> Option<EgsReader<E>> {
+/// Opens a table that comes from a pipe of our own programs. `None` if it is for the shell.
+pub(super) fn open<E: ExampleKind>(rspecifier: &str) -> Option<EgsReader<E>> {
     let spec = Rspecifier::parse(rspecifier).ok()?;
     let RxFilename::Pipe(command) = RxFilename::parse(&spec.rxfilename).ok()? else { return None };
     if spec.kind != RspecifierKind::Archive || spec.permissive {
         return None;
     }
     let commands = plain_shell::pipeline(&command)?;
-    let mut later: Vec<Step<E>> = commands.iter().rev().map_while(E::step).collect();
+    let mut later: Vec<Step<E>> = commands.iter().rev().map_while(step).collect();
     let first = later.pop()?;
     later.reverse();
     let before: Vec<&str> =

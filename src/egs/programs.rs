@@ -1,22 +1,22 @@
-//! The programs that copy, merge, shuffle and select plain examples, and the parts they share with those for other
-//! kinds.
+//! The programs that copy, merge, shuffle and select examples, for any [kind](ExampleKind).
+
+use std::marker::PhantomData;
 
 use anyhow::Result;
 use kaldi_io::log::Site;
-use nnet3_train::NnetExample;
 
-use super::{CopyStage, MergeStage, Merging, PipedExample, ShuffleStage, Sites, Stage, Step, SubsetStage};
+use super::kinds::{CopyOptions, ExampleKind};
+use super::{CopyStage, MergeStage, Merging, ShuffleStage, Sites, Stage, SubsetStage};
 use crate::json::{Format, FormatOption};
 use crate::options::egs::MergeOptions;
 use crate::options::egs_tables::{CopyEgsOptions, ShuffleEgsOptions, SubsetEgsOptions};
-use crate::plain_shell::Command;
 
 /// A program that takes examples from a table to others.
 pub trait StageProgram: clap::Parser + Send + 'static {
-    type Example: PipedExample;
+    type Example: ExampleKind;
 
-    const NAME: &str;
-    /// Source place of its messages.
+    const NAME: &'static str;
+    /// The place that its messages name.
     const SITE: Site;
 
     /// The table that it reads.
@@ -25,7 +25,7 @@ pub trait StageProgram: clap::Parser + Send + 'static {
     /// The tables that it writes.
     fn outputs(&self) -> &[String];
 
-    /// Returns the format of the output: examples, or lists of them.
+    /// The form of the outputs: examples, or lists of them.
     fn format(&self) -> FormatOption {
         FormatOption { format: Format::Text }
     }
@@ -39,40 +39,25 @@ pub fn run<P: StageProgram>(program: P) -> Result<u8> {
     super::run(super::open(program.input())?, program.outputs(), program.format(), &mut *stage, &P::SITE)
 }
 
-impl PipedExample for NnetExample {
-    fn step(command: &Command) -> Option<Step<NnetExample>> {
-        let parsers =
-            [Step::parse::<Copy>, Step::parse::<Merge>, Step::parse::<Shuffle>, Step::parse::<Subset>];
-        parsers.iter().find_map(|parse| parse(command))
-    }
-}
-
-/// Copy examples (single frames or fixed-size groups of frames) for neural network training, possibly changing the
-/// binary mode.
-///
-/// Supports multiple wspecifiers, in which case it will write the examples round-robin to the outputs. With --format=json
-/// these get lists of the examples: names, dimensions and indexes.
-#[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.\n\
-    nnet3-copy-egs ark:train.egs ark,t:text.egs\n\
-    or:\n\
-    nnet3-copy-egs ark:train.egs ark:1.egs ark:2.egs\n\
-    See also: nnet3-subset-egs, nnet3-get-egs, nnet3-merge-egs, nnet3-shuffle-egs")]
-pub struct Copy {
-    /// Selects a single frame from each multi-frame example: a number 0, 1, etc., or 'random'.
-    #[arg(long, default_value = "")]
-    frame: String,
+/// Copies examples of a kind.
+#[derive(clap::Parser)]
+#[command(about = E::COPY.about, long_about = None, after_help = E::COPY.usage)]
+pub struct Copy<E: ExampleKind> {
+    #[command(flatten)]
+    of_kind: E::CopyOptions,
     #[command(flatten)]
     format: FormatOption,
     #[command(flatten)]
     copying: CopyEgsOptions,
+    #[arg(skip)]
+    kind: PhantomData<E>,
 }
 
-impl StageProgram for Copy {
-    type Example = NnetExample;
+impl<E: ExampleKind> StageProgram for Copy<E> {
+    type Example = E;
 
-    const NAME: &str = "nnet3-copy-egs";
-    const SITE: Site = Site::main("nnet3-copy-egs.cc", 385);
+    const NAME: &'static str = E::COPY.name;
+    const SITE: Site = E::COPY.site;
 
     fn input(&self) -> &str {
         &self.copying.egs_in
@@ -86,25 +71,21 @@ impl StageProgram for Copy {
         self.format
     }
 
-    fn stage(&self) -> Result<Box<dyn Stage<NnetExample>>> {
-        let sites =
-            Sites { main: Self::SITE, select: Site::new("SelectFromExample", "nnet3-copy-egs.cc", 240) };
-        let copier = self.copying.copier(self.frame.parse()?)?;
+    fn stage(&self) -> Result<Box<dyn Stage<E>>> {
+        let sites = Sites { main: Self::SITE, select: E::SELECT };
+        let copier = self.copying.copier(self.of_kind.frame()?)?;
         Ok(Box::new(CopyStage::new(&self.copying, copier, sites)?))
     }
 }
 
-/// This copies nnet training examples from input to output, but while doing so it merges many examples into one, forming
-/// a minibatch consisting of a single example.
-#[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.\n\
-    nnet3-merge-egs --minibatch-size=512 ark:1.egs ark:- | nnet3-train ... \n\
-    See also nnet3-copy-egs")]
-pub struct Merge {
+/// Merges examples of a kind.
+#[derive(clap::Parser)]
+#[command(about = E::MERGE.about, long_about = None, after_help = E::MERGE.usage)]
+pub struct Merge<E: ExampleKind> {
     /// Sizes of minibatches: numbers or ranges separated by commas, as in 64,128 or 1:64. Until the input ends the largest
     /// is used. Different sizes for examples of different sizes are written as in 128=64:128,256/256=32,64, where
     /// the numbers before = are numbers of input frames; the nearest rule applies
-    #[arg(long, default_value = "256")]
+    #[arg(long, default_value = E::MINIBATCH_SIZE)]
     minibatch_size: String,
     #[command(flatten)]
     merging: MergeOptions,
@@ -112,13 +93,15 @@ pub struct Merge {
     egs_in: String,
     #[arg(value_name = "<egs-wspecifier>")]
     egs_out: String,
+    #[arg(skip)]
+    kind: PhantomData<E>,
 }
 
-impl StageProgram for Merge {
-    type Example = NnetExample;
+impl<E: ExampleKind> StageProgram for Merge<E> {
+    type Example = E;
 
-    const NAME: &str = "nnet3-merge-egs";
-    const SITE: Site = Site::main("nnet3-merge-egs.cc", 80);
+    const NAME: &'static str = E::MERGE.name;
+    const SITE: Site = E::MERGE.site;
 
     fn input(&self) -> &str {
         &self.egs_in
@@ -128,31 +111,36 @@ impl StageProgram for Merge {
         std::slice::from_ref(&self.egs_out)
     }
 
-    fn stage(&self) -> Result<Box<dyn Stage<NnetExample>>> {
-        let as_they_are = Merging {
-            prepare: |_: &str, _: &mut NnetExample| Ok(()),
-            suffix: |_: &NnetExample| String::new(),
+    fn stage(&self) -> Result<Box<dyn Stage<E>>> {
+        let merger = self.merging.merger::<E>(&self.minibatch_size)?;
+        let multilingual = self.merging.multilingual_eg;
+        let merging = Merging {
+            prepare: move |key: &str, example: &mut E| {
+                if multilingual { example.name_language(key) } else { Ok(()) }
+            },
+            suffix: move |minibatch: &E| {
+                if multilingual { minibatch.language_suffix() } else { String::new() }
+            },
         };
-        Ok(Box::new(MergeStage::new(self.merging.merger(&self.minibatch_size)?, as_they_are)))
+        Ok(Box::new(MergeStage::new(merger, merging)))
     }
 }
 
-/// Copy examples (typically single frames or small groups of frames) for neural network training, from the input to
-/// output, but randomly shuffle the order.
-///
-/// This program will keep all of the examples in memory at once, unless you use the --buffer-size option.
-#[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: nnet3-shuffle-egs --srand=1 ark:train.egs ark:shuffled.egs")]
-pub struct Shuffle {
+/// Shuffles examples of a kind.
+#[derive(clap::Parser)]
+#[command(about = E::SHUFFLE.about, long_about = None, after_help = E::SHUFFLE.usage)]
+pub struct Shuffle<E: ExampleKind> {
     #[command(flatten)]
     shuffling: ShuffleEgsOptions,
+    #[arg(skip)]
+    kind: PhantomData<E>,
 }
 
-impl StageProgram for Shuffle {
-    type Example = NnetExample;
+impl<E: ExampleKind> StageProgram for Shuffle<E> {
+    type Example = E;
 
-    const NAME: &str = "nnet3-shuffle-egs";
-    const SITE: Site = Site::main("nnet3-shuffle-egs.cc", 105);
+    const NAME: &'static str = E::SHUFFLE.name;
+    const SITE: Site = E::SHUFFLE.site;
 
     fn input(&self) -> &str {
         &self.shuffling.egs_in
@@ -162,26 +150,26 @@ impl StageProgram for Shuffle {
         std::slice::from_ref(&self.shuffling.egs_out)
     }
 
-    fn stage(&self) -> Result<Box<dyn Stage<NnetExample>>> {
+    fn stage(&self) -> Result<Box<dyn Stage<E>>> {
         Ok(Box::new(ShuffleStage::new(&self.shuffling, Self::SITE)?))
     }
 }
 
-/// Creates a random subset of the input examples, of a specified size.
-///
-/// Uses no more memory than the size of the subset.
-#[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: nnet3-subset-egs [args] ark:degs.1.arks ark:subset.egs")]
-pub struct Subset {
+/// Selects examples of a kind.
+#[derive(clap::Parser)]
+#[command(about = E::SUBSET.about, long_about = None, after_help = E::SUBSET.usage)]
+pub struct Subset<E: ExampleKind> {
     #[command(flatten)]
     selection: SubsetEgsOptions,
+    #[arg(skip)]
+    kind: PhantomData<E>,
 }
 
-impl StageProgram for Subset {
-    type Example = NnetExample;
+impl<E: ExampleKind> StageProgram for Subset<E> {
+    type Example = E;
 
-    const NAME: &str = "nnet3-subset-egs";
-    const SITE: Site = Site::main("nnet3-subset-egs.cc", 94);
+    const NAME: &'static str = E::SUBSET.name;
+    const SITE: Site = E::SUBSET.site;
 
     fn input(&self) -> &str {
         &self.selection.egs_in
@@ -191,7 +179,7 @@ impl StageProgram for Subset {
         std::slice::from_ref(&self.selection.egs_out)
     }
 
-    fn stage(&self) -> Result<Box<dyn Stage<NnetExample>>> {
-        Ok(Box::new(SubsetStage::new(&self.selection, "neural-network", Self::SITE)?))
+    fn stage(&self) -> Result<Box<dyn Stage<E>>> {
+        Ok(Box::new(SubsetStage::new(&self.selection, E::SUBSET_NAME, E::SEEDED_CHOICE, Self::SITE)?))
     }
 }

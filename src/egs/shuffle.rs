@@ -4,7 +4,7 @@ use anyhow::bail;
 use kaldi_io::kaldi_log;
 use kaldi_io::log::Site;
 use nnet3_train::shuffle::ShuffleBuffer;
-use nnet3_train::{CRand, EgsReader, Example, Result};
+use nnet3_train::{CRand, EgsReader, Example, Mersenne, Result};
 
 use super::Stage;
 use crate::options::egs_tables::ShuffleEgsOptions;
@@ -19,7 +19,7 @@ pub struct ShuffleStage<E> {
 }
 
 enum Waiting<T> {
-    All(Vec<T>, CRand),
+    All(Vec<T>, Mersenne),
     Some(ShuffleBuffer<T>),
 }
 
@@ -40,10 +40,9 @@ impl<E: Example> ShuffleStage<E> {
         let Ok(slots) = usize::try_from(options.buffer_size) else {
             bail!("--buffer-size={}: expected a number that is not negative", options.buffer_size);
         };
-        let rand = CRand::new(options.srand);
         let waiting = match slots {
-            0 => Waiting::All(Vec::new(), rand),
-            _ => Waiting::Some(ShuffleBuffer::new(slots, rand)),
+            0 => Waiting::All(Vec::new(), Mersenne::new(options.srand)),
+            _ => Waiting::Some(ShuffleBuffer::new(slots, CRand::new(options.srand))),
         };
         Ok(ShuffleStage { waiting: Some(waiting), rest: Vec::new().into_iter(), partial: slots > 0, site })
     }

@@ -4,7 +4,7 @@ use anyhow::bail;
 use kaldi_io::kaldi_log;
 use kaldi_io::log::Site;
 use nnet3_train::subset::Subset;
-use nnet3_train::{CRand, EgsReader, Example, Result};
+use nnet3_train::{CRand, EgsReader, Example, Mersenne, Result};
 
 use super::Stage;
 use crate::options::egs_tables::SubsetEgsOptions;
@@ -14,7 +14,8 @@ pub struct SubsetStage<E> {
     /// `None` after the end of the input.
     subset: Option<Subset<(String, E)>>,
     kept: std::vec::IntoIter<(String, E)>,
-    randomize_order: bool,
+    /// The order of those that are kept. `None`: as they come.
+    order: Option<Mersenne>,
     /// Kept in all.
     count: usize,
     /// The word that the last message uses for the examples.
@@ -23,14 +24,21 @@ pub struct SubsetStage<E> {
 }
 
 impl<E: Example> SubsetStage<E> {
-    pub fn new(options: &SubsetEgsOptions, kind: &'static str, site: Site) -> anyhow::Result<Self> {
+    /// Makes the stage. `seeded_choice`: `--srand` is the seed of the choice, too, and not of the order alone.
+    pub fn new(
+        options: &SubsetEgsOptions,
+        kind: &'static str,
+        seeded_choice: bool,
+        site: Site,
+    ) -> anyhow::Result<Self> {
         let Ok(wanted) = usize::try_from(options.n) else {
             bail!("--n={}: expected a number that is not negative", options.n);
         };
+        let choice = if seeded_choice { CRand::new(options.srand) } else { CRand::default() };
         Ok(SubsetStage {
-            subset: Some(Subset::new(wanted, CRand::new(options.srand))),
+            subset: Some(Subset::new(wanted, choice)),
             kept: Vec::new().into_iter(),
-            randomize_order: options.randomize_order,
+            order: options.randomize_order.then(|| Mersenne::new(options.srand)),
             count: 0,
             kind,
             site,
@@ -44,7 +52,7 @@ impl<E: Example> Stage<E> for SubsetStage<E> {
             while let Some(item) = egs.next()? {
                 subset.offer(item);
             }
-            self.kept = subset.finish(self.randomize_order).into_iter();
+            self.kept = subset.finish(self.order.take()).into_iter();
             self.count = self.kept.len();
         }
         Ok(self.kept.next())

@@ -3,6 +3,7 @@
 use kaldi_io::GeneralMatrix;
 use nnet3_chain::{NnetChainExample, NnetChainSupervision};
 use nnet3_core::Index;
+use nnet3_discriminative::{NnetDiscriminativeExample, NnetDiscriminativeSupervision};
 use nnet3_train::{NnetExample, NnetIo};
 use serde_json::{Value, json};
 
@@ -25,6 +26,15 @@ impl Listed for NnetChainExample {
         fields(json!({
             "ios": self.inputs.iter().map(io).collect::<Vec<_>>(),
             "supervisions": self.outputs.iter().map(supervision).collect::<Vec<_>>(),
+        }))
+    }
+}
+
+impl Listed for NnetDiscriminativeExample {
+    fn listing(&self) -> Fields {
+        fields(json!({
+            "ios": self.inputs.iter().map(io).collect::<Vec<_>>(),
+            "supervisions": self.outputs.iter().map(discriminative).collect::<Vec<_>>(),
         }))
     }
 }
@@ -57,12 +67,32 @@ fn supervision(output: &NnetChainSupervision) -> Value {
         "weight": single(supervision.weight),
         "end-to-end": matches!(supervision.graph, nnet3_chain::Graph::EndToEnd(_)),
         "fsts": supervision.fsts().iter().map(fst).collect::<Vec<_>>(),
-        "deriv-weight-sum": (!weights.is_empty()).then(|| weights.iter().map(|&w| f64::from(w)).sum::<f64>()),
+        "deriv-weight-sum": sum(weights),
         "indexes": runs(&output.indexes),
     })
 }
 
-/// Compresses indexes [n, t, x] into runs of equal steps: the first index, the step, and the number of rows.
+fn discriminative(output: &NnetDiscriminativeSupervision) -> Value {
+    let supervision = &output.supervision;
+    let weights = &output.deriv_weights;
+    json!({
+        "name": output.name,
+        "rows": output.indexes.len(),
+        "sequences": supervision.num_sequences,
+        "frames-per-sequence": supervision.frames_per_sequence,
+        "weight": single(supervision.weight),
+        "lattice": {"states": supervision.lattice.states.len(), "arcs": supervision.lattice.num_arcs()},
+        "deriv-weight-sum": sum(weights),
+        "indexes": runs(&output.indexes),
+    })
+}
+
+/// The sum of weights. `None` if there are none.
+fn sum(weights: &[f32]) -> Option<f64> {
+    (!weights.is_empty()).then(|| weights.iter().map(|&w| f64::from(w)).sum())
+}
+
+/// Rows whose indexes go on by the same step: the first index, the step, and how many there are. Indexes are [n, t, x].
 fn runs(indexes: &[Index]) -> Vec<Value> {
     let difference =
         |a: &Index, b: &Index| [(a.n, b.n), (a.t, b.t), (a.x, b.x)].map(|(a, b)| i64::from(b) - i64::from(a));

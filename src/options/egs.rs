@@ -114,9 +114,8 @@ pub struct MergeOptions {
     /// This value is deprecated and ignored
     #[arg(long, default_value = DEPRECATED)]
     pub discard_partial_minibatches: String,
-    /// For chain examples with keys such as utt?lang=NAME. The output gets the name output-NAME, so examples of
-    /// different languages are not merged, and minibatches get such keys too. The option has no effect on other
-    /// examples
+    /// For chain examples with keys such as utt?lang=NAME: the output gets the name output-NAME, so that examples of
+    /// different languages are not merged, and minibatches get such keys too. Other examples are merged as without
     #[arg(long, default_value_t = false)]
     pub multilingual_eg: bool,
 }

@@ -7,6 +7,7 @@ pub mod cmvn;
 pub mod combine;
 pub mod compute;
 pub mod device;
+pub mod discriminative;
 pub mod edit;
 pub mod egs;
 pub mod egs_tables;

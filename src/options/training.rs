@@ -7,6 +7,29 @@ use nnet3_train::minibatch::CompileOptions;
 use nnet3_train::trainer::TrainerOptions;
 
 use super::compute::{CachingOptions, ComputationOptions, OptimizationOptions};
+use super::device;
+
+// Options of every program that trains.
+#[derive(Args, Clone, Debug)]
+pub struct TrainArgs {
+    /// Seed for random number generator
+    #[arg(long, default_value_t = 0)]
+    pub srand: i32,
+    /// Write output in binary mode
+    #[arg(long, default_value_t = true)]
+    pub binary: bool,
+    /// yes|no|optional|wait: whether to run on a GPU (optional: if there is one)
+    #[arg(long, default_value = "optional", value_parser = device::USE_GPU)]
+    pub use_gpu: String,
+    #[command(flatten)]
+    pub device: device::DeviceOptions,
+    #[command(flatten)]
+    pub replicas: ReplicaOptions,
+    #[command(flatten)]
+    pub training: TrainingOptions,
+    #[command(flatten)]
+    pub allocator: AllocatorOptions,
+}
 
 // [TRAIN]
 #[derive(Args, Clone, Debug)]
@@ -52,6 +75,9 @@ pub struct TrainingOptions {
     /// the backward pass, with the same results (if not set: 2 while a processor is idle, 1 with --num-replicas)
     #[arg(long, default_value_t = -1)]
     pub num_threads: i32,
+    /// Make simple steps (`TrainerOptions::simple_steps`).
+    #[arg(skip)]
+    pub simple_steps: bool,
     #[command(flatten)]
     pub optimization: OptimizationOptions,
     #[command(flatten)]
@@ -80,6 +106,7 @@ impl TrainingOptions {
         Ok(TrainerOptions {
             zero_component_stats: self.zero_component_stats,
             store_component_stats: self.store_component_stats,
+            simple_steps: self.simple_steps,
             print_interval: positive("print-interval", self.print_interval)?,
             max_param_change: self.max_param_change,
             momentum: self.momentum,

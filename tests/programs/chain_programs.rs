@@ -130,6 +130,6 @@ fn statuses_and_messages() {
     succeed("nnet3-chain-merge-egs", &["--minibatch-size=2", &egs, &merged]);
     let output = run("nnet3-chain-merge-egs", &["--minibatch-size=1:4", &merged, &to]);
     assert_eq!(output.status, 255);
-    let message = "merged.ark: 'input' has several sequences: chain examples cannot be merged twice";
+    let message = "merged.ark: 'input' has several sequences: merged examples cannot be merged again";
     assert!(output.stderr.contains(message), "{}", output.stderr);
 }

@@ -135,6 +135,7 @@ fn files(f: &Folder) {
     write_table(f, "squares", EMPTY_MATRIX, |_| "  [\n 1 0\n 1 2 ]\n".to_owned());
     let first: Vec<&str> = both.split_whitespace().skip(1).take(64).collect();
     write_table(f, "latali", "\n", |_| format!(" {}\n", first.join(" ")));
+    write_table(f, "latfeats", EMPTY_MATRIX, |_| matrix(first.len(), 4));
     f.write("scores", keys().iter().map(|key| format!("{key} 1.5\n")).collect::<String>());
     write_table(f, "tidpost", "\n", |key| format!(" {}\n", "[ 3 1 ] ".repeat(count(key))));
     write_table(f, "loglikes", EMPTY_MATRIX, |key| matrix(count(key), 44));

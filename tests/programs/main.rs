@@ -12,6 +12,7 @@ mod compile_info;
 mod compute;
 mod conformance;
 mod decoding_programs;
+mod discriminative_programs;
 mod documentation;
 mod durability;
 mod egs_programs;

@@ -5,7 +5,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use kaldi_hmm::TransitionModel;
 use kaldi_io::GeneralMatrix;
 use kaldi_io::matrix::DenseMatrix;
-use nnet3_core::Index;
 use nnet3_train::chunk::{ChunkOptions, chunk_inputs};
 use nnet3_train::finite::inputs_not_finite;
 use nnet3_train::split::{Chunk, UtteranceSplitter};
@@ -185,19 +184,4 @@ fn output(
         |t: usize| deriv_weights.map_or(1.0, |weights| weights.get(first + t).copied().unwrap_or(0.0));
     let weights = chunk.output_weights.iter().enumerate().map(|(t, weight)| weight * given(t)).collect();
     NnetChainSupervision::for_sequence("output", supervision, splitter.subsampling(), weights)
-}
-
-impl NnetChainSupervision {
-    /// Makes the output of one sequence that begins at time 0, with `subsampling` frames of the input for each of the
-    /// output.
-    pub(crate) fn for_sequence(
-        name: &str,
-        supervision: Supervision,
-        subsampling: usize,
-        deriv_weights: Vec<f32>,
-    ) -> NnetChainSupervision {
-        let times = 0..supervision.frames_per_sequence;
-        let indexes = times.map(|t| Index::new(0, (t * subsampling) as i32, 0)).collect();
-        NnetChainSupervision { name: name.to_owned(), indexes, supervision, deriv_weights }
-    }
 }

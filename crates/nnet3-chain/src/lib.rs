@@ -1,14 +1,13 @@
 //! Chain models (lattice-free MMI): their examples and the supervision in them.
 //!
-//! A chain example has the same inputs as other examples. Its outputs have a [`Supervision`] in place of targets: an
-//! FST of the correct sequences of pdfs. `nnet3-train` has the common part of all kinds of examples; this crate has the
-//! differences: files, merging, copying. [`objective`] is the training objective of chain models. Its [`denominator`]
-//! is the same for all examples; its numerator comes from their supervision. [`training`] gives the objective to the
-//! trainer. [`normalize`] gives supervision the costs of the denominator graph; [`chunk`] and [`end_to_end`] make
-//! examples of utterances; [`language`] is for examples of several languages in one table.
+//! A chain example has inputs like any other; its outputs have, in the place of targets, a [`Supervision`]: an FST
+//! that says which sequences of pdfs are right. What is common to all kinds of supervision is in
+//! [`nnet3_train::sequence`]; here are its files and its merging. [`objective`] is what chain models are trained with: a [`denominator`] that
+//! is the same for all examples and a numerator from their supervision; [`training`] gives it to the trainer.
+//! [`normalize`] gives supervision the costs of the denominator graph; [`chunk`] and [`end_to_end`] make examples of
+//! utterances; [`language`] is for examples of several languages in one table.
 
 pub mod chunk;
-mod copy;
 pub mod denominator;
 pub mod end_to_end;
 pub mod example;

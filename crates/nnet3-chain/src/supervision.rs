@@ -1,7 +1,10 @@
 //! Supervision: the wanted output of a chain example.
 
 use kaldi_fst::{Fst, ops};
+use nnet3_train::sequence::{SequenceSupervision, WeightForm};
 use nnet3_train::{Error, Result};
+
+use crate::merge::merge_supervision;
 
 /// The right sequences of labels for one or, once merged, several sequences of frames.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,5 +89,39 @@ impl Supervision {
             )));
         }
         Ok(())
+    }
+}
+
+impl SequenceSupervision for Supervision {
+    const EXAMPLE_TOKENS: [&'static str; 2] = ["<Nnet3ChainEg>", "</Nnet3ChainEg>"];
+    const OUTPUT_TOKENS: [&'static str; 2] = ["<NnetChainSup>", "</NnetChainSup>"];
+    const WEIGHT_FORM: WeightForm = WeightForm::Floats;
+
+    fn num_sequences(&self) -> usize {
+        self.num_sequences
+    }
+
+    fn frames_per_sequence(&self) -> usize {
+        self.frames_per_sequence
+    }
+
+    fn weight_mut(&mut self) -> &mut f32 {
+        &mut self.weight
+    }
+
+    fn output_dim(&self) -> Option<usize> {
+        usize::try_from(self.label_dim).ok()
+    }
+
+    fn check(&self) -> Result<()> {
+        Supervision::check(self)
+    }
+
+    fn without_values(&self) -> Supervision {
+        Supervision { graph: Graph::EndToEnd(Vec::new()), alignment_pdfs: Vec::new(), ..*self }
+    }
+
+    fn merge(all: Vec<Supervision>) -> Result<Supervision> {
+        merge_supervision(all)
     }
 }

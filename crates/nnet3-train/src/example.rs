@@ -12,7 +12,7 @@ use nnet3_core::Index;
 use nnet3_core::index::{read_indexes, write_indexes};
 
 /// More inputs and outputs than an example can have.
-const MOST_IOS: i32 = 1_000_000;
+pub(crate) const MOST_IOS: i32 = 1_000_000;
 
 /// One input or output of an example, such as `input`, `ivector`, `output`: an index for each row of `features`.
 #[derive(Debug, Clone, PartialEq, Default)]

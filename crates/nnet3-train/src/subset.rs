@@ -1,6 +1,6 @@
 //! A random subset of a table of unknown length (reservoir sampling).
 
-use nnet3_core::CRand;
+use nnet3_core::{CRand, Mersenne};
 
 /// Keeps at most a fixed number of items, all that were offered being equally likely.
 #[derive(Debug)]
@@ -12,6 +12,7 @@ pub struct Subset<T> {
 }
 
 impl<T> Subset<T> {
+    /// Keeps `wanted` items, which `rand` chooses.
     pub fn new(wanted: usize, rand: CRand) -> Self {
         Subset { wanted, offered: 0, kept: Vec::new(), rand }
     }
@@ -26,10 +27,10 @@ impl<T> Subset<T> {
         }
     }
 
-    /// Returns the kept items, in random order if `shuffle`.
-    pub fn finish(mut self, shuffle: bool) -> Vec<T> {
-        if shuffle {
-            self.rand.shuffle(&mut self.kept);
+    /// The items that were kept, in random order if there is an `order`.
+    pub fn finish(mut self, order: Option<Mersenne>) -> Vec<T> {
+        if let Some(mut order) = order {
+            order.shuffle(&mut self.kept);
         }
         self.kept
     }
@@ -45,7 +46,7 @@ mod tests {
         for seed in 0..2000 {
             let mut subset = Subset::new(5, CRand::new(seed));
             (0..20).for_each(|i| subset.offer(i));
-            let kept = subset.finish(true);
+            let kept = subset.finish(Some(Mersenne::new(seed)));
             assert_eq!(kept.len(), 5);
             kept.iter().for_each(|&i| hits[i as usize] += 1);
         }
@@ -57,9 +58,9 @@ mod tests {
     fn small_tables_and_empty_subsets() {
         let mut all = Subset::new(10, CRand::default());
         (0..4).for_each(|i| all.offer(i));
-        assert_eq!(all.finish(false), [0, 1, 2, 3]);
+        assert_eq!(all.finish(None), [0, 1, 2, 3]);
         let mut none = Subset::new(0, CRand::default());
         (0..4).for_each(|i| none.offer(i));
-        assert!(none.finish(true).is_empty());
+        assert!(none.finish(Some(Mersenne::new(1))).is_empty());
     }
 }

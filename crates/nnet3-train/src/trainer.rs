@@ -40,6 +40,10 @@ pub struct TrainerOptions {
     /// Begin with activation and batch-norm statistics of zero.
     pub zero_component_stats: bool,
     pub store_component_stats: bool,
+    /// Make simple steps, as the reference does in discriminative training: components' own max-change and constraints have no
+    /// effect, and random numbers are drawn for components alone. With a limit or momentum, statistics are part of the change, with
+    /// its factor. (l2 constants have `l2_regularize_factor`.)
+    pub simple_steps: bool,
     /// Minibatches of a phase, after which averages are reported.
     pub print_interval: u64,
     /// Limit on the 2-norm of a minibatch's change of all parameters; 0 for no limit.
@@ -65,6 +69,7 @@ impl Default for TrainerOptions {
         TrainerOptions {
             zero_component_stats: true,
             store_component_stats: true,
+            simple_steps: false,
             print_interval: 100,
             max_param_change: 2.0,
             momentum: 0.0,
@@ -226,8 +231,8 @@ impl<O: Objective> Trainer<O> {
         if options.zero_component_stats {
             nnet.zero_stats();
         }
-        let (delta, stepper) = match &plan {
-            None => (Delta::new(&nnet), Stepper::new(&nnet, device)),
+        let (mut delta, mut stepper) = match &plan {
+            None => (Delta::new(&nnet), Stepper::new(&nnet, !options.simple_steps, device)),
             Some((plan, _)) => {
                 let others = plan.gradient_components();
                 if !others.is_empty() && options.backstitch_training_scale > 0.0 {
@@ -238,16 +243,20 @@ impl<O: Objective> Trainer<O> {
                 let mut ids = nnet.updatable_components();
                 ids.retain(|id| !others.contains(id));
                 let delta = Delta::collecting(&nnet, |id| plan.collected(id));
-                (delta, Stepper::of_components(&nnet, ids, device))
+                (delta, Stepper::of_components(&nnet, ids, !options.simple_steps, device))
             }
         };
+        if options.simple_steps && (options.max_param_change != 0.0 || options.momentum != 0.0) {
+            delta.collect_statistics();
+            stepper.add_statistics(&nnet);
+        }
         let random = Random::new(seed);
         let mut executor = Executor::new(device);
         executor.update_on_second_thread(options.second_thread);
         Ok(Trainer {
             runner: Runner::new(&options.compile, executor),
             objective,
-            seed: random.int(0, LARGEST_SEED),
+            seed: if options.simple_steps { 0 } else { random.int(0, LARGEST_SEED) },
             random,
             minibatches: 0,
             objectives: BTreeMap::new(),
@@ -303,7 +312,7 @@ impl<O: Objective> Trainer<O> {
         if pass != Pass::Back && self.options.batchnorm_stats_scale != 1.0 {
             self.nnet.scale_batchnorm_stats(self.options.batchnorm_stats_scale);
         }
-        if pass != Pass::Back {
+        if pass != Pass::Back && !self.options.simple_steps {
             // For the sequence alone: ours are verified every time.
             self.random.int(0, SELDOM);
         }
@@ -343,7 +352,7 @@ impl<O: Objective> Trainer<O> {
             self.stepper.step(&mut self.nnet, &self.delta, how, self.minibatches, &mut self.ledger);
         }
         self.learn(pending, report);
-        if pass != Pass::Forth {
+        if pass != Pass::Forth && !self.options.simple_steps {
             self.constrain(report);
         }
         if pass != Pass::Back

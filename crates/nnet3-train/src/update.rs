@@ -39,6 +39,8 @@ pub struct Step {
 pub struct Stepper {
     device: Device,
     ids: Vec<ComponentId>,
+    /// Components without parameters whose statistics are part of the change.
+    statistics: Vec<ComponentId>,
     components: Arc<[(String, f32)]>,
     /// A number for each component, and whether the last change was made (1 or 0).
     factors: Matrix,
@@ -47,17 +49,38 @@ pub struct Stepper {
 }
 
 impl Stepper {
-    /// Makes a stepper for networks like this one.
-    pub fn new(nnet: &Nnet, device: &Device) -> Stepper {
-        Stepper::of_components(nnet, nnet.updatable_components(), device)
+    /// Makes a stepper for networks like this one. With `own_limits`, the components' own max-change counts.
+    pub fn new(nnet: &Nnet, own_limits: bool, device: &Device) -> Stepper {
+        Stepper::of_components(nnet, nnet.updatable_components(), own_limits, device)
     }
 
     /// Makes a stepper for these components of networks like this one.
-    pub(crate) fn of_components(nnet: &Nnet, ids: Vec<ComponentId>, device: &Device) -> Stepper {
-        let max_change = |id| nnet.component(id).as_updatable().map_or(0.0, |u| u.settings().max_change);
+    pub(crate) fn of_components(
+        nnet: &Nnet,
+        ids: Vec<ComponentId>,
+        own_limits: bool,
+        device: &Device,
+    ) -> Stepper {
+        let max_change = |id| match own_limits {
+            true => nnet.component(id).as_updatable().map_or(0.0, |u| u.settings().max_change),
+            false => 0.0,
+        };
         let components = ids.iter().map(|&id| (nnet.component_name(id).to_owned(), max_change(id))).collect();
         let factors = Matrix::zeros(device, 1, ids.len() + 1);
-        Stepper { device: device.clone(), ids, components, factors, limits: Vec::new() }
+        Stepper {
+            device: device.clone(),
+            ids,
+            statistics: Vec::new(),
+            components,
+            factors,
+            limits: Vec::new(),
+        }
+    }
+
+    /// Makes the statistics of components without parameters a part of the change, with the factor of the first component.
+    pub(crate) fn add_statistics(&mut self, nnet: &Nnet) {
+        let all = (0..nnet.components().count()).map(ComponentId::from);
+        self.statistics = all.filter(|id| !self.ids.contains(id)).collect();
     }
 
     /// Numbers that a step takes in the ledger.
@@ -68,7 +91,7 @@ impl Stepper {
     /// Adds `delta` to `nnet`, reduced by the components' limits and the global one. A change that is not finite is
     /// dropped. Writes the squared norms to the ledger, which must have room for them.
     ///
-    /// Statistics of components without parameters are in `nnet` already; `delta` has none.
+    /// Statistics of components without parameters are in `nnet` already, unless [`Stepper::add_statistics`] was called.
     pub fn step(&mut self, nnet: &mut Nnet, delta: &Delta, step: Step, minibatch: u64, ledger: &mut Ledger) {
         let limits = Limits {
             components: self.components.clone(),
@@ -96,13 +119,17 @@ impl Stepper {
             let alpha = self.factor(k, 1.0);
             nnet.component_mut(id).add_by(&*self.device, alpha, delta.nnet().component(id));
         }
+        for &id in self.statistics.iter().filter(|_| !self.ids.is_empty()) {
+            let alpha = self.factor(0, 1.0);
+            nnet.component_mut(id).add_stats_by(&*self.device, alpha, delta.nnet().component(id));
+        }
         ledger.note(index, Entry::Change { minibatch, limits });
     }
 
     /// Multiplies the parameters of `delta` after its step, for momentum. They become zero if the step was refused.
     pub fn keep(&self, delta: &mut Delta, times: f32) {
         let factor = self.factor(self.ids.len(), times);
-        for &id in &self.ids {
+        for &id in self.ids.iter().chain(&self.statistics) {
             delta.nnet_mut().component_mut(id).scale_by(&*self.device, factor);
         }
     }

@@ -8,10 +8,11 @@ use nnet3::options::device;
 use nnet3::options::training::{AllocatorOptions, TrainingOptions};
 use nnet3::{chain, egs, models};
 use nnet3_chain::posteriors::denominator_posteriors;
-use nnet3_chain::training::{LWF_INPUT, output_request};
+use nnet3_chain::training::LWF_INPUT;
 use nnet3_chain::{ChainExampleHolder, DenominatorGraph, NnetChainExample};
 use nnet3_matrix::Device;
 use nnet3_train::forward::ExampleForward;
+use nnet3_train::sequence::output_request;
 use nnet3_train::{Error, NnetIo};
 
 const SITE: Site = Site::main("nnet3-chain-add-post-to-egs.cc", 1);

@@ -1,8 +1,9 @@
 //! `nnet3-chain-merge-egs`: chain examples → minibatches.
 
 use anyhow::Result;
-use nnet3::egs::{chain_programs, programs};
+use nnet3::egs::programs::{self, Merge};
+use nnet3_chain::NnetChainExample;
 
-pub fn run(options: chain_programs::Merge) -> Result<u8> {
+pub fn run(options: Merge<NnetChainExample>) -> Result<u8> {
     programs::run(options)
 }

@@ -36,7 +36,6 @@ pub fn run(options: Options) -> Result<u8> {
         targets_rspecifier: &options.targets_rspecifier,
         egs_wspecifier: &options.egs_out,
         targets_name: "target matrix",
-        main: Site::main("nnet3-get-egs-dense-targets.cc", 277),
         process: Site::new("ProcessFile", "nnet3-get-egs-dense-targets.cc", 52),
     };
     get_egs.run::<MatrixHolder>(|matrix| Box::new(DenseTargets { matrix, num_targets }))

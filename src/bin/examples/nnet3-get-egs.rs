@@ -37,7 +37,6 @@ pub fn run(options: Options) -> Result<u8> {
         targets_rspecifier: &options.pdf_post_rspecifier,
         egs_wspecifier: &options.egs_out,
         targets_name: "pdf-level posterior",
-        main: Site::main("nnet3-get-egs.cc", 260),
         process: Site::new("ProcessFile", "nnet3-get-egs.cc", 52),
     };
     get_egs.run::<PosteriorHolder>(|posterior| Box::new(PosteriorTargets { posterior, num_pdfs }))

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use kaldi_io::log::Site;
-use nnet3::chain::{self, Files, Languages, TrainArgs};
+use nnet3::chain::{self, ChainTrainArgs, Files, Languages};
 use nnet3::training::Sites;
 
 const SITES: Sites = Sites {
@@ -21,7 +21,7 @@ const SITES: Sites = Sites {
 )]
 pub struct Options {
     #[command(flatten)]
-    train: TrainArgs,
+    train: ChainTrainArgs,
     raw_model_in: String,
     denominator_fst_dir: String,
     chain_training_examples_in: String,

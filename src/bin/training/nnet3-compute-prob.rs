@@ -2,9 +2,10 @@
 
 use anyhow::Result;
 use kaldi_io::log::Site;
+use nnet3::evaluation::{self, TestMode};
 use nnet3::json::{self, FormatOption};
 use nnet3::options::prob::ComputeProbOptions;
-use nnet3::{egs, models, prepare, progress, training_log};
+use nnet3::{egs, models, prepare, training_log};
 use nnet3_core::nnet::collapse::CollapseOptions;
 use nnet3_train::diagnostics::ProbComputer;
 use nnet3_train::learn::{Costs, metrics};
@@ -17,12 +18,8 @@ const SITE: Site = Site::main("nnet3-compute-prob.cc", 90);
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: nnet3-compute-prob 0.raw ark:valid.egs")]
 pub struct Options {
-    /// If true, set test-mode to true on any BatchNormComponents.
-    #[arg(long, default_value_t = true)]
-    batchnorm_test_mode: bool,
-    /// If true, set test-mode to true on any DropoutComponents and DropoutMaskComponents.
-    #[arg(long, default_value_t = true)]
-    dropout_test_mode: bool,
+    #[command(flatten)]
+    mode: TestMode,
     /// If true, collapse model to the extent possible before using it (for efficiency).
     #[arg(long, default_value_t = true)]
     collapse_model: bool,
@@ -42,34 +39,19 @@ pub fn run(options: Options) -> Result<u8> {
     let prob_options = options.prob.prob_options()?;
     let egs = egs::begin(&options.training_examples_in);
     let mut nnet = models::load(&options.raw_model_in)?;
-    if options.batchnorm_test_mode {
-        nnet.set_batchnorm_test_mode(true);
-    }
-    if options.dropout_test_mode {
-        nnet.set_dropout_test_mode(true);
-    }
+    options.mode.apply(&mut nnet);
     if options.collapse_model {
-        let both = options.batchnorm_test_mode && options.dropout_test_mode;
+        let both = options.mode.batchnorm_test_mode && options.mode.dropout_test_mode;
         let merged = if both { CollapseOptions::ALL } else { CollapseOptions::default() };
         prepare::collapse(&mut nnet, &merged)?;
     }
     let objective = options.prob.frame_objective().with_costs(Costs::default(), metrics);
-    let mut computer = ProbComputer::with_objective(objective, nnet, prob_options, &nnet3_matrix::cpu());
-    let mut egs = egs.finish()?;
-    if egs.at_end()? {
-        return egs::nothing(&SITE, egs);
-    }
-    let bar = progress::counter("examples", egs.name());
-    while let Some((_, example)) = egs.next()? {
-        computer.compute(&example).map_err(|e| egs.blame(e))?;
-        bar.inc();
-    }
-    drop(bar);
-    egs.close()?;
-    let useful = training_log::frame_totals(&computer);
-    if options.format.is_json() {
-        json::print(&json::frame_objectives(&computer))?;
-    }
-    training_log::compilation(computer.runner().compiler());
-    Ok(u8::from(!useful))
+    let computer = ProbComputer::with_objective(objective, nnet, prob_options, &nnet3_matrix::cpu());
+    evaluation::run(&SITE, egs, computer, |computer| {
+        let useful = training_log::frame_totals(computer);
+        if options.format.is_json() {
+            json::print(&json::frame_objectives(computer))?;
+        }
+        Ok(useful)
+    })
 }

@@ -6,8 +6,8 @@ use kaldi_feat::lda::LdaStats;
 use nnet3::{chain, egs, models};
 use nnet3_chain::NnetChainExample;
 use nnet3_chain::posteriors::supervision_posteriors;
-use nnet3_chain::training::output_request;
 use nnet3_train::forward::ExampleForward;
+use nnet3_train::sequence::output_request;
 
 /// Accumulate statistics in the same format as acc-lda (i.e. stats for estimation of LDA and similar types of
 /// transform), starting from nnet+chain training examples.

@@ -9,14 +9,13 @@ mod lwf;
 pub use denominators::Denominators;
 pub use lwf::LWF_INPUT;
 
-use std::borrow::Cow;
-
 use kaldi_io::log::num;
 use nnet3_core::nnet::Nnet;
-use nnet3_matrix::{Device, View, ViewMut};
+use nnet3_matrix::{Device, View};
 use nnet3_train::ledger::{Remark, Tally};
 use nnet3_train::objective::{Exchange, Objective, ObjectiveValue};
-use nnet3_train::request::{MinibatchRequest, OutputRequest};
+use nnet3_train::request::MinibatchRequest;
+use nnet3_train::sequence::{self, derivatives_per_frame, xent_name};
 use nnet3_train::{Error, Result};
 
 use crate::denominator::{self, OUTPUT_LIMIT};
@@ -25,19 +24,13 @@ use crate::objective::{ChainObjective, ChainOptions, ChainScratch, evaluate};
 use crate::supervision::Graph;
 use denominators::Graphs;
 
-/// Suffix of the name of an output's cross-entropy output.
-pub const XENT_SUFFIX: &str = "-xent";
-
-/// Largest values of random numbers that are drawn in each minibatch. A result of 0 selects the minibatch: the range of
-/// the output is measured, the penalty is applied, and derivatives are logged.
+/// Upper ends of numbers that are drawn in each minibatch: where it is 0, the range of the output is looked at, the penalty
+/// is applied, and derivatives are logged.
 const SELDOM_RANGE: i32 = 99;
 const PENALTY: i32 = 1;
 const SELDOM_DERIVATIVES: i32 = 10;
 
-/// Prefix of the names of inputs that are not for the network.
-const NOT_FED: &str = "__";
-
-/// Options for training chain models.
+/// How chain models are trained.
 #[derive(Debug, Clone)]
 pub struct ChainTrainingOptions {
     pub chain: ChainOptions,
@@ -84,7 +77,7 @@ impl ChainTraining {
         let value = exchange.output(name)?;
         let deriv = exchange.derivative(name)?;
         let draws = Draws::draw(output, exchange, options.verbose);
-        let xent_name = format!("{name}{XENT_SUFFIX}");
+        let xent_name = xent_name(name);
         let mut scratch = None;
         let xent_deriv = match self.xent() {
             false => None,
@@ -111,7 +104,8 @@ impl ChainTraining {
         .map_err(|e| Error::data(format!("'{name}': {e}")))?;
         remark(name, output, &found, tally);
         if let Some(deriv) = deriv.filter(|_| draws.log_derivatives) {
-            log_derivatives(exchange, deriv, output.supervision.num_sequences, tally);
+            let sequences = output.supervision.num_sequences;
+            tally.remark(Remark::Log(derivatives_per_frame(exchange, deriv, sequences)));
         }
         if let Some(posteriors) = lwf::input(example) {
             let scale = lwf::scale(&options.chain);
@@ -197,40 +191,13 @@ fn remark(name: &str, output: &NnetChainSupervision, found: &ChainObjective, tal
     }
 }
 
-fn log_derivatives(exchange: &Exchange<'_>, deriv: ViewMut<'_>, sequences: usize, tally: &mut Tally<'_>) {
-    let mut squares = exchange.workspace().take(deriv.rows(), 1);
-    exchange.device().row_dots(squares.view_mut(), 1.0, deriv.as_view(), deriv.as_view(), 0.0);
-    let squares = exchange.device().download(squares.view());
-    let of_frame = |frame: &[f32]| num(frame.iter().map(|&square| f64::from(square)).sum());
-    let frames: Vec<String> = squares.chunks(sequences).map(of_frame).collect();
-    tally.remark(Remark::Log(format!("Derivs per frame are  [ {} ]", frames.join(" "))));
-}
-
 impl Objective for ChainTraining {
     type Example = NnetChainExample;
 
     /// Requests every output in the example, and its cross-entropy output if there is to be one, from every input.
     fn request<'e>(&self, nnet: &Nnet, example: &'e NnetChainExample) -> Result<MinibatchRequest<'e>> {
         self.options.chain.check()?;
-        let mut request = MinibatchRequest::default();
-        add_inputs(nnet, example, &mut request)?;
-        for output in &example.outputs {
-            let indexes = &output.indexes[..];
-            let dim = usize::try_from(output.supervision.label_dim).ok();
-            let name = Cow::Borrowed(output.name.as_str());
-            request.output(nnet, OutputRequest { name, indexes }, dim)?;
-            if self.xent() {
-                let name = format!("{}{XENT_SUFFIX}", output.name);
-                if nnet.find_output(&name).is_none() {
-                    return Err(Error::data(format!(
-                        "with --xent-regularize={} the network must have an output '{name}'",
-                        self.options.chain.xent_regularize
-                    )));
-                }
-                request.output(nnet, OutputRequest { name: name.into(), indexes }, dim)?;
-            }
-        }
-        Ok(request)
+        sequence::request(nnet, example, self.options.chain.xent_regularize)
     }
 
     fn title(&self, _: &Nnet, _: &str) -> &'static str {
@@ -256,27 +223,4 @@ impl Objective for ChainTraining {
     ) -> Result<()> {
         example.outputs.iter().try_for_each(|output| self.evaluate_output(example, output, exchange, tally))
     }
-}
-
-/// A request for this output of an example alone.
-pub fn output_request<'e>(
-    nnet: &Nnet,
-    example: &'e NnetChainExample,
-    output: &'e NnetChainSupervision,
-) -> Result<MinibatchRequest<'e>> {
-    let mut request = MinibatchRequest::default();
-    add_inputs(nnet, example, &mut request)?;
-    let name = Cow::Borrowed(output.name.as_str());
-    request.output(nnet, OutputRequest { name, indexes: &output.indexes }, None)?;
-    Ok(request)
-}
-
-/// Adds the inputs of an example that are for the network.
-fn add_inputs<'e>(
-    nnet: &Nnet,
-    example: &'e NnetChainExample,
-    request: &mut MinibatchRequest<'e>,
-) -> Result<()> {
-    let mut inputs = example.inputs.iter().filter(|io| !io.name.starts_with(NOT_FED));
-    inputs.try_for_each(|io| request.input(nnet, io))
 }

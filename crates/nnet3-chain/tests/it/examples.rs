@@ -207,7 +207,7 @@ fn what_cannot_be_merged() {
     let merged = Example::merge(vec![example(), example()], false).unwrap();
     let error = Example::merge(vec![merged.clone(), merged], false).unwrap_err().to_string();
     assert!(
-        error.contains("'input' has several sequences: chain examples cannot be merged twice"),
+        error.contains("'input' has several sequences: merged examples cannot be merged again"),
         "{error}"
     );
     let mut heavy = example();

@@ -49,7 +49,7 @@ impl Executor {
             let in_value = if input == Some(output) { View::empty() } else { in_value };
             let target = match model {
                 Model::Frozen(_) => return,
-                Model::Train { delta, .. } if delta.has_statistics() => delta.nnet_mut(),
+                Model::Train { delta, .. } if delta.collects_statistics() => delta.nnet_mut(),
                 Model::Statistics(nnet) | Model::Train { nnet, .. } => nnet,
                 Model::Gradient { gradient, .. } => gradient,
             };
@@ -92,7 +92,7 @@ impl Executor {
         let optional =
             |id: Option<SubmatrixId>| id.map_or(View::empty(), |i| self.view(program, i).as_view());
         let second_thread = self.second_thread();
-        let mut apart = false;
+        let mut own_statistics = true;
         let (nnet, target, rules) = match model {
             Model::Frozen(nnet) => no_backward_pass(nnet, component),
             Model::Statistics(nnet) => no_backward_pass(nnet, component),
@@ -100,7 +100,7 @@ impl Executor {
                 if let Some(thread) = second_thread {
                     thread.collect(&self.workspace, delta);
                 }
-                apart = delta.has_statistics();
+                own_statistics = !delta.collects_statistics();
                 let (target, rules) = delta.component(component);
                 (nnet, target, Some(rules))
             }
@@ -112,8 +112,8 @@ impl Executor {
         let (mut plain, mut handover) = (Plain, None);
         let update = match (rules, second_thread) {
             _ if !wanted => Update::None,
-            (Some(_), _) if !updatable && apart => Update::to(target, &mut plain),
-            (Some(_), _) if !updatable => Update::Own,
+            (Some(_), _) if !updatable && own_statistics => Update::Own,
+            (Some(rules), _) if !updatable => Update::to(target, rules),
             (Some(rules), None) => Update::to(target, rules),
             (Some(rules), Some(thread)) => {
                 let workspace = &self.workspace;

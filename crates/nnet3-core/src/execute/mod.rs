@@ -39,7 +39,8 @@ pub enum Model<'a> {
     Frozen(&'a Nnet),
     /// The network runs forward only; activation statistics go to it.
     Statistics(&'a mut Nnet),
-    /// Training: activation statistics go to `nnet`, or to `delta` if that collects them; parameter changes go to `delta`.
+    /// Training: activation statistics go to `nnet` (or to a delta that [collects](Delta::collect_statistics) them), parameter
+    /// changes to `delta`.
     Train { nnet: &'a mut Nnet, delta: &'a mut Delta },
     /// Gradients: `nnet` does not change (it is borrowed mutably for scratch use only). Statistics and gradients, times
     /// the learning rate in `gradient`, go to `gradient`.

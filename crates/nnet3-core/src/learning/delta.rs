@@ -24,8 +24,9 @@ pub enum Collected {
 pub struct Delta {
     nnet: Nnet,
     rules: Vec<Rules>,
-    /// True if statistics are collected here, and not in the network that is trained.
-    has_statistics: bool,
+    /// True if statistics of all components are collected here. Otherwise those of components without parameters go to the network
+    /// that is trained.
+    statistics: bool,
 }
 
 impl Delta {
@@ -34,17 +35,7 @@ impl Delta {
         let mut changes = nnet.clone();
         changes.scale(0.0);
         let rules = changes.components().map(Rules::of).collect();
-        Delta { nnet: changes, rules, has_statistics: false }
-    }
-
-    /// Does what [`Delta::new`] does, and collects the statistics of components, too. Who adds the changes to the network adds these.
-    pub fn with_statistics(nnet: &Nnet) -> Delta {
-        Delta { has_statistics: true, ..Delta::new(nnet) }
-    }
-
-    /// True if statistics of components go here.
-    pub(crate) fn has_statistics(&self) -> bool {
-        self.has_statistics
+        Delta { nnet: changes, rules, statistics: false }
     }
 
     /// As [`Delta::new`], with a choice of the quantity collected of each component.
@@ -62,7 +53,17 @@ impl Delta {
             (settings.learning_rate, settings.is_gradient, settings.l2_regularize) = (rate, is_gradient, 0.0);
         }
         let rules = changes.components().map(Rules::of).collect();
-        Delta { nnet: changes, rules, has_statistics: false }
+        Delta { nnet: changes, rules, statistics: false }
+    }
+
+    /// Collects the statistics of all components from now on. The caller adds them to the network with the changes.
+    pub fn collect_statistics(&mut self) {
+        self.statistics = true;
+    }
+
+    /// True if statistics of all components go here.
+    pub(crate) fn collects_statistics(&self) -> bool {
+        self.statistics
     }
 
     /// Resets the changes and the rules to their initial state, with the present learning rates.

@@ -131,9 +131,11 @@ impl CoreTrainer {
         random: Random,
         device: &Device,
     ) -> CoreTrainer {
+        let mut delta = Delta::new(&nnet);
+        delta.collect_statistics();
         CoreTrainer {
             options,
-            delta: Delta::with_statistics(&nnet),
+            delta,
             compiler,
             executor: Executor::new(device),
             random,

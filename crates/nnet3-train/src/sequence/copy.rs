@@ -1,12 +1,14 @@
-//! Copying chain examples with changes.
+//! Copying examples with supervision, with changes.
 
 use kaldi_io::GeneralMatrix;
-use nnet3_train::copy::{Copied, Copier, CopyExample, NOT_SHIFTED, select_times};
-use nnet3_train::{CRand, Error, NnetIo, Result};
+use nnet3_core::CRand;
 
-use crate::example::{NnetChainExample, NnetChainSupervision};
+use super::{SequenceExample, SequenceOutput, SequenceSupervision};
+use crate::copy::{Copied, Copier, CopyExample, NOT_SHIFTED, select_times};
+use crate::error::{Error, Result};
+use crate::example::NnetIo;
 
-impl CopyExample for NnetChainExample {
+impl<S: SequenceSupervision> CopyExample for SequenceExample<S> {
     fn copied(mut self, copier: &mut Copier, _rand: &mut CRand) -> Result<Option<Copied<Self>>> {
         let options = copier.options().clone();
         if options.frame_shift != 0 {
@@ -31,7 +33,7 @@ impl CopyExample for NnetChainExample {
         if weight == 1.0 {
             return Ok(());
         }
-        self.main_outputs()?.into_iter().for_each(|output| output.supervision.weight *= weight);
+        self.main_outputs()?.into_iter().for_each(|output| *output.supervision.weight_mut() *= weight);
         Ok(())
     }
 
@@ -42,7 +44,7 @@ impl CopyExample for NnetChainExample {
 }
 
 /// Moves inputs in time, and outputs by the nearest multiple of the time between their frames.
-fn shift(example: &mut NnetChainExample, frames: i32) -> Result<()> {
+fn shift<S: SequenceSupervision>(example: &mut SequenceExample<S>, frames: i32) -> Result<()> {
     let moved = |t: i32, by: i32| {
         t.checked_add(by).ok_or_else(|| Error::data(format!("time {t} cannot be moved by {by} frames")))
     };
@@ -60,7 +62,7 @@ fn shift(example: &mut NnetChainExample, frames: i32) -> Result<()> {
     Ok(())
 }
 
-fn output_shift(output: &NnetChainSupervision, frames: i32) -> Result<i32> {
+fn output_shift<S: SequenceSupervision>(output: &SequenceOutput<S>, frames: i32) -> Result<i32> {
     match output.frame_step() {
         Some(step) if step > 0 => Ok(step * (0.5 + f64::from(frames) / f64::from(step)).floor() as i32),
         _ => Err(Error::data(format!("the times of '{}' do not increase", output.name))),
@@ -68,12 +70,8 @@ fn output_shift(output: &NnetChainSupervision, frames: i32) -> Result<i32> {
 }
 
 /// Times of the first and last frame of `input` and of `output`. An error if the example is a minibatch already.
-fn time_ranges(example: &NnetChainExample) -> Result<((i32, i32), (i32, i32))> {
-    let inputs = example.inputs.iter().map(|io| (&io.name, &io.indexes));
-    let outputs = example.outputs.iter().map(|output| (&output.name, &output.indexes));
-    if let Some((name, _)) =
-        inputs.chain(outputs).find(|(_, indexes)| indexes.iter().any(|index| index.n != 0))
-    {
+fn time_ranges<S: SequenceSupervision>(example: &SequenceExample<S>) -> Result<((i32, i32), (i32, i32))> {
+    if let Some(name) = example.merged_part() {
         return Err(Error::data(format!(
             "'{name}' has several sequences: too late to reduce the context of merged examples"
         )));
