@@ -2,6 +2,7 @@
 
 mod chain;
 mod decoding;
+mod discriminative;
 mod export;
 mod features;
 mod gaussians;
@@ -30,7 +31,7 @@ use nnet3_core::index::NodeId;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::random::Random;
 use nnet3_core::request::{ComputationRequest, IoSpecification};
-use nnet3_train::{ExampleHolder, NnetExample, NnetIo};
+use nnet3_train::{Example, ExampleHolder, NnetExample, NnetIo, SequenceExample, SequenceSupervision};
 
 /// All targets.
 pub const TARGETS: &[Target] = &[
@@ -96,6 +97,12 @@ pub const TARGETS: &[Target] = &[
         name: "chain-examples",
         read: chain::read_chain_example,
         corpus: chain::corpus_chain_examples,
+        memory: SMALL,
+    },
+    Target {
+        name: "discriminative-examples",
+        read: discriminative::read_example,
+        corpus: discriminative::corpus_examples,
         memory: SMALL,
     },
     Target { name: "symbols", read: graphs::read_symbols, corpus: graphs::corpus_symbols, memory: SMALL },
@@ -563,4 +570,23 @@ fn corpus_specifiers() -> Vec<Vec<u8>> {
     ]
     .map(|text| text.as_bytes().to_vec())
     .into()
+}
+
+/// What was read is written, and merged with itself.
+fn read_sequence_example<S: SequenceSupervision>(input: &[u8]) {
+    let mut r = KaldiReader::from_bytes("input", input.to_vec());
+    let Ok(example) = ObjectHolder::<SequenceExample<S>>::read(&mut r) else { return };
+    let names =
+        example.inputs.iter().map(|io| &io.name).chain(example.outputs.iter().map(|output| &output.name));
+    if !names.into_iter().all(|name| kaldi_io::text::is_token(name)) {
+        // Tokens with control characters are read, but not written.
+        return;
+    }
+    let mut w = KaldiWriter::in_memory(true);
+    ObjectHolder::<SequenceExample<S>>::write(&mut w, &example).expect("in memory");
+    if let Ok(minibatch) = Example::merge(vec![example.clone(), example], false) {
+        let mut w = KaldiWriter::in_memory(true);
+        ObjectHolder::<SequenceExample<S>>::write(&mut w, &minibatch)
+            .expect("a minibatch that can be stored");
+    }
 }

@@ -7,9 +7,9 @@ use nnet3_chain::{
     ChainExampleHolder, DenominatorGraph, Graph, NnetChainExample, NnetChainSupervision, Supervision,
 };
 use nnet3_core::Index;
-use nnet3_train::{Example, NnetIo};
+use nnet3_train::NnetIo;
 
-use super::holder;
+use super::{holder, read_sequence_example};
 
 /// Round trip: an FST that was read is written and read again, and goes through the operations; it may be a denominator
 /// graph.
@@ -71,20 +71,7 @@ pub fn corpus_fsts() -> Vec<Vec<u8>> {
 
 /// An example that was read is written, and merged with itself.
 pub fn read_chain_example(input: &[u8]) {
-    let mut r = KaldiReader::from_bytes("input", input.to_vec());
-    let Ok(example) = ChainExampleHolder::read(&mut r) else { return };
-    let names =
-        example.inputs.iter().map(|io| &io.name).chain(example.outputs.iter().map(|output| &output.name));
-    if !names.into_iter().all(|name| kaldi_io::text::is_token(name)) {
-        // Tokens with control characters are read, but not written.
-        return;
-    }
-    let mut w = KaldiWriter::in_memory(true);
-    ChainExampleHolder::write(&mut w, &example).expect("in memory");
-    if let Ok(minibatch) = Example::merge(vec![example.clone(), example], false) {
-        let mut w = KaldiWriter::in_memory(true);
-        ChainExampleHolder::write(&mut w, &minibatch).expect("a minibatch that can be stored");
-    }
+    read_sequence_example::<Supervision>(input);
 }
 
 fn chain_example(graph: Graph, alignment_pdfs: Vec<i32>) -> NnetChainExample {
