@@ -13,6 +13,13 @@ pub struct ExecutorState {
     values: Vec<f32>,
 }
 
+#[cfg(test)]
+impl ExecutorState {
+    pub(crate) fn num_values(&self) -> usize {
+        self.values.len()
+    }
+}
+
 impl Executor {
     /// Returns the state at the present stop, where all inputs of the next run are still to be given.
     pub fn state(&self) -> Result<ExecutorState> {

@@ -139,7 +139,7 @@ impl CoreTrainer {
             compiler,
             executor: Executor::new(device),
             random,
-            stepper: Stepper::new(&nnet, device),
+            stepper: Stepper::new(&nnet, true, device),
             ledger: Ledger::default(),
             max_change: MaxChangeCounts::default(),
             minibatches: 0,
