@@ -36,7 +36,7 @@ pub struct Estimate {
 pub type Receive<'a> = &'a mut dyn FnMut(&str, Result<Estimate>);
 
 impl Estimator {
-    /// With `improvements`, objectives are computed too.
+    /// Makes an estimator without utterances. With `improvements`, it computes objectives too.
     pub fn new(extractor: &IvectorExtractor, improvements: bool, threads: NonZero<usize>) -> Estimator {
         let terms = IvectorTerms::new(extractor, threads);
         let block = Block::new(&terms, false);

@@ -6,7 +6,7 @@
 //!
 //! - [`extractor`]: the model and its file; [`initial`] makes a first one of a mixture; [`terms`] are products of its
 //!   matrices.
-//! - [`utterances`]: statistics of a block of utterances, and the i-vectors of all of them at once.
+//! - `utterances.rs`: statistics of a block of utterances, and the objectives of all their i-vectors at once.
 //! - [`extract`]: i-vectors of utterances or speakers.
 //! - [`accumulate`], [`stats`]: sums over utterances for training, and their file. [`update`]: the model with the largest
 //!   objective.
@@ -22,7 +22,7 @@ pub mod extractor;
 mod factor;
 pub mod growing;
 pub mod initial;
-pub mod ivector;
+mod ivector;
 pub mod online;
 mod packed;
 mod parallel;
@@ -34,7 +34,7 @@ pub mod stats;
 pub mod terms;
 pub mod testing;
 pub mod update;
-pub mod utterances;
+mod utterances;
 
 pub use error::{Error, Result};
 pub use extractor::{IvectorExtractor, Weights};

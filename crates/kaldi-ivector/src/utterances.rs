@@ -56,7 +56,7 @@ struct Entry {
 }
 
 impl Block {
-    /// An empty block. With `frames`, it keeps frames for second-order statistics.
+    /// Makes an empty block. With `frames`, it keeps frames for second-order statistics.
     pub fn new(terms: &IvectorTerms, frames: bool) -> Block {
         let (num_gauss, feature_dim) = (terms.num_gauss(), terms.feature_dim());
         let numbers = num_gauss * (1 + feature_dim) + 2 * packed::len(terms.ivector_dim());

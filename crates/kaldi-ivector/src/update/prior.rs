@@ -1,5 +1,7 @@
 //! The prior of i-vectors: a change of the basis after which they have unit covariance and a mean (o, 0, 0, …).
 
+use std::num::NonZero;
+
 use kaldi_feat::eigen::Eigen;
 use kaldi_io::log::num;
 use nalgebra::{DMatrix, DVector};
@@ -9,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::extractor::{IvectorExtractor, Weights};
 use crate::factor::InverseFactor;
 use crate::products::{owned, store};
-use crate::{packed, terms};
+use crate::{packed, parallel, terms};
 
 /// Least eigenvalue of the covariance of i-vectors.
 const FLOOR: f64 = 1e-7;
@@ -38,12 +40,12 @@ impl Update<'_> {
         }
         let mut change = reflection(&(&whitening * &mean))? * whitening;
         if self.options.diagonalize {
-            diagonalize(extractor, &mut change, notes)?;
+            diagonalize(extractor, &mut change, self.options.threads, notes)?;
         }
         let offset = (&change * &mean)[0];
         let growth = self.growth(&mean, covariance, extractor.prior_offset, notes)?;
         notes(Note::Log(format!("Setting iVector prior offset to {}", num(offset))));
-        extractor.change_basis(change, offset)?;
+        extractor.change_basis(change, offset, self.options.threads)?;
         Ok(growth)
     }
 
@@ -99,20 +101,30 @@ fn reflection(mean: &DVector<f64>) -> Result<DMatrix<f64>> {
 
 /// Rotates dimensions 1.. of the new basis so that the average of M_gᵀΣ_g⁻¹M_g is diagonal in them, the largest first.
 /// Gaussians count as their weights, or equally if these depend on the i-vector.
-fn diagonalize(extractor: &IvectorExtractor, change: &mut DMatrix<f64>, notes: Notes<'_>) -> Result<()> {
+fn diagonalize(
+    extractor: &IvectorExtractor,
+    change: &mut DMatrix<f64>,
+    threads: NonZero<usize>,
+    notes: Notes<'_>,
+) -> Result<()> {
     let dim = change.nrows();
     if dim == 1 {
         return Ok(());
     }
-    let mut average = DMatrix::zeros(dim, dim);
-    let mut linear = vec![0.0; extractor.feature_dim() * dim];
-    for (g, (m, inverse)) in extractor.projections.iter().zip(&extractor.inverse_covariances).enumerate() {
-        let weight = match &extractor.weights {
-            Weights::Fixed(weights) => weights[g],
-            Weights::Regression(_) => 1.0 / extractor.num_gauss() as f64,
-        };
-        average += terms::products(m, inverse, &mut linear) * weight;
-    }
+    let ranges = parallel::ranges(extractor.num_gauss());
+    let mut parts = vec![DMatrix::zeros(dim, dim); ranges.len()];
+    parallel::for_each(threads, parts.iter_mut().zip(ranges).collect(), |(sum, range)| {
+        let mut linear = vec![0.0; extractor.feature_dim() * dim];
+        for g in range {
+            let weight = match &extractor.weights {
+                Weights::Fixed(weights) => weights[g],
+                Weights::Regression(_) => 1.0 / extractor.num_gauss() as f64,
+            };
+            let (m, inverse) = (&extractor.projections[g], &extractor.inverse_covariances[g]);
+            *sum += terms::products(m, inverse, &mut linear) * weight;
+        }
+    });
+    let average = parts.into_iter().fold(DMatrix::zeros(dim, dim), |sum, part| sum + part);
     let rows = change.rows(1, dim - 1).into_owned();
     let Some(inverse) = rows.columns(1, dim - 1).into_owned().try_inverse() else {
         return Err(Error::data("the basis of the i-vectors is singular"));
@@ -128,14 +140,19 @@ fn diagonalize(extractor: &IvectorExtractor, change: &mut DMatrix<f64>, notes: N
 
 impl IvectorExtractor {
     /// Replaces i-vectors x by V x, with the prior's offset: M → M V⁻¹, W → W V⁻¹.
-    fn change_basis(&mut self, change: DMatrix<f64>, prior_offset: f64) -> Result<()> {
+    fn change_basis(
+        &mut self,
+        change: DMatrix<f64>,
+        prior_offset: f64,
+        threads: NonZero<usize>,
+    ) -> Result<()> {
         let Some(inverse) = change.try_inverse() else {
             return Err(Error::data("the new basis of the i-vectors is singular"));
         };
-        for m in &mut self.projections {
+        parallel::for_each(threads, self.projections.iter_mut().collect(), |m| {
             let new = projection(m) * &inverse;
             store(&new, &mut m.data);
-        }
+        });
         if let Weights::Regression(w) = &mut self.weights {
             let new = owned(&w.data, w.rows, w.cols) * inverse;
             store(&new, &mut w.data);
