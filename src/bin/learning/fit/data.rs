@@ -8,7 +8,7 @@ use kaldi_io::GeneralMatrix;
 use nnet3_train::merge::ExampleMerger;
 use nnet3_train::merge_sizes::MinibatchSizes;
 use nnet3_train::shuffle::ShuffleBuffer;
-use nnet3_train::{CRand, EgsReader, Example, NnetExample};
+use nnet3_train::{CRand, EgsReader, Example, Mersenne, NnetExample};
 
 use super::digest::Digest;
 use nnet3::{egs, messages};
@@ -136,13 +136,12 @@ impl Data {
         if self.rspecifier.contains(EPOCH) {
             self.read(epoch).with_context(|| format!("epoch {epoch}"))?;
         }
-        let rand = CRand::new(self.options.srand.wrapping_add(epoch as i32));
+        let seed = self.options.srand.wrapping_add(epoch as i32);
         let source = match &self.all {
             Some(all) => {
                 let mut order: Vec<usize> = (0..all.len()).collect();
                 if self.options.shuffle {
-                    let mut rand = rand;
-                    rand.shuffle(&mut order);
+                    Mersenne::new(seed).shuffle(&mut order);
                 }
                 Source::Memory { all: all.clone(), order: order.into_iter() }
             }
@@ -150,7 +149,7 @@ impl Data {
                 let slots = if self.options.shuffle { self.slots } else { 1 };
                 Source::Table {
                     egs: Some(Box::new(egs::open(&self.table(epoch))?)),
-                    buffer: Some(Box::new(ShuffleBuffer::new(slots, rand))),
+                    buffer: Some(Box::new(ShuffleBuffer::new(slots, CRand::new(seed)))),
                     rest: VecDeque::new(),
                 }
             }
