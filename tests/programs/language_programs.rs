@@ -242,7 +242,7 @@ fn what_does_not_train() {
         &f,
         255,
         "rnnlm-get-sampling-lm --vocab-size=7 @text @1.raw",
-        &["line 3: expected words from 1 to 6"],
+        &["line 2: expected words from 1 to 6"],
     );
     assert_eq!(f.read("1.raw"), "old");
 }

@@ -1,6 +1,6 @@
 //! `rnnlm-get-egs`: makes minibatches of text for the training of recurrent language models.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use kaldi_fst::store::Symbols;
 use kaldi_io::log::{Site, num};
 use kaldi_io::table::Wspecifier;
@@ -93,11 +93,11 @@ pub fn run(options: Options) -> Result<u8> {
         }
     };
     let mut creator = ExampleCreator::new(egs, sampler, options.srand)?;
-    let mut text = Text::open(text)?;
+    let (name, mut text) = (text, Text::open(text)?);
     let writer = TableWriter::open(&options.examples_out)?;
     let mut output = Output { writer, warnings: EgsWarnings::default() };
     while let Some(sentence) = text.next()? {
-        creator.accept(&sentence, &mut output)?;
+        creator.accept(&sentence, &mut output).with_context(|| name.clone())?;
     }
     kaldi_log!(PROCESSED, "Processed {} lines of input.", text.lines());
     text.close()?;

@@ -1,6 +1,6 @@
 //! `rnnlm-get-sampling-lm`: estimates the small language model from which the training of recurrent ones draws words.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use kaldi_fst::store::Symbols;
 use kaldi_io::log::Site;
 use kaldi_io::{KaldiWriter, kaldi_log, write_object};
@@ -86,7 +86,7 @@ pub fn run(options: Options) -> Result<u8> {
     KaldiWriter::check(out)?;
     let mut text = Text::open(&options.text)?;
     while let Some(sentence) = text.next()? {
-        estimator.add(&sentence)?;
+        estimator.add(&sentence).with_context(|| options.text.clone())?;
     }
     kaldi_log!(PROCESSED, "Processed {} lines of input.", text.lines());
     text.close()?;

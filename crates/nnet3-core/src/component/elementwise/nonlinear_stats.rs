@@ -268,16 +268,20 @@ impl NonlinearStats {
         self.self_repair_scale != 0.0 && !self.count.is_zero() && self.deriv_sum.len() == self.dim
     }
 
-    /// Compares average derivatives with the thresholds. Sets `terms` to +1 for columns of a block with a too small
-    /// average (over rows and blocks), to -1 for too large ones, else to 0. If the block size is not that of `terms`,
-    /// each column counts on its own.
+    /// Sets `terms` to +1 where the average derivative of a column of a block, over rows and blocks, is too small, to -1 where
+    /// it is too large, else to 0. With blocks of another size than `terms` each column is one of its own. A count below 0, as the
+    /// first step of backstitch can leave, turns the signs, as in the reference.
     pub(crate) fn compare_derivatives(&mut self, context: Context<'_>, terms: ViewMut<'_>, band: Band) {
         let blocks = self.dim / terms.cols();
-        let count = match self.count.known() {
+        let known = self.count.known();
+        let count = match known {
             Some(count) => Count::Known(count),
             None => Count::Sum(self.count.on_device(), 0),
         };
         context.backend.compare_averages(terms, &mut self.deriv_sum, 0, blocks, count, band);
+        if known.is_some_and(|count| count < 0.0) {
+            context.backend.scale(terms, -1.0);
+        }
     }
 
     pub fn zero(&mut self) {

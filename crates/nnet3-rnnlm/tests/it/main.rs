@@ -1,0 +1,3 @@
+//! Recurrent language models beside figures of the reference.
+
+mod training;
