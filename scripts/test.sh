@@ -13,6 +13,7 @@
 #   NNET3_PERF_DIR         full-size networks with their requests (memory plans)
 #   NNET3_CHAIN_DIR        LF-MMI: graphs, supervision, objectives
 #   NNET3_DECODING_DIR     decoding, lattices, online features
+#   NNET3_RNNLM_DIR        training of recurrent language models
 # The summary counts the tests that compared less without them; NNET3_REQUIRE_DATA=1 makes these fail.
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"

@@ -13,9 +13,9 @@ pub struct ExecutorState {
     values: Vec<f32>,
 }
 
-#[cfg(test)]
 impl ExecutorState {
-    pub(crate) fn num_values(&self) -> usize {
+    /// The number of elements of the matrices that exist.
+    pub fn elements(&self) -> usize {
         self.values.len()
     }
 }

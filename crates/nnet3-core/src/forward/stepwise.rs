@@ -145,7 +145,7 @@ mod tests {
             forward.advance(&[0.5, -1.0]).unwrap();
         }
         let state = forward.state().unwrap();
-        assert!(state.0.num_values() < 40, "{}", state.0.num_values());
+        assert!(state.0.elements() < 40, "{}", state.0.elements());
     }
 
     #[test]

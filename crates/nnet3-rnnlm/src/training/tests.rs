@@ -27,14 +27,41 @@ fn plain() -> EmbeddingOptions {
 }
 
 fn trainer(with_features: bool, options: TrainerOptions, rate: f32) -> RnnlmTrainer {
-    let device = nnet3_matrix::cpu();
+    trainer_on(&nnet3_matrix::cpu(), with_features, options, rate)
+}
+
+fn trainer_on(device: &Device, with_features: bool, options: TrainerOptions, rate: f32) -> RnnlmTrainer {
     let mut nnet = network();
     nnet.set_learning_rate(rate);
     let embedding = match with_features {
-        true => Embedding::new(&feature_embedding(), Some(features()), &device).unwrap(),
-        false => Embedding::new(&embedding(), None, &device).unwrap(),
+        true => Embedding::new(&feature_embedding(), Some(features()), device).unwrap(),
+        false => Embedding::new(&embedding(), None, device).unwrap(),
     };
-    RnnlmTrainer::new(nnet, embedding, options, &device).unwrap()
+    RnnlmTrainer::new(nnet, embedding, options, device).unwrap()
+}
+
+/// The kernels of a GPU, compiled for the CPU, train as the host does.
+#[test]
+fn a_device_of_its_own() {
+    let core = CoreOptions { momentum: 0.5, ..CoreOptions::default() };
+    let own = EmbeddingOptions { l2_regularize: 0.01, momentum: 0.5, ..EmbeddingOptions::default() };
+    let options = TrainerOptions { core, ..options(own) };
+    for (with_features, sampled) in [(false, false), (false, true), (true, false), (true, true)] {
+        let trained = [nnet3_matrix::cpu(), nnet3_cuda_twin::device()].map(|device| {
+            let mut trainer = trainer_on(&device, with_features, options.clone(), 0.01);
+            let examples = [example(sampled), example(false), example(sampled)];
+            examples.into_iter().for_each(|example| trainer.train(example, &mut |_| ()).unwrap());
+            trainer.finish().unwrap()
+        });
+        let parameters = |trained: &Trained| -> Vec<f32> {
+            let components = trained.nnet.components().filter_map(|c| c.as_updatable());
+            components.flat_map(|u| u.vectorize()).chain(trained.embedding.data.iter().copied()).collect()
+        };
+        let [host, device] = trained.each_ref().map(parameters);
+        let largest = host.iter().zip(&device).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(largest < 1e-4, "{with_features} {sampled}: {largest}");
+        assert_eq!(trained[0].objectives.1.to_string(), trained[1].objectives.1.to_string());
+    }
 }
 
 fn options(embedding: EmbeddingOptions) -> TrainerOptions {
