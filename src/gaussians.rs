@@ -24,7 +24,7 @@ pub fn write_model(
     Ok(w.finish()?)
 }
 
-/// Reads a transition model and its mixtures. An error if there are pdfs without mixtures.
+/// Reads a transition model and its mixtures. Fails if there are pdfs without mixtures.
 pub fn read_model(rxfilename: &str) -> Result<(TransitionModel, AmDiagGmm)> {
     let mut r = KaldiReader::open(rxfilename)?;
     let (transitions, mixtures) = (TransitionModel::read(&mut r)?, AmDiagGmm::read(&mut r)?);

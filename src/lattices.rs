@@ -31,7 +31,7 @@ pub fn acoustic_scale(scale: f32, inverse: f32) -> Result<f64> {
     }
 }
 
-/// An error for scales that could not be undone.
+/// Fails for scales that could not be undone.
 pub fn check_invertible(acoustic: f64, lm: f64) -> Result<()> {
     if acoustic == 0.0 || lm == 0.0 {
         bail!("an acoustic or LM scale of 0 cannot be undone; choose another");

@@ -16,7 +16,7 @@ fn single(matrix: &DMatrix<f64>) -> DenseMatrix<f32> {
 }
 
 /// Multiplies two transforms, `second` being applied first. If `first` has one column more than `second` has rows, its last
-/// column is an offset; then `second` is affine too if `second_is_affine`, else linear. An error for other sizes.
+/// column is an offset; then `second` is affine too if `second_is_affine`, else linear. Fails for other sizes.
 pub fn compose(
     first: &DenseMatrix<f32>,
     second: &DenseMatrix<f32>,

@@ -11,7 +11,7 @@ use crate::fst::{Arc, Fst, StateId};
 use crate::numbering::Numbering;
 use crate::weight::Weight;
 
-/// Reads from after the key or token up to the empty line. An error if the file ends before it: then states or arcs may be
+/// Reads from after the key or token up to the empty line. Fails if the file ends before it: then states or arcs may be
 /// missing.
 pub fn read<W: Weight>(r: &mut KaldiReader) -> kaldi_io::Result<Fst<W>> {
     let mut reader = LineReader::new(r)?;
@@ -38,7 +38,7 @@ impl<'r> LineReader<'r> {
         }
     }
 
-    /// Returns the next line, or `None` after the empty line. An error at the end of the file.
+    /// Returns the next line, or `None` after the empty line. Fails at the end of the file.
     pub fn next_line(&mut self) -> kaldi_io::Result<Option<String>> {
         let line = self.0.read_line()?.ok_or_else(|| {
             self.0.error(

@@ -92,7 +92,7 @@ pub struct Basis {
 }
 
 impl Basis {
-    /// Finds the basis for a model. Also returns the variances of the directions per frame, descending. An error if the
+    /// Finds the basis for a model. Also returns the variances of the directions per frame, descending. Fails if the
     /// statistics have another dimension than the model, or no data.
     pub fn train(model: &AmDiagGmm, stats: &BasisStats) -> Result<(Basis, Vec<f64>)> {
         let dim = model.dim();
@@ -211,7 +211,7 @@ pub struct BasisEstimate {
 
 impl Basis {
     /// Estimates a speaker's transform. As in the reference, a last frame that has not been
-    /// [committed](FmllrStats::commit) does not count. An error if the basis is of another dimension.
+    /// [committed](FmllrStats::commit) does not count. Fails if the basis is of another dimension.
     pub fn estimate(&self, stats: &mut FmllrStats, options: &BasisOptions) -> Result<BasisEstimate> {
         let (dim, count) = (stats.dim(), stats.count);
         if let Some(element) = self.elements.first().filter(|element| element.rows != dim) {

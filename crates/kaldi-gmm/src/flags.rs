@@ -14,7 +14,7 @@ pub struct Parts {
 impl Parts {
     pub const ALL: Parts = Parts { means: true, variances: true, weights: true, transitions: true };
 
-    /// Reads letters: `m`eans, `v`ariances, `w`eights, `t`ransitions, `a`ll. An error for any other letter.
+    /// Reads letters: `m`eans, `v`ariances, `w`eights, `t`ransitions, `a`ll. Fails for any other letter.
     pub fn parse(letters: &str) -> Result<Parts> {
         let mut parts = Parts { means: false, variances: false, weights: false, transitions: false };
         for letter in letters.chars() {

@@ -90,7 +90,7 @@ impl FmllrStats {
         }
     }
 
-    /// Adds an utterance with weights of pdfs (see [`pdf_posterior`](crate::pdf_posterior)). An error for pdfs that the
+    /// Adds an utterance with weights of pdfs (see [`pdf_posterior`](crate::pdf_posterior)). Fails for pdfs that the
     /// model does not have, features of another dimension, and lengths that differ.
     pub fn add_utterance(
         &mut self,

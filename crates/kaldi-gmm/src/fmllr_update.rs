@@ -67,7 +67,7 @@ pub enum Outcome {
 }
 
 impl FmllrStats {
-    /// Estimates a transform, after the last frame has been committed. An error if the statistics are singular.
+    /// Estimates a transform, after the last frame has been committed. Fails if the statistics are singular.
     pub fn estimate(&mut self, options: &FmllrOptions) -> Result<FmllrEstimate> {
         self.commit();
         let dim = self.dim();

@@ -15,7 +15,7 @@ impl GlobalMean {
         GlobalMean { count: 0.0, sum: vec![0.0; dim], sum_of_squares: vec![0.0; dim] }
     }
 
-    /// Adds a frame. An error if its dimension is another one.
+    /// Adds a frame. Fails if its dimension is another one.
     pub fn add(&mut self, frame: &[f64]) -> Result<()> {
         if frame.len() != self.sum.len() {
             return Err(Error::data(format!(
@@ -32,7 +32,7 @@ impl GlobalMean {
         Ok(())
     }
 
-    /// Makes a Gaussian with mean and variance of the frames. An error if there were no frames, or an element never changed.
+    /// Makes a Gaussian with mean and variance of the frames. Fails if there were no frames, or an element never changed.
     pub fn gaussian(self) -> Result<DiagGmm> {
         if self.count == 0.0 {
             return Err(Error::data("no features were seen."));

@@ -23,7 +23,7 @@ pub struct DiagGmm {
 }
 
 impl DiagGmm {
-    /// Makes a mixture of weights and, a row for each Gaussian, means divided by variances and inverse variances. An error
+    /// Makes a mixture of weights and, a row for each Gaussian, means divided by variances and inverse variances. Fails
     /// if there are no Gaussians, if sizes differ, or if a weight or a density is impossible.
     pub fn new(
         weights: Vec<f32>,
@@ -126,7 +126,7 @@ impl DiagGmm {
         self.compute_gconsts()
     }
 
-    /// Brings [`gconsts`](Self::gconsts) up to date. An error if a density is not a number.
+    /// Brings [`gconsts`](Self::gconsts) up to date. Fails if a density is not a number.
     pub(crate) fn compute_gconsts(&mut self) -> Result<()> {
         let offset = (-0.5 * LOG_2PI * self.dim() as f64) as f32;
         for mix in 0..self.num_gauss() {

@@ -53,7 +53,7 @@ impl DiagGmm {
         }));
     }
 
-    /// Puts into `out` the posterior of each Gaussian at a frame, and returns the log-likelihood of the frame. An error if
+    /// Puts into `out` the posterior of each Gaussian at a frame, and returns the log-likelihood of the frame. Fails if
     /// that is not a finite number.
     pub fn posteriors(&self, frame: &Frame, out: &mut Vec<f32>) -> Result<f32> {
         self.component_log_likelihoods(frame, out);
@@ -100,7 +100,7 @@ struct OfPdf {
 }
 
 impl<'a> Likelihoods<'a> {
-    /// Prepares an utterance. An error if features have another dimension than the model, or are not finite.
+    /// Prepares an utterance. Fails if features have another dimension than the model, or are not finite.
     pub fn new(model: &'a AmDiagGmm, features: &DenseMatrix<f32>) -> Result<Likelihoods<'a>> {
         model.check_features(features)?;
         let (rows, dim) = (features.rows, features.cols);
@@ -178,7 +178,7 @@ impl<'a> Likelihoods<'a> {
         }
     }
 
-    /// Computes all log-likelihoods: a row for each frame, a column for each pdf. An error if one is not finite.
+    /// Computes all log-likelihoods: a row for each frame, a column for each pdf. Fails if one is not finite.
     pub fn matrix(&self) -> Result<DenseMatrix<f32>> {
         let pdfs = self.model.pdfs().len();
         let mut out = DenseMatrix::new(self.num_frames, if self.num_frames == 0 { 0 } else { pdfs });

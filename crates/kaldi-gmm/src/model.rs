@@ -71,7 +71,7 @@ impl AmDiagGmm {
 }
 
 impl AmDiagGmm {
-    /// Multiplies the weights of pdfs. They are not normalised afterwards. An error for a pdf that does not exist.
+    /// Multiplies the weights of pdfs. They are not normalised afterwards. Fails for a pdf that does not exist.
     pub fn boost(&mut self, pdfs: &BTreeSet<i32>, factor: f32) -> Result<()> {
         for &pdf in pdfs {
             self.pdf(pdf)?;

@@ -14,7 +14,7 @@ const BUCKETS: [u32; 16] =
     [13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10273, 20753, 42043, 85229, 172_933, 351_061, 712_697];
 
 /// Adds up, for each frame, the probabilities of the transition-ids of each pdf in single precision. Sums that are 0
-/// are left out. An error for a transition-id that the model does not have.
+/// are left out. Fails for a transition-id that the model does not have.
 pub fn pdf_posterior(transitions: &TransitionModel, posterior: &Posterior) -> Result<Posterior> {
     let frame = |entries: &Vec<(i32, f32)>| -> Result<Vec<(i32, f32)>> {
         let mut table = Table::default();

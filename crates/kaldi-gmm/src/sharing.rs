@@ -124,7 +124,7 @@ pub struct Resized {
 
 impl AmDiagGmm {
     /// Splits Gaussians of pdfs that have fewer than their share of `sharing`. New Gaussians move apart by `perturb_factor`
-    /// standard deviations. An error for occupancies of another number of pdfs.
+    /// standard deviations. Fails for occupancies of another number of pdfs.
     pub fn mix_up(
         &mut self,
         occupancies: &[f32],
@@ -137,7 +137,7 @@ impl AmDiagGmm {
         })
     }
 
-    /// Merges Gaussians of pdfs that have more than their share of `sharing`. An error for occupancies of another number of
+    /// Merges Gaussians of pdfs that have more than their share of `sharing`. Fails for occupancies of another number of
     /// pdfs.
     pub fn mix_down(&mut self, occupancies: &[f32], sharing: &Sharing) -> Result<Resized> {
         self.resize(occupancies, sharing, |pdf, target| pdf.merge(target))

@@ -37,7 +37,7 @@ pub struct TrainingGraphCompiler<'a> {
 }
 
 impl<'a> TrainingGraphCompiler<'a> {
-    /// `lexicon` is from phones to words. An error if a disambiguation symbol is also a phone.
+    /// `lexicon` is from phones to words. Fails if a disambiguation symbol is also a phone.
     pub fn new(
         tree: &'a ContextDependency,
         model: &'a TransitionModel,

@@ -16,7 +16,7 @@ pub struct Drawing<'a> {
 }
 
 impl ContextDependency {
-    /// The tree as a graph. An error if a phone of the tree has no name.
+    /// The tree as a graph. Fails if a phone of the tree has no name.
     pub fn draw(&self, drawing: &Drawing) -> Result<String> {
         let mut out = String::from("digraph EventMap {\n");
         let mut renderer = Renderer { tree: self, drawing, next_id: 0, out: &mut out };

@@ -141,7 +141,7 @@ impl TransitionModel {
         &mut self.log_probs
     }
 
-    /// Returns a number as a transition-id. An error if it is out of range.
+    /// Returns a number as a transition-id. Fails if it is out of range.
     pub fn transition_id(&self, id: i32) -> Result<TransitionId> {
         let count = self.num_transition_ids();
         match usize::try_from(id) {

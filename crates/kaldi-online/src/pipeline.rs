@@ -85,7 +85,7 @@ pub struct Speaker {
 }
 
 impl PipelineModel {
-    /// Features of sound, and i-vectors of the base features. An error if dimensions do not fit.
+    /// Features of sound, and i-vectors of the base features. Fails if dimensions do not fit.
     pub fn new(features: impl Into<NetworkFeatures>, ivectors: Option<Arc<IvectorModel>>) -> Result<Self> {
         let features = features.into();
         features.check()?;

@@ -78,7 +78,7 @@ impl SilenceWeighting {
 
     /// Returns the changes of input frames' weights since the last call, as differences. Before the first call all
     /// weights are
-    /// 0. `ready` input frames have weights. A frame after the end of the path has the weight of the path's last frame.
+    /// zero. `ready` input frames have weights. A frame after the end of the path has the weight of the path's last frame.
     pub fn changes(&mut self, transitions: &TransitionModel, ready: usize) -> Vec<(usize, f32)> {
         let factor = self.frame_subsampling_factor;
         let first = self.frames.len().saturating_sub(MOST_REVISED);

@@ -19,7 +19,7 @@ pub struct DenominatorPosteriors {
 }
 
 /// The posteriors of pdfs under the denominator graph. `output` has a row for each sequence of the first frame, then of
-/// the second, and so on. An error if it does not fit the graph, or if forward and backward pass do not agree.
+/// the second, and so on. Fails if it does not fit the graph, or if forward and backward pass do not agree.
 pub fn denominator_posteriors(
     graph: &DenominatorGraph,
     output: &DenseMatrix<f32>,

@@ -39,7 +39,7 @@ pub struct ComputationRequest {
 }
 
 impl ComputationRequest {
-    /// True if there is a backward pass. An error if derivatives are wanted but no output supplies one.
+    /// True if there is a backward pass. Fails if derivatives are wanted but no output supplies one.
     pub fn need_derivatives(&self) -> Result<bool> {
         let wanted = self.need_model_derivative || self.inputs.iter().any(|i| i.has_deriv);
         if wanted && !self.outputs.iter().any(|o| o.has_deriv) {

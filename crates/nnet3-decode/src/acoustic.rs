@@ -19,8 +19,8 @@ pub enum Rescored {
     },
 }
 
-/// Subtracts from acoustic costs the log-likelihood of every transition-id at its frame. The lattice becomes sorted. An
-/// error if it has a cycle, paths of different lengths, or transition-ids above `last`.
+/// Subtracts from acoustic costs the log-likelihood of every transition-id at its frame. The lattice becomes sorted.
+/// Fails if it has a cycle, paths of different lengths, or transition-ids above `last`.
 pub fn add_acoustic_costs(
     lattice: &mut CompactLattice,
     last: usize,

@@ -40,7 +40,7 @@ pub struct PriorChange {
 }
 
 impl AmNnet {
-    /// A model without priors. An error if the network is not simple.
+    /// A model without priors. Fails if the network is not simple.
     pub fn new(transitions: TransitionModel, nnet: Nnet) -> Result<AmNnet> {
         let (left_context, right_context) = nnet.context()?;
         Ok(AmNnet { transitions, nnet, left_context, right_context, priors: Vec::new() })

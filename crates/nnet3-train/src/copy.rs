@@ -164,7 +164,7 @@ impl Copier {
     }
 }
 
-/// Times of the first and last frame of `input` and of `output`. An error if the example is a minibatch already.
+/// Times of the first and last frame of `input` and of `output`. Fails if the example is a minibatch already.
 fn time_ranges(example: &NnetExample) -> Result<((i32, i32), (i32, i32))> {
     if let Some(io) = example.ios.iter().find(|io| io.indexes.iter().any(|index| index.n != 0)) {
         return Err(Error::data(format!(

@@ -572,7 +572,7 @@ impl<O: Objective> Trainer<O> {
         &self.nnet
     }
 
-    /// The trained network, after a last step with the changes collected so far. It is on the host. An error if the
+    /// The trained network, after a last step with the changes collected so far. It is on the host. Fails if the
     /// device has failed.
     pub fn finish(mut self, report: &mut dyn Report) -> Result<Trained> {
         self.step_of_rest(report);

@@ -45,8 +45,8 @@ pub struct Options {
     reorder: bool,
     /// If >0.0, the maximum ratio by which we allow the lattice-alignment code to increase the #states in a lattice
     /// (vs. the phone-aligned lattice) before we fail and refuse to align the lattice. This is helpful in order to
-    /// prevent pathological lattices from causing the program to exhaust memory. Actual max-states is 1000 + max-expand
-    /// * orig-num-states.
+    /// prevent pathological lattices from causing the program to exhaust memory. Actual max-states is 1000 plus
+    /// max-expand * orig-num-states.
     #[arg(long, default_value_t = -1.0)]
     max_expand: f32,
     lexicon_file: String,

@@ -40,7 +40,7 @@ pub struct AlignOptions {
 }
 
 impl AlignOptions {
-    /// An error for beams that make no sense.
+    /// Fails for beams that make no sense.
     fn check(&self) -> Result<()> {
         let (beam, retry) = (self.beam, self.retry_beam);
         // (NaN fails the comparison.)

@@ -11,7 +11,7 @@ use crate::ops::order::topological_order;
 /// Costs that differ by less count as equal: they are rounded to multiples of this, as by OpenFst.
 const DELTA: f32 = 1e-6;
 
-/// Makes the smallest acceptor that accepts the same at the same costs. An error if it has cycles, or two arcs of one
+/// Makes the smallest acceptor that accepts the same at the same costs. Fails if it has cycles, or two arcs of one
 /// state with the same label.
 pub fn minimize(fst: &mut Fst) -> Result<()> {
     fst.check_acceptor()?;

@@ -12,9 +12,9 @@ use crate::ops::reverse::reverse;
 /// Distances that get smaller by at most this count as equal, as in OpenFst.
 const DELTA: f32 = 1e-6;
 
-/// Returns the cost of the cheapest path from the start to each state; infinity for states that it does not lead to.
+/// Returns the cost of the cheapest path from the start to each state. The cost of an unreachable state is infinite.
 ///
-/// An error for a cycle of negative cost, which names one of its states: then there is no cheapest path.
+/// Fails for a cycle of negative cost, because then there is no cheapest path. The error names one of its states.
 pub fn distances_from_start(fst: &Fst) -> Result<Vec<f32>> {
     let mut distances = vec![f32::INFINITY; fst.states.len()];
     let Some(start) = fst.start else { return Ok(distances) };

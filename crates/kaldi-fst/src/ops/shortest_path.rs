@@ -16,7 +16,7 @@ struct Part {
 
 /// Returns the cheapest paths, at most `count`, the cheapest first: their arcs and final costs.
 ///
-/// Paths that cost more than the cheapest one plus `beam` are left out. An error for a cycle of negative cost.
+/// Paths that cost more than the cheapest one plus `beam` are left out. Fails for a cycle of negative cost.
 pub fn shortest_paths(fst: &Fst, count: usize, beam: f32) -> Result<Vec<(Vec<Arc>, f32)>> {
     let mut found = Vec::new();
     let to_end = distances_to_end(fst)?;

@@ -66,7 +66,7 @@ impl Symbols {
         })
     }
 
-    /// Adds a name with its number. An error if the name has another number already.
+    /// Adds a name with its number. Fails if the name has another number already.
     pub fn add(&mut self, name: &str, number: i64) -> Result<(), String> {
         match self.number(name) {
             Some(known) if known == number => Ok(()),

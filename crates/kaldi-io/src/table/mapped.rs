@@ -21,7 +21,7 @@ impl<H: Holder> MappedRandomReader<H> {
         Ok(MappedRandomReader { reader: RandomReader::open(rspecifier)?, map })
     }
 
-    /// True if the table has the mapped key. An error if the map does not have the key.
+    /// True if the table has the mapped key. Fails if the map does not have the key.
     pub fn has(&mut self, key: &str) -> Result<bool> {
         let key = Self::map(&mut self.map, key)?;
         self.reader.has(key)

@@ -23,7 +23,7 @@ pub fn mini_request(request: &ComputationRequest) -> Option<(ComputationRequest,
     reduce(request, 2)
 }
 
-/// Turns a computation for two sequences into one for `count`. An error if it lacks the structure for that.
+/// Turns a computation for two sequences into one for `count`. Fails if it lacks the structure for that.
 pub fn expand(nnet: &Nnet, mini: &Computation, count: usize, debug_info: bool) -> Result<Computation> {
     let expander = Expander { mini, count, strides: strides(mini)? };
     let mut out = Computation {

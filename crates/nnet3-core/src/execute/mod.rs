@@ -235,7 +235,7 @@ impl Executor {
         Ok(nnet3_matrix::check(&self.device)?)
     }
 
-    /// Executes up to the next exchange, or to the end. An error if the device is known to have failed.
+    /// Executes up to the next exchange, or to the end. Fails if the device is known to have failed.
     pub fn run(&mut self, model: &mut Model<'_>, random: &Random) -> Result<()> {
         let mut observer = self.observer.take();
         let done = match &mut observer {

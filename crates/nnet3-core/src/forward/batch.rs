@@ -160,7 +160,7 @@ impl<'a> BatchForward<'a> {
     }
 
     /// Takes an utterance, and runs the minibatches that it makes full. `features` has a row for every frame, and at least
-    /// one. An error if dimensions do not fit the network.
+    /// one. Fails if dimensions do not fit the network.
     pub fn accept(&mut self, features: &DenseMatrix<f32>, ivectors: Ivectors<'_>) -> Result<()> {
         check_dims(self.runner.nnet, features.cols, ivectors)?;
         if features.rows == 0 {

@@ -137,7 +137,7 @@ impl<'a> GroupedForward<'a> {
         &mut self.executors
     }
 
-    /// Takes an utterance; all chunks run if now enough of them wait. `features` has a row for every frame. An error if
+    /// Takes an utterance; all chunks run if now enough of them wait. `features` has a row for every frame. Fails if
     /// dimensions do not fit the network.
     pub fn accept(&mut self, features: &DenseMatrix<f32>, ivectors: Ivectors<'_>) -> Result<()> {
         check_dims(self.nnet, features.cols, ivectors)?;

@@ -98,7 +98,7 @@ impl LoopedForward {
     }
 
     /// Scaled values of the node `output` for an utterance: a row for every output frame. `features` has a row for
-    /// every frame, and at least one. An error if dimensions do not fit the network.
+    /// every frame, and at least one. Fails if dimensions do not fit the network.
     pub fn compute(
         &mut self,
         features: &DenseMatrix<f32>,

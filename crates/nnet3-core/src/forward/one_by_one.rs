@@ -36,7 +36,7 @@ impl<'a> Forward<'a> {
     }
 
     /// Scaled values of the node `output` for an utterance: a row for every output frame. `features` has a row for
-    /// every frame. An error if dimensions do not fit the network.
+    /// every frame. Fails if dimensions do not fit the network.
     pub fn compute(
         &mut self,
         features: &DenseMatrix<f32>,

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 const MAX_LINES: usize = 100;
 
 /// Explains if the output node `name` can be computed at `index` from the inputs of the request (its outputs do not
-/// matter). The text shows the sources of the output, or the missing ones. An error if there is no such output.
+/// matter). The text shows the sources of the output, or the missing ones. Fails if there is no such output.
 pub fn explain_output(nnet: &Nnet, request: &ComputationRequest, name: &str, index: Index) -> Result<String> {
     let Some(node) = nnet.find_output(name) else {
         let names: Vec<&str> = nnet.output_nodes().map(|id| nnet.node_name(id)).collect();

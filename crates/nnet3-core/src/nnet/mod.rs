@@ -373,7 +373,7 @@ impl Nnet {
         found
     }
 
-    /// Moves all parameters and statistics from the device to the host. An error if the device has failed: they are
+    /// Moves all parameters and statistics from the device to the host. Fails if the device has failed: they are
     /// wrong then.
     pub fn bring_from(&mut self, device: &Device) -> Result<()> {
         if device.id() != 0 {

@@ -51,7 +51,7 @@ pub struct LatticeDecoder<G> {
 }
 
 impl<G: Graph> LatticeDecoder<G> {
-    /// An error for options that make no sense.
+    /// Fails for options that make no sense.
     pub fn new(graph: G, options: SearchOptions) -> Result<LatticeDecoder<G>> {
         options.check()?;
         let active = ActiveStates::new(graph.num_states());

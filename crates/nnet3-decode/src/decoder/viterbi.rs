@@ -47,7 +47,7 @@ pub struct ViterbiDecoder<'g> {
 }
 
 impl<'g> ViterbiDecoder<'g> {
-    /// An error for options that make no sense.
+    /// Fails for options that make no sense.
     pub fn new(graph: &'g SearchGraph, pruning: Pruning) -> Result<ViterbiDecoder<'g>> {
         pruning.check()?;
         let graph = graph.unvisited();

@@ -28,7 +28,7 @@ pub struct GpuBackend<E: Engine> {
 }
 
 impl<E: Engine> GpuBackend<E> {
-    /// The backend of a device. An error if the device has no memory to begin with, or fails.
+    /// The backend of a device. Fails if the device has no memory to begin with, or fails.
     pub fn new(engine: E) -> Result<GpuBackend<E>, DeviceFault> {
         static LAST_ID: AtomicU32 = AtomicU32::new(0);
         let queue = Queue::new(Arc::new(engine));

@@ -144,7 +144,7 @@ fn gone() -> Error {
     Error::data("a replica has ended before its time")
 }
 
-/// The work of a thread. An error if the trainer could not be made, which has been answered before, or if the device
+/// The work of a thread. Fails if the trainer could not be made, which has been answered before, or if the device
 /// has failed.
 fn work<O: Objective>(
     setup: Setup<O>,

@@ -31,7 +31,7 @@ pub struct Checkpoints {
 const LOCK: &str = "lock";
 
 impl Checkpoints {
-    /// Makes the folder if it is not there. An error if another training uses it.
+    /// Makes the folder if it is not there. Fails if another training uses it.
     pub fn new(folder: &str, keep: usize) -> Result<Checkpoints> {
         let folder = PathBuf::from(folder);
         std::fs::create_dir_all(folder.join("log"))

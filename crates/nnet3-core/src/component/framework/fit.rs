@@ -8,7 +8,7 @@ use std::any::Any;
 /// Result of a check of fit; the error is a sentence.
 pub(crate) type Fit<T = ()> = std::result::Result<T, String>;
 
-/// Returns the component's own precomputed indexes. An error if they are missing or of another type.
+/// Returns the component's own precomputed indexes. Fails if they are missing or of another type.
 pub fn own<T: PrecomputedIndexes>(indexes: Option<&dyn PrecomputedIndexes>) -> Fit<&T> {
     let indexes = indexes.ok_or("the component needs precomputed indexes")?;
     let own = (indexes as &dyn Any).downcast_ref();
