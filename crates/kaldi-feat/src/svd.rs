@@ -1,9 +1,9 @@
 //! Singular values and left singular vectors of square matrices, with the signs that the reference gives to vectors.
 //!
 //! Any sign is correct, but rows of LDA matrices come from these vectors, and later meet random numbers. Models are
-//! reproducible only if the signs are. So the order of operations is that of LAPACK's `dgesvd`: Householder reflections
-//! to a bidiagonal matrix, then implicit QR steps with and without shift, from the larger end to the smaller one
-//! (Demmel and Kahan, Accurate singular values of bidiagonal matrices).
+//! reproducible only if the signs are. So the order of operations is the same as in LAPACK's `dgesvd`: Householder
+//! reflections to a bidiagonal matrix, then implicit QR steps. The steps have a shift or not, and go from the larger
+//! end to the smaller one (Demmel and Kahan, Accurate singular values of bidiagonal matrices).
 
 use nalgebra::DMatrix;
 

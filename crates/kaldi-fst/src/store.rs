@@ -2,8 +2,8 @@
 //!
 //! Three types are known. A `vector` file has for each state its final weight and its arcs. A `const` file, the form of
 //! finished graphs, has all states and then all arcs. A `compact_acceptor` file, the form of supervision in chain
-//! examples, has an offset for each state into one list of (label, weight, next state); a final weight is an element
-//! with -1 for label and state, before the arcs of its state.
+//! examples, has an offset for each state into one list of (label, weight, next state). A final weight is an element
+//! before the arcs of its state, with -1 for label and state.
 //!
 //! Two more types are the parts of graphs composed during decoding: [`read_look_ahead`] reads `olabel_lookahead`,
 //! [`read_with_names`] reads `ngram`. All other functions here that return an [`Fst`] read them too, expanded to states

@@ -1,7 +1,7 @@
 //! Matrices stored with one or two bytes a number (`matrix/compressed-matrix.{h,cc}`).
 //!
-//! Three forms share a header of minimum, range, rows and columns: `CM2` and `CM3` scale all numbers alike to 16 or 8
-//! bits; `CM` gives each column four 16-bit quantiles and codes each number in 8 bits between those. The arithmetic
+//! Three forms share a header of minimum, range, rows and columns. `CM2` and `CM3` scale all numbers alike to 16 or 8
+//! bits. `CM` gives each column four 16-bit quantiles, and codes each number in 8 bits between them. The arithmetic
 //! follows Kaldi's mix of single and double precision, so that codes and values are the same bits; it is in
 //! `compressed/coding.rs`.
 

@@ -1,7 +1,7 @@
 //! Maximisation of a function by L-BFGS with a fixed number of evaluations.
 //!
-//! The direction comes from at most ten pairs of differences of points (s) and gradients (y) by the usual two loops, with
-//! H₀ = sᵀy/yᵀy of the last pair; the first direction is the gradient. A trial point is accepted if the function
+//! The direction comes from at most ten pairs of differences of points (s) and gradients (y), by the usual two loops.
+//! H₀ is sᵀy/yᵀy of the last pair. The first direction is the gradient. A trial point is accepted if the function
 //! increased by 10⁻⁴ of the expected amount and the slope fell to 0.9 of itself. Otherwise the step is divided or
 //! multiplied by d, which is 2 at first and becomes √d when the kind of failure changes.
 

@@ -1,7 +1,7 @@
 //! Discriminant analysis of speaker vectors.
 //!
-//! With T, W and B = T − W the total, within-speaker and between-speaker covariances (all divided by the number of
-//! vectors), C = f T + (1 − f) W = U diag(s) Uᵀ and N = diag(s)^−½ Uᵀ: the rows of the transform are the eigenvectors
+//! T, W and B = T − W are the total, within-speaker and between-speaker covariances, all divided by the number of
+//! vectors. C = f T + (1 − f) W = U diag(s) Uᵀ, and N = diag(s)^−½ Uᵀ. The rows of the transform are the eigenvectors
 //! of N B Nᵀ with the largest eigenvalues, times N. An offset in the last column makes the mean zero.
 
 use kaldi_io::DenseMatrix;

@@ -1,5 +1,5 @@
-//! nnet3's core: networks as graphs of components joined by descriptors over (n, t, x) indexes, compiled for each
-//! request into a list of matrix commands, planned into one arena, and run.
+//! nnet3's core. A network is a graph of components, joined by descriptors over (n, t, x) indexes. For each request it
+//! is compiled into a list of matrix commands, planned into one arena, and run.
 //!
 //! The path of a request: [`nnet::Nnet`] + [`request::ComputationRequest`] → [`graph`] (needed and computable cindexes,
 //! in steps) → [`compile`] (commands on sub-matrices: [`computation`]) → [`optimize`] (passes) → [`plan`] (arena

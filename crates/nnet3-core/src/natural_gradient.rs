@@ -1,6 +1,6 @@
-//! Online natural gradient: preconditions rows by an estimate of the inverse Fisher matrix, low rank plus a multiple of
-//! the identity (Povey, Zhang and Khudanpur, "Parallel training of DNNs with natural gradient and parameter averaging",
-//! 2014).
+//! Online natural gradient: preconditions rows by an estimate of the inverse Fisher matrix. The estimate is of low
+//! rank, plus a multiple of the identity (Povey, Zhang and Khudanpur, "Parallel training of DNNs with natural gradient
+//! and parameter averaging", 2014).
 //!
 //! Matrices as large as a minibatch, and their norms, stay on the device. The R × R algebra of an update of the
 //! estimate is in `f64`. This file does it on the host; `remote` does it on the device.

@@ -7,8 +7,8 @@ use nnet3_matrix::backend::{Constant, Decision};
 use nnet3_matrix::{Accumulator, Factor, Matrix, SumRange, Transpose::No, Transpose::Yes};
 
 /// Moves `matrix` one step towards rows (columns, if there are more rows than columns) that are orthogonal and of equal
-/// length: the length `constraint`, or, if that is negative, the one that makes the change orthogonal to the matrix.
-/// `matrix` is on the context's device. A constraint of 0 has no effect.
+/// length. The length is `constraint`. If `constraint` is negative, the length makes the change orthogonal to the
+/// matrix. `matrix` is on the context's device. A constraint of 0 has no effect.
 ///
 /// With a negative constraint, adds the squared norms of the matrix and of its products to `norms`, which must be zero.
 /// [`warning`] reads them.

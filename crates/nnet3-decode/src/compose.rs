@@ -176,8 +176,8 @@ pub(crate) fn final_weight(state: &State<LatticeWeight>, other: LatticeWeight) -
 /// second, one path for each pair of paths, and only states on paths. It is empty if no words match.
 pub fn compose<W: AsLatticeWeight>(lattice: &Lattice, second: &SecondFst<W>) -> Lattice {
     let (Some(a), Some(b)) = (lattice.start, second.fst.start) else { return Lattice::default() };
-    // Epsilon moves have a fixed order, so that each pair of paths gives one path: arcs without input of the second FST
-    // come before arcs without words of the lattice. The flag is true after an arc without a word.
+    // Epsilon moves have a fixed order, so each pair of paths gives one path. Arcs without input of the second FST come
+    // before arcs without words of the lattice. The flag is true after an arc without a word.
     let mut pairs = Pairs::starting_with((a, b, false));
     while let Some((a, b, moved)) = pairs.waiting.pop() {
         let from = pairs.number((a, b, moved));

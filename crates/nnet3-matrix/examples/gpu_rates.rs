@@ -1,5 +1,5 @@
-//! Prints the rates of a GPU, one JSON object a line: GB/s of kernels that wait for memory and TFLOP/s of products, at
-//! shapes of a large TDNN-F; microseconds of updates of natural gradient, and of an operation in a graph.
+//! Prints the rates of a GPU, one JSON object a line. They are GB/s of kernels that wait for memory, and TFLOP/s of
+//! products, at shapes of a large TDNN-F. Updates of natural gradient and an operation in a graph are in microseconds.
 //!
 //!     cargo run --release -p nnet3-matrix --example gpu_rates            # the first GPU
 //!     cargo run --release -p nnet3-matrix --example gpu_rates host       # small shapes on the host, to see that it runs

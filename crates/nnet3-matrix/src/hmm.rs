@@ -3,8 +3,8 @@
 //!
 //! Arcs that lead to the same state and emit the same symbol form an *entry*. The arrivals of an entry, Σ q · α(from),
 //! are summed first and then multiplied by the likelihood of the symbol. So an arc costs one multiplication and
-//! addition in each direction. The model may leak: from every state, at no cost in emissions, to the states of a fixed
-//! distribution π (`leak` times the sum of all α, in proportion to π). The leak's share in an entry is known
+//! addition in each direction. The model may leak from every state to the states of a fixed distribution π, without an
+//! emission. The leak is `leak` times the sum of all α, in proportion to π. The leak's share in an entry is known
 //! beforehand: `leak` · Σ q · π(from) of the sum of all α.
 //!
 //! Most models stay in a state by an arc that emits a symbol of its own. An entry with only such an arc is a *loop*.
@@ -58,8 +58,8 @@ impl Sums {
     }
 }
 
-/// The model. Entry k below the number of states is the *main* entry of state k, the one with most arcs (with no arcs,
-/// if no arc leads to the state); all others follow, in the order of their states.
+/// The model. Entry k below the number of states is the *main* entry of state k: the entry with most arcs. If no arc
+/// leads to the state, it has no arcs. All other entries follow, in the order of their states.
 pub struct Hmm {
     states: usize,
     emissions: usize,

@@ -180,9 +180,9 @@ pub trait PanelProducts {
     /// Arranges the weights, O × I, in panels. Those of 32 bits take the place of the matrix in memory. Weights that
     /// cannot be rounded (not finite, or too many terms) stay in 32 bits.
     fn arrange(&self, weights: Matrix, form: WeightForm) -> Panels;
-    /// output = start + Σ_k x_k W_kᵀ; `taps` are the x_k, N × I each, `weights` the W_k side by side, O × K · I,
-    /// `output` is N × O. Each element is summed term by term, in order, so that it does not depend on the number of
-    /// rows.
+    /// output = start + Σ_k x_k W_kᵀ; `taps` are the x_k (N × I each), `weights` are the W_k side by side (O × K · I),
+    /// and `output` is N × O. Each element is summed term by term, in order, so that it does not depend on the number
+    /// of rows.
     fn multiply(
         &self,
         output: ViewMut<'_>,

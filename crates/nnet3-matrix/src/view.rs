@@ -160,8 +160,8 @@ impl<'a> View<'a> {
 
     /// # Safety
     ///
-    /// The elements from `pointer` to the end of the last row must stay allocated on `device` for `'a`, and no writable
-    /// Rust reference to one of them may exist while a primitive reads the view.
+    /// The elements from `pointer` to the end of the last row must stay allocated on `device` for `'a`. While a
+    /// primitive reads the view, no writable Rust reference to one of them may exist.
     pub(crate) unsafe fn new(
         pointer: *const f32,
         rows: usize,

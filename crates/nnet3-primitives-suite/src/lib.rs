@@ -1,5 +1,5 @@
-//! One check for each primitive, for any device: against slow and obvious versions in `f64`, over empty matrices,
-//! single rows and columns, odd sizes, sub-matrices of larger matrices, and in place if a primitive allows it.
+//! One check for each primitive, for any device. It compares the primitive with a slow and obvious version in `f64`: on
+//! empty matrices, single rows and columns, odd sizes, sub-matrices of larger matrices, and in place if allowed.
 //!
 //! If the device is wrong, a check panics. Three users run [`ALL`]: the tests of the CPU, the tests of the kernels on
 //! the twin, and the program that `scripts/gpu-check.sh` takes to a machine with a GPU.

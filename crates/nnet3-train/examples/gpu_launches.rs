@@ -4,9 +4,9 @@
 //!     cargo run --release -p nnet3-train --example gpu_launches -- network.config request.txt
 //!
 //! The request gives the rows of a minibatch, as for nnet3-benchmark. Its derivatives are ignored: the example trains,
-//! with natural gradient if the network asks for it. Prints, for a minibatch on average: launches of each kernel, the
-//! elements of their matrices (an upper bound of memory traffic: a matrix that is only written counts as one that is
-//! added to), the smallest number of thread blocks, and products with their operations.
+//! with natural gradient if the network asks for it. Prints averages for a minibatch: launches of each kernel, the
+//! elements of their matrices, the smallest number of thread blocks, and products with their operations. The elements
+//! are an upper bound of memory traffic: a matrix that is only written counts as one that is added to.
 
 use kaldi_io::general::GeneralMatrix;
 use kaldi_io::matrix::DenseMatrix;

@@ -4,7 +4,7 @@
 //! functions return their results, and long work reports [`trainer::Event`]s to its caller.
 //!
 //! Examples go through [`split`] and [`chunk`] (features and targets → examples; [`ranges`] for speakers), [`augment`],
-//! [`copy`], [`shuffle`], [`subset`] and [`merge`] (examples → minibatches); all but the first three work on any kind
+//! [`copy`], [`shuffle`], [`subset`] and [`merge`] (examples → minibatches). All but the first three work on any kind
 //! of [`Example`]. An [`objective`] makes a [`request`] of a minibatch; [`trainer`] or [`diagnostics`] runs its
 //! program. [`minibatch`] gives the inputs, the objective turns outputs into derivatives, and [`update`] changes the
 //! parameters. These modules do not depend on the kind of example; neither do [`replicas`] (several trainers side by

@@ -1,5 +1,5 @@
-//! Data-parallel training in one process: a network for each device, each trained on its own thread with its share of
-//! the minibatches, averaged now and then as `nnet3-average` averages the models of parallel jobs.
+//! Data-parallel training in one process. Each device has a network, which a thread trains on its share of the
+//! minibatches. From time to time the networks are averaged, as `nnet3-average` averages the models of parallel jobs.
 //!
 //! Minibatch number m goes to replica m mod n, and reports are passed on in the order of the minibatches. So results
 //! and messages do not depend on the speed of a replica. With one average, at the end, the result is that of n jobs

@@ -20,9 +20,9 @@ const SITE: Site = Site::main("nnet3-chain-add-post-to-egs.cc", 1);
 /// Time step between rows of posteriors in the examples.
 const STEP: i32 = 3;
 
-/// This program reads chain examples that have not been merged, computes the network's outputs for them and adds these
-/// as inputs named '__LWF-posteriors'. nnet3-chain-train adds them to derivatives (--lwf-scale, --lwf-den-scale), so
-/// that a model does not forget the training of another one.
+/// This program reads chain examples that have not been merged, computes the network's outputs for them, and adds these
+/// as inputs named '__LWF-posteriors'. nnet3-chain-train adds them to derivatives (--lwf-scale, --lwf-den-scale). So a
+/// model does not forget the training of another one.
 ///
 /// Of the training options, only those about compilation and --leaky-hmm-coefficient have an effect.
 #[derive(clap::Parser, Debug)]

@@ -15,8 +15,8 @@ const fn site(function: &'static str, line: u32) -> Site {
 
 /// Created 'denominator' FST for 'chain' training.
 ///
-/// Outputs in FST format. <denominator-fst-out> is an FST that is used as the denominator graph in training; the
-/// normalization FST has initial and final probabilities so that any part of an utterance can be composed with it.
+/// Outputs in FST format. <denominator-fst-out> is the denominator graph in training. The normalization FST has initial
+/// and final probabilities, so any part of an utterance can be composed with it.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: chain-make-den-fst dir/tree dir/0.trans_mdl dir/phone_lm.fst dir/den.fst \
     dir/normalization.fst\nSee also: chain-est-phone-lm, nnet3-chain-get-egs")]

@@ -4,8 +4,8 @@ use anyhow::Result;
 use nnet3::messages;
 use nnet3::options::device::{first_gpu, has_driver, is_gpu_required};
 
-/// Exits with status 0 if there is a GPU that the programs can use, with status 1 if there is no NVIDIA driver (see
-/// cuda-compiled), and with status 255 if there is no GPU or it does not work.
+/// Exits with status 0 if there is a GPU that the programs can use. The status is 1 without an NVIDIA driver (see
+/// cuda-compiled), and 255 if there is no GPU or it does not work.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: if cuda-gpu-available; then gpu=yes; else gpu=no; fi\nSee also: cuda-compiled")]
 pub struct Options {}

@@ -14,9 +14,9 @@ use nnet3_core::request::ComputationRequest;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-/// Compile a computation request, run it with random inputs, forward and (if it wants derivatives) backward with plain
-/// gradients, and print one JSON object: the times, and the rates as shares of the rate of a 2048 x 2048 matrix product
-/// on the same machine, measured in between.
+/// Compile a computation request, and run it with random inputs: forward and, if it wants derivatives, backward with
+/// plain gradients. Print one JSON object: the times, and the rates as shares of the rate of a 2048 x 2048 matrix
+/// product. This product is measured in between on the same machine.
 ///
 /// Times are medians. With one thread they are processor times, so other programs have little effect.
 #[derive(clap::Parser)]

@@ -10,8 +10,9 @@ use nnet3_core::execute::Executor;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::request::ComputationRequest;
 use nnet3_core::run_request::{NamedMatrices, run_request};
-/// Run a computation request: a list of indexes of inputs and outputs as nnet3-compile-info takes them, with the inputs'
-/// matrices in a table keyed by node name, rows in the request's order; writes the outputs to another such table.
+/// Run a computation request: a list of indexes of inputs and outputs, in the form of nnet3-compile-info. The inputs'
+/// matrices are in a table keyed by node name, with rows in the request's order. The outputs are written to another
+/// such table.
 #[derive(clap::Parser)]
 pub struct Options {
     /// If false, run the computation as it was compiled, without optimization passes

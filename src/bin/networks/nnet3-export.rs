@@ -16,17 +16,17 @@ use nnet3_export::safetensors::{self, ModelFile};
 /// --fixed-frames=true the number that --frames-per-chunk new frames and the network's context need, or with --request
 /// the rows of a computation request. Frames that the network needs before and after are part of the input.
 ///
-/// With --streaming=true the network goes from chunk to chunk: <onnx-out> is a folder, which gets first.onnx for the
-/// first chunk and the frames around it, step.onnx for each later one, and weights.bin, which both need beside them;
-/// outputs state_out_0 … of one call are inputs state_in_0 … of the next. With --single-graph=true too, one model (a
+/// With --streaming=true the network goes from chunk to chunk, and <onnx-out> is a folder. It gets first.onnx for the
+/// first chunk and the frames around it, step.onnx for each later chunk, and weights.bin, which both need beside them.
+/// Outputs state_out_0 … of one call are inputs state_in_0 … of the next. With --single-graph=true too, one model (a
 /// file) takes the place of both; it begins with states of zeros.
 ///
 /// With --sherpa=speaker the network's output at time 0 of a whole recording, such as an x-vector, becomes a vector for
 /// each sequence, and the model has the metadata that sherpa-onnx expects of a speaker model.
 ///
-/// If the second file ends in .safetensors, it gets the whole model, to the last byte: every matrix and vector is a
-/// tensor named after its component and its token in the file, such as tdnn1.affine.linear_params; there are no options
-/// for this.
+/// If the second file ends in .safetensors, it gets the whole model, to the last byte. Every matrix and vector is a
+/// tensor named after its component and its token in the file, such as tdnn1.affine.linear_params. No options apply to
+/// this form.
 #[derive(Parser, PartialEq)]
 #[command(after_help = "e.g.: nnet3-export --frame-subsampling-factor=3 final.mdl model.onnx\n\
     or: nnet3-export --streaming=true --frames-per-chunk=21 final.mdl folder\n\

@@ -6,9 +6,9 @@ use nnet3_core::nnet::Nnet;
 use std::path::Path;
 /// Read an xconfig, which describes a network layer by layer, and write the configs that nnet3-init reads.
 ///
-/// In the folder --config-dir appear: final.config, the network; ref.config, the same with random parameters in place of
-/// files; init.config, the input for the statistics of an LDA-like transform, if the network has one; vars, with the
-/// context that the network needs; xconfig and xconfig.expanded.*, a copy and its expansion.
+/// The folder --config-dir gets these files. final.config is the network, and ref.config the same with random
+/// parameters in place of files. If the network has an LDA-like transform, init.config is the input for its statistics.
+/// vars has the context that the network needs. xconfig and xconfig.expanded.* are a copy and its expansion.
 #[derive(clap::Parser)]
 pub struct Options {
     /// The xconfig to read (required)

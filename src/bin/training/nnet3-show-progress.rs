@@ -12,9 +12,9 @@ const fn site(line: u32) -> Site {
     Site::main("nnet3-show-progress.cc", line)
 }
 
-/// Given an old and a new 'raw' nnet3 network and some training examples (possibly held-out), show the average objective
-/// function given the mean of the two networks, and the breakdown by component of why this happened (computed from
-/// derivative information).
+/// Given an old and a new 'raw' nnet3 network and some training examples (possibly held-out), show the average
+/// objective function of the mean of the two networks, and the contribution of each component to its change (computed
+/// from derivatives).
 ///
 /// Also shows parameter differences per layer. If training examples are not provided, only shows parameter differences per
 /// layer.

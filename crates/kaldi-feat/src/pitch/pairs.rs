@@ -5,8 +5,8 @@ use kaldi_io::DenseMatrix;
 use super::COLUMNS;
 use crate::error::{Error, Result};
 
-/// Replaces probabilities by ln((p + 0.0001)/(1.0001 − p)), and pitch by its logarithm less a moving average over
-/// `normalization` frames on each side, averaged over `smoothing` frames on each side.
+/// Replaces probabilities by ln((p + 0.0001)/(1.0001 − p)), and pitch by its logarithm minus a moving average over
+/// `normalization` frames on each side. Then the result is averaged over `smoothing` frames on each side.
 ///
 /// As in the reference, the moving average begins as the average of the first window. Each frame t after the middle of
 /// that window adds the value at t + `normalization` + 1, and subtracts the value at t − `normalization` − 1. So it is

@@ -7,7 +7,7 @@ pub(super) type State = u16;
 ///
 /// A step from lag j to lag i costs (i − j)² times a factor F. So the least costs of all lags are the lower envelope of
 /// parabolas (Felzenszwalb and Huttenlocher, 2012). The parabola of lag j is below that of lag k < j from (cⱼ −
-/// cₖ)/(2F(j − k)) + (j + k)/2 on; its neighbours alone rule most lags out.
+/// cₖ)/(2F(j − k)) + (j + k)/2 on. Most lags are ruled out by their neighbours alone.
 #[derive(Debug)]
 pub(super) struct Viterbi {
     /// F d² for distances d from −(states − 1) to states − 1.

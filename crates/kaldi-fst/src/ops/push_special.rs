@@ -2,8 +2,8 @@
 //! Povey, "Combining forward and backward search in decoding", 2013).
 //!
 //! Language models with back-off do not sum up to one, and the sum over all their strings may be infinite, so ordinary
-//! weight pushing does not apply to them. Here a final probability counts as an arc back to the start, and potentials
-//! of states are the dominant eigenvector of the matrix of probabilities between states, by the power method.
+//! weight pushing does not apply to them. Here a final probability counts as an arc back to the start. Potentials of
+//! states are the dominant eigenvector of the matrix of probabilities between states. The power method computes it.
 
 use crate::fst::{Fst, StateId};
 

@@ -37,9 +37,9 @@
 //! [`StandardOptions`] into its struct. A struct of options that several programs flatten needs a plain comment: clap
 //! would show a doc comment as the description of the program.
 //!
-//! Differences from plain `clap`: case and `_`/`-` do not matter in names; the first positional argument ends the
-//! options; `--config` files come before the command line; the value `nan` is refused; `--generate=man|bash|zsh|fish`,
-//! alone, prints a manual page or a completion script.
+//! The syntax differs from plain `clap`. Case and `_`/`-` do not matter in names. The first positional argument ends
+//! the options. `--config` files come before the command line. The value `nan` is refused.
+//! `--generate=man|bash|zsh|fish`, alone, prints a manual page or a completion script.
 
 mod arguments;
 mod escape;

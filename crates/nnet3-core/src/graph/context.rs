@@ -53,9 +53,9 @@ impl Nnet {
         }))
     }
 
-    /// Makes the usual request of training or forward computing for a simple network: `sequences` sequences of `frames`
-    /// output frames, every `subsampling`-th input frame, with the input context that the network needs. An input
-    /// `ivector` gets one row for each sequence, at t = 0. With `derivatives` the request wants the model's
+    /// Makes the usual request of training or forward computing for a simple network. It has `sequences` sequences of
+    /// `frames` output frames (every `subsampling`-th input frame), with the input context that the network needs. An
+    /// input `ivector` gets one row for each sequence, at t = 0. With `derivatives` the request wants the model's
     /// derivatives, and supplies derivatives at every output.
     pub fn ordinary_request(
         &self,

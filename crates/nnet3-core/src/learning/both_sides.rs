@@ -110,7 +110,7 @@ impl BothSides {
     }
 
     /// Adds the gradient: (linear, bias) += rate · γ · Êᵀ X̂. X̂ are the preconditioned rows of the input, with an
-    /// extra column of ones if there is a bias; the input comes in pieces that together have the columns of the linear
+    /// extra column of ones if there is a bias. The input comes in pieces that together have the columns of the linear
     /// part. Ê are the preconditioned rows of `deriv`. The factors γ keep both norms.
     fn add_gradient<'a>(
         &mut self,

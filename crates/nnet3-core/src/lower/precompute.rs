@@ -103,7 +103,7 @@ fn precomputed(
     found
 }
 
-/// Returns the ways to split a product into a known part and a rest: the known part is a copy to the first or to the
+/// Returns the ways to split a product into a known part and a rest. The known part is a copy to the first or to the
 /// last columns of its input.
 fn products<'a>(
     computation: &'a Computation,

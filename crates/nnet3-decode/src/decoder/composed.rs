@@ -1,6 +1,6 @@
-//! A graph composed during the search of two FSTs: HCL, from transition-ids to words, with the set of possible next
-//! words, and G, the language model (Allauzen, Riley and Schalkwyk, "A generalized composition algorithm for weighted
-//! finite-state transducers", 2009; Kaldi calls it `LookaheadComposeFst`).
+//! A graph composed of two FSTs during the search. HCL leads from transition-ids to words, and has the set of possible
+//! next words of each state. G is the language model (Allauzen, Riley and Schalkwyk, "A generalized composition
+//! algorithm for weighted finite-state transducers", 2009; Kaldi calls it `LookaheadComposeFst`).
 //!
 //! Four rules determine the pairs of states:
 //!

@@ -54,8 +54,8 @@ impl<G: Graph> LatticeDecoder<G> {
 }
 
 impl<G: Graph> BestPath<'_, G> {
-    /// Returns the tokens after `frame` frames that give the token `to` its cost, and the labels of the links: by a
-    /// link with a transition-id if `emitting`, else by one without.
+    /// Returns the tokens after `frame` frames that give the token `to` its cost, and the labels of the links. The
+    /// links have a transition-id if `emitting`, else none.
     fn sources(&self, frame: usize, to: u32, emitting: bool) -> impl Iterator<Item = (u32, i32)> {
         let tokens = &self.decoder.tokens;
         let cost = tokens.get(to).cost;

@@ -83,9 +83,9 @@ pub struct Report {
 /// Largest number of attempts, with pruning of the input in between.
 const MOST_TRIES: usize = 10;
 
-/// Returns the deterministic lattice (no two arcs of a state have the same word, every arc has one) with the paths that
-/// cost at most `beam` more than the best. Sorts the input topologically, and its arcs by word. States of the result
-/// are in the order of their discovery; some may be dead ends.
+/// Returns the deterministic lattice with the paths that cost at most `beam` more than the best. The arcs of a state
+/// have different words, and every arc has a word. Sorts the input topologically, and its arcs by word. States of the
+/// result are in the order of their discovery; some may be dead ends.
 pub fn determinize(lattice: &mut Lattice, beam: f64, options: &Options) -> Result<(CompactLattice, Report)> {
     prepare(lattice)?;
     with_retries(lattice, beam, options, Search::compact)

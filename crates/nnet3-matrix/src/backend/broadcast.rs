@@ -1,4 +1,4 @@
-//! Operations on the rows of a matrix and a vector: a row vector (1 × cols) applies to every row, a column vector (rows
+//! Operations on the rows of a matrix and a vector. A row vector (1 × cols) applies to every row. A column vector (rows
 //! × 1) has a number for each row.
 
 use super::whole::WholeMatrices;

@@ -6,11 +6,12 @@ use crate::view::{View, ViewMut};
 /// The nonlinear parts of recurrent cells. See the conventions of [`crate::backend`].
 pub trait RecurrentCells {
     /// `LstmNonlinearityComponent`, forward. `input` is N × 5C or N × (5C + 3): parts i, f, c, o, previous c and
-    /// optional per-row dropout factors for i, f, o; `params` 3 × C: peepholes for i, f, o; `output` N × 2C: c, m.
+    /// optional per-row dropout factors for i, f, o. `params` is 3 × C: peepholes for i, f, o. `output` is N × 2C: c,
+    /// m.
     fn lstm_cell(&self, output: ViewMut<'_>, input: View<'_>, params: View<'_>);
     /// Its derivatives. `self_repair` 5 × C: the amounts r for i, f, g, o, h. Sets the first 5C columns of `in_deriv`
-    /// (if not empty), adds to `params_deriv` (3 × C, if not empty), and to `values`, `derivs` (5·C sums each of the
-    /// nonlinearities' values and derivatives in the order i, f, g, o, h, if given).
+    /// (if not empty), and adds to `params_deriv` (3 × C, if not empty). If given, `values` and `derivs` get sums of
+    /// the nonlinearities' values and derivatives: 5·C each, in the order i, f, g, o, h.
     #[allow(clippy::too_many_arguments)]
     fn lstm_cell_backward(
         &self,

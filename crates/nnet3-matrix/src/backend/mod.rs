@@ -1,10 +1,10 @@
 //! The primitives of a device: the interface for components, natural gradient and the executor.
 //!
-//! Conventions for every method: shapes are checked with `assert!` (the compiler's checker has verified them before
-//! anything runs, so a failure is a defect of ours); a destination comes first; "sets" overwrites the destination,
-//! "adds" accumulates; row vectors are 1 × n views, column vectors n × 1. A source may be the destination itself (same
-//! start, same stride) if the method says "in place allowed"; otherwise they must not overlap. `assert!` refuses views
-//! of another device than `self`.
+//! Conventions for every method: Shapes are checked with `assert!`. The compiler's checker verifies them before a run,
+//! so a failure is a defect of ours. A destination comes first. "Sets" overwrites the destination, "adds" accumulates.
+//! Row vectors are 1 × n views, column vectors n × 1. A source may be the destination itself (same start, same stride)
+//! if the method says "in place allowed"; otherwise they must not overlap. `assert!` refuses views of another device
+//! than `self`.
 
 mod abilities;
 mod banded;

@@ -37,7 +37,7 @@ pub enum Count<'a> {
 /// Numbers that a device computes from its sums. See the conventions of [`crate::backend`].
 pub trait Scalars: Storage + WholeMatrices {
     /// dst\[j\] = +1 if the average of sums\[first + j + k · n\] over k < `blocks`, divided by `count`, is too small,
-    /// -1 if it is too large, else 0; `dst` is 1 × n.
+    /// -1 if it is too large, else 0. `dst` is 1 × n.
     fn compare_averages(
         &self,
         dst: ViewMut<'_>,

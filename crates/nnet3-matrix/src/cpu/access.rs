@@ -1,8 +1,8 @@
 //! Converts views to slices. Only this file turns raw pointers of this backend into references.
 //!
 //! A primitive takes all its slices by one call of [`source`], [`destination`], [`split`] or [`pair`] and drops them
-//! before it returns; since all views of some memory live on one thread, no other slices of it can exist meanwhile.
-//! Each call checks that the destination lies apart from all sources.
+//! before it returns. All views of one memory live on one thread, so no other slices of it can exist meanwhile. Each
+//! call checks that the destination lies apart from all sources.
 
 #![allow(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Counter-based random numbers: element (i, j) is a hash of the key and i · cols + j, so any device, in any order and
-//! with any stride, makes the same ones.
+//! Counter-based random numbers: element (i, j) is a hash of the key and i · cols + j. So any device, in any order and
+//! with any stride, makes the same numbers.
 //!
 //! The hash is splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014) started from the
 //! hashed key. Uniform: (top 23 bits + 1/2) / 2^23, exactly. Normal: Box and Muller's cosine branch, radius from the

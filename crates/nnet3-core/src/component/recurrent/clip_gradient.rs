@@ -481,8 +481,8 @@ mod tests {
 
     #[test]
     fn self_repair_by_hand() {
-        // Half of the rows were clipped. Derivative (1, 0) has norm 1; the excess of the input (3, 1) over 1 is (2, 0):
-        // the pull is 0.4 · 0.5 · 1 / 2 / 0.5 · (2, 0) = (0.4, 0), and the norm is restored.
+        // Half of the rows were clipped. Derivative (1, 0) has norm 1. The excess of the input (3, 1) over 1 is (2, 0).
+        // The pull is 0.4 · 0.5 · 1 / 2 / 0.5 · (2, 0) = (0.4, 0), and the norm is restored.
         let text = "<ClipGradientComponent> <Dim> 2 <ClippingThreshold> 5 <NormBasedClipping> F \
                     <SelfRepairClippedProportionThreshold> 0.1 <SelfRepairTarget> 1 <SelfRepairScale> 0.4 \
                     <NumElementsClipped> 1 <NumElementsProcessed> 2 </ClipGradientComponent> ";

@@ -1,7 +1,7 @@
 //! Memory of the host: aligned to cache lines, and large matrices on large pages if the system has them.
 //!
-//! A matrix product walks down columns, and a page of 4 KiB is one row of 1024 elements: with those the processor looks
-//! up an address for every few elements, twice in a virtual machine.
+//! A matrix product walks down columns, and a page of 4 KiB is one row of 1024 elements. With such pages, the processor
+//! looks up an address for every few elements, and twice in a virtual machine.
 
 #![allow(unsafe_code)]
 

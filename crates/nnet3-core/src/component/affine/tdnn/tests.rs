@@ -78,7 +78,7 @@ fn compare(tdnn: &Tdnn, trial: &Trial) {
     assert_values_near(&trial.gradient, &gradient, "gradient");
 }
 
-/// With a frozen identity (a zero gradient first, then nothing learnt) the natural gradient is the plain one; in
+/// With a frozen identity (a zero gradient first, then nothing learnt) the natural gradient is the plain one. In
 /// general it keeps the product of norms of a single row.
 #[test]
 fn natural_gradient_of_few_rows() {
