@@ -2,7 +2,7 @@
 
 use kaldi_io::matrix::write_matrix;
 use kaldi_io::{DenseMatrix, KaldiObject, KaldiReader, KaldiWriter, read_vector, write_vector};
-use kaldi_io::{IoError, SymmetricMatrix};
+use kaldi_io::{IoError, Real, SymmetricMatrix};
 
 use crate::extractor::{IvectorExtractor, Weights};
 use crate::packed;
@@ -101,7 +101,7 @@ impl ExtractorStats {
         r.expect_token("<TotAuxf>")?;
         self.objective += r.read_f64()?;
         r.expect_token("<gamma>")?;
-        let counts = read_vector(r)?;
+        let counts = read_vector::<f64>(r)?;
         let count = counts.len();
         add(r, "<gamma>", &mut self.counts, counts)?;
         r.expect_token("<Y>")?;
@@ -123,10 +123,11 @@ impl ExtractorStats {
         let Shape { feature_dim, ivector_dim, .. } = self.shape;
         let triangle = packed::len(ivector_dim);
         r.expect_token("<R>")?;
-        let quadratic = read_rows(r, "<R>", (count, triangle))?;
+        let quadratic = DenseMatrix::<f32>::read(r)?;
+        check(r, "<R>", (quadratic.rows, quadratic.cols), (count, triangle))?;
         add(r, "<R>", &mut self.quadratic, quadratic.data)?;
         r.expect_token("<Q>")?;
-        let quadratic = DenseMatrix::<f64>::read(r)?;
+        let quadratic = DenseMatrix::<f32>::read(r)?;
         r.expect_token("<G>")?;
         let linear = DenseMatrix::<f64>::read(r)?;
         if first && quadratic.rows > 0 {
@@ -148,7 +149,7 @@ impl ExtractorStats {
         r.expect_token("<NumIvectors>")?;
         self.num_ivectors += r.read_f64()?;
         r.expect_token("<IvectorSum>")?;
-        let sum = read_vector(r)?;
+        let sum = read_vector::<f64>(r)?;
         check(r, "<IvectorSum>", (1, sum.len()), (1, ivector_dim))?;
         add(r, "<IvectorSum>", &mut self.ivector_sum, sum)?;
         r.expect_token("<IvectorScatter>")?;
@@ -198,14 +199,8 @@ fn check(
     }
 }
 
-fn read_rows(r: &mut KaldiReader, name: &str, size: (usize, usize)) -> kaldi_io::Result<DenseMatrix<f64>> {
-    let matrix = DenseMatrix::<f64>::read(r)?;
-    check(r, name, (matrix.rows, matrix.cols), size)?;
-    Ok(matrix)
-}
-
 /// Adds values to a sum, or makes them the sum if it is empty.
-fn add(r: &KaldiReader, name: &str, sum: &mut Vec<f64>, values: Vec<f64>) -> kaldi_io::Result<()> {
+fn add<T: Real>(r: &KaldiReader, name: &str, sum: &mut Vec<f64>, values: Vec<T>) -> kaldi_io::Result<()> {
     let first = sum.is_empty();
     if !first && sum.len() != values.len() {
         return Err(r.error(format!("{name}: expected {} values, found {}", sum.len(), values.len())));
@@ -214,21 +209,21 @@ fn add(r: &KaldiReader, name: &str, sum: &mut Vec<f64>, values: Vec<f64>) -> kal
 }
 
 /// Adds values to a part of a sum, or appends them to it if they are the `first`.
-fn add_part(
+fn add_part<T: Real>(
     r: &KaldiReader,
     name: &str,
     sum: &mut Vec<f64>,
     first: bool,
     start: usize,
-    values: Vec<f64>,
+    values: Vec<T>,
 ) -> kaldi_io::Result<()> {
-    if let Some(value) = values.iter().find(|value| !value.is_finite()) {
+    if let Some(value) = values.iter().map(|value| value.to_f64()).find(|value| !value.is_finite()) {
         return Err(r.error(format!("{name}: {value} is not a possible value")));
     }
-    match (first, sum.is_empty()) {
-        (true, true) => *sum = values,
-        (true, false) => sum.extend(values),
-        (false, _) => sum[start..].iter_mut().zip(values).for_each(|(sum, x)| *sum += x),
+    let values = values.into_iter().map(|value| value.to_f64());
+    match first {
+        true => sum.extend(values),
+        false => sum[start..].iter_mut().zip(values).for_each(|(sum, x)| *sum += x),
     }
     Ok(())
 }
