@@ -12,6 +12,7 @@ pub mod from_egs;
 pub mod fsts;
 pub mod gaussians;
 pub mod get_egs;
+pub mod ivectors;
 pub mod json;
 pub mod lattices;
 pub mod messages;

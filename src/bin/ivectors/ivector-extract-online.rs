@@ -6,6 +6,7 @@ use kaldi_io::log::{self, Site, num};
 use kaldi_io::read_object;
 use kaldi_ivector::growing::{GrowingOptions, estimate};
 use kaldi_ivector::{IvectorExtractor, IvectorTerms, Weights};
+use nnet3::ivectors::Averages;
 use nnet3::messages;
 use nnet3::options::threads;
 use nnet3::tables::Output;
@@ -42,15 +43,6 @@ pub struct Options {
     ivector_wspecifier: String,
 }
 
-/// Sums over utterances, each of which counts as its posteriors.
-#[derive(Default)]
-struct Sums {
-    frames: f64,
-    improvement: f64,
-    length: f64,
-    last_length: f64,
-}
-
 pub fn run(options: Options) -> Result<u8> {
     if options.ivector_period == 0 {
         bail!("--ivector-period=0: expected a number above 0");
@@ -68,7 +60,7 @@ pub fn run(options: Options) -> Result<u8> {
     let terms = logged(|| IvectorTerms::new(&extractor, threads));
     drop(extractor);
     let mut output = Output::<MatrixHolder>::open(&options.ivector_wspecifier)?;
-    let mut sums = Sums::default();
+    let mut averages = Averages::default();
     let (features, posteriors) = (&options.feature_rspecifier, &options.posteriors_rspecifier);
     let counts = posteriors::for_each(features, posteriors, |key, features, posterior| {
         let found = match estimate(&terms, features, posterior, &growing) {
@@ -82,47 +74,20 @@ pub fn run(options: Options) -> Result<u8> {
             ));
         }
         let frames = posterior.iter().flatten().map(|(_, p)| f64::from(*p)).sum();
-        let line = "objf impr/frame is";
-        let improvement = num(found.improvement);
+        let improvement = format!("objf impr/frame is {} per frame", num(found.improvement));
         log::vlog(
             2,
             &Site::PROGRAM,
-            &format!(
-                "For utterance {key} {line} {improvement} per frame, over {} frames (weighted).",
-                num(frames)
-            ),
+            &format!("For utterance {key} {improvement}, over {} frames (weighted).", num(frames)),
         );
-        sums.add(frames, found.improvement, &found.rows);
+        averages.add(frames, found.improvement, &found.rows);
         output.write(key, &found.rows)?;
         Ok(Ok(()))
     })?;
     let errors = counts.missing + counts.failed + output.failed;
     messages::log(&format!("Estimated iVectors for {} files, {errors} with errors.", output.done));
-    sums.report(terms.ivector_dim());
+    if output.done > 0 {
+        averages.report(terms.ivector_dim());
+    }
     output.finish()
-}
-
-impl Sums {
-    fn add(&mut self, frames: f64, improvement: f64, ivectors: &kaldi_io::DenseMatrix<f32>) {
-        let length = |i: usize| ivectors.row(i).iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
-        self.frames += frames;
-        self.improvement += frames * improvement;
-        self.length += frames * (0..ivectors.rows).map(length).sum::<f64>() / ivectors.rows as f64;
-        self.last_length += frames * length(ivectors.rows - 1);
-    }
-
-    fn report(&self, dim: usize) {
-        let (frames, mean) = (num(self.frames), |sum: f64| num(sum / self.frames));
-        messages::log(&format!(
-            "Average objective-function improvement was {} per frame, over {frames} frames (weighted).",
-            mean(self.improvement)
-        ));
-        messages::log(&format!(
-            "Average iVector length was {} and at utterance-end was {}, over {frames} frames (weighted);  expected length \
-             is {}",
-            mean(self.length),
-            mean(self.last_length),
-            num((dim as f64).sqrt())
-        ));
-    }
 }

@@ -6,9 +6,10 @@ use anyhow::{Result, anyhow, bail};
 use kaldi_io::holder::{MatrixHolder, TokenVectorHolder, VectorHolder};
 use kaldi_io::log::{self, Site, num};
 use kaldi_io::{DenseMatrix, RandomReader};
-use kaldi_online::ivector::{AdaptationState, Diagnostics, IvectorModel, IvectorStream};
+use kaldi_online::ivector::{AdaptationState, IvectorModel, IvectorStream};
 
 use crate::recognition::options::ivector::IvectorArgs;
+use nnet3::ivectors::Averages;
 use nnet3::messages;
 use nnet3::options::threads;
 use nnet3::tables::{Input, Output, open_optional};
@@ -43,7 +44,8 @@ pub fn extract(ivectors: &IvectorArgs, options: &ExtractOptions) -> Result<u8> {
         bail!("--length-tolerance={}: expected a number that is not negative", options.length_tolerance);
     };
     let model = IvectorArgs { use_most_recent_ivector: false, ..ivectors.clone() }.read(threads)?;
-    let mut extraction = Extraction { model: Arc::new(model), options, warned: false, sums: Sums::default() };
+    let mut extraction =
+        Extraction { model: Arc::new(model), options, warned: false, averages: Averages::default() };
     let speakers = Input::<TokenVectorHolder>::open(&options.spk2utt_rspecifier)?;
     let mut features = RandomReader::<MatrixHolder>::open(&options.feature_rspecifier)?;
     let mut weights = open_optional::<VectorHolder>(&options.frame_weights_rspecifier)?;
@@ -81,7 +83,11 @@ pub fn extract(ivectors: &IvectorArgs, options: &ExtractOptions) -> Result<u8> {
     if let Some(weights) = weights {
         weights.close()?;
     }
-    extraction.sums.report(output.done, output.failed, extraction.model.ivector_dim());
+    let (done, failed) = (output.done, output.failed);
+    messages::log(&format!("Estimated iVectors for {done} files, {failed} with errors."));
+    if done > 0 {
+        extraction.averages.report(extraction.model.ivector_dim());
+    }
     output.finish()
 }
 
@@ -90,7 +96,7 @@ struct Extraction<'o> {
     options: &'o ExtractOptions,
     /// True after the warning that pitch features are left out.
     warned: bool,
-    sums: Sums,
+    averages: Averages,
 }
 
 impl Extraction<'_> {
@@ -134,29 +140,7 @@ impl Extraction<'_> {
                 diagnostics.exact_solutions
             ));
         }
-        self.sums.add(key, features.rows, &ivectors, &diagnostics);
-        *state = stream.adaptation_state();
-        Ok(ivectors)
-    }
-}
-
-/// Sums over utterances, weighted by their numbers of frames.
-#[derive(Default)]
-struct Sums {
-    frames: f64,
-    improvement: f64,
-    length: f64,
-    final_length: f64,
-}
-
-impl Sums {
-    fn add(&mut self, key: &str, frames: usize, ivectors: &DenseMatrix<f32>, diagnostics: &Diagnostics) {
-        let length = |i: usize| ivectors.row(i).iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
-        let (weight, last) = (frames as f64, length(ivectors.rows - 1));
-        self.frames += weight;
-        self.improvement += weight * diagnostics.improvement;
-        self.length += weight * (0..ivectors.rows).map(length).sum::<f64>() / ivectors.rows as f64;
-        self.final_length += weight * last;
+        let length = self.averages.add(features.rows as f64, diagnostics.improvement, &ivectors);
         log::vlog(
             2,
             &Site::PROGRAM,
@@ -164,29 +148,11 @@ impl Sums {
                 "For utterance {key}, UBM loglike/frame was {}, iVector length (at utterance end) was {}, objf \
                  improvement/frame from iVector estimation was {}",
                 num(diagnostics.likelihood),
-                num(last),
+                num(length),
                 num(diagnostics.improvement)
             ),
         );
-    }
-
-    fn report(&self, done: u64, failed: u64, dim: usize) {
-        messages::log(&format!("Estimated iVectors for {done} files, {failed} with errors."));
-        if done == 0 {
-            return;
-        }
-        let frames = num(self.frames);
-        let mean = |sum: f64| num(sum / self.frames);
-        messages::log(&format!(
-            "Average objective-function improvement was {} per frame, over {frames} frames (weighted).",
-            mean(self.improvement)
-        ));
-        messages::log(&format!(
-            "Average iVector length was {} and at utterance-end was {}, over {frames} frames (weighted);  expected length \
-             is {}",
-            mean(self.length),
-            mean(self.final_length),
-            num((dim as f64).sqrt())
-        ));
+        *state = stream.adaptation_state();
+        Ok(ivectors)
     }
 }
