@@ -19,7 +19,7 @@ use crate::posterior::{
 use crate::reader::KaldiReader;
 use crate::writer::KaldiWriter;
 pub use basic::{
-    BoolHolder, DoubleHolder, F32PairVectorHolder, FloatHolder, I8VectorHolder, I32Holder,
+    BoolHolder, DoubleHolder, F32PairVectorHolder, F64ListHolder, FloatHolder, I8VectorHolder, I32Holder,
     I32PairVectorHolder, I32VectorHolder, I32VectorVectorHolder, TokenHolder, TokenVectorHolder,
 };
 

@@ -7,6 +7,7 @@ mod export;
 mod features;
 mod gaussians;
 mod graphs;
+mod keywords;
 mod learning;
 mod online;
 mod options;
@@ -120,6 +121,7 @@ pub const TARGETS: &[Target] = &[
     },
     Target { name: "arpa", read: graphs::read_arpa, corpus: graphs::corpus_arpa, memory: LARGE },
     Target { name: "grammars", read: graphs::read_grammar, corpus: graphs::corpus_grammar, memory: SMALL },
+    Target { name: "kws-indices", read: keywords::read_index, corpus: keywords::corpus_index, memory: LARGE },
     Target { name: "ilabels", read: graphs::read_ilabels, corpus: graphs::corpus_ilabels, memory: SMALL },
     Target {
         name: "lattices",

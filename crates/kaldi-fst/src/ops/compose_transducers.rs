@@ -7,18 +7,23 @@ use rustc_hash::FxHashMap;
 
 use crate::fst::{Arc, EPSILON, Fst, State, StateId};
 use crate::ops::connect::connect as keep_connected;
+use crate::weight::Weight;
 
 /// Returns the FST of all pairs of an input of `first` and an output of `second` for which an output of `first` is an
 /// input of `second`. Costs are added. With `connect`, states without a complete path are removed.
 ///
-/// Either `first` must be sorted by output labels, or `second` by input labels. Otherwise the result is `None`.
-pub fn compose_transducers(first: &Fst, second: &Fst, connect: bool) -> Option<Fst> {
+/// One of the two must be sorted: `first` on output labels, or `second` on input labels. `None` if neither is.
+pub fn compose_transducers<W: Weight + Copy>(
+    first: &Fst<W>,
+    second: &Fst<W>,
+    connect: bool,
+) -> Option<Fst<W>> {
     let sorted = (is_sorted(first, |arc| arc.olabel), is_sorted(second, |arc| arc.ilabel));
     if sorted == (false, false) {
         return None;
     }
     let (Some(a), Some(b)) = (first.start, second.start) else { return Some(Fst::default()) };
-    let mut product = Product::default();
+    let mut product = Product { ids: FxHashMap::default(), pairs: Vec::new(), arcs: Vec::new() };
     product.find(Pair { first: a, second: b, second_moved: false });
     let mut out = Fst { start: Some(0), ..Fst::default() };
     while let Some(&pair) = product.pairs.get(out.states.len()) {
@@ -31,7 +36,7 @@ pub fn compose_transducers(first: &Fst, second: &Fst, connect: bool) -> Option<F
         }
         let arcs = product.arcs.as_slice().into();
         product.arcs.clear();
-        out.states.push(State { final_weight: x.final_weight + y.final_weight, arcs });
+        out.states.push(State { final_weight: x.final_weight.times(&y.final_weight), arcs });
     }
     if connect {
         keep_connected(&mut out);
@@ -39,7 +44,7 @@ pub fn compose_transducers(first: &Fst, second: &Fst, connect: bool) -> Option<F
     Some(out)
 }
 
-fn is_sorted(fst: &Fst, label: fn(&Arc) -> i32) -> bool {
+fn is_sorted<W>(fst: &Fst<W>, label: fn(&Arc<W>) -> i32) -> bool {
     fst.states.iter().all(|state| state.arcs.is_sorted_by_key(label))
 }
 
@@ -52,17 +57,16 @@ struct Pair {
     second_moved: bool,
 }
 
-#[derive(Default)]
-struct Product {
+struct Product<W> {
     ids: FxHashMap<Pair, StateId>,
     pairs: Vec<Pair>,
     /// The arcs of the state that is being made.
-    arcs: Vec<Arc>,
+    arcs: Vec<Arc<W>>,
 }
 
 /// The arcs with a label among arcs that are sorted by it.
-fn with_label(arcs: &[Arc], label: i32, of: fn(&Arc) -> i32) -> &[Arc] {
-    /// Up to this number, arcs are searched one by one.
+fn with_label<W>(arcs: &[Arc<W>], label: i32, of: fn(&Arc<W>) -> i32) -> &[Arc<W>] {
+    /// Up to so many arcs are looked through one by one.
     const FEW: usize = 8;
     let first = if arcs.len() <= FEW || label == EPSILON {
         arcs.iter().position(|arc| of(arc) >= label).unwrap_or(arcs.len())
@@ -73,7 +77,7 @@ fn with_label(arcs: &[Arc], label: i32, of: fn(&Arc) -> i32) -> &[Arc] {
     &arcs[first..first + count]
 }
 
-impl Product {
+impl<W: Weight + Copy> Product<W> {
     fn find(&mut self, pair: Pair) -> StateId {
         *self.ids.entry(pair).or_insert_with(|| {
             self.pairs.push(pair);
@@ -81,22 +85,22 @@ impl Product {
         })
     }
 
-    fn both_move(&mut self, x: &Arc, y: &Arc) {
+    fn both_move(&mut self, x: &Arc<W>, y: &Arc<W>) {
         let next = self.find(Pair { first: x.next, second: y.next, second_moved: false });
-        self.arcs.push(Arc { ilabel: x.ilabel, olabel: y.olabel, weight: x.weight + y.weight, next });
+        self.arcs.push(Arc { ilabel: x.ilabel, olabel: y.olabel, weight: x.weight.times(&y.weight), next });
     }
 
     /// An arc of the first FST without output; the second one waits.
-    fn first_moves(&mut self, pair: Pair, x: &Arc) {
+    fn first_moves(&mut self, pair: Pair, x: &Arc<W>) {
         if !pair.second_moved {
             let next = self.find(Pair { first: x.next, ..pair });
             self.arcs.push(Arc { olabel: EPSILON, next, ..*x });
         }
     }
 
-    /// Adds the arcs of the second FST without input, while the first one waits. If the first one has only empty moves,
-    /// it must take them first, so no arc is added. If it has none, the pair needs no filter state.
-    fn second_moves(&mut self, pair: Pair, x: &State, empty: &[Arc]) {
+    /// The arcs of the second FST without input; the first one waits. If it can do nothing else than make empty moves
+    /// then it should, and if it cannot make any then nothing needs to be remembered.
+    fn second_moves(&mut self, pair: Pair, x: &State<W>, empty: &[Arc<W>]) {
         let empty_of_first = x.arcs.iter().filter(|arc| arc.olabel == EPSILON).count();
         if empty_of_first == x.arcs.len() && !x.is_final() {
             return;
@@ -107,8 +111,8 @@ impl Product {
         }
     }
 
-    fn search_second(&mut self, pair: Pair, x: &State, y: &State) {
-        let input = |arc: &Arc| arc.ilabel;
+    fn search_second(&mut self, pair: Pair, x: &State<W>, y: &State<W>) {
+        let input = |arc: &Arc<W>| arc.ilabel;
         self.second_moves(pair, x, with_label(&y.arcs, EPSILON, input));
         for arc in &x.arcs {
             if arc.olabel == EPSILON {
@@ -121,8 +125,8 @@ impl Product {
         }
     }
 
-    fn search_first(&mut self, pair: Pair, x: &State, y: &State) {
-        let output = |arc: &Arc| arc.olabel;
+    fn search_first(&mut self, pair: Pair, x: &State<W>, y: &State<W>) {
+        let output = |arc: &Arc<W>| arc.olabel;
         for arc in with_label(&x.arcs, EPSILON, output) {
             self.first_moves(pair, arc);
         }

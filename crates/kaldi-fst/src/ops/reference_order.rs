@@ -1,59 +1,46 @@
 //! Sorting and heaps that leave equal elements in the order of the C++ library that the reference is built with
-//! (libstdc++: `bits/stl_algo.h`, `bits/stl_heap.h`). The order of equal elements decides how the reference numbers states.
+//! (libstdc++: `bits/stl_algo.h`, `bits/stl_heap.h`). That order decides how the reference numbers states and writes arcs.
 
-/// Shorter ranges are sorted by insertion.
-const FEW: usize = 16;
+/// Parts of at most this many elements are left to a stable sort.
+const SMALL: usize = 16;
 
-/// Sorts as `std::sort` does: introsort, which is not stable. `less` is a strict weak order.
-pub(crate) fn sort<T: Copy>(items: &mut [T], less: &impl Fn(&T, &T) -> bool) {
-    if items.len() > FEW {
-        let depth = 2 * items.len().ilog2() as usize;
-        sort_roughly(items, depth, less);
+/// Sorts as `std::sort` does: quick sort with the median of three, which leaves small parts to insertion sort. (Where it
+/// would give up for heap sort, equal elements keep their order.)
+pub(crate) fn sort<T, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K) {
+    if items.len() > SMALL {
+        partition_all(items, 2 * items.len().ilog2(), &key);
     }
-    // Elements are at most FEW places from where they belong.
-    for i in 1..items.len() {
-        let item = items[i];
-        let mut hole = i;
-        while hole > 0 && less(&item, &items[hole - 1]) {
-            items[hole] = items[hole - 1];
-            hole -= 1;
-        }
-        items[hole] = item;
-    }
+    items.sort_by_key(key);
 }
 
-fn sort_roughly<T: Copy>(mut items: &mut [T], mut depth: usize, less: &impl Fn(&T, &T) -> bool) {
-    while items.len() > FEW {
-        if depth == 0 {
-            heap_sort(items, less);
-            return;
-        }
+/// Partitions until the parts are small, or `depth` times.
+fn partition_all<T, K: Ord>(mut items: &mut [T], mut depth: u32, key: &impl Fn(&T) -> K) {
+    while items.len() > SMALL && depth > 0 {
         depth -= 1;
-        let cut = partition(items, less);
-        let (low, high) = items.split_at_mut(cut);
-        sort_roughly(high, depth, less);
-        items = low;
+        let middle = partition(items, key);
+        let (less, more) = items.split_at_mut(middle);
+        partition_all(more, depth, key);
+        items = less;
     }
 }
 
-/// Moves elements so that none before the returned position is larger than one behind it.
-fn partition<T: Copy>(items: &mut [T], less: &impl Fn(&T, &T) -> bool) -> usize {
+/// Puts what is less than the median of three elements in front of what is more. Gives where the second part begins.
+fn partition<T, K: Ord>(items: &mut [T], key: &impl Fn(&T) -> K) -> usize {
     let (a, b, c) = (1, items.len() / 2, items.len() - 1);
-    let below = |x: usize, y: usize| less(&items[x], &items[y]);
-    let median = match (below(a, b), below(b, c), below(a, c)) {
+    let less = |items: &[T], i: usize, j: usize| key(&items[i]) < key(&items[j]);
+    let median = match (less(items, a, b), less(items, b, c), less(items, a, c)) {
         (true, true, _) | (false, false, false) => b,
         (true, false, true) | (false, true, false) => c,
         (true, false, false) | (false, _, true) => a,
     };
     items.swap(0, median);
-    let pivot = items[0];
     let (mut first, mut last) = (1, items.len());
     loop {
-        while less(&items[first], &pivot) {
+        while less(items, first, 0) {
             first += 1;
         }
         last -= 1;
-        while less(&pivot, &items[last]) {
+        while less(items, 0, last) {
             last -= 1;
         }
         if first >= last {
@@ -61,17 +48,6 @@ fn partition<T: Copy>(items: &mut [T], less: &impl Fn(&T, &T) -> bool) -> usize 
         }
         items.swap(first, last);
         first += 1;
-    }
-}
-
-fn heap_sort<T: Copy>(items: &mut [T], less: &impl Fn(&T, &T) -> bool) {
-    for top in (0..items.len() / 2).rev() {
-        sift(items, top, items[top], less);
-    }
-    for last in (1..items.len()).rev() {
-        let item = items[last];
-        items[last] = items[0];
-        sift(&mut items[..last], 0, item, less);
     }
 }
 
@@ -135,7 +111,7 @@ mod tests {
             for below in [1, 3, 1000] {
                 let mut items = random(count as u64, count, below);
                 let mut expected = items.clone();
-                sort(&mut items, &|a, b| a.0 < b.0);
+                sort(&mut items, |item| item.0);
                 assert!(items.is_sorted_by_key(|item| item.0));
                 expected.sort_unstable();
                 items.sort_unstable();
@@ -155,9 +131,6 @@ mod tests {
             assert!(popped.is_sorted_by(|a, b| a.0 >= b.0));
             popped.sort_by_key(|item| item.1);
             assert_eq!(popped, items);
-            let mut sorted = items.clone();
-            heap_sort(&mut sorted, &less);
-            assert!(sorted.is_sorted_by_key(|item| item.0));
         }
     }
 
@@ -166,7 +139,7 @@ mod tests {
     fn order_of_equal_elements() {
         let order = |count: u32, step: u32, keys: u32| {
             let mut items: Vec<(u32, u32)> = (0..count).map(|i| (i * step % keys, i)).collect();
-            sort(&mut items, &|a, b| a.0 < b.0);
+            sort(&mut items, |item| item.0);
             items.into_iter().map(|item| item.1).collect::<Vec<u32>>()
         };
         assert_eq!(order(20, 7, 3), [18, 3, 15, 6, 12, 9, 0, 10, 19, 16, 13, 7, 4, 1, 11, 8, 14, 5, 17, 2]);

@@ -112,7 +112,7 @@ fn parse_list<T: std::str::FromStr>(r: &KaldiReader, text: &str, of: &str) -> Re
 }
 
 macro_rules! vector_holder {
-    ($(#[$doc:meta])* $name:ident, $type:ty, $read:ident, $write:ident) => {
+    ($(#[$doc:meta])* $name:ident, $type:ty, $read:ident, $write:ident, $of:literal) => {
         $(#[$doc])*
         pub struct $name;
 
@@ -122,7 +122,7 @@ macro_rules! vector_holder {
             fn read(r: &mut KaldiReader) -> Result<Self::T> {
                 if !r.detect_header()? {
                     let line = rest_of_line(r)?;
-                    return parse_list(r, &line, "integers");
+                    return parse_list(r, &line, $of);
                 }
                 let count = r.read_i32().and_then(|n| r.check_count(n, "elements"))?;
                 let mut values = Vec::with_capacity(count.min(4096));
@@ -150,11 +150,15 @@ macro_rules! vector_holder {
 
 vector_holder!(
     /// Lists of integers, such as alignments: `3 4 \n`.
-    I32VectorHolder, i32, read_i32, write_i32
+    I32VectorHolder, i32, read_i32, write_i32, "integers"
 );
 vector_holder!(
     /// Lists of small integers.
-    I8VectorHolder, i8, read_i8, write_i8
+    I8VectorHolder, i8, read_i8, write_i8, "integers"
+);
+vector_holder!(
+    /// Lists of numbers, such as the hits of keywords: `1 35 42 0.25 \n`. (Vectors have brackets.)
+    F64ListHolder, f64, read_f64, write_f64, "numbers"
 );
 
 /// Lists of lists of integers: `1 2 ; ; 3 ; \n`, where `;` ends each list.

@@ -96,7 +96,7 @@ impl Predecessors {
             ranges[next].end += 1;
         }
         for range in &ranges {
-            sort(&mut arcs[range.clone()], &|a, b| a.label < b.label);
+            sort(&mut arcs[range.clone()], |arc| arc.label);
         }
         Predecessors { ranges, arcs }
     }

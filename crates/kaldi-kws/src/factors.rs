@@ -1,0 +1,112 @@
+//! Factors: all pieces of paths that begin and end with a word, with their probabilities and times
+//! (`CreateFactorTransducer` in `kws/kws-functions.cc`).
+
+use kaldi_fst::{EPSILON, StateId};
+use nnet3_decode::posterior::{ForwardBackward, forward_backward, log_add};
+use nnet3_decode::{AnyLattice, CompactLattice};
+
+use crate::automata::{Automaton, Divisible, Edge, Node};
+use crate::clusters::clusters;
+use crate::error::Result;
+
+/// The weight of a factor in which probabilities add up: of two, the earlier beginning and the later end count.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FactorWeight {
+    pub log_probability: f64,
+    pub begin: f64,
+    pub end: f64,
+}
+
+impl Divisible for FactorWeight {
+    fn none() -> FactorWeight {
+        FactorWeight { log_probability: f64::NEG_INFINITY, begin: f64::INFINITY, end: f64::NEG_INFINITY }
+    }
+
+    fn is_none(&self) -> bool {
+        self.log_probability == f64::NEG_INFINITY
+    }
+
+    fn after(&self, other: &FactorWeight) -> FactorWeight {
+        FactorWeight {
+            log_probability: self.log_probability + other.log_probability,
+            begin: self.begin + other.begin,
+            end: self.end + other.end,
+        }
+    }
+
+    fn or(&self, other: &FactorWeight) -> FactorWeight {
+        FactorWeight {
+            log_probability: log_add(self.log_probability, other.log_probability),
+            begin: self.begin.min(other.begin),
+            end: self.end.max(other.end),
+        }
+    }
+
+    fn without(&self, first: &FactorWeight) -> FactorWeight {
+        FactorWeight {
+            log_probability: self.log_probability - first.log_probability,
+            begin: self.begin - first.begin,
+            end: self.end - first.end,
+        }
+    }
+
+    fn is_near(&self, other: &FactorWeight, delta: f32) -> bool {
+        let near = |a: f64, b: f64| (a - b).abs() <= f64::from(delta);
+        near(self.log_probability, other.log_probability)
+            && near(self.begin, other.begin)
+            && near(self.end, other.end)
+    }
+}
+
+/// Returns the acceptor of all factors of a sorted lattice, over words with clusters; behind the last word is a mark with the
+/// number of the utterance. Silences (arcs without a word) of more than `longest_silence` frames are not passed.
+///
+/// State 0 is the start. Of a state s of the lattice, state 1 + 2 s is s behind a word, and state 2 + 2 s is s behind a silence.
+pub fn factors(
+    lattice: &CompactLattice,
+    times: &[usize],
+    utterance: i32,
+    longest_silence: usize,
+) -> Result<Automaton<FactorWeight>> {
+    let ForwardBackward { forward, backward, total } = forward_backward(lattice)?;
+    let clusters = clusters(lattice, times);
+    let count = lattice.states.len();
+    let end = 1 + 2 * count as StateId;
+    let mut out = Automaton { start: 0, states: vec![Node::new(); count * 2 + 2] };
+    out.states[end as usize].ending = FactorWeight { log_probability: 0.0, begin: 0.0, end: 0.0 };
+    for (s, state) in lattice.numbered() {
+        let here = s as usize;
+        if forward[here] == f64::NEG_INFINITY || backward[here] == f64::NEG_INFINITY {
+            continue;
+        }
+        let (behind_word, behind_silence) = (1 + 2 * here, 2 + 2 * here);
+        let mark = FactorWeight { log_probability: 0.0, begin: 0.0, end: times[here] as f64 };
+        out.states[behind_word].arcs.push(Edge { label: (EPSILON, utterance), weight: mark, next: end });
+        for (arc, &cluster) in state.arcs.iter().zip(&clusters[here]) {
+            let on = backward[arc.next as usize] - arc.weight.costs().cost();
+            let weight = FactorWeight { log_probability: on - backward[here], begin: 0.0, end: 0.0 };
+            if on == f64::NEG_INFINITY {
+                continue;
+            }
+            let after_word = 1 + 2 * arc.next;
+            if arc.ilabel == EPSILON {
+                if times[arc.next as usize] - times[here] <= longest_silence {
+                    let edge = Edge { label: (EPSILON, EPSILON), weight, next: after_word + 1 };
+                    out.states[behind_word].arcs.push(edge);
+                    out.states[behind_silence].arcs.push(edge);
+                }
+                continue;
+            }
+            let edge = Edge { label: (arc.ilabel, cluster), weight, next: after_word };
+            out.states[behind_word].arcs.push(edge);
+            out.states[behind_silence].arcs.push(edge);
+            let first = FactorWeight {
+                log_probability: forward[here] + on - total,
+                begin: times[here] as f64,
+                end: 0.0,
+            };
+            out.states[0].arcs.push(Edge { weight: first, ..edge });
+        }
+    }
+    Ok(out)
+}
