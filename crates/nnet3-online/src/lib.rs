@@ -4,6 +4,7 @@
 
 pub mod error;
 mod recognizer;
+pub mod server;
 
 pub use error::{Error, Result};
 pub use recognizer::{Recognizer, RecognizerModel};

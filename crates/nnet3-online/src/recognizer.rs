@@ -35,6 +35,8 @@ pub struct Recognizer<G> {
     /// Outputs of the last chunk of the network, and how many there were before it.
     outputs: DenseMatrix<f32>,
     before: usize,
+    /// Output frames of the segments before this one.
+    offset: usize,
     finished: bool,
 }
 
@@ -55,6 +57,7 @@ impl<G: Graph> Recognizer<G> {
             search,
             outputs: DenseMatrix::default(),
             before: 0,
+            offset: 0,
             finished: false,
             model,
         };
@@ -69,10 +72,24 @@ impl<G: Graph> Recognizer<G> {
         self.silence = SilenceWeighting::new(silence_weighting.clone(), *frame_subsampling_factor);
         self.outputs = DenseMatrix::default();
         self.before = 0;
+        self.offset = 0;
         self.finished = false;
         self.network.begin()?;
         self.search.begin()?;
         Ok(())
+    }
+
+    /// Begins a new search where the last one has ended: features and network go on.
+    pub fn begin_segment(&mut self) -> Result<()> {
+        self.offset += self.search.frames_decoded();
+        self.finished = false;
+        self.search.begin()?;
+        Ok(())
+    }
+
+    /// Output frames of the segments before this one.
+    pub fn segment_offset(&self) -> usize {
+        self.offset
     }
 
     /// Takes the next samples, at this rate (in Hz), with the values of wave files. Searches the frames that become
@@ -100,7 +117,7 @@ impl<G: Graph> Recognizer<G> {
                 let transition_id = transitions.transition_id(step.transition_id).ok()?;
                 Some(TracedFrame { token: step.token, transition_id })
             });
-            self.silence.trace(self.search.frames_decoded(), path);
+            self.silence.trace(self.offset + self.search.frames_decoded(), path);
             let changes = self.silence.changes(transitions, self.pipeline.ready());
             self.pipeline.change_weights(changes)?;
         }
@@ -110,8 +127,8 @@ impl<G: Graph> Recognizer<G> {
     /// Searches as far as there are frames for the network.
     fn search(&mut self) -> Result<()> {
         let ready = self.network.outputs_ready(self.pipeline.frames_ready(), self.pipeline.is_finished());
-        while self.search.frames_decoded() < ready {
-            let frame = self.search.frames_decoded();
+        while self.offset + self.search.frames_decoded() < ready {
+            let frame = self.offset + self.search.frames_decoded();
             if frame >= self.before + self.outputs.rows {
                 self.compute_chunk()?;
             }
@@ -148,7 +165,7 @@ impl<G: Graph> Recognizer<G> {
         Ok(())
     }
 
-    /// Output frames so far.
+    /// Output frames of the segment so far.
     pub fn frames_decoded(&self) -> usize {
         self.search.frames_decoded()
     }

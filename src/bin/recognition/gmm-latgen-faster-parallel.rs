@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use kaldi_io::log::Site;
 use nnet3::messages;
 use nnet3::utterances::Utterance;
@@ -10,6 +10,7 @@ use nnet3::workers::{Give, in_parallel};
 
 use crate::recognition::decoding::{Decoded, Decoding, LatticeOptions, Timing};
 use crate::recognition::gaussians::{Acoustics, GaussianTables};
+use crate::recognition::mapped::ThreadArgs;
 
 const SITE: Site = Site::main("gmm-latgen-faster-parallel.cc", 208);
 
@@ -21,13 +22,8 @@ const SITE: Site = Site::main("gmm-latgen-faster-parallel.cc", 208);
     See also: gmm-latgen-faster"
 )]
 pub struct Options {
-    /// Number of threads that decode, each an utterance at a time
-    #[arg(long, default_value_t = 1)]
-    num_threads: usize,
-    /// Largest number of unfinished utterances: decoded now, or waiting to be decoded or written. 0: the number of
-    /// threads
-    #[arg(long, default_value_t = 0)]
-    num_threads_total: usize,
+    #[command(flatten)]
+    threads: ThreadArgs,
     /// Terms of a mixture below the largest by more than this (in logarithms) are left out, if it is above 0
     #[arg(long, default_value_t = 0.0)]
     log_sum_exp_prune: f32,
@@ -41,15 +37,8 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    let (start, threads) = (Instant::now(), options.num_threads);
-    if threads == 0 {
-        bail!("--num-threads=0: expected at least 1");
-    }
-    let most = match options.num_threads_total {
-        0 => threads,
-        most if most >= threads => most,
-        most => bail!("--num-threads-total={most}: expected at least --num-threads={threads}, or 0"),
-    };
+    let start = Instant::now();
+    let (threads, most) = options.threads.numbers()?;
     let mut acoustics = Acoustics::read(&options.tables.model_in, options.acoustic_scale)?;
     acoustics.prune = options.log_sum_exp_prune;
     let acoustics = &acoustics;

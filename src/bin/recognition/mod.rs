@@ -8,7 +8,9 @@ mod gaussians;
 mod ivectors;
 mod online;
 mod options;
+mod mapped;
 mod search_graph;
+mod server;
 mod transcribe;
 mod viterbi;
 

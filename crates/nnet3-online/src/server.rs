@@ -1,0 +1,175 @@
+//! The conversation of a recognizer with a client: samples come, lines of words go
+//! (`online2bin/online2-tcp-nnet3-decode-faster.cc`).
+//!
+//! The client sends samples of 16 bits, the low byte first, without a header. While it speaks it gets the words so far, ended by a
+//! carriage return, now and then; at each endpoint and at the end it gets a line.
+
+use std::io::{ErrorKind, Read, Write};
+
+use kaldi_online::Speaker;
+use kaldi_online::endpoint::EndpointOptions;
+use nnet3_decode::decoder::Graph;
+use nnet3_decode::path;
+
+use crate::error::Result;
+use crate::recognizer::Recognizer;
+
+/// Rules of a conversation.
+#[derive(Debug, Clone)]
+pub struct Conversation {
+    /// Samples that are waited for, unless the client makes a pause.
+    pub chunk: usize,
+    /// In Hz.
+    pub rate: f32,
+    /// Samples from one line of words so far to the next.
+    pub output_period: u64,
+    /// Most samples of a client.
+    pub longest: u64,
+    /// Lines begin with the times of their beginning and end, in seconds.
+    pub produce_time: bool,
+    pub endpoint: EndpointOptions,
+}
+
+/// Events that an operator may want to know of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// No more samples come.
+    StreamOver,
+    /// Nothing came for the whole time that was allowed, after so many bytes of a chunk.
+    Timeout {
+        bytes: usize,
+    },
+    /// The client has sent more samples than are allowed.
+    TooLong,
+    UnknownWord(i32),
+}
+
+/// Users of a conversation: names of words, and what is done with events.
+pub trait Host {
+    fn word(&self, id: i32) -> Option<String>;
+    fn event(&mut self, event: Event);
+}
+
+/// Recognizes what a client says, until it has nothing more to say. Lines that it does not take are lost. An error is one of the recognizer.
+pub fn converse<G: Graph>(
+    recognizer: &mut Recognizer<G>,
+    client: &mut (impl Read + Write),
+    rules: &Conversation,
+    host: &mut impl Host,
+) -> Result<()> {
+    recognizer.begin(Speaker::default())?;
+    let mut bytes = vec![0; 2 * rules.chunk.max(1)];
+    let (mut samples, mut taken, mut next_output) = (Vec::new(), 0u64, rules.output_period);
+    loop {
+        let is_too_long = taken > rules.longest;
+        if is_too_long {
+            host.event(Event::TooLong);
+        }
+        let count = if is_too_long { 0 } else { read_chunk(client, &mut bytes, host) };
+        if count == 0 {
+            recognizer.accept_last(rules.rate, &[])?;
+            let line = if recognizer.frames_decoded() > 0 {
+                ending_line(recognizer, rules, host)?
+            } else {
+                String::new()
+            };
+            send(client, &line, '\n');
+            return Ok(());
+        }
+        samples.clear();
+        samples.extend(
+            bytes[..2 * count].chunks_exact(2).map(|pair| f32::from(i16::from_le_bytes([pair[0], pair[1]]))),
+        );
+        recognizer.accept(rules.rate, &samples)?;
+        // Pieces count as whole chunks, as in the reference.
+        taken += rules.chunk as u64;
+        if taken > next_output {
+            if recognizer.frames_decoded() > 0 {
+                let raw = recognizer.decoder().raw_lattice()?;
+                let best = path::read_linear(&path::best_path(&raw))?;
+                let line = line(recognizer, best.ids.len(), &best.words, rules, host);
+                send(client, &line, '\r');
+            }
+            next_output += rules.output_period;
+        }
+        if recognizer.endpoint(&rules.endpoint)?.is_some() {
+            let line = ending_line(recognizer, rules, host)?;
+            send(client, &line, '\n');
+            recognizer.begin_segment()?;
+        }
+    }
+}
+
+/// Reads until the buffer is full, or the client pauses or ends; returns the number of whole samples. An odd byte is lost.
+fn read_chunk(client: &mut impl Read, buffer: &mut [u8], host: &mut impl Host) -> usize {
+    let mut bytes = 0;
+    while bytes < buffer.len() {
+        match client.read(&mut buffer[bytes..]) {
+            Ok(0) => {
+                host.event(Event::StreamOver);
+                break;
+            }
+            Ok(count) => bytes += count,
+            Err(error) => match error.kind() {
+                ErrorKind::Interrupted => {}
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+                    host.event(Event::Timeout { bytes });
+                    break;
+                }
+                _ => {
+                    host.event(Event::StreamOver);
+                    break;
+                }
+            },
+        }
+    }
+    bytes / 2
+}
+
+/// Ends the segment, and returns the line of its best path.
+fn ending_line<G: Graph>(
+    recognizer: &mut Recognizer<G>,
+    rules: &Conversation,
+    host: &mut impl Host,
+) -> Result<String> {
+    let frames = recognizer.frames_decoded();
+    let words = if recognizer.finish()? {
+        let raw = recognizer.decoder().raw_lattice()?;
+        path::read_linear(&path::best_path(&raw))?.words
+    } else {
+        Vec::new()
+    };
+    Ok(line(recognizer, frames, &words, rules, host))
+}
+
+/// A line of words of the first `frames` output frames of the segment.
+fn line<G: Graph>(
+    recognizer: &Recognizer<G>,
+    frames: usize,
+    words: &[i32],
+    rules: &Conversation,
+    host: &mut impl Host,
+) -> String {
+    let mut line = String::new();
+    if rules.produce_time {
+        let begin = recognizer.segment_offset();
+        let seconds = |frame: usize| frame as f32 * recognizer.output_frame_length();
+        line += &format!("{:.2} {:.2} ", seconds(begin), seconds(begin + frames));
+    }
+    for (position, &word) in words.iter().enumerate() {
+        match host.word(word) {
+            Some(name) => line += &name,
+            None => {
+                host.event(Event::UnknownWord(word));
+                line += &format!("<#{position}>");
+            }
+        }
+        line.push(' ');
+    }
+    line
+}
+
+/// Sends a line. A client that has gone away, or does not take it, is noticed when its samples are read.
+fn send(client: &mut impl Write, line: &str, end: char) {
+    let _gone = client.write_all(format!("{line}{end}").as_bytes());
+}

@@ -1,0 +1,29 @@
+//! `latgen-incremental-mapped`: log-likelihoods of pdfs → lattices, with the options of the incremental decoder.
+
+use crate::recognition::mapped::{self, MappedArgs};
+use crate::recognition::options::incremental::IncrementalArgs;
+use anyhow::Result;
+use kaldi_io::log::Site;
+
+const SITE: Site = Site::main("latgen-incremental-mapped.cc", 1);
+
+/// Generate lattices, reading log-likelihoods as matrices (model is needed only for the integer mappings in its
+/// transition-model).
+///
+/// The lattice of an utterance is determinized when it ends, so that options about doing it earlier have no effect.
+#[derive(clap::Parser, Debug)]
+#[command(
+    after_help = "e.g.: latgen-incremental-mapped --acoustic-scale=0.1 final.mdl HCLG.fst ark:loglikes.ark ark:lat.ark\n\
+    See also: latgen-faster-mapped"
+)]
+pub struct Options {
+    #[command(flatten)]
+    mapped: MappedArgs,
+    #[command(flatten)]
+    incremental: IncrementalArgs,
+}
+
+pub fn run(options: Options) -> Result<u8> {
+    options.incremental.check()?;
+    mapped::decode(SITE, &options.mapped, None)
+}

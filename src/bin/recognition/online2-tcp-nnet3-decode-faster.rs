@@ -1,0 +1,37 @@
+//! `online2-tcp-nnet3-decode-faster`: a server that recognizes sound from TCP connections.
+
+use crate::recognition::options::online::{PipelineArgs, RecognizerArgs};
+use crate::recognition::server::{self, ServerArgs};
+use anyhow::Result;
+use nnet3::options::weights::WeightsOptions;
+
+/// Reads in audio from a network socket and performs online decoding with neural nets (nnet3 setup), with iVector-based speaker
+/// adaptation and endpointing.
+///
+/// Clients send samples of 16 bits, the low byte first, and get lines of words: words so far end with a carriage return, what is known at
+/// an endpoint or at the end with a newline. Some configuration values and inputs are set via config files whose filenames are
+/// passed as options.
+#[derive(clap::Parser, Debug)]
+#[command(
+    after_help = "e.g.: online2-tcp-nnet3-decode-faster --config=conf/online.conf --endpoint.silence-phones=1:2 --samp-freq=16000 \
+    final.mdl HCLG.fst words.txt\n  sox audio.wav -t raw -e signed -b 16 -r 16000 - | nc -N localhost 5050"
+)]
+pub struct Options {
+    #[command(flatten)]
+    server: ServerArgs,
+    #[command(flatten)]
+    pipeline: PipelineArgs,
+    #[command(flatten)]
+    recognizer: RecognizerArgs,
+    #[command(flatten)]
+    weights: WeightsOptions,
+    nnet3_in: String,
+    fst_in: String,
+    word_symbol_table: String,
+}
+
+pub fn run(options: Options) -> Result<u8> {
+    let Options { server, pipeline, recognizer, weights, .. } = &options;
+    let files = [&options.nnet3_in, &options.fst_in, &options.word_symbol_table];
+    server::serve(server, (pipeline, recognizer, weights), files)
+}

@@ -1,0 +1,228 @@
+//! A server of recognizers: one thread for each client that is served at a time.
+
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+use kaldi_io::symbols::SymbolTable;
+use nnet3::forward::AcousticNetwork;
+use nnet3::lattices::{no_name, open_symbols};
+use nnet3::messages;
+use nnet3::options::threads;
+use nnet3::options::weights::WeightsOptions;
+use nnet3_core::forward::LoopedForward;
+use nnet3_decode::decoder::{LatticeDecoder, VisitedGraph};
+use nnet3_online::server::{Conversation, Event, Host, converse};
+use nnet3_online::{Recognizer, RecognizerModel};
+
+use crate::recognition::options::online::{EndpointArgs, PipelineArgs, RecognizerArgs};
+use crate::recognition::search_graph::read_whole;
+
+// How clients are served.
+#[derive(Args, Clone, Debug)]
+pub struct ServerArgs {
+    /// Sampling frequency of the input signal (coded as 16-bit slinear).
+    #[arg(long, default_value_t = 16000.0)]
+    samp_freq: f32,
+    /// Length of chunk size in seconds, that we process.
+    #[arg(long, default_value_t = 0.18)]
+    chunk_length: f32,
+    /// How often in seconds, do we check for changes in output.
+    #[arg(long, default_value_t = 1.0)]
+    output_period: f32,
+    /// Number of threads used when initializing iVector extractor.
+    #[arg(long, default_value_t = 8)]
+    num_threads_startup: i32,
+    /// Number of seconds of timeout for TCP audio data to appear on the stream. Use -1 for blocking.
+    #[arg(long, default_value_t = 3)]
+    read_timeout: i32,
+    /// Port number the server will listen on.
+    #[arg(long, default_value_t = 5050)]
+    port_num: u16,
+    /// Prepend begin/end times between endpoints (e.g. '5.46 6.81 <text_output>', in seconds)
+    #[arg(long)]
+    produce_time: bool,
+    /// Clients that are served at a time; others wait
+    #[arg(long, default_value_t = 1)]
+    num_clients: i32,
+    /// Most seconds of sound of a client. Memory grows with them, by about 20 kB a second.
+    #[arg(long, default_value_t = 14400.0)]
+    max_connection_length: f32,
+}
+
+/// A client that does not take what is sent to it is given up after so many seconds.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Rules of all conversations, and names of words.
+struct Rules<'s> {
+    conversation: Conversation,
+    symbols: &'s SymbolTable,
+    read_timeout: Option<Duration>,
+}
+
+/// Loads everything, then serves clients until something is wrong with the model or the options.
+pub fn serve(
+    args: &ServerArgs,
+    (pipeline, recognizer, weights): (&PipelineArgs, &RecognizerArgs, &WeightsOptions),
+    [nnet, fst, words]: [&String; 3],
+) -> Result<u8> {
+    recognizer.search.check()?;
+    let samples = args.chunk_length * args.samp_freq;
+    if !(samples >= 1.0 && samples <= 1e7) {
+        bail!("--chunk-length={}: expected from 1 to 10000000 samples, found {samples}", args.chunk_length);
+    }
+    let clients = threads::number("num-clients", args.num_clients.into())?.get();
+    let at_startup = threads::number("num-threads-startup", args.num_threads_startup.into())?;
+    let features = Arc::new(pipeline.read(|_| {}, at_startup)?);
+    let symbols = open_symbols(words)?.context("expected the name of a symbol table, found an empty one")?;
+    let device = nnet3_matrix::cpu();
+    let scale = recognizer.acoustic_scale;
+    let loaded = AcousticNetwork::load(nnet, &device, scale, weights.form(&device)?)?;
+    let network = recognizer.looped.forward(loaded.nnet, &device, loaded.scaling)?;
+    let (graph, _) = read_whole(fst, loaded.transitions.num_transition_ids())?;
+    let model = RecognizerModel {
+        transitions: Arc::new(loaded.transitions),
+        features,
+        silence_weighting: pipeline.silence_weighting.options()?,
+        frame_subsampling_factor: recognizer.looped.frame_subsampling_factor as usize,
+    };
+    let mut networks: Vec<LoopedForward> =
+        (1..clients).map(|_| recognizer.looped.another(&network)).collect();
+    networks.push(network);
+    let mut recognizers = Vec::new();
+    for network in networks {
+        let search = LatticeDecoder::new(graph.unvisited(), recognizer.search.options())?;
+        recognizers.push(Recognizer::new(model.clone(), network, search)?);
+    }
+    let conversation = conversation(args, &recognizer.endpoint, &model, &mut recognizers[0]);
+    let port = args.port_num;
+    let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port))
+        .map_err(|error| anyhow!("Cannot bind to port: {port} (is it taken?): {error}"))?;
+    messages::log(&format!("TcpServer: Listening on port: {port}"));
+    // As in the reference, options that do not fit are an error when the first client comes.
+    let conversation = match conversation {
+        Ok(conversation) => conversation,
+        Err(error) => {
+            accept(&listener);
+            return Err(error);
+        }
+    };
+    // (A duration of 0 would mean no limit.)
+    let read_timeout =
+        u64::try_from(args.read_timeout).ok().map(|seconds| Duration::from_millis((1000 * seconds).max(1)));
+    accept_all(&listener, recognizers, &Rules { conversation, symbols: &symbols, read_timeout })
+}
+
+/// The rules of conversations. An error if the model expects another rate, or phones of silence are missing.
+fn conversation(
+    args: &ServerArgs,
+    endpoint: &EndpointArgs,
+    model: &RecognizerModel,
+    recognizer: &mut Recognizer<VisitedGraph<'_>>,
+) -> Result<Conversation> {
+    let rate = args.samp_freq;
+    if recognizer.accept(rate, &[0.0]).is_err() {
+        bail!("Sampling frequency mismatch, expected {}, got {rate}", model.features.sample_rate());
+    }
+    let samples = |seconds: f32| (seconds * rate) as u64;
+    Ok(Conversation {
+        chunk: samples(args.chunk_length) as usize,
+        rate,
+        output_period: samples(args.output_period).max(1),
+        longest: samples(args.max_connection_length),
+        produce_time: args.produce_time,
+        endpoint: endpoint.options()?,
+    })
+}
+
+/// Waits for a client.
+fn accept(listener: &TcpListener) -> TcpStream {
+    messages::log("Waiting for client...");
+    loop {
+        match listener.accept() {
+            Ok((client, address)) => {
+                messages::log(&format!("Accepted connection from: {}", address.ip()));
+                return client;
+            }
+            Err(error) => {
+                messages::warn(&format!("A client could not be accepted: {error}"));
+                // (There may be too many open files for a while.)
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        }
+    }
+}
+
+/// Serves clients for ever: one after the other, or each by the next recognizer that is free.
+fn accept_all(
+    listener: &TcpListener,
+    mut recognizers: Vec<Recognizer<VisitedGraph<'_>>>,
+    rules: &Rules<'_>,
+) -> Result<u8> {
+    if let [recognizer] = recognizers.as_mut_slice() {
+        loop {
+            rules.serve(recognizer, accept(listener));
+        }
+    }
+    let (give, take) = sync_channel(0);
+    let take = Mutex::new(take);
+    std::thread::scope(|scope| -> Result<u8> {
+        for recognizer in &mut recognizers {
+            scope.spawn(|| {
+                // (The lock is free again before the client is served.)
+                while let Some(client) = next(&take) {
+                    rules.serve(recognizer, client);
+                }
+            });
+        }
+        loop {
+            give.send(accept(listener)).context("no thread is left that serves clients")?;
+        }
+    })
+}
+
+fn next(take: &Mutex<Receiver<TcpStream>>) -> Option<TcpStream> {
+    take.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+}
+
+impl Rules<'_> {
+    /// Serves a client. A failure is the client's alone.
+    fn serve(&self, recognizer: &mut Recognizer<VisitedGraph<'_>>, mut client: TcpStream) {
+        let limited = client
+            .set_read_timeout(self.read_timeout)
+            .and_then(|()| client.set_write_timeout(Some(WRITE_TIMEOUT)));
+        if let Err(error) = limited {
+            messages::warn(&format!("A client is gone: {error}"));
+            return;
+        }
+        let mut operator = Operator { symbols: self.symbols };
+        if let Err(error) = converse(recognizer, &mut client, &self.conversation, &mut operator) {
+            messages::warn(&format!("A client cannot be served any longer: {error}"));
+        }
+    }
+}
+
+/// Logs events.
+struct Operator<'s> {
+    symbols: &'s SymbolTable,
+}
+
+impl Host for Operator<'_> {
+    fn word(&self, id: i32) -> Option<String> {
+        self.symbols.name(i64::from(id)).map(str::to_owned)
+    }
+
+    fn event(&mut self, event: Event) {
+        messages::warn(&match event {
+            Event::StreamOver => "Stream over...".to_owned(),
+            Event::Timeout { bytes } => format!("Socket timeout! Disconnecting...(has_read_ = {bytes})"),
+            Event::TooLong => {
+                "A client has sent more than --max-connection-length allows. Disconnecting...".to_owned()
+            }
+            Event::UnknownWord(word) => no_name(word),
+        });
+    }
+}
