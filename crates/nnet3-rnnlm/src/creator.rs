@@ -12,7 +12,7 @@ use crate::example::RnnlmExample;
 use crate::example_sampler::ExampleSampler;
 use crate::text::Sentence;
 
-/// How minibatches are made.
+/// Options of the making of minibatches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EgsOptions {
     /// One more than the largest word.
@@ -22,7 +22,7 @@ pub struct EgsOptions {
     pub chunk_length: i32,
     /// Words of context that a piece of a sentence has at least.
     pub min_split_context: i32,
-    /// So many successive times share a sample of words.
+    /// Number of successive times that share a sample of words.
     pub sample_group_size: i32,
     /// Words in a sample; 0: none is drawn.
     pub num_samples: i32,
@@ -128,7 +128,7 @@ impl EgsOptions {
     }
 }
 
-/// What happens while minibatches are made.
+/// Events while minibatches are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EgsEvent {
     /// The sentence of this line ends with `</s>`, and gets another one.
@@ -169,7 +169,7 @@ pub struct Summary {
     pub left_over: usize,
 }
 
-/// So many chunks that are drawn in a row and find no room end a minibatch.
+/// Number of chunks that are drawn in a row and find no room, after which a minibatch ends.
 const MOST_REJECTIONS: usize = 5;
 
 /// Makes minibatches of sentences.
@@ -181,7 +181,7 @@ pub struct ExampleCreator {
     summary: Summary,
 }
 
-/// Where minibatches go, with their keys.
+/// Takes minibatches, with their keys, and events.
 pub trait Sink {
     fn example(&mut self, key: String, example: RnnlmExample) -> Result<()>;
     fn event(&mut self, event: EgsEvent);

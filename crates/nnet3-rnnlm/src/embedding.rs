@@ -67,7 +67,7 @@ impl Embedding {
         DenseMatrix { rows: self.matrix.rows(), cols: self.matrix.cols(), data: self.matrix.to_vec() }
     }
 
-    /// What belongs to a minibatch that needs these words only.
+    /// Selects the features of the words of a minibatch; `None` for all words.
     pub(crate) fn active(&self, words: Option<Vec<i32>>) -> Active {
         let selected = words.as_ref().and_then(|words| Some(self.features.as_ref()?.select(words)));
         let transposed = selected.as_ref().map(WordFeatures::transposed);

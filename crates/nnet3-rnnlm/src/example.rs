@@ -10,7 +10,7 @@ pub struct RnnlmExample {
     pub vocab_size: i32,
     pub num_chunks: i32,
     pub chunk_length: i32,
-    /// So many successive times share a sample of words.
+    /// Number of successive times that share a sample of words.
     pub sample_group_size: i32,
     /// The number of words in a sample.
     pub num_samples: i32,

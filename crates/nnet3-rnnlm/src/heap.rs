@@ -75,7 +75,7 @@ impl<T: Copy, F: Fn(&T, &T) -> bool> Heap<T, F> {
 mod tests {
     use super::*;
 
-    /// What a C++ program prints of the vector of a `std::priority_queue`.
+    /// Compares with the vector of a `std::priority_queue`, as a C++ program prints it.
     #[test]
     fn order_of_the_elements() {
         let mut heap = Heap::new(vec![3, 1, 4, 1, 5, 9, 2, 6], |a: &i32, b: &i32| a < b);

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::example::RnnlmExample;
 use crate::tables::{places_in, rows_of};
 
-/// How the objective is evaluated.
+/// Options of the objective.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ObjectiveOptions {
     /// If the denominator a word is below this, its derivative is made smaller by the same factor; 0: never.
@@ -230,7 +230,7 @@ impl Evaluation<'_> {
         backend.dot(sums.view(), weights)
     }
 
-    /// What the denominator's derivative is multiplied by.
+    /// The factor of the denominator's derivative: below 1 if the limit is exceeded.
     fn scale(&self) -> f32 {
         let (limit, average) = (f64::from(self.options.den_term_limit), self.so_far / self.value.weight);
         if limit != 0.0 && self.value.weight > 0.0 && average < limit {

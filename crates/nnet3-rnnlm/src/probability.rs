@@ -24,7 +24,7 @@ pub struct ProbComputer {
     tracker: Tracker,
 }
 
-/// What a minibatch gave.
+/// Result for a minibatch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Computed {
     pub value: Value,

@@ -11,11 +11,11 @@ use nnet3_core::Random;
 use crate::error::{Error, Result};
 use crate::heap::Heap;
 
-/// How far the sum of unigram probabilities may be from one.
+/// Largest distance of the sum of unigram probabilities from one.
 const TOLERANCE: f64 = 0.01;
-/// How far the sum of inclusion probabilities may be from the number of samples.
+/// Largest distance of the sum of inclusion probabilities from the number of samples.
 const ROUNDING: f64 = 1e-4;
-/// How much more than the least a word gets that must be in the sample.
+/// Weight of a word that must be in the sample, over the least one with which it is.
 const RESERVE: f64 = 1.1;
 /// A sample of the wrong size, by rounding at the ends, is drawn so many times again.
 const MOST_TRIALS: usize = 10;

@@ -10,7 +10,7 @@ use nnet3_matrix::{Matrix, Transpose::No, Transpose::Yes};
 use crate::error::{Error, Result};
 use crate::training::check_network;
 
-/// How probabilities are computed.
+/// Options of the computation of probabilities.
 #[derive(Debug, Clone)]
 pub struct SentenceOptions {
     /// The word before the first one.
@@ -30,7 +30,7 @@ pub struct SentenceModel {
     options: SentenceOptions,
 }
 
-/// What the model knows after some words.
+/// The state of the model after some words.
 #[derive(Debug, Clone)]
 pub struct SentenceState {
     network: StepState,

@@ -10,7 +10,7 @@ use nnet3_rnnlm::objective::ObjectiveOptions;
 use nnet3_rnnlm::sentence::{SentenceModel, SentenceOptions};
 use nnet3_rnnlm::training::{CoreOptions, EmbeddingOptions};
 
-// How minibatches are made of text.
+// Options of the making of minibatches of text.
 #[derive(Args, Clone, Debug)]
 pub struct ExampleOptions {
     /// Size of the vocabulary (more specifically: the largest integer word-id plus one).
@@ -79,7 +79,7 @@ impl ExampleOptions {
     }
 }
 
-// How the network is trained.
+// Options of the training of the network.
 #[derive(Args, Clone, Debug)]
 pub struct CoreTrainingOptions {
     /// Momentum constant to apply during training (help stabilize update), e.g. 0.9. We automatically multiply the learning rate
@@ -121,7 +121,7 @@ impl CoreTrainingOptions {
     }
 }
 
-// How the embeddings are trained.
+// Options of the training of the embeddings.
 #[derive(Args, Clone, Debug)]
 pub struct EmbeddingTrainingOptions {
     /// Momentum constant to apply during training of the embedding (e.g. 0.5 or 0.9). We automatically multiply the learning rate
@@ -209,7 +209,7 @@ impl EmbeddingTrainingOptions {
     }
 }
 
-// What training maximises.
+// Options of the objective.
 #[derive(Args, Clone, Debug)]
 pub struct ObjectiveArguments {
     /// Modification to the objective that prevents instability early in training, but in the end makes no difference: if the
@@ -232,7 +232,7 @@ impl ObjectiveArguments {
     }
 }
 
-// How the probabilities of sentences are computed.
+// Options of the probabilities of sentences.
 #[derive(Args, Clone, Debug)]
 pub struct SentenceArguments {
     /// If true, word probabilities will be correctly normalized (otherwise the sum-to-one normalization is approximate)
@@ -256,7 +256,7 @@ pub struct SentenceArguments {
     computation: ComputationOptions,
 }
 
-/// Where a network and the embeddings of words are read.
+/// Files of a network and of the embeddings of words.
 pub struct Files<'f> {
     pub rnnlm: &'f str,
     pub embedding: &'f str,

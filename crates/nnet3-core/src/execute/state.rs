@@ -1,4 +1,4 @@
-//! What a program has in memory at a stop, for going back to it: computations that branch, such as those of the paths of a lattice.
+//! Saves and restores the memory of a program at a stop, for computations that branch, such as those of the paths of a lattice.
 
 use super::Executor;
 use crate::computation::{Command, Computation};

@@ -19,7 +19,7 @@ pub struct StepForward {
     random: Random,
 }
 
-/// What a network knows after some frames.
+/// The state of a network after some frames.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepState(ExecutorState);
 

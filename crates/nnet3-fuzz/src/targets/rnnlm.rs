@@ -1,4 +1,4 @@
-//! What recurrent language models read: minibatches, language models for sampling, text, features of words.
+//! Readers of recurrent language models: minibatches, language models for sampling, text, features of words.
 
 use kaldi_fst::store::Symbols;
 use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter};

@@ -7,14 +7,14 @@ use kaldi_io::KaldiReader;
 use super::{SamplingLm, State, States};
 use crate::error::{Error, Result};
 
-/// So many warnings are given of one kind of fault.
+/// Number of warnings after which the others are left out.
 const MOST_WARNINGS: usize = 30;
 /// The part from shorter histories may be so many times the whole probability.
 const LARGEST_RATIO: f32 = 1.01;
-/// What the sum of the probabilities after a history may differ from one.
+/// Largest distance of the sum of the probabilities after a history from one.
 const TOLERANCE: f32 = 0.01;
 
-/// What happens while a file is read.
+/// Events while a file is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArpaEvent {
     Reading(Event),

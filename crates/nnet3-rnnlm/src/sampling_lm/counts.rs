@@ -1,6 +1,6 @@
 //! Counts of the words after one history.
 
-/// How often a word came.
+/// The count of a word.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Count {
     pub word: i32,

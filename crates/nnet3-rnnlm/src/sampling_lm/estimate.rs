@@ -14,7 +14,7 @@ use super::{History, SamplingLm, State, States, prune};
 use crate::error::{Error, Result};
 use crate::text::Sentence;
 
-/// How a model is estimated.
+/// Options of the estimation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EstimateOptions {
     /// One more than the largest word.
@@ -122,7 +122,7 @@ impl EstimateOptions {
     }
 }
 
-/// What pruning did: the message of a log line.
+/// Result of one step of pruning: the message of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pruned {
     Ngrams {

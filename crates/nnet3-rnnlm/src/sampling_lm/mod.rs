@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 /// Words of a history, the oldest first.
 pub type History = Vec<i32>;
 
-/// What the model says after one history.
+/// The distribution after one history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
     /// The weight of the distribution after the history without its oldest word.

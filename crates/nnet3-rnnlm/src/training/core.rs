@@ -18,7 +18,7 @@ use crate::example::RnnlmExample;
 use crate::objective::{Derivatives, ObjectiveOptions, Value, evaluate};
 use crate::tables::{add_to_words, rows_of};
 
-/// How the network is trained.
+/// Options of the training of the network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CoreOptions {
     pub momentum: f32,

@@ -15,7 +15,7 @@ use crate::tables::{places_in, rows_of};
 /// Number of rows after which natural gradient forgets, where the number of minibatches does not say so.
 const SAMPLES_HISTORY: f32 = 2000.0;
 
-/// How the embeddings are trained.
+/// Options of the training of the embeddings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EmbeddingOptions {
     pub momentum: f32,
@@ -121,12 +121,12 @@ impl EmbeddingOptions {
     }
 }
 
-/// What was done with the embeddings.
+/// Counts and norms of a training of the embeddings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EmbeddingSummary {
     /// Steps as the reference counts them.
     pub steps: u64,
-    /// How often the limit on the change was active, in per cent.
+    /// Share of the steps with an active limit on the change, in per cent.
     pub limited: f64,
     /// The 2-norm of the difference between the trained matrix and the one before training.
     pub change: f64,

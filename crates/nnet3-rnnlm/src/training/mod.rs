@@ -30,7 +30,7 @@ const LARGEST_SEED: i32 = 100_000;
 /// The seed of a C program that sets none.
 const SEED: i32 = 1;
 
-/// How a model is trained.
+/// Options of a training.
 #[derive(Debug, Clone, Default)]
 pub struct TrainerOptions {
     pub core: CoreOptions,
@@ -40,7 +40,7 @@ pub struct TrainerOptions {
     pub compiler: CompilerOptions,
 }
 
-/// What happens during training.
+/// Events of a training.
 #[derive(Debug)]
 pub enum Event {
     /// Averages over some minibatches.
@@ -63,7 +63,7 @@ pub(crate) enum Pass {
     Forth,
 }
 
-/// What training has made.
+/// A trained model, with statistics of the training.
 pub struct Trained {
     pub nnet: Nnet,
     pub embedding: kaldi_io::DenseMatrix<f32>,
