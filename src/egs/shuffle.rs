@@ -19,15 +19,16 @@ pub struct ShuffleStage<E> {
 }
 
 enum Waiting<T> {
-    All(Vec<T>, Mersenne),
+    /// All of them, and the seed of their order.
+    All(Vec<T>, i32),
     Some(ShuffleBuffer<T>),
 }
 
 impl<T> Waiting<T> {
     fn shuffled(self) -> Vec<T> {
         match self {
-            Waiting::All(mut items, mut rand) => {
-                rand.shuffle(&mut items);
+            Waiting::All(mut items, seed) => {
+                Mersenne::new(seed).shuffle(&mut items);
                 items
             }
             Waiting::Some(buffer) => buffer.finish().collect(),
@@ -41,7 +42,7 @@ impl<E: Example> ShuffleStage<E> {
             bail!("--buffer-size={}: expected a number that is not negative", options.buffer_size);
         };
         let waiting = match slots {
-            0 => Waiting::All(Vec::new(), Mersenne::new(options.srand)),
+            0 => Waiting::All(Vec::new(), options.srand),
             _ => Waiting::Some(ShuffleBuffer::new(slots, CRand::new(options.srand))),
         };
         Ok(ShuffleStage { waiting: Some(waiting), rest: Vec::new().into_iter(), partial: slots > 0, site })
