@@ -14,6 +14,7 @@ mod describe;
 pub mod draw;
 pub mod error;
 pub mod event_map;
+pub mod goodness;
 mod leaving;
 pub mod posterior;
 mod store;

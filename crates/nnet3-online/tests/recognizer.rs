@@ -19,6 +19,7 @@ use nnet3_decode::decoder::{
     LatticeDecoder, MatrixDecodable, SearchGraph, SearchOptions, VisitedGraph, decodable,
 };
 use nnet3_decode::path;
+use nnet3_online::server::{Conversation, Event, Host, converse};
 use nnet3_online::{Recognizer, RecognizerModel};
 
 const FACTOR: usize = 3;
@@ -225,4 +226,99 @@ fn what_does_not_fit() {
     let search = LatticeDecoder::new(empty.unvisited(), SearchOptions::default()).unwrap();
     let error = Recognizer::new(model(features()), network(3), search).err().unwrap().to_string();
     assert!(error.contains("the graph is empty"), "{error}");
+}
+
+/// A client: what it sends, piece by piece (a pause between two), and what it gets.
+struct Client {
+    pieces: std::collections::VecDeque<Vec<u8>>,
+    pausing: bool,
+    got: Vec<u8>,
+    is_deaf: bool,
+}
+
+impl std::io::Read for Client {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if std::mem::take(&mut self.pausing) {
+            return Err(std::io::ErrorKind::WouldBlock.into());
+        }
+        let Some(piece) = self.pieces.front_mut() else { return Ok(0) };
+        let count = piece.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&piece[..count]);
+        piece.drain(..count);
+        if piece.is_empty() {
+            self.pieces.pop_front();
+            self.pausing = !self.pieces.is_empty();
+        }
+        Ok(count)
+    }
+}
+
+impl std::io::Write for Client {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.is_deaf {
+            return Err(std::io::ErrorKind::BrokenPipe.into());
+        }
+        self.got.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Events(Vec<Event>);
+
+impl Host for Events {
+    fn word(&self, id: i32) -> Option<String> {
+        (id < 2).then(|| format!("word{id}"))
+    }
+
+    fn event(&mut self, event: Event) {
+        self.0.push(event);
+    }
+}
+
+#[test]
+fn conversations() {
+    let model_of_phones = transitions();
+    let graph = graph(&model_of_phones);
+    let options = SearchOptions::default();
+    let search = LatticeDecoder::new(graph.unvisited(), options).unwrap();
+    let mut recognizer = Recognizer::new(model(features()), network(3), search).unwrap();
+    let rules = Conversation {
+        chunk: 1000,
+        rate: 8000.0,
+        output_period: 1500,
+        longest: 100_000,
+        produce_time: true,
+        endpoint: endpoint(),
+    };
+    let bytes: Vec<u8> = signal(9000, 7).iter().flat_map(|&sample| (sample as i16).to_le_bytes()).collect();
+    let mut talk = |pieces: Vec<Vec<u8>>, is_deaf: bool, longest: u64| {
+        let mut client = Client { pieces: pieces.into(), pausing: false, got: Vec::new(), is_deaf };
+        let mut events = Events::default();
+        converse(&mut recognizer, &mut client, &Conversation { longest, ..rules.clone() }, &mut events)
+            .unwrap();
+        (String::from_utf8(client.got).unwrap(), events.0)
+    };
+    // Nothing, half a sample, and too little for a frame.
+    for pieces in [vec![], vec![vec![0]], vec![vec![0; 20]]] {
+        assert_eq!(talk(pieces, false, 100_000).0, "\n");
+    }
+    let (whole, events) = talk(vec![bytes.clone()], false, 100_000);
+    assert!(whole.ends_with('\n') && whole.contains('\r'), "{whole:?}");
+    assert!(whole.starts_with("0.00 "), "{whole:?}");
+    assert_eq!(events.iter().filter(|event| **event == Event::StreamOver).count(), 1);
+    // A pause between whole chunks changes nothing, and one within a sample is noted.
+    let (paused, events) = talk(vec![bytes[..4000].to_vec(), bytes[4000..].to_vec()], false, 100_000);
+    assert_eq!((paused, events.contains(&Event::Timeout { bytes: 0 })), (whole.clone(), true));
+    let (_, events) = talk(vec![bytes[..2001].to_vec(), bytes[2001..].to_vec()], false, 100_000);
+    assert!(events.contains(&Event::Timeout { bytes: 1 }), "{events:?}");
+    // One that goes away or sends too much harms nobody.
+    assert_eq!(talk(vec![bytes.clone()], true, 100_000).0, "");
+    let (cut, events) = talk(vec![bytes.clone()], false, 2000);
+    assert!(events.contains(&Event::TooLong) && cut.ends_with('\n'));
+    assert_eq!(talk(vec![bytes], false, 100_000).0, whole);
 }

@@ -1,25 +1,26 @@
-//! Decoders that look for one path: `gmm-decode-faster` and `gmm-decode-simple`.
+//! Decoders that look for one path: `gmm-decode-faster`, `gmm-decode-simple`, `decode-faster` and `decode-faster-mapped`.
 
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use kaldi_io::TableWriter;
 use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::I32VectorHolder;
 use kaldi_io::log::num;
 use kaldi_io::symbols::SymbolTable;
-use kaldi_io::{DenseMatrix, TableWriter};
 use nnet3::utterances::{Utterance, Utterances};
 use nnet3::{gaussians, lattices, messages};
-use nnet3_decode::decoder::{Pruning, SearchGraph, ViterbiDecoder, decodable};
+use nnet3_decode::decoder::{Decodable, MatrixDecodable, Pruning, SearchGraph, ViterbiDecoder, decodable};
 use nnet3_decode::lattice::{compact, linear};
 use nnet3_decode::{CompactLatticeHolder, LatticeWeight};
 
+use crate::recognition::decoding::usable;
 use crate::recognition::gaussians::GaussianDecodable;
 use crate::recognition::search_graph;
 
-// Names of files and tables, and options that both programs have.
+// Options of all of them.
 #[derive(clap::Args, Debug)]
-pub struct ViterbiArgs {
+pub struct ViterbiOptions {
     /// Scaling factor for acoustic likelihoods
     #[arg(long, default_value_t = 0.1)]
     acoustic_scale: f32,
@@ -29,6 +30,40 @@ pub struct ViterbiArgs {
     /// Symbol table for words [for debug output]
     #[arg(long, default_value = "")]
     word_symbol_table: String,
+}
+
+// The width of the search.
+#[derive(clap::Args, Debug)]
+pub struct PruningArgs {
+    /// Decoding beam. Larger->slower, more accurate.
+    #[arg(long, default_value_t = 16.0)]
+    beam: f32,
+    /// Decoder max active states. Larger->slower; more accurate
+    #[arg(long, default_value_t = i32::MAX as usize)]
+    max_active: usize,
+    /// Decoder min active states (don't prune if #active less than this).
+    #[arg(long, default_value_t = 20)]
+    min_active: usize,
+    /// Increment used in decoder [obscure setting]
+    #[arg(long, default_value_t = 0.5)]
+    beam_delta: f32,
+    /// Setting used in decoder to control hash behavior
+    #[arg(long, default_value_t = 2.0)]
+    hash_ratio: f32,
+}
+
+impl PruningArgs {
+    pub fn pruning(&self) -> Pruning {
+        let &PruningArgs { beam, max_active, min_active, beam_delta, hash_ratio } = self;
+        Pruning { beam, max_active, min_active, beam_delta, hash_ratio }
+    }
+}
+
+// Names of files and tables, and options, of programs with Gaussian models.
+#[derive(clap::Args, Debug)]
+pub struct ViterbiArgs {
+    #[command(flatten)]
+    options: ViterbiOptions,
     model_in: String,
     fst_in: String,
     features_rspecifier: String,
@@ -36,6 +71,41 @@ pub struct ViterbiArgs {
     alignments_wspecifier: Option<String>,
     /// Lattices with one path
     lattice_wspecifier: Option<String>,
+}
+
+// Tables of programs that read log-likelihoods.
+#[derive(clap::Args, Debug)]
+pub struct MatrixTables {
+    loglikes_rspecifier: String,
+    words_wspecifier: String,
+    alignments_wspecifier: Option<String>,
+}
+
+/// Decodes matrices of log-likelihoods. `pdfs` has the column of each input label.
+pub fn decode_matrices(
+    options: &ViterbiOptions,
+    pruning: Pruning,
+    (graph, pdfs): (&SearchGraph, &[u32]),
+    tables: &MatrixTables,
+) -> Result<u8> {
+    let mut outputs =
+        options.open(&tables.words_wspecifier, [tables.alignments_wspecifier.as_ref(), None])?;
+    let mut utterances = Utterances::of_features(&tables.loglikes_rspecifier)?;
+    let start = Instant::now();
+    while let Some(Utterance { key, features, .. }) = utterances.read()? {
+        let loglikes = match usable(&key, features.unwrap_or_default()) {
+            Ok(loglikes) => loglikes,
+            Err(reason) => {
+                outputs.fail(&reason);
+                continue;
+            }
+        };
+        let decodable = MatrixDecodable::new(&loglikes, pdfs, options.acoustic_scale);
+        let decodable = decodable.with_context(|| format!("{}, key '{key}'", tables.loglikes_rspecifier))?;
+        options.decode(&key, loglikes.rows, graph, pruning, &decodable, &mut outputs)?;
+    }
+    utterances.close()?;
+    outputs.finish(start)
 }
 
 /// Tables that are written, and counts.
@@ -56,16 +126,8 @@ impl ViterbiArgs {
         let (transitions, model) = gaussians::read_model(&self.model_in)?;
         let (graph, _) = search_graph::read_whole(&self.fst_in, transitions.num_transition_ids())?;
         let pdfs = decodable::pdf_table(&transitions);
-        let mut outputs = Outputs {
-            words: TableWriter::open(&self.words_wspecifier)?,
-            alignments: lattices::open_writer(self.alignments_wspecifier.as_ref())?,
-            lattices: lattices::open_writer(self.lattice_wspecifier.as_ref())?,
-            symbols: lattices::open_symbols(&self.word_symbol_table)?,
-            done: 0,
-            failed: 0,
-            frames: 0,
-            log_likelihood: 0.0,
-        };
+        let optional = [self.alignments_wspecifier.as_ref(), self.lattice_wspecifier.as_ref()];
+        let mut outputs = self.options.open(&self.words_wspecifier, optional)?;
         let mut utterances = Utterances::of_features(&self.features_rspecifier)?;
         let start = Instant::now();
         while let Some(Utterance { key, features, .. }) = utterances.read()? {
@@ -73,7 +135,7 @@ impl ViterbiArgs {
             let result = match features.rows {
                 0 => Err(format!("Zero-length utterance: {key}")),
                 _ => {
-                    let scales = (self.acoustic_scale, 0.0);
+                    let scales = (self.options.acoustic_scale, 0.0);
                     let decodable = GaussianDecodable::new(&model, &features, &pdfs, scales);
                     decodable
                         .with_context(|| format!("utterance {key}"))?
@@ -81,28 +143,45 @@ impl ViterbiArgs {
                 }
             };
             match result {
-                Ok(decodable) => self.decode(&key, &features, &graph, pruning, &decodable, &mut outputs)?,
+                Ok(decodable) => {
+                    self.options.decode(&key, features.rows, &graph, pruning, &decodable, &mut outputs)?;
+                }
                 Err(reason) => outputs.fail(&reason),
             }
         }
         utterances.close()?;
         outputs.finish(start)
     }
+}
+
+impl ViterbiOptions {
+    /// Opens tables: of words, and of alignments and lattices if they are wanted.
+    fn open(&self, words: &str, [alignments, paths]: [Option<&String>; 2]) -> Result<Outputs> {
+        Ok(Outputs {
+            words: TableWriter::open(words)?,
+            alignments: lattices::open_writer(alignments)?,
+            lattices: lattices::open_writer(paths)?,
+            symbols: lattices::open_symbols(&self.word_symbol_table)?,
+            done: 0,
+            failed: 0,
+            frames: 0,
+            log_likelihood: 0.0,
+        })
+    }
 
     fn decode(
         &self,
         key: &str,
-        features: &DenseMatrix<f32>,
+        frames: usize,
         graph: &SearchGraph,
         pruning: Pruning,
-        decodable: &GaussianDecodable<'_>,
+        decodable: &impl Decodable,
         outputs: &mut Outputs,
     ) -> Result<()> {
         let found = ViterbiDecoder::new(graph, pruning)?.decode_partial(decodable)?;
         let (path, is_final) = match found {
             Some(found) if found.1 || self.allow_partial => found,
             _ => {
-                let frames = features.rows;
                 outputs.fail(&format!("Did not successfully decode utterance {key}, len = {frames}"));
                 return Ok(());
             }
@@ -127,11 +206,11 @@ impl ViterbiArgs {
         let log_likelihood = -(f64::from(graph) + f64::from(acoustic));
         messages::log(&format!(
             "Log-like per frame for utterance {key} is {} over {} frames.",
-            num(log_likelihood / features.rows as f64),
-            features.rows
+            num(log_likelihood / frames as f64),
+            frames
         ));
         outputs.done += 1;
-        outputs.frames += features.rows;
+        outputs.frames += frames;
         outputs.log_likelihood += log_likelihood;
         Ok(())
     }
