@@ -148,6 +148,7 @@ fn files(f: &Folder) {
         format!("  [ {} ]\n", values.iter().find(|(name, _)| *name == key).map_or("0 3", |(_, value)| value))
     });
     write_table(f, "costs", EMPTY_MATRIX, |_| "  [\n 0 ]\n".to_owned());
+    f.write("uttnumbers", "a0 1\nb1 2\nb2 3\nc0 4\nd1 5\nd2 6\ne0 7\n");
     f.write("speakerclasses", "a0 0\nb1 0\nb2 0\nc0 1\nd1 1\nd2 1\ne0 1\n");
     f.write("utt2spk", "a0 s1\nb1 s1\nb2 s1\nc0 s2\nd1 s3\nd2 s3\ne0 s3\n");
     f.write("spk2utt", "s1 a0 b1 b2\ns2 c0\ns3 d1 d2 e0\n");

@@ -289,7 +289,7 @@ fn conversations() {
     let mut recognizer = Recognizer::new(model(features()), network(3), search).unwrap();
     let rules = Conversation {
         chunk: 1000,
-        rate: 8000.0,
+        rate: 16000.0,
         output_period: 1500,
         longest: 100_000,
         produce_time: true,
@@ -311,11 +311,17 @@ fn conversations() {
     assert!(whole.ends_with('\n') && whole.contains('\r'), "{whole:?}");
     assert!(whole.starts_with("0.00 "), "{whole:?}");
     assert_eq!(events.iter().filter(|event| **event == Event::StreamOver).count(), 1);
-    // A pause between whole chunks changes nothing, and one within a sample is noted.
-    let (paused, events) = talk(vec![bytes[..4000].to_vec(), bytes[4000..].to_vec()], false, 100_000);
-    assert_eq!((paused, events.contains(&Event::Timeout { bytes: 0 })), (whole.clone(), true));
-    let (_, events) = talk(vec![bytes[..2001].to_vec(), bytes[2001..].to_vec()], false, 100_000);
-    assert!(events.contains(&Event::Timeout { bytes: 1 }), "{events:?}");
+    // A pause within a chunk makes it shorter; one in which no whole sample comes is the end.
+    let (paused, events) = talk(vec![bytes[..3000].to_vec(), bytes[3000..].to_vec()], false, 100_000);
+    assert!(events.contains(&Event::Timeout { bytes: 1000 }), "{events:?}");
+    let last = |lines: &str| lines.split(['\r', '\n']).rfind(|line| !line.is_empty()).map(str::to_owned);
+    assert_eq!(last(&paused), last(&whole));
+    for (cut, left) in [(4000, 0), (2001, 1)] {
+        let (ended, events) = talk(vec![bytes[..cut].to_vec(), bytes[cut..].to_vec()], false, 100_000);
+        let known = |event: &&Event| !matches!(event, Event::UnknownWord(_));
+        assert!(events.iter().filter(known).eq([&Event::Timeout { bytes: left }]), "{events:?}");
+        assert!(ended.ends_with('\n') && ended.len() < whole.len());
+    }
     // One that goes away or sends too much harms nobody.
     assert_eq!(talk(vec![bytes.clone()], true, 100_000).0, "");
     let (cut, events) = talk(vec![bytes.clone()], false, 2000);
