@@ -11,7 +11,8 @@ plain_usage 0 1000 "$@"
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$(realpath -- "${1:-$here/../target/release}" 2>/dev/null)
 [[ -d $bin ]] || { echo "graph-figures.sh: there is no folder ${1:-$here/../target/release}" >&2; exit 1; }
-figures=$(cd "${NNET3_DECODING_DIR:?is not set: the folder with graphs/}/graphs" && pwd) || exit 1
+[[ -d ${NNET3_DECODING_DIR-}/graphs ]] || { echo "graph-figures.sh: NNET3_DECODING_DIR: expected a folder with graphs/, found '${NNET3_DECODING_DIR-}'" >&2; exit 1; }
+figures=$(cd "$NNET3_DECODING_DIR/graphs" && pwd) || exit 1
 export PATH=$bin:$PATH
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -38,7 +38,7 @@ check_shared_options
 command -v kubectl >/dev/null || refuse "there is no kubectl here"
 [[ $image ]] || refuse "which image? (--image, or NNET3_K8S_IMAGE)"
 [[ $volume ]] || refuse "what do pods share with this machine? (--volume, or NNET3_K8S_VOLUME)"
-[[ -z $patch || -r $patch ]] || refuse "--patch $patch: cannot be read"
+[[ -z $patch || ( -f $patch && -r $patch ) ]] || refuse "--patch $patch: cannot be read"
 if [[ $time_limit =~ ^([0-9]+):([0-9]{2}):([0-9]{2})$ ]]; then
   parts=("${BASH_REMATCH[@]:1}")
   number hours whole "--time $time_limit" "${parts[0]}" 0 1000000

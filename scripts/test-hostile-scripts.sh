@@ -75,6 +75,9 @@ cp "$stubs/squeue" "$stubs/scancel"
 cat >"$stubs/kubectl" <<'KUBECTL'
 #!/usr/bin/env bash
 [[ " $* " != *" get job "* ]] || echo Complete
+if [[ " $* " == *" patch "* ]]; then
+  for word; do case $word in --filename=*) exec cat "${word#--filename=}" ;; esac; done
+fi
 [[ " $* " == *" create "* ]] || exit 0
 exec python3 -c '
 import json, os, subprocess, sys
@@ -103,8 +106,9 @@ remember_box() {
 }
 fresh_box
 
-# Runs a command in the user's folder, and says what is wrong with what it did. What it makes may be named `new…`, or as $made.
-made=
+# Runs a command in the user's folder, and says what is wrong with what it did. What it makes may be named `new…`, or as $made. It may
+# replace the file $replaced.
+made='' replaced=''
 attempt() { # <command> …
   local wrong='' said
   attempts=$((attempts + 1))
@@ -116,10 +120,12 @@ attempt() { # <command> …
     find "$work" -name 'canary*' -delete
   fi
   manifest "$box" >"$work/after"
+  export REPLACED=${replaced//$'\n'/?}
+  local place=${made%%/} # a folder's name with a slash behind it
   if ! cmp -s "$work/before" "$work/after"; then
-    comm -23 "$work/before" "$work/after" >"$work/changed"
+    comm -23 "$work/before" "$work/after" | awk -F'\t' -v OFS='\t' '$1 != ENVIRON["REPLACED"]' >"$work/changed"
     [[ ! -s $work/changed ]] || wrong+="files of the user changed: $(head -n 2 "$work/changed" | tr '\n' ' '); "
-    stray=$(comm -13 "$work/top" <(at_top "$box") | grep -v -e '^new' -e '^canary' | grep -vxF -e "${made//$'\n'/?}" | head -n 3 | tr '\n' ' ')
+    stray=$(comm -13 "$work/top" <(at_top "$box") | grep -v -e '^new' -e '^canary' | grep -vxF -e "${place//$'\n'/?}" | head -n 3 | tr '\n' ' ')
     [[ -z $stray ]] || wrong+="files appeared: $stray; "
     fresh_box
   fi
@@ -195,11 +201,12 @@ arguments_of() { # <script> <argument> …
     for value in "${values[@]}"; do
       all=("$@")
       all[i - 1]=$value
-      made=$value
+      made=$value replaced=
+      if (( i == $# )); then replaced=$value; fi # the last argument is what is made
       attempt "$script" "${all[@]}"
     done
   done
-  made=
+  made='' replaced=''
 }
 
 # ---- the drivers, with stand-ins ----------------------------------------------------------------------------------------
@@ -352,7 +359,8 @@ recipes() {
   local recipe option value wanted
   copy_recipes
   : >"$work/repository/Cargo.toml"
-  for recipe in chars commands digits drivers images onnx published; do
+  mkdir -p "$work/kaldi/egs/wsj/s5/steps"
+  for recipe in chars commands digits drivers images onnx published recipes; do
     # A folder of the user's where the recipe would put its own.
     box=$work/repository/egs/$recipe
     mkdir -p "$box/mine/train"
@@ -363,6 +371,7 @@ recipes() {
     fresh_box
     wanted=()
     [[ $recipe != drivers ]] || wanted=("$work/s5")
+    [[ $recipe != recipes ]] || wanted=("$work/kaldi")
     mkdir -p "$work/s5/steps/nnet3"
     : >"$work/s5/steps/nnet3/train_raw_dnn.py"
     while read -r option; do

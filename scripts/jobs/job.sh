@@ -11,6 +11,7 @@ fi
 # Nothing here starts a process but the command: there are many short jobs.
 log=$1 threads=$2 command=$3
 [[ $log != */* || -d ${log%/*} ]] || mkdir -p "${log%/*}"
+[[ ! -d $log && $log != */ ]] || { echo "job.sh: $log: expected the name of a log file, found a folder" >&2; exit 1; }
 started=$EPOCHSECONDS
 at() { printf -v REPLY '%(%a %b %e %T %Z %Y)T' -1; } # the time, as `date` has it
 {
