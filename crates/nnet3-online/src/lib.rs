@@ -2,9 +2,12 @@
 //!
 //! This crate does not log: messages for users are part of the results.
 
+mod acoustics;
 pub mod error;
 mod recognizer;
 pub mod server;
+mod spotter;
 
 pub use error::{Error, Result};
 pub use recognizer::{Recognizer, RecognizerModel};
+pub use spotter::Spotter;

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use kaldi_hmm::transitions::{TransitionId, TransitionModel};
-use kaldi_io::DenseMatrix;
 use kaldi_online::endpoint::{EndpointOptions, SearchState};
 use kaldi_online::silence::{SilenceWeighting, SilenceWeightingOptions, TracedFrame};
-use kaldi_online::{OnlineFeaturePipeline, PipelineModel, Speaker};
+use kaldi_online::{PipelineModel, Speaker};
 use nnet3_core::forward::LoopedForward;
 use nnet3_decode::decoder::{Decodable, Graph, LatticeDecoder, MatrixDecodable, decodable};
 
+use crate::acoustics::{Acoustics, Chunk};
 use crate::error::{Error, Result};
 
 /// The parts that recognizers on several threads can share, apart from graphs.
@@ -28,13 +28,9 @@ pub struct Recognizer<G> {
     model: RecognizerModel,
     /// The pdf of each transition-id.
     pdfs: Vec<u32>,
-    network: LoopedForward,
+    acoustics: Acoustics,
     search: LatticeDecoder<G>,
-    pipeline: OnlineFeaturePipeline,
     silence: SilenceWeighting,
-    /// Outputs of the last chunk of the network, and how many there were before it.
-    outputs: DenseMatrix<f32>,
-    before: usize,
     /// Output frames of the segments before this one.
     offset: usize,
     finished: bool,
@@ -48,15 +44,11 @@ impl<G: Graph> Recognizer<G> {
         network: LoopedForward,
         search: LatticeDecoder<G>,
     ) -> Result<Recognizer<G>> {
-        network.check_inputs(model.features.dim(), model.features.ivector_dim())?;
         let mut out = Recognizer {
             pdfs: decodable::pdf_table(&model.transitions),
-            pipeline: OnlineFeaturePipeline::new(model.features.clone(), Speaker::default())?,
+            acoustics: Acoustics::new(model.features.clone(), network)?,
             silence: SilenceWeighting::new(model.silence_weighting.clone(), model.frame_subsampling_factor),
-            network,
             search,
-            outputs: DenseMatrix::default(),
-            before: 0,
             offset: 0,
             finished: false,
             model,
@@ -67,14 +59,11 @@ impl<G: Graph> Recognizer<G> {
 
     /// Forgets the utterance, and begins one of a speaker of whom this is known.
     pub fn begin(&mut self, speaker: Speaker) -> Result<()> {
-        let RecognizerModel { features, silence_weighting, frame_subsampling_factor, .. } = &self.model;
-        self.pipeline = OnlineFeaturePipeline::new(features.clone(), speaker)?;
+        let RecognizerModel { silence_weighting, frame_subsampling_factor, .. } = &self.model;
+        self.acoustics.begin(speaker)?;
         self.silence = SilenceWeighting::new(silence_weighting.clone(), *frame_subsampling_factor);
-        self.outputs = DenseMatrix::default();
-        self.before = 0;
         self.offset = 0;
         self.finished = false;
-        self.network.begin()?;
         self.search.begin()?;
         Ok(())
     }
@@ -107,61 +96,34 @@ impl<G: Graph> Recognizer<G> {
         if self.finished {
             return Err(Error::Data("samples after the end of an utterance".to_owned()));
         }
-        self.pipeline.accept(rate, samples)?;
-        if last {
-            self.pipeline.finish()?;
-        }
-        if self.silence.is_active() && self.pipeline.has_ivectors() {
+        self.acoustics.accept(rate, samples, last)?;
+        let pipeline = self.acoustics.pipeline();
+        if self.silence.is_active() && pipeline.has_ivectors() {
             let transitions = &self.model.transitions;
             let path = self.search.best_path().map_while(|step| {
                 let transition_id = transitions.transition_id(step.transition_id).ok()?;
                 Some(TracedFrame { token: step.token, transition_id })
             });
             self.silence.trace(self.offset + self.search.frames_decoded(), path);
-            let changes = self.silence.changes(transitions, self.pipeline.ready());
-            self.pipeline.change_weights(changes)?;
+            let changes = self.silence.changes(transitions, pipeline.ready());
+            pipeline.change_weights(changes)?;
         }
         self.search()
     }
 
     /// Searches as far as there are frames for the network.
     fn search(&mut self) -> Result<()> {
-        let ready = self.network.outputs_ready(self.pipeline.frames_ready(), self.pipeline.is_finished());
+        let ready = self.acoustics.ready();
         while self.offset + self.search.frames_decoded() < ready {
-            let frame = self.offset + self.search.frames_decoded();
-            if frame >= self.before + self.outputs.rows {
-                self.compute_chunk()?;
+            let Chunk { outputs, first } =
+                self.acoustics.chunk(self.offset + self.search.frames_decoded())?;
+            let likelihoods = MatrixDecodable::new(outputs, &self.pdfs, 1.0)?;
+            let end = ready.min(first + outputs.rows);
+            while self.offset + self.search.frames_decoded() < end {
+                let frame = self.offset + self.search.frames_decoded();
+                self.search.advance(likelihoods.frame(frame - first))?;
             }
-            let row = self.outputs.row(frame - self.before);
-            if row.iter().any(|value| value.is_nan()) {
-                return Err(Error::Data(format!("the network's output for frame {frame} is not a number")));
-            }
-            let likelihoods = MatrixDecodable::new(&self.outputs, &self.pdfs, 1.0)?;
-            self.search.advance(likelihoods.frame(frame - self.before))?;
         }
-        Ok(())
-    }
-
-    /// Runs the network on its next chunk, with the i-vector of the last frame that has one.
-    fn compute_chunk(&mut self) -> Result<()> {
-        let frames = self.network.next_input();
-        let last = self.pipeline.frames_ready().saturating_sub(1);
-        let dim = self.model.features.dim();
-        let mut input = Vec::with_capacity(frames.len() * dim);
-        for t in frames {
-            let t = usize::try_from(t).unwrap_or(0).min(last);
-            let Some(frame) = self.pipeline.frame(t)? else {
-                return Err(Error::Data(format!("frame {t} is needed, but --max-feature-vectors let it go")));
-            };
-            input.extend_from_slice(frame);
-        }
-        let ivector = match self.pipeline.ivector(usize::MAX)? {
-            Some(ivector) => Some(ivector),
-            // There is no i-vector yet.
-            None => self.model.features.ivector_dim().map(|dim| vec![0.0; dim]),
-        };
-        self.before += self.outputs.rows;
-        self.outputs = self.network.advance(&input, ivector.as_deref())?;
         Ok(())
     }
 
@@ -214,6 +176,6 @@ impl<G: Graph> Recognizer<G> {
 
     /// Returns the speaker's present state, for the next utterance.
     pub fn speaker(&mut self) -> Result<Speaker> {
-        Ok(self.pipeline.speaker()?)
+        Ok(self.acoustics.pipeline().speaker()?)
     }
 }

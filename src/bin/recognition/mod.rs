@@ -6,11 +6,12 @@ mod decoding;
 mod equal_alignment;
 mod gaussians;
 mod ivectors;
+mod mapped;
 mod online;
 mod options;
-mod mapped;
 mod search_graph;
 mod server;
+mod spotting;
 mod transcribe;
 mod viterbi;
 

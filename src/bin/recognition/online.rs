@@ -17,6 +17,7 @@ use nnet3_decode::decoder::{ExpandedGrammar, Graph, LatticeDecoder};
 use nnet3_decode::{CompactLattice, CompactLatticeHolder, Scale, path};
 use nnet3_online::{Recognizer, RecognizerModel};
 
+use crate::recognition::options::ivector::IvectorArgs;
 use crate::recognition::options::online::{PipelineArgs, RecognizerArgs};
 use crate::recognition::search_graph::{read_grammar, read_whole};
 use nnet3::forward::AcousticNetwork;
@@ -25,7 +26,7 @@ use nnet3::options::weights::WeightsOptions;
 use nnet3::tables::{Input, Output};
 use nnet3::{lattices, messages};
 
-mod timing;
+pub mod timing;
 
 use timing::{OnlineTimer, TimingStats};
 
@@ -72,32 +73,30 @@ pub struct OnlineTables {
 const EACH_PIECE: i32 = 3;
 
 impl OnlineOptions {
-    fn pipeline(&self) -> Result<PipelineModel> {
-        let threads = threads::number("num-threads-startup", self.num_threads_startup.into())?;
-        let offline = |ivectors: &mut crate::recognition::options::ivector::IvectorArgs| {
-            if !self.online {
-                ivectors.use_most_recent_ivector = true;
-                ivectors.greedy_ivector_extractor = true;
-            }
-        };
-        self.pipeline.read(offline, threads)
-    }
-
     /// The rules for the lines about each piece, if there are such lines: they need the phones of silence.
     fn traced(&self) -> Result<Option<EndpointOptions>> {
         let wanted =
             log::verbose() >= EACH_PIECE && !self.recognizer.endpoint.endpoint_silence_phones.is_empty();
         wanted.then(|| self.recognizer.endpoint.options()).transpose()
     }
+}
 
-    /// Samples of a piece, at this rate (in Hz).
-    fn piece(&self, rate: f32) -> usize {
-        if self.online && self.chunk_length > 0.0 {
-            ((rate * self.chunk_length) as usize).max(1)
-        } else {
-            usize::MAX
+/// Reads the pipeline of features. If not `online`, i-vectors are those of the whole utterance.
+pub fn pipeline(args: &PipelineArgs, online: bool, num_threads_startup: i32) -> Result<PipelineModel> {
+    let threads = threads::number("num-threads-startup", num_threads_startup.into())?;
+    let offline = |ivectors: &mut IvectorArgs| {
+        if !online {
+            ivectors.use_most_recent_ivector = true;
+            ivectors.greedy_ivector_extractor = true;
         }
-    }
+    };
+    args.read(offline, threads)
+}
+
+/// Samples of a piece, at this rate (in Hz): of `chunk_length` seconds, or of the whole utterance if that is 0 or below, or if
+/// not `online`.
+pub fn piece(online: bool, chunk_length: f32, rate: f32) -> usize {
+    if online && chunk_length > 0.0 { ((rate * chunk_length) as usize).max(1) } else { usize::MAX }
 }
 
 /// Differences between the programs.
@@ -121,7 +120,7 @@ pub fn decode(options: &OnlineOptions, tables: &OnlineTables, kind: Kind) -> Res
         bail!("--chunk-length={}: expected a number", options.chunk_length);
     }
     let silence_weighting = options.pipeline.silence_weighting.options()?;
-    let features = Arc::new(options.pipeline()?);
+    let features = Arc::new(pipeline(&options.pipeline, options.online, options.num_threads_startup)?);
     let device = nnet3_matrix::cpu();
     let AcousticNetwork { transitions, nnet, scaling } = AcousticNetwork::load(
         &tables.nnet3_in,
@@ -268,7 +267,7 @@ impl<G: Graph> Decoding<'_, G> {
         let rate = wave.sample_rate as f32;
         let samples = wave.channel(0);
         let mut taken = 0;
-        for piece in samples.chunks(self.options.piece(rate)) {
+        for piece in samples.chunks(piece(self.options.online, self.options.chunk_length, rate)) {
             taken += piece.len();
             timer.wait_until(f64::from(taken as f32 / rate));
             if taken == samples.len() {
