@@ -32,8 +32,12 @@ pub struct Options {
     print_ivector_dim: bool,
     #[command(flatten)]
     pipeline: PipelineArgs,
-    #[arg(value_name = "<spk2utt-rspecifier> <wav-rspecifier> <feature-wspecifier>")]
-    tables: Vec<String>,
+    #[arg(required_unless_present = "print_ivector_dim")]
+    spk2utt_rspecifier: Option<String>,
+    #[arg(required_unless_present = "print_ivector_dim")]
+    wav_rspecifier: Option<String>,
+    #[arg(required_unless_present = "print_ivector_dim")]
+    feature_wspecifier: Option<String>,
 }
 
 pub fn run(options: Options) -> Result<u8> {
@@ -47,9 +51,11 @@ pub fn run(options: Options) -> Result<u8> {
     if !(options.chunk_length > 0.0 && options.chunk_length.is_finite()) {
         bail!("--chunk-length={}: expected a number above 0", options.chunk_length);
     }
-    let [spk2utt, wavs, feats] = options.tables.as_slice() else {
-        let message = format!("Called with {} arguments, expected 3", options.tables.len());
-        return Ok(kaldi_io::cli::usage_error::<Options>(&message));
+    let tables = (&options.spk2utt_rspecifier, &options.wav_rspecifier, &options.feature_wspecifier);
+    let (Some(spk2utt), Some(wavs), Some(feats)) = tables else {
+        return Ok(kaldi_io::cli::usage_error::<Options>(
+            "expected three arguments, but with --print-ivector-dim=true",
+        ));
     };
     let mut waves = RandomReader::<WaveHolder>::open(wavs)?;
     let mut output = Output::<MatrixHolder>::open(feats)?;
