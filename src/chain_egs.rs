@@ -28,7 +28,7 @@ pub fn read_normalization(rxfilename: &str, scale: f32) -> Result<Normalization>
     Normalization::new(fst, scale).with_context(|| rxfilename.to_owned())
 }
 
-/// What is read and written, and how.
+/// Tables and options of the program.
 pub struct GetChainEgs<'a> {
     pub input: &'a InputOptions,
     pub seed: i32,
@@ -86,7 +86,7 @@ impl GetChainEgs<'_> {
     }
 }
 
-/// What is read and written, and how.
+/// Tables and options of the program.
 pub struct GetEndToEndEgs<'a> {
     pub input: &'a InputOptions,
     pub seed: i32,

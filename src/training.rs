@@ -88,7 +88,7 @@ struct Training<'l, O: Objective> {
     lines: TrainingLines<'l>,
 }
 
-/// Where the model goes.
+/// Destination of the model.
 struct Output<'o> {
     wxfilename: &'o str,
     binary: bool,

@@ -58,7 +58,7 @@ fn is_gpu_optional() -> Result<bool> {
     Ok(true)
 }
 
-/// How long `--use-gpu=wait` waits before it tries again.
+/// Pause of `--use-gpu=wait` between attempts.
 const PAUSE: Duration = Duration::from_secs(5);
 
 // Options of devices, without `--use-gpu`, whose default differs between programs.

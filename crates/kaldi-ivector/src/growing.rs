@@ -8,7 +8,7 @@ use crate::solve::Solution;
 use crate::terms::IvectorTerms;
 use crate::utterances::check;
 
-/// When i-vectors are estimated, and by how many steps.
+/// Times of estimates of i-vectors, and steps for each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GrowingOptions {
     /// Steps of conjugate gradients for an estimate.

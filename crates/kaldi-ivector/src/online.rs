@@ -50,7 +50,7 @@ impl OnlineStats {
         }
     }
 
-    /// How much the prior is scaled up where the count is this.
+    /// Returns the factor of the prior for this count.
     fn prior_scale(&self, count: f64) -> f64 {
         if self.max_count > 0.0 { count.max(self.max_count) / self.max_count } else { 1.0 }
     }

@@ -38,7 +38,7 @@ fn rand_r(state: &mut u32) -> i32 {
 mod tests {
     use super::*;
 
-    /// What a C program prints that calls `rand_r` three times.
+    /// The numbers of a C program that calls `rand_r` three times.
     #[test]
     fn the_numbers_of_rand_r() {
         let mut state = 1_804_316_820;

@@ -4,7 +4,7 @@
 use kaldi_io::SymmetricMatrix;
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
-/// How equations were solved.
+/// The course of a solution of equations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Solution {
     /// It was found by steps of conjugate gradients.

@@ -49,7 +49,7 @@ pub struct Evaluation {
 /// The derivatives of a minibatch, of which some may be wanted. They have the shape of the output and are overwritten.
 #[derive(Default)]
 pub struct Derivatives<'d> {
-    /// That of objective and l2 term by the output.
+    /// The derivative of objective and l2 term by the output.
     pub output: Option<ViewMut<'d>>,
     /// The targets of the cross-entropy output: the pdfs of the alignment times the weight of the supervision.
     pub xent: Option<ViewMut<'d>>,

@@ -9,7 +9,7 @@ use nnet3_train::{Error, Result};
 
 use crate::merge::merge_supervision;
 
-/// What was said, and what could have been said instead, in one or, once merged, several sequences of frames. Frame τ of
+/// The alignment and the competing paths (a lattice) of one sequence of frames, or of several once merged. Frame τ of
 /// alignment and lattice is frame τ mod T of sequence τ div T, with T frames per sequence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Supervision {

@@ -574,7 +574,7 @@ fn corpus_specifiers() -> Vec<Vec<u8>> {
     .into()
 }
 
-/// What was read is written, and merged with itself.
+/// Writes each example that was read, and merges it with itself.
 fn read_sequence_example<S: SequenceSupervision>(input: &[u8]) {
     let mut r = KaldiReader::from_bytes("input", input.to_vec());
     let Ok(example) = ObjectHolder::<SequenceExample<S>>::read(&mut r) else { return };

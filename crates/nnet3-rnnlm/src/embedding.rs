@@ -11,7 +11,7 @@ use crate::tables::rows_of;
 pub struct Embedding {
     pub(crate) matrix: Matrix,
     features: Option<WordFeatures>,
-    /// Of all words, once it was needed.
+    /// The transposed features of all words; made at first use.
     transposed: Option<WordFeatures>,
 }
 

@@ -11,7 +11,7 @@ pub struct EstimationOptions {
     /// Write output in binary mode
     #[arg(long, default_value_t = true)]
     pub binary: bool,
-    /// Which GMM parameters will be updated: subset of mvw.
+    /// GMM parameters that will be updated: a subset of mvw.
     #[arg(long, default_value = "mvw")]
     pub update_flags: String,
     /// Increase number of mixture components to this overall target.

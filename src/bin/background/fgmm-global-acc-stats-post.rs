@@ -24,7 +24,7 @@ pub struct Options {
     /// Write output in binary mode
     #[arg(long, default_value_t = true)]
     binary: bool,
-    /// Which GMM parameters will be updated: subset of mvw.
+    /// GMM parameters that will be updated: a subset of mvw.
     #[arg(long, default_value = "mvw")]
     update_flags: String,
     /// rspecifier for a vector of floats for each utterance, that's a per-frame weight.

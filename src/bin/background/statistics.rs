@@ -20,7 +20,7 @@ pub struct StatisticsOptions {
     /// Write output in binary mode
     #[arg(long, default_value_t = true)]
     pub binary: bool,
-    /// Which GMM parameters will be updated: subset of mvw.
+    /// GMM parameters that will be updated: a subset of mvw.
     #[arg(long, default_value = "mvw")]
     pub update_flags: String,
     /// rspecifier for gselect objects to limit the #Gaussians accessed on each frame.

@@ -30,7 +30,7 @@ pub struct ServerArgs {
     /// Length of chunk size in seconds, that we process.
     #[arg(long, default_value_t = 0.18)]
     chunk_length: f32,
-    /// How often in seconds, do we check for changes in output.
+    /// Seconds between checks for changes in output.
     #[arg(long, default_value_t = 1.0)]
     output_period: f32,
     /// Number of threads used when initializing iVector extractor.

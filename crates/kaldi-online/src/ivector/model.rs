@@ -24,15 +24,15 @@ pub struct IvectorOptions {
     pub num_gselect: usize,
     /// Posteriors below this are left out.
     pub min_post: f32,
-    /// What a frame counts.
+    /// The weight of a frame.
     pub posterior_scale: f32,
     /// If this is not 0, a larger count has no more weight against the prior than this one.
     pub max_count: f32,
     /// Whatever frame is asked for, the answer is the latest estimate.
     pub most_recent: bool,
-    /// Whether all frames that there are make part of an estimate, not only those up to the one that is asked for.
+    /// True if an estimate uses all frames so far, and not only those up to the frame that is asked for.
     pub greedy: bool,
-    /// What is carried from utterance to utterance counts at most so many frames.
+    /// The largest number of frames that earlier utterances count.
     pub max_remembered_frames: f32,
 }
 
@@ -83,7 +83,7 @@ impl IvectorOptions {
     }
 }
 
-/// Where the parts of a model are (rxfilenames).
+/// The files of a model's parts (rxfilenames).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IvectorFiles {
     /// `final.mat`

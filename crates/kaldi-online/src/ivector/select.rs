@@ -1,4 +1,4 @@
-//! Which Gaussians of a mixture a frame belongs to (`VectorToPosteriorEntry` of `hmm/posterior.cc`).
+//! Posteriors of the Gaussians of a mixture (`VectorToPosteriorEntry` of `hmm/posterior.cc`).
 
 use kaldi_gmm::DiagGmm;
 

@@ -1,4 +1,4 @@
-//! What is carried from one utterance of a speaker to the next (`OnlineIvectorExtractorAdaptationState` of
+//! The state that one utterance of a speaker leaves to the next (`OnlineIvectorExtractorAdaptationState` of
 //! `online2/online-ivector-feature.cc`).
 
 use kaldi_feat::online_cmvn::OnlineCmvnState;

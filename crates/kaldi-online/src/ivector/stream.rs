@@ -35,7 +35,7 @@ pub struct IvectorStream {
     exact_solutions: usize,
 }
 
-/// What frames count.
+/// The weight of each frame.
 #[derive(Debug)]
 enum Weights {
     /// All frames weigh one: nothing was said of weights. Frames may have been counted.
@@ -44,7 +44,7 @@ enum Weights {
     Changes(BTreeMap<usize, f32>),
 }
 
-/// How estimation went.
+/// The course of the estimates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Diagnostics {
     /// The sum of the posteriors, as frames.
@@ -204,7 +204,7 @@ impl IvectorStream {
         out
     }
 
-    /// What is known of the speaker after the frames so far, for the next utterance.
+    /// Returns the speaker's state after the frames so far, for the next utterance.
     pub fn adaptation_state(&self) -> AdaptationState {
         let options = &self.model.options;
         let mut state = AdaptationState { cmvn: self.cmvn.state(), stats: self.stats.clone() };

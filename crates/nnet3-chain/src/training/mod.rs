@@ -30,7 +30,7 @@ const SELDOM_RANGE: i32 = 99;
 const PENALTY: i32 = 1;
 const SELDOM_DERIVATIVES: i32 = 10;
 
-/// How chain models are trained.
+/// Options of chain training.
 #[derive(Debug, Clone)]
 pub struct ChainTrainingOptions {
     pub chain: ChainOptions,

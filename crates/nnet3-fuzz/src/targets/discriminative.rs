@@ -10,7 +10,7 @@ use nnet3_train::NnetIo;
 
 use super::{holder, read_sequence_example};
 
-/// What was read is written, and merged with itself.
+/// Writes each example that was read, and merges it with itself.
 pub fn read_example(input: &[u8]) {
     read_sequence_example::<Supervision>(input);
 }

@@ -44,7 +44,7 @@ macro_rules! library {
 
         $(
             /// # Safety
-            /// What NVIDIA's documentation of the function asks for.
+            /// The conditions in NVIDIA's documentation of the function.
             #[allow(non_snake_case, clippy::too_many_arguments)]
             pub unsafe fn $function($($argument: $type),*) -> u32 {
                 // `cudarc` declares these arguments.
