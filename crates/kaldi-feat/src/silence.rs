@@ -42,12 +42,20 @@ impl SilenceOptions {
     }
 }
 
+/// A signal with more silence at its end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Extended {
+    pub samples: Vec<f32>,
+    /// True if the silence that was repeated has no energy at all.
+    pub is_zero: bool,
+}
+
 /// Appends silence: windowed copies of the quietest segment near the signal's ends. Each copy overlaps with half of the
 /// copy before it.
 ///
 /// The first copy begins half a segment before the end, where the second half of the Hamming window ends the signal.
 /// Fails if the signal is shorter than the searched part, or if a length is invalid.
-pub fn extend(signal: &[f32], rate: f32, options: &SilenceOptions) -> Result<Vec<f32>> {
+pub fn extend(signal: &[f32], rate: f32, options: &SilenceOptions) -> Result<Extended> {
     let [extra, search, length, step] = options.samples(rate)?;
     if signal.len() < search {
         return Err(Error::data(format!(
@@ -56,6 +64,7 @@ pub fn extend(signal: &[f32], rate: f32, options: &SilenceOptions) -> Result<Vec
         )));
     }
     let segment = quietest(signal, search, length, step);
+    let is_zero = segment.iter().all(|&x| x == 0.0);
     let window: Vec<f32> =
         (0..length).map(|i| (0.54 - 0.46 * (TAU * i as f64 / (length - 1) as f64).cos()) as f32).collect();
     let half = length / 2;
@@ -68,7 +77,7 @@ pub fn extend(signal: &[f32], rate: f32, options: &SilenceOptions) -> Result<Vec
         let windowed = segment.iter().zip(&window).map(|(x, w)| x * w);
         extension[first..].iter_mut().zip(windowed).for_each(|(x, y)| *x += y);
         if first + length >= extension.len() {
-            return Ok(out);
+            return Ok(Extended { samples: out, is_zero });
         }
         first += half;
     }
@@ -104,7 +113,7 @@ mod tests {
         // Windows of 4 samples: 0.08, 0.77, 0.77, 0.08. The quietest segment is (1, 1, 2, 2). The search has segments
         // of 6 samples from the end on, and leaves out the last of them.
         let signal = [9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 1.0, 1.0, 2.0, 2.0, 9.0];
-        let found = extend(&signal, 1000.0, &OPTIONS).unwrap();
+        let found = extend(&signal, 1000.0, &OPTIONS).unwrap().samples;
         let silence = [0.08, 0.77, 1.54, 0.16];
         let mut expected: Vec<f64> = signal.iter().map(|&x| f64::from(x)).collect();
         expected[10] = 2.0 * 0.77 + silence[0];
@@ -114,6 +123,13 @@ mod tests {
         let n = expected.len();
         assert_eq!(found.len(), n);
         assert_close(&found, &expected, 1e-5);
+    }
+
+    #[test]
+    fn silence_without_energy_is_told() {
+        let zeros = extend(&[0.0; 12], 1000.0, &OPTIONS).unwrap();
+        assert!(zeros.is_zero && zeros.samples.iter().all(|&x| x == 0.0));
+        assert!(!extend(&[0.5; 12], 1000.0, &OPTIONS).unwrap().is_zero);
     }
 
     #[test]

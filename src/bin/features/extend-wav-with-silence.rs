@@ -41,8 +41,14 @@ pub fn run(options: Options) -> Result<u8> {
         step: options.silence_extract_shift,
     };
     let extend = |wave: &Wave| -> kaldi_feat::Result<Wave> {
-        let extended = |channel| silence::extend(&wave.channel(channel), wave.sample_rate as f32, &silence);
-        let channels: Vec<Vec<f32>> = (0..wave.channels).map(extended).collect::<Result<_, _>>()?;
+        let extended = |channel| {
+            let extended = silence::extend(&wave.channel(channel), wave.sample_rate as f32, &silence)?;
+            if extended.is_zero {
+                messages::warn("Zero energy silence being used.");
+            }
+            Ok(extended.samples)
+        };
+        let channels: Vec<Vec<f32>> = (0..wave.channels).map(extended).collect::<kaldi_feat::Result<_>>()?;
         Ok(clipped_wave(wave.sample_rate, &channels))
     };
     let (from, to) = (&options.wav_in, &options.wav_out);

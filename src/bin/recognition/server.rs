@@ -71,7 +71,7 @@ pub fn serve(
 ) -> Result<u8> {
     recognizer.search.check()?;
     let samples = args.chunk_length * args.samp_freq;
-    if !(samples >= 1.0 && samples <= 1e7) {
+    if !(1.0..=1e7).contains(&samples) {
         bail!("--chunk-length={}: expected from 1 to 10000000 samples, found {samples}", args.chunk_length);
     }
     let clients = threads::number("num-clients", args.num_clients.into())?.get();
