@@ -70,14 +70,12 @@ from_stage() { # <name> <first stage> <script> [<option> …]
   BASH_XTRACEFD=9 bash -x "$@" --stage "$first" 9>&9
 }
 
-# Prints the word error rates below a folder, one line a decoding.
+# Prints the word error rates below a folder, one line a decoding: the lowest of all scales of the language model.
 error_rates() { # <folder of the recipe>
-  local folder=$work/$1 decoding
-  for decoding in "$folder"/exp/*/decode*/scoring_kaldi/best_wer "$folder"/exp/*/*/decode*/scoring_kaldi/best_wer; do
-    [[ -f $decoding ]] || continue
-    sed -E "s#^(%WER [0-9.]+).*#\1#" "$decoding" | tr '\n' ' '
-    decoding=${decoding%/scoring_kaldi/best_wer}
-    echo "${decoding#"$folder"/exp/}"
+  local folder=$work/$1 decoding best
+  for decoding in "$folder"/exp/*/decode* "$folder"/exp/*/*/decode*; do
+    best=$(cat "$decoding"/scoring_kaldi/best_wer "$decoding"/wer_* 2>/dev/null | grep -oE '^%WER [0-9.]+' | sort -k2,2n | head -n 1) || true
+    if [[ $best ]]; then echo "$best ${decoding#"$folder"/exp/}"; fi
   done
 }
 
