@@ -123,7 +123,7 @@ attempt() { # <command> …
   export REPLACED=${replaced//$'\n'/?}
   local place=${made%%/} # a folder's name with a slash behind it
   if ! cmp -s "$work/before" "$work/after"; then
-    comm -23 "$work/before" "$work/after" | awk -F'\t' -v OFS='\t' '$1 != ENVIRON["REPLACED"]' >"$work/changed"
+    comm -23 "$work/before" "$work/after" | awk 'BEGIN { FS = "\t" } $1 != ENVIRON["REPLACED"]' >"$work/changed"
     [[ ! -s $work/changed ]] || wrong+="files of the user changed: $(head -n 2 "$work/changed" | tr '\n' ' '); "
     stray=$(comm -13 "$work/top" <(at_top "$box") | grep -v -e '^new' -e '^canary' | grep -vxF -e "${place//$'\n'/?}" | head -n 3 | tr '\n' ' ')
     [[ -z $stray ]] || wrong+="files appeared: $stray; "
