@@ -10,7 +10,7 @@ use nnet3::messages;
 /// Initialize a full-covariance GMM from the accumulated stats. This binary is similar to fgmm-global-est, but does not use a
 /// preexisting model.
 ///
-/// Of the limits, only --variance-floor and --max-condition have an effect.
+/// Limits have no effect, but for --variance-floor and --max-condition.
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: fgmm-global-init-from-accs 1.acc 2048 1.mdl\nSee also: fgmm-global-est")]
 pub struct Options {

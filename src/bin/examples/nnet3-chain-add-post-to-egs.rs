@@ -24,7 +24,7 @@ const STEP: i32 = 3;
 /// as inputs named '__LWF-posteriors'. nnet3-chain-train adds them to derivatives (--lwf-scale, --lwf-den-scale). So a
 /// model does not forget the training of another one.
 ///
-/// Of the training options, only those about compilation and --leaky-hmm-coefficient have an effect.
+/// Training options have no effect, but for those about compilation and --leaky-hmm-coefficient.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: nnet3-chain-add-post-to-egs --type=den 0.raw den.fst ark:1.cegs ark:2.cegs")]
 pub struct Options {
