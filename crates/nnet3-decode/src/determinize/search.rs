@@ -1,7 +1,7 @@
 //! The search: tasks in the order of the cost of the best path through them, or states with the last found first.
 
 use std::cmp::Ordering;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
@@ -483,6 +483,9 @@ impl Search {
         if subset.iter().all(|element| self.input.without_word(element.state).is_empty()) {
             return;
         }
+        if self.options.depth_first {
+            return self.close_in_turn(subset);
+        }
         let Scratch { closure, waiting, places, .. } = &mut self.scratch;
         closure.clear();
         for &element in subset.iter() {
@@ -514,6 +517,43 @@ impl Search {
                 closure.push(Element { state: arc.next, string, weight });
                 *place = closure.len() as u32;
                 waiting.push(std::cmp::Reverse(arc.next));
+            }
+        }
+        closure.iter().for_each(|element| places[element.state as usize] = 0);
+        closure.sort_unstable_by_key(|element| element.state);
+        subset.clone_from(closure);
+    }
+
+    /// The same subset as [`Search::close`], found first in, first out. A state is expanded again if a better way to it
+    /// turns up, and each arc makes its sequence first, so the memory in use is that of the reference.
+    fn close_in_turn(&mut self, subset: &mut Vec<Element>) {
+        let Scratch { closure, places, .. } = &mut self.scratch;
+        closure.clear();
+        for &element in subset.iter() {
+            closure.push(element);
+            places[element.state as usize] = closure.len() as u32;
+        }
+        let mut waiting = VecDeque::from_iter(subset.iter().copied());
+        while let Some(element) = waiting.pop_front() {
+            if closure[places[element.state as usize] as usize - 1] != element {
+                continue;
+            }
+            for arc in self.input.without_word(element.state) {
+                let weight = element.weight.times(&arc.weight);
+                let string = next_string(&mut self.strings, &element, arc);
+                let next = Element { state: arc.next, string, weight };
+                let place = &mut places[arc.next as usize];
+                if *place == 0 {
+                    closure.push(next);
+                    *place = closure.len() as u32;
+                } else {
+                    let known = &mut closure[*place as usize - 1];
+                    if !compare(&self.strings, (weight, string), (known.weight, known.string)).is_gt() {
+                        continue;
+                    }
+                    *known = next;
+                }
+                waiting.push_back(next);
             }
         }
         closure.iter().for_each(|element| places[element.state as usize] = 0);
