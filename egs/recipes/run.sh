@@ -11,7 +11,8 @@ usage() {
   cat <<'END'
 usage: run.sh [options] KALDI
 KALDI is a checkout of Kaldi (git clone https://github.com/kaldi-asr/kaldi); it need not be built, and stays as it is.
-  --only NAME,…     recipes to run (mini_librispeech,yesno)
+  --only NAME,…     recipes to run (all but vosk: yesno,mini_librispeech,rnnlm,voxceleb,callhome,cifar,aishell)
+  --vosk DIR        a checkout of vosk-api (git clone https://github.com/alphacep/vosk-api), for the recipe vosk
   --quick           little data, and the first systems only
   --dir DIR         where recipes run (exp); with --quick exp/quick
   --programs DIR    programs (built from this repository: target/release)
@@ -20,15 +21,16 @@ Prints a table for each recipe: steps, times, error rates. Started again, it goe
 END
 }
 
-only=mini_librispeech,yesno quick=false dir='' programs='' nj=2 arguments=()
+only=yesno,mini_librispeech,rnnlm,voxceleb,callhome,cifar,aishell quick=false dir='' programs='' nj=2 vosk='' arguments=()
 while (( $# )); do
   case $1 in
-    --only | --dir | --programs | --nj) (( $# > 1 )) || { echo "run.sh: $1 needs a value" >&2; exit 2; } ;;&
+    --only | --dir | --programs | --nj | --vosk) (( $# > 1 )) || { echo "run.sh: $1 needs a value" >&2; exit 2; } ;;&
     --only) only=$2; shift ;;
     --quick) quick=true ;;
     --dir) dir=$2; shift ;;
     --programs) programs=$2; shift ;;
     --nj) nj=$2; shift ;;
+    --vosk) vosk=$2; shift ;;
     --help | -h) usage; exit 0 ;;
     -*) echo "run.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
     *) arguments+=("$1") ;;
@@ -39,6 +41,10 @@ done
 number nj whole --nj "$nj" 1 10000
 kaldi=$(realpath -m "${arguments[0]}")
 [[ -d $kaldi/egs/wsj/s5/steps ]] || refuse_value "$kaldi has no egs/wsj/s5/steps; is it a checkout of Kaldi?"
+if [[ $vosk ]]; then
+  vosk=$(realpath -m "$vosk")
+  [[ -f $vosk/training/run.sh ]] || refuse_value "$vosk has no training/run.sh; is it a checkout of vosk-api?"
+fi
 if [[ ! $dir ]]; then
   dir=$here/exp
   if $quick; then dir=$here/exp/quick; fi
@@ -64,7 +70,7 @@ text=$here/../chars/text/train.txt
 claim_folder "$dir" egs/recipes/run.sh
 
 failed=()
-export here kaldi programs python text quick nj
+export here kaldi programs python text quick nj vosk
 for recipe in "${recipes[@]}"; do
   "$here/local/one.sh" "$recipe" "$dir/$recipe" || failed+=("$recipe")
 done

@@ -74,7 +74,7 @@ from_stage() { # <name> <first stage> <script> [<option> …]
 error_rates() { # <folder of the recipe>
   local folder=$work/$1 decoding best
   for decoding in "$folder"/exp/*/decode* "$folder"/exp/*/*/decode*; do
-    best=$(cat "$decoding"/scoring_kaldi/best_wer "$decoding"/wer_* 2>/dev/null | grep -oE '^%WER [0-9.]+' | sort -k2,2n | head -n 1) || true
+    best=$(cat "$decoding"/scoring_kaldi/best_wer "$decoding"/wer_* "$decoding"/cer_* 2>/dev/null | grep -oE '^%WER [0-9.]+' | sort -k2,2n | head -n 1) || true
     if [[ $best ]]; then echo "$best ${decoding#"$folder"/exp/}"; fi
   done
 }

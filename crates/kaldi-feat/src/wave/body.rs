@@ -22,14 +22,25 @@ pub(super) struct Body {
     taken: u64,
     /// Bytes behind the samples that belong to no chunk.
     surplus: u64,
+    /// Samples that are NaN.
+    not_numbers: u64,
 }
 
 impl Body {
     /// Reads the header.
     pub fn new(r: &mut KaldiReader) -> Result<Body> {
         let header = Header::read(r)?;
-        let mut body =
-            Body { header, left: 0, rest: 0, size: 0, ended: false, announced: 0, taken: 0, surplus: 0 };
+        let mut body = Body {
+            header,
+            left: 0,
+            rest: 0,
+            size: 0,
+            ended: false,
+            announced: 0,
+            taken: 0,
+            surplus: 0,
+            not_numbers: 0,
+        };
         match body.header.data_bytes {
             Some(size) => body.begin_chunk(size),
             None => body.left = u64::MAX,
@@ -73,6 +84,12 @@ impl Body {
         filled -= filled % self.header.block_align as usize;
         self.taken += filled as u64;
         Ok(filled)
+    }
+
+    /// Appends the samples in `bytes`, filled by [`Body::read`], to `out`: all channels of the first sample, and so on.
+    pub fn decode(&mut self, bytes: &[u8], out: &mut Vec<i16>) {
+        let Header { coding, big_endian, .. } = self.header;
+        self.not_numbers += coding.decode(bytes, big_endian, out);
     }
 
     /// Passes over all samples; returns how many bytes of them there were.
@@ -150,6 +167,9 @@ impl Body {
             return Some(format!(
                 "Expected {announced} bytes of wave data, but read only {read} bytes. Truncated file?"
             ));
+        }
+        if self.not_numbers > 0 {
+            return Some(format!("{} samples are NaN, and are taken for silence", self.not_numbers));
         }
         let bytes = self.surplus;
         let rate = u64::from(self.header.sample_rate) * self.header.block_align;

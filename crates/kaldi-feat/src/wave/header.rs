@@ -3,7 +3,8 @@
 use byteorder::{BigEndian, ByteOrder, LittleEndian};
 use kaldi_io::{IoError, KaldiReader};
 
-use super::{EXTENSIBLE, PCM, PCM_GUID, Result, kinds};
+use super::coding::Coding;
+use super::{EXTENSIBLE, GUID_TAIL, PCM, Result, kinds};
 
 /// Sizes that mean "unknown". SoX writes the last one.
 const UNKNOWN_RIFF_SIZES: [u64; 2] = [0, u32::MAX as u64];
@@ -15,9 +16,10 @@ pub(super) const CHUNK_HEADER: usize = 8;
 /// More sizes than a file has chunks.
 const MOST_SIZES: usize = 1000;
 
-/// A coding of samples by its number in the format chunk.
-fn coding(format: u16) -> String {
+/// The name of a coding of samples by its number in the format chunk.
+fn coding_name(format: u16) -> String {
     let name = match format {
+        PCM => return "PCM".to_owned(),
         2 | 0x11 => "ADPCM",
         3 => "floating point",
         6 => "A-law",
@@ -40,6 +42,7 @@ struct LongSizes {
 pub(super) struct Header {
     pub sample_rate: u32,
     pub big_endian: bool,
+    pub coding: Coding,
     /// Bytes of one sample of all channels.
     pub block_align: u64,
     /// Bytes of the first chunk of samples. `None` if unknown.
@@ -57,7 +60,7 @@ pub(super) struct Chunk {
 
 impl Header {
     pub fn channels(&self) -> usize {
-        self.block_align as usize / 2
+        self.block_align as usize / self.coding.bytes()
     }
 
     /// Reads up to the first sample.
@@ -66,6 +69,7 @@ impl Header {
         let mut header = Header {
             sample_rate: 0,
             big_endian: false,
+            coding: Coding::Linear(2),
             block_align: 0,
             data_bytes: None,
             end: None,
@@ -150,35 +154,36 @@ impl Header {
         r.read_exact(&mut bytes)?;
         let u16_at = if self.big_endian { BigEndian::read_u16 } else { LittleEndian::read_u16 };
         let u32_at = if self.big_endian { BigEndian::read_u32 } else { LittleEndian::read_u32 };
-        let (format, channels, bits) = (u16_at(&bytes), u16_at(&bytes[2..]), u16_at(&bytes[14..]));
+        let (mut format, channels, bits) = (u16_at(&bytes), u16_at(&bytes[2..]), u16_at(&bytes[14..]));
         let (sample_rate, byte_rate) = (u32_at(&bytes[4..]), u32_at(&bytes[8..]));
         let block_align = u16_at(&bytes[12..]);
         let mut read = 16;
-        if format == EXTENSIBLE {
+        let extensible = format == EXTENSIBLE;
+        if extensible {
             let mut extension = [0; 24];
             r.read_exact(&mut extension)?;
-            read = 40;
-            if size < read || extension[8..] != PCM_GUID {
-                let found = coding(LittleEndian::read_u16(&extension[8..]));
-                return Err(unusable(r, &format!("the extensible format with {found}")));
+            (read, format) = (40, u16_at(&extension[8..]));
+            if extension[10..] != GUID_TAIL {
+                return Err(unusable(r, "the extensible format with an unknown coding"));
             }
-        } else if format != PCM || size < read {
-            return Err(unusable(r, &coding(format)));
         }
+        let found = || {
+            let kind = if extensible { "the extensible format with " } else { "" };
+            format!("{kind}{}, {bits} bits, {channels} channels, {sample_rate} Hz", coding_name(format))
+        };
+        let coding = Coding::of(format, bits).filter(|_| size >= read && channels > 0 && sample_rate > 0);
+        let Some(coding) = coding else { return Err(unusable(r, &found())) };
         r.skip_bytes(size - read)?;
-        if bits != 16 || channels == 0 || sample_rate == 0 {
-            let found = format!("{bits} bits, {channels} channels, {sample_rate} Hz");
-            return Err(unusable(r, &found));
-        }
-        let block = 2 * u32::from(channels);
+        let block = coding.bytes() as u32 * u32::from(channels);
         if u32::from(block_align) != block
             || u64::from(byte_rate) != u64::from(sample_rate) * u64::from(block)
         {
             return Err(r.error(format!(
-                "{block_align} bytes a sample and {byte_rate} a second do not fit {channels} channels at \
-                 {sample_rate} Hz"
+                "{block_align} bytes a sample and {byte_rate} a second do not fit {}",
+                found()
             )));
         }
+        self.coding = coding;
         (self.sample_rate, self.block_align) = (sample_rate, block.into());
         Ok(())
     }
@@ -248,8 +253,8 @@ fn no_wave(r: &mut KaldiReader, begin: &[u8]) -> IoError {
     r.error(format!("expected a wave file (RIFF, RIFX, RF64), found {found}{advice}"))
 }
 
-/// Returns the error for a wave file with samples other than 16 bits.
+/// Returns the error for a wave file with a coding of samples that is not read.
 fn unusable(r: &KaldiReader, found: &str) -> IoError {
     let advice = kinds::advice(r, found);
-    r.error(format!("expected 16-bit PCM, found {found}{advice}"))
+    r.error(format!("expected PCM of 8 to 32 bits, floating point, A-law or mu-law, found {found}{advice}"))
 }

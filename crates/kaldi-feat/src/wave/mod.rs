@@ -1,15 +1,15 @@
-//! Wave files: RIFF, RIFX, RF64 or BW64 with 16-bit PCM. A file is read as a whole, in pieces, or only for its length.
+//! Wave files: RIFF, RIFX, RF64 or BW64 with PCM, floating point, A-law or µ-law. A file is read as a whole, in pieces, or only for its length.
 //!
 //! Samples may lie in several chunks `data`. Bytes behind the samples that belong to no chunk cause a warning. The
 //! writer of a streamed file does not know the length, and writes impossible sizes into the headers. Then the number of
 //! samples follows from the data.
 
 mod body;
+mod coding;
 mod header;
 mod kinds;
 mod stream;
 
-use byteorder::{BigEndian, ByteOrder, LittleEndian};
 use kaldi_io::holder::Holder;
 use kaldi_io::{Contents, IoError, KaldiReader, KaldiWriter};
 
@@ -24,8 +24,8 @@ const PIECE: usize = 1 << 18;
 const NO_SOUND: &str = "there are no sound data";
 const PCM: u16 = 1;
 const EXTENSIBLE: u16 = 0xfffe;
-/// The sub-format PCM of extensible files (KSDATAFORMAT_SUBTYPE_PCM).
-const PCM_GUID: [u8; 16] = [1, 0, 0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71];
+/// The sub-format of extensible files behind the number of the coding (KSDATAFORMAT_SUBTYPE_PCM and its like).
+const GUID_TAIL: [u8; 14] = [0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71];
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct WaveInfo {
@@ -179,7 +179,7 @@ impl Holder for WaveHolder {
             if read == 0 {
                 break;
             }
-            decode(&bytes[..read], body.header.big_endian, &mut samples);
+            body.decode(&bytes[..read], &mut samples);
         }
         if samples.is_empty() {
             return Err(r.error(NO_SOUND));
@@ -207,12 +207,6 @@ impl Holder for WaveHolder {
         bytes.extend(wave.samples.iter().flat_map(|x| x.to_le_bytes()));
         w.write_bytes(&bytes)
     }
-}
-
-/// Appends 16-bit numbers to `out`.
-fn decode(bytes: &[u8], big_endian: bool, out: &mut Vec<i16>) {
-    let number = if big_endian { BigEndian::read_i16 } else { LittleEndian::read_i16 };
-    out.extend(bytes.chunks_exact(2).map(number));
 }
 
 #[cfg(test)]

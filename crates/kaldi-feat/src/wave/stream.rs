@@ -2,8 +2,8 @@
 
 use kaldi_io::KaldiReader;
 
+use super::Result;
 use super::body::Body;
-use super::{Result, decode};
 
 /// A wave file after its header.
 pub struct WaveStream {
@@ -32,8 +32,8 @@ impl WaveStream {
     pub fn read(&mut self, most: usize) -> Result<Vec<f32>> {
         let mut bytes = vec![0; most.saturating_mul(self.body.header.block_align as usize)];
         let read = self.body.read(&mut self.reader, &mut bytes)?;
-        let mut samples = Vec::with_capacity(read / 2);
-        decode(&bytes[..read], self.body.header.big_endian, &mut samples);
+        let mut samples = Vec::with_capacity(read / self.body.header.coding.bytes());
+        self.body.decode(&bytes[..read], &mut samples);
         Ok(samples.into_iter().step_by(self.channels()).map(f32::from).collect())
     }
 

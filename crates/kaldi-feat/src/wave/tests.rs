@@ -25,7 +25,8 @@ impl File {
         if self.extensible {
             format.extend(u16(22));
             format.extend([0; 6]);
-            format.extend(PCM_GUID);
+            format.extend(u16(PCM));
+            format.extend(GUID_TAIL);
         }
         let mut body = b"WAVEJUNK".to_vec();
         body.extend([&u32(3)[..], b"abcfmt ", &u32(format.len() as u32), &format].concat());
@@ -50,10 +51,8 @@ fn durations() {
         File { big_endian: true, ..PLAIN },
         File { channels: 2, ..PLAIN },
         File { extensible: true, ..PLAIN },
+        File { extensible: true, big_endian: true, ..PLAIN },
     ] {
-        if file.extensible && file.big_endian {
-            continue;
-        }
         let (header, data) = both(&file.bytes());
         assert_eq!(header.unwrap().duration(), Some(0.1));
         assert_eq!(data.unwrap().duration(), Some(0.1));
@@ -129,6 +128,26 @@ fn what_is_refused() {
     assert!(both(&rate).0.unwrap_err().to_string().contains("do not fit"));
     assert!(both(&good[..30]).0.is_err());
     assert!(both(&File { samples: 0, ..PLAIN }.bytes()).1.unwrap_err().to_string().contains("no sound"));
+}
+
+/// A file with 32-bit floating-point samples, one of them NaN, through all readers.
+#[test]
+fn other_codings() {
+    let mut bytes = Vec::new();
+    for value in [0.25_f32, f32::NAN, -0.25, 0.0] {
+        bytes.extend(value.to_le_bytes());
+    }
+    let mut format = [3_u16.to_le_bytes(), 2_u16.to_le_bytes()].concat();
+    format.extend([8000_u32.to_le_bytes(), 64_000_u32.to_le_bytes()].concat());
+    format.extend([8_u16.to_le_bytes(), 32_u16.to_le_bytes(), 0_u16.to_le_bytes()].concat());
+    let file = riff(&[chunk(b"fmt ", &format), chunk(b"data", &bytes)]);
+    let wave = WaveHolder::read(&mut KaldiReader::from_bytes("f", file.clone())).unwrap();
+    assert_eq!((wave.channels, wave.samples), (2, vec![8192, 0, -8192, 0]));
+    assert_eq!(wave.complaint.unwrap(), "1 samples are NaN, and are taken for silence");
+    let (header, data) = both(&file);
+    assert_eq!((header.unwrap().samples, data.unwrap().samples), (Some(2), Some(2)));
+    let mut stream = WaveStream::new(KaldiReader::from_bytes("f", file)).unwrap();
+    assert_eq!(stream.read(100).unwrap(), [8192.0, -8192.0]);
 }
 
 /// A chunk with its byte of padding.
