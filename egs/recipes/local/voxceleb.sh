@@ -25,7 +25,7 @@ edit_numbers() {
   cp "$kaldi/egs/voxceleb/v2/run.sh" "$v2/run.sh"
   sed -i -e "s|^musan_root=.*|musan_root=$work/speech/musan|" -e 's|^stage=0|stage=1; . utils/parse_options.sh|' -e "s|train_aug 1000000|train_aug $recordings|" \
     -e 's|^ *min_len=400|  min_len=300|' -e 's|lda_dim=200|lda_dim=100|' "$v2/run.sh"
-  sed -i -e 's|--num-jobs-final=8|--num-jobs-final=2|' -e 's|--num-jobs-initial=3|--num-jobs-initial=2|' \
+  sed -i -e 's|num-jobs-final=8|num-jobs-final=2|' -e 's|num-jobs-initial=3|num-jobs-initial=2|' \
     -e 's|--frames-per-iter 1000000000|--frames-per-iter 2000000|' -e 's|--num-repeats 50|--num-repeats 8|' \
     -e 's|--max-frames-per-chunk 400|--max-frames-per-chunk 300|' "$v2/local/nnet3/xvector/tuning/run_xvector_1a.sh"
 }

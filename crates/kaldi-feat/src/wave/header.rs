@@ -39,6 +39,24 @@ struct LongSizes {
     others: Vec<([u8; 4], u64)>,
 }
 
+/// True if a file that begins like this is a wave file with a coding of samples that is read.
+pub fn is_readable(begin: &[u8]) -> bool {
+    let magic = [&b"RIFF"[..], b"RIFX", b"RF64", b"BW64"].iter().any(|magic| begin.starts_with(magic));
+    if !magic || begin.get(8..12) != Some(b"WAVE") {
+        return false;
+    }
+    let u16_at = if begin.starts_with(b"RIFX") { BigEndian::read_u16 } else { LittleEndian::read_u16 };
+    let format = begin.windows(4).position(|name| name == b"fmt ").and_then(|at| begin.get(at + 8..));
+    match format {
+        Some(format) if format.len() >= 26 => {
+            let coding = u16_at(format);
+            let coding = if coding == EXTENSIBLE { u16_at(&format[24..]) } else { coding };
+            Coding::of(coding, u16_at(&format[14..])).is_some()
+        }
+        _ => true,
+    }
+}
+
 pub(super) struct Header {
     pub sample_rate: u32,
     pub big_endian: bool,

@@ -2,8 +2,8 @@
 
 use kaldi_io::KaldiReader;
 
-/// Bytes that [`name`] examines.
-pub(super) const LOOKED_AT: usize = 256;
+/// Bytes at the beginning of a file that tell its kind.
+pub const LOOKED_AT: usize = 256;
 
 /// First bytes of files, and their kinds.
 const MARKS: [(&[u8], &str); 28] = [
@@ -41,7 +41,7 @@ const MARKS: [(&[u8], &str); 28] = [
 const NO_SOUND: [&str; 6] = ["MIDI", "ZIP", "bzip2", "xz", "PDF", "Git LFS"];
 
 /// The kind of a file, with its article. `None` if it is not known.
-pub(super) fn name(begin: &[u8]) -> Option<&'static str> {
+pub fn name(begin: &[u8]) -> Option<&'static str> {
     let has = |mark: &[u8]| begin.windows(mark.len()).any(|window| window == mark);
     if let Some((_, name)) = MARKS.iter().find(|(mark, _)| begin.starts_with(mark)) {
         return Some(name);
@@ -76,9 +76,14 @@ fn is_mpeg_audio(second: u8, third: u8) -> bool {
     second & 0x18 != 0x08 && second & 0x06 != 0 && third & 0xf0 != 0xf0 && third & 0x0c != 0x0c
 }
 
+/// True for a kind by [`name`] that has no sound.
+pub fn is_no_sound(kind: &str) -> bool {
+    NO_SOUND.iter().any(|none| kind.contains(none))
+}
+
 /// The advice to convert an input of the kind `found` by ffmpeg, to be put behind a message; empty if that is no way.
 pub(super) fn advice(r: &KaldiReader, found: &str) -> String {
-    if !r.is_whole() || NO_SOUND.iter().any(|kind| found.contains(kind)) {
+    if !r.is_whole() || is_no_sound(found) {
         return String::new();
     }
     const WAVE: &str = "-f wav - |";

@@ -30,11 +30,17 @@ impl WaveStream {
     /// Up to `most` samples of the first channel, not scaled; waits for them. Fewer only at the end of a chunk, none
     /// only at the end.
     pub fn read(&mut self, most: usize) -> Result<Vec<f32>> {
+        let channels = self.channels();
+        Ok(self.read_all(most)?.into_iter().step_by(channels).map(f32::from).collect())
+    }
+
+    /// Up to `most` samples of each channel, as [`WaveStream::read`]: all channels of the first sample, and so on.
+    pub fn read_all(&mut self, most: usize) -> Result<Vec<i16>> {
         let mut bytes = vec![0; most.saturating_mul(self.body.header.block_align as usize)];
         let read = self.body.read(&mut self.reader, &mut bytes)?;
         let mut samples = Vec::with_capacity(read / self.body.header.coding.bytes());
         self.body.decode(&bytes[..read], &mut samples);
-        Ok(samples.into_iter().step_by(self.channels()).map(f32::from).collect())
+        Ok(samples)
     }
 
     /// The fault of the file, once all of it was read.

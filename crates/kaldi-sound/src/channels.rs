@@ -1,0 +1,64 @@
+//! The choice among the channels of a recording.
+
+/// The channels of a recording that are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Channels {
+    /// The first one.
+    #[default]
+    First,
+    /// Each one by itself.
+    Each,
+    /// The mean of all.
+    Mix,
+    /// A channel by its number, from 1.
+    Number(usize),
+}
+
+impl Channels {
+    /// Signals of a recording with `count` channels: for each, the channel, from 0, or `None` for the mean of all. The
+    /// error is the wanted channel, which is not there.
+    pub fn signals(self, count: usize) -> Result<Vec<Option<usize>>, usize> {
+        match self {
+            Channels::First => Ok(vec![Some(0)]),
+            Channels::Each => Ok((0..count).map(Some).collect()),
+            Channels::Mix => Ok(vec![None]),
+            Channels::Number(number) if (1..=count).contains(&number) => Ok(vec![Some(number - 1)]),
+            Channels::Number(number) => Err(number),
+        }
+    }
+}
+
+/// One signal of interleaved samples: the channel, from 0, or the mean of all `count` channels.
+pub(crate) fn signal(samples: &[i16], count: usize, channel: Option<usize>) -> Vec<f32> {
+    let frames = samples.chunks_exact(count);
+    match channel {
+        Some(channel) => frames.map(|frame| frame[channel].into()).collect(),
+        None => {
+            let mean = |frame: &[i16]| frame.iter().map(|&x| f32::from(x)).sum::<f32>() / count as f32;
+            frames.map(mean).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices() {
+        assert_eq!(Channels::First.signals(2), Ok(vec![Some(0)]));
+        assert_eq!(Channels::Each.signals(2), Ok(vec![Some(0), Some(1)]));
+        assert_eq!(Channels::Mix.signals(2), Ok(vec![None]));
+        assert_eq!(Channels::Number(2).signals(2), Ok(vec![Some(1)]));
+        assert_eq!(Channels::Number(3).signals(2), Err(3));
+        assert_eq!(Channels::Number(0).signals(2), Err(0));
+    }
+
+    #[test]
+    fn signals() {
+        let samples = [1, 3, -5, 6];
+        assert_eq!(signal(&samples, 2, Some(1)), [3.0, 6.0]);
+        assert_eq!(signal(&samples, 2, None), [2.0, 0.5]);
+        assert_eq!(signal(&samples, 1, None), [1.0, 3.0, -5.0, 6.0]);
+    }
+}
