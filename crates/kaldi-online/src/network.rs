@@ -31,7 +31,7 @@ impl NetworkFrames {
             let state = state.unwrap_or_else(|| OnlineCmvnState::new(global.clone()));
             if state.global.dim() != features.dim() {
                 return Err(Error::data(format!(
-                    "what is known of the speaker is of features of dimension {}, expected {}",
+                    "the state of the speaker has features of dimension {}, expected {}",
                     state.global.dim(),
                     features.dim()
                 )));

@@ -200,7 +200,7 @@ impl Lives<'_> {
                     Command::Decompress { .. } if !is(i.checked_sub(1), is_compress) => {
                         return self.fail(
                             access.command(),
-                            "what is decompressed has not been compressed just before",
+                            "a matrix is decompressed that has not been compressed just before",
                         );
                     }
                     Command::Compress { kind, range, .. } => {
@@ -208,7 +208,7 @@ impl Lives<'_> {
                         let around =
                             matches!((middle, next), (Some(m), Some(n)) if access.command() < m && m < n);
                         if !is(Some(i + 1), is_decompress) || !around {
-                            let message = "what is compressed must be decompressed next, after the marker";
+                            let message = "a compressed matrix must be decompressed next, after the marker";
                             return self.fail(access.command(), message);
                         }
                         let last = (accesses.len() == i + 3).then(|| command(i + 2)).flatten();

@@ -63,7 +63,7 @@ fn check_operands(graph: &Graph, item: &Item) -> Result<()> {
     match item.op.operands().iter().find(|&&operand| is_earlier(graph.item(operand), item.segment)) {
         None => Ok(()),
         Some(_) => Err(Error::unsupported(format!(
-            "node '{}' reads what an earlier chunk has left otherwise than row by row",
+            "node '{}' reads state of an earlier chunk, but not row by row",
             item.node
         ))),
     }

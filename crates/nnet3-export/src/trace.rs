@@ -165,7 +165,7 @@ impl Tracer<'_> {
         let was_read = self.values.keys().any(|read| read.matrix == whole.matrix);
         if was_read || parts.iter().any(overlaps) {
             return Err(Error::unsupported(format!(
-                "node '{}': the computation writes what it has read",
+                "node '{}': the computation writes to rows after it has read them",
                 self.node_of(cell.matrix)
             )));
         }

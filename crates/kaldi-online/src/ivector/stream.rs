@@ -63,7 +63,7 @@ impl IvectorStream {
         if state.stats.ivector_dim() != model.ivector_dim() || state.cmvn.global.dim() != model.feature_dim()
         {
             return Err(Error::data(format!(
-                "what is known of the speaker is of i-vectors of dimension {} and features of {}; expected {} and {}",
+                "the state of the speaker has i-vectors of dimension {} and features of {}, expected {} and {}",
                 state.stats.ivector_dim(),
                 state.cmvn.global.dim(),
                 model.ivector_dim(),

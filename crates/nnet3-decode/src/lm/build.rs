@@ -54,7 +54,7 @@ pub enum BuildError {
     #[error("word {word} is no possible word")]
     Word { word: i32 },
     #[error(
-        "word {word} for {what} is above all words of the language model, of which {largest} is the largest"
+        "word {word} for {what} is above the largest word of the language model, {largest}"
     )]
     NoUnigram { what: &'static str, word: i32, largest: i32 },
 }

@@ -113,7 +113,7 @@ fn check(lm: &ConstArpa) -> Result<(), String> {
     }
     for (what, word) in [("<s>", Some(lm.begin)), ("</s>", Some(lm.end)), ("unknown words", lm.unknown)] {
         if let Some(word) = word.filter(|&word| word <= 0 || word as usize >= lm.unigrams.len()) {
-            return Err(format!("word {word} for {what} is none of its words"));
+            return Err(format!("word {word} for {what} is not in the language model"));
         }
     }
     // States follow each other without gaps.

@@ -335,7 +335,7 @@ impl<'a> Emitter<'a> {
             (a, b) => a == b,
         };
         if !self.graphs[1..].iter().all(|graph| same(graph.item(value))) {
-            return Err(no_pattern(&item.node, "what it computes differs from length to length"));
+            return Err(no_pattern(&item.node, "its computation differs from length to length"));
         }
         self.check(|_, graph| same(graph.item(value)));
         match &item.op {

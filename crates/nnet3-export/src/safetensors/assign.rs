@@ -28,7 +28,7 @@ impl NameMap {
                 [theirs, ours] => (theirs, ours),
                 _ => {
                     return Err(wrong(format!(
-                        "expected two names, of a tensor and of what it is in the model, found {} words",
+                        "expected two names, of a tensor and of a parameter of the model, found {} words",
                         words.len()
                     )));
                 }

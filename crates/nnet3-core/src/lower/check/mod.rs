@@ -36,13 +36,13 @@ pub fn check(nnet: &Nnet, computation: &Computation, lowered: &Lowered) -> Done 
     let found = Run::of(nnet, &extended, lowered)?;
     for (i, (node, symbol)) in expected.provided.iter().enumerate() {
         if found.provided.get(i) != Some(&(*node, *symbol)) {
-            return Err(format!("'{}' is not what the commands give", nnet.node_name(*node)));
+            return Err(format!("the operations give other values of '{}' than the commands", nnet.node_name(*node)));
         }
     }
     let differs = expected.effects.iter().zip(&found.effects).position(|(expected, found)| expected != found);
     if let Some(c) = differs {
         let name = nnet.component_name(ComponentId::from(c));
-        return Err(format!("what {name} stores or is changed by is not what the commands give"));
+        return Err(format!("the operations give other statistics or changes of {name} than the commands"));
     }
     Ok(())
 }

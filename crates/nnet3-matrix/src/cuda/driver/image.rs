@@ -130,7 +130,7 @@ pub(super) fn load(context: &Context, cache: Option<&Path>) -> Result<(Module, O
                 }
                 return Ok((module, Origin::Compiled));
             }
-            Err(e) => format!("the driver does not take what NVRTC made ({e})"),
+            Err(e) => format!("the driver refuses the program that NVRTC compiled ({e})"),
         },
         Err(NvrtcError::Missing) => "NVRTC is not installed".to_string(),
         Err(e) => e.to_string(),
