@@ -13,7 +13,8 @@ place_data() {
   [[ -e $v2/exp/xvector_nnet_1a ]] || cp -r "$other/egs/voxceleb/v2/exp/xvector_nnet_1a" "$v2/exp/xvector_nnet_1a"
   cp "$other/egs/voxceleb/v2/conf"/* "$v2/conf"
   for part in train:sre mixed1:callhome1 mixed2:callhome2; do
-    [[ -e $v2/data/${part#*:} ]] || { mkdir "$v2/data/${part#*:}" && cp "$other/speech/${part%:*}"/* "$v2/data/${part#*:}" 2>/dev/null || true; }
+    mkdir -p "$v2/data/${part#*:}"
+    find "$other/speech/${part%:*}" -maxdepth 1 -type f -exec cp -n {} "$v2/data/${part#*:}" ';'
   done
 }
 

@@ -22,7 +22,7 @@ features() {
 }
 
 vectors() {
-  local net=exp/xvector_nnet_1a part
+  local net=exp/xvector_nnet_1a part # lint: whole: part
   for part in 1 2; do
     diarization/nnet3/xvector/extract_xvectors.sh --cmd run.pl --nj "$nj" --window 1.5 --period 0.75 --apply-cmn false --min-segment 0.5 \
       $net "data/callhome${part}_cmn_segmented" "$net/xvectors_callhome$part"
@@ -33,7 +33,7 @@ vectors() {
 
 # As run.sh does, scores of each half come from a model that was whitened with the other half.
 scores() {
-  local net=exp/xvector_nnet_1a part
+  local net=exp/xvector_nnet_1a part # lint: whole: part
   for part in 1 2; do
     ivector-compute-plda "ark:$net/xvectors_sre/spk2utt" "ark:ivector-subtract-global-mean scp:$net/xvectors_sre/xvector.scp ark:- |
       transform-vec $net/xvectors_callhome$part/transform.mat ark:- ark:- | ivector-normalize-length ark:- ark:- |" \
@@ -47,7 +47,7 @@ scores() {
 
 # The threshold for one half is the best one of the other half; `num_spk` knows the number of speakers.
 clusters() {
-  local net=exp/xvector_nnet_1a part threshold rate best
+  local net=exp/xvector_nnet_1a part threshold rate best # lint: whole: part
   mkdir -p $net/tuning
   for part in 1 2; do
     for threshold in -0.3 -0.2 -0.1 -0.05 0 0.05 0.1 0.2 0.3; do
