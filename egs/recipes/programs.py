@@ -23,6 +23,8 @@ STARTS = {
     "voxceleb": ("egs/voxceleb/v2", ["run.sh"]),
     "callhome": ("egs/callhome_diarization/v2", ["run.sh"]),
     "cifar": ("egs/cifar/v1", ["run.sh", "local/nnet3/run_resnet.sh"]),
+    # The folder training/ of vosk-api, put into the checkout as egs/vosk/training.
+    "vosk": ("egs/vosk/training", ["run.sh"]),
 }
 
 # Programs of OpenFst that scripts of Kaldi call.
