@@ -60,6 +60,13 @@ while read -r name; do ln -s fails "$stubs/$name"; done < <({
   find src/bin -name '*.rs' -printf '%f\n' | sed 's/\.rs$//'
   printf '%s\n' nnet3 cargo apt-get sudo maturin dpkg-deb espeak-ng pip nvidia-smi debootstrap
 } | sort -u)
+# Python makes no environments: a package of a recipe would be installed from the network for each value.
+real_python=$(command -v python3)
+cat >"$stubs/python3" <<PYTHON
+#!/bin/sh
+case "\$1 \$2" in "-m venv") echo "stub: python3 -m venv fails" >&2; exit 1 ;; esac
+exec "$real_python" "\$@"
+PYTHON
 # Schedulers that run the tasks at once.
 cat >"$stubs/sbatch" <<'SBATCH'
 #!/usr/bin/env bash
@@ -87,7 +94,7 @@ for index in range(job["spec"]["completions"]):
     subprocess.run(pod["command"], cwd=pod["workingDir"], env={**os.environ, "JOB_COMPLETION_INDEX": str(index)}, capture_output=True)
 ' "$@"
 KUBECTL
-chmod +x "$stubs"/{fails,sbatch,squeue,scancel,kubectl}
+chmod +x "$stubs"/{fails,python3,sbatch,squeue,scancel,kubectl}
 real_path=$PATH
 
 # ---- attempts -----------------------------------------------------------------------------------------------------------
@@ -377,7 +384,8 @@ recipes() {
     while read -r option; do
       values_for NAME
       for value in "${values[@]}" mine; do
-        made=$value
+        made=exp # where results go
+        [[ $option != --dir ]] || made=$value
         attempt "$box/run.sh" "$option" "$value" "${wanted[@]}"
       done
     done < <("$box/run.sh" --help | sed -n 's/^ *\(--[a-z][a-z0-9-]*\) [A-Z].*/\1/p')

@@ -52,7 +52,8 @@ if [[ -z $nnet3 ]]; then
   nnet3=../../target/release/nnet3
 fi
 plain_name --nnet3 "$nnet3"
-nnet3=$(realpath "$nnet3")
+nnet3=$(realpath -m "$nnet3")
+[[ -f $nnet3 && -x $nnet3 ]] || refuse_value "--nnet3: there is no program $nnet3"
 claim_folder "$dir" egs/chars/run.sh
 
 echo "Data: windows of 20 + 50 characters"
