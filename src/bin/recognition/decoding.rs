@@ -123,6 +123,7 @@ impl SearchArgs {
             },
             lattice_beam: self.lattice_beam,
             prune_interval: self.prune_interval,
+            ..SearchOptions::default()
         }
     }
 

@@ -38,8 +38,13 @@ impl<G: Graph> LatticeDecoder<G> {
     }
 
     /// The cost of ending in a token of the last frame. If none is final, all are.
-    fn ending_cost(&self, token: u32) -> f32 {
-        if self.ending.is_final { self.ending.costs[self.tokens.get(token).place as usize] } else { 0.0 }
+    pub(super) fn ending_cost(&self, token: u32) -> f32 {
+        self.ending_cost_at(self.tokens.get(token).place)
+    }
+
+    /// The cost of ending in the token at a place of the last frame.
+    pub(super) fn ending_cost_at(&self, place: u32) -> f32 {
+        if self.ending.is_final { self.ending.costs[place as usize] } else { 0.0 }
     }
 
     fn prune_last_frame(&mut self) {

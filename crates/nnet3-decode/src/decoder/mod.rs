@@ -4,7 +4,7 @@
 //!   [`grammar`] as the second; [`grammar_graph`]: graphs that refer to other graphs; [`decodable`]: sources of log-likelihoods.
 //! - [`search`]: the search that leaves lattices, with [`tokens`] as its memory, [`active`] as its states of a frame
 //!   and [`cutoff`] as the rule of pruning; [`finish`] prunes at the end and makes the lattice; [`trace`] finds the
-//!   best path before the end.
+//!   best path before the end; [`incremental`] determinizes the lattice while the search goes on.
 //! - [`viterbi`]: the search for one path, for alignments; [`align`] prepares the graphs of alignments.
 
 mod active;
@@ -16,6 +16,7 @@ mod finish;
 pub mod grammar;
 pub mod grammar_graph;
 pub mod graph;
+pub mod incremental;
 pub mod options;
 pub mod search;
 mod tokens;
@@ -27,6 +28,7 @@ pub use decodable::{Decodable, MatrixDecodable};
 pub use grammar::Grammar;
 pub use grammar_graph::{ExpandedGrammar, GrammarGraph};
 pub use graph::{Graph, SearchGraph, VisitedGraph};
+pub use incremental::{ChunkOptions, IncrementalLattice};
 pub use options::{Pruning, SearchOptions};
 pub use search::LatticeDecoder;
 pub use trace::{BestPath, Step};

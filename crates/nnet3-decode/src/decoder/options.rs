@@ -70,11 +70,18 @@ pub struct SearchOptions {
     pub lattice_beam: f32,
     /// Number of frames between prunings of earlier frames.
     pub prune_interval: usize,
+    /// Costs relative to the best path may be wrong by this share of the lattice beam until the end.
+    pub prune_scale: f32,
 }
 
 impl Default for SearchOptions {
     fn default() -> SearchOptions {
-        SearchOptions { pruning: Pruning::lattice(), lattice_beam: 10.0, prune_interval: 25 }
+        SearchOptions {
+            pruning: Pruning::lattice(),
+            lattice_beam: 10.0,
+            prune_interval: 25,
+            prune_scale: 0.1,
+        }
     }
 }
 
@@ -82,6 +89,7 @@ impl SearchOptions {
     pub fn check(&self) -> Result<()> {
         self.pruning.check()?;
         check_positive("lattice-beam", self.lattice_beam)?;
+        check_positive("prune-scale", self.prune_scale)?;
         match self.prune_interval {
             0 => Err(Error::option("prune-interval", 0, "at least 1")),
             _ => Ok(()),

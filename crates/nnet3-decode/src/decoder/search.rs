@@ -12,8 +12,6 @@ use super::options::SearchOptions;
 use super::tokens::{Link, Tokens};
 use crate::error::{Error, Result};
 
-/// Extra costs may be wrong by this share of the lattice beam until the end.
-const PRUNE_SCALE: f32 = 0.1;
 /// More steps along arcs without transition-ids in one frame, for each state of the graph, mean a cycle in which costs fall.
 const MOST_STEPS_PER_STATE: usize = 1000;
 /// Number of states by which the prefetch of arcs is ahead.
@@ -84,8 +82,7 @@ impl<G: Graph> LatticeDecoder<G> {
         let mut list = std::mem::take(&mut self.list);
         self.active.take(&mut list);
         if self.frames_decoded().is_multiple_of(self.options.prune_interval) {
-            let beam = self.options.lattice_beam;
-            self.tokens.prune(beam, beam * PRUNE_SCALE);
+            self.prune();
             if self.graph.is_full() {
                 self.graph.forget_others(&mut list.iter_mut().map(|active| &mut active.state));
             }
@@ -94,6 +91,12 @@ impl<G: Graph> LatticeDecoder<G> {
         self.list = list;
         self.process_nonemitting(cutoff)?;
         self.graph.check(false)
+    }
+
+    /// Prunes all frames but the newest.
+    pub(super) fn prune(&mut self) {
+        let beam = self.options.lattice_beam;
+        self.tokens.prune(beam, beam * self.options.prune_scale);
     }
 
     /// Marks the end of the frames. Returns false if no path reached the last one.

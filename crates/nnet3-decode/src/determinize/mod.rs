@@ -4,6 +4,7 @@
 //! For each sequence of words only the best path is kept, with its transition-ids. A state of the result is a set of
 //! (input state, residual weight) pairs. Only states within the beam are expanded.
 
+pub mod incremental;
 mod phones;
 mod reduced;
 mod search;
@@ -18,6 +19,7 @@ use crate::order;
 use crate::prune::prune;
 use crate::weight::DELTA;
 
+pub use incremental::Incremental;
 pub use phones::{PhoneOptions, determinize_phones};
 pub use reduced::{Failure, Reduction, determinize_reduced};
 use search::Search;

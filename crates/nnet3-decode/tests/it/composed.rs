@@ -138,6 +138,7 @@ fn search(graph: impl Graph, loglikes: &DenseMatrix<f32>) -> Found {
         pruning: Pruning { beam: 1e4, ..Pruning::lattice() },
         lattice_beam: 1e4,
         prune_interval: 2,
+        ..SearchOptions::default()
     };
     let pdfs: Vec<u32> = (0..=TRANSITION_IDS as u32).map(|id| id.saturating_sub(1)).collect();
     let mut decoder = LatticeDecoder::new(graph, options).unwrap();

@@ -11,16 +11,16 @@ use nnet3_decode::decoder::{
 };
 use nnet3_decode::path;
 
-fn file(name: &str) -> String {
+pub fn file(name: &str) -> String {
     format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-fn table<H: kaldi_io::holder::Holder>(name: &str) -> Vec<(String, H::T)> {
+pub fn table<H: kaldi_io::holder::Holder>(name: &str) -> Vec<(String, H::T)> {
     let mut reader = SequentialReader::<H>::open(&format!("ark:{}", file(name))).unwrap();
     std::iter::from_fn(|| reader.next().unwrap()).collect()
 }
 
-fn graph_and_pdfs() -> (SearchGraph, Vec<u32>) {
+pub fn graph_and_pdfs() -> (SearchGraph, Vec<u32>) {
     let model: TransitionModel = read_object(&file("mono.mdl")).unwrap();
     let fst = store::read_flat_fst(&file("decode/HCLG.fst")).unwrap();
     (SearchGraph::new(fst, model.num_transition_ids()).unwrap(), decodable::pdf_table(&model))
@@ -65,6 +65,7 @@ fn lattices_of_the_reference() {
         pruning: Pruning { beam: 10.0, max_active: 100, min_active: 10, beam_delta: 0.3, hash_ratio: 1.5 },
         lattice_beam: 4.0,
         prune_interval: 10,
+        ..SearchOptions::default()
     };
     let raw = SearchOptions {
         pruning: Pruning { beam: 11.0, ..Pruning::lattice() },
@@ -188,6 +189,7 @@ fn all_paths_of_a_wide_beam() {
         pruning: Pruning { beam: 1e4, ..Pruning::lattice() },
         lattice_beam: 1e4,
         prune_interval: 1,
+        ..SearchOptions::default()
     };
     let decodable = MatrixDecodable::new(&loglikes, &pdfs, 0.1).unwrap();
     let mut decoder = LatticeDecoder::new(graph.unvisited(), options).unwrap();

@@ -14,6 +14,7 @@ const OPTIONS: SearchOptions = SearchOptions {
     pruning: Pruning { beam: 40.0, max_active: 1000, min_active: 200, beam_delta: 0.5, hash_ratio: 2.0 },
     lattice_beam: 30.0,
     prune_interval: 3,
+    prune_scale: 0.1,
 };
 
 fn label(nonterminal: i32, phone: i32) -> i32 {

@@ -244,7 +244,7 @@ pub fn all_paths(lattice: &Lattice) -> Paths {
 }
 
 /// The cheapest path of each sequence of words.
-fn by_words(paths: Paths) -> BTreeMap<Vec<i32>, (Vec<i32>, f64)> {
+pub fn by_words(paths: Paths) -> BTreeMap<Vec<i32>, (Vec<i32>, f64)> {
     let mut best: BTreeMap<Vec<i32>, (Vec<i32>, f64)> = BTreeMap::new();
     for (words, ids, cost) in paths {
         let entry = best.entry(words).or_insert_with(|| (ids.clone(), cost));

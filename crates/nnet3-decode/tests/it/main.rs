@@ -4,5 +4,6 @@ mod composed;
 mod decoder;
 mod figures;
 mod grammar;
+mod incremental;
 mod lattices;
 mod operations;
