@@ -8,7 +8,11 @@ use kaldi_online::endpoint::{EndpointOptions, SearchState};
 use kaldi_online::silence::{SilenceWeighting, SilenceWeightingOptions, TracedFrame};
 use kaldi_online::{PipelineModel, Speaker};
 use nnet3_core::forward::LoopedForward;
-use nnet3_decode::decoder::{Decodable, Graph, LatticeDecoder, MatrixDecodable, decodable};
+use nnet3_decode::CompactLattice;
+use nnet3_decode::decoder::{
+    Decodable, Graph, IncrementalLattice, LatticeDecoder, MatrixDecodable, decodable,
+};
+use nnet3_decode::determinize::Report;
 
 use crate::acoustics::{Acoustics, Chunk};
 use crate::error::{Error, Result};
@@ -30,6 +34,8 @@ pub struct Recognizer<G> {
     pdfs: Vec<u32>,
     acoustics: Acoustics,
     search: LatticeDecoder<G>,
+    /// The lattice, if it is determinized while the search goes on.
+    chunks: Option<IncrementalLattice>,
     silence: SilenceWeighting,
     /// Output frames of the segments before this one.
     offset: usize,
@@ -49,6 +55,7 @@ impl<G: Graph> Recognizer<G> {
             acoustics: Acoustics::new(model.features.clone(), network)?,
             silence: SilenceWeighting::new(model.silence_weighting.clone(), model.frame_subsampling_factor),
             search,
+            chunks: None,
             offset: 0,
             finished: false,
             model,
@@ -57,13 +64,25 @@ impl<G: Graph> Recognizer<G> {
         Ok(out)
     }
 
+    /// Determinizes lattices in chunks while the search goes on. To be called before the first samples.
+    pub fn determinize_in_chunks(&mut self, chunks: IncrementalLattice) {
+        self.chunks = Some(chunks);
+    }
+
     /// Forgets the utterance, and begins one of a speaker of whom this is known.
     pub fn begin(&mut self, speaker: Speaker) -> Result<()> {
         let RecognizerModel { silence_weighting, frame_subsampling_factor, .. } = &self.model;
         self.acoustics.begin(speaker)?;
         self.silence = SilenceWeighting::new(silence_weighting.clone(), *frame_subsampling_factor);
         self.offset = 0;
+        self.begin_search()
+    }
+
+    fn begin_search(&mut self) -> Result<()> {
         self.finished = false;
+        if let Some(chunks) = &mut self.chunks {
+            chunks.clear();
+        }
         self.search.begin()?;
         Ok(())
     }
@@ -71,9 +90,7 @@ impl<G: Graph> Recognizer<G> {
     /// Begins a new search where the last one has ended: features and network go on.
     pub fn begin_segment(&mut self) -> Result<()> {
         self.offset += self.search.frames_decoded();
-        self.finished = false;
-        self.search.begin()?;
-        Ok(())
+        self.begin_search()
     }
 
     /// Output frames of the segments before this one.
@@ -124,6 +141,9 @@ impl<G: Graph> Recognizer<G> {
                 self.search.advance(likelihoods.frame(frame - first))?;
             }
         }
+        if let Some(chunks) = &mut self.chunks {
+            chunks.update(&mut self.search, &self.model.transitions)?;
+        }
         Ok(())
     }
 
@@ -172,6 +192,14 @@ impl<G: Graph> Recognizer<G> {
     /// The search, for the lattice of an utterance that is finished.
     pub fn decoder(&self) -> &LatticeDecoder<G> {
         &self.search
+    }
+
+    /// Returns the lattice of an utterance that is finished, and events of its determinization. `None` if it is not
+    /// determinized in chunks.
+    pub fn determinized(&mut self) -> Result<Option<(CompactLattice, Report)>> {
+        let Some(chunks) = &mut self.chunks else { return Ok(None) };
+        let lattice = chunks.finish(&self.search, &self.model.transitions)?;
+        Ok(Some((lattice, chunks.report().clone())))
     }
 
     /// Returns the speaker's present state, for the next utterance.

@@ -12,7 +12,8 @@ use kaldi_io::log::{self, Site, num};
 use kaldi_io::symbols::SymbolTable;
 use kaldi_io::{DenseMatrix, TableWriter, kaldi_log, kaldi_warn};
 use nnet3_decode::decoder::{
-    Decodable, Graph, LatticeDecoder, MatrixDecodable, Pruning, SearchGraph, SearchOptions, decodable,
+    ChunkOptions, Decodable, Graph, IncrementalLattice, LatticeDecoder, MatrixDecodable, Pruning, SearchGraph,
+    SearchOptions, decodable,
 };
 use nnet3_decode::determinize::{PhoneOptions, Report, determinize_phones};
 use nnet3_decode::path::{self, Linear};
@@ -144,14 +145,27 @@ impl SearchArgs {
         model: &TransitionModel,
         raw: &mut Lattice,
     ) -> nnet3_decode::Result<(CompactLattice, Report)> {
-        let options = PhoneOptions {
+        determinize_phones(model, raw, self.lattice_beam.into(), &self.determinization())
+    }
+
+    fn determinization(&self) -> PhoneOptions {
+        PhoneOptions {
             delta: self.delta,
             max_mem: self.max_mem,
             phone_determinize: self.phone_determinize,
             word_determinize: self.word_determinize,
             minimize: self.minimize,
-        };
-        determinize_phones(model, raw, self.lattice_beam.into(), &options)
+        }
+    }
+
+    /// The options of a search whose lattice is determinized in chunks.
+    pub fn options_with_chunks(&self) -> SearchOptions {
+        SearchOptions { prune_scale: IncrementalLattice::PRUNE_SCALE, ..self.options() }
+    }
+
+    /// A lattice that is determinized in chunks.
+    pub fn chunks(&self, options: ChunkOptions) -> Result<IncrementalLattice> {
+        Ok(IncrementalLattice::new(options, &self.options_with_chunks(), self.determinization())?)
     }
 }
 
@@ -162,6 +176,8 @@ pub struct Decoding<'a> {
     pdfs: Vec<u32>,
     /// The factor by which log-likelihoods have been multiplied when the search sees them.
     acoustic_scale: f32,
+    /// The lengths of chunks, if lattices are determinized during the search.
+    chunks: Option<ChunkOptions>,
 }
 
 /// The result of a search.
@@ -184,7 +200,13 @@ impl Searched {
 /// All paths that were kept.
 struct Found {
     partial: bool,
-    raw: Lattice,
+    lattice: FoundLattice,
+}
+
+enum FoundLattice {
+    Raw(Lattice),
+    /// Determinized in chunks.
+    Chunks(CompactLattice, Report),
 }
 
 /// The result of an utterance.
@@ -235,14 +257,29 @@ impl Failure {
 impl<'a> Decoding<'a> {
     pub fn new(options: &'a LatticeOptions, model: &'a TransitionModel, acoustic_scale: f32) -> Result<Self> {
         options.search.check()?;
-        Ok(Decoding { options, model, pdfs: decodable::pdf_table(model), acoustic_scale })
+        Ok(Decoding { options, model, pdfs: decodable::pdf_table(model), acoustic_scale, chunks: None })
+    }
+
+    /// Determinizes lattices in chunks while the search goes on.
+    pub fn determinize_in_chunks(&mut self, chunks: ChunkOptions) -> Result<()> {
+        if !self.options.search.determinize_lattice {
+            bail!("--determinize-lattice=false: expected true, since lattices are determinized in chunks");
+        }
+        self.options.search.chunks(chunks)?;
+        self.chunks = Some(chunks);
+        Ok(())
     }
 
     /// A decoder for one utterance after the other. `graph` is the graph of all of them, if it is.
     pub fn decoder<'d>(&'d self, graph: Option<&'d SharedGraph>) -> Result<Decoder<'d>> {
-        let search = self.options.search.options();
+        let (search, chunks) = match self.chunks {
+            None => (self.options.search.options(), None),
+            Some(chunks) => {
+                (self.options.search.options_with_chunks(), Some(self.options.search.chunks(chunks)?))
+            }
+        };
         let shared = graph.map(|graph| graph.decoder(search)).transpose()?;
-        Ok(Decoder { decoding: self, search, shared })
+        Ok(Decoder { decoding: self, search, shared, chunks })
     }
 
     /// The pdf of each transition-id; the first element is not used.
@@ -279,13 +316,25 @@ impl<'a> Decoding<'a> {
     fn search(
         &self,
         decoder: &mut LatticeDecoder<impl Graph>,
+        mut chunks: Option<&mut IncrementalLattice>,
         decodable: &impl Decodable,
     ) -> Result<(std::result::Result<Found, Failure>, Option<usize>)> {
-        let result = match decoder.decode(decodable) {
-            Ok(true) if decoder.reached_final() || self.options.allow_partial => decoder
-                .raw_lattice()
-                .map(|raw| Found { partial: !decoder.reached_final(), raw })
-                .map_err(|error| Failure::Other(error.to_string())),
+        let decoded = match &mut chunks {
+            Some(chunks) => chunks.decode(decoder, self.model, decodable),
+            None => decoder.decode(decodable),
+        };
+        let result = match decoded {
+            Ok(true) if decoder.reached_final() || self.options.allow_partial => {
+                let lattice = match chunks {
+                    Some(chunks) => chunks
+                        .finish(decoder, self.model)
+                        .map(|lattice| FoundLattice::Chunks(lattice, chunks.report().clone())),
+                    None => decoder.raw_lattice().map(FoundLattice::Raw),
+                };
+                lattice
+                    .map(|lattice| Found { partial: !decoder.reached_final(), lattice })
+                    .map_err(|error| Failure::Other(error.to_string()))
+            }
             Ok(true) => Err(Failure::NotFinal),
             Ok(false) => Err(Failure::NoPath),
             Err(error @ nnet3_decode::Error::BrokenGraph(_)) => return Err(error.into()),
@@ -301,13 +350,21 @@ impl<'a> Decoding<'a> {
         Decoded { key, frames, lost_at, result: result.and_then(results) }
     }
 
-    fn results(&self, Found { partial, mut raw }: Found) -> nnet3_decode::Result<Success> {
-        let best = path::read_linear(&path::best_path(&raw))?;
-        let (mut lattice, report) = if self.options.search.determinize_lattice {
-            let (compact, report) = self.options.search.determinize(self.model, &mut raw)?;
-            (OneLattice::Compact(compact), Some(report))
-        } else {
-            (OneLattice::Raw(raw), None)
+    fn results(&self, Found { partial, lattice }: Found) -> nnet3_decode::Result<Success> {
+        let (best, mut lattice, report) = match lattice {
+            FoundLattice::Raw(mut raw) => {
+                let best = path::read_linear(&path::best_path(&raw))?;
+                if self.options.search.determinize_lattice {
+                    let (compact, report) = self.options.search.determinize(self.model, &mut raw)?;
+                    (best, OneLattice::Compact(compact), Some(report))
+                } else {
+                    (best, OneLattice::Raw(raw), None)
+                }
+            }
+            FoundLattice::Chunks(lattice, report) => {
+                check_not_empty(&lattice)?;
+                (path::best_linear(&lattice)?, OneLattice::Compact(lattice), Some(report))
+            }
         };
         let scale = match self.acoustic_scale {
             0.0 => Scale::NONE,
@@ -324,12 +381,17 @@ impl<'a> Decoding<'a> {
 /// Scales the lattice of an utterance. It is an error if the lattice is empty, or has invalid costs. Sums of costs have
 /// 24 bits, so with log-likelihoods as large as 10⁸ no path stays within a beam.
 fn scaled_and_checked<W: AnyLattice>(lattice: &mut Fst<W>, scale: Scale) -> nnet3_decode::Result<()> {
+    check_not_empty(lattice)?;
+    nnet3_decode::lattice::scale_checked(lattice, scale)
+}
+
+fn check_not_empty<W: AnyLattice>(lattice: &Fst<W>) -> nnet3_decode::Result<()> {
     if lattice.start.is_none() {
         let reason =
             "its lattice is empty (are the log-likelihoods too large, or is a scale or beam absurd?)";
         return Err(nnet3_decode::Error::Data(reason.to_owned()));
     }
-    nnet3_decode::lattice::scale_checked(lattice, scale)
+    Ok(())
 }
 
 /// Decodes one utterance after the other.
@@ -338,6 +400,8 @@ pub struct Decoder<'d> {
     search: SearchOptions,
     /// The decoder of the graph of all utterances, if there is one.
     shared: Option<SharedDecoder<'d>>,
+    /// The lattice of the present utterance, if it is determinized in chunks.
+    chunks: Option<IncrementalLattice>,
 }
 
 impl Decoder<'_> {
@@ -374,13 +438,15 @@ impl Decoder<'_> {
                 return Ok(Searched::not_searched(key, reason));
             }
         };
+        let (decoding, chunks) = (self.decoding, self.chunks.as_mut());
         let (result, lost_at) = match (&own, &mut self.shared) {
             (Some(own), _) => {
-                self.decoding.search(&mut LatticeDecoder::new(own.unvisited(), self.search)?, decodable)?
+                let mut decoder = LatticeDecoder::new(own.unvisited(), self.search)?;
+                decoding.search(&mut decoder, chunks, decodable)?
             }
-            (None, Some(SharedDecoder::Whole(decoder))) => self.decoding.search(decoder, decodable)?,
-            (None, Some(SharedDecoder::Pair(decoder))) => self.decoding.search(decoder, decodable)?,
-            (None, Some(SharedDecoder::Grammar(decoder))) => self.decoding.search(decoder, decodable)?,
+            (None, Some(SharedDecoder::Whole(decoder))) => decoding.search(decoder, chunks, decodable)?,
+            (None, Some(SharedDecoder::Pair(decoder))) => decoding.search(decoder, chunks, decodable)?,
+            (None, Some(SharedDecoder::Grammar(decoder))) => decoding.search(decoder, chunks, decodable)?,
             (None, None) => bail!("utterance {key} has no graph"),
         };
         Ok(Searched { key, frames: decodable.num_frames(), lost_at, result })

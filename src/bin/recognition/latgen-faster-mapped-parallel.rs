@@ -23,5 +23,5 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    mapped::decode(SITE, &options.mapped, Some(&options.threads))
+    mapped::decode(SITE, &options.mapped, Some(&options.threads), None)
 }

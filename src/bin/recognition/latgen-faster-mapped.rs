@@ -18,5 +18,5 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    mapped::decode(SITE, &options.mapped, None)
+    mapped::decode(SITE, &options.mapped, None, None)
 }

@@ -1,4 +1,4 @@
-//! `latgen-incremental-mapped`: log-likelihoods of pdfs → lattices, with the options of the incremental decoder.
+//! `latgen-incremental-mapped`: log-likelihoods of pdfs → lattices, determinized in chunks during the search.
 
 use crate::recognition::mapped::{self, MappedArgs};
 use crate::recognition::options::incremental::IncrementalArgs;
@@ -10,7 +10,7 @@ const SITE: Site = Site::main("latgen-incremental-mapped.cc", 1);
 /// Generate lattices, reading log-likelihoods as matrices (model is needed only for the integer mappings in its
 /// transition-model).
 ///
-/// The lattice of an utterance is determinized when it ends, so that options about doing it earlier have no effect.
+/// Lattices are determinized in chunks while the search goes on.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: latgen-incremental-mapped --acoustic-scale=0.1 final.mdl HCLG.fst ark:loglikes.ark ark:lat.ark\n\
@@ -24,6 +24,5 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    options.incremental.check()?;
-    mapped::decode(SITE, &options.mapped, None)
+    mapped::decode(SITE, &options.mapped, None, Some(options.incremental.options()?))
 }

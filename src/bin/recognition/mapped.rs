@@ -9,6 +9,7 @@ use kaldi_io::log::Site;
 use kaldi_io::read_object;
 use nnet3::utterances::{Utterance, Utterances};
 use nnet3::workers::{Give, in_parallel};
+use nnet3_decode::decoder::ChunkOptions;
 
 use crate::recognition::decoders::Results;
 use crate::recognition::decoding::{Decoded, Decoding, LatticeOptions, Timing};
@@ -57,12 +58,22 @@ impl ThreadArgs {
 }
 
 /// Decodes all utterances, several at a time if there are `threads`. Results come in the order of the log-likelihoods.
-pub fn decode(site: Site, args: &MappedArgs, threads: Option<&ThreadArgs>) -> Result<u8> {
+/// Lattices are determinized in `chunks`, if they are given.
+pub fn decode(
+    site: Site,
+    args: &MappedArgs,
+    threads: Option<&ThreadArgs>,
+    chunks: Option<ChunkOptions>,
+) -> Result<u8> {
     let start = Instant::now();
     let (count, most) = threads.map_or(Ok((1, 1)), ThreadArgs::numbers)?;
     let model: TransitionModel = read_object(&args.trans_model_in)?;
     let scale = args.acoustic_scale;
-    let decoding = &Decoding::new(&args.lattice, &model, scale)?;
+    let mut decoding = Decoding::new(&args.lattice, &model, scale)?;
+    if let Some(chunks) = chunks {
+        decoding.determinize_in_chunks(chunks)?;
+    }
+    let decoding = &decoding;
     let graph = decoding.graph(&args.fst_in)?;
     let (graphs, loglikes) = (&args.fst_in, &args.loglikes_rspecifier);
     let mut utterances = match graph {

@@ -13,7 +13,7 @@ use kaldi_io::symbols::SymbolTable;
 use kaldi_online::endpoint::{EndpointOptions, SearchState};
 use kaldi_online::{PipelineModel, Speaker};
 use nnet3_core::forward::LoopedForward;
-use nnet3_decode::decoder::{ExpandedGrammar, Graph, LatticeDecoder};
+use nnet3_decode::decoder::{ChunkOptions, ExpandedGrammar, Graph, LatticeDecoder};
 use nnet3_decode::{CompactLattice, CompactLatticeHolder, Scale, path};
 use nnet3_online::{Recognizer, RecognizerModel};
 
@@ -106,8 +106,9 @@ pub enum Kind {
     Graph,
     /// Graphs that refer to each other.
     Grammar,
-    /// One graph; what is known of the means of a speaker's features is forgotten after each utterance.
-    GraphWithoutCmvnState,
+    /// One graph; lattices are determinized in chunks; the means of a speaker's features are forgotten after each
+    /// utterance.
+    Incremental(ChunkOptions),
 }
 
 /// Decodes the utterances of all speakers.
@@ -138,7 +139,7 @@ pub fn decode(options: &OnlineOptions, tables: &OnlineTables, kind: Kind) -> Res
         frame_subsampling_factor,
     };
     match kind {
-        Kind::Graph | Kind::GraphWithoutCmvnState => {
+        Kind::Graph | Kind::Incremental(_) => {
             let (graph, _) = read_whole(&tables.fst_in, num_ids)?;
             decode_with(options, tables, kind, (model, network), graph.unvisited())
         }
@@ -158,7 +159,16 @@ fn decode_with(
 ) -> Result<u8> {
     let endpoint = options.do_endpointing.then(|| options.recognizer.endpoint.options()).transpose()?;
     let transitions = model.transitions.clone();
-    let search = LatticeDecoder::new(graph, options.recognizer.search.options())?;
+    let chunks = match kind {
+        Kind::Incremental(chunks) => Some(options.recognizer.search.chunks(chunks)?),
+        Kind::Graph | Kind::Grammar => None,
+    };
+    let is_incremental = chunks.is_some();
+    let search_options = match is_incremental {
+        true => options.recognizer.search.options_with_chunks(),
+        false => options.recognizer.search.options(),
+    };
+    let search = LatticeDecoder::new(graph, search_options)?;
     let mut decoding = Decoding {
         options,
         transitions: &transitions,
@@ -170,6 +180,9 @@ fn decode_with(
         likelihood: 0.0,
         frames: 0,
     };
+    if let Some(chunks) = chunks {
+        decoding.recognizer.determinize_in_chunks(chunks);
+    }
     let speakers = Input::<TokenVectorHolder>::open(&tables.spk2utt_rspecifier)?;
     let mut waves = RandomReader::<WaveHolder>::open(&tables.wav_rspecifier)?;
     let mut output = Output::<CompactLatticeHolder>::open(&tables.lattice_wspecifier)?;
@@ -186,7 +199,7 @@ fn decode_with(
             match decoding.utterance(utterance, wave, &speaker)? {
                 Ok(lattice) => {
                     speaker = decoding.recognizer.speaker()?;
-                    if kind == Kind::GraphWithoutCmvnState {
+                    if is_incremental {
                         speaker.cmvn = None;
                     }
                     output.write(utterance, &lattice)?;
@@ -308,9 +321,14 @@ impl<G: Graph> Decoding<'_, G> {
 
     /// Returns the lattice of the finished utterance, with unscaled acoustic costs, and its best path, with scaled
     /// ones.
-    fn lattice(&self, key: &str) -> nnet3_decode::Result<(CompactLattice, path::Linear)> {
-        let mut raw = self.recognizer.decoder().raw_lattice()?;
-        let (mut lattice, report) = self.options.recognizer.search.determinize(self.transitions, &mut raw)?;
+    fn lattice(&mut self, key: &str) -> nnet3_online::Result<(CompactLattice, path::Linear)> {
+        let (mut lattice, report) = match self.recognizer.determinized()? {
+            Some(determinized) => determinized,
+            None => {
+                let mut raw = self.recognizer.decoder().raw_lattice()?;
+                self.options.recognizer.search.determinize(self.transitions, &mut raw)?
+            }
+        };
         lattices::log_events(&report);
         if !report.complete {
             messages::warn(&format!("Determinization finished earlier than the beam for utterance {key}"));

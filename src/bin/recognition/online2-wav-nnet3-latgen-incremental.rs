@@ -1,4 +1,4 @@
-//! `online2-wav-nnet3-latgen-incremental`: sound → lattices, as if it came in live.
+//! `online2-wav-nnet3-latgen-incremental`: sound → lattices, determinized in chunks, as if it came in live.
 
 use crate::recognition::online::{self, Kind, OnlineOptions, OnlineTables};
 use crate::recognition::options::incremental::IncrementalArgs;
@@ -7,7 +7,7 @@ use anyhow::Result;
 /// Read in wav file(s) and simulate online decoding with neural nets (nnet3 setup), with optional iVector-based speaker
 /// adaptation and optional endpointing.
 ///
-/// The lattice of an utterance is determinized when it ends, so that options about doing it earlier have no effect.
+/// Lattices are determinized in chunks while the sound comes in, so that little is left to do at the end.
 ///
 /// Some configuration values and inputs are set via config files whose filenames are passed as options. The
 /// <spk2utt-rspecifier> can just be <utterance-id> <utterance-id> if you want to decode utterance by utterance. With
@@ -27,6 +27,5 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    options.incremental.check()?;
-    online::decode(&options.online, &options.tables, Kind::GraphWithoutCmvnState)
+    online::decode(&options.online, &options.tables, Kind::Incremental(options.incremental.options()?))
 }

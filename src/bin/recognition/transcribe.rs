@@ -123,8 +123,10 @@ fn all_files<'p, G: Graph + Send>(
     let most = if threads == 1 { 1 } else { 2 * threads };
     let mut workers = Vec::new();
     for network in networks {
-        let search = LatticeDecoder::new(graph(), loaded.settings.search.options())?;
-        let recognizer = Recognizer::new(loaded.model.clone(), network, search)?;
+        let options = &loaded.settings.search;
+        let search = LatticeDecoder::new(graph(), options.options_with_chunks())?;
+        let mut recognizer = Recognizer::new(loaded.model.clone(), network, search)?;
+        recognizer.determinize_in_chunks(options.chunks(loaded.chunks)?);
         let mut session = Session { loaded, recognizer };
         workers.push(move |sound: &'p Sound<'p>| (sound, session.text(sound, format, threads == 1)));
     }
@@ -254,13 +256,14 @@ impl<G: Graph> Session<'_, G> {
 
     /// Ends the utterance. `start` is its beginning, in seconds from the beginning of the sound.
     fn segment(&mut self, path: &str, start: f64) -> Result<Segment> {
-        let Loaded { settings, transitions, .. } = self.loaded;
-        if !self.recognizer.finish()? {
+        let lattice = match self.recognizer.finish()? {
+            true => self.recognizer.determinized()?.map(|(lattice, _)| lattice),
+            false => None,
+        };
+        let Some(mut lattice) = lattice.filter(|lattice| lattice.start.is_some()) else {
             messages::warn(&format!("{path}: no path was left from {start:.2} s on"));
             return Ok(Vec::new());
-        }
-        let mut raw = self.recognizer.decoder().raw_lattice()?;
-        let (mut lattice, _) = settings.search.determinize(transitions, &mut raw)?;
+        };
         nnet3_decode::lattice::scale(&mut lattice, Scale::new(GRAPH_SCALE, 1.0));
         let outcome = self.choose_words(path, start, &lattice)?;
         let frame = f64::from(self.recognizer.output_frame_length());

@@ -4,6 +4,7 @@
 use kaldi_fst::{Arc, EPSILON};
 use kaldi_hmm::TransitionModel;
 
+use super::decodable::Decodable;
 use super::graph::Graph;
 use super::options::SearchOptions;
 use super::search::LatticeDecoder;
@@ -78,6 +79,25 @@ impl IncrementalLattice {
     pub fn clear(&mut self) {
         self.determinizer.clear();
         self.frames = 0;
+    }
+
+    /// Searches a whole utterance, and determinizes chunks on the way. False if no path got to the last frame.
+    ///
+    /// # Errors
+    /// Errors of the search, and of [`update`](Self::update).
+    pub fn decode<G: Graph>(
+        &mut self,
+        search: &mut LatticeDecoder<G>,
+        model: &TransitionModel,
+        decodable: &impl Decodable,
+    ) -> Result<bool> {
+        self.clear();
+        search.begin()?;
+        for frame in 0..decodable.num_frames() {
+            self.update(search, model)?;
+            search.advance(decodable.frame(frame))?;
+        }
+        search.finish()
     }
 
     /// Number of frames in the determinized lattice.

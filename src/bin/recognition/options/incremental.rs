@@ -1,33 +1,35 @@
 //! Options about when lattices are determinized.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
+use nnet3_decode::decoder::ChunkOptions;
 
-// Options of the incremental decoder. Here lattices are determinized when an utterance has ended.
+// Options of the incremental decoder, which determinizes lattices while the search goes on.
 #[derive(Args, Clone, Debug)]
 pub struct IncrementalArgs {
-    /// Most frames that may pass before a part of the lattice is determinized. No effect: it is determinized at the end.
+    /// Maximum frames of delay between decoding a frame and determinizing it
     #[arg(long, default_value_t = 60)]
     determinize_max_delay: i32,
-    /// Fewest frames that are determinized together. No effect: the lattice is determinized at the end.
+    /// Minimum chunk size used in determinization, in frames
     #[arg(long, default_value_t = 20)]
     determinize_min_chunk_size: i32,
-    /// Most active states on the last frame of a part that is determinized. No effect: the lattice is determinized at the end.
+    /// Maximum number of tokens at the last frame of a chunk. If every frame has more, the chunk waits.
     #[arg(long, default_value_t = 200)]
     determinize_max_active: i32,
 }
 
 impl IncrementalArgs {
-    /// Refuses values that the reference refuses.
-    pub fn check(&self) -> Result<()> {
-        let (delay, size) = (self.determinize_max_delay, self.determinize_min_chunk_size);
-        if size <= 0 || delay <= size || self.determinize_max_active <= 0 {
-            bail!(
-                "expected 0 < --determinize-min-chunk-size < --determinize-max-delay and 0 < --determinize-max-active, found \
-                 {size}, {delay} and {}",
-                self.determinize_max_active
-            );
-        }
-        Ok(())
+    /// The lengths of chunks. Fails for the values that the reference refuses.
+    pub fn options(&self) -> Result<ChunkOptions> {
+        let number = |name: &str, value: i32| {
+            usize::try_from(value).ok().with_context(|| format!("--{name}={value}: expected 0 or more"))
+        };
+        let options = ChunkOptions {
+            max_delay: number("determinize-max-delay", self.determinize_max_delay)?,
+            min_size: number("determinize-min-chunk-size", self.determinize_min_chunk_size)?,
+            max_active: number("determinize-max-active", self.determinize_max_active)?,
+        };
+        options.check()?;
+        Ok(options)
     }
 }

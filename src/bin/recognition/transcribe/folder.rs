@@ -17,9 +17,11 @@ use kaldi_online::silence::SilenceWeightingOptions;
 use kaldi_online::{NetworkFeatures, PipelineModel, Speaker};
 use nnet3_core::forward::LoopedForward;
 use nnet3_decode::align::WordBoundaries;
+use nnet3_decode::decoder::ChunkOptions;
 use nnet3_online::RecognizerModel;
 
 use crate::recognition::options::config_file;
+use crate::recognition::options::incremental::IncrementalArgs;
 use crate::recognition::options::ivector::IvectorArgs;
 use crate::recognition::options::online::{RecognizerArgs, pitch, spectral};
 use crate::recognition::search_graph::{self, PairFiles, SharedGraph};
@@ -118,6 +120,15 @@ pub struct PieceArgs {
     pub weights: WeightsOptions,
 }
 
+// Options of model.conf, which are those that vosk reads from it.
+#[derive(Args, Clone, Debug)]
+struct ModelConfig {
+    #[command(flatten)]
+    recognizer: RecognizerArgs,
+    #[command(flatten)]
+    incremental: IncrementalArgs,
+}
+
 enum GraphFiles {
     Whole(String),
     Pair { hcl: String, grammar: String, disambiguation: String },
@@ -154,7 +165,7 @@ struct Pieces {
     words: Option<String>,
     base: Base,
     pitch: Option<String>,
-    settings: RecognizerArgs,
+    settings: ModelConfig,
     ivectors: Option<IvectorArgs>,
     global_cmvn: Option<String>,
     /// The options of a running mean, in the place of the mean of the global statistics.
@@ -172,6 +183,8 @@ pub struct Loaded {
     pub names: Names,
     /// Options of search, network and end pointing.
     pub settings: RecognizerArgs,
+    /// Lengths of the chunks in which lattices are determinized.
+    pub chunks: ChunkOptions,
     /// The rules of end pointing, if the speaker's pauses end a piece of text.
     pub endpoint: Option<EndpointOptions>,
     pub boundaries: Option<WordBoundaries>,
@@ -330,8 +343,10 @@ pub fn load(
     } else {
         Pieces::of_options(args)?
     };
-    let settings = pieces.settings.clone();
+    let ModelConfig { recognizer: settings, incremental } = pieces.settings.clone();
     settings.search.check()?;
+    let chunks = incremental.options()?;
+    settings.search.chunks(chunks)?;
     let endpoint = match settings.endpoint.endpoint_silence_phones.is_empty() {
         true => None,
         false => Some(settings.endpoint.options()?),
@@ -379,5 +394,6 @@ pub fn load(
         silence_weighting,
         frame_subsampling_factor: settings.looped.frame_subsampling_factor as usize,
     };
-    Ok((Loaded { model, speaker, transitions, graph, names, settings, endpoint, boundaries }, network))
+    let loaded = Loaded { model, speaker, transitions, graph, names, settings, chunks, endpoint, boundaries };
+    Ok((loaded, network))
 }
