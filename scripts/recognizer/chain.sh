@@ -40,17 +40,20 @@ make_tree() {
 }
 
 do_chain() {
-  local size pdfs
+  local size pdfs speakers=()
   number pdfs whole "number of pdfs in $dir/tree/tree" "$(num_pdfs "$dir/tree/tree")" 1
   size=$(choose_by_hours "$network" 0.5 tiny 10 small 200 medium large)
   mkdir -p "$dir/chain"
+  [[ $ivectors == false ]] || speakers=("=ivectors/train")
   write_network "$size" "$pdfs" lda "$dir/chain/network.xconfig"
   training_step "training of the model" chain/model train_on_lattices "=tree" "@$dir/chain/network.xconfig" "$chunk_width" \
-    "$tolerance" "$num_epochs" "$initial_lrate" "$final_lrate" "$num_jobs_initial" "$num_jobs_final" "$train_opts" "$srand"
+    "$tolerance" "$num_epochs" "$initial_lrate" "$final_lrate" "$num_jobs_initial" "$num_jobs_final" "$train_opts" "$srand" "${speakers[@]}"
 }
 
 train_on_lattices() {
-  train_sh --tree-dir="$dir/tree" --lat-dir="$dir/flat/ali" --xconfig="$dir/chain/network.xconfig" --alignment-subsampling-factor=1 \
+  local more=()
+  [[ $ivectors == false ]] || more=(--online-ivector-dir="$dir/ivectors/train")
+  train_sh "${more[@]}" --tree-dir="$dir/tree" --lat-dir="$dir/flat/ali" --xconfig="$dir/chain/network.xconfig" --alignment-subsampling-factor=1 \
     --left-tolerance="$tolerance" --right-tolerance="$tolerance" --chunk-width="$chunk_width" --minibatch-size=1:64 --num-epochs="$num_epochs" \
     --initial-effective-lrate="$initial_lrate" --final-effective-lrate="$final_lrate" "$to"
 }

@@ -2,7 +2,7 @@
 
 do_graph() {
   if [[ $arpa ]]; then step "language model" lm copy_language_model "@$arpa" "@$dir/lang/words.txt"
-  else step "language model" lm estimate_language_model "@$dir/data/train/text" "@$dir/lang/words.txt" "$lm_order"
+  else step "language model" lm estimate_language_model "@$dir/data/transcripts" "@$dir/lang/words.txt" "$lm_order"
   fi
   local system=chain
   step "graph" graph make_graph "=lm" "@$dir/lang/L_disambig.fst" "=chain/model"
@@ -20,7 +20,7 @@ set_system() { # <chain|flat>
 }
 
 estimate_language_model() {
-  "$here/make_arpa.py" --order="$lm_order" --vocabulary="$dir/lang/words.txt" "$dir/data/train/text" "$out/lm.arpa" || exit 1
+  "$here/make_arpa.py" --order="$lm_order" --vocabulary="$dir/lang/words.txt" "$dir/data/transcripts" "$out/lm.arpa" || exit 1
 }
 
 copy_language_model() { cp "$arpa" "$out/lm.arpa"; }
@@ -35,8 +35,11 @@ make_graph() {
 
 # ---- recognition ----------------------------------------------------------------------------------------------------
 do_recognition() {
-  local set settings=("$beam" "$lattice_beam" "$max_active") system=chain table
-  for set in "${tests[@]}"; do step "recognition of $set" "decode/$set" decode "=feats/$set" "=graph" "${settings[@]}"; done
+  local set settings=("$beam" "$lattice_beam" "$max_active") system=chain table speakers=()
+  for set in "${tests[@]}"; do
+    [[ $ivectors == false ]] || speakers=("=ivectors/$set")
+    step "recognition of $set" "decode/$set" decode "=feats/$set" "=graph" "${settings[@]}" "${speakers[@]}"
+  done
   table=("${tests[@]/#/$dir/decode/}")
   if [[ $decode_flat == true ]]; then
     system=flat
@@ -54,13 +57,14 @@ do_recognition() {
 
 # Lattices, text, result (a line of the table) and errors.txt (words by how often they were wrong).
 decode() {
-  local feats=$dir/feats/$set/feats.scp jobs reference=$dir/data/$set/text tree mdl graph name=$set
+  local feats=$dir/feats/$set/feats.scp jobs reference=$dir/data/$set/text tree mdl graph name=$set ivector_words
   set_system "$system"
+  set_ivector_words "$system" "$set"
   [[ $system == chain ]] || name+=" (flat start)"
   jobs=$(jobs_for "$feats")
   split_lines "$feats" "$jobs" "$out/part." .scp
   run --max-jobs-run "$nj" JOB=1:"$jobs" "$log.JOB.log" nnet3-latgen-faster --frame-subsampling-factor=3 --frames-per-chunk=150 \
-    --acoustic-scale=1.0 --beam="$beam" --lattice-beam="$lattice_beam" --max-active="$max_active" "$mdl" "$graph/HCLG.fst" \
+    --acoustic-scale=1.0 --beam="$beam" --lattice-beam="$lattice_beam" --max-active="$max_active" "${ivector_words[@]}" "$mdl" "$graph/HCLG.fst" \
     "scp:$out/part.JOB.scp" "ark:| gzip -c >$out/lat.JOB.gz"
   rm "$out"/part.*.scp
   run "${log}_words.log" lattice-best-path --acoustic-scale=1.0 "ark:gunzip -c $out/lat.*.gz |" "ark,t:$out/numbers"
@@ -92,8 +96,9 @@ count_errors() { # <reference> <recognised>
 
 # ---- the model folder -----------------------------------------------------------------------------------------------
 do_model() {
-  step "model folder" model collect_model "=graph" "=feats/train" "$beam" "$lattice_beam" \
-    "$max_active"
+  local speakers=()
+  [[ $ivectors == false ]] || speakers=("=ivector_extractor")
+  step "model folder" model collect_model "=graph" "=feats/train" "$beam" "$lattice_beam" "$max_active" "${speakers[@]}"
 }
 
 collect_model() {

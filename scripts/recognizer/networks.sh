@@ -13,15 +13,19 @@ network_shape() { # <size>
 # With an LDA transform of three frames before it, whose matrix the training estimates, the first layer sees one.
 write_network() { # <size or file> <outputs> <lda|flat> <file>
   if [[ ! $(network_shape "$1") ]]; then
-    sed "s/@TARGETS@/$2/g" "$1" >"$4"
+    sed "s/@TARGETS@/$2/g; s/@IVECTOR_DIM@/${dim-0}/g" "$1" >"$4"
     return
   fi
-  local width bottleneck small strides stride layer=1 first='input=Append(-2,-1,0,1,2) '
+  local width bottleneck small strides stride layer=1 speaker='' first='input=Append(-2,-1,0,1,2) '
   read -r width bottleneck small strides <<<"$(network_shape "$1")"
   {
+    if [[ $3 == lda && $ivectors == true ]]; then
+      echo "input dim=$dim name=ivector"
+      speaker=",ReplaceIndex(ivector,t,0)"
+    fi
     echo "input dim=40 name=input"
     if [[ $3 == lda ]]; then
-      echo "fixed-affine-layer name=lda input=Append(-1,0,1) affine-transform-file=lda.mat"
+      echo "fixed-affine-layer name=lda input=Append(-1,0,1$speaker) affine-transform-file=lda.mat"
       first=
     fi
     echo "relu-batchnorm-layer name=tdnn1 ${first}dim=$width l2-regularize=0.01"

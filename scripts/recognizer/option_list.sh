@@ -14,6 +14,8 @@ option test-data word "" "data folders to test on, separated by commas; results 
 option test-speakers word "" "speakers of --utt2spk, separated by commas, whose utterances are for the test"
 option num-test integer 200 "utterances that are held out, at most a tenth of all"
 option oov-word word "" "word of the lexicon that stands for words that it lacks; without it such a word is an error"
+option perturb bool false "add copies of the training data at 0.9 and 1.1 of their speed, and give all of it a volume at random (0.125 to 2); \
+training takes three times as long"
 option skip-bad bool false "leave out utterances that cannot be used, with warnings, instead of stopping"
 
 heading "Language"
@@ -28,6 +30,8 @@ heading "Features"
 option feature-type 'mfcc|fbank' mfcc "what the network sees: 40 cepstra, or the logarithms of 40 bands"
 option sample-frequency integer 0 "samples per second; recordings with more are resampled. 0: what the recordings have"
 option cmvn bool false "subtract the running mean of the last 6 seconds from features, so that levels and microphones matter less; vosk cannot do that"
+option ivectors bool false "estimate i-vectors, which tell the model (not the flat start) about speaker and room; for some hours of sound or more"
+option ivector-dim integer 0 "numbers in an i-vector; 0: 30 for less than 2 hours of sound, 50 for less than 20, 100"
 
 heading "Training without alignments (flat start)"
 option flat-network word "" "network: tiny, small, medium, large, or a file of layers with @TARGETS@ for the number of outputs; without it, \
@@ -38,7 +42,7 @@ option flat-final-lrate number 0.0002 "learning rate at the end"
 
 heading "The model (chain, of phones in context)"
 option num-leaves integer 0 "leaves of the tree at most; 0: 300 for an hour of sound, and with the square root of the hours more or less"
-option network word "" "network, as above; without it, tiny for less than half an hour, small for less than 10 hours, medium for less than 200, large"
+option network word "" "network, as above, with @IVECTOR_DIM@ for the number of inputs of a node named ivector if there are i-vectors; without it, tiny for less than half an hour, small for less than 10 hours, medium for less than 200, large"
 option num-epochs number 6 "passes over the data, of which each goes three times through the examples"
 option initial-lrate number 0.002 "learning rate at the beginning"
 option final-lrate number 0.0002 "learning rate at the end"
@@ -51,7 +55,7 @@ option lattice-beam number 6 "beam of lattices"
 option max-active integer 7000 "hypotheses at a time, at most"
 option decode-flat bool false "also recognise with the model that was trained without alignments, to see what the other one gains"
 
-parts="data language features flat alignments tree chain graph recognition model"
+parts="data language features ivectors flat alignments tree chain graph recognition model"
 heading "Running"
 option last-part "${parts// /|}" model "what is done last"
 option srand integer 0 "seed"
@@ -91,10 +95,17 @@ check_options() {
     need_file $name "${!path}"
   done
   for name in flat-network network; do check_network $name; done
+  if [[ $ivectors == true ]]; then
+    [[ $cmvn == false ]] || fail "--ivectors=true and --cmvn=true do not go together: an i-vector tells the network what the running mean removes"
+    case $network in
+      '' | tiny | small | medium | large) ;;
+      *) grep -q 'name=ivector' "$network" || fail "--network=$network: expected an input with name=ivector, as --ivectors=true has i-vectors made" ;;
+    esac
+  fi
   within whole 1 1000000000 num-test max-active
   within whole 1 9 lm-order
   within whole 1 10000 num-jobs-initial num-jobs-final nj
-  within whole 0 1000000000 sample-frequency num-leaves tolerance srand
+  within whole 0 1000000000 sample-frequency num-leaves ivector-dim tolerance srand
   numbers chunk_width , --chunk-width "$chunk_width" 1 1000000
   for name in flat-epochs num-epochs flat-initial-lrate flat-final-lrate initial-lrate final-lrate beam lattice-beam silence-probability; do
     path=${name//-/_}
@@ -113,7 +124,7 @@ check_test_data() {
     if [[ $path == */ ]]; then path=${path%/}; fi
     name=${path##*/}
     case $name in
-      '' | .* | train | held_out | rate | hours | tests) fail "--test-data: results cannot be listed under the name '$name'; give another folder" ;;
+      '' | .* | train | held_out | rate | hours | tests | transcripts) fail "--test-data: results cannot be listed under the name '$name'; give another folder" ;;
     esac
     plain_name --test-data "$name"
     [[ -d $folder ]] || { shown "$folder"; fail "--test-data: there is no folder $REPLY"; }

@@ -1,12 +1,17 @@
 # Data, language, features.
 
 do_data() {
-  refresh data "$here/recognizer/data.py" --wav="$wav" --text="$text" --utt2spk="$utt2spk" --data="$data" --lexicon="$lexicon" \
-    --test-wav="$test_wav" --test-text="$test_text" --test-data="$test_data" --test-speakers="$test_speakers" --num-test="$num_test" \
-    --oov-word="$oov_word" --sample-frequency="$sample_frequency" --skip-bad="$skip_bad" --srand="$srand"
+  make_data() { # <folder>
+    "$here/recognizer/data.py" --wav="$wav" --text="$text" --utt2spk="$utt2spk" --data="$data" --lexicon="$lexicon" \
+      --test-wav="$test_wav" --test-text="$test_text" --test-data="$test_data" --test-speakers="$test_speakers" --num-test="$num_test" \
+      --oov-word="$oov_word" --sample-frequency="$sample_frequency" --skip-bad="$skip_bad" --srand="$srand" "$1"
+    cp "$1/train/text" "$1/transcripts"
+    [[ $perturb == false ]] || "$here/recognizer/perturb.py" --srand="$srand" "$1/train"
+  }
+  refresh data make_data
   mapfile -t tests <"$dir/data/tests"
   number_in hours decimal "$dir/data/hours" 0
-  say "$(wc -l <"$dir/data/train/text") utterances to train on, about $hours hours; for tests: $(for set in "${tests[@]}"; do
+  say "$(wc -l <"$dir/data/transcripts") utterances to train on, about $hours hours$([[ $perturb == false ]] || echo ", three times at different speeds"); for tests: $(for set in "${tests[@]}"; do
     printf '%s (%d) ' "$set" "$(wc -l <"$dir/data/$set/text")"; done)"
 }
 
