@@ -6,6 +6,8 @@ lines 'key file', where a command that ends with | may stand in place of the fil
 option text word "" "what is said: lines 'key word word ...'"
 option utt2spk word "" "speakers: lines 'key speaker'"
 option data word "" "instead of these: a data folder as Kaldi's recipes have it (wav.scp, text; segments and utt2spk if they are there)"
+option long word "" "folder of an earlier recognizer.sh: the recordings of --data have transcripts, but no segments; they are cut where that recogniser \
+hears what the transcripts say (segment_long.sh)"
 option lexicon word "" "pronunciations: lines 'word phone phone ...', several for a word that has several; a number between word and phones, \
 if all lines have one, is the pronunciation's probability"
 option test-wav word "" "recordings to test on, like --wav; without any for tests, some utterances of the data are held out"
@@ -73,6 +75,12 @@ check_options() {
   plain_name "the folder" "$dir"
   plain_name "the folder that this was called in" "$PWD"
   plain_name "the folder of this script" "$here"
+  if [[ $long ]]; then
+    [[ $data ]] || fail "--long is for --data"
+    plain_name --long "$long"
+    plain_name --data "$data"
+    need_file long "$long/chain/model/final.mdl"
+  fi
   for name in wav text utt2spk data lexicon test-wav test-text arpa flat-network network; do
     path=${name//-/_}
     [[ ${!path} != -* ]] || file_name "$path" "--$name" "${!path}" # lint: an option's name

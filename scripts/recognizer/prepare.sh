@@ -1,6 +1,12 @@
 # Data, language, features.
 
 do_data() {
+  local data=$data
+  if [[ $long ]]; then
+    cut_recordings() { "$here/segment_long.sh" --nj="$nj" --cmd="$cmd" "$data" "$long" "$out/data" || exit 1; }
+    step "cutting of long recordings" long cut_recordings "@$data/wav.scp" "@$data/text" "@$long/chain/model/final.mdl" "$long"
+    data=$dir/long/data
+  fi
   make_data() { # <folder>
     "$here/recognizer/data.py" --wav="$wav" --text="$text" --utt2spk="$utt2spk" --data="$data" --lexicon="$lexicon" \
       --test-wav="$test_wav" --test-text="$test_text" --test-data="$test_data" --test-speakers="$test_speakers" --num-test="$num_test" \

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# Cuts long recordings with transcripts into utterances. See docs/recognizer.md.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export LC_ALL=C
+
+driver=segment_long.sh
+source "$here/train/messages.sh"
+source "$here/values.sh"
+source "$here/folders.sh"
+
+usage() {
+  cat <<'HELP'
+usage: segment_long.sh [options] DATA EXPDIR OUT
+Cuts the recordings of DATA (wav.scp, and text with the transcript of each whole recording) into utterances, with the recogniser that
+recognizer.sh has made in EXPDIR: recognises each recording with a language model of its own transcript, and keeps the stretches between
+pauses where what is heard is what the transcript says. OUT is a data folder with segments. e.g.:
+  segment_long.sh data/lectures exp data/lectures_cut
+HELP
+  explain_options
+}
+
+source "$here/train/options.sh"
+heading "Pieces"
+option max-seconds number 15 "length of utterances, at most; longer ones are cut at their longest pauses"
+option min-pause number 0.15 "seconds without words at which an utterance may begin or end"
+option max-unmatched integer 1 "words of the transcript one after another that may be heard as others within an utterance; 0: none"
+heading "Recognition"
+option window number 30 "seconds that are recognised at a time; windows overlap by a sixth"
+option beam number 15 "beam of the search"
+heading "Running"
+option cmd text run.sh "what runs jobs, with its options"
+option nj integer 2 "jobs at a time"
+
+parse_options "$@"
+(( ${#arguments[@]} == 3 )) || { usage >&2; exit 1; }
+file_name data DATA "${arguments[0]}"
+file_name exp EXPDIR "${arguments[1]}"
+for name in "${arguments[2]}" "$PWD" "$here"; do plain_name "the folder" "$name"; done
+to=$(realpath -m "${arguments[2]}") exp=$(realpath -m "$exp") data=$(realpath -m "$data")
+for name in "$to" "$exp" "$data"; do plain_name "the folder" "$name"; done
+within whole 0 1000 max-unmatched
+within whole 1 10000 nj
+within decimal 1 1000 max-seconds
+within decimal 0.03 10 min-pause
+within decimal 5 1000 window
+within decimal 1 1000 beam
+for name in wav.scp text; do [[ -r $data/$name ]] || fail "$data: a data folder needs a file $name, and this one has none"; done
+[[ ! -e $data/segments ]] || fail "$data has segments: its recordings are cut already"
+for name in lang/L_disambig.fst lang/phones/word_boundary.int tree/tree chain/model/final.mdl data/rate; do
+  [[ -r $exp/$name ]] || fail "$exp is no finished folder of recognizer.sh with --word-positions=true: there is no $name"
+done
+features=mfcc
+[[ -e $exp/conf/mfcc.conf ]] || features=fbank
+[[ -r $exp/conf/$features.conf ]] || fail "$exp has neither conf/mfcc.conf nor conf/fbank.conf"
+command -v python3 >/dev/null || fail "python3 is missing"
+dir=$to train_cmd_opts= use_gpu=no # for jobs.sh
+source "$here/train/jobs.sh"
+
+claim_folder "$to" segment_long.sh
+mkdir -p "$to/log"
+make_private "$to"
+work=$private
+model=$exp/chain/model/final.mdl
+
+# ---- features of windows ----------------------------------------------------------------------------------------------
+"$here/recognizer/cut.py" windows --window="$window" "$data" "$exp/lang/words.txt" "$work" || exit 1
+recordings=$(wc -l <"$work/recordings")
+say "$recordings recordings; transcripts of $(awk '{ n += NF - 1 } END { print n + 0 }' "$work/text") words"
+number jobs whole "number of recordings" "$(( recordings < nj ? recordings : nj ))" 1 # lint: whole: recordings nj
+split_lines() { # <file> <prefix> <suffix>
+  n=$jobs total=$(wc -l <"$1") prefix=$2 suffix=$3 awk 'BEGIN { n = ENVIRON["n"]; total = ENVIRON["total"] }
+    { print > (ENVIRON["prefix"] int((NR - 1) * n / total) + 1 ENVIRON["suffix"]) }' "$1"
+}
+split_lines "$work/wav.scp" "$work/wav." .scp
+cmvn=(copy-feats ark:- ark:-)
+[[ ! -e $exp/feats/train/global_cmvn.stats ]] || cmvn=(apply-cmvn-online "$exp/feats/train/global_cmvn.stats" ark:- ark:-)
+run --max-jobs-run "$nj" JOB=1:"$jobs" "$to/log/features.JOB.log" "compute-$features-feats" --config="$exp/conf/$features.conf" \
+  "scp:$work/wav.JOB.scp" ark:- \| "${cmvn[@]}" \| copy-feats --compress=true ark:- "ark,scp:$work/feats.JOB.ark,$work/feats.JOB.scp"
+cat "$work"/feats.*.scp >"$work/feats.scp"
+run "$to/log/lengths.log" feat-to-len "scp:$work/feats.scp" "ark,t:$work/lengths"
+
+# ---- recognition, each recording with its own words --------------------------------------------------------------------
+: >"$work/ctm"
+words_of() { awk 'NR == FNR { for (i = 2; i <= NF; i++) said[$i]; next } $1 in said || $1 ~ /^[<#]/' "$1" "$exp/lang/words.txt"; } # <text>
+recognise() { # <key> <number>
+  local part=$work/$2 ivectors=()
+  mkdir -p "$part"
+  key=$1 awk '$1 == ENVIRON["key"]' "$work/text" >"$part/text"
+  "$here/recognizer/cut.py" sentences "$part/text" "$part/sentences"
+  words_of "$part/text" >"$part/words"
+  "$here/make_arpa.py" --order=3 --keys=false --vocabulary="$part/words" "$part/sentences" "$part/lm.arpa"
+  run "$to/log/graph.$2.log" "$here/make_graph.sh" --self-loop-scale=1.0 "$part/lm.arpa" "$exp/lang" "$exp/tree/tree" "$model" "$part/graph"
+  key=$1 awk 'NR == FNR { n[$1] = $2; next } $1 == ENVIRON["key"]' "$work/lengths" "$work/feats.scp" >"$part/feats.scp"
+  "$here/recognizer/cut.py" ranges --window="$window" "$part/feats.scp" "$work/lengths" "$part/windows"
+  if [[ -e $exp/ivector_extractor/ivector_extractor.conf && -d $exp/ivectors ]]; then
+    awk '{ print $1, $1 }' "$part/windows" >"$part/spk2utt"
+    run "$to/log/ivectors.$2.log" ivector-extract-online2 --config="$exp/ivector_extractor/ivector_extractor.conf" --ivector-period=10 \
+      "ark:$part/spk2utt" "scp:$part/windows" "ark,scp:$part/ivectors.ark,$part/ivectors.scp"
+    ivectors=(--online-ivectors="scp:$part/ivectors.scp" --online-ivector-period=10)
+  fi
+  run "$to/log/recognition.$2.log" nnet3-latgen-faster --frame-subsampling-factor=3 --frames-per-chunk=150 --acoustic-scale=1.0 --beam="$beam" \
+    --lattice-beam=2 --allow-partial=true "${ivectors[@]}" "$model" "$part/graph/HCLG.fst" "scp:$part/windows" ark:- \| \
+    lattice-1best --acoustic-scale=1.0 ark:- ark:- \| lattice-align-words "$exp/lang/phones/word_boundary.int" "$model" ark:- ark:- \| \
+    nbest-to-ctm --frame-shift=0.03 ark:- "$part/ctm"
+  cat "$part/ctm" >>"$work/ctm"
+  rm -rf "$part"
+}
+count=0
+while read -r -u 3 key; do
+  count=$((count + 1))
+  recognise "$key" "$count"
+done 3<"$work/recordings"
+
+# ---- utterances -------------------------------------------------------------------------------------------------------
+mkdir -p "$work/out"
+"$here/recognizer/cut.py" utterances --max-seconds="$max_seconds" --min-pause="$min_pause" --max-unmatched="$max_unmatched" --window="$window" \
+  "$data" "$exp/lang/words.txt" "$work" "$work/out" || exit 1
+for name in wav.scp segments text utt2spk; do mv "$work/out/$name" "$to/$name"; done
