@@ -32,7 +32,7 @@ name.
 
 /// The whole page.
 pub fn page() -> String {
-    let mut types: Vec<&ComponentType> = registry::types().collect();
+    let mut types: Vec<&'static ComponentType> = registry::types().collect();
     types.sort_by_key(|t| t.name);
     let mut out = format!("# Component types\n\n<!-- Generated: {COMMAND} -->\n\n{INTRODUCTION}");
 
@@ -47,7 +47,7 @@ pub fn page() -> String {
     out
 }
 
-fn section(t: &ComponentType) -> String {
+fn section(t: &'static ComponentType) -> String {
     let mut line = ConfigLine::parse("the example", t.example).expect("an example is a config line");
     let component = registry::from_config(t.name, &mut line, &Random::new(0))
         .unwrap_or_else(|e| panic!("the example of {} is not valid: {e}", t.name));
@@ -59,7 +59,7 @@ fn section(t: &ComponentType) -> String {
         t.purpose,
         t.name,
         t.example,
-        key_table(t.keys),
+        key_table(&t.keys()),
         component.input_dim(),
         component.output_dim(),
         match format!("{:?}", component.properties()) {
@@ -72,7 +72,7 @@ fn section(t: &ComponentType) -> String {
 fn key_table(keys: &[Key]) -> String {
     let mut out = String::from("| key | value | default | meaning |\n|---|---|---|---|\n");
     for key in keys {
-        let default = if key.default.is_empty() { "**required**" } else { key.default };
+        let default = if key.default.is_empty() { "**required**" } else { &key.default };
         out +=
             &format!("| `{}` | {} | {} | {} |\n", key.name, kind(key.kind), cell(default), cell(key.meaning));
     }

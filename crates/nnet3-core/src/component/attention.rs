@@ -2,12 +2,13 @@
 //! each position in place of position encodings (Povey, Hadian, Ghahremani, Li and Khudanpur, "A time-restricted
 //! self-attention layer for ASR", 2018).
 
-use super::fields::{self, key};
+use super::fields::{self};
 use super::grid::{self, Grid, Times, gcd, shifted};
 use super::registry::PrecomputedReader;
 use super::tally::Tally;
 use super::*;
-use crate::config::ConfigLine;
+use crate::component::declared::*;
+use crate::component::parameters::stddev_for;
 use crate::snapshot::Keeper;
 use crate::text::number;
 use nnet3_matrix::{Accumulator, Backend, ColumnTerm, Factor, Map};
@@ -16,38 +17,42 @@ use std::ops::Range;
 const NAME: &str = "RestrictedAttentionComponent";
 const PRECOMPUTED_NAME: &str = "RestrictedAttentionComponentPrecomputedIndexes";
 
-pub const TYPES: &[ComponentType] = &[ComponentType {
-    name: NAME,
-    purpose: "Multi-head attention over a window of times; columns of the input, head by head: key, value, query and \
-              a bias for each position; of the output: value and the attention weights.",
-    keys: &[
-        key("num-heads", Kind::Int, "1", "number of heads"),
-        key("key-dim", Kind::Int, "", "dimension of keys and queries of a head"),
-        key("value-dim", Kind::Int, "", "dimension of the values of a head"),
-        key("num-left-inputs", Kind::Int, "", "positions before the present one"),
-        key("num-right-inputs", Kind::Int, "", "positions after the present one; one on some side is needed"),
-        key("time-stride", Kind::Int, "1", "times from one position to the next"),
-        key(
-            "num-left-inputs-required",
-            Kind::Int,
-            "num-left-inputs",
-            "of the positions before, those without which there is no output; the others count as zeros if missing",
-        ),
-        key("num-right-inputs-required", Kind::Int, "num-right-inputs", "the same for the positions after"),
-        key("output-context", Kind::Bool, "true", "whether the attention weights are part of the output"),
-        key(
-            "key-scale",
-            Kind::Float,
-            "1/sqrt(key-dim)",
-            "factor of products of keys and queries, above 0 to 1",
-        ),
-    ],
-    updatable: false,
-    example: "num-heads=2 key-dim=3 value-dim=2 num-left-inputs=1 num-right-inputs=2 time-stride=3 \
-              num-left-inputs-required=0 num-right-inputs-required=0",
-    from_config: Attention::from_config,
-    read: Attention::read,
-}];
+pub const TYPES: &[&ComponentType] = &[Attention::TYPE];
+
+const NUM_HEADS: Field<usize> = field("num-heads", "<NumHeads>", "number of heads").or(1);
+const KEY_DIM: Field<usize> =
+    field("key-dim", "<KeyDim>", "dimension of keys and queries of a head").hidden();
+const VALUE_DIM: Field<usize> =
+    field("value-dim", "<ValueDim>", "dimension of the values of a head").hidden();
+const NUM_LEFT: Field<i32> = field("num-left-inputs", "<NumLeftInputs>", "positions before the present one")
+    .range_in_files(COUNT)
+    .hidden();
+const NUM_RIGHT: Field<i32> = field(
+    "num-right-inputs",
+    "<NumRightInputs>",
+    "positions after the present one; one on some side is needed",
+)
+.range_in_files(COUNT)
+.hidden();
+const TIME_STRIDE: Field<usize> =
+    field("time-stride", "<TimeStride>", "times from one position to the next").or(1);
+const NUM_LEFT_REQUIRED: Field<i32> = field(
+    "num-left-inputs-required",
+    "<NumLeftInputsRequired>",
+    "of the positions before, those without which there is no output; the others count as zeros if missing",
+)
+.or_by("num-left-inputs")
+.range_in_files(COUNT);
+const NUM_RIGHT_REQUIRED: Field<i32> =
+    field("num-right-inputs-required", "<NumRightInputsRequired>", "the same for the positions after")
+        .or_by("num-right-inputs")
+        .range_in_files(COUNT);
+const OUTPUT_CONTEXT: Field<bool> =
+    field("output-context", "<OutputContext>", "whether the attention weights are part of the output")
+        .or(true);
+const KEY_SCALE: Field<f32> =
+    field("key-scale", "<KeyScale>", "factor of products of keys and queries, above 0 to 1")
+        .or_by("1/sqrt(key-dim)");
 
 pub(crate) const PRECOMPUTED: &[PrecomputedReader] = &[(PRECOMPUTED_NAME, read_precomputed)];
 
@@ -98,84 +103,6 @@ struct Columns {
 }
 
 impl Attention {
-    fn from_config(line: &mut ConfigLine, _: &Random) -> Result<Box<dyn Component>> {
-        let num_heads = line.get_dim("num-heads")?.unwrap_or(1);
-        let (key_dim, value_dim) = (line.require_dim("key-dim")?, line.require_dim("value-dim")?);
-        let mut inputs = |side: &str| -> Result<(usize, usize)> {
-            let key = format!("num-{side}-inputs");
-            let all = line.require_i32(&key)?;
-            let required =
-                line.get_i32(&format!("{key}-required"))?.filter(|&count| count >= 0).unwrap_or(all);
-            match 0 <= required && required <= all {
-                true => Ok((all as usize, required as usize)),
-                false => Err(line.error(format!(
-                    "{key}={all}: expected at least 0, and at least those required ({required})"
-                ))),
-            }
-        };
-        let ((num_left, num_left_required), (num_right, num_right_required)) =
-            (inputs("left")?, inputs("right")?);
-        let key_scale = line.get_f32("key-scale")?.filter(|scale| *scale >= 0.0 || scale.is_nan());
-        let new = Attention {
-            num_heads,
-            key_dim,
-            value_dim,
-            num_left,
-            num_right,
-            time_stride: line.get_dim("time-stride")?.unwrap_or(1),
-            num_left_required,
-            num_right_required,
-            output_context: line.get_bool("output-context")?.unwrap_or(true),
-            key_scale: key_scale.unwrap_or_else(|| (1.0 / (key_dim as f64).sqrt()) as f32),
-            stats_count: Tally::default(),
-            entropy: Accumulator::default(),
-            posterior: Accumulator::default(),
-        };
-        if !(new.key_scale > 0.0 && new.key_scale <= 1.0) {
-            return Err(line
-                .error(format!("key-scale: expected a number above 0, at most 1, found {}", new.key_scale)));
-        }
-        match new.defect() {
-            Some(defect) => Err(line.error(defect)),
-            None => Ok(Box::new(new)),
-        }
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let num_heads = fields::read_dim(r, "<NumHeads>")?;
-        let (key_dim, value_dim) = (fields::read_dim(r, "<KeyDim>")?, fields::read_dim(r, "<ValueDim>")?);
-        let (num_left, num_right) = (read_count(r, "<NumLeftInputs>")?, read_count(r, "<NumRightInputs>")?);
-        let time_stride = fields::read_dim(r, "<TimeStride>")?;
-        let mut new = Attention {
-            num_heads,
-            key_dim,
-            value_dim,
-            num_left,
-            num_right,
-            time_stride,
-            num_left_required: read_count(r, "<NumLeftInputsRequired>")?,
-            num_right_required: read_count(r, "<NumRightInputsRequired>")?,
-            output_context: fields::read_bool(r, "<OutputContext>")?,
-            key_scale: fields::read_f32(r, "<KeyScale>")?,
-            stats_count: Tally::new(fields::read_f64(r, "<StatsCount>")?),
-            entropy: Accumulator::default(),
-            posterior: Accumulator::default(),
-        };
-        if let Some(defect) = new.defect() {
-            return Err(r.error(defect).into());
-        }
-        new.entropy = Accumulator::from_vec(fields::read_stats(r, "<EntropyStats>", num_heads)?);
-        r.expect_token("<PosteriorStats>")?;
-        let posterior = kaldi_io::matrix::DenseMatrix::<f64>::read(r)?;
-        let (rows, cols, context) = (posterior.rows, posterior.cols, new.context());
-        fields::check(r, posterior.data.is_empty() || (rows, cols) == (num_heads, context), || {
-            format!("<PosteriorStats>: expected {num_heads} x {context} elements, found {rows} x {cols}")
-        })?;
-        new.posterior = Accumulator::from_vec(posterior.data);
-        r.expect_token("</RestrictedAttentionComponent>")?;
-        Ok(Box::new(new))
-    }
-
     /// Describes the defect of the settings, if there is one.
     fn defect(&self) -> Option<String> {
         if self.num_left + self.num_right == 0 {
@@ -265,17 +192,127 @@ impl Attention {
     }
 }
 
-/// `token` and an integer that is not negative.
-fn read_count(r: &mut KaldiReader, token: &str) -> Result<usize> {
-    let value = fields::read_i32(r, token)?;
-    usize::try_from(value).map_err(|_| r.error(format!("{token}: expected at least 0, found {value}")).into())
+impl Declared for Attention {
+    const TYPE: &'static ComponentType = &ComponentType::of::<Attention>(
+        NAME,
+        "Multi-head attention over a window of times; columns of the input, head by head: key, value, query and a \
+         bias for each position; of the output: value and the attention weights.",
+        "num-heads=2 key-dim=3 value-dim=2 num-left-inputs=1 num-right-inputs=2 time-stride=3 \
+         num-left-inputs-required=0 num-right-inputs-required=0",
+    );
+
+    fn fields(f: &mut Fields<'_, Attention>) -> Result<Option<Attention>> {
+        f.note_dims();
+        let num_heads = f.get(&NUM_HEADS, |c| c.num_heads)?;
+        let key_dim = f.get(&KEY_DIM, |c| c.key_dim)?;
+        let value_dim = f.get(&VALUE_DIM, |c| c.value_dim)?;
+        let num_left = f.get(&NUM_LEFT, |c| c.num_left as i32)?;
+        let num_right = f.get(&NUM_RIGHT, |c| c.num_right as i32)?;
+        let time_stride = f.get(&TIME_STRIDE, |c| c.time_stride)?;
+        f.note(|c, _| c.info_of_dims());
+        let required = |given: i32, all: i32| if given >= 0 { given } else { all };
+        let num_left_required = f.get_or(&NUM_LEFT_REQUIRED, num_left, |c| c.num_left_required as i32)?;
+        let num_left_required = required(num_left_required, num_left);
+        let num_right_required = f.get_or(&NUM_RIGHT_REQUIRED, num_right, |c| c.num_right_required as i32)?;
+        let num_right_required = required(num_right_required, num_right);
+        for (field, all, required) in
+            [(&NUM_LEFT, num_left, num_left_required), (&NUM_RIGHT, num_right, num_right_required)]
+        {
+            f.check(!f.is_config() || (0..=all).contains(&required), || {
+                let key = field.key;
+                format!("{key}={all}: expected at least 0, and at least those required ({required})")
+            })?;
+        }
+        let output_context = f.get(&OUTPUT_CONTEXT, |c| c.output_context)?;
+        let default_scale = stddev_for(key_dim);
+        let mut key_scale = f.get_or(&KEY_SCALE, default_scale, |c| c.key_scale)?;
+        if f.is_config() {
+            if key_scale < 0.0 {
+                key_scale = default_scale;
+            }
+            f.check(key_scale > 0.0 && key_scale <= 1.0, || {
+                format!("key-scale: expected a number above 0, at most 1, found {key_scale}")
+            })?;
+        }
+        let mut c = Attention {
+            num_heads,
+            key_dim,
+            value_dim,
+            num_left: num_left as usize,
+            num_right: num_right as usize,
+            time_stride,
+            num_left_required: num_left_required as usize,
+            num_right_required: num_right_required as usize,
+            output_context,
+            key_scale,
+            stats_count: Tally::default(),
+            entropy: Accumulator::default(),
+            posterior: Accumulator::default(),
+        };
+        if let Some(r) = f.reader() {
+            c.stats_count = Tally::new(fields::read_f64(r, "<StatsCount>")?);
+        }
+        f.refuse(|| c.defect())?;
+        if let Some(r) = f.reader() {
+            c.read_statistics(r)?;
+        } else if let Some((w, c)) = f.writer() {
+            c.write_statistics(w)?;
+        }
+        f.note(|c, _| c.info_of_statistics());
+        f.done(c)
+    }
+}
+
+impl Attention {
+    fn read_statistics(&mut self, r: &mut KaldiReader) -> Result<()> {
+        self.entropy = Accumulator::from_vec(fields::read_stats(r, "<EntropyStats>", self.num_heads)?);
+        r.expect_token("<PosteriorStats>")?;
+        let posterior = kaldi_io::matrix::DenseMatrix::<f64>::read(r)?;
+        let (rows, cols, heads, context) = (posterior.rows, posterior.cols, self.num_heads, self.context());
+        fields::check(r, posterior.data.is_empty() || (rows, cols) == (heads, context), || {
+            format!("<PosteriorStats>: expected {heads} x {context} elements, found {rows} x {cols}")
+        })?;
+        self.posterior = Accumulator::from_vec(posterior.data);
+        Ok(())
+    }
+
+    fn write_statistics(&self, w: &mut KaldiWriter) -> Result<()> {
+        fields::write_f64(w, "<StatsCount>", self.stats_count.value())?;
+        w.write_token("<EntropyStats>")?;
+        kaldi_io::matrix::write_vector(w, &self.entropy.values())?;
+        w.write_token("<PosteriorStats>")?;
+        let data = self.posterior.values().to_vec();
+        let (rows, cols) = if data.is_empty() { (0, 0) } else { (self.num_heads, self.context()) };
+        Ok(kaldi_io::matrix::DenseMatrix { rows, cols, data }.write(w)?)
+    }
+
+    fn info_of_dims(&self) -> String {
+        format!(
+            ", key-dim={}, value-dim={}, num-left-inputs={}, num-right-inputs={}, context-dim={}",
+            self.key_dim,
+            self.value_dim,
+            self.num_left,
+            self.num_right,
+            self.context()
+        )
+    }
+
+    fn info_of_statistics(&self) -> String {
+        let count = self.stats_count.value();
+        if count == 0.0 {
+            return String::new();
+        }
+        let averages =
+            |sums: &[f64]| -> String { sums.iter().map(|sum| number(sum / count) + ",").collect() };
+        let mut out = format!(", entropy={}", averages(&self.entropy.values()));
+        for (head, sums) in self.posterior.values().chunks(self.context()).enumerate().take(5) {
+            out += &format!(" posterior-stats[{head}]={}", averages(sums));
+        }
+        out + &format!(" stats-count={}", number(count))
+    }
 }
 
 impl Component for Attention {
-    fn type_name(&self) -> &'static str {
-        "RestrictedAttentionComponent"
-    }
-
     fn input_dim(&self) -> usize {
         self.num_heads * (2 * self.key_dim + self.value_dim + self.context())
     }
@@ -289,65 +326,6 @@ impl Component for Attention {
             | Properties::BACKPROP_ADDS
             | Properties::STORES_STATS
             | Properties::USES_MEMO
-    }
-
-    fn info(&self, _: bool) -> String {
-        let mut out = format!(
-            "{NAME}, input-dim={}, output-dim={}, num-heads={}, time-stride={}, key-dim={}, value-dim={}, \
-             num-left-inputs={}, num-right-inputs={}, context-dim={}, num-left-inputs-required={}, \
-             num-right-inputs-required={}, output-context={}, key-scale={}",
-            self.input_dim(),
-            self.output_dim(),
-            self.num_heads,
-            self.time_stride,
-            self.key_dim,
-            self.value_dim,
-            self.num_left,
-            self.num_right,
-            self.context(),
-            self.num_left_required,
-            self.num_right_required,
-            self.output_context,
-            number(self.key_scale as f64)
-        );
-        let count = self.stats_count.value();
-        if count == 0.0 {
-            return out;
-        }
-        let averages =
-            |sums: &[f64]| -> String { sums.iter().map(|sum| number(sum / count) + ",").collect() };
-        out += &format!(", entropy={}", averages(&self.entropy.values()));
-        for (head, sums) in self.posterior.values().chunks(self.context()).enumerate().take(5) {
-            out += &format!(" posterior-stats[{head}]={}", averages(sums));
-        }
-        out + &format!(" stats-count={}", number(count))
-    }
-
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<RestrictedAttentionComponent>")?;
-        for (token, value) in [
-            ("<NumHeads>", self.num_heads),
-            ("<KeyDim>", self.key_dim),
-            ("<ValueDim>", self.value_dim),
-            ("<NumLeftInputs>", self.num_left),
-            ("<NumRightInputs>", self.num_right),
-            ("<TimeStride>", self.time_stride),
-            ("<NumLeftInputsRequired>", self.num_left_required),
-            ("<NumRightInputsRequired>", self.num_right_required),
-        ] {
-            fields::write_dim(w, token, value)?;
-        }
-        fields::write_bool(w, "<OutputContext>", self.output_context)?;
-        fields::write_f32(w, "<KeyScale>", self.key_scale)?;
-        fields::write_f64(w, "<StatsCount>", self.stats_count.value())?;
-        w.write_token("<EntropyStats>")?;
-        kaldi_io::matrix::write_vector(w, &self.entropy.values())?;
-        w.write_token("<PosteriorStats>")?;
-        let data = self.posterior.values().to_vec();
-        let (rows, cols) = if data.is_empty() { (0, 0) } else { (self.num_heads, self.context()) };
-        kaldi_io::matrix::DenseMatrix { rows, cols, data }.write(w)?;
-        w.write_token("</RestrictedAttentionComponent>")?;
-        Ok(())
     }
 
     fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {

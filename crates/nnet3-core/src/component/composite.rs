@@ -3,6 +3,7 @@
 
 use super::updatable::{Updatable, UpdatableSettings};
 use super::*;
+use crate::component::declared::*;
 use crate::config::ConfigLine;
 use crate::snapshot::Keeper;
 use nnet3_matrix::Scratch;
@@ -10,32 +11,22 @@ use nnet3_matrix::Scratch;
 const NAME: &str = "CompositeComponent";
 const MOST_PARTS: usize = 100_000;
 
-pub const TYPES: &[ComponentType] = &[ComponentType {
-    name: NAME,
-    purpose: "A sequence of simple components run as one; saves memory by computing inner values twice. Rates and \
-              limits are keys of the parts.",
-    keys: &[
-        Key {
-            name: "max-rows-process",
-            kind: Kind::Int,
-            default: "4096",
-            meaning: "more rows than this are processed in pieces; 0 is no limit",
-        },
-        Key { name: "num-components", kind: Kind::Int, default: "", meaning: "number of parts" },
-        Key {
-            name: "component1",
-            kind: Kind::String,
-            default: "",
-            meaning: "quoted config line of the first part, such as 'type=AffineComponent input-dim=…'; component2 … \
-                      likewise",
-        },
-    ],
-    updatable: false,
-    example: "num-components=2 max-rows-process=3 component1='type=AffineComponent input-dim=4 output-dim=3' \
-              component2='type=PerElementScaleComponent dim=3'",
-    from_config: Composite::from_config,
-    read: Composite::read,
-}];
+pub const TYPES: &[&ComponentType] = &[Composite::TYPE];
+
+const MAX_ROWS_PROCESS: Field<i32> = field(
+    "max-rows-process",
+    "<MaxRowsProcess>",
+    "more rows than this are processed in pieces; 0 is no limit",
+)
+.or(4096)
+.hidden();
+const NUM_COMPONENTS: Field<usize> = field("num-components", "<NumComponents>", "number of parts").hidden();
+const COMPONENT1: Key = key(
+    "component1",
+    Kind::String,
+    "",
+    "quoted config line of the first part, such as 'type=AffineComponent input-dim=…'; component2 … likewise",
+);
 
 #[derive(Clone)]
 pub(crate) struct Composite {
@@ -84,51 +75,6 @@ impl Composite {
         assert!(part.properties().contains(Properties::SIMPLE));
         assert_eq!((part.input_dim(), part.output_dim()), (old.input_dim(), old.output_dim()));
         self.parts[i] = part;
-    }
-
-    fn from_config(line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
-        let max_rows_process = line.get_i32("max-rows-process")?.unwrap_or(4096);
-        let count = line.require_dim("num-components")?;
-        let mut parts = Vec::new();
-        for i in 1..=count {
-            let key = format!("component{i}");
-            let text = line.require_string(&key)?;
-            let mut nested = ConfigLine::parse(format!("{}, {key}", line.place()), text)?;
-            if !nested.first_token.is_empty() {
-                return Err(nested.error("expected key=value pairs only, such as type=AffineComponent"));
-            }
-            let part_type = nested.require_string("type")?;
-            if part_type == NAME {
-                return Err(nested
-                    .error(format!("a {NAME} must not be part of another; lower max-rows-process instead")));
-            }
-            parts.push(registry::from_config(&part_type, &mut nested, random)?);
-        }
-        match Composite::new(UpdatableSettings::default(), max_rows_process, parts) {
-            Ok(new) => Ok(Box::new(new)),
-            Err(reason) => Err(line.error(reason)),
-        }
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::read(r)?;
-        let max_rows_process = fields::read_i32(r, "<MaxRowsProcess>")?;
-        let count = fields::read_dim(r, "<NumComponents>")?;
-        fields::check(r, count <= MOST_PARTS, || {
-            format!("<NumComponents> must be at most {MOST_PARTS}, found {count}")
-        })?;
-        let mut parts = Vec::new();
-        for _ in 0..count {
-            if r.accept_token("<CompositeComponent>")? {
-                return Err(r.error(format!("a {NAME} must not be part of another")).into());
-            }
-            parts.push(registry::read(r)?);
-        }
-        r.expect_token("</CompositeComponent>")?;
-        match Composite::new(settings, max_rows_process, parts) {
-            Ok(new) => Ok(Box::new(new)),
-            Err(reason) => Err(r.error(reason).into()),
-        }
     }
 
     fn last(&self) -> usize {
@@ -272,11 +218,70 @@ impl Composite {
     }
 }
 
-impl Component for Composite {
-    fn type_name(&self) -> &'static str {
-        "CompositeComponent"
-    }
+impl Declared for Composite {
+    const TYPE: &'static ComponentType = &ComponentType::of::<Composite>(
+        NAME,
+        "A sequence of simple components run as one; saves memory by computing inner values twice. Rates and limits \
+         are keys of the parts.",
+        "num-components=2 max-rows-process=3 component1='type=AffineComponent input-dim=4 output-dim=3' \
+         component2='type=PerElementScaleComponent dim=3'",
+    );
 
+    fn fields(f: &mut Fields<'_, Composite>) -> Result<Option<Composite>> {
+        // The common keys are those of the parts.
+        let settings = match f.reader() {
+            Some(r) => UpdatableSettings::read(r)?,
+            None => UpdatableSettings::default(),
+        };
+        if let Some((w, c)) = f.writer() {
+            c.settings.write(w)?;
+        }
+        let max_rows_process = f.get(&MAX_ROWS_PROCESS, |c| c.max_rows_process)?;
+        let count = f.get(&NUM_COMPONENTS, |c| c.parts.len())?;
+        f.document(&COMPONENT1);
+        let mut parts = Vec::new();
+        if let Some((line, random)) = f.config() {
+            parts = (1..=count).map(|i| part_of_line(line, i, random)).collect::<Result<_>>()?;
+        } else if let Some(r) = f.reader() {
+            fields::check(r, count <= MOST_PARTS, || {
+                format!("<NumComponents> must be at most {MOST_PARTS}, found {count}")
+            })?;
+            for _ in 0..count {
+                if r.accept_token("<CompositeComponent>")? {
+                    return Err(r.error(format!("a {NAME} must not be part of another")).into());
+                }
+                parts.push(registry::read(r)?);
+            }
+        } else if let Some((w, c)) = f.writer() {
+            c.parts.iter().try_for_each(|part| part.write(w))?;
+        }
+        f.note(|c, detailed| {
+            let part = |i: usize| format!("sub-component{} = {{ {} }}", i + 1, c.parts[i].info(detailed));
+            let parts: Vec<String> = (0..c.parts.len()).map(part).collect();
+            format!(" {}", parts.join(", "))
+        });
+        f.build(|| Composite::new(settings, max_rows_process, parts))
+    }
+}
+
+/// Makes part `i`, from 1, of a config line.
+fn part_of_line(line: &mut ConfigLine, i: usize, random: &Random) -> Result<Box<dyn Component>> {
+    let key = format!("component{i}");
+    let text = line.require_string(&key)?;
+    let mut nested = ConfigLine::parse(format!("{}, {key}", line.place()), text)?;
+    if !nested.first_token.is_empty() {
+        return Err(nested.error("expected key=value pairs only, such as type=AffineComponent"));
+    }
+    let part_type = nested.require_string("type")?;
+    if part_type == NAME {
+        return Err(
+            nested.error(format!("a {NAME} must not be part of another; lower max-rows-process instead"))
+        );
+    }
+    registry::from_config(&part_type, &mut nested, random)
+}
+
+impl Component for Composite {
     fn input_dim(&self) -> usize {
         self.parts[0].input_dim()
     }
@@ -296,24 +301,6 @@ impl Component for Composite {
             | Properties::UPDATABLE.when(self.updatable_parts().next().is_some())
             | Properties::BACKPROP_NEEDS_OUTPUT.when(last.contains(Properties::STORES_STATS));
         of_first.into_iter().chain(of_last).fold(own, |all, p| all | p)
-    }
-
-    fn info(&self, detailed: bool) -> String {
-        let describe = |i: usize| {
-            let part = &self.parts[i];
-            format!("sub-component{} = {{ {} }}", i + 1, part.info(detailed))
-        };
-        let parts: Vec<String> = (0..self.parts.len()).map(describe).collect();
-        format!("{NAME} {}", parts.join(", "))
-    }
-
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        self.settings.write(w, NAME)?;
-        fields::write_i32(w, "<MaxRowsProcess>", self.max_rows_process)?;
-        fields::write_dim(w, "<NumComponents>", self.parts.len())?;
-        self.parts.iter().try_for_each(|part| part.write(w))?;
-        w.write_token("</CompositeComponent>")?;
-        Ok(())
     }
 
     fn propagate(

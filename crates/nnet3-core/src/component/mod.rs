@@ -36,13 +36,16 @@ pub use dropout::{general_dropout, spec_augment};
 pub use elementwise::{
     constant, distribute, groups, nonlinear, nonlinear_stats, per_element, scale_and_offset,
 };
-pub use framework::{fields, fit, gradient, named, parameters, preconditioners, registry, tally, updatable};
+pub use framework::{
+    declared, field, fields, fit, gradient, named, parameters, preconditioners, registry, tally, updatable,
+};
 pub use normalize::batch_norm;
 pub use recurrent::{clip_gradient, gru, lstm, tanh_stats, truncation};
 pub use statistics::{pooling, summed};
 #[cfg(test)]
 pub use testing::by_index;
 
+pub use declared::Stored;
 pub use gradient::{Products, RowProducts, Rows, Update};
 pub use named::{Parameter, Parameters, ParametersMut, is_parameter, kind_of_parameter, named};
 pub use registry::{ComponentType, Key, Kind};
@@ -153,21 +156,10 @@ pub struct Arrangement<'a> {
 }
 
 /// One node type of a network: a function on rows, with or without parameters.
-pub trait Component: Any + CloneComponent + Send + Sync {
-    /// The exact name in files and configs, such as `TdnnComponent`.
-    fn type_name(&self) -> &'static str;
+pub trait Component: Any + Stored + CloneComponent + Send + Sync {
     fn input_dim(&self) -> usize;
     fn output_dim(&self) -> usize;
     fn properties(&self) -> Properties;
-
-    /// The text after `type=` of `nnet3-info`. `detailed` adds singular values (`--verbose=2`).
-    fn info(&self, detailed: bool) -> String {
-        let _ = detailed;
-        format!("{}, input-dim={}, output-dim={}", self.type_name(), self.input_dim(), self.output_dim())
-    }
-
-    /// Writes `<Type> … </Type>`.
-    fn write(&self, w: &mut KaldiWriter) -> Result<()>;
 
     // ---- indexes (non-simple components) -----------------------------------------------------------------------
 

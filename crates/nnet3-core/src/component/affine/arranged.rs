@@ -3,7 +3,9 @@
 
 use super::Weights;
 use super::tdnn::{self, Tdnn};
-use crate::component::{Arrangement, Backprop, Component, Context, PrecomputedIndexes, Properties, Update};
+use crate::component::{
+    Arrangement, Backprop, Component, Context, PrecomputedIndexes, Properties, Stored, Update,
+};
 use crate::error::{Error, Result};
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Matrix, Panels, Start, View, ViewMut};
@@ -68,10 +70,19 @@ impl Arranged {
     }
 }
 
-impl Component for Arranged {
+impl Stored for Arranged {
     fn type_name(&self) -> &'static str {
         self.type_name
     }
+    fn info(&self, _: bool) -> String {
+        format!("{}, input-dim={}, output-dim={}", self.type_name, self.input_dim(), self.output_dim())
+    }
+    fn write(&self, _: &mut KaldiWriter) -> Result<()> {
+        Err(Error::network(format!("a {} that is only run cannot be written", self.type_name)))
+    }
+}
+
+impl Component for Arranged {
     fn input_dim(&self) -> usize {
         let taps = self.tdnn.as_ref().map_or(1, |tdnn| tdnn.time_offsets().len());
         self.weights.view().terms() / taps
@@ -81,9 +92,6 @@ impl Component for Arranged {
     }
     fn properties(&self) -> Properties {
         self.properties
-    }
-    fn write(&self, _: &mut KaldiWriter) -> Result<()> {
-        Err(Error::network(format!("a {} that is only run cannot be written", self.type_name)))
     }
 
     fn indexes_of(&self) -> Option<&dyn Component> {

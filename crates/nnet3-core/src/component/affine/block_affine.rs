@@ -1,35 +1,19 @@
 //! `BlockAffineComponent`: an affine function whose matrix is block-diagonal.
 
+use crate::component::declared::*;
 use crate::component::parameters::*;
 use crate::component::repeated::Repeated;
 use crate::component::updatable::{Updatable, UpdatableSettings};
 use crate::component::*;
-use crate::config::ConfigLine;
 use crate::text;
 use nnet3_matrix::Blocks;
 use nnet3_matrix::Transpose::{No, Yes};
 
-pub const TYPES: &[ComponentType] = &[ComponentType {
-    name: "BlockAffineComponent",
-    purpose: "An affine function with a block-diagonal matrix: each block of outputs sees one block of inputs.",
-    keys: &[
-        INPUT_DIM,
-        OUTPUT_DIM,
-        Key {
-            name: "num-blocks",
-            kind: Kind::Int,
-            default: "",
-            meaning: "number of blocks; divides both dimensions",
-        },
-        stddev_key("param-stddev", "1/sqrt(input-dim/num-blocks)"),
-        BIAS_MEAN,
-        stddev_key("bias-stddev", "1"),
-    ],
-    updatable: true,
-    example: "input-dim=6 output-dim=4 num-blocks=2",
-    from_config: BlockAffine::from_config,
-    read: BlockAffine::read,
-}];
+pub const TYPES: &[&ComponentType] = &[BlockAffine::TYPE];
+
+const NUM_BLOCKS: Field<usize> =
+    field("num-blocks", "<NumBlocks>", "number of blocks; divides both dimensions");
+const PARAM_STDDEV: Field<f32> = stddev_key("param-stddev").or_by("1/sqrt(input-dim/num-blocks)");
 
 #[derive(Clone, Debug)]
 pub(crate) struct BlockAffine {
@@ -56,30 +40,6 @@ impl BlockAffine {
         }
     }
 
-    fn from_config(line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::from_config(line)?;
-        let num_blocks = line.require_dim("num-blocks")?;
-        let (input_dim, output_dim) = (line.require_dim("input-dim")?, line.require_dim("output-dim")?);
-        let cols = check_divides(line, "input-dim", input_dim, "num-blocks", num_blocks)?;
-        check_divides(line, "output-dim", output_dim, "num-blocks", num_blocks)?;
-        let bias_mean = line.get_f32("bias-mean")?.unwrap_or(0.0);
-        let (linear, bias) =
-            random_linear_and_bias(line, random, (output_dim, cols), output_dim, 1.0, bias_mean)?;
-        Ok(Box::new(BlockAffine { settings, linear, bias, num_blocks }))
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let mut settings = UpdatableSettings::read(r)?;
-        let num_blocks = fields::read_dim(r, "<NumBlocks>")?;
-        let (linear, bias) = read_linear_and_bias(r)?;
-        fields::check(r, linear.rows().is_multiple_of(num_blocks), || {
-            format!("<NumBlocks> {num_blocks} does not divide the output dimension {}", linear.rows())
-        })?;
-        read_old_is_gradient(r, &mut settings)?;
-        r.expect_token("</BlockAffineComponent>")?;
-        Ok(Box::new(BlockAffine { settings, linear, bias, num_blocks }))
-    }
-
     /// Inputs and outputs of a block: its columns and rows in `linear`.
     fn block_dims(&self) -> (usize, usize) {
         (self.linear.cols(), self.linear.rows() / self.num_blocks)
@@ -91,10 +51,42 @@ impl BlockAffine {
     }
 }
 
-impl Component for BlockAffine {
-    fn type_name(&self) -> &'static str {
-        "BlockAffineComponent"
+impl Declared for BlockAffine {
+    const TYPE: &'static ComponentType = &ComponentType::updatable::<BlockAffine>(
+        "BlockAffineComponent",
+        "An affine function with a block-diagonal matrix: each block of outputs sees one block of inputs.",
+        "input-dim=6 output-dim=4 num-blocks=2",
+    );
+
+    fn fields(f: &mut Fields<'_, BlockAffine>) -> Result<Option<BlockAffine>> {
+        let mut settings = f.settings(|c| &c.settings)?;
+        let (input_dim, output_dim) = (f.key(&INPUT_DIM)?, f.key(&OUTPUT_DIM)?);
+        let num_blocks = f.get(&NUM_BLOCKS, |c| c.num_blocks)?;
+        if f.is_config() {
+            f.check_divides((&INPUT_DIM, input_dim), (&NUM_BLOCKS, num_blocks))?;
+            f.check_divides((&OUTPUT_DIM, output_dim), (&NUM_BLOCKS, num_blocks))?;
+        }
+        let cols = input_dim / num_blocks;
+        let initial = Initial {
+            shape: (output_dim, cols),
+            stddev: f.key_or(&PARAM_STDDEV, stddev_for(cols))?,
+            bias_dim: output_dim,
+            bias_mean: f.key(&BIAS_MEAN)?,
+            bias_stddev: f.key(&stddev_key("bias-stddev").or(1.0))?,
+        };
+        let (linear, bias) = f.initial_or_stored(initial, |c| (&c.linear, &c.bias))?;
+        f.check(linear.rows().is_multiple_of(num_blocks), || {
+            format!("<NumBlocks> {num_blocks} does not divide the output dimension {}", linear.rows())
+        })?;
+        f.note(|c, _| {
+            text::rms_stats("linear-params", &c.linear.to_vec()) + &text::mean_stats("bias", &c.bias.to_vec())
+        });
+        read_old_is_gradient(f, &mut settings)?;
+        f.done(BlockAffine { settings, linear, bias, num_blocks })
     }
+}
+
+impl Component for BlockAffine {
     fn parameters(&self) -> Parameters<'_> {
         named([("linear", &self.linear), ("bias", &self.bias)])
     }
@@ -119,24 +111,6 @@ impl Component for BlockAffine {
             | Properties::UPDATABLE
             | Properties::BACKPROP_NEEDS_INPUT
             | Properties::BACKPROP_ADDS
-    }
-
-    fn info(&self, _: bool) -> String {
-        format!(
-            "{}, num-blocks={}{}{}",
-            self.settings.info(self),
-            self.num_blocks,
-            text::rms_stats("linear-params", &self.linear.to_vec()),
-            text::mean_stats("bias", &self.bias.to_vec())
-        )
-    }
-
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        self.settings.write(w, self.type_name())?;
-        fields::write_dim(w, "<NumBlocks>", self.num_blocks)?;
-        write_linear_and_bias(w, &self.linear, &self.bias)?;
-        w.write_token("</BlockAffineComponent>")?;
-        Ok(())
     }
 
     fn propagate(

@@ -1,9 +1,9 @@
 //! `AffineComponent` and `NaturalGradientAffineComponent`: y = W x + b.
 
 use super::arranged::Arranged;
+use crate::component::declared::*;
 use crate::component::parameters::*;
-use crate::component::preconditioners::Preconditioning;
-use crate::component::preconditioners::{self, Preconditioners};
+use crate::component::preconditioners::*;
 use crate::component::updatable::{Updatable, UpdatableSettings};
 use crate::component::*;
 use crate::config::ConfigLine;
@@ -11,51 +11,27 @@ use crate::text;
 use nnet3_matrix::Transpose::No;
 use std::mem::take;
 
-const PLAIN: &str = "AffineComponent";
-const NATURAL: &str = "NaturalGradientAffineComponent";
+const PLAIN: &ComponentType = &ComponentType::updatable::<Affine>(
+    "AffineComponent",
+    "A linear function of the input plus a bias, with plain gradient updates.",
+    "input-dim=4 output-dim=3",
+);
+const NATURAL: &ComponentType = &ComponentType::updatable::<Affine>(
+    "NaturalGradientAffineComponent",
+    "A linear function of the input plus a bias, with natural gradient updates.",
+    "input-dim=4 output-dim=3",
+);
+pub const TYPES: &[&ComponentType] = &[PLAIN, NATURAL];
 
-const MATRIX: Key = Key {
-    name: "matrix",
-    kind: Kind::File,
-    default: "none",
-    meaning: "W and b as the last column; the dimensions are then optional and the other keys of initialisation refused",
-};
-const PARAM_STDDEV: Key = stddev_key("param-stddev", "1/sqrt(input-dim)");
-const BIAS_STDDEV: Key = stddev_key("bias-stddev", "1");
-
-pub const TYPES: &[ComponentType] = &[
-    ComponentType {
-        name: PLAIN,
-        purpose: "A linear function of the input plus a bias, with plain gradient updates.",
-        keys: &[INPUT_DIM, OUTPUT_DIM, MATRIX, PARAM_STDDEV, BIAS_STDDEV, ORTHONORMAL_CONSTRAINT],
-        updatable: true,
-        example: "input-dim=4 output-dim=3",
-        from_config: |line, random| Affine::from_config(line, random, false),
-        read: |r| Affine::read(r, false),
-    },
-    ComponentType {
-        name: NATURAL,
-        purpose: "A linear function of the input plus a bias, with natural gradient updates.",
-        keys: &[
-            INPUT_DIM,
-            OUTPUT_DIM,
-            MATRIX,
-            PARAM_STDDEV,
-            BIAS_STDDEV,
-            BIAS_MEAN,
-            ORTHONORMAL_CONSTRAINT,
-            preconditioners::KEYS[0],
-            preconditioners::KEYS[1],
-            preconditioners::KEYS[2],
-            preconditioners::KEYS[3],
-            preconditioners::KEYS[4],
-        ],
-        updatable: true,
-        example: "input-dim=4 output-dim=3",
-        from_config: |line, random| Affine::from_config(line, random, true),
-        read: |r| Affine::read(r, true),
-    },
-];
+const MATRIX: Key = key(
+    "matrix",
+    Kind::File,
+    "none",
+    "W and b as the last column; the dimensions are then optional and the other keys of initialisation refused",
+);
+const PARAM_STDDEV: Field<f32> = stddev_key("param-stddev").or_by("1/sqrt(input-dim)");
+const BIAS_STDDEV: Field<f32> = stddev_key("bias-stddev").or(1.0);
+const ORTHONORMAL: Field<f32> = ORTHONORMAL_CONSTRAINT.written_if_set();
 
 /// Both types of affine components; they differ in the update only.
 #[derive(Clone, Debug)]
@@ -122,25 +98,6 @@ impl Affine {
         self.natural_gradient.as_ref()
     }
 
-    fn from_config(line: &mut ConfigLine, random: &Random, natural: bool) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::from_config(line)?;
-        let (linear, bias) = match line.get_string("matrix") {
-            Some(file) => Affine::load(line, &file)?,
-            None => {
-                let shape = (line.require_dim("output-dim")?, line.require_dim("input-dim")?);
-                let bias_mean = if natural { line.get_f32("bias-mean")?.unwrap_or(0.0) } else { 0.0 };
-                random_linear_and_bias(line, random, shape, shape.0, 1.0, bias_mean)?
-            }
-        };
-        let mut new = Affine::new(settings, linear, bias);
-        new.orthonormal_constraint = line.get_f32("orthonormal-constraint")?.unwrap_or(0.0);
-        if natural {
-            new.natural_gradient =
-                Some(Preconditioners::from_config(line, new.input_dim(), new.output_dim())?);
-        }
-        Ok(Box::new(new))
-    }
-
     fn load(line: &mut ConfigLine, file: &str) -> Result<(Matrix, Matrix)> {
         let matrix = load_matrix(file)?;
         if matrix.cols() < 2 {
@@ -155,57 +112,98 @@ impl Affine {
         let bias = data.chunks_exact(cols + 1).map(|row| row[cols]).collect();
         Ok((Matrix::from_vec(rows, cols, linear), Matrix::from_vec(1, rows, bias)))
     }
+}
 
-    fn read(r: &mut KaldiReader, natural: bool) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::read(r)?;
-        let (linear, bias) = read_linear_and_bias(r)?;
-        let mut new = Affine::new(settings, linear, bias);
-        if natural {
-            new.read_natural_gradient(r)?;
-        } else {
-            read_old_is_gradient(r, &mut new.settings)?;
-            new.read_orthonormal_constraint(r)?;
-            r.expect_token("</AffineComponent>")?;
-        }
-        Ok(Box::new(new))
+impl Declared for Affine {
+    const TYPE: &'static ComponentType = PLAIN;
+
+    fn component_type(&self) -> &'static ComponentType {
+        if self.natural_gradient.is_some() { NATURAL } else { PLAIN }
     }
 
-    fn read_orthonormal_constraint(&mut self, r: &mut KaldiReader) -> Result<()> {
-        self.orthonormal_constraint = fields::optional_f32(r, "<OrthonormalConstraint>", 0.0)?;
-        Ok(())
+    fn fields(f: &mut Fields<'_, Affine>) -> Result<Option<Affine>> {
+        let mut settings = f.settings(|c| &c.settings)?;
+        let (linear, bias) = Affine::parameters_of(f)?;
+        let natural = f.is(NATURAL);
+        if !natural {
+            read_old_is_gradient(f, &mut settings)?;
+        }
+        let mut orthonormal_constraint = f.key(&ORTHONORMAL)?;
+        let natural_gradient = match natural {
+            true => {
+                let mut new = Preconditioners::take(f, linear.cols(), linear.rows())?;
+                Affine::store_natural_gradient(f, &mut new, &mut orthonormal_constraint)?;
+                Affine::read_old_fields(f, &mut settings)?;
+                Some(new)
+            }
+            false => {
+                orthonormal_constraint =
+                    f.stored(&ORTHONORMAL, orthonormal_constraint, |c| c.orthonormal_constraint)?;
+                None
+            }
+        };
+        f.note(|c, detailed| {
+            text::matrix_stats("linear-params", &c.linear, detailed)
+                + &text::mean_stats("bias", &c.bias.to_vec())
+                + &c.natural_gradient.as_ref().map_or(String::new(), Preconditioners::info)
+        });
+        f.done(Affine { settings, linear, bias, orthonormal_constraint, natural_gradient })
+    }
+}
+
+impl Affine {
+    /// Visits linear part and bias: in a file, loaded, or random numbers.
+    fn parameters_of(f: &mut Fields<'_, Affine>) -> Result<(Matrix, Matrix)> {
+        let (input_dim, output_dim) = (f.optional(&INPUT_DIM)?, f.optional(&OUTPUT_DIM)?);
+        if let Some(file) = f.text(&MATRIX)
+            && let Some((line, _)) = f.config()
+        {
+            return Affine::load(line, &file);
+        }
+        let (rows, cols) = (f.required(&OUTPUT_DIM, output_dim)?, f.required(&INPUT_DIM, input_dim)?);
+        let initial = Initial {
+            shape: (rows, cols),
+            stddev: f.key_or(&PARAM_STDDEV, stddev_for(cols))?,
+            bias_dim: rows,
+            bias_stddev: f.key(&BIAS_STDDEV)?,
+            bias_mean: if f.is(NATURAL) { f.key(&BIAS_MEAN)? } else { 0.0 },
+        };
+        f.initial_or_stored(initial, |c| (&c.linear, &c.bias))
     }
 
-    fn read_natural_gradient(&mut self, r: &mut KaldiReader) -> Result<()> {
-        let (rank_in, rank_out) = (fields::read_dim(r, "<RankIn>")?, fields::read_dim(r, "<RankOut>")?);
-        self.read_orthonormal_constraint(r)?;
-        let period = fields::read_dim(r, "<UpdatePeriod>")?;
-        let history = fields::read_f32(r, "<NumSamplesHistory>")?;
-        let alpha = fields::read_f32(r, "<Alpha>")?;
-        self.natural_gradient =
-            Some(Preconditioners::new(rank_in, rank_out, period, history, alpha).check(r)?);
+    /// Visits natural gradient and orthonormal constraint in files, where they are mixed.
+    fn store_natural_gradient(
+        f: &mut Fields<'_, Affine>,
+        new: &mut Preconditioners,
+        orthonormal_constraint: &mut f32,
+    ) -> Result<()> {
+        let of = |c: &Affine| c.natural_gradient.unwrap_or(Preconditioners::new(1, 1, 1, 1.0, 1.0));
+        new.input.rank = f.stored(&RANK_IN.hidden(), new.input.rank, |c| of(c).input.rank)?;
+        new.output.rank = f.stored(&RANK_OUT.hidden(), new.output.rank, |c| of(c).output.rank)?;
+        *orthonormal_constraint =
+            f.stored(&ORTHONORMAL, *orthonormal_constraint, |c| c.orthonormal_constraint)?;
+        new.store_period(f, |c| of(c).input)?;
+        new.store_history(f, |c| of(c).input)?;
+        new.store_alpha(f, |c| of(c).input)?;
+        f.refuse(|| new.defect())
+    }
 
-        // Older forms.
-        if r.accept_token("<MaxChangePerSample>")? {
-            r.read_f32()?;
-        }
-        read_old_is_gradient(r, &mut self.settings)?;
-        for token in ["<UpdateCount>", "<ActiveScalingCount>", "<MaxChangeScaleStats>"] {
-            if r.accept_token(token)? {
-                r.read_f64()?;
+    /// Reads the fields that files of older forms have at the end.
+    fn read_old_fields(f: &mut Fields<'_, Affine>, settings: &mut UpdatableSettings) -> Result<()> {
+        f.skip::<f32>("<MaxChangePerSample>")?;
+        read_old_is_gradient(f, settings)?;
+        if let Some(r) = f.reader() {
+            for token in ["<UpdateCount>", "<ActiveScalingCount>", "<MaxChangeScaleStats>"] {
+                if r.accept_token(token)? {
+                    r.read_f64()?;
+                }
             }
         }
-        let end = r.read_token()?;
-        match end.contains("NaturalGradientAffineComponent>") {
-            true => Ok(()),
-            false => Err(r.error(format!("expected token '</{NATURAL}>', found '{end}'")).into()),
-        }
+        f.may_end_with("<NaturalGradientAffineComponent>")
     }
 }
 
 impl Component for Affine {
-    fn type_name(&self) -> &'static str {
-        if self.natural_gradient.is_some() { NATURAL } else { PLAIN }
-    }
     fn parameters(&self) -> Parameters<'_> {
         named([("linear", &self.linear), ("bias", &self.bias)])
     }
@@ -230,35 +228,6 @@ impl Component for Affine {
             | Properties::UPDATABLE
             | Properties::BACKPROP_NEEDS_INPUT
             | Properties::BACKPROP_ADDS
-    }
-
-    fn info(&self, detailed: bool) -> String {
-        let mut out = self.settings.info(self);
-        if self.orthonormal_constraint != 0.0 {
-            out += &format!(", orthonormal-constraint={}", text::number(self.orthonormal_constraint as f64));
-        }
-        out += &text::matrix_stats("linear-params", &self.linear, detailed);
-        out += &text::mean_stats("bias", &self.bias.to_vec());
-        out + &self.natural_gradient.as_ref().map_or(String::new(), Preconditioners::info)
-    }
-
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        self.settings.write(w, self.type_name())?;
-        write_linear_and_bias(w, &self.linear, &self.bias)?;
-        if let Some(natural_gradient) = &self.natural_gradient {
-            fields::write_dim(w, "<RankIn>", natural_gradient.input.rank)?;
-            fields::write_dim(w, "<RankOut>", natural_gradient.output.rank)?;
-        }
-        if self.orthonormal_constraint != 0.0 {
-            fields::write_f32(w, "<OrthonormalConstraint>", self.orthonormal_constraint)?;
-        }
-        if let Some(natural_gradient) = &self.natural_gradient {
-            fields::write_dim(w, "<UpdatePeriod>", natural_gradient.input.update_period)?;
-            fields::write_f32(w, "<NumSamplesHistory>", natural_gradient.input.num_samples_history)?;
-            fields::write_f32(w, "<Alpha>", natural_gradient.input.alpha)?;
-        }
-        w.write_token(&format!("</{}>", self.type_name()))?;
-        Ok(())
     }
 
     fn propagate(

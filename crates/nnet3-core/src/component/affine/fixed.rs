@@ -1,71 +1,31 @@
 //! FixedAffine, FixedScale and FixedBias components: parameters from a file that training does not change.
 
 use super::arranged::Arranged;
-use crate::component::fields::{self, key};
+use crate::component::declared::*;
+use crate::component::fields::key;
 use crate::component::parameters::{self, copy_unless_same};
+use crate::component::parameters::{DIM, INPUT_DIM, OUTPUT_DIM};
 use crate::component::{
     Arrangement, Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
     load_matrix,
 };
-use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::random::Random;
 use crate::text::{mean_stats, rms_stats};
-use kaldi_io::reader::KaldiReader;
-use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Matrix, Transpose, View, ViewMut};
 use std::mem::take;
 
-pub const TYPES: &[ComponentType] = &[
-    ComponentType {
-        name: "FixedAffineComponent",
-        purpose: "Affine function with fixed parameters, such as an LDA transform.",
-        keys: &[
-            key(
-                "matrix",
-                Kind::File,
-                "none",
-                "output-dim x (input-dim + 1) matrix, the last column being the bias",
-            ),
-            key(
-                "input-dim",
-                Kind::Int,
-                "none",
-                "without matrix: columns of the input, of a random transform",
-            ),
-            key("output-dim", Kind::Int, "none", "without matrix: columns of the output"),
-        ],
-        updatable: false,
-        example: "input-dim=4 output-dim=3",
-        from_config: FixedAffine::from_config,
-        read: FixedAffine::read,
-    },
-    ComponentType {
-        name: "FixedScaleComponent",
-        purpose: "Multiplies each column by a fixed number.",
-        keys: &[
-            key("scales", Kind::File, "none", "vector of the numbers"),
-            key("dim", Kind::Int, "none", "without scales: number of columns"),
-            key("scale", Kind::Float, "random", "with dim: the number for all columns"),
-        ],
-        updatable: false,
-        example: "dim=4 scale=0.5",
-        from_config: FixedScale::from_config,
-        read: FixedScale::read,
-    },
-    ComponentType {
-        name: "FixedBiasComponent",
-        purpose: "Adds a fixed number to each column.",
-        keys: &[
-            key("bias", Kind::File, "none", "vector of the numbers"),
-            key("dim", Kind::Int, "none", "without bias: number of columns, of random numbers"),
-        ],
-        updatable: false,
-        example: "dim=4",
-        from_config: FixedBias::from_config,
-        read: FixedBias::read,
-    },
-];
+pub const TYPES: &[&ComponentType] = &[FixedAffine::TYPE, FixedScale::TYPE, FixedBias::TYPE];
+
+const MATRIX: Key =
+    key("matrix", Kind::File, "none", "output-dim x (input-dim + 1) matrix, the last column being the bias");
+const RANDOM_INPUT_DIM: Field<usize> =
+    INPUT_DIM.or_by("none").meaning("without matrix: columns of the input, of a random transform");
+const RANDOM_OUTPUT_DIM: Field<usize> =
+    OUTPUT_DIM.or_by("none").meaning("without matrix: columns of the output");
+const SCALES: Key = key("scales", Kind::File, "none", "vector of the numbers");
+const SCALE: Field<f32> = field("scale", "", "with dim: the number for all columns").or_by("random");
+const BIAS: Key = key("bias", Kind::File, "none", "vector of the numbers");
 
 /// output = input · linearᵀ + bias.
 #[derive(Clone, Debug)]
@@ -87,46 +47,69 @@ impl FixedAffine {
     pub fn bias(&self) -> &Matrix {
         &self.bias
     }
+}
 
-    fn from_config(line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
-        let matrix = match line.get_string("matrix") {
-            Some(file) => {
-                let matrix = load_matrix(&file)?;
-                if matrix.cols() < 2 {
-                    let found = format!("{} x {}", matrix.rows(), matrix.cols());
-                    return Err(
-                        line.error(format!("the matrix in {file} needs 2 columns or more; it is {found}"))
-                    );
-                }
-                matrix
-            }
-            None => {
-                let (input_dim, output_dim) =
-                    (line.require_dim("input-dim")?, line.require_dim("output-dim")?);
-                parameters::normal_matrix(line, random, output_dim, input_dim + 1, 0.0, 1.0)?
-            }
+impl Declared for FixedAffine {
+    const TYPE: &'static ComponentType = &ComponentType::of::<FixedAffine>(
+        "FixedAffineComponent",
+        "Affine function with fixed parameters, such as an LDA transform.",
+        "input-dim=4 output-dim=3",
+    );
+
+    fn fields(f: &mut Fields<'_, FixedAffine>) -> Result<Option<FixedAffine>> {
+        f.note_dims();
+        f.note(|c, _| rms_stats("linear-params", &c.linear.to_vec()) + &mean_stats("bias", &c.bias.to_vec()));
+        let (linear, bias) = match FixedAffine::initial(f)? {
+            Some(matrix) => split(&matrix),
+            None => f.linear_and_bias(|c| (&c.linear, &c.bias))?,
         };
-        let (rows, cols, data) = (matrix.rows(), matrix.cols(), matrix.to_vec());
-        let linear = data.chunks(cols).flat_map(|row| &row[..cols - 1]).copied().collect();
-        let bias = data.chunks(cols).map(|row| row[cols - 1]).collect();
-        Ok(Box::new(FixedAffine::new(
-            Matrix::from_vec(rows, cols - 1, linear),
-            Matrix::from_vec(1, rows, bias),
-        )))
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let (linear, bias) = parameters::read_linear_and_bias(r)?;
-        r.expect_token("</FixedAffineComponent>")?;
-        Ok(Box::new(FixedAffine { linear, bias }))
+        f.done(FixedAffine { linear, bias })
     }
 }
 
-impl Component for FixedAffine {
-    fn type_name(&self) -> &'static str {
-        "FixedAffineComponent"
+impl FixedAffine {
+    /// Loads or draws linear part and bias side by side, for a config line.
+    fn initial(f: &mut Fields<'_, FixedAffine>) -> Result<Option<Matrix>> {
+        if let Some(file) = f.text(&MATRIX) {
+            let matrix = load_matrix(&file)?;
+            f.check(matrix.cols() >= 2, || {
+                let found = format!("{} x {}", matrix.rows(), matrix.cols());
+                format!("the matrix in {file} needs 2 columns or more; it is {found}")
+            })?;
+            return Ok(Some(matrix));
+        }
+        let (input_dim, output_dim) = (f.key(&RANDOM_INPUT_DIM)?, f.key(&RANDOM_OUTPUT_DIM)?);
+        let Some((line, random)) = f.config() else { return Ok(None) };
+        Ok(Some(parameters::normal_matrix(line, random, output_dim, input_dim + 1, 0.0, 1.0)?))
     }
+}
 
+/// Splits the last column off.
+fn split(matrix: &Matrix) -> (Matrix, Matrix) {
+    let (rows, cols, data) = (matrix.rows(), matrix.cols(), matrix.to_vec());
+    let linear = data.chunks(cols).flat_map(|row| &row[..cols - 1]).copied().collect();
+    let bias = data.chunks(cols).map(|row| row[cols - 1]).collect();
+    (Matrix::from_vec(rows, cols - 1, linear), Matrix::from_vec(1, rows, bias))
+}
+
+/// Visits a vector: in a file, loaded from that of `key`, or `fill`ed. `fill` gets the number of columns.
+fn vector<C: Component>(
+    f: &mut Fields<'_, C>,
+    (key, token): (&Key, &str),
+    dim: Option<usize>,
+    fill: impl FnOnce(usize, &Random) -> Vec<f32>,
+    of: impl FnOnce(&C) -> &Matrix,
+) -> Result<Matrix> {
+    let Some((line, random)) = f.config() else { return f.row(token, of) };
+    if let Some(file) = line.get_string(key.name) {
+        return parameters::load_parameter_row(line, &file);
+    }
+    let dim = dim.ok_or_else(|| line.error(format!("'{}' or 'dim' is missing", key.name)))?;
+    parameters::check_size(line, 1, dim)?;
+    Ok(Matrix::from_vec(1, dim, fill(dim, random)))
+}
+
+impl Component for FixedAffine {
     fn input_dim(&self) -> usize {
         self.linear.cols()
     }
@@ -135,18 +118,6 @@ impl Component for FixedAffine {
     }
     fn properties(&self) -> Properties {
         Properties::SIMPLE | Properties::BACKPROP_ADDS
-    }
-    fn info(&self, _detailed: bool) -> String {
-        let dims = (self.input_dim(), self.output_dim());
-        let mut out = format!("FixedAffineComponent, input-dim={}, output-dim={}", dims.0, dims.1);
-        out += &rms_stats("linear-params", &self.linear.to_vec());
-        out + &mean_stats("bias", &self.bias.to_vec())
-    }
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<FixedAffineComponent>")?;
-        parameters::write_linear_and_bias(w, &self.linear, &self.bias)?;
-        w.write_token("</FixedAffineComponent>")?;
-        Ok(())
     }
     fn propagate(
         &self,
@@ -176,23 +147,6 @@ impl Component for FixedAffine {
     }
 }
 
-/// The vector of a file, or `dim` numbers.
-fn vector_from_config(
-    line: &mut ConfigLine,
-    file_key: &str,
-    fill: impl Fn(usize) -> Vec<f32>,
-) -> Result<Matrix> {
-    if let Some(file) = line.get_string(file_key) {
-        return parameters::load_parameter_row(line, &file);
-    }
-    if !line.has("dim") {
-        return Err(line.error(format!("'{file_key}' or 'dim' is missing")));
-    }
-    let dim = line.require_dim("dim")?;
-    parameters::check_size(line, 1, dim)?;
-    Ok(Matrix::from_vec(1, dim, fill(dim)))
-}
-
 const VECTOR_PROPERTIES: Properties =
     Properties::SIMPLE.union(Properties::PROPAGATE_IN_PLACE).union(Properties::BACKPROP_IN_PLACE);
 
@@ -207,32 +161,38 @@ impl FixedScale {
         &self.scales
     }
 
-    fn from_config(line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
-        let scale = if line.has("scales") { None } else { line.get_f32("scale")? };
-        let scales = vector_from_config(line, "scales", |dim| match scale {
-            Some(scale) => vec![scale; dim],
-            None => random.normal_vec(dim, 0.0, 1.0),
-        })?;
-        Ok(Box::new(FixedScale { scales }))
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let scales = parameters::read_parameter_row(r, "<Scales>")?;
-        r.expect_token("</FixedScaleComponent>")?;
-        Ok(Box::new(FixedScale { scales }))
-    }
-
     fn multiply(&self, context: Context<'_>, dst: ViewMut<'_>, src: View<'_>) {
         copy_unless_same(context, dst, src);
         context.backend.scale_cols(dst, self.scales.view());
     }
 }
 
-impl Component for FixedScale {
-    fn type_name(&self) -> &'static str {
-        "FixedScaleComponent"
-    }
+impl Declared for FixedScale {
+    const TYPE: &'static ComponentType = &ComponentType::of::<FixedScale>(
+        "FixedScaleComponent",
+        "Multiplies each column by a fixed number.",
+        "dim=4 scale=0.5",
+    );
 
+    fn fields(f: &mut Fields<'_, FixedScale>) -> Result<Option<FixedScale>> {
+        const COLUMNS: Field<usize> = DIM.or_by("none").meaning("without scales: number of columns");
+        f.document(&SCALES);
+        let (dim, scale) = match f.has(SCALES.name) {
+            true => (None, None),
+            false => (f.optional(&COLUMNS)?, f.optional(&SCALE)?),
+        };
+        let fill = |dim, random: &Random| match scale {
+            Some(scale) => vec![scale; dim],
+            None => random.normal_vec(dim, 0.0, 1.0),
+        };
+        let scales = vector(f, (&SCALES, "<Scales>"), dim, fill, |c| &c.scales)?;
+        f.note_dims();
+        f.note(|c, _| mean_stats("scales", &c.scales.to_vec()));
+        f.done(FixedScale { scales })
+    }
+}
+
+impl Component for FixedScale {
     fn input_dim(&self) -> usize {
         self.scales.cols()
     }
@@ -241,17 +201,6 @@ impl Component for FixedScale {
     }
     fn properties(&self) -> Properties {
         VECTOR_PROPERTIES
-    }
-    fn info(&self, _detailed: bool) -> String {
-        let dim = self.input_dim();
-        let stats = mean_stats("scales", &self.scales.to_vec());
-        format!("FixedScaleComponent, input-dim={dim}, output-dim={dim}{stats}")
-    }
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<FixedScaleComponent>")?;
-        fields::write_row(w, "<Scales>", &self.scales)?;
-        w.write_token("</FixedScaleComponent>")?;
-        Ok(())
     }
     fn propagate(
         &self,
@@ -279,24 +228,24 @@ struct FixedBias {
     bias: Matrix,
 }
 
-impl FixedBias {
-    fn from_config(line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
-        let bias = vector_from_config(line, "bias", |dim| random.normal_vec(dim, 0.0, 1.0))?;
-        Ok(Box::new(FixedBias { bias }))
-    }
+impl Declared for FixedBias {
+    const TYPE: &'static ComponentType =
+        &ComponentType::of::<FixedBias>("FixedBiasComponent", "Adds a fixed number to each column.", "dim=4");
 
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let bias = parameters::read_parameter_row(r, "<Bias>")?;
-        r.expect_token("</FixedBiasComponent>")?;
-        Ok(Box::new(FixedBias { bias }))
+    fn fields(f: &mut Fields<'_, FixedBias>) -> Result<Option<FixedBias>> {
+        const COLUMNS: Field<usize> =
+            DIM.or_by("none").meaning("without bias: number of columns, of random numbers");
+        f.document(&BIAS);
+        let dim = if f.has(BIAS.name) { None } else { f.optional(&COLUMNS)? };
+        let fill = |dim, random: &Random| random.normal_vec(dim, 0.0, 1.0);
+        let bias = vector(f, (&BIAS, "<Bias>"), dim, fill, |c| &c.bias)?;
+        f.note_dims();
+        f.note(|c, _| mean_stats("bias", &c.bias.to_vec()));
+        f.done(FixedBias { bias })
     }
 }
 
 impl Component for FixedBias {
-    fn type_name(&self) -> &'static str {
-        "FixedBiasComponent"
-    }
-
     fn input_dim(&self) -> usize {
         self.bias.cols()
     }
@@ -305,17 +254,6 @@ impl Component for FixedBias {
     }
     fn properties(&self) -> Properties {
         VECTOR_PROPERTIES
-    }
-    fn info(&self, _detailed: bool) -> String {
-        let dim = self.input_dim();
-        let stats = mean_stats("bias", &self.bias.to_vec());
-        format!("FixedBiasComponent, input-dim={dim}, output-dim={dim}{stats}")
-    }
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<FixedBiasComponent>")?;
-        fields::write_row(w, "<Bias>", &self.bias)?;
-        w.write_token("</FixedBiasComponent>")?;
-        Ok(())
     }
     fn propagate(
         &self,

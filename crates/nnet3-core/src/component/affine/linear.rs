@@ -1,44 +1,23 @@
 //! `LinearComponent`: y = W x, with natural gradient updates.
 
 use super::arranged::Arranged;
+use crate::component::declared::*;
 use crate::component::parameters::*;
-use crate::component::preconditioners::Preconditioning;
-use crate::component::preconditioners::{self, Preconditioners};
+use crate::component::preconditioners::*;
 use crate::component::updatable::{Updatable, UpdatableSettings};
 use crate::component::*;
-use crate::config::ConfigLine;
 use crate::text;
 use nnet3_matrix::Transpose::{No, Yes};
 use std::mem::take;
 
-const MATRIX: Key = Key {
-    name: "matrix",
-    kind: Kind::File,
-    default: "none",
-    meaning: "W; the dimensions are then optional and param-stddev is refused",
-};
+pub const TYPES: &[&ComponentType] = &[Linear::TYPE];
 
-pub const TYPES: &[ComponentType] = &[ComponentType {
-    name: "LinearComponent",
-    purpose: "A linear function of the input, without bias, with natural gradient updates.",
-    keys: &[
-        INPUT_DIM,
-        OUTPUT_DIM,
-        MATRIX,
-        stddev_key("param-stddev", "1/sqrt(input-dim)"),
-        ORTHONORMAL_CONSTRAINT,
-        Key { meaning: "stored only: updates are always preconditioned", ..USE_NATURAL_GRADIENT },
-        preconditioners::KEYS[0],
-        preconditioners::KEYS[1],
-        preconditioners::KEYS[2],
-        preconditioners::KEYS[3],
-        preconditioners::KEYS[4],
-    ],
-    updatable: true,
-    example: "input-dim=4 output-dim=3",
-    from_config: Linear::from_config,
-    read: Linear::read,
-}];
+const MATRIX: Key =
+    key("matrix", Kind::File, "none", "W; the dimensions are then optional and param-stddev is refused");
+const PARAM_STDDEV: Field<f32> = stddev_key("param-stddev").or_by("1/sqrt(input-dim)");
+const ORTHONORMAL: Field<f32> = ORTHONORMAL_CONSTRAINT.written_if_set();
+const NATURAL_GRADIENT: Field<bool> =
+    USE_NATURAL_GRADIENT.meaning("stored only: updates are always preconditioned");
 
 #[derive(Clone, Debug)]
 pub struct Linear {
@@ -76,67 +55,58 @@ impl Linear {
     pub fn preconditioners(&self) -> &Preconditioners {
         &self.natural_gradient
     }
+}
 
-    fn from_config(line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::from_config(line)?;
-        let params = match line.get_string("matrix") {
-            Some(file) => {
-                let matrix = load_matrix(&file)?;
-                if matrix.is_empty() {
-                    return Err(line.error(format!("matrix={file} is empty")));
-                }
-                check_dim(line, "input-dim", matrix.cols())?;
-                check_dim(line, "output-dim", matrix.rows())?;
-                matrix
-            }
-            None => {
-                let (cols, rows) = (line.require_dim("input-dim")?, line.require_dim("output-dim")?);
-                let stddev = get_stddev(line, "param-stddev", (1.0 / (cols as f64).sqrt()) as f32)?;
-                normal_matrix(line, random, rows, cols, 0.0, stddev)?
-            }
-        };
-        Ok(Box::new(Linear {
-            settings,
-            orthonormal_constraint: line.get_f32("orthonormal-constraint")?.unwrap_or(0.0),
-            use_natural_gradient: line.get_bool("use-natural-gradient")?.unwrap_or(true),
-            natural_gradient: Preconditioners::from_config(line, params.cols(), params.rows())?,
-            params,
-        }))
+impl Declared for Linear {
+    const TYPE: &'static ComponentType = &ComponentType::updatable::<Linear>(
+        "LinearComponent",
+        "A linear function of the input, without bias, with natural gradient updates.",
+        "input-dim=4 output-dim=3",
+    );
+
+    fn fields(f: &mut Fields<'_, Linear>) -> Result<Option<Linear>> {
+        let settings = f.settings(|c| &c.settings)?;
+        let params = Linear::params_of(f)?;
+        f.check(!params.is_empty(), || "<Params> must not be empty".to_string())?;
+        f.note(|c, detailed| text::matrix_stats("params", &c.params, detailed));
+        let orthonormal_constraint = f.get(&ORTHONORMAL, |c| c.orthonormal_constraint)?;
+        let use_natural_gradient = f.get(&NATURAL_GRADIENT, |c| c.use_natural_gradient)?;
+        let mut natural_gradient = Preconditioners::take(f, params.cols(), params.rows())?;
+        natural_gradient.store_ranks(f, |c| c.natural_gradient)?;
+        natural_gradient.store_alpha(f, |c| c.natural_gradient.input)?;
+        natural_gradient.store_history(f, |c| c.natural_gradient.input)?;
+        natural_gradient.store_period(f, |c| c.natural_gradient.input)?;
+        f.refuse(|| natural_gradient.defect())?;
+        f.note(|c, _| c.natural_gradient.info());
+        f.done(Linear { settings, params, orthonormal_constraint, use_natural_gradient, natural_gradient })
     }
+}
 
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::read(r)?;
-        r.expect_token("<Params>")?;
-        let params = read_matrix(r)?;
-        fields::check(r, !params.is_empty(), || "<Params> must not be empty".to_string())?;
-        let orthonormal_constraint =
-            if r.accept_token("<OrthonormalConstraint>")? { r.read_f32()? } else { 0.0 };
-        let use_natural_gradient = fields::read_bool(r, "<UseNaturalGradient>")?;
-        let rank_in = fields::read_dim(r, "<RankInOut>")?;
-        let rank_out = r.read_i32()?;
-        fields::check(r, rank_out > 0, || {
-            format!("<RankInOut>: expected an integer greater than 0, found {rank_out}")
-        })?;
-        let alpha = fields::read_f32(r, "<Alpha>")?;
-        let history = fields::read_f32(r, "<NumSamplesHistory>")?;
-        let period = fields::read_dim(r, "<UpdatePeriod>")?;
-        let natural_gradient =
-            Preconditioners::new(rank_in, rank_out as usize, period, history, alpha).check(r)?;
-        r.expect_token("</LinearComponent>")?;
-        Ok(Box::new(Linear {
-            settings,
-            params,
-            orthonormal_constraint,
-            use_natural_gradient,
-            natural_gradient,
-        }))
+impl Linear {
+    /// Visits the parameters: in a file, loaded, or random numbers.
+    fn params_of(f: &mut Fields<'_, Linear>) -> Result<Matrix> {
+        let (input_dim, output_dim) = (f.optional(&INPUT_DIM)?, f.optional(&OUTPUT_DIM)?);
+        if let Some(file) = f.text(&MATRIX)
+            && let Some((line, _)) = f.config()
+        {
+            let matrix = load_matrix(&file)?;
+            if matrix.is_empty() {
+                return Err(line.error(format!("matrix={file} is empty")));
+            }
+            check_dim(line, "input-dim", matrix.cols())?;
+            check_dim(line, "output-dim", matrix.rows())?;
+            return Ok(matrix);
+        }
+        let (cols, rows) = (f.required(&INPUT_DIM, input_dim)?, f.required(&OUTPUT_DIM, output_dim)?);
+        let stddev = f.key_or(&PARAM_STDDEV, stddev_for(cols))?;
+        match f.config() {
+            Some((line, random)) => normal_matrix(line, random, rows, cols, 0.0, stddev),
+            None => f.matrix("<Params>", |c| &c.params),
+        }
     }
 }
 
 impl Component for Linear {
-    fn type_name(&self) -> &'static str {
-        "LinearComponent"
-    }
     fn parameters(&self) -> Parameters<'_> {
         named([("linear", &self.params)])
     }
@@ -162,33 +132,6 @@ impl Component for Linear {
             | Properties::BACKPROP_NEEDS_INPUT
             | Properties::PROPAGATE_ADDS
             | Properties::BACKPROP_ADDS
-    }
-
-    fn info(&self, detailed: bool) -> String {
-        let mut out = self.settings.info(self) + &text::matrix_stats("params", &self.params, detailed);
-        if self.orthonormal_constraint != 0.0 {
-            out += &format!(", orthonormal-constraint={}", text::number(self.orthonormal_constraint as f64));
-        }
-        out += &format!(", use-natural-gradient={}", self.use_natural_gradient);
-        out + &self.natural_gradient.info()
-    }
-
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        self.settings.write(w, self.type_name())?;
-        w.write_token("<Params>")?;
-        write_matrix(w, &self.params)?;
-        if self.orthonormal_constraint != 0.0 {
-            fields::write_f32(w, "<OrthonormalConstraint>", self.orthonormal_constraint)?;
-        }
-        fields::write_bool(w, "<UseNaturalGradient>", self.use_natural_gradient)?;
-        let Preconditioners { input, output } = &self.natural_gradient;
-        fields::write_dim(w, "<RankInOut>", input.rank)?;
-        w.write_i32(output.rank as i32)?;
-        fields::write_f32(w, "<Alpha>", input.alpha)?;
-        fields::write_f32(w, "<NumSamplesHistory>", input.num_samples_history)?;
-        fields::write_dim(w, "<UpdatePeriod>", input.update_period)?;
-        w.write_token("</LinearComponent>")?;
-        Ok(())
     }
 
     fn propagate(

@@ -1,53 +1,31 @@
 //! `RepeatedAffineComponent` and `NaturalGradientRepeatedAffineComponent`: one small affine function applied to each of
 //! R equal blocks of the input.
 
+use crate::component::declared::*;
 use crate::component::parameters::*;
 use crate::component::preconditioners::NaturalGradientSettings;
 use crate::component::preconditioners::Preconditioning;
 use crate::component::updatable::{Updatable, UpdatableSettings};
 use crate::component::*;
-use crate::config::ConfigLine;
 use crate::text;
 use nnet3_matrix::Transpose::No;
 
-const PLAIN: &str = "RepeatedAffineComponent";
-const NATURAL: &str = "NaturalGradientRepeatedAffineComponent";
-
-const KEYS: &[Key] = &[
-    INPUT_DIM,
-    OUTPUT_DIM,
-    Key {
-        name: "num-repeats",
-        kind: Kind::Int,
-        default: "",
-        meaning: "number of blocks; divides both dimensions",
-    },
-    stddev_key("param-stddev", "1/sqrt(input-dim/num-repeats)"),
-    BIAS_MEAN,
-    stddev_key("bias-stddev", "0"),
-];
 const EXAMPLE: &str = "input-dim=6 output-dim=4 num-repeats=2 bias-stddev=1";
+const PLAIN: &ComponentType = &ComponentType::updatable::<Repeated>(
+    "RepeatedAffineComponent",
+    "One affine function applied to equal blocks of the input.",
+    EXAMPLE,
+);
+const NATURAL: &ComponentType = &ComponentType::updatable::<Repeated>(
+    "NaturalGradientRepeatedAffineComponent",
+    "One affine function applied to equal blocks of the input, with natural gradient updates.",
+    EXAMPLE,
+);
+pub const TYPES: &[&ComponentType] = &[PLAIN, NATURAL];
 
-pub const TYPES: &[ComponentType] = &[
-    ComponentType {
-        name: PLAIN,
-        purpose: "One affine function applied to equal blocks of the input.",
-        keys: KEYS,
-        updatable: true,
-        example: EXAMPLE,
-        from_config: |line, random| Repeated::from_config(line, random, false),
-        read: |r| Repeated::read(r, false),
-    },
-    ComponentType {
-        name: NATURAL,
-        purpose: "One affine function applied to equal blocks of the input, with natural gradient updates.",
-        keys: KEYS,
-        updatable: true,
-        example: EXAMPLE,
-        from_config: |line, random| Repeated::from_config(line, random, true),
-        read: |r| Repeated::read(r, true),
-    },
-];
+const NUM_REPEATS: Field<usize> =
+    field("num-repeats", "<NumRepeats>", "number of blocks; divides both dimensions");
+const PARAM_STDDEV: Field<f32> = stddev_key("param-stddev").or_by("1/sqrt(input-dim/num-repeats)");
 
 /// Both types of repeated affine components; they differ in the update only. Inputs and outputs are contiguous, so
 /// that N rows of R blocks are N·R rows of one block.
@@ -64,39 +42,8 @@ pub(crate) struct Repeated {
 }
 
 impl Repeated {
-    fn new(
-        settings: UpdatableSettings,
-        (linear, bias): (Matrix, Matrix),
-        num_repeats: usize,
-        natural: bool,
-    ) -> Repeated {
-        let rank = (linear.cols() / 2).clamp(1, 40);
-        let natural_gradient = natural.then(|| NaturalGradientSettings::with_rank(rank, 4));
-        Repeated { settings, linear, bias, num_repeats, natural_gradient }
-    }
-
     pub(in crate::component) fn parts(&self) -> (&UpdatableSettings, &Matrix, &Matrix, usize) {
         (&self.settings, &self.linear, &self.bias, self.num_repeats)
-    }
-
-    fn from_config(line: &mut ConfigLine, random: &Random, natural: bool) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::from_config(line)?;
-        let repeats = line.require_dim("num-repeats")?;
-        let (input_dim, output_dim) = (line.require_dim("input-dim")?, line.require_dim("output-dim")?);
-        let cols = check_divides(line, "input-dim", input_dim, "num-repeats", repeats)?;
-        let rows = check_divides(line, "output-dim", output_dim, "num-repeats", repeats)?;
-        let bias_mean = line.get_f32("bias-mean")?.unwrap_or(0.0);
-        let params = random_linear_and_bias(line, random, (rows, cols), rows, 0.0, bias_mean)?;
-        Ok(Box::new(Repeated::new(settings, params, repeats, natural)))
-    }
-
-    fn read(r: &mut KaldiReader, natural: bool) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::read(r)?;
-        let repeats = fields::read_dim(r, "<NumRepeats>")?;
-        let mut new = Repeated::new(settings, read_linear_and_bias(r)?, repeats, natural);
-        read_old_is_gradient(r, &mut new.settings)?;
-        r.expect_token(&format!("</{}>", new.type_name()))?;
-        Ok(Box::new(new))
     }
 
     /// N rows of R blocks, seen as N·R rows.
@@ -109,10 +56,41 @@ impl Repeated {
     }
 }
 
-impl Component for Repeated {
-    fn type_name(&self) -> &'static str {
+impl Declared for Repeated {
+    const TYPE: &'static ComponentType = PLAIN;
+
+    fn component_type(&self) -> &'static ComponentType {
         if self.natural_gradient.is_some() { NATURAL } else { PLAIN }
     }
+
+    fn fields(f: &mut Fields<'_, Repeated>) -> Result<Option<Repeated>> {
+        let mut settings = f.settings(|c| &c.settings)?;
+        let (input_dim, output_dim) = (f.key(&INPUT_DIM)?, f.key(&OUTPUT_DIM)?);
+        let num_repeats = f.get(&NUM_REPEATS, |c| c.num_repeats)?;
+        if f.is_config() {
+            f.check_divides((&INPUT_DIM, input_dim), (&NUM_REPEATS, num_repeats))?;
+            f.check_divides((&OUTPUT_DIM, output_dim), (&NUM_REPEATS, num_repeats))?;
+        }
+        let (rows, cols) = (output_dim / num_repeats, input_dim / num_repeats);
+        let initial = Initial {
+            shape: (rows, cols),
+            stddev: f.key_or(&PARAM_STDDEV, stddev_for(cols))?,
+            bias_dim: rows,
+            bias_mean: f.key(&BIAS_MEAN)?,
+            bias_stddev: f.key(&stddev_key("bias-stddev").or(0.0))?,
+        };
+        let (linear, bias) = f.initial_or_stored(initial, |c| (&c.linear, &c.bias))?;
+        f.note(|c, _| {
+            text::rms_stats("linear-params", &c.linear.to_vec()) + &text::mean_stats("bias", &c.bias.to_vec())
+        });
+        read_old_is_gradient(f, &mut settings)?;
+        let rank = (linear.cols() / 2).clamp(1, 40);
+        let natural_gradient = f.is(NATURAL).then(|| NaturalGradientSettings::with_rank(rank, 4));
+        f.done(Repeated { settings, linear, bias, num_repeats, natural_gradient })
+    }
+}
+
+impl Component for Repeated {
     fn parameters(&self) -> Parameters<'_> {
         named([("linear", &self.linear), ("bias", &self.bias)])
     }
@@ -139,24 +117,6 @@ impl Component for Repeated {
             | Properties::BACKPROP_ADDS
             | Properties::INPUT_CONTIGUOUS
             | Properties::OUTPUT_CONTIGUOUS
-    }
-
-    fn info(&self, _: bool) -> String {
-        format!(
-            "{}, num-repeats={}{}{}",
-            self.settings.info(self),
-            self.num_repeats,
-            text::rms_stats("linear-params", &self.linear.to_vec()),
-            text::mean_stats("bias", &self.bias.to_vec())
-        )
-    }
-
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        self.settings.write(w, self.type_name())?;
-        fields::write_dim(w, "<NumRepeats>", self.num_repeats)?;
-        write_linear_and_bias(w, &self.linear, &self.bias)?;
-        w.write_token(&format!("</{}>", self.type_name()))?;
-        Ok(())
     }
 
     fn propagate(
@@ -202,6 +162,9 @@ mod tests {
     use crate::learning::both_sides::tests::{by_rows, follows};
     use crate::natural_gradient::oracle::Dense;
     use nalgebra::DMatrix;
+
+    const PLAIN: &str = super::PLAIN.name;
+    const NATURAL: &str = super::NATURAL.name;
 
     #[test]
     fn checks() {

@@ -2,18 +2,16 @@
 //! delay neural network architecture for efficient modeling of long temporal contexts", 2015), without splicing.
 
 use super::arranged::Arranged;
+use crate::component::declared::*;
 use crate::component::fields::{self, key};
 use crate::component::grid::{self, Grid, shifted};
 use crate::component::parameters::*;
-use crate::component::preconditioners::NaturalGradientSettings;
-use crate::component::preconditioners::Preconditioning;
-use crate::component::preconditioners::{self, Preconditioners};
+use crate::component::preconditioners::*;
 use crate::component::registry::PrecomputedReader;
 use crate::component::tdnn_keys::*;
 use crate::component::updatable::{Updatable, UpdatableSettings};
 use crate::component::winograd::Filter;
 use crate::component::*;
-use crate::config::ConfigLine;
 use crate::text;
 use nnet3_matrix::{Start, Transpose::No};
 use std::mem::take;
@@ -23,40 +21,19 @@ const PRECOMPUTED_NAME: &str = "TdnnComponentPrecomputedIndexes";
 /// Minibatches between updates of the Fisher matrix; no key, not in files.
 const UPDATE_PERIOD: usize = 4;
 
-pub const TYPES: &[ComponentType] = &[ComponentType {
-    name: NAME,
-    purpose: "An affine function of the input at several time offsets.",
-    keys: &[
-        key(
-            "time-offsets",
-            Kind::IntList,
-            "",
-            "times of the input relative to the output's, in the order of the columns of W",
-        ),
-        INPUT_DIM,
-        OUTPUT_DIM,
-        key("use-bias", Kind::Bool, "true", "whether a bias is added"),
-        stddev_key("param-stddev", "1/sqrt(input-dim * number of offsets)"),
-        stddev_key("bias-stddev", "1"),
-        BIAS_MEAN,
-        ORTHONORMAL_CONSTRAINT,
-        USE_NATURAL_GRADIENT,
-        key(
-            "rank-in",
-            Kind::Int,
-            "min(20, (input-dim * number of offsets + 1)/2)",
-            "natural gradient: rank on the input side",
-        ),
-        preconditioners::KEYS[1],
-        ALPHA_IN,
-        ALPHA_OUT,
-        preconditioners::NUM_SAMPLES_HISTORY,
-    ],
-    updatable: true,
-    example: "input-dim=4 output-dim=3 time-offsets=-1,0,2",
-    from_config: Tdnn::from_config,
-    read: Tdnn::read,
-}];
+pub const TYPES: &[&ComponentType] = &[Tdnn::TYPE];
+
+const TIME_OFFSETS: Key = key(
+    "time-offsets",
+    Kind::IntList,
+    "",
+    "times of the input relative to the output's, in the order of the columns of W",
+);
+const USE_BIAS: Field<bool> = field("use-bias", "", "whether a bias is added").or(true);
+const STDDEV: &str = "standard deviation of these initial parameters";
+const PARAM_STDDEV: Field<f32> =
+    field("param-stddev", "", STDDEV).or_by("1/sqrt(input-dim * number of offsets)");
+const BIAS_STDDEV: Field<f32> = field("bias-stddev", "", STDDEV).or(1.0);
 
 pub(crate) const PRECOMPUTED: &[PrecomputedReader] = &[(PRECOMPUTED_NAME, read_precomputed)];
 
@@ -119,88 +96,6 @@ impl Tdnn {
     fn without_params(&self) -> Tdnn {
         let (linear, bias, time_offsets) = (Matrix::empty(), Matrix::empty(), self.time_offsets.clone());
         Tdnn { settings: self.settings.clone(), linear, bias, time_offsets, ..*self }
-    }
-
-    fn from_config(line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::from_config(line)?;
-        let Some(time_offsets) = get_integers(line, "time-offsets")? else {
-            return Err(line.error("'time-offsets' is missing"));
-        };
-        if let Some(defect) = offsets_defect(&time_offsets) {
-            return Err(line.error(format!("time-offsets: {defect}")));
-        }
-        let (input_dim, output_dim) = (line.require_dim("input-dim")?, line.require_dim("output-dim")?);
-        let spliced_dim = input_dim.saturating_mul(time_offsets.len());
-        let use_bias = line.get_bool("use-bias")?.unwrap_or(true);
-        let stddev = get_stddev_or_default(line, "param-stddev", spliced_dim)?;
-        let (bias_stddev, bias_mean) =
-            (line.get_f32("bias-stddev")?.unwrap_or(1.0), line.get_f32("bias-mean")?.unwrap_or(0.0));
-        let linear = normal_matrix(line, random, output_dim, spliced_dim, 0.0, stddev)?;
-        let bias_dim = if use_bias { output_dim } else { 0 };
-        let bias = normal_matrix(line, random, 1, bias_dim, bias_mean, bias_stddev)?;
-        Ok(Box::new(Tdnn {
-            settings,
-            time_offsets,
-            linear,
-            bias,
-            orthonormal_constraint: line.get_f32("orthonormal-constraint")?.unwrap_or(0.0),
-            use_natural_gradient: line.get_bool("use-natural-gradient")?.unwrap_or(true),
-            natural_gradient: natural_gradient_from_config(line, spliced_dim, output_dim)?,
-        }))
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::read(r)?;
-        r.expect_token("<TimeOffsets>")?;
-        let time_offsets = r.read_i32_vector()?;
-        if let Some(defect) = offsets_defect(&time_offsets) {
-            return Err(r.error(format!("<TimeOffsets>: {defect}")).into());
-        }
-        r.expect_token("<LinearParams>")?;
-        let linear = read_matrix(r)?;
-        if linear.is_empty() || linear.cols() % time_offsets.len() != 0 {
-            let (found, offsets) = (linear.cols(), time_offsets.len());
-            return Err(r
-                .error(format!("<LinearParams> has {found} columns for {offsets} time offsets"))
-                .into());
-        }
-        r.expect_token("<BiasParams>")?;
-        let bias = read_row(r)?;
-        if !bias.is_empty() && bias.cols() != linear.rows() {
-            let (rows, dim) = (linear.rows(), bias.cols());
-            return Err(r
-                .error(format!("<LinearParams> has {rows} rows, but <BiasParams> {dim} elements"))
-                .into());
-        }
-        r.expect_token("<OrthonormalConstraint>")?;
-        let orthonormal_constraint = r.read_f32()?;
-        r.expect_token("<UseNaturalGradient>")?;
-        let use_natural_gradient = r.read_bool()?;
-        r.expect_token("<NumSamplesHistory>")?;
-        let history = r.read_f32()?;
-        let (alpha_in, alpha_out) = if r.accept_token("<Alpha>")? {
-            let alpha = r.read_f32()?;
-            (alpha, alpha)
-        } else {
-            r.expect_token("<AlphaInOut>")?;
-            (r.read_f32()?, r.read_f32()?)
-        };
-        let (rank_in, rank_out) = read_ranks(r)?;
-        let natural_gradient = Preconditioners {
-            input: NaturalGradientSettings::new(rank_in, UPDATE_PERIOD, history, alpha_in),
-            output: NaturalGradientSettings::new(rank_out, UPDATE_PERIOD, history, alpha_out),
-        };
-        let natural_gradient = natural_gradient.check(r)?;
-        r.expect_token("</TdnnComponent>")?;
-        Ok(Box::new(Tdnn {
-            settings,
-            time_offsets,
-            linear,
-            bias,
-            orthonormal_constraint,
-            use_natural_gradient,
-            natural_gradient,
-        }))
     }
 
     /// The grids of these lists, in the order of rows that [`Rows`] supposes.
@@ -314,7 +209,7 @@ fn parts(indexes: Option<&dyn PrecomputedIndexes>, dim: usize) -> impl Iterator<
     rows.offsets.iter().enumerate().map(part)
 }
 
-// ---- offsets and natural gradient in config lines --------------------------------------------------------------
+// ---- fields ----------------------------------------------------------------------------------------------------
 
 fn offsets_defect(offsets: &[i32]) -> Option<String> {
     let mut sorted = offsets.to_vec();
@@ -326,29 +221,132 @@ fn offsets_defect(offsets: &[i32]) -> Option<String> {
     Some(format!("offset {} occurs twice", repeated[0]))
 }
 
-fn natural_gradient_from_config(
-    line: &mut ConfigLine,
+// ---- the component ---------------------------------------------------------------------------------------------
+
+impl Declared for Tdnn {
+    const TYPE: &'static ComponentType = &ComponentType::updatable::<Tdnn>(
+        NAME,
+        "An affine function of the input at several time offsets.",
+        "input-dim=4 output-dim=3 time-offsets=-1,0,2",
+    );
+
+    fn fields(f: &mut Fields<'_, Tdnn>) -> Result<Option<Tdnn>> {
+        let settings = f.settings(|c| &c.settings)?;
+        let time_offsets = Tdnn::offsets_of(f)?;
+        let (input_dim, output_dim) = (f.key(&INPUT_DIM)?, f.key(&OUTPUT_DIM)?);
+        let spliced_dim = input_dim.saturating_mul(time_offsets.len());
+        let use_bias = f.key(&USE_BIAS)?;
+        let initial = Initial {
+            shape: (output_dim, spliced_dim),
+            stddev: take_stddev(f, &PARAM_STDDEV, spliced_dim)?,
+            bias_dim: if use_bias { output_dim } else { 0 },
+            bias_stddev: f.key(&BIAS_STDDEV)?,
+            bias_mean: f.key(&BIAS_MEAN)?,
+        };
+        let (linear, bias) = Tdnn::parameters_of(f, initial, time_offsets.len())?;
+        let orthonormal_constraint = f.get(&ORTHONORMAL_CONSTRAINT.hidden(), |c| c.orthonormal_constraint)?;
+        let use_natural_gradient = f.get(&USE_NATURAL_GRADIENT.hidden(), |c| c.use_natural_gradient)?;
+        let mut natural_gradient = take_natural_gradient(f, spliced_dim, output_dim)?;
+        natural_gradient.store_history(f, |c| c.natural_gradient.input)?;
+        natural_gradient.store_alphas(f, |c| c.natural_gradient)?;
+        natural_gradient.store_ranks(f, |c| c.natural_gradient)?;
+        f.refuse(|| natural_gradient.defect())?;
+        f.note(|c, detailed| c.info_of_parameters(detailed));
+        f.done(Tdnn {
+            settings,
+            time_offsets,
+            linear,
+            bias,
+            orthonormal_constraint,
+            use_natural_gradient,
+            natural_gradient,
+        })
+    }
+}
+
+impl Tdnn {
+    fn offsets_of(f: &mut Fields<'_, Tdnn>) -> Result<Vec<i32>> {
+        f.document(&TIME_OFFSETS);
+        let offsets = if let Some((line, _)) = f.config() {
+            get_integers(line, TIME_OFFSETS.name)?.ok_or_else(|| line.error("'time-offsets' is missing"))?
+        } else if let Some(r) = f.reader() {
+            r.expect_token("<TimeOffsets>")?;
+            r.read_i32_vector()?
+        } else if let Some((w, c)) = f.writer() {
+            w.write_token("<TimeOffsets>")?;
+            w.write_i32_vector(&c.time_offsets)?;
+            Vec::new()
+        } else {
+            Vec::new()
+        };
+        f.refuse(|| offsets_defect(&offsets).map(|defect| format!("time-offsets: {defect}")))?;
+        Ok(offsets)
+    }
+
+    /// Visits linear part and bias: in a file, or random numbers.
+    fn parameters_of(f: &mut Fields<'_, Tdnn>, initial: Initial, offsets: usize) -> Result<(Matrix, Matrix)> {
+        if let Some((line, random)) = f.config() {
+            return initial.draw(line, random);
+        }
+        let linear = f.matrix("<LinearParams>", |c| &c.linear)?;
+        let (rows, cols) = (linear.rows(), linear.cols());
+        f.check(!linear.is_empty() && cols.is_multiple_of(offsets), || {
+            format!("<LinearParams> has {cols} columns for {offsets} time offsets")
+        })?;
+        let bias = f.vector("<BiasParams>", |c| &c.bias)?;
+        f.check(bias.is_empty() || bias.cols() == rows, || {
+            format!("<LinearParams> has {rows} rows, but <BiasParams> {} elements", bias.cols())
+        })?;
+        Ok((linear, bias))
+    }
+
+    fn info_of_parameters(&self, detailed: bool) -> String {
+        let mut out = String::new();
+        if self.orthonormal_constraint != 0.0 {
+            out += &format!(", orthonormal-constraint={}", text::number(self.orthonormal_constraint as f64));
+        }
+        let offsets: Vec<String> = self.time_offsets.iter().map(i32::to_string).collect();
+        out += &format!(", time-offsets={}", offsets.join(","));
+        out += &text::matrix_stats("linear-params", &self.linear, detailed);
+        out += &match self.bias.is_empty() {
+            true => ", has-bias=false".to_string(),
+            false => text::mean_stats("bias", &self.bias.to_vec()),
+        };
+        if !self.use_natural_gradient {
+            return out + ", use-natural-gradient=false";
+        }
+        let Preconditioners { input, output } = &self.natural_gradient;
+        out + &format!(
+            ", rank-in={}, rank-out={}, num-samples-history={}, update-period={}, alpha-in={}, alpha-out={}",
+            input.rank,
+            output.rank,
+            text::number(input.num_samples_history as f64),
+            input.update_period,
+            text::number(input.alpha as f64),
+            text::number(output.alpha as f64)
+        )
+    }
+}
+
+/// Takes the keys of natural gradient.
+fn take_natural_gradient(
+    f: &mut Fields<'_, Tdnn>,
     spliced_dim: usize,
     output_dim: usize,
 ) -> Result<Preconditioners> {
-    let rank_in = get_rank(line, "rank-in", spliced_dim, 20)?;
-    let rank_out = get_rank(line, "rank-out", output_dim, 80)?;
-    let history = line.get_f32("num-samples-history")?.unwrap_or(2000.0);
-    let alpha_in = fields::get_at_least(line, "alpha-in", 0.0, 4.0)?;
-    let alpha_out = fields::get_at_least(line, "alpha-out", 0.0, 4.0)?;
-    let new = Preconditioners {
+    let rank_in = RANK_IN.or_by("min(20, (input-dim * number of offsets + 1)/2)");
+    let rank_in = take_half_rank(f, &rank_in, spliced_dim, 20)?;
+    let rank_out = take_half_rank(f, &RANK_OUT.or_by("min(80, (output-dim+1)/2)"), output_dim, 80)?;
+    let [alpha_in, alpha_out] = ALPHAS_IN_OUT;
+    let (alpha_in, alpha_out) = (f.key(&alpha_in)?, f.key(&alpha_out)?);
+    let history = f.key(&NUM_SAMPLES_HISTORY)?;
+    Ok(Preconditioners {
         input: NaturalGradientSettings::new(rank_in, UPDATE_PERIOD, history, alpha_in),
         output: NaturalGradientSettings::new(rank_out, UPDATE_PERIOD, history, alpha_out),
-    };
-    check_preconditioners(line, new)
+    })
 }
 
-// ---- the component ---------------------------------------------------------------------------------------------
-
 impl Component for Tdnn {
-    fn type_name(&self) -> &'static str {
-        "TdnnComponent"
-    }
     fn center(&self) -> Option<std::result::Result<std::ops::Range<usize>, &'static str>> {
         let width = self.linear.cols() / self.time_offsets.len();
         let zero = self.time_offsets.iter().position(|&offset| offset == 0);
@@ -379,55 +377,6 @@ impl Component for Tdnn {
             | Properties::BACKPROP_ADDS
             | Properties::BACKPROP_NEEDS_INPUT
             | Properties::PROPAGATE_ADDS.when(self.bias.is_empty())
-    }
-
-    fn info(&self, detailed: bool) -> String {
-        let mut out = self.settings.info(self);
-        if self.orthonormal_constraint != 0.0 {
-            out += &format!(", orthonormal-constraint={}", text::number(self.orthonormal_constraint as f64));
-        }
-        let offsets: Vec<String> = self.time_offsets.iter().map(i32::to_string).collect();
-        out += &format!(", time-offsets={}", offsets.join(","));
-        out += &text::matrix_stats("linear-params", &self.linear, detailed);
-        out += &match self.bias.is_empty() {
-            true => ", has-bias=false".to_string(),
-            false => text::mean_stats("bias", &self.bias.to_vec()),
-        };
-        if !self.use_natural_gradient {
-            return out + ", use-natural-gradient=false";
-        }
-        let Preconditioners { input, output } = &self.natural_gradient;
-        out + &format!(
-            ", rank-in={}, rank-out={}, num-samples-history={}, update-period={}, alpha-in={}, alpha-out={}",
-            input.rank,
-            output.rank,
-            text::number(input.num_samples_history as f64),
-            input.update_period,
-            text::number(input.alpha as f64),
-            text::number(output.alpha as f64)
-        )
-    }
-
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        self.settings.write(w, NAME)?;
-        w.write_token("<TimeOffsets>")?;
-        w.write_i32_vector(&self.time_offsets)?;
-        write_linear_and_bias(w, &self.linear, &self.bias)?;
-        w.write_token("<OrthonormalConstraint>")?;
-        w.write_f32(self.orthonormal_constraint)?;
-        w.write_token("<UseNaturalGradient>")?;
-        w.write_bool(self.use_natural_gradient)?;
-        let Preconditioners { input, output } = &self.natural_gradient;
-        w.write_token("<NumSamplesHistory>")?;
-        w.write_f32(input.num_samples_history)?;
-        w.write_token("<AlphaInOut>")?;
-        w.write_f32(input.alpha)?;
-        w.write_f32(output.alpha)?;
-        w.write_token("<RankInOut>")?;
-        w.write_i32(input.rank as i32)?;
-        w.write_i32(output.rank as i32)?;
-        w.write_token("</TdnnComponent>")?;
-        Ok(())
     }
 
     fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {

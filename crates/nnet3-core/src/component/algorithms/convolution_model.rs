@@ -1,26 +1,26 @@
 //! The shape of a convolution over time and height: filters, heights and offsets, with their config keys and file form
 //! (`ConvolutionModel` of the reference).
 
-use crate::component::fields::{self, key};
+use crate::component::declared::*;
+use crate::component::fields::key;
 use crate::component::tdnn_keys::get_integers;
-use crate::component::{Key, Kind};
+use crate::component::{Component, Key, Kind};
 use crate::config::ConfigLine;
 use crate::error::Result;
-use kaldi_io::reader::KaldiReader;
-use kaldi_io::writer::KaldiWriter;
 
-/// The keys of [`ConvolutionModel::from_config`].
-pub(in crate::component) const KEYS: [Key; 9] = [
-    key("num-filters-in", Kind::Int, "", "input filters"),
-    key("num-filters-out", Kind::Int, "", "output filters"),
-    key("height-in", Kind::Int, "", "input heights; input column = height * num-filters-in + filter"),
-    key("height-out", Kind::Int, "", "output heights; output column = height * num-filters-out + filter"),
-    key(
+const SIZES: [Field<usize>; 5] = [
+    field("num-filters-in", "<NumFiltersIn>", "input filters"),
+    field("num-filters-out", "<NumFiltersOut>", "output filters"),
+    field("height-in", "<HeightIn>", "input heights; input column = height * num-filters-in + filter"),
+    field("height-out", "<HeightOut>", "output heights; output column = height * num-filters-out + filter"),
+    field(
         "height-subsample-out",
-        Kind::Int,
-        "1",
+        "<HeightSubsampleOut>",
         "output height h reads input heights h * height-subsample-out + offset",
-    ),
+    )
+    .or(1),
+];
+const LISTS: [Key; 4] = [
     key(
         "offsets",
         Kind::String,
@@ -153,57 +153,45 @@ impl ConvolutionModel {
         self.time_offsets.iter().filter(|(_, required)| *required).map(|&(time, _)| time).collect()
     }
 
-    // ---- config line -------------------------------------------------------------------------------------------
+    // ---- fields ------------------------------------------------------------------------------------------------
 
-    pub fn from_config(line: &mut ConfigLine) -> Result<ConvolutionModel> {
-        let sizes = [
-            line.require_dim("num-filters-in")?,
-            line.require_dim("num-filters-out")?,
-            line.require_dim("height-in")?,
-            line.require_dim("height-out")?,
-            line.get_dim("height-subsample-out")?.unwrap_or(1),
-        ];
-        let offsets = offsets_from_config(line)?;
-        let required = match get_increasing(line, "required-time-offsets")? {
-            Some(required) => required,
-            None => offsets.iter().map(|&(time, _)| time).collect(),
-        };
-        ConvolutionModel::new(sizes, offsets, &required).map_err(|defect| line.error(defect))
+    /// Visits all from `<ConvolutionModel>` to `</ConvolutionModel>`. Returns a sample unless it reads.
+    pub fn fields<C: Component>(
+        f: &mut Fields<'_, C>,
+        of: impl Fn(&C) -> &ConvolutionModel + Copy,
+    ) -> Result<ConvolutionModel> {
+        f.token("<ConvolutionModel>")?;
+        let sizes = |c: &C| of(c).sizes();
+        let mut size = |i: usize| f.get(&SIZES[i].hidden(), |c| sizes(c)[i]);
+        let sizes = [size(0)?, size(1)?, size(2)?, size(3)?, size(4)?];
+        LISTS.iter().for_each(|key| f.document(key));
+        let (mut offsets, mut required) = (vec![(0, 0)], vec![0]);
+        if let Some((line, _)) = f.config() {
+            offsets = offsets_from_config(line)?;
+            required = match get_increasing(line, "required-time-offsets")? {
+                Some(required) => required,
+                None => offsets.iter().map(|&(time, _)| time).collect(),
+            };
+        } else if let Some(r) = f.reader() {
+            r.expect_token("<Offsets>")?;
+            offsets = r.read_i32_pairs()?;
+            r.expect_token("<RequiredTimeOffsets>")?;
+            required = r.read_i32_vector()?;
+        } else if let Some((w, c)) = f.writer() {
+            w.write_token("<Offsets>")?;
+            w.write_i32_pairs(&of(c).offsets)?;
+            w.write_token("<RequiredTimeOffsets>")?;
+            w.write_i32_vector(&of(c).required())?;
+        }
+        f.token("</ConvolutionModel>")?;
+        if let Some(c) = f.component() {
+            return Ok(of(c).clone());
+        }
+        ConvolutionModel::new(sizes, offsets, &required).map_err(|defect| f.error(defect))
     }
 
-    // ---- file --------------------------------------------------------------------------------------------------
-
-    /// Reads all from `<ConvolutionModel>` to `</ConvolutionModel>`.
-    pub fn read(r: &mut KaldiReader) -> Result<ConvolutionModel> {
-        r.expect_token("<ConvolutionModel>")?;
-        let sizes = [
-            fields::read_dim(r, "<NumFiltersIn>")?,
-            fields::read_dim(r, "<NumFiltersOut>")?,
-            fields::read_dim(r, "<HeightIn>")?,
-            fields::read_dim(r, "<HeightOut>")?,
-            fields::read_dim(r, "<HeightSubsampleOut>")?,
-        ];
-        r.expect_token("<Offsets>")?;
-        let offsets = r.read_i32_pairs()?;
-        r.expect_token("<RequiredTimeOffsets>")?;
-        let required = r.read_i32_vector()?;
-        r.expect_token("</ConvolutionModel>")?;
-        ConvolutionModel::new(sizes, offsets, &required).map_err(|defect| r.error(defect).into())
-    }
-
-    pub fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<ConvolutionModel>")?;
-        fields::write_dim(w, "<NumFiltersIn>", self.filters_in)?;
-        fields::write_dim(w, "<NumFiltersOut>", self.filters_out)?;
-        fields::write_dim(w, "<HeightIn>", self.height_in)?;
-        fields::write_dim(w, "<HeightOut>", self.height_out)?;
-        fields::write_dim(w, "<HeightSubsampleOut>", self.height_subsample)?;
-        w.write_token("<Offsets>")?;
-        w.write_i32_pairs(&self.offsets)?;
-        w.write_token("<RequiredTimeOffsets>")?;
-        w.write_i32_vector(&self.required())?;
-        w.write_token("</ConvolutionModel>")?;
-        Ok(())
+    fn sizes(&self) -> [usize; 5] {
+        [self.filters_in, self.filters_out, self.height_in, self.height_out, self.height_subsample]
     }
 
     pub fn info(&self) -> String {

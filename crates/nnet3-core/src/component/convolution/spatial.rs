@@ -1,6 +1,7 @@
 //! `ConvolutionComponent` and `MaxpoolingComponent`: convolution over two axes and pooling over three axes of a
 //! vectorised tensor. New networks use `TimeHeightConvolutionComponent`.
 
+use crate::component::declared::*;
 use crate::component::fields::{self, key};
 use crate::component::parameters::*;
 use crate::component::updatable::{Updatable, UpdatableSettings};
@@ -11,48 +12,37 @@ use nnet3_matrix::{IndexTable, Transpose::No, Transpose::Yes};
 
 mod maxpooling;
 
-const CONVOLUTION: &str = "ConvolutionComponent";
+pub const TYPES: &[&ComponentType] = &[Convolution::TYPE, maxpooling::Maxpooling::TYPE];
 
-const INPUT_X: Key = key("input-x-dim", Kind::Int, "", "size of the input's x axis");
-const INPUT_Y: Key = key("input-y-dim", Kind::Int, "", "size of the input's y axis");
-const INPUT_Z: Key = key("input-z-dim", Kind::Int, "", "size of the input's z axis");
-
-pub const TYPES: &[ComponentType] = &[
-    ComponentType {
-        name: CONVOLUTION,
-        purpose: "Convolution over the x and y axes of a vectorised (x, y, z) tensor (deprecated).",
-        keys: &[
-            INPUT_X,
-            INPUT_Y,
-            INPUT_Z,
-            key("filt-x-dim", Kind::Int, "", "size of the filters' x axis"),
-            key("filt-y-dim", Kind::Int, "", "size of the filters' y axis"),
-            key("filt-x-step", Kind::Int, "", "step of the filters on the x axis"),
-            key("filt-y-step", Kind::Int, "", "step of the filters on the y axis"),
-            key(
-                "input-vectorization-order",
-                Kind::String,
-                "zyx",
-                "the axis of neighbouring columns first: zyx or yzx",
-            ),
-            key("num-filters", Kind::Int, "", "number of filters; not with matrix"),
-            key(
-                "matrix",
-                Kind::File,
-                "none",
-                "a filter a row, its bias in the last column; the other keys of initialisation are then refused",
-            ),
-            stddev_key("param-stddev", "1/sqrt(filt-x-dim * filt-y-dim * input-z-dim)"),
-            stddev_key("bias-stddev", "1"),
-        ],
-        updatable: true,
-        example: "input-x-dim=4 input-y-dim=3 input-z-dim=2 filt-x-dim=2 filt-y-dim=3 filt-x-step=2 filt-y-step=1 \
-                  num-filters=3",
-        from_config: Convolution::from_config,
-        read: Convolution::read,
-    },
-    maxpooling::TYPE,
+const INPUT_SIZES: [Field<usize>; 3] = [
+    field("input-x-dim", "<InputXDim>", "size of the input's x axis"),
+    field("input-y-dim", "<InputYDim>", "size of the input's y axis"),
+    field("input-z-dim", "<InputZDim>", "size of the input's z axis"),
 ];
+const FILTER_SIZES: [Field<usize>; 2] = [
+    field("filt-x-dim", "<FiltXDim>", "size of the filters' x axis"),
+    field("filt-y-dim", "<FiltYDim>", "size of the filters' y axis"),
+];
+const STEPS: [Field<usize>; 2] = [
+    field("filt-x-step", "<FiltXStep>", "step of the filters on the x axis"),
+    field("filt-y-step", "<FiltYStep>", "step of the filters on the y axis"),
+];
+const ORDER: Key = key(
+    "input-vectorization-order",
+    Kind::String,
+    "zyx",
+    "the axis of neighbouring columns first: zyx or yzx",
+);
+const NUM_FILTERS: Field<usize> = field("num-filters", "", "number of filters; not with matrix");
+const MATRIX: Key = key(
+    "matrix",
+    Kind::File,
+    "none",
+    "a filter a row, its bias in the last column; the other keys of initialisation are then refused",
+);
+const PARAM_STDDEV: Field<f32> =
+    stddev_key("param-stddev").or_by("1/sqrt(filt-x-dim * filt-y-dim * input-z-dim)");
+const BIAS_STDDEV: Field<f32> = stddev_key("bias-stddev").or(1.0);
 
 /// More columns than this in one matrix are taken for a mistake.
 const MOST_COLUMNS: u128 = 1 << 25;
@@ -152,46 +142,6 @@ impl Convolution {
         Convolution { settings, axes, order, filters, bias, columns }
     }
 
-    fn from_config(line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::from_config(line)?;
-        let z = line.require_dim("input-z-dim")?;
-        let mut axis = |name: &str| -> Result<Axis> {
-            Ok(Axis {
-                dim: line.require_dim(&format!("input-{name}-dim"))?,
-                window: line.require_dim(&format!("filt-{name}-dim"))?,
-                step: line.require_dim(&format!("filt-{name}-step"))?,
-            })
-        };
-        let axes = [axis("x")?, axis("y")?, Axis { dim: z, window: z, step: 1 }];
-        if let Some(defect) = defect(&axes, window_key) {
-            return Err(line.error(defect));
-        }
-        let order = match line.get_string("input-vectorization-order").as_deref() {
-            None | Some("zyx") => Order::Zyx,
-            Some("yzx") => Order::Yzx,
-            Some(other) => {
-                return Err(line.error(format!("input-vectorization-order={other}: expected zyx or yzx")));
-            }
-        };
-        let dim = axes.iter().map(|axis| axis.window).product();
-        let (filters, bias) = match line.get_string("matrix") {
-            Some(file) => Convolution::load(line, &file, dim)?,
-            None => {
-                if let Some((axis, name)) =
-                    axes.iter().zip(["x", "y", "z"]).find(|(axis, _)| axis.leaves_rest())
-                {
-                    let Axis { dim, window, step } = axis;
-                    return Err(line.error(format!(
-                        "filt-{name}-step: the filter step {step} does not divide {dim} - {window}"
-                    )));
-                }
-                let shape = (line.require_dim("num-filters")?, dim);
-                random_linear_and_bias(line, random, shape, shape.0, 1.0, 0.0)?
-            }
-        };
-        Ok(Box::new(Convolution::new(settings, axes, order, filters, bias)))
-    }
-
     fn load(line: &ConfigLine, file: &str, dim: usize) -> Result<(Matrix, Matrix)> {
         let matrix = load_matrix(file)?;
         let (rows, cols) = (matrix.rows(), matrix.cols());
@@ -204,39 +154,6 @@ impl Convolution {
         let filters = data.chunks_exact(cols).flat_map(|row| &row[..dim]).copied().collect();
         let bias = data.chunks_exact(cols).map(|row| row[dim]).collect();
         Ok((Matrix::from_vec(rows, dim, filters), Matrix::from_vec(1, rows, bias)))
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let mut settings = UpdatableSettings::read(r)?;
-        let [x, y, z] = read_dims(r, ["<InputXDim>", "<InputYDim>", "<InputZDim>"])?;
-        let [x_window, y_window] = read_dims(r, ["<FiltXDim>", "<FiltYDim>"])?;
-        let [x_step, y_step] = read_dims(r, ["<FiltXStep>", "<FiltYStep>"])?;
-        let axes = [
-            Axis { dim: x, window: x_window, step: x_step },
-            Axis { dim: y, window: y_window, step: y_step },
-            Axis { dim: z, window: z, step: 1 },
-        ];
-        if let Some(defect) = defect(&axes, window_key) {
-            return Err(r.error(defect).into());
-        }
-        let order = match fields::read_i32(r, "<InputVectorization>")? {
-            0 => Order::Yzx,
-            1 => Order::Zyx,
-            other => {
-                return Err(r.error(format!("<InputVectorization>: expected 0 or 1, found {other}")).into());
-            }
-        };
-        r.expect_token("<FilterParams>")?;
-        let filters = read_matrix(r)?;
-        let bias = read_parameter_row(r, "<BiasParams>")?;
-        let wanted: usize = axes.iter().map(|axis| axis.window).product();
-        fields::check(r, filters.cols() == wanted && filters.rows() == bias.cols(), || {
-            let (rows, cols, biases) = (filters.rows(), filters.cols(), bias.cols());
-            format!("<FilterParams>: expected {biases} x {wanted} elements, found {rows} x {cols}")
-        })?;
-        settings.is_gradient = fields::optional_bool(r, "<IsGradient>")?;
-        r.expect_token("</ConvolutionComponent>")?;
-        Ok(Box::new(Convolution::new(settings, axes, order, filters, bias)))
     }
 
     /// The input's columns of all windows, side by side.
@@ -297,18 +214,103 @@ macro_rules! sliced {
 sliced!(View);
 sliced!(ViewMut);
 
-fn read_dims<const N: usize>(r: &mut KaldiReader, tokens: [&str; N]) -> Result<[usize; N]> {
-    let mut dims = [0; N];
-    for (dim, token) in dims.iter_mut().zip(tokens) {
-        *dim = fields::read_dim(r, token)?;
+impl Declared for Convolution {
+    const TYPE: &'static ComponentType = &ComponentType::updatable::<Convolution>(
+        "ConvolutionComponent",
+        "Convolution over the x and y axes of a vectorised (x, y, z) tensor (deprecated).",
+        "input-x-dim=4 input-y-dim=3 input-z-dim=2 filt-x-dim=2 filt-y-dim=3 filt-x-step=2 filt-y-step=1 \
+         num-filters=3",
+    );
+
+    fn fields(f: &mut Fields<'_, Convolution>) -> Result<Option<Convolution>> {
+        let mut settings = f.settings(|c| &c.settings)?;
+        let axes = Convolution::axes(f)?;
+        f.refuse(|| defect(&axes, window_key))?;
+        let order = Convolution::order(f)?;
+        f.note(|c, _| {
+            format!(", input-vectorization={}, num-filters={}", c.order as i32, c.filters.rows())
+                + &text::rms_stats("filter-params", &c.filters.to_vec())
+                + &text::mean_stats("bias-params", &c.bias.to_vec())
+        });
+        let (filters, bias) = Convolution::parameters_of(f, &axes)?;
+        settings.is_gradient = f.get(&IS_GRADIENT, |c| c.settings.is_gradient)?;
+        f.build(|| Ok(Convolution::new(settings, axes, order, filters, bias)))
     }
-    Ok(dims)
+}
+
+/// Stored again after the parameters.
+const IS_GRADIENT: Field<bool> = field("", "<IsGradient>", "parameters hold a gradient").or(false).may_miss();
+
+impl Convolution {
+    fn axes(f: &mut Fields<'_, Convolution>) -> Result<[Axis; 3]> {
+        let mut size = |field: &Field<usize>, of: fn(&[Axis; 3]) -> usize| f.get(field, |c| of(&c.axes));
+        let [x, y, z] = &INPUT_SIZES;
+        let (x, y, z) = (size(x, |a| a[0].dim)?, size(y, |a| a[1].dim)?, size(z, |a| a[2].dim)?);
+        let windows = (size(&FILTER_SIZES[0], |a| a[0].window)?, size(&FILTER_SIZES[1], |a| a[1].window)?);
+        let steps = (size(&STEPS[0], |a| a[0].step)?, size(&STEPS[1], |a| a[1].step)?);
+        Ok([
+            Axis { dim: x, window: windows.0, step: steps.0 },
+            Axis { dim: y, window: windows.1, step: steps.1 },
+            Axis { dim: z, window: z, step: 1 },
+        ])
+    }
+
+    /// Visits the order of columns: a word in config lines, a number in files.
+    fn order(f: &mut Fields<'_, Convolution>) -> Result<Order> {
+        if let Some((w, c)) = f.writer() {
+            fields::write_i32(w, "<InputVectorization>", c.order as i32)?;
+        }
+        if let Some(r) = f.reader() {
+            return match fields::read_i32(r, "<InputVectorization>")? {
+                0 => Ok(Order::Yzx),
+                1 => Ok(Order::Zyx),
+                other => Err(r.error(format!("<InputVectorization>: expected 0 or 1, found {other}")).into()),
+            };
+        }
+        match f.text(&ORDER).as_deref() {
+            None | Some("zyx") => Ok(Order::Zyx),
+            Some("yzx") => Ok(Order::Yzx),
+            Some(other) => Err(f.error(format!("input-vectorization-order={other}: expected zyx or yzx"))),
+        }
+    }
+
+    /// Visits filters and bias: in a file, loaded, or random numbers.
+    fn parameters_of(f: &mut Fields<'_, Convolution>, axes: &[Axis; 3]) -> Result<(Matrix, Matrix)> {
+        let dim = axes.iter().map(|axis| axis.window).product();
+        let num_filters = if f.has(MATRIX.name) { None } else { Some(f.key(&NUM_FILTERS)?) };
+        if let Some(file) = f.text(&MATRIX)
+            && let Some((line, _)) = f.config()
+        {
+            return Convolution::load(line, &file, dim);
+        }
+        let initial = Initial {
+            shape: (num_filters.unwrap_or(1), dim),
+            stddev: f.key_or(&PARAM_STDDEV, stddev_for(dim))?,
+            bias_dim: num_filters.unwrap_or(1),
+            bias_mean: 0.0,
+            bias_stddev: f.key(&BIAS_STDDEV)?,
+        };
+        if let Some((line, random)) = f.config() {
+            if let Some((axis, name)) = axes.iter().zip(["x", "y", "z"]).find(|(axis, _)| axis.leaves_rest())
+            {
+                let Axis { dim, window, step } = axis;
+                return Err(line.error(format!(
+                    "filt-{name}-step: the filter step {step} does not divide {dim} - {window}"
+                )));
+            }
+            return initial.draw(line, random);
+        }
+        let filters = f.matrix("<FilterParams>", |c| &c.filters)?;
+        let bias = f.row("<BiasParams>", |c| &c.bias)?;
+        f.check(filters.cols() == dim && filters.rows() == bias.cols(), || {
+            let (rows, cols, biases) = (filters.rows(), filters.cols(), bias.cols());
+            format!("<FilterParams>: expected {biases} x {dim} elements, found {rows} x {cols}")
+        })?;
+        Ok((filters, bias))
+    }
 }
 
 impl Component for Convolution {
-    fn type_name(&self) -> &'static str {
-        "ConvolutionComponent"
-    }
     fn parameters(&self) -> Parameters<'_> {
         named([("linear", &self.filters), ("bias", &self.bias)])
     }
@@ -334,40 +336,6 @@ impl Component for Convolution {
             | Properties::BACKPROP_NEEDS_INPUT
             | Properties::BACKPROP_ADDS
             | Properties::PROPAGATE_ADDS
-    }
-
-    fn info(&self, _: bool) -> String {
-        let [x, y, z] = &self.axes;
-        self.settings.info(self)
-            + &format!(", input-x-dim={}, input-y-dim={}, input-z-dim={}", x.dim, y.dim, z.dim)
-            + &format!(", filt-x-dim={}, filt-y-dim={}", x.window, y.window)
-            + &format!(", filt-x-step={}, filt-y-step={}", x.step, y.step)
-            + &format!(", input-vectorization={}, num-filters={}", self.order as i32, self.filters.rows())
-            + &text::rms_stats("filter-params", &self.filters.to_vec())
-            + &text::mean_stats("bias-params", &self.bias.to_vec())
-    }
-
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        let [x, y, z] = &self.axes;
-        self.settings.write(w, CONVOLUTION)?;
-        for (token, value) in [
-            ("<InputXDim>", x.dim),
-            ("<InputYDim>", y.dim),
-            ("<InputZDim>", z.dim),
-            ("<FiltXDim>", x.window),
-            ("<FiltYDim>", y.window),
-            ("<FiltXStep>", x.step),
-            ("<FiltYStep>", y.step),
-            ("<InputVectorization>", self.order as usize),
-        ] {
-            fields::write_dim(w, token, value)?;
-        }
-        w.write_token("<FilterParams>")?;
-        write_matrix(w, &self.filters)?;
-        fields::write_row(w, "<BiasParams>", &self.bias)?;
-        fields::write_bool(w, "<IsGradient>", self.settings.is_gradient)?;
-        w.write_token("</ConvolutionComponent>")?;
-        Ok(())
     }
 
     fn propagate(

@@ -1,13 +1,11 @@
 //! `TimeHeightConvolutionComponent`: two-dimensional convolution with time as one dimension.
 
-use crate::component::convolution_model::{self, ConvolutionModel};
+use crate::component::convolution_model::ConvolutionModel;
 use crate::component::convolution_plan::{self, PRECOMPUTED_NAME, Plan, padded_grid};
-use crate::component::fields::{self, key};
+use crate::component::declared::*;
 use crate::component::grid::shifted;
 use crate::component::parameters::*;
-use crate::component::preconditioners::NaturalGradientSettings;
-use crate::component::preconditioners::Preconditioners;
-use crate::component::preconditioners::Preconditioning;
+use crate::component::preconditioners::*;
 use crate::component::registry::PrecomputedReader;
 use crate::component::tdnn_keys::*;
 use crate::component::updatable::{Updatable, UpdatableSettings};
@@ -17,56 +15,34 @@ use crate::text;
 
 const NAME: &str = "TimeHeightConvolutionComponent";
 
-pub const TYPES: &[ComponentType] = &[ComponentType {
-    name: NAME,
-    purpose: "Convolution over time and height.",
-    keys: &[
-        convolution_model::KEYS[0],
-        convolution_model::KEYS[1],
-        convolution_model::KEYS[2],
-        convolution_model::KEYS[3],
-        convolution_model::KEYS[4],
-        convolution_model::KEYS[5],
-        convolution_model::KEYS[6],
-        convolution_model::KEYS[7],
-        convolution_model::KEYS[8],
-        key("max-memory-mb", Kind::Float, "200", "limit on the temporary matrix"),
-        stddev_key("param-stddev", "1/sqrt(num-filters-in * number of offsets)"),
-        stddev_key("bias-stddev", "0"),
-        key(
-            "init-unit",
-            Kind::Bool,
-            "false",
-            "start as the identity at offset 0,0 instead of from random numbers; needs equal numbers of filters",
-        ),
-        USE_NATURAL_GRADIENT,
-        key(
-            "rank-in",
-            Kind::Int,
-            "min(80, (num-filters-in * number of offsets + 2)/2)",
-            "natural gradient: rank on the input side",
-        ),
-        key(
-            "rank-out",
-            Kind::Int,
-            "min(80, (num-filters-out + 1)/2)",
-            "natural gradient: rank on the output side",
-        ),
-        ALPHA_IN,
-        ALPHA_OUT,
-        key(
-            "num-minibatches-history",
-            Kind::Float,
-            "4",
-            "natural gradient: minibatches after which one's weight has fallen to 1/e",
-        ),
-    ],
-    updatable: true,
-    example: "num-filters-in=2 num-filters-out=3 height-in=4 height-out=2 height-subsample-out=2 \
-              time-offsets=-1,0,1 height-offsets=-1,0,1 required-time-offsets=0",
-    from_config: TimeHeightConvolution::from_config,
-    read: TimeHeightConvolution::read,
-}];
+pub const TYPES: &[&ComponentType] = &[TimeHeightConvolution::TYPE];
+
+const MAX_MEMORY_MB: Field<f32> = field("max-memory-mb", "<MaxMemoryMb>", "limit on the temporary matrix")
+    .or(200.0)
+    .range(ABOVE_0_OR_INFINITE);
+const ABOVE_0_OR_INFINITE: Range<f32> = Range { contains: |value| value > 0.0, ..ABOVE_0 };
+const STDDEV: &str = "standard deviation of these initial parameters";
+const PARAM_STDDEV: Field<f32> =
+    field("param-stddev", "", STDDEV).or_by("1/sqrt(num-filters-in * number of offsets)");
+const BIAS_STDDEV: Field<f32> = field("bias-stddev", "", STDDEV).or(0.0);
+const INIT_UNIT: Field<bool> = field(
+    "init-unit",
+    "",
+    "start as the identity at offset 0,0 instead of from random numbers; needs equal numbers of filters",
+)
+.or(false);
+const NUM_MINIBATCHES_HISTORY: Field<f32> = field(
+    "num-minibatches-history",
+    "<NumMinibatchesHistory>",
+    "natural gradient: minibatches after which one's weight has fallen to 1/e",
+)
+.or(4.0)
+.range_of_key(Range {
+    contains: |value| value > 1.0,
+    must: "be greater than 1",
+    expected: "a number above 1",
+})
+.hidden();
 
 pub(crate) const PRECOMPUTED: &[PrecomputedReader] =
     &[(PRECOMPUTED_NAME, convolution_plan::read_precomputed)];
@@ -103,76 +79,6 @@ impl TimeHeightConvolution {
         (self.linear, self.bias) = (linear, bias);
     }
 
-    fn from_config(line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::from_config(line)?;
-        let model = ConvolutionModel::from_config(line)?;
-        let max_memory_mb = line.get_f32("max-memory-mb")?.unwrap_or(200.0);
-        if max_memory_mb.is_nan() || max_memory_mb <= 0.0 {
-            return Err(line.error(format!("max-memory-mb must be greater than 0, found {max_memory_mb}")));
-        }
-        let (rows, cols) = (model.filters_out, model.param_cols());
-        let stddev = get_stddev_or_default(line, "param-stddev", cols)?;
-        let bias_stddev = line.get_f32("bias-stddev")?.unwrap_or(0.0);
-        let linear = match line.get_bool("init-unit")?.unwrap_or(false) {
-            true => unit(line, &model)?,
-            false => normal_matrix(line, random, rows, cols, 0.0, stddev)?,
-        };
-        let bias = normal_matrix(line, random, 1, rows, 0.0, bias_stddev)?;
-        let use_natural_gradient = line.get_bool("use-natural-gradient")?.unwrap_or(true);
-        let rank_in = get_rank(line, "rank-in", cols + 1, 80)?;
-        let rank_out = get_rank(line, "rank-out", rows, 80)?;
-        let alpha_in = fields::get_at_least(line, "alpha-in", 0.0, 4.0)?;
-        let alpha_out = fields::get_at_least(line, "alpha-out", 0.0, 4.0)?;
-        let history = line.get_f32("num-minibatches-history")?.unwrap_or(4.0);
-        if history.is_nan() || history <= 1.0 {
-            return Err(
-                line.error(format!("num-minibatches-history must be greater than 1, found {history}"))
-            );
-        }
-        let new = preconditioners((rank_in, rank_out), (alpha_in, alpha_out), history);
-        let natural_gradient = check_preconditioners(line, new)?;
-        Ok(Box::new(TimeHeightConvolution {
-            settings,
-            model,
-            linear,
-            bias,
-            max_memory_mb,
-            use_natural_gradient,
-            natural_gradient,
-        }))
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::read(r)?;
-        r.expect_token("<Model>")?;
-        let model = ConvolutionModel::read(r)?;
-        let (linear, bias) = read_linear_and_bias(r)?;
-        let (rows, cols) = (linear.rows(), linear.cols());
-        fields::check(r, (rows, cols) == (model.filters_out, model.param_cols()), || {
-            let (wanted_rows, wanted_cols) = (model.filters_out, model.param_cols());
-            format!("<LinearParams>: expected {wanted_rows} x {wanted_cols}, found {rows} x {cols}")
-        })?;
-        let max_memory_mb = fields::read_f32(r, "<MaxMemoryMb>")?;
-        fields::check(r, max_memory_mb > 0.0, || {
-            format!("<MaxMemoryMb>: expected a number greater than 0, found {max_memory_mb}")
-        })?;
-        let use_natural_gradient = fields::read_bool(r, "<UseNaturalGradient>")?;
-        let history = fields::read_f32(r, "<NumMinibatchesHistory>")?;
-        r.expect_token("<AlphaInOut>")?;
-        let alphas = (r.read_f32()?, r.read_f32()?);
-        let natural_gradient = preconditioners(read_ranks(r)?, alphas, history).check(r)?;
-        r.expect_token("</TimeHeightConvolutionComponent>")?;
-        Ok(Box::new(TimeHeightConvolution {
-            settings,
-            model,
-            linear,
-            bias,
-            max_memory_mb,
-            use_natural_gradient,
-            natural_gradient,
-        }))
-    }
-
     fn times(&self, output: Index) -> impl Iterator<Item = (Index, bool)> {
         self.model.time_offsets.iter().map(move |&(time, required)| (shifted(output, time), required))
     }
@@ -202,10 +108,107 @@ fn preconditioners(ranks: (usize, usize), alphas: (f32, f32), history: f32) -> P
     Preconditioners { input: new(ranks.0, alphas.0), output: new(ranks.1, alphas.1) }
 }
 
-impl Component for TimeHeightConvolution {
-    fn type_name(&self) -> &'static str {
-        "TimeHeightConvolutionComponent"
+impl Declared for TimeHeightConvolution {
+    const TYPE: &'static ComponentType = &ComponentType::updatable::<TimeHeightConvolution>(
+        NAME,
+        "Convolution over time and height.",
+        "num-filters-in=2 num-filters-out=3 height-in=4 height-out=2 height-subsample-out=2 \
+         time-offsets=-1,0,1 height-offsets=-1,0,1 required-time-offsets=0",
+    );
+
+    fn fields(f: &mut Fields<'_, TimeHeightConvolution>) -> Result<Option<TimeHeightConvolution>> {
+        let settings = f.settings(|c| &c.settings)?;
+        f.token("<Model>")?;
+        let model = ConvolutionModel::fields(f, |c| &c.model)?;
+        let max_memory_mb = f.key(&MAX_MEMORY_MB)?;
+        let (linear, bias) = TimeHeightConvolution::parameters_of(f, &model)?;
+        let max_memory_mb = f.stored(&MAX_MEMORY_MB.hidden(), max_memory_mb, |c| c.max_memory_mb)?;
+        let use_natural_gradient = f.get(&USE_NATURAL_GRADIENT.hidden(), |c| c.use_natural_gradient)?;
+        let natural_gradient = TimeHeightConvolution::natural_gradient(f, &model)?;
+        f.note(|c, _| c.info_of_parameters());
+        f.done(TimeHeightConvolution {
+            settings,
+            model,
+            linear,
+            bias,
+            max_memory_mb,
+            use_natural_gradient,
+            natural_gradient,
+        })
     }
+}
+
+impl TimeHeightConvolution {
+    /// Visits linear part and bias: in a file, or initial numbers.
+    fn parameters_of(
+        f: &mut Fields<'_, TimeHeightConvolution>,
+        model: &ConvolutionModel,
+    ) -> Result<(Matrix, Matrix)> {
+        let (rows, cols) = (model.filters_out, model.param_cols());
+        let initial = Initial {
+            shape: (rows, cols),
+            stddev: take_stddev(f, &PARAM_STDDEV, cols)?,
+            bias_dim: rows,
+            bias_mean: 0.0,
+            bias_stddev: f.key(&BIAS_STDDEV)?,
+        };
+        let init_unit = f.key(&INIT_UNIT)?;
+        if let (true, Some((line, random))) = (init_unit, f.config()) {
+            let linear = unit(line, model)?;
+            return Ok((linear, normal_matrix(line, random, 1, rows, 0.0, initial.bias_stddev)?));
+        }
+        let (linear, bias) = f.initial_or_stored(initial, |c| (&c.linear, &c.bias))?;
+        let found = (linear.rows(), linear.cols());
+        f.check(found == (rows, cols), || {
+            format!("<LinearParams>: expected {rows} x {cols}, found {} x {}", found.0, found.1)
+        })?;
+        Ok((linear, bias))
+    }
+
+    fn natural_gradient(
+        f: &mut Fields<'_, TimeHeightConvolution>,
+        model: &ConvolutionModel,
+    ) -> Result<Preconditioners> {
+        let rank_in = RANK_IN.or_by("min(80, (num-filters-in * number of offsets + 2)/2)");
+        let rank_in = take_half_rank(f, &rank_in, model.param_cols() + 1, 80)?;
+        let rank_out = RANK_OUT.or_by("min(80, (num-filters-out + 1)/2)");
+        let rank_out = take_half_rank(f, &rank_out, model.filters_out, 80)?;
+        let [alpha_in, alpha_out] = ALPHAS_IN_OUT;
+        let alphas = (f.key(&alpha_in)?, f.key(&alpha_out)?);
+        let history = |c: &TimeHeightConvolution| c.natural_gradient.input.num_minibatches_history;
+        let history = f.get(&NUM_MINIBATCHES_HISTORY, history)?;
+        let mut new = preconditioners((rank_in, rank_out), alphas, history);
+        new.store_alphas(f, |c| c.natural_gradient)?;
+        new.store_ranks(f, |c| c.natural_gradient)?;
+        f.refuse(|| new.defect())?;
+        Ok(new)
+    }
+
+    fn info_of_parameters(&self) -> String {
+        let mut out = format!(" {}", self.model.info());
+        out += &text::rms_stats("filter-params", &self.linear.to_vec());
+        out += &text::mean_stats("bias-params", &self.bias.to_vec());
+        out += &format!(
+            ", num-params={}, max-memory-mb={}, use-natural-gradient={}",
+            self.num_parameters(),
+            text::number(self.max_memory_mb as f64),
+            self.use_natural_gradient as i32
+        );
+        let Preconditioners { input, output } = &self.natural_gradient;
+        if self.use_natural_gradient {
+            out += &format!(
+                ", num-minibatches-history={}, rank-in={}, rank-out={}, alpha={}",
+                text::number(input.num_minibatches_history as f64),
+                input.rank,
+                output.rank,
+                text::number(input.alpha as f64)
+            );
+        }
+        out
+    }
+}
+
+impl Component for TimeHeightConvolution {
     fn center(&self) -> Option<std::result::Result<std::ops::Range<usize>, &'static str>> {
         let (model, width) = (&self.model, self.model.filters_in);
         let zero = model.offsets.iter().position(|&offset| offset == (0, 0));
@@ -237,46 +240,6 @@ impl Component for TimeHeightConvolution {
             | Properties::BACKPROP_NEEDS_INPUT
             | Properties::INPUT_CONTIGUOUS
             | Properties::OUTPUT_CONTIGUOUS
-    }
-
-    fn info(&self, _: bool) -> String {
-        let mut out = self.settings.info(self) + " " + &self.model.info();
-        out += &text::rms_stats("filter-params", &self.linear.to_vec());
-        out += &text::mean_stats("bias-params", &self.bias.to_vec());
-        out += &format!(
-            ", num-params={}, max-memory-mb={}, use-natural-gradient={}",
-            self.num_parameters(),
-            text::number(self.max_memory_mb as f64),
-            self.use_natural_gradient as i32
-        );
-        let Preconditioners { input, output } = &self.natural_gradient;
-        if self.use_natural_gradient {
-            out += &format!(
-                ", num-minibatches-history={}, rank-in={}, rank-out={}, alpha={}",
-                text::number(input.num_minibatches_history as f64),
-                input.rank,
-                output.rank,
-                text::number(input.alpha as f64)
-            );
-        }
-        out
-    }
-
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        self.settings.write(w, NAME)?;
-        w.write_token("<Model>")?;
-        self.model.write(w)?;
-        write_linear_and_bias(w, &self.linear, &self.bias)?;
-        fields::write_f32(w, "<MaxMemoryMb>", self.max_memory_mb)?;
-        fields::write_bool(w, "<UseNaturalGradient>", self.use_natural_gradient)?;
-        let Preconditioners { input, output } = &self.natural_gradient;
-        fields::write_f32(w, "<NumMinibatchesHistory>", input.num_minibatches_history)?;
-        fields::write_f32(w, "<AlphaInOut>", input.alpha)?;
-        w.write_f32(output.alpha)?;
-        fields::write_dim(w, "<RankInOut>", input.rank)?;
-        w.write_i32(output.rank as i32)?;
-        w.write_token("</TimeHeightConvolutionComponent>")?;
-        Ok(())
     }
 
     fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {

@@ -1,14 +1,14 @@
 //! GeneralDropoutComponent: dropout with masks that rows of a sequence, or of a stretch of time, share; also masks of
 //! frequency bands (Park et al., "SpecAugment", 2019).
 
-use crate::component::fields::{self, key};
-use crate::component::parameters::{self, copy_unless_same, in_blocks_mut};
+use crate::component::declared::*;
+use crate::component::fields::{self};
+use crate::component::parameters::{BLOCK_DIM, DIM};
+use crate::component::parameters::{copy_unless_same, in_blocks_mut};
 use crate::component::registry::PrecomputedReader;
 use crate::component::{
-    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, fit,
-    precomputed,
+    Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update, fit, precomputed,
 };
-use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::fast_hash::FastMap;
 use crate::index::Index;
@@ -18,34 +18,38 @@ use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{IndexTable, Map, View, ViewMut};
 
-pub const TYPES: &[ComponentType] = &[ComponentType {
-    name: "GeneralDropoutComponent",
-    purpose: "Dropout with masks shared over time, or masking of frequency bands.",
-    keys: &[
-        key("dim", Kind::Int, "", "number of columns of input and output"),
-        key("block-dim", Kind::Int, "dim", "blocks of this many columns share a mask"),
-        key(
-            "time-period",
-            Kind::Int,
-            "0",
-            "rows whose t / time-period is the same share a mask; 0: whole sequences do",
-        ),
-        key("dropout-proportion", Kind::Float, "0.5", "probability of a zero"),
-        key(
-            "specaugment-max-proportion",
-            Kind::Float,
-            "0",
-            "largest proportion of columns masked as a band; 0 is off",
-        ),
-        key("specaugment-max-regions", Kind::Int, "1", "into how many pieces a band may fall"),
-        key("continuous", Kind::Bool, "false", "uniform factors between 1-2p and 1+2p instead of zeros"),
-        key("test-mode", Kind::Bool, "false", "no masks"),
-    ],
-    updatable: false,
-    example: "dim=6 block-dim=3 time-period=4 dropout-proportion=0.25",
-    from_config: |line, _| GeneralDropout::from_config(line),
-    read: GeneralDropout::read,
-}];
+pub const TYPES: &[&ComponentType] = &[GeneralDropout::TYPE];
+
+const BLOCK: Field<usize> = BLOCK_DIM.meaning("blocks of this many columns share a mask");
+const TIME_PERIOD: Field<i32> = field(
+    "time-period",
+    "<TimePeriod>",
+    "rows whose t / time-period is the same share a mask; 0: whole sequences do",
+)
+.or(0)
+.range(COUNT)
+.hidden();
+const PROPORTION: Field<f32> =
+    field("dropout-proportion", "<DropoutProportion>", "probability of a zero").or(0.5).range(FROM_0_TO_1);
+const MAX_PROPORTION: Field<f32> = field(
+    "specaugment-max-proportion",
+    "<SpecAugmentMaxProportion>",
+    "largest proportion of columns masked as a band; 0 is off",
+)
+.or(0.0)
+.range(FROM_0_TO_1)
+.written_if_set()
+.hidden();
+const MAX_REGIONS: Field<i32> =
+    field("specaugment-max-regions", "<SpecAugmentMaxRegions>", "into how many pieces a band may fall")
+        .or(1)
+        .written_if_set()
+        .hidden();
+const CONTINUOUS: Field<bool> =
+    field("continuous", "<Continuous>", "uniform factors between 1-2p and 1+2p instead of zeros")
+        .or(false)
+        .flag();
+const TEST_MODE: Field<bool> = field("test-mode", "<TestMode>", "no masks").or(false).flag().hidden();
 
 pub(crate) const PRECOMPUTED: &[PrecomputedReader] =
     &[("GeneralDropoutComponentPrecomputedIndexes", MaskIndexes::read)];
@@ -66,76 +70,6 @@ struct GeneralDropout {
 }
 
 impl GeneralDropout {
-    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
-        let (dim, block_dim) = parameters::get_dim_and_block_dim(line)?;
-        let time_period = line.get_i32("time-period")?.unwrap_or(0);
-        if time_period < 0 {
-            return Err(line.error(format!("time-period must not be negative, found {time_period}")));
-        }
-        let proportion = line.get_f32("dropout-proportion")?.unwrap_or(0.5);
-        let max_proportion = line.get_f32("specaugment-max-proportion")?.unwrap_or(0.0);
-        let c = GeneralDropout {
-            dim,
-            block_dim,
-            time_period,
-            proportion: fields::proportion(line, "dropout-proportion", proportion)?,
-            specaugment_max_proportion: fields::proportion(
-                line,
-                "specaugment-max-proportion",
-                max_proportion,
-            )?,
-            specaugment_max_regions: line.get_i32("specaugment-max-regions")?.unwrap_or(1),
-            continuous: line.get_bool("continuous")?.unwrap_or(false),
-            test_mode: line.get_bool("test-mode")?.unwrap_or(false),
-        };
-        if c.masks_bands() && c.continuous {
-            return Err(line.error("continuous=true does not go with specaugment-max-proportion"));
-        }
-        if c.masks_bands() && !(1..=MOST_REGIONS).contains(&c.specaugment_max_regions) {
-            let found = c.specaugment_max_regions;
-            return Err(
-                line.error(format!("specaugment-max-regions must be 1 to {MOST_REGIONS}, found {found}"))
-            );
-        }
-        Ok(Box::new(c))
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let dim = fields::read_dim(r, "<Dim>")?;
-        let block_dim = fields::read_dim(r, "<BlockDim>")?;
-        fields::check_block(r, dim, block_dim)?;
-        let time_period = fields::read_i32(r, "<TimePeriod>")?;
-        fields::check(r, time_period >= 0, || {
-            format!("<TimePeriod>: expected 0 or more, found {time_period}")
-        })?;
-        let proportion = fields::read_f32(r, "<DropoutProportion>")?;
-        fields::check_proportion(r, "<DropoutProportion>", proportion)?;
-        let (mut max_proportion, mut max_regions) = (0.0, 1);
-        if r.accept_token("<SpecAugmentMaxProportion>")? {
-            max_proportion = r.read_f32()?;
-            fields::check_proportion(r, "<SpecAugmentMaxProportion>", max_proportion)?;
-            if r.accept_token("<SpecAugmentMaxRegions>")? {
-                max_regions = r.read_i32()?;
-                fields::check(r, max_regions <= MOST_REGIONS, || {
-                    format!("<SpecAugmentMaxRegions>: expected at most {MOST_REGIONS}, found {max_regions}")
-                })?;
-            }
-        }
-        let test_mode = r.accept_token("<TestMode>")?;
-        let continuous = r.accept_token("<Continuous>")?;
-        r.expect_token("</GeneralDropoutComponent>")?;
-        Ok(Box::new(GeneralDropout {
-            dim,
-            block_dim,
-            time_period,
-            proportion,
-            specaugment_max_proportion: max_proportion,
-            specaugment_max_regions: max_regions,
-            continuous,
-            test_mode,
-        }))
-    }
-
     fn masks_bands(&self) -> bool {
         self.specaugment_max_proportion != 0.0
     }
@@ -229,11 +163,65 @@ impl PrecomputedIndexes for MaskIndexes {
     }
 }
 
-impl Component for GeneralDropout {
-    fn type_name(&self) -> &'static str {
-        "GeneralDropoutComponent"
-    }
+impl Declared for GeneralDropout {
+    const TYPE: &'static ComponentType = &ComponentType::of::<GeneralDropout>(
+        "GeneralDropoutComponent",
+        "Dropout with masks shared over time, or masking of frequency bands.",
+        "dim=6 block-dim=3 time-period=4 dropout-proportion=0.25",
+    );
 
+    fn fields(f: &mut Fields<'_, GeneralDropout>) -> Result<Option<GeneralDropout>> {
+        let dim = f.get(&DIM, |c| c.dim)?;
+        let block_dim = f.get_or(&BLOCK, dim, |c| c.block_dim)?;
+        f.check_divides((&DIM, dim), (&BLOCK, block_dim))?;
+        let time_period = f.get(&TIME_PERIOD, |c| c.time_period)?;
+        let proportion = f.get(&PROPORTION, |c| c.proportion)?;
+        let specaugment_max_proportion = f.get(&MAX_PROPORTION, |c| c.specaugment_max_proportion)?;
+        let regions = |c: &GeneralDropout| if c.masks_bands() { c.specaugment_max_regions } else { 1 };
+        let specaugment_max_regions = f.get(&MAX_REGIONS, regions)?;
+        let continuous = f.key(&CONTINUOUS)?;
+        let test_mode = f.get(&TEST_MODE, |c| c.test_mode)?;
+        let continuous = f.stored(&CONTINUOUS, continuous, |c| c.continuous)?;
+        f.note(|c, _| c.info_of_bands());
+        let c = GeneralDropout {
+            dim,
+            block_dim,
+            time_period,
+            proportion,
+            specaugment_max_proportion,
+            specaugment_max_regions,
+            continuous,
+            test_mode,
+        };
+        let least = if f.is_config() { 1 } else { i32::MIN };
+        f.check(!(f.is_config() && c.masks_bands() && continuous), || {
+            "continuous=true does not go with specaugment-max-proportion".to_string()
+        })?;
+        f.check(!c.masks_bands() || (least..=MOST_REGIONS).contains(&specaugment_max_regions), || {
+            format!("specaugment-max-regions must be 1 to {MOST_REGIONS}, found {specaugment_max_regions}")
+        })?;
+        f.done(c)
+    }
+}
+
+impl GeneralDropout {
+    fn info_of_bands(&self) -> String {
+        let mut out = String::new();
+        if self.masks_bands() {
+            out += &format!(
+                ", specaugment-max-proportion={}, specaugment-max-regions={}",
+                number(self.specaugment_max_proportion as f64),
+                self.specaugment_max_regions
+            );
+        }
+        if self.time_period > 0 {
+            out += &format!(", time-period={}", self.time_period);
+        }
+        out
+    }
+}
+
+impl Component for GeneralDropout {
     fn input_dim(&self) -> usize {
         self.dim
     }
@@ -247,49 +235,6 @@ impl Component for GeneralDropout {
             | Properties::BACKPROP_IN_PLACE
             | Properties::USES_MEMO
             | contiguous.when(self.block_dim != self.dim)
-    }
-    fn info(&self, _detailed: bool) -> String {
-        let mut out = format!(
-            "GeneralDropoutComponent, dim={}, block-dim={}, dropout-proportion={}",
-            self.dim,
-            self.block_dim,
-            number(self.proportion as f64)
-        );
-        if self.continuous {
-            out += ", continuous=true";
-        }
-        if self.masks_bands() {
-            out += &format!(
-                ", specaugment-max-proportion={}, specaugment-max-regions={}",
-                number(self.specaugment_max_proportion as f64),
-                self.specaugment_max_regions
-            );
-        }
-        if self.time_period > 0 {
-            out += &format!(", time-period={}", self.time_period);
-        }
-        out
-    }
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<GeneralDropoutComponent>")?;
-        fields::write_dim(w, "<Dim>", self.dim)?;
-        fields::write_dim(w, "<BlockDim>", self.block_dim)?;
-        fields::write_i32(w, "<TimePeriod>", self.time_period)?;
-        fields::write_f32(w, "<DropoutProportion>", self.proportion)?;
-        if self.masks_bands() {
-            fields::write_f32(w, "<SpecAugmentMaxProportion>", self.specaugment_max_proportion)?;
-            if self.specaugment_max_regions != 1 {
-                fields::write_i32(w, "<SpecAugmentMaxRegions>", self.specaugment_max_regions)?;
-            }
-        }
-        if self.test_mode {
-            w.write_token("<TestMode>")?;
-        }
-        if self.continuous {
-            w.write_token("<Continuous>")?;
-        }
-        w.write_token("</GeneralDropoutComponent>")?;
-        Ok(())
     }
 
     /// Masks in the order in which their first rows come.

@@ -1,59 +1,26 @@
 //! Dropout and DropoutMask components: random zeros in the input, and random masks without an input. Neither rescales
 //! the values it keeps.
 
-use crate::component::fields::{self, key};
+use crate::component::declared::*;
 use crate::component::parameters::copy_unless_same;
-use crate::component::{
-    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
-};
-use crate::config::ConfigLine;
+use crate::component::parameters::{DIM, OUTPUT_DIM};
+use crate::component::{Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update};
 use crate::error::Result;
 use crate::index::Index;
-use crate::text::number;
-use kaldi_io::reader::KaldiReader;
-use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Map, View, ViewMut};
 
-pub const TYPES: &[ComponentType] = &[
-    ComponentType {
-        name: "DropoutComponent",
-        purpose: "Zeroes random elements or rows; in test mode multiplies by the proportion that is kept.",
-        keys: &[
-            key("dim", Kind::Int, "", "number of columns of input and output"),
-            key("dropout-proportion", Kind::Float, "", "probability of a zero"),
-            key("dropout-per-frame", Kind::Bool, "false", "zero whole rows"),
-            key("test-mode", Kind::Bool, "false", "no random zeros"),
-        ],
-        updatable: false,
-        example: "dim=4 dropout-proportion=0.25",
-        from_config: |line, _| Dropout::from_config(line),
-        read: Dropout::read,
-    },
-    ComponentType {
-        name: "DropoutMaskComponent",
-        purpose: "Produces random dropout masks; has no input.",
-        keys: &[
-            key(
-                "output-dim",
-                Kind::Int,
-                "",
-                "number of columns; with 2 or 3 the first two are never both zero",
-            ),
-            key("dropout-proportion", Kind::Float, "0.5", "probability of a zero"),
-            key(
-                "continuous",
-                Kind::Bool,
-                "false",
-                "uniform numbers between 1-2p and 1+2p instead of zeros and ones",
-            ),
-            key("test-mode", Kind::Bool, "false", "the mean instead of random numbers"),
-        ],
-        updatable: false,
-        example: "output-dim=3 dropout-proportion=0.25",
-        from_config: |line, _| DropoutMask::from_config(line),
-        read: DropoutMask::read,
-    },
-];
+pub const TYPES: &[&ComponentType] = &[Dropout::TYPE, DropoutMask::TYPE];
+
+const PROPORTION: Field<f32> =
+    field("dropout-proportion", "<DropoutProportion>", "probability of a zero").range(FROM_0_TO_1);
+const PER_FRAME: Field<bool> =
+    field("dropout-per-frame", "<DropoutPerFrame>", "zero whole rows").or(false).may_miss();
+const TEST_MODE: Field<bool> =
+    field("test-mode", "<TestMode>", "no random zeros").or(false).may_miss().hidden();
+const CONTINUOUS: Field<bool> =
+    field("continuous", "<Continuous>", "uniform numbers between 1-2p and 1+2p instead of zeros and ones")
+        .or(false)
+        .flag();
 
 /// dst = 1 where dst > threshold, else 0.
 fn above(context: Context<'_>, dst: ViewMut<'_>, threshold: f32) {
@@ -73,35 +40,25 @@ impl Dropout {
     pub fn proportion(&self) -> f32 {
         self.proportion
     }
+}
 
-    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
-        let dim = line.require_dim("dim")?;
-        let proportion = line.require_f32("dropout-proportion")?;
-        Ok(Box::new(Dropout {
-            dim,
-            proportion: fields::proportion(line, "dropout-proportion", proportion)?,
-            per_frame: line.get_bool("dropout-per-frame")?.unwrap_or(false),
-            test_mode: line.get_bool("test-mode")?.unwrap_or(false),
-        }))
-    }
+impl Declared for Dropout {
+    const TYPE: &'static ComponentType = &ComponentType::of::<Dropout>(
+        "DropoutComponent",
+        "Zeroes random elements or rows; in test mode multiplies by the proportion that is kept.",
+        "dim=4 dropout-proportion=0.25",
+    );
 
-    /// The two switches may be missing (false).
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let dim = fields::read_dim(r, "<Dim>")?;
-        let proportion = fields::read_f32(r, "<DropoutProportion>")?;
-        fields::check_proportion(r, "<DropoutProportion>", proportion)?;
-        let per_frame = fields::optional_bool(r, "<DropoutPerFrame>")?;
-        let test_mode = fields::optional_bool(r, "<TestMode>")?;
-        r.expect_token("</DropoutComponent>")?;
-        Ok(Box::new(Dropout { dim, proportion, per_frame, test_mode }))
+    fn fields(f: &mut Fields<'_, Dropout>) -> Result<Option<Dropout>> {
+        let dim = f.get(&DIM, |c| c.dim)?;
+        let proportion = f.get(&PROPORTION, |c| c.proportion)?;
+        let per_frame = f.get(&PER_FRAME, |c| c.per_frame)?;
+        let test_mode = f.get(&TEST_MODE, |c| c.test_mode)?;
+        f.done(Dropout { dim, proportion, per_frame, test_mode })
     }
 }
 
 impl Component for Dropout {
-    fn type_name(&self) -> &'static str {
-        "DropoutComponent"
-    }
-
     fn input_dim(&self) -> usize {
         self.dim
     }
@@ -114,23 +71,6 @@ impl Component for Dropout {
             | Properties::BACKPROP_NEEDS_INPUT
             | Properties::BACKPROP_NEEDS_OUTPUT
             | Properties::RANDOM
-    }
-    fn info(&self, _detailed: bool) -> String {
-        let proportion = number(self.proportion as f64);
-        let per_frame = self.per_frame;
-        format!(
-            "DropoutComponent, dim={}, dropout-proportion={proportion}, dropout-per-frame={per_frame}",
-            self.dim
-        )
-    }
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<DropoutComponent>")?;
-        fields::write_dim(w, "<Dim>", self.dim)?;
-        fields::write_f32(w, "<DropoutProportion>", self.proportion)?;
-        fields::write_bool(w, "<DropoutPerFrame>", self.per_frame)?;
-        fields::write_bool(w, "<TestMode>", self.test_mode)?;
-        w.write_token("</DropoutComponent>")?;
-        Ok(())
     }
     fn propagate(
         &self,
@@ -191,35 +131,27 @@ struct DropoutMask {
     test_mode: bool,
 }
 
-impl DropoutMask {
-    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
-        let output_dim = line.require_dim("output-dim")?;
-        let proportion = line.get_f32("dropout-proportion")?.unwrap_or(0.5);
-        Ok(Box::new(DropoutMask {
-            output_dim,
-            proportion: fields::proportion(line, "dropout-proportion", proportion)?,
-            continuous: line.get_bool("continuous")?.unwrap_or(false),
-            test_mode: line.get_bool("test-mode")?.unwrap_or(false),
-        }))
-    }
+impl Declared for DropoutMask {
+    const TYPE: &'static ComponentType = &ComponentType::of::<DropoutMask>(
+        "DropoutMaskComponent",
+        "Produces random dropout masks; has no input.",
+        "output-dim=3 dropout-proportion=0.25",
+    );
 
-    /// `<TestMode>` may be missing (false).
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let output_dim = fields::read_dim(r, "<OutputDim>")?;
-        let proportion = fields::read_f32(r, "<DropoutProportion>")?;
-        fields::check_proportion(r, "<DropoutProportion>", proportion)?;
-        let test_mode = fields::optional_bool(r, "<TestMode>")?;
-        let continuous = r.accept_token("<Continuous>")?;
-        r.expect_token("</DropoutMaskComponent>")?;
-        Ok(Box::new(DropoutMask { output_dim, proportion, continuous, test_mode }))
+    fn fields(f: &mut Fields<'_, DropoutMask>) -> Result<Option<DropoutMask>> {
+        const COLUMNS: Field<usize> =
+            OUTPUT_DIM.meaning("number of columns; with 2 or 3 the first two are never both zero");
+        const MEAN: Field<bool> = TEST_MODE.meaning("the mean instead of random numbers");
+        let output_dim = f.get(&COLUMNS, |c| c.output_dim)?;
+        let proportion = f.get(&PROPORTION.or(0.5), |c| c.proportion)?;
+        let continuous = f.key(&CONTINUOUS)?;
+        let test_mode = f.get(&MEAN, |c| c.test_mode)?;
+        let continuous = f.stored(&CONTINUOUS, continuous, |c| c.continuous)?;
+        f.done(DropoutMask { output_dim, proportion, continuous, test_mode })
     }
 }
 
 impl Component for DropoutMask {
-    fn type_name(&self) -> &'static str {
-        "DropoutMaskComponent"
-    }
-
     /// There is no input; the reference returns this dimension.
     fn input_dim(&self) -> usize {
         self.output_dim
@@ -229,25 +161,6 @@ impl Component for DropoutMask {
     }
     fn properties(&self) -> Properties {
         Properties::RANDOM
-    }
-    fn info(&self, _detailed: bool) -> String {
-        let proportion = number(self.proportion as f64);
-        let continuous = if self.continuous { ", continuous=true" } else { "" };
-        format!(
-            "DropoutMaskComponent, output-dim={}, dropout-proportion={proportion}{continuous}",
-            self.output_dim
-        )
-    }
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<DropoutMaskComponent>")?;
-        fields::write_dim(w, "<OutputDim>", self.output_dim)?;
-        fields::write_f32(w, "<DropoutProportion>", self.proportion)?;
-        fields::write_bool(w, "<TestMode>", self.test_mode)?;
-        if self.continuous {
-            w.write_token("<Continuous>")?;
-        }
-        w.write_token("</DropoutMaskComponent>")?;
-        Ok(())
     }
     fn input_indexes(&self, _output: Index, _inputs: &mut Vec<Index>) {}
     fn propagate(

@@ -1,39 +1,33 @@
 //! SpecAugmentTimeMaskComponent: zeroes random stretches of time (Park et al., "SpecAugment", 2019).
 
-use crate::component::fields::{self, key};
+use crate::component::declared::*;
+use crate::component::fields::{self};
+use crate::component::parameters::DIM;
 use crate::component::parameters::copy_unless_same;
 use crate::component::registry::PrecomputedReader;
 use crate::component::{
-    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, fit,
-    precomputed,
+    Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update, fit, precomputed,
 };
-use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::index::Index;
 use crate::random::Random;
-use crate::text::number;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{View, ViewMut};
 
-pub const TYPES: &[ComponentType] = &[ComponentType {
-    name: "SpecAugmentTimeMaskComponent",
-    purpose: "Zeroes random stretches of time.",
-    keys: &[
-        key("dim", Kind::Int, "", "number of columns of input and output"),
-        key("zeroed-proportion", Kind::Float, "0.25", "proportion of rows that are zeroed, on average"),
-        key(
-            "time-mask-max-frames",
-            Kind::Int,
-            "10",
-            "length of the longest zeroed stretch, in rows; 2 or more",
-        ),
-    ],
-    updatable: false,
-    example: "dim=4 zeroed-proportion=0.5 time-mask-max-frames=2",
-    from_config: |line, _| TimeMask::from_config(line),
-    read: TimeMask::read,
-}];
+pub const TYPES: &[&ComponentType] = &[TimeMask::TYPE];
+
+const ZEROED_PROPORTION: Field<f32> =
+    field("zeroed-proportion", "<ZeroedProportion>", "proportion of rows that are zeroed, on average")
+        .or(0.25)
+        .range(FROM_0_TO_1);
+const MAX_FRAMES: Field<i32> = field(
+    "time-mask-max-frames",
+    "<TimeMaskMaxFrames>",
+    "length of the longest zeroed stretch, in rows; 2 or more",
+)
+.or(10);
+const TEST_MODE: Field<bool> = field("", "<TestMode>", "no zeros").or(false).flag();
 
 pub(crate) const PRECOMPUTED: &[PrecomputedReader] =
     &[("SpecAugmentTimeMaskComponentPrecomputedIndexes", SequenceRows::read)];
@@ -47,42 +41,6 @@ struct TimeMask {
 }
 
 impl TimeMask {
-    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
-        let dim = line.require_dim("dim")?;
-        let zeroed_proportion = line.get_f32("zeroed-proportion")?.unwrap_or(0.25);
-        let c = TimeMask {
-            dim,
-            zeroed_proportion: fields::proportion(line, "zeroed-proportion", zeroed_proportion)?,
-            max_frames: line.get_i32("time-mask-max-frames")?.unwrap_or(10),
-            test_mode: false,
-        };
-        if c.max_frames < 2 {
-            return Err(
-                line.error(format!("time-mask-max-frames must be at least 2, found {}", c.max_frames))
-            );
-        }
-        if c.zeroed_proportion > 0.0 && c.max_kept_frames() < 1 {
-            return Err(line.error("time-mask-max-frames is too small for this zeroed-proportion"));
-        }
-        Ok(Box::new(c))
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let dim = fields::read_dim(r, "<Dim>")?;
-        let zeroed_proportion = fields::read_f32(r, "<ZeroedProportion>")?;
-        fields::check_proportion(r, "<ZeroedProportion>", zeroed_proportion)?;
-        let max_frames = fields::read_i32(r, "<TimeMaskMaxFrames>")?;
-        let c = TimeMask { dim, zeroed_proportion, max_frames, test_mode: r.accept_token("<TestMode>")? };
-        let valid = max_frames > 0 && (zeroed_proportion == 0.0 || c.max_kept_frames() > 0);
-        fields::check(r, valid, || {
-            format!(
-                "<TimeMaskMaxFrames>: {max_frames} is too small for <ZeroedProportion> {zeroed_proportion}"
-            )
-        })?;
-        r.expect_token("</SpecAugmentTimeMaskComponent>")?;
-        Ok(Box::new(c))
-    }
-
     fn is_identity(&self) -> bool {
         self.test_mode || self.zeroed_proportion == 0.0
     }
@@ -151,11 +109,31 @@ impl PrecomputedIndexes for SequenceRows {
     }
 }
 
-impl Component for TimeMask {
-    fn type_name(&self) -> &'static str {
-        "SpecAugmentTimeMaskComponent"
-    }
+impl Declared for TimeMask {
+    const TYPE: &'static ComponentType = &ComponentType::of::<TimeMask>(
+        "SpecAugmentTimeMaskComponent",
+        "Zeroes random stretches of time.",
+        "dim=4 zeroed-proportion=0.5 time-mask-max-frames=2",
+    );
 
+    fn fields(f: &mut Fields<'_, TimeMask>) -> Result<Option<TimeMask>> {
+        let dim = f.get(&DIM, |c| c.dim)?;
+        let zeroed_proportion = f.get(&ZEROED_PROPORTION, |c| c.zeroed_proportion)?;
+        let max_frames = f.get(&MAX_FRAMES, |c| c.max_frames)?;
+        let test_mode = f.get(&TEST_MODE, |c| c.test_mode)?;
+        let c = TimeMask { dim, zeroed_proportion, max_frames, test_mode };
+        let least = if f.is_config() { 2 } else { 1 };
+        f.check(max_frames >= least, || {
+            format!("time-mask-max-frames must be at least {least}, found {max_frames}")
+        })?;
+        f.check(zeroed_proportion == 0.0 || c.max_kept_frames() > 0, || {
+            "time-mask-max-frames is too small for this zeroed-proportion".to_string()
+        })?;
+        f.done(c)
+    }
+}
+
+impl Component for TimeMask {
     fn input_dim(&self) -> usize {
         self.dim
     }
@@ -167,25 +145,6 @@ impl Component for TimeMask {
             | Properties::PROPAGATE_IN_PLACE
             | Properties::BACKPROP_IN_PLACE
             | Properties::USES_MEMO
-    }
-    fn info(&self, _detailed: bool) -> String {
-        format!(
-            "SpecAugmentTimeMaskComponent, dim={}, zeroed-proportion={}, time-mask-max-frames={}",
-            self.dim,
-            number(self.zeroed_proportion as f64),
-            self.max_frames
-        )
-    }
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<SpecAugmentTimeMaskComponent>")?;
-        fields::write_dim(w, "<Dim>", self.dim)?;
-        fields::write_f32(w, "<ZeroedProportion>", self.zeroed_proportion)?;
-        fields::write_i32(w, "<TimeMaskMaxFrames>", self.max_frames)?;
-        if self.test_mode {
-            w.write_token("<TestMode>")?;
-        }
-        w.write_token("</SpecAugmentTimeMaskComponent>")?;
-        Ok(())
     }
 
     fn precompute_indexes(
@@ -281,7 +240,7 @@ mod tests {
         refused("dim=3 test-mode=true", "test-mode");
         read_refused(
             "<SpecAugmentTimeMaskComponent> <Dim> 2 <ZeroedProportion> 0.5 <TimeMaskMaxFrames> 0 ",
-            "small",
+            "at least 1",
         );
     }
 

@@ -1,47 +1,29 @@
 //! `ConstantFunctionComponent` and `ConstantComponent`: an output that depends on no input, trainable or not. The first
 //! takes an input and ignores it; the second has no input at all.
 
+use crate::component::declared::*;
 use crate::component::parameters::*;
 use crate::component::preconditioners::NaturalGradientSettings;
 use crate::component::preconditioners::Preconditioning;
 use crate::component::updatable::{Updatable, UpdatableSettings};
 use crate::component::*;
-use crate::config::ConfigLine;
 use crate::text;
 
-const FUNCTION: &str = "ConstantFunctionComponent";
-const CONSTANT: &str = "ConstantComponent";
+const FUNCTION: &ComponentType = &ComponentType::updatable::<Constant>(
+    "ConstantFunctionComponent",
+    "A constant output, whatever the input.",
+    "input-dim=4 output-dim=3 output-stddev=1",
+);
+const CONSTANT: &ComponentType = &ComponentType::updatable::<Constant>(
+    "ConstantComponent",
+    "A constant output that needs no input.",
+    "output-dim=3 output-stddev=1",
+);
+pub const TYPES: &[&ComponentType] = &[FUNCTION, CONSTANT];
 
-const IS_UPDATABLE: Key = Key {
-    name: "is-updatable",
-    kind: Kind::Bool,
-    default: "true",
-    meaning: "whether training changes the output",
-};
-const OUTPUT_MEAN: Key =
-    Key { name: "output-mean", kind: Kind::Float, default: "0", meaning: "mean of the initial output" };
-const OUTPUT_STDDEV: Key = stddev_key("output-stddev", "0");
-
-pub const TYPES: &[ComponentType] = &[
-    ComponentType {
-        name: FUNCTION,
-        purpose: "A constant output, whatever the input.",
-        keys: &[INPUT_DIM, OUTPUT_DIM, IS_UPDATABLE, USE_NATURAL_GRADIENT, OUTPUT_MEAN, OUTPUT_STDDEV],
-        updatable: true,
-        example: "input-dim=4 output-dim=3 output-stddev=1",
-        from_config: |line, random| Constant::from_config(line, random, true),
-        read: |r| Constant::read(r, true),
-    },
-    ComponentType {
-        name: CONSTANT,
-        purpose: "A constant output that needs no input.",
-        keys: &[OUTPUT_DIM, IS_UPDATABLE, USE_NATURAL_GRADIENT, OUTPUT_MEAN, OUTPUT_STDDEV],
-        updatable: true,
-        example: "output-dim=3 output-stddev=1",
-        from_config: |line, random| Constant::from_config(line, random, false),
-        read: |r| Constant::read(r, false),
-    },
-];
+const IS_UPDATABLE: Field<bool> =
+    field("is-updatable", "<IsUpdatable>", "whether training changes the output").or(true);
+const OUTPUT_MEAN: Field<f32> = field("output-mean", "", "mean of the initial output").or(0.0);
 
 /// Both types of constant components.
 #[derive(Clone, Debug)]
@@ -56,42 +38,37 @@ pub struct Constant {
     natural_gradient: NaturalGradientSettings,
 }
 
-impl Constant {
-    fn from_config(line: &mut ConfigLine, random: &Random, has_input: bool) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::from_config(line)?;
-        let output_dim = line.require_dim("output-dim")?;
-        let input_dim = if has_input { Some(line.require_dim("input-dim")?) } else { None };
-        let mean = line.get_f32("output-mean")?.unwrap_or(0.0);
-        let stddev = get_stddev(line, "output-stddev", 0.0)?;
-        Ok(Box::new(Constant {
-            settings,
-            input_dim,
-            output: normal_matrix(line, random, 1, output_dim, mean, stddev)?,
-            is_updatable: line.get_bool("is-updatable")?.unwrap_or(true),
-            use_natural_gradient: line.get_bool("use-natural-gradient")?.unwrap_or(true),
-            natural_gradient: NaturalGradientSettings::default(),
-        }))
+impl Declared for Constant {
+    const TYPE: &'static ComponentType = FUNCTION;
+
+    fn component_type(&self) -> &'static ComponentType {
+        if self.input_dim.is_some() { FUNCTION } else { CONSTANT }
     }
 
-    fn read(r: &mut KaldiReader, has_input: bool) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::read(r)?;
-        let input_dim = if has_input { Some(fields::read_dim(r, "<InputDim>")?) } else { None };
-        let output = read_parameter_row(r, "<Output>")?;
-        let is_updatable = fields::read_bool(r, "<IsUpdatable>")?;
-        let use_natural_gradient = fields::read_bool(r, "<UseNaturalGradient>")?;
+    fn fields(f: &mut Fields<'_, Constant>) -> Result<Option<Constant>> {
+        let settings = f.settings(|c| &c.settings)?;
+        f.note(|c, _| format!(", {}", c.type_name()));
+        let input_dim = match f.is(FUNCTION) {
+            true => Some(f.get(&INPUT_DIM, |c| c.input_dim())?),
+            false => None,
+        };
+        let output_dim = f.key(&OUTPUT_DIM)?;
+        f.note(|c, _| format!(", output-dim={}", c.output.cols()));
+        let output = f.row("<Output>", |c| &c.output)?;
+        let is_updatable = f.get(&IS_UPDATABLE, |c| c.is_updatable)?;
+        let use_natural_gradient = f.get(&USE_NATURAL_GRADIENT, |c| c.use_natural_gradient)?;
+        f.note(|c, _| text::mean_stats("output", &c.output.to_vec()));
+        let (mean, stddev) = (f.key(&OUTPUT_MEAN)?, f.key(&stddev_key("output-stddev").or(0.0))?);
+        let output = match f.config() {
+            Some((line, random)) => normal_matrix(line, random, 1, output_dim, mean, stddev)?,
+            None => output,
+        };
         let natural_gradient = NaturalGradientSettings::default();
-        let new =
-            Constant { settings, input_dim, output, is_updatable, use_natural_gradient, natural_gradient };
-        r.expect_token(&format!("</{}>", new.type_name()))?;
-        Ok(Box::new(new))
+        f.done(Constant { settings, input_dim, output, is_updatable, use_natural_gradient, natural_gradient })
     }
 }
 
 impl Component for Constant {
-    fn type_name(&self) -> &'static str {
-        if self.input_dim.is_some() { FUNCTION } else { CONSTANT }
-    }
-
     /// For `ConstantComponent`, which has no input, this is the output's dimension.
     fn input_dim(&self) -> usize {
         self.input_dim.unwrap_or(self.output.cols())
@@ -110,31 +87,6 @@ impl Component for Constant {
             }
             None => updatable,
         }
-    }
-
-    fn info(&self, _: bool) -> String {
-        let input_dim = self.input_dim.map_or(String::new(), |dim| format!(", input-dim={dim}"));
-        format!(
-            "{}, {}{input_dim}, output-dim={}, is-updatable={}, use-natural-gradient={}{}",
-            self.settings.info(self),
-            self.type_name(),
-            self.output.cols(),
-            self.is_updatable,
-            self.use_natural_gradient,
-            text::mean_stats("output", &self.output.to_vec())
-        )
-    }
-
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        self.settings.write(w, self.type_name())?;
-        if let Some(input_dim) = self.input_dim {
-            fields::write_dim(w, "<InputDim>", input_dim)?;
-        }
-        fields::write_row(w, "<Output>", &self.output)?;
-        fields::write_bool(w, "<IsUpdatable>", self.is_updatable)?;
-        fields::write_bool(w, "<UseNaturalGradient>", self.use_natural_gradient)?;
-        w.write_token(&format!("</{}>", self.type_name()))?;
-        Ok(())
     }
 
     fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {

@@ -1,13 +1,13 @@
 //! DistributeComponent: blocks of columns become rows with different x.
 
-use crate::component::fields::{self, key};
+use crate::component::declared::*;
+use crate::component::fields::{self};
 use crate::component::parameters::copy_unless_same;
+use crate::component::parameters::{BLOCK_COLUMNS, INPUT_DIM};
 use crate::component::registry::PrecomputedReader;
 use crate::component::{
-    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, fit,
-    precomputed,
+    Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update, fit, precomputed,
 };
-use crate::config::ConfigLine;
 use crate::error::{Error, Result};
 use crate::fast_hash::FastMap;
 use crate::index::Index;
@@ -16,18 +16,7 @@ use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{IndexTable, View, ViewMut};
 use std::sync::OnceLock;
 
-pub const TYPES: &[ComponentType] = &[ComponentType {
-    name: "DistributeComponent",
-    purpose: "Turns blocks of columns into rows with different x.",
-    keys: &[
-        key("input-dim", Kind::Int, "", "columns of the input"),
-        key("output-dim", Kind::Int, "", "columns of the output and of each block; divides input-dim"),
-    ],
-    updatable: false,
-    example: "input-dim=6 output-dim=2",
-    from_config: |line, _| Distribute::from_config(line),
-    read: Distribute::read,
-}];
+pub const TYPES: &[&ComponentType] = &[Distribute::TYPE];
 
 pub(crate) const PRECOMPUTED: &[PrecomputedReader] =
     &[("DistributeComponentPrecomputedIndexes", Places::read)];
@@ -40,17 +29,6 @@ struct Distribute {
 }
 
 impl Distribute {
-    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
-        let (input_dim, output_dim) = fields::divided_dims(line)?;
-        Ok(Box::new(Distribute { input_dim, output_dim }))
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let (input_dim, output_dim) = fields::read_divided_dims(r)?;
-        r.expect_token("</DistributeComponent>")?;
-        Ok(Box::new(Distribute { input_dim, output_dim }))
-    }
-
     fn blocks(&self) -> usize {
         self.input_dim / self.output_dim
     }
@@ -120,11 +98,22 @@ impl PrecomputedIndexes for Places {
     }
 }
 
-impl Component for Distribute {
-    fn type_name(&self) -> &'static str {
-        "DistributeComponent"
-    }
+impl Declared for Distribute {
+    const TYPE: &'static ComponentType = &ComponentType::of::<Distribute>(
+        "DistributeComponent",
+        "Turns blocks of columns into rows with different x.",
+        "input-dim=6 output-dim=2",
+    );
 
+    fn fields(f: &mut Fields<'_, Distribute>) -> Result<Option<Distribute>> {
+        let input_dim = f.get(&INPUT_DIM, |c| c.input_dim)?;
+        let output_dim = f.get(&BLOCK_COLUMNS, |c| c.output_dim)?;
+        f.check_divides((&INPUT_DIM, input_dim), (&BLOCK_COLUMNS, output_dim))?;
+        f.done(Distribute { input_dim, output_dim })
+    }
+}
+
+impl Component for Distribute {
     fn input_dim(&self) -> usize {
         self.input_dim
     }
@@ -133,12 +122,6 @@ impl Component for Distribute {
     }
     fn properties(&self) -> Properties {
         Properties::empty()
-    }
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<DistributeComponent>")?;
-        fields::write_dims(w, self.input_dim, self.output_dim)?;
-        w.write_token("</DistributeComponent>")?;
-        Ok(())
     }
 
     fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {

@@ -1,56 +1,20 @@
 //! Pnorm, SumGroup and SumBlock components: sums and norms over groups of columns; no parameters.
 
-use crate::component::fields::{self, key};
+use crate::component::declared::*;
+use crate::component::fields::key;
+use crate::component::parameters::{BLOCK_COLUMNS, INPUT_DIM, OUTPUT_DIM};
 use crate::component::{
     Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
 };
-use crate::config::ConfigLine;
 use crate::error::Result;
-use crate::text::number;
-use kaldi_io::reader::KaldiReader;
-use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{IndexTable, View, ViewMut};
 
-pub const TYPES: &[ComponentType] = &[
-    ComponentType {
-        name: "PnormComponent",
-        purpose: "2-norm of each group of adjacent columns.",
-        keys: &[
-            key("input-dim", Kind::Int, "", "columns of the input"),
-            key("output-dim", Kind::Int, "", "number of groups; divides input-dim"),
-        ],
-        updatable: false,
-        example: "input-dim=6 output-dim=3",
-        from_config: |line, _| Pnorm::from_config(line),
-        read: Pnorm::read,
-    },
-    ComponentType {
-        name: "SumGroupComponent",
-        purpose: "Sum of each group of adjacent columns.",
-        keys: &[
-            key("sizes", Kind::IntList, "none", "columns of each group; instead of the two dimensions"),
-            key("input-dim", Kind::Int, "none", "columns of the input, in groups of one size"),
-            key("output-dim", Kind::Int, "none", "number of groups; divides input-dim"),
-        ],
-        updatable: false,
-        example: "sizes=1,3,2",
-        from_config: |line, _| SumGroup::from_config(line),
-        read: SumGroup::read,
-    },
-    ComponentType {
-        name: "SumBlockComponent",
-        purpose: "Sum of blocks of columns, times a number.",
-        keys: &[
-            key("input-dim", Kind::Int, "", "columns of the input"),
-            key("output-dim", Kind::Int, "", "columns of the output and of each block; divides input-dim"),
-            key("scale", Kind::Float, "1", "multiplies the sum"),
-        ],
-        updatable: false,
-        example: "input-dim=6 output-dim=3 scale=0.5",
-        from_config: |line, _| SumBlock::from_config(line),
-        read: SumBlock::read,
-    },
-];
+pub const TYPES: &[&ComponentType] = &[Pnorm::TYPE, SumGroup::TYPE, SumBlock::TYPE];
+
+const NUM_GROUPS: Field<usize> = OUTPUT_DIM.meaning("number of groups; divides input-dim");
+
+const SIZES: Key =
+    key("sizes", Kind::IntList, "none", "columns of each group; instead of the two dimensions");
 
 #[derive(Clone, Debug)]
 struct Pnorm {
@@ -58,24 +22,22 @@ struct Pnorm {
     output_dim: usize,
 }
 
-impl Pnorm {
-    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
-        let (input_dim, output_dim) = fields::divided_dims(line)?;
-        Ok(Box::new(Pnorm { input_dim, output_dim }))
-    }
+impl Declared for Pnorm {
+    const TYPE: &'static ComponentType = &ComponentType::of::<Pnorm>(
+        "PnormComponent",
+        "2-norm of each group of adjacent columns.",
+        "input-dim=6 output-dim=3",
+    );
 
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let (input_dim, output_dim) = fields::read_divided_dims(r)?;
-        r.expect_token("</PnormComponent>")?;
-        Ok(Box::new(Pnorm { input_dim, output_dim }))
+    fn fields(f: &mut Fields<'_, Pnorm>) -> Result<Option<Pnorm>> {
+        let input_dim = f.get(&INPUT_DIM, |c| c.input_dim)?;
+        let output_dim = f.get(&NUM_GROUPS, |c| c.output_dim)?;
+        f.check_divides((&INPUT_DIM, input_dim), (&NUM_GROUPS, output_dim))?;
+        f.done(Pnorm { input_dim, output_dim })
     }
 }
 
 impl Component for Pnorm {
-    fn type_name(&self) -> &'static str {
-        "PnormComponent"
-    }
-
     fn input_dim(&self) -> usize {
         self.input_dim
     }
@@ -84,12 +46,6 @@ impl Component for Pnorm {
     }
     fn properties(&self) -> Properties {
         Properties::SIMPLE | Properties::BACKPROP_NEEDS_INPUT | Properties::BACKPROP_NEEDS_OUTPUT
-    }
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<PnormComponent>")?;
-        fields::write_dims(w, self.input_dim, self.output_dim)?;
-        w.write_token("</PnormComponent>")?;
-        Ok(())
     }
     fn propagate(
         &self,
@@ -136,43 +92,45 @@ impl SumGroup {
         }
         Some(SumGroup { sizes, ranges: IndexTable::new(ranges), groups: IndexTable::new(groups) })
     }
+}
 
-    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
-        let sizes = match line.get_i32_list("sizes")? {
+impl Declared for SumGroup {
+    const TYPE: &'static ComponentType = &ComponentType::of::<SumGroup>(
+        "SumGroupComponent",
+        "Sum of each group of adjacent columns.",
+        "sizes=1,3,2",
+    );
+
+    fn fields(f: &mut Fields<'_, SumGroup>) -> Result<Option<SumGroup>> {
+        let sizes = match f.ints(&SIZES, "<Sizes>", |c| &c.sizes)? {
             Some(sizes) => sizes,
-            None if !line.has("input-dim") && !line.has("output-dim") => {
-                return Err(line.error("'sizes', or 'input-dim' and 'output-dim', are missing"));
-            }
-            None => {
-                let (input_dim, output_dim) = fields::divided_dims(line)?;
-                vec![(input_dim / output_dim) as i32; output_dim]
-            }
+            None => SumGroup::equal_sizes(f)?,
         };
-        match SumGroup::new(sizes) {
-            Some(sum) => Ok(Box::new(sum)),
-            None => Err(line.error("the sizes of groups must be integers greater than 0, one or more")),
-        }
+        f.note_dims();
+        // Older files repeat the opening token at the end.
+        f.may_end_with("<SumGroupComponent>")?;
+        f.build(|| {
+            let defect = "the sizes of groups must be integers greater than 0, one or more";
+            SumGroup::new(sizes).ok_or_else(|| defect.to_string())
+        })
     }
+}
 
-    /// Older files repeat the opening token at the end.
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        r.expect_token("<Sizes>")?;
-        let sizes = r.read_i32_vector()?;
-        if !r.accept_token("<SumGroupComponent>")? {
-            r.expect_token("</SumGroupComponent>")?;
-        }
-        match SumGroup::new(sizes) {
-            Some(sum) => Ok(Box::new(sum)),
-            None => Err(r.error("<Sizes>: expected integers greater than 0, one or more").into()),
-        }
+impl SumGroup {
+    /// Takes the dimensions, for groups of one size.
+    fn equal_sizes(f: &mut Fields<'_, SumGroup>) -> Result<Vec<i32>> {
+        const COLUMNS: Field<usize> =
+            INPUT_DIM.or_by("none").meaning("columns of the input, in groups of one size");
+        const GROUPS: Field<usize> = NUM_GROUPS.or_by("none");
+        let neither = f.config().is_some_and(|(line, _)| !line.has(COLUMNS.key) && !line.has(GROUPS.key));
+        f.check(!neither, || "'sizes', or 'input-dim' and 'output-dim', are missing".to_string())?;
+        let (input_dim, output_dim) = (f.key(&COLUMNS)?, f.key(&GROUPS)?);
+        f.check_divides((&COLUMNS, input_dim), (&GROUPS, output_dim))?;
+        Ok(vec![(input_dim / output_dim) as i32; output_dim])
     }
 }
 
 impl Component for SumGroup {
-    fn type_name(&self) -> &'static str {
-        "SumGroupComponent"
-    }
-
     fn input_dim(&self) -> usize {
         self.groups.len()
     }
@@ -181,13 +139,6 @@ impl Component for SumGroup {
     }
     fn properties(&self) -> Properties {
         Properties::SIMPLE
-    }
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<SumGroupComponent>")?;
-        w.write_token("<Sizes>")?;
-        w.write_i32_vector(&self.sizes)?;
-        w.write_token("</SumGroupComponent>")?;
-        Ok(())
     }
     fn propagate(
         &self,
@@ -215,30 +166,30 @@ struct SumBlock {
 }
 
 impl SumBlock {
-    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
-        let (input_dim, output_dim) = fields::divided_dims(line)?;
-        let scale = line.get_f32("scale")?.unwrap_or(1.0);
-        Ok(Box::new(SumBlock { input_dim, output_dim, scale }))
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let (input_dim, output_dim) = fields::read_divided_dims(r)?;
-        let scale = fields::read_f32(r, "<Scale>")?;
-        r.expect_token("</SumBlockComponent>")?;
-        Ok(Box::new(SumBlock { input_dim, output_dim, scale }))
-    }
-
     fn blocks(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
         let dim = self.output_dim;
         (0..self.input_dim).step_by(dim).map(move |first| first..first + dim)
     }
 }
 
-impl Component for SumBlock {
-    fn type_name(&self) -> &'static str {
-        "SumBlockComponent"
-    }
+impl Declared for SumBlock {
+    const TYPE: &'static ComponentType = &ComponentType::of::<SumBlock>(
+        "SumBlockComponent",
+        "Sum of blocks of columns, times a number.",
+        "input-dim=6 output-dim=3 scale=0.5",
+    );
 
+    fn fields(f: &mut Fields<'_, SumBlock>) -> Result<Option<SumBlock>> {
+        const SCALE: Field<f32> = field("scale", "<Scale>", "multiplies the sum").or(1.0);
+        let input_dim = f.get(&INPUT_DIM, |c| c.input_dim)?;
+        let output_dim = f.get(&BLOCK_COLUMNS, |c| c.output_dim)?;
+        f.check_divides((&INPUT_DIM, input_dim), (&BLOCK_COLUMNS, output_dim))?;
+        let scale = f.get(&SCALE, |c| c.scale)?;
+        f.done(SumBlock { input_dim, output_dim, scale })
+    }
+}
+
+impl Component for SumBlock {
     fn input_dim(&self) -> usize {
         self.input_dim
     }
@@ -247,21 +198,6 @@ impl Component for SumBlock {
     }
     fn properties(&self) -> Properties {
         Properties::SIMPLE | Properties::PROPAGATE_ADDS | Properties::BACKPROP_ADDS
-    }
-    fn info(&self, _detailed: bool) -> String {
-        format!(
-            "SumBlockComponent, input-dim={}, output-dim={}, scale={}",
-            self.input_dim,
-            self.output_dim,
-            number(self.scale as f64)
-        )
-    }
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<SumBlockComponent>")?;
-        fields::write_dims(w, self.input_dim, self.output_dim)?;
-        fields::write_f32(w, "<Scale>", self.scale)?;
-        w.write_token("</SumBlockComponent>")?;
-        Ok(())
     }
     fn propagate(
         &self,
@@ -313,7 +249,7 @@ mod tests {
             refused(&format!("type=SumGroupComponent sizes={sizes}"), "sizes");
         }
         refused("type=SumBlockComponent input-dim=6 output-dim=4", "does not divide");
-        read_refused("<SumGroupComponent> <Sizes> [ 2 -1 ]\n</SumGroupComponent> ", "<Sizes>");
+        read_refused("<SumGroupComponent> <Sizes> [ 2 -1 ]\n</SumGroupComponent> ", "sizes of groups");
         read_refused("<SumBlockComponent> <InputDim> 6 <OutputDim> 4 ", "does not divide");
     }
 }

@@ -1,14 +1,12 @@
 //! Sigmoid, Tanh, RectifiedLinear, Softmax and LogSoftmax components: nonlinearities without parameters that keep
 //! activation statistics and, for the element-wise ones, repair saturated units.
 
-use crate::component::nonlinear_stats::{KEYS, NonlinearStats, REPAIR_PROBABILITY};
+use crate::component::declared::*;
+use crate::component::nonlinear_stats::{NonlinearStats, REPAIR_PROBABILITY};
 use crate::component::parameters::{cached_rows, in_blocks_mut};
 use crate::component::{Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update};
-use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::snapshot::Keeper;
-use kaldi_io::reader::KaldiReader;
-use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Activation, Backend, Band, Factor, Map, View, ViewMut};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,37 +23,19 @@ const RELU: Function = Function::ElementWise(Activation::Relu);
 /// The smallest output of Softmax.
 const SOFTMAX_FLOOR: f32 = 1e-20;
 
-macro_rules! component_type {
-    ($function:expr, $name:literal, $purpose:literal, $example:literal) => {
-        ComponentType {
-            name: $name,
-            purpose: $purpose,
-            keys: KEYS,
-            updatable: false,
-            example: $example,
-            from_config: |line, _| Nonlinear::from_config($function, line),
-            read: |r| Nonlinear::read($function, r),
-        }
-    };
+const fn kind(name: &'static str, purpose: &'static str, example: &'static str) -> ComponentType {
+    ComponentType::of::<Nonlinear>(name, purpose, example)
 }
 
-pub const TYPES: &[ComponentType] = &[
-    component_type!(
-        SIGMOID,
-        "SigmoidComponent",
-        "Logistic function 1 / (1 + exp(-x)) of each element.",
-        "dim=6"
-    ),
-    component_type!(TANH, "TanhComponent", "Hyperbolic tangent of each element.", "dim=6"),
-    component_type!(RELU, "RectifiedLinearComponent", "max(x, 0) of each element.", "dim=6 block-dim=3"),
-    component_type!(Function::Softmax, "SoftmaxComponent", "Softmax of each row.", "dim=6"),
-    component_type!(
-        Function::LogSoftmax,
-        "LogSoftmaxComponent",
-        "Logarithm of the softmax of each row.",
-        "dim=6"
-    ),
+const KINDS: [(Function, &ComponentType); 5] = [
+    (SIGMOID, &kind("SigmoidComponent", "Logistic function 1 / (1 + exp(-x)) of each element.", "dim=6")),
+    (TANH, &kind("TanhComponent", "Hyperbolic tangent of each element.", "dim=6")),
+    (RELU, &kind("RectifiedLinearComponent", "max(x, 0) of each element.", "dim=6 block-dim=3")),
+    (Function::Softmax, &kind("SoftmaxComponent", "Softmax of each row.", "dim=6")),
+    (Function::LogSoftmax, &kind("LogSoftmaxComponent", "Logarithm of the softmax of each row.", "dim=6")),
 ];
+
+pub const TYPES: &[&ComponentType] = &[KINDS[0].1, KINDS[1].1, KINDS[2].1, KINDS[3].1, KINDS[4].1];
 
 /// A nonlinearity of rows of `stats.dim` columns.
 #[derive(Clone, Debug)]
@@ -65,24 +45,6 @@ struct Nonlinear {
 }
 
 impl Nonlinear {
-    fn new(function: Function, stats: NonlinearStats) -> Nonlinear {
-        Nonlinear { function, stats }
-    }
-
-    fn from_config(function: Function, line: &mut ConfigLine) -> Result<Box<dyn Component>> {
-        let stats = NonlinearStats::from_config(line)?;
-        let has_upper = stats.self_repair_upper_threshold.is_some() && stats.self_repair_scale != 0.0;
-        if has_upper && matches!(function, SIGMOID | TANH) {
-            return Err(line.error("self-repair-upper-threshold has no meaning for this type: leave it out"));
-        }
-        Ok(Box::new(Nonlinear::new(function, stats)))
-    }
-
-    fn read(function: Function, r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let stats = NonlinearStats::read(r, type_name(function))?;
-        Ok(Box::new(Nonlinear::new(function, stats)))
-    }
-
     /// Chooses the units whose average derivative is too small (or too large), if this minibatch repairs any. If the
     /// result has a size, `terms` marks those units.
     fn choose_repairs(
@@ -137,21 +99,26 @@ struct Repairs {
     size: Option<f32>,
 }
 
-fn type_name(function: Function) -> &'static str {
-    match function {
-        SIGMOID => "SigmoidComponent",
-        TANH => "TanhComponent",
-        RELU => "RectifiedLinearComponent",
-        Function::Softmax => "SoftmaxComponent",
-        Function::LogSoftmax => "LogSoftmaxComponent",
+impl Declared for Nonlinear {
+    const TYPE: &'static ComponentType = KINDS[0].1;
+
+    fn component_type(&self) -> &'static ComponentType {
+        KINDS.iter().find(|(function, _)| *function == self.function).map_or(Self::TYPE, |kind| kind.1)
+    }
+
+    fn fields(f: &mut Fields<'_, Nonlinear>) -> Result<Option<Nonlinear>> {
+        let function = KINDS.iter().find(|(_, kind)| f.is(kind)).map_or(SIGMOID, |kind| kind.0);
+        let stats = NonlinearStats::fields(f, |c| &c.stats)?;
+        let has_upper = stats.self_repair_upper_threshold.is_some() && stats.self_repair_scale != 0.0;
+        let is_meaningless = has_upper && matches!(function, SIGMOID | TANH) && f.is_config();
+        f.check(!is_meaningless, || {
+            "self-repair-upper-threshold has no meaning for this type: leave it out".to_string()
+        })?;
+        f.done(Nonlinear { function, stats })
     }
 }
 
 impl Component for Nonlinear {
-    fn type_name(&self) -> &'static str {
-        type_name(self.function)
-    }
-
     fn input_dim(&self) -> usize {
         self.stats.dim
     }
@@ -166,14 +133,6 @@ impl Component for Nonlinear {
             | Properties::BACKPROP_IN_PLACE.when(self.function == Function::Softmax)
             | Properties::INPUT_CONTIGUOUS
                 .when(self.function == RELU && self.stats.block_dim != self.stats.dim)
-    }
-
-    fn info(&self, _detailed: bool) -> String {
-        self.stats.info(self.type_name())
-    }
-
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        self.stats.write(w, self.type_name())
     }
 
     fn propagate(

@@ -1,10 +1,11 @@
 //! Parts shared by Sigmoid, Tanh, RectifiedLinear, Softmax and LogSoftmax: dimension, self-repair settings and
 //! activation statistics, with their config keys, file form and info text (`NonlinearComponent` of the reference).
 
-use crate::component::fields::{self, key};
+use crate::component::declared::*;
+use crate::component::fields::{self};
+use crate::component::parameters::{BLOCK_DIM, DIM};
 use crate::component::tally::Tally;
-use crate::component::{Context, Key, Kind, parameters};
-use crate::config::ConfigLine;
+use crate::component::{Component, Context, parameters};
 use crate::error::Result;
 use crate::snapshot::Keeper;
 use crate::text::{number, summarize};
@@ -13,26 +14,36 @@ use kaldi_io::text::format_g;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Accumulator, Activation, Backend, Band, ColumnTerm, Count, Factor, View, ViewMut};
 
-pub const KEYS: &[Key] = &[
-    key("dim", Kind::Int, "", "number of columns of input and output"),
-    key("block-dim", Kind::Int, "dim", "self-repair sees blocks of this many columns (RectifiedLinear only)"),
-    key(
-        "self-repair-lower-threshold",
-        Kind::Float,
-        "unset",
-        "average derivative below which units are repaired",
-    ),
-    key(
-        "self-repair-upper-threshold",
-        Kind::Float,
-        "unset",
-        "average derivative above which units are repaired (RectifiedLinear only)",
-    ),
-    key("self-repair-scale", Kind::Float, "0", "size of the repair term, below 0.1; 0 is none"),
-];
-
 /// Value in files and configs of a threshold that is not set.
 const UNSET: f32 = -1000.0;
+
+const BLOCK: Field<usize> =
+    BLOCK_DIM.meaning("self-repair sees blocks of this many columns (RectifiedLinear only)").written_if_set();
+const LOWER_THRESHOLD: Field<f32> = field(
+    "self-repair-lower-threshold",
+    "<SelfRepairLowerThreshold>",
+    "average derivative below which units are repaired",
+)
+.or(UNSET)
+.or_by("unset")
+.written_if_set();
+const UPPER_THRESHOLD: Field<f32> = field(
+    "self-repair-upper-threshold",
+    "<SelfRepairUpperThreshold>",
+    "average derivative above which units are repaired (RectifiedLinear only)",
+)
+.or(UNSET)
+.or_by("unset")
+.written_if_set();
+const SCALE: Field<f32> =
+    field("self-repair-scale", "<SelfRepairScale>", "size of the repair term, below 0.1; 0 is none")
+        .or(0.0)
+        .range_of_key(Range {
+            contains: |scale| (0.0..0.1).contains(&scale),
+            must: "be at least 0 and below 0.1",
+            expected: "a number from 0 to 0.1",
+        })
+        .written_if_set();
 
 fn threshold(value: f32) -> Option<f32> {
     if value == UNSET { None } else { Some(value) }
@@ -60,24 +71,6 @@ pub(crate) struct NonlinearStats {
 }
 
 impl NonlinearStats {
-    pub fn from_config(line: &mut ConfigLine) -> Result<NonlinearStats> {
-        let (dim, block_dim) = parameters::get_dim_and_block_dim(line)?;
-        let lower = line.get_f32("self-repair-lower-threshold")?.and_then(threshold);
-        let upper = line.get_f32("self-repair-upper-threshold")?.and_then(threshold);
-        let scale = line.get_f32("self-repair-scale")?.unwrap_or(0.0);
-        if !(0.0..0.1).contains(&scale) {
-            return Err(
-                line.error(format!("self-repair-scale must be at least 0 and below 0.1, found {scale}"))
-            );
-        }
-        Ok(NonlinearStats {
-            self_repair_lower_threshold: lower,
-            self_repair_upper_threshold: upper,
-            self_repair_scale: scale,
-            ..NonlinearStats::new(dim, block_dim)
-        })
-    }
-
     fn new(dim: usize, block_dim: usize) -> NonlinearStats {
         NonlinearStats {
             dim,
@@ -95,50 +88,55 @@ impl NonlinearStats {
         }
     }
 
-    // ---- on disk -----------------------------------------------------------------------------------------------
+    // ---- fields ------------------------------------------------------------------------------------------------
 
-    /// Reads from `<Dim>` to `</type_name>`. Accepted older forms: without `<BlockDim>`, without the statistics of
-    /// output derivatives, without any of the fields after them.
-    pub fn read(r: &mut KaldiReader, type_name: &str) -> Result<NonlinearStats> {
-        let dim = fields::read_dim(r, "<Dim>")?;
-        let mut s = NonlinearStats::new(dim, dim);
-        if r.accept_token("<BlockDim>")? {
-            s.block_dim = fields::dim(r, "<BlockDim>")?;
-            fields::check_block(r, dim, s.block_dim)?;
+    /// Visits all fields. Accepted older forms: without `<BlockDim>`, without the statistics of output derivatives,
+    /// without any of the fields after them.
+    pub fn fields<C: Component>(
+        f: &mut Fields<'_, C>,
+        of: impl Fn(&C) -> &NonlinearStats + Copy,
+    ) -> Result<NonlinearStats> {
+        let dim = f.get(&DIM, |c| of(c).dim)?;
+        let block_dim = f.get_or(&BLOCK, dim, |c| of(c).block_dim)?;
+        f.check_divides((&DIM, dim), (&BLOCK, block_dim))?;
+        let mut s = NonlinearStats::new(dim, block_dim);
+        if let Some((w, c)) = f.writer() {
+            of(c).write_statistics(w)?;
+        } else if let Some(r) = f.reader() {
+            s.read_statistics(r)?;
         }
-        s.value_sum = Accumulator::from_vec(fields::read_stats(r, "<ValueAvg>", dim)?);
-        s.deriv_sum = Accumulator::from_vec(fields::read_stats(r, "<DerivAvg>", dim)?);
-        let (count, mut oderiv_count) = (fields::read_f64(r, "<Count>")?, 0.0);
-        if r.accept_token("<OderivRms>")? {
-            let rms = fields::stats(r, "<OderivRms>", dim)?;
-            s.oderiv_sumsq = Accumulator::from_vec(rms.iter().map(|v| v * v).collect());
-            oderiv_count = fields::read_f64(r, "<OderivCount>")?;
-        }
-        s.value_sum.scale(count);
-        s.deriv_sum.scale(count);
-        s.oderiv_sumsq.scale(oderiv_count);
-        (s.count, s.oderiv_count) = (Tally::new(count), Tally::new(oderiv_count));
-        if r.accept_token("<NumDimsSelfRepaired>")? {
-            s.dims_self_repaired = Accumulator::from_vec(vec![r.read_f64()?]);
-        }
-        if r.accept_token("<NumDimsProcessed>")? {
-            s.dims_processed = Tally::new(r.read_f64()?);
-        }
-        s.self_repair_lower_threshold =
-            threshold(fields::optional_f32(r, "<SelfRepairLowerThreshold>", UNSET)?);
-        s.self_repair_upper_threshold =
-            threshold(fields::optional_f32(r, "<SelfRepairUpperThreshold>", UNSET)?);
-        s.self_repair_scale = fields::optional_f32(r, "<SelfRepairScale>", 0.0)?;
-        r.expect_token(&format!("</{type_name}>"))?;
+        let unset = |threshold: Option<f32>| threshold.unwrap_or(UNSET);
+        let lower = f.get(&LOWER_THRESHOLD, |c| unset(of(c).self_repair_lower_threshold))?;
+        let upper = f.get(&UPPER_THRESHOLD, |c| unset(of(c).self_repair_upper_threshold))?;
+        (s.self_repair_lower_threshold, s.self_repair_upper_threshold) = (threshold(lower), threshold(upper));
+        s.self_repair_scale = f.get(&SCALE, |c| of(c).self_repair_scale)?;
+        f.note(|c, _| of(c).info_of_statistics());
         Ok(s)
     }
 
-    pub fn write(&self, w: &mut KaldiWriter, type_name: &str) -> Result<()> {
-        w.write_token(&format!("<{type_name}>"))?;
-        fields::write_dim(w, "<Dim>", self.dim)?;
-        if self.block_dim != self.dim {
-            fields::write_dim(w, "<BlockDim>", self.block_dim)?;
+    fn read_statistics(&mut self, r: &mut KaldiReader) -> Result<()> {
+        self.value_sum = Accumulator::from_vec(fields::read_stats(r, "<ValueAvg>", self.dim)?);
+        self.deriv_sum = Accumulator::from_vec(fields::read_stats(r, "<DerivAvg>", self.dim)?);
+        let (count, mut oderiv_count) = (fields::read_f64(r, "<Count>")?, 0.0);
+        if r.accept_token("<OderivRms>")? {
+            let rms = fields::stats(r, "<OderivRms>", self.dim)?;
+            self.oderiv_sumsq = Accumulator::from_vec(rms.iter().map(|v| v * v).collect());
+            oderiv_count = fields::read_f64(r, "<OderivCount>")?;
         }
+        self.value_sum.scale(count);
+        self.deriv_sum.scale(count);
+        self.oderiv_sumsq.scale(oderiv_count);
+        (self.count, self.oderiv_count) = (Tally::new(count), Tally::new(oderiv_count));
+        if r.accept_token("<NumDimsSelfRepaired>")? {
+            self.dims_self_repaired = Accumulator::from_vec(vec![r.read_f64()?]);
+        }
+        if r.accept_token("<NumDimsProcessed>")? {
+            self.dims_processed = Tally::new(r.read_f64()?);
+        }
+        Ok(())
+    }
+
+    fn write_statistics(&self, w: &mut KaldiWriter) -> Result<()> {
         let (count, oderiv_count) = (self.count.value(), self.oderiv_count.value());
         fields::write_vector(w, "<ValueAvg>", &fields::averages(&self.value_sum, count))?;
         fields::write_vector(w, "<DerivAvg>", &fields::averages(&self.deriv_sum, count))?;
@@ -148,35 +146,11 @@ impl NonlinearStats {
         fields::write_vector(w, "<OderivRms>", &rms)?;
         fields::write_f64(w, "<OderivCount>", oderiv_count)?;
         fields::write_f64(w, "<NumDimsSelfRepaired>", self.dims_self_repaired.values()[0])?;
-        fields::write_f64(w, "<NumDimsProcessed>", self.dims_processed.value())?;
-        if let Some(value) = self.self_repair_lower_threshold {
-            fields::write_f32(w, "<SelfRepairLowerThreshold>", value)?;
-        }
-        if let Some(value) = self.self_repair_upper_threshold {
-            fields::write_f32(w, "<SelfRepairUpperThreshold>", value)?;
-        }
-        if self.self_repair_scale != 0.0 {
-            fields::write_f32(w, "<SelfRepairScale>", self.self_repair_scale)?;
-        }
-        w.write_token(&format!("</{type_name}>"))?;
-        Ok(())
+        fields::write_f64(w, "<NumDimsProcessed>", self.dims_processed.value())
     }
 
-    pub fn info(&self, type_name: &str) -> String {
-        let mut out = format!("{type_name}, dim={}", self.dim);
-        if self.block_dim != self.dim {
-            out += &format!(", block-dim={}", self.block_dim);
-        }
-        let settings = [
-            ("lower-threshold", self.self_repair_lower_threshold),
-            ("upper-threshold", self.self_repair_upper_threshold),
-            ("scale", Some(self.self_repair_scale).filter(|&scale| scale != 0.0)),
-        ];
-        for (name, value) in settings {
-            if let Some(value) = value {
-                out += &format!(", self-repair-{name}={}", number(value as f64));
-            }
-        }
+    fn info_of_statistics(&self) -> String {
+        let mut out = String::new();
         let [count, oderiv_count, processed] =
             [&self.count, &self.oderiv_count, &self.dims_processed].map(Tally::value);
         if count > 0.0 && self.value_sum.len() == self.dim {

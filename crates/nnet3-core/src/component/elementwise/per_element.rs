@@ -5,7 +5,8 @@ mod offset;
 mod scale;
 
 use crate::component::ComponentType;
+use crate::component::declared::Declared;
 pub use offset::PerElementOffset;
 pub use scale::PerElementScale;
 
-pub const TYPES: &[ComponentType] = &[scale::PLAIN_TYPE, scale::NATURAL_TYPE, offset::TYPE];
+pub const TYPES: &[&ComponentType] = &[scale::PLAIN, scale::NATURAL, PerElementOffset::TYPE];

@@ -1,57 +1,22 @@
 //! NoOp, ElementwiseProduct and Permute components: columns passed on, multiplied or reordered; no parameters.
 
+use crate::component::declared::*;
 use crate::component::fields::{self, key};
 use crate::component::parameters::copy_unless_same;
+use crate::component::parameters::{DIM, INPUT_DIM, OUTPUT_DIM};
 use crate::component::{
     Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
 };
-use crate::config::ConfigLine;
 use crate::error::Result;
-use crate::text::number;
 use kaldi_io::reader::KaldiReader;
-use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{IndexTable, View, ViewMut};
 
-pub const TYPES: &[ComponentType] = &[
-    ComponentType {
-        name: "NoOpComponent",
-        purpose: "Passes its input on; may scale derivatives.",
-        keys: &[
-            key("dim", Kind::Int, "", "number of columns of input and output"),
-            key("backprop-scale", Kind::Float, "1", "multiplies derivatives"),
-        ],
-        updatable: false,
-        example: "dim=4 backprop-scale=0.5",
-        from_config: |line, _| NoOp::from_config(line),
-        read: NoOp::read,
-    },
-    ComponentType {
-        name: "ElementwiseProductComponent",
-        purpose: "Product of blocks of columns, element by element.",
-        keys: &[
-            key("input-dim", Kind::Int, "", "columns of the input, 2 or more times output-dim"),
-            key("output-dim", Kind::Int, "", "columns of the output and of each block"),
-        ],
-        updatable: false,
-        example: "input-dim=6 output-dim=3",
-        from_config: |line, _| ElementwiseProduct::from_config(line),
-        read: ElementwiseProduct::read,
-    },
-    ComponentType {
-        name: "PermuteComponent",
-        purpose: "Reorders columns.",
-        keys: &[key(
-            "column-map",
-            Kind::IntList,
-            "",
-            "for each output column the input column: a permutation of 0, 1, …",
-        )],
-        updatable: false,
-        example: "column-map=2,0,1,3",
-        from_config: |line, _| Permute::from_config(line),
-        read: Permute::read,
-    },
-];
+pub const TYPES: &[&ComponentType] = &[NoOp::TYPE, ElementwiseProduct::TYPE, Permute::TYPE];
+
+const BACKPROP_SCALE: Field<f32> =
+    field("backprop-scale", "<BackpropScale>", "multiplies derivatives").or(1.0).shown_if_set();
+const COLUMN_MAP: Key =
+    key("column-map", Kind::IntList, "", "for each output column the input column: a permutation of 0, 1, …");
 
 #[derive(Clone, Debug)]
 struct NoOp {
@@ -59,40 +24,44 @@ struct NoOp {
     backprop_scale: f32,
 }
 
-impl NoOp {
-    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
-        let dim = line.require_dim("dim")?;
-        let backprop_scale = line.get_f32("backprop-scale")?.unwrap_or(1.0);
-        Ok(Box::new(NoOp { dim, backprop_scale }))
-    }
+impl Declared for NoOp {
+    const TYPE: &'static ComponentType = &ComponentType::of::<NoOp>(
+        "NoOpComponent",
+        "Passes its input on; may scale derivatives.",
+        "dim=4 backprop-scale=0.5",
+    );
 
-    /// Accepts the older form, with statistics of a nonlinearity.
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let dim = fields::read_dim(r, "<Dim>")?;
-        let mut backprop_scale = 1.0;
-        if r.accept_token("<ValueAvg>")? {
-            crate::component::read_row(r)?;
-            fields::read_row(r, "<DerivAvg>")?;
-            fields::read_f32(r, "<Count>")?;
-            if r.accept_token("<OderivRms>")? {
-                crate::component::read_row(r)?;
-                fields::read_f32(r, "<OderivCount>")?;
-            }
-            fields::optional_f32(r, "<NumDimsSelfRepaired>", 0.0)?;
-            fields::optional_f32(r, "<NumDimsProcessed>", 0.0)?;
-        } else {
-            backprop_scale = fields::read_f32(r, "<BackpropScale>")?;
+    fn fields(f: &mut Fields<'_, NoOp>) -> Result<Option<NoOp>> {
+        let dim = f.get(&DIM, |c| c.dim)?;
+        let backprop_scale = match NoOp::read_old_statistics(f)? {
+            true => 1.0,
+            false => f.get(&BACKPROP_SCALE, |c| c.backprop_scale)?,
+        };
+        f.done(NoOp { dim, backprop_scale })
+    }
+}
+
+impl NoOp {
+    /// Reads the statistics of a nonlinearity, which older files have in place of `<BackpropScale>`.
+    fn read_old_statistics(f: &mut Fields<'_, NoOp>) -> Result<bool> {
+        let Some(r) = f.reader() else { return Ok(false) };
+        if !r.accept_token("<ValueAvg>")? {
+            return Ok(false);
         }
-        r.expect_token("</NoOpComponent>")?;
-        Ok(Box::new(NoOp { dim, backprop_scale }))
+        crate::component::read_row(r)?;
+        fields::read_row(r, "<DerivAvg>")?;
+        fields::read_f32(r, "<Count>")?;
+        if r.accept_token("<OderivRms>")? {
+            crate::component::read_row(r)?;
+            fields::read_f32(r, "<OderivCount>")?;
+        }
+        f.skip::<f32>("<NumDimsSelfRepaired>")?;
+        f.skip::<f32>("<NumDimsProcessed>")?;
+        Ok(true)
     }
 }
 
 impl Component for NoOp {
-    fn type_name(&self) -> &'static str {
-        "NoOpComponent"
-    }
-
     fn input_dim(&self) -> usize {
         self.dim
     }
@@ -101,20 +70,6 @@ impl Component for NoOp {
     }
     fn properties(&self) -> Properties {
         Properties::SIMPLE | Properties::PROPAGATE_IN_PLACE | Properties::BACKPROP_IN_PLACE
-    }
-    fn info(&self, _detailed: bool) -> String {
-        let mut out = format!("NoOpComponent, dim={}", self.dim);
-        if self.backprop_scale != 1.0 {
-            out += &format!(", backprop-scale={}", number(self.backprop_scale as f64));
-        }
-        out
-    }
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<NoOpComponent>")?;
-        fields::write_dim(w, "<Dim>", self.dim)?;
-        fields::write_f32(w, "<BackpropScale>", self.backprop_scale)?;
-        w.write_token("</NoOpComponent>")?;
-        Ok(())
     }
     fn propagate(
         &self,
@@ -143,20 +98,6 @@ struct ElementwiseProduct {
 }
 
 impl ElementwiseProduct {
-    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
-        let (input_dim, output_dim) = fields::divided_dims(line)?;
-        match input_dim > output_dim {
-            true => Ok(Box::new(ElementwiseProduct { input_dim, output_dim })),
-            false => Err(line.error("input-dim must be 2 or more times output-dim")),
-        }
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let (input_dim, output_dim) = fields::read_divided_dims(r)?;
-        r.expect_token("</ElementwiseProductComponent>")?;
-        Ok(Box::new(ElementwiseProduct { input_dim, output_dim }))
-    }
-
     fn block<'a>(&self, input: View<'a>, i: usize) -> View<'a> {
         input.col_range(i * self.output_dim..(i + 1) * self.output_dim)
     }
@@ -179,11 +120,27 @@ impl ElementwiseProduct {
     }
 }
 
-impl Component for ElementwiseProduct {
-    fn type_name(&self) -> &'static str {
-        "ElementwiseProductComponent"
-    }
+impl Declared for ElementwiseProduct {
+    const TYPE: &'static ComponentType = &ComponentType::of::<ElementwiseProduct>(
+        "ElementwiseProductComponent",
+        "Product of blocks of columns, element by element.",
+        "input-dim=6 output-dim=3",
+    );
 
+    fn fields(f: &mut Fields<'_, ElementwiseProduct>) -> Result<Option<ElementwiseProduct>> {
+        const WHOLE: Field<usize> = INPUT_DIM.meaning("columns of the input, 2 or more times output-dim");
+        const BLOCK: Field<usize> = OUTPUT_DIM.meaning("columns of the output and of each block");
+        let input_dim = f.get(&WHOLE, |c| c.input_dim)?;
+        let output_dim = f.get(&BLOCK, |c| c.output_dim)?;
+        f.check_divides((&WHOLE, input_dim), (&BLOCK, output_dim))?;
+        if f.is_config() {
+            f.check(input_dim > output_dim, || "input-dim must be 2 or more times output-dim".to_string())?;
+        }
+        f.done(ElementwiseProduct { input_dim, output_dim })
+    }
+}
+
+impl Component for ElementwiseProduct {
     fn input_dim(&self) -> usize {
         self.input_dim
     }
@@ -192,12 +149,6 @@ impl Component for ElementwiseProduct {
     }
     fn properties(&self) -> Properties {
         Properties::SIMPLE | Properties::BACKPROP_NEEDS_INPUT
-    }
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<ElementwiseProductComponent>")?;
-        fields::write_dims(w, self.input_dim, self.output_dim)?;
-        w.write_token("</ElementwiseProductComponent>")?;
-        Ok(())
     }
     fn propagate(
         &self,
@@ -242,41 +193,45 @@ impl Permute {
         (!map.is_empty()).then(|| Permute { map: IndexTable::new(map), inverse: IndexTable::new(inverse) })
     }
 
-    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
-        let Some(map) = line.get_i32_list("column-map")? else {
-            return Err(line.error("'column-map' is missing"));
-        };
-        match Permute::new(map) {
-            Some(permute) => Ok(Box::new(permute)),
-            None => Err(line.error("column-map must be a permutation of 0, 1, … up to its length less 1")),
-        }
-    }
-
     /// Accepts the older binary form, a vector of floats with an unreliable last element.
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
+    fn read_map(r: &mut KaldiReader) -> Result<Vec<i32>> {
         r.expect_token("<ColumnMap>")?;
-        let map = if r.binary() && r.peek_byte()? == Some(b'F') {
-            let floats = kaldi_io::matrix::read_vector::<f32>(r)?;
-            let mut map: Vec<i32> = floats.iter().map(|v| (v + 0.5) as i32).collect();
-            let last = map.len() as i32 - 1;
-            map.iter_mut().last().into_iter().for_each(|column| *column = last);
-            map
-        } else {
-            r.read_i32_vector()?
-        };
-        r.expect_token("</PermuteComponent>")?;
-        match Permute::new(map) {
-            Some(permute) => Ok(Box::new(permute)),
-            None => Err(r.error("<ColumnMap>: expected a permutation of 0, 1, …").into()),
+        if !r.binary() || r.peek_byte()? != Some(b'F') {
+            return Ok(r.read_i32_vector()?);
         }
+        let floats = kaldi_io::matrix::read_vector::<f32>(r)?;
+        let mut map: Vec<i32> = floats.iter().map(|v| (v + 0.5) as i32).collect();
+        let last = map.len() as i32 - 1;
+        map.iter_mut().last().into_iter().for_each(|column| *column = last);
+        Ok(map)
+    }
+}
+
+impl Declared for Permute {
+    const TYPE: &'static ComponentType =
+        &ComponentType::of::<Permute>("PermuteComponent", "Reorders columns.", "column-map=2,0,1,3");
+
+    fn fields(f: &mut Fields<'_, Permute>) -> Result<Option<Permute>> {
+        let map = match f.reader() {
+            Some(r) => Some(Permute::read_map(r)?),
+            None => f.ints(&COLUMN_MAP, "<ColumnMap>", |c| c.map.values())?,
+        };
+        f.note(|c, _| {
+            const LISTED: usize = 5;
+            let map = c.map.values();
+            let first: String = map.iter().take(LISTED).map(|column| format!("{column} ")).collect();
+            let more = if map.len() > LISTED { "... " } else { "" };
+            format!(", dim={} , column-map=[ {first}{more}]", map.len())
+        });
+        f.check(map.is_some(), || "'column-map' is missing".to_string())?;
+        f.build(|| {
+            let defect = "column-map must be a permutation of 0, 1, … up to its length less 1";
+            Permute::new(map.unwrap_or_default()).ok_or_else(|| defect.to_string())
+        })
     }
 }
 
 impl Component for Permute {
-    fn type_name(&self) -> &'static str {
-        "PermuteComponent"
-    }
-
     fn input_dim(&self) -> usize {
         self.map.len()
     }
@@ -285,20 +240,6 @@ impl Component for Permute {
     }
     fn properties(&self) -> Properties {
         Properties::SIMPLE
-    }
-    fn info(&self, _detailed: bool) -> String {
-        const LISTED: usize = 5;
-        let first: String =
-            self.map.values().iter().take(LISTED).map(|column| format!("{column} ")).collect();
-        let more = if self.map.len() > LISTED { "... " } else { "" };
-        format!("PermuteComponent, dim={} , column-map=[ {first}{more}]", self.map.len())
-    }
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<PermuteComponent>")?;
-        w.write_token("<ColumnMap>")?;
-        w.write_i32_vector(self.map.values())?;
-        w.write_token("</PermuteComponent>")?;
-        Ok(())
     }
     fn propagate(
         &self,

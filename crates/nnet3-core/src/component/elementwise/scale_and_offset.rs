@@ -1,31 +1,17 @@
 //! `ScaleAndOffsetComponent`: y = s ⊙ x + b, usually after batch normalisation.
 
+use crate::component::declared::*;
 use crate::component::parameters::*;
-use crate::component::preconditioners::NaturalGradientSettings;
-use crate::component::preconditioners::Preconditioning;
+use crate::component::preconditioners::{NaturalGradientSettings, Preconditioning, RANK};
 use crate::component::updatable::{Updatable, UpdatableSettings};
 use crate::component::*;
-use crate::config::ConfigLine;
 use crate::text;
 use nnet3_matrix::{Map, Scratch};
 
 /// Scales are taken to be at least this far from 0, so that the input can be recovered from the output.
 const SMALLEST_SCALE: f32 = 1e-4;
 
-pub const TYPES: &[ComponentType] = &[ComponentType {
-    name: "ScaleAndOffsetComponent",
-    purpose: "Multiplies each column by a trainable scale and adds a trainable offset.",
-    keys: &[
-        DIM,
-        BLOCK_DIM,
-        USE_NATURAL_GRADIENT,
-        Key { name: "rank", kind: Kind::Int, default: "20", meaning: "natural gradient: rank" },
-    ],
-    updatable: true,
-    example: "dim=4",
-    from_config: ScaleAndOffset::from_config,
-    read: ScaleAndOffset::read,
-}];
+pub const TYPES: &[&ComponentType] = &[ScaleAndOffset::TYPE];
 
 /// Backprop receives the output and recomputes the input from it: in common topologies the output is kept anyway.
 #[derive(Clone, Debug)]
@@ -41,45 +27,6 @@ pub(crate) struct ScaleAndOffset {
 }
 
 impl ScaleAndOffset {
-    fn from_config(line: &mut ConfigLine, _: &Random) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::from_config(line)?;
-        let (dim, block_dim) = get_dim_and_block_dim(line)?;
-        check_size(line, 1, dim)?;
-        let rank = line.get_dim("rank")?.unwrap_or(20);
-        let natural_gradient = NaturalGradientSettings::with_rank(rank, 4);
-        Ok(Box::new(ScaleAndOffset {
-            settings,
-            scales: Matrix::from_vec(1, block_dim, vec![1.0; block_dim]),
-            offsets: Matrix::from_vec(1, block_dim, vec![0.0; block_dim]),
-            dim,
-            use_natural_gradient: line.get_bool("use-natural-gradient")?.unwrap_or(true),
-            natural_gradient,
-        }))
-    }
-
-    /// The update period is not stored: after reading it is 1.
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::read(r)?;
-        let dim = fields::read_dim(r, "<Dim>")?;
-        let scales = read_parameter_row(r, "<Scales>")?;
-        let offsets = read_parameter_row(r, "<Offsets>")?;
-        fields::check_block(r, dim, scales.cols())?;
-        fields::check(r, scales.cols() == offsets.cols(), || {
-            format!("<Scales> has {} elements, but <Offsets> {}", scales.cols(), offsets.cols())
-        })?;
-        let use_natural_gradient = fields::read_bool(r, "<UseNaturalGradient>")?;
-        let natural_gradient = NaturalGradientSettings::with_rank(fields::read_dim(r, "<Rank>")?, 1);
-        r.expect_token("</ScaleAndOffsetComponent>")?;
-        Ok(Box::new(ScaleAndOffset {
-            settings,
-            scales,
-            offsets,
-            dim,
-            use_natural_gradient,
-            natural_gradient,
-        }))
-    }
-
     fn block_dim(&self) -> usize {
         self.scales.cols()
     }
@@ -111,10 +58,51 @@ impl ScaleAndOffset {
     }
 }
 
-impl Component for ScaleAndOffset {
-    fn type_name(&self) -> &'static str {
-        "ScaleAndOffsetComponent"
+impl Declared for ScaleAndOffset {
+    const TYPE: &'static ComponentType = &ComponentType::updatable::<ScaleAndOffset>(
+        "ScaleAndOffsetComponent",
+        "Multiplies each column by a trainable scale and adds a trainable offset.",
+        "dim=4",
+    );
+
+    fn fields(f: &mut Fields<'_, ScaleAndOffset>) -> Result<Option<ScaleAndOffset>> {
+        let settings = f.settings(|c| &c.settings)?;
+        let dim = f.get(&PARAMETER_DIM.hidden(), |c| c.dim)?;
+        let block_dim = f.key_or(&BLOCK_DIM, dim)?;
+        f.check_divides((&PARAMETER_DIM, dim), (&BLOCK_DIM, block_dim))?;
+        let (scales, offsets) = match f.config() {
+            Some((line, _)) => {
+                check_size(line, 1, dim)?;
+                let filled = |value| Matrix::from_vec(1, block_dim, vec![value; block_dim]);
+                (filled(1.0), filled(0.0))
+            }
+            None => (f.row("<Scales>", |c| &c.scales)?, f.row("<Offsets>", |c| &c.offsets)?),
+        };
+        let (block, found) = (scales.cols(), offsets.cols());
+        f.check(dim.is_multiple_of(block), || format!("the block dimension {block} does not divide {dim}"))?;
+        f.check(block == found, || format!("<Scales> has {block} elements, but <Offsets> {found}"))?;
+        let use_natural_gradient = f.get(&USE_NATURAL_GRADIENT.hidden(), |c| c.use_natural_gradient)?;
+        let rank = f.get(&RANK.or(20), |c| c.natural_gradient.rank)?;
+        f.note(|c, _| c.info_of_parameters());
+        // The update period is not stored: after reading it is 1.
+        let period = if f.is_config() { 4 } else { 1 };
+        let natural_gradient = NaturalGradientSettings::with_rank(rank, period);
+        f.done(ScaleAndOffset { settings, scales, offsets, dim, use_natural_gradient, natural_gradient })
     }
+}
+
+impl ScaleAndOffset {
+    fn info_of_parameters(&self) -> String {
+        let mut out = String::new();
+        if self.dim != self.block_dim() {
+            out += &format!(", block-size={}", self.block_dim());
+        }
+        out + &text::mean_stats("scales", &self.scales.to_vec())
+            + &text::mean_stats("offsets", &self.offsets.to_vec())
+    }
+}
+
+impl Component for ScaleAndOffset {
     fn parameters(&self) -> Parameters<'_> {
         named([("scale", &self.scales), ("offset", &self.offsets)])
     }
@@ -142,26 +130,6 @@ impl Component for ScaleAndOffset {
             | Properties::BACKPROP_NEEDS_OUTPUT
             | (Properties::INPUT_CONTIGUOUS | Properties::OUTPUT_CONTIGUOUS)
                 .when(self.dim != self.block_dim())
-    }
-
-    fn info(&self, _: bool) -> String {
-        let mut out = format!("{}, rank={}", self.settings.info(self), self.natural_gradient.rank);
-        if self.dim != self.block_dim() {
-            out += &format!(", block-size={}", self.block_dim());
-        }
-        out + &text::mean_stats("scales", &self.scales.to_vec())
-            + &text::mean_stats("offsets", &self.offsets.to_vec())
-    }
-
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        self.settings.write(w, self.type_name())?;
-        fields::write_dim(w, "<Dim>", self.dim)?;
-        fields::write_row(w, "<Scales>", &self.scales)?;
-        fields::write_row(w, "<Offsets>", &self.offsets)?;
-        fields::write_bool(w, "<UseNaturalGradient>", self.use_natural_gradient)?;
-        fields::write_dim(w, "<Rank>", self.natural_gradient.rank)?;
-        w.write_token("</ScaleAndOffsetComponent>")?;
-        Ok(())
     }
 
     fn propagate(

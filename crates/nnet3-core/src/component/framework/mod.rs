@@ -1,5 +1,7 @@
 //! Parts shared by all components: the registry of types, config keys and files, parameters by name, gradients.
 
+pub mod declared;
+pub mod field;
 pub mod fields;
 pub mod fit;
 pub mod gradient;

@@ -1,8 +1,9 @@
 //! Parts shared by components with a few parameter matrices: their config keys, file form and plain functions.
 
 use crate::component::affine::Weights;
+use crate::component::declared::*;
 use crate::component::updatable::UpdatableSettings;
-use crate::component::{Context, Key, Kind, fields, load_row, read_matrix, write_matrix};
+use crate::component::{Component, Context, fields, load_row, read_matrix, write_matrix};
 use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::random::Random;
@@ -16,45 +17,42 @@ const MOST_PARAMETERS: usize = 1 << 30;
 
 // ---- config lines ----------------------------------------------------------------------------------------------
 
-pub(in crate::component) const INPUT_DIM: Key =
-    Key { name: "input-dim", kind: Kind::Int, default: "", meaning: "columns of the input" };
-pub(in crate::component) const OUTPUT_DIM: Key =
-    Key { name: "output-dim", kind: Kind::Int, default: "", meaning: "columns of the output" };
-pub(in crate::component) const DIM: Key =
-    Key { name: "dim", kind: Kind::Int, default: "", meaning: "columns of input and output" };
-pub(in crate::component) const BLOCK_DIM: Key = Key {
-    name: "block-dim",
-    kind: Kind::Int,
-    default: "dim",
-    meaning: "divides dim; the parameters of one block are used for all",
-};
-pub(in crate::component) const BIAS_MEAN: Key =
-    Key { name: "bias-mean", kind: Kind::Float, default: "0", meaning: "mean of the initial bias" };
-pub(in crate::component) const ORTHONORMAL_CONSTRAINT: Key = Key {
-    name: "orthonormal-constraint",
-    kind: Kind::Float,
-    default: "0",
-    meaning: "training keeps the linear part semi-orthogonal times this; -1 lets the scale float; 0 is off",
-};
-pub(in crate::component) const USE_NATURAL_GRADIENT: Key = Key {
-    name: "use-natural-gradient",
-    kind: Kind::Bool,
-    default: "true",
-    meaning: "precondition the gradient by an online estimate of the Fisher matrix",
-};
+pub(in crate::component) const INPUT_DIM: Field<usize> =
+    field("input-dim", "<InputDim>", "columns of the input");
+pub(in crate::component) const OUTPUT_DIM: Field<usize> =
+    field("output-dim", "<OutputDim>", "columns of the output");
+pub(in crate::component) const BLOCK_COLUMNS: Field<usize> =
+    OUTPUT_DIM.meaning("columns of the output and of each block; divides input-dim");
+pub(in crate::component) const DIM: Field<usize> =
+    field("dim", "<Dim>", "number of columns of input and output");
+pub(in crate::component) const PARAMETER_DIM: Field<usize> = DIM.meaning("columns of input and output");
+pub(in crate::component) const BLOCK_DIM: Field<usize> =
+    field("block-dim", "<BlockDim>", "divides dim; the parameters of one block are used for all")
+        .or_by("dim");
+pub(in crate::component) const BIAS_MEAN: Field<f32> =
+    field("bias-mean", "", "mean of the initial bias").or(0.0);
+pub(in crate::component) const ORTHONORMAL_CONSTRAINT: Field<f32> = field(
+    "orthonormal-constraint",
+    "<OrthonormalConstraint>",
+    "training keeps the linear part semi-orthogonal times this; -1 lets the scale float; 0 is off",
+)
+.or(0.0)
+.shown_if_set();
+pub(in crate::component) const USE_NATURAL_GRADIENT: Field<bool> = field(
+    "use-natural-gradient",
+    "<UseNaturalGradient>",
+    "precondition the gradient by an online estimate of the Fisher matrix",
+)
+.or(true);
 
 /// A key of a standard deviation.
-pub(in crate::component) const fn stddev_key(name: &'static str, default: &'static str) -> Key {
-    Key { name, kind: Kind::Float, default, meaning: "standard deviation of these initial parameters" }
+pub(in crate::component) const fn stddev_key(name: &'static str) -> Field<f32> {
+    field(name, "", "standard deviation of these initial parameters").range_of_key(NOT_NEGATIVE)
 }
 
-/// Takes a number that must not be negative.
-pub(crate) fn get_stddev(line: &mut ConfigLine, key: &str, default: f32) -> Result<f32> {
-    let value = line.get_f32(key)?.unwrap_or(default);
-    match value >= 0.0 {
-        true => Ok(value),
-        false => Err(line.error(format!("{key} must not be negative, found {value}"))),
-    }
+/// Returns the default standard deviation of weights for sums of `terms` terms.
+pub(crate) fn stddev_for(terms: usize) -> f32 {
+    (1.0 / (terms as f64).sqrt()) as f32
 }
 
 /// Refuses sizes that no real component has, before it allocates memory.
@@ -88,28 +86,6 @@ pub fn check_dim(line: &mut ConfigLine, key: &str, actual: usize) -> Result<()> 
     }
 }
 
-/// Fails unless `parts` divides `whole`, the value of `key`.
-pub(crate) fn check_divides(
-    line: &ConfigLine,
-    key: &str,
-    whole: usize,
-    parts_key: &str,
-    parts: usize,
-) -> Result<usize> {
-    match whole.is_multiple_of(parts) {
-        true => Ok(whole / parts),
-        false => Err(line.error(format!("{parts_key}={parts} does not divide {key}={whole}"))),
-    }
-}
-
-/// Takes `dim` and `block-dim`, which divides it.
-pub(crate) fn get_dim_and_block_dim(line: &mut ConfigLine) -> Result<(usize, usize)> {
-    let dim = line.require_dim("dim")?;
-    let block_dim = line.get_dim("block-dim")?.unwrap_or(dim);
-    check_divides(line, "dim", dim, "block-dim", block_dim)?;
-    Ok((dim, block_dim))
-}
-
 /// A vector that is not empty from the file of a config line.
 pub(crate) fn load_parameter_row(line: &ConfigLine, file: &str) -> Result<Matrix> {
     let row = load_row(file)?;
@@ -119,20 +95,24 @@ pub(crate) fn load_parameter_row(line: &ConfigLine, file: &str) -> Result<Matrix
     }
 }
 
-/// Random linear part (`rows × cols`) and bias from `param-stddev` and `bias-stddev`.
-pub(crate) fn random_linear_and_bias(
-    line: &mut ConfigLine,
-    random: &Random,
-    (rows, cols): (usize, usize),
-    bias_dim: usize,
-    bias_stddev: f32,
-    bias_mean: f32,
-) -> Result<(Matrix, Matrix)> {
-    let stddev = get_stddev(line, "param-stddev", (1.0 / (cols as f64).sqrt()) as f32)?;
-    let bias_stddev = get_stddev(line, "bias-stddev", bias_stddev)?;
-    let linear = normal_matrix(line, random, rows, cols, 0.0, stddev)?;
-    let bias = normal_matrix(line, random, 1, bias_dim, bias_mean, bias_stddev)?;
-    Ok((linear, bias))
+/// Initial parameters: normal numbers.
+pub(crate) struct Initial {
+    /// Rows and columns of the linear part.
+    pub shape: (usize, usize),
+    pub stddev: f32,
+    pub bias_dim: usize,
+    pub bias_mean: f32,
+    pub bias_stddev: f32,
+}
+
+impl Initial {
+    /// Draws the linear part, then the bias.
+    pub fn draw(self, line: &ConfigLine, random: &Random) -> Result<(Matrix, Matrix)> {
+        let (rows, cols) = self.shape;
+        let linear = normal_matrix(line, random, rows, cols, 0.0, self.stddev)?;
+        let bias = normal_matrix(line, random, 1, self.bias_dim, self.bias_mean, self.bias_stddev)?;
+        Ok((linear, bias))
+    }
 }
 
 // ---- files -----------------------------------------------------------------------------------------------------
@@ -163,9 +143,12 @@ pub(crate) fn write_linear_and_bias(w: &mut KaldiWriter, linear: &Matrix, bias: 
 }
 
 /// Reads `<IsGradient>`, which files of an older form have after the parameters.
-pub(crate) fn read_old_is_gradient(r: &mut KaldiReader, settings: &mut UpdatableSettings) -> Result<()> {
-    if r.accept_token("<IsGradient>")? {
-        settings.is_gradient = r.read_bool()?;
+pub(crate) fn read_old_is_gradient<C: Component>(
+    f: &mut Fields<'_, C>,
+    settings: &mut UpdatableSettings,
+) -> Result<()> {
+    if let Some(is_gradient) = f.skip("<IsGradient>")? {
+        settings.is_gradient = is_gradient;
     }
     Ok(())
 }

@@ -1,9 +1,8 @@
 //! The settings of natural gradient that components have in config lines and files. [`crate::learning`] applies them.
 
-use crate::component::{Key, Kind};
-use crate::config::ConfigLine;
+use crate::component::Component;
+use crate::component::declared::*;
 use crate::error::Result;
-use kaldi_io::reader::KaldiReader;
 
 /// Settings of one estimate of the Fisher matrix, as components have them in their files.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,42 +83,63 @@ pub struct Preconditioners {
     pub output: NaturalGradientSettings,
 }
 
-pub(in crate::component) const NUM_SAMPLES_HISTORY: Key = Key {
-    name: "num-samples-history",
-    kind: Kind::Float,
-    default: "2000",
-    meaning: "natural gradient: rows after which a minibatch's weight has fallen to 1/e",
-};
-pub(in crate::component) const ALPHA: Key = Key {
-    name: "alpha",
-    kind: Kind::Float,
-    default: "4",
-    meaning: "natural gradient: how much of the identity is mixed in",
-};
-
-/// The keys of [`Preconditioners::from_config`].
-pub(in crate::component) const KEYS: [Key; 5] = [
-    Key {
-        name: "rank-in",
-        kind: Kind::Int,
-        default: "min(20, (input-dim+1)/2)",
-        meaning: "natural gradient: rank on the input side",
-    },
-    Key {
-        name: "rank-out",
-        kind: Kind::Int,
-        default: "min(80, (output-dim+1)/2)",
-        meaning: "natural gradient: rank on the output side",
-    },
-    Key {
-        name: "update-period",
-        kind: Kind::Int,
-        default: "4",
-        meaning: "natural gradient: minibatches between updates of the Fisher matrix",
-    },
-    NUM_SAMPLES_HISTORY,
-    ALPHA,
+pub(in crate::component) const NUM_SAMPLES_HISTORY: Field<f32> = field(
+    "num-samples-history",
+    "<NumSamplesHistory>",
+    "natural gradient: rows after which a minibatch's weight has fallen to 1/e",
+)
+.or(2000.0);
+pub(in crate::component) const ALPHA: Field<f32> =
+    field("alpha", "<Alpha>", "natural gradient: how much of the identity is mixed in").or(4.0);
+pub(in crate::component) const UPDATE_PERIOD: Field<usize> = field(
+    "update-period",
+    "<UpdatePeriod>",
+    "natural gradient: minibatches between updates of the Fisher matrix",
+)
+.or(4);
+pub(in crate::component) const RANK_IN: Field<usize> =
+    field("rank-in", "<RankIn>", "natural gradient: rank on the input side");
+pub(in crate::component) const RANK_OUT: Field<usize> =
+    field("rank-out", "<RankOut>", "natural gradient: rank on the output side");
+pub(in crate::component) const RANK: Field<usize> = field("rank", "<Rank>", "natural gradient: rank");
+/// The two ranks of `<RankInOut>`.
+pub(in crate::component) const RANKS_IN_OUT: [Field<usize>; 2] =
+    [RANK_IN.with_token("<RankInOut>"), RANK_OUT.with_token("<RankInOut>").follows()];
+/// The two numbers of `<AlphaInOut>`.
+pub(in crate::component) const ALPHAS_IN_OUT: [Field<f32>; 2] = [
+    field(
+        "alpha-in",
+        "<AlphaInOut>",
+        "natural gradient: how much of the identity is mixed in on the input side",
+    )
+    .or(4.0)
+    .range_of_key(FROM_0)
+    .hidden(),
+    field(
+        "alpha-out",
+        "<AlphaInOut>",
+        "natural gradient: how much of the identity is mixed in on the output side",
+    )
+    .or(4.0)
+    .range_of_key(FROM_0)
+    .hidden()
+    .follows(),
 ];
+
+/// Takes a rank; absent or negative means `default`. An error says so in `zero`, if that is the reason.
+pub(in crate::component) fn take_rank<C: Component>(
+    f: &mut Fields<'_, C>,
+    field: &Field<usize>,
+    default: usize,
+    zero: impl FnOnce(&str) -> String,
+) -> Result<usize> {
+    f.document_field(field);
+    let Some((line, _)) = f.config() else { return Ok(default) };
+    match line.get_i32(field.key)? {
+        Some(0) => Err(line.error(zero(field.key))),
+        rank => Ok(rank.and_then(|rank| usize::try_from(rank).ok()).unwrap_or(default)),
+    }
+}
 
 impl Preconditioners {
     pub fn new(
@@ -133,35 +153,88 @@ impl Preconditioners {
         Preconditioners { input: with_rank(rank_in), output: with_rank(rank_out) }
     }
 
-    /// Reads [`KEYS`].
-    pub fn from_config(line: &mut ConfigLine, input_dim: usize, output_dim: usize) -> Result<Self> {
-        let mut rank = |key: &str, default: usize| -> Result<usize> {
-            match line.get_i32(key)? {
-                Some(0) => Err(line.error(format!("{key} must not be 0; -1 means {default}"))),
-                rank => Ok(rank.and_then(|rank| usize::try_from(rank).ok()).unwrap_or(default)),
-            }
+    /// Takes the keys of both sides of a linear part of these dimensions.
+    pub fn take<C: Component>(
+        f: &mut Fields<'_, C>,
+        input_dim: usize,
+        output_dim: usize,
+    ) -> Result<Preconditioners> {
+        let mut rank = |field: &Field<usize>, default: usize| {
+            take_rank(f, field, default, |key| format!("{key} must not be 0; -1 means {default}"))
         };
-        let rank_in = rank("rank-in", input_dim.div_ceil(2).min(20))?;
-        let rank_out = rank("rank-out", output_dim.div_ceil(2).min(80))?;
-        let period = line.get_dim("update-period")?.unwrap_or(4);
-        let history = line.get_f32("num-samples-history")?.unwrap_or(2000.0);
-        let alpha = line.get_f32("alpha")?.unwrap_or(4.0);
-        let new = Preconditioners::new(rank_in, rank_out, period, history, alpha);
-        match new.defect() {
-            Some(defect) => Err(line.error(defect)),
-            None => Ok(new),
-        }
+        let rank_in = rank(&RANK_IN.or_by("min(20, (input-dim+1)/2)"), input_dim.div_ceil(2).min(20))?;
+        let rank_out = rank(&RANK_OUT.or_by("min(80, (output-dim+1)/2)"), output_dim.div_ceil(2).min(80))?;
+        let period = f.key(&UPDATE_PERIOD)?;
+        let history = f.key(&NUM_SAMPLES_HISTORY)?;
+        let new = Preconditioners::new(rank_in, rank_out, period, history, f.key(&ALPHA)?);
+        f.refuse(|| new.defect())?;
+        Ok(new)
     }
 
-    /// Fails if the settings that were read are unusable.
-    pub fn check(self, r: &KaldiReader) -> Result<Self> {
-        match self.defect() {
-            Some(defect) => Err(r.error(defect).into()),
-            None => Ok(self),
-        }
+    /// Visits `<UpdatePeriod>` in a file.
+    pub(in crate::component) fn store_period<C: Component>(
+        &mut self,
+        f: &mut Fields<'_, C>,
+        of: impl FnOnce(&C) -> NaturalGradientSettings,
+    ) -> Result<()> {
+        let period = f.stored(&UPDATE_PERIOD.hidden(), self.input.update_period, |c| of(c).update_period)?;
+        (self.input.update_period, self.output.update_period) = (period, period);
+        Ok(())
     }
 
-    fn defect(&self) -> Option<String> {
+    /// Visits `<NumSamplesHistory>` in a file.
+    pub(in crate::component) fn store_history<C: Component>(
+        &mut self,
+        f: &mut Fields<'_, C>,
+        of: impl FnOnce(&C) -> NaturalGradientSettings,
+    ) -> Result<()> {
+        let own = self.input.num_samples_history;
+        let history = f.stored(&NUM_SAMPLES_HISTORY.hidden(), own, |c| of(c).num_samples_history)?;
+        (self.input.num_samples_history, self.output.num_samples_history) = (history, history);
+        Ok(())
+    }
+
+    /// Visits `<Alpha>` in a file.
+    pub(in crate::component) fn store_alpha<C: Component>(
+        &mut self,
+        f: &mut Fields<'_, C>,
+        of: impl FnOnce(&C) -> NaturalGradientSettings,
+    ) -> Result<()> {
+        let alpha = f.stored(&ALPHA.hidden(), self.input.alpha, |c| of(c).alpha)?;
+        (self.input.alpha, self.output.alpha) = (alpha, alpha);
+        Ok(())
+    }
+
+    /// Visits `<RankInOut>` in a file.
+    pub(in crate::component) fn store_ranks<C: Component>(
+        &mut self,
+        f: &mut Fields<'_, C>,
+        of: impl Fn(&C) -> Preconditioners,
+    ) -> Result<()> {
+        let [rank_in, rank_out] = RANKS_IN_OUT;
+        self.input.rank = f.stored(&rank_in.hidden(), self.input.rank, |c| of(c).input.rank)?;
+        self.output.rank = f.stored(&rank_out.hidden(), self.output.rank, |c| of(c).output.rank)?;
+        Ok(())
+    }
+
+    /// Visits `<AlphaInOut>` in a file. Older files have `<Alpha>`, for both sides.
+    pub(in crate::component) fn store_alphas<C: Component>(
+        &mut self,
+        f: &mut Fields<'_, C>,
+        of: impl Fn(&C) -> Preconditioners,
+    ) -> Result<()> {
+        if let Some(alpha) = f.skip("<Alpha>")? {
+            (self.input.alpha, self.output.alpha) = (alpha, alpha);
+            return Ok(());
+        }
+        let [alpha_in, alpha_out] = ALPHAS_IN_OUT;
+        self.input.alpha = f.stored(&alpha_in, self.input.alpha, |c| of(c).input.alpha)?;
+        self.output.alpha = f.stored(&alpha_out, self.output.alpha, |c| of(c).output.alpha)?;
+        Ok(())
+    }
+
+    /// Describes the defect of these settings, if there is one.
+    pub(in crate::component) fn defect(&self) -> Option<String> {
         self.input.defect().or(self.output.defect())
     }
 

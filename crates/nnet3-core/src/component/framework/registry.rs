@@ -5,6 +5,7 @@ use crate::config::ConfigLine;
 use crate::error::{Error, Result};
 use crate::random::Random;
 use kaldi_io::reader::KaldiReader;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Value type of a config key.
@@ -20,12 +21,12 @@ pub enum Kind {
 }
 
 /// A key of a component's config line, for the documentation and its tests.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Key {
     pub name: &'static str,
     pub kind: Kind,
     /// Empty if the key is required.
-    pub default: &'static str,
+    pub default: Cow<'static, str>,
     pub meaning: &'static str,
 }
 
@@ -34,15 +35,22 @@ pub struct ComponentType {
     pub name: &'static str,
     /// One sentence.
     pub purpose: &'static str,
-    /// Keys besides the common ones of updatable components ([`crate::component::updatable::KEYS`]).
-    pub keys: &'static [Key],
     pub updatable: bool,
     /// Keys that make a small valid component, for documentation and tests.
     pub example: &'static str,
-    /// Reads all its keys; the caller refuses the rest.
-    pub from_config: fn(&mut ConfigLine, &Random) -> Result<Box<dyn Component>>,
-    /// Reads the body; the opening token has been consumed, the closing one is consumed here.
-    pub read: fn(&mut KaldiReader) -> Result<Box<dyn Component>>,
+    pub(super) keys: fn(&'static ComponentType) -> Vec<Key>,
+    /// Takes all keys of a config line; the caller refuses the rest.
+    pub(super) from_config:
+        fn(&'static ComponentType, &mut ConfigLine, &Random) -> Result<Box<dyn Component>>,
+    /// Reads all up to the closing token; the caller has read the opening one.
+    pub(super) read: fn(&'static ComponentType, &mut KaldiReader) -> Result<Box<dyn Component>>,
+}
+
+impl ComponentType {
+    /// Lists the keys besides the common ones of updatable components ([`crate::component::updatable::KEYS`]).
+    pub fn keys(&'static self) -> Vec<Key> {
+        (self.keys)(self)
+    }
 }
 
 /// Name in files and reader of one type of precomputed indexes. Each family exports its own as `PRECOMPUTED`.
@@ -51,7 +59,7 @@ pub(crate) type PrecomputedReader =
 
 /// Iterates over all types, family by family.
 pub fn types() -> impl Iterator<Item = &'static ComponentType> {
-    const FAMILIES: &[&[ComponentType]] = &[
+    const FAMILIES: &[&[&ComponentType]] = &[
         crate::component::attention::TYPES,
         crate::component::time_height::TYPES,
         crate::component::convolution::TYPES,
@@ -81,7 +89,7 @@ pub fn types() -> impl Iterator<Item = &'static ComponentType> {
         crate::component::linear::TYPES,
         crate::component::affine::TYPES,
     ];
-    FAMILIES.iter().flat_map(|family| family.iter())
+    FAMILIES.iter().flat_map(|family| family.iter().copied())
 }
 
 pub fn find(name: &str) -> Option<&'static ComponentType> {
@@ -93,17 +101,18 @@ pub fn from_config(type_name: &str, line: &mut ConfigLine, random: &Random) -> R
     let Some(component_type) = find(type_name) else {
         return Err(line.error(unknown_type(type_name)));
     };
-    let component =
-        (component_type.from_config)(line, random).map_err(|e| in_line(component_type, line, e))?;
+    let component = (component_type.from_config)(component_type, line, random)
+        .map_err(|e| in_line(component_type, line, e))?;
     line.finish()?;
     Ok(component)
 }
 
 /// An error about a file that a config line names gets the key and the line.
-fn in_line(component_type: &ComponentType, line: &ConfigLine, error: Error) -> Error {
+fn in_line(component_type: &'static ComponentType, line: &ConfigLine, error: Error) -> Error {
     let Error::Io(error) = error else { return error };
     let is_file = |key: &&Key| key.kind == Kind::File && line.has(key.name);
-    let names: Vec<&str> = component_type.keys.iter().filter(is_file).map(|key| key.name).collect();
+    let keys = component_type.keys();
+    let names: Vec<&str> = keys.iter().filter(is_file).map(|key| key.name).collect();
     line.error(format!("{}: {}", names.join(", "), error.chain()))
 }
 
@@ -112,7 +121,7 @@ pub fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
     let token = r.read_token()?;
     let name = token.strip_prefix('<').and_then(|t| t.strip_suffix('>')).unwrap_or(&token);
     match find(name) {
-        Some(component_type) => (component_type.read)(r),
+        Some(component_type) => (component_type.read)(component_type, r),
         None => Err(r.error(format!("expected a component, found {}", unknown_type(name))).into()),
     }
 }

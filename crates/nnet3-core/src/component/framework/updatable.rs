@@ -1,5 +1,6 @@
 //! Parts shared by all components with parameters: rates, limits, and the prefix of their file form and info text.
 
+use crate::component::fields::key;
 use crate::component::named::{Parameter, same_parameters};
 use crate::component::preconditioners::Preconditioning;
 use crate::component::{Component, Key, Kind};
@@ -13,25 +14,10 @@ use nnet3_matrix::Accumulator;
 
 /// The keys that every updatable type takes.
 pub const KEYS: &[Key] = &[
-    Key {
-        name: "learning-rate",
-        kind: Kind::Float,
-        default: "0.001",
-        meaning: "rate until training sets another",
-    },
-    Key {
-        name: "learning-rate-factor",
-        kind: Kind::Float,
-        default: "1",
-        meaning: "multiplies rates set by training",
-    },
-    Key {
-        name: "max-change",
-        kind: Kind::Float,
-        default: "0",
-        meaning: "limit on the 2-norm of a minibatch's change; 0 is none",
-    },
-    Key { name: "l2-regularize", kind: Kind::Float, default: "0", meaning: "l2 constant" },
+    key("learning-rate", Kind::Float, "0.001", "rate until training sets another"),
+    key("learning-rate-factor", Kind::Float, "1", "multiplies rates set by training"),
+    key("max-change", Kind::Float, "0", "limit on the 2-norm of a minibatch's change; 0 is none"),
+    key("l2-regularize", Kind::Float, "0", "l2 constant"),
 ];
 
 /// Learning rate and limits of one component.
@@ -101,9 +87,8 @@ impl UpdatableSettings {
         Ok(s)
     }
 
-    /// Writes `<type_name>` and the prefix.
-    pub fn write(&self, w: &mut KaldiWriter, type_name: &str) -> Result<()> {
-        w.write_token(&format!("<{type_name}>"))?;
+    /// Writes the tokens; the opening `<Type>` has been written.
+    pub fn write(&self, w: &mut KaldiWriter) -> Result<()> {
         if self.learning_rate_factor != 1.0 {
             w.write_token("<LearningRateFactor>")?;
             w.write_f32(self.learning_rate_factor)?;

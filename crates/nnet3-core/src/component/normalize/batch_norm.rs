@@ -1,35 +1,26 @@
 //! BatchNormComponent: each column normalised to zero mean and a given root-mean-square, over the rows of a minibatch
 //! in training and by stored statistics in test mode. No trainable parameters.
 
-use crate::component::fields::{self, key};
+use crate::component::declared::*;
+use crate::component::fields::{self};
+use crate::component::parameters::{BLOCK_DIM, DIM};
 use crate::component::parameters::{copy_unless_same, in_blocks, in_blocks_mut};
 use crate::component::tally::Tally;
-use crate::component::{
-    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
-};
+use crate::component::{Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update};
 use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::snapshot::Keeper;
 use crate::text::{number, summarize};
-use kaldi_io::reader::KaldiReader;
-use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Accumulator, Backend, Factor, Map, Matrix, View, ViewMut};
 
-pub const TYPES: &[ComponentType] = &[ComponentType {
-    name: "BatchNormComponent",
-    purpose: "Normalises each column over the minibatch; no trainable scale or offset.",
-    keys: &[
-        key("dim", Kind::Int, "", "number of columns of input and output"),
-        key("block-dim", Kind::Int, "dim", "statistics are shared by blocks of this many columns"),
-        key("epsilon", Kind::Float, "0.001", "added to variances"),
-        key("target-rms", Kind::Float, "1", "root-mean-square of the output"),
-        key("test-mode", Kind::Bool, "false", "normalise by the stored statistics"),
-    ],
-    updatable: false,
-    example: "dim=6 block-dim=3 target-rms=0.5",
-    from_config: |line, _| BatchNorm::from_config(line),
-    read: BatchNorm::read,
-}];
+pub const TYPES: &[&ComponentType] = &[BatchNorm::TYPE];
+
+const BLOCK: Field<usize> = BLOCK_DIM.meaning("statistics are shared by blocks of this many columns");
+const EPSILON: Field<f32> = field("epsilon", "<Epsilon>", "added to variances").or(1e-3).range(ABOVE_0);
+const TARGET_RMS: Field<f32> =
+    field("target-rms", "<TargetRms>", "root-mean-square of the output").or(1.0).range(ABOVE_0);
+const TEST_MODE: Field<bool> =
+    field("test-mode", "<TestMode>", "normalise by the stored statistics").or(false).hidden();
 
 /// Normalisation of rows of `dim` columns, seen as `dim / block_dim` times as many rows of `block_dim` columns.
 #[derive(Clone, Debug)]
@@ -54,67 +45,6 @@ const MEAN_SQUARE: usize = 1;
 const SCALE: usize = 2;
 
 impl BatchNorm {
-    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
-        let dim = line.require_dim("dim")?;
-        let block_dim = match line.get_i32("block-dim")? {
-            None | Some(-1) => dim,
-            Some(block) if block > 0 && dim.is_multiple_of(block as usize) => block as usize,
-            Some(block) => {
-                return Err(line.error(format!("block-dim={block}: expected a divisor of dim={dim}")));
-            }
-        };
-        let epsilon = fields::get_positive(line, "epsilon", 1e-3)?;
-        let target_rms = fields::get_positive(line, "target-rms", 1.0)?;
-        let mut c = BatchNorm {
-            dim,
-            block_dim,
-            epsilon,
-            target_rms,
-            test_mode: line.get_bool("test-mode")?.unwrap_or(false),
-            count: Tally::default(),
-            sum: Accumulator::zeros(block_dim),
-            sumsq: Accumulator::zeros(block_dim),
-            scale: Matrix::empty(),
-            offset: Matrix::empty(),
-        };
-        c.derive();
-        Ok(Box::new(c))
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let dim = fields::read_dim(r, "<Dim>")?;
-        let block_dim = fields::read_dim(r, "<BlockDim>")?;
-        fields::check_block(r, dim, block_dim)?;
-        let epsilon = fields::read_f32(r, "<Epsilon>")?;
-        let target_rms = fields::read_f32(r, "<TargetRms>")?;
-        fields::check_positive(r, "<Epsilon>", epsilon)?;
-        fields::check_positive(r, "<TargetRms>", target_rms)?;
-        let test_mode = fields::read_bool(r, "<TestMode>")?;
-        let count = fields::read_f64(r, "<Count>")?;
-        let mean = fields::read_stats(r, "<StatsMean>", block_dim)?;
-        let variance = fields::read_stats(r, "<StatsVar>", block_dim)?;
-        r.expect_token("</BatchNormComponent>")?;
-        fields::check(r, mean.len() == variance.len() && (count == 0.0 || !mean.is_empty()), || {
-            format!("statistics of {count} rows are missing")
-        })?;
-        let sumsq = mean.iter().zip(&variance).map(|(m, v)| (v + m * m) * count).collect();
-        let sum = mean.iter().map(|m| m * count).collect();
-        let mut c = BatchNorm {
-            dim,
-            block_dim,
-            epsilon,
-            target_rms,
-            test_mode,
-            count: Tally::new(count),
-            sum: Accumulator::from_vec(sum),
-            sumsq: Accumulator::from_vec(sumsq),
-            scale: Matrix::empty(),
-            offset: Matrix::empty(),
-        };
-        c.derive();
-        Ok(Box::new(c))
-    }
-
     /// Mean and variance (not floored) as the file has them.
     fn averages(&self) -> (Vec<f32>, Vec<f32>) {
         let count = self.count.value();
@@ -161,11 +91,92 @@ impl BatchNorm {
     }
 }
 
-impl Component for BatchNorm {
-    fn type_name(&self) -> &'static str {
-        "BatchNormComponent"
+impl Declared for BatchNorm {
+    const TYPE: &'static ComponentType = &ComponentType::of::<BatchNorm>(
+        "BatchNormComponent",
+        "Normalises each column over the minibatch; no trainable scale or offset.",
+        "dim=6 block-dim=3 target-rms=0.5",
+    );
+
+    fn fields(f: &mut Fields<'_, BatchNorm>) -> Result<Option<BatchNorm>> {
+        let dim = f.get(&DIM, |c| c.dim)?;
+        let block_dim = match f.config() {
+            Some((line, _)) => block_dim_of(line, dim)?,
+            None => f.get_or(&BLOCK, dim, |c| c.block_dim)?,
+        };
+        f.check_divides((&DIM, dim), (&BLOCK, block_dim))?;
+        let epsilon = f.get(&EPSILON, |c| c.epsilon)?;
+        let target_rms = f.get(&TARGET_RMS, |c| c.target_rms)?;
+        let test_mode = f.get(&TEST_MODE, |c| c.test_mode)?;
+        let (count, sum, sumsq) = BatchNorm::statistics(f, block_dim)?;
+        f.note(|c, _| c.info_of_statistics());
+        f.build(|| {
+            let (scale, offset) = (Matrix::empty(), Matrix::empty());
+            let mut c = BatchNorm {
+                dim,
+                block_dim,
+                epsilon,
+                target_rms,
+                test_mode,
+                count,
+                sum,
+                sumsq,
+                scale,
+                offset,
+            };
+            c.derive();
+            Ok(c)
+        })
+    }
+}
+
+/// Takes `block-dim`, which divides `dim`; -1 stands for `dim`.
+fn block_dim_of(line: &mut ConfigLine, dim: usize) -> Result<usize> {
+    match line.get_i32(BLOCK.key)? {
+        None | Some(-1) => Ok(dim),
+        Some(block) if block > 0 && dim.is_multiple_of(block as usize) => Ok(block as usize),
+        Some(block) => Err(line.error(format!("block-dim={block}: expected a divisor of dim={dim}"))),
+    }
+}
+
+impl BatchNorm {
+    /// Visits count, sum and sum of squares. Files have them as count, mean and variance.
+    fn statistics(
+        f: &mut Fields<'_, BatchNorm>,
+        block_dim: usize,
+    ) -> Result<(Tally, Accumulator, Accumulator)> {
+        if let Some((w, c)) = f.writer() {
+            fields::write_f64(w, "<Count>", c.count.value())?;
+            let (mean, variance) = c.averages();
+            fields::write_vector(w, "<StatsMean>", &mean)?;
+            fields::write_vector(w, "<StatsVar>", &variance)?;
+        }
+        let Some(r) = f.reader() else {
+            return Ok((Tally::default(), Accumulator::zeros(block_dim), Accumulator::zeros(block_dim)));
+        };
+        let count = fields::read_f64(r, "<Count>")?;
+        let mean = fields::read_stats(r, "<StatsMean>", block_dim)?;
+        let variance = fields::read_stats(r, "<StatsVar>", block_dim)?;
+        fields::check(r, mean.len() == variance.len() && (count == 0.0 || !mean.is_empty()), || {
+            format!("statistics of {count} rows are missing")
+        })?;
+        let sumsq = mean.iter().zip(&variance).map(|(m, v)| (v + m * m) * count).collect();
+        let sum = mean.iter().map(|m| m * count).collect();
+        Ok((Tally::new(count), Accumulator::from_vec(sum), Accumulator::from_vec(sumsq)))
     }
 
+    fn info_of_statistics(&self) -> String {
+        let mut out = format!(", count={}, test-mode={}", number(self.count.value()), self.test_mode);
+        if self.count.value() > 0.0 {
+            let (mean, variance) = self.averages();
+            let stddev: Vec<f32> = variance.iter().map(|v| v.max(0.0).sqrt()).collect();
+            out += &format!(", data-mean={}, data-stddev={}", summarize(&mean), summarize(&stddev));
+        }
+        out
+    }
+}
+
+impl Component for BatchNorm {
     fn input_dim(&self) -> usize {
         self.dim
     }
@@ -181,39 +192,6 @@ impl Component for BatchNorm {
             | Properties::BACKPROP_IN_PLACE
             | contiguous.when(self.block_dim < self.dim)
             | (Properties::USES_MEMO | Properties::STORES_STATS).when(!self.test_mode)
-    }
-
-    fn info(&self, _detailed: bool) -> String {
-        let mut out = format!(
-            "BatchNormComponent, dim={}, block-dim={}, epsilon={}, target-rms={}, count={}, test-mode={}",
-            self.dim,
-            self.block_dim,
-            number(self.epsilon as f64),
-            number(self.target_rms as f64),
-            number(self.count.value()),
-            self.test_mode
-        );
-        if self.count.value() > 0.0 {
-            let (mean, variance) = self.averages();
-            let stddev: Vec<f32> = variance.iter().map(|v| v.max(0.0).sqrt()).collect();
-            out += &format!(", data-mean={}, data-stddev={}", summarize(&mean), summarize(&stddev));
-        }
-        out
-    }
-
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<BatchNormComponent>")?;
-        fields::write_dim(w, "<Dim>", self.dim)?;
-        fields::write_dim(w, "<BlockDim>", self.block_dim)?;
-        fields::write_f32(w, "<Epsilon>", self.epsilon)?;
-        fields::write_f32(w, "<TargetRms>", self.target_rms)?;
-        fields::write_bool(w, "<TestMode>", self.test_mode)?;
-        fields::write_f64(w, "<Count>", self.count.value())?;
-        let (mean, variance) = self.averages();
-        fields::write_vector(w, "<StatsMean>", &mean)?;
-        fields::write_vector(w, "<StatsVar>", &variance)?;
-        w.write_token("</BatchNormComponent>")?;
-        Ok(())
     }
 
     fn memo_shape(&self, _indexes: Option<&dyn PrecomputedIndexes>, _output_rows: usize) -> (usize, usize) {

@@ -1,37 +1,28 @@
 //! NormalizeComponent: each row (or block of a row) scaled to a given root-mean-square.
 
-use crate::component::fields::{self, key};
+use crate::component::declared::*;
+use crate::component::fields::{self};
 use crate::component::parameters;
-use crate::component::{
-    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
-};
-use crate::config::ConfigLine;
+use crate::component::parameters::{BLOCK_DIM, DIM, INPUT_DIM};
+use crate::component::{Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update};
 use crate::error::Result;
-use crate::text::number;
-use kaldi_io::reader::KaldiReader;
-use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Map, View, ViewMut};
 
-pub const TYPES: &[ComponentType] = &[ComponentType {
-    name: "NormalizeComponent",
-    purpose: "Scales each row to a given root-mean-square.",
-    keys: &[
-        key("dim", Kind::Int, "", "number of columns of the input"),
-        key("input-dim", Kind::Int, "dim", "another name of dim; give one of the two"),
-        key("block-dim", Kind::Int, "dim", "blocks of this many columns are scaled one by one"),
-        key("target-rms", Kind::Float, "1", "root-mean-square of the output"),
-        key(
-            "add-log-stddev",
-            Kind::Bool,
-            "false",
-            "appends the logarithm of the input's root-mean-square to each block",
-        ),
-    ],
-    updatable: false,
-    example: "dim=6 block-dim=3 add-log-stddev=true",
-    from_config: |line, _| Normalize::from_config(line),
-    read: Normalize::read,
-}];
+pub const TYPES: &[&ComponentType] = &[Normalize::TYPE];
+
+const COLUMNS: Field<usize> = DIM.meaning("number of columns of the input");
+const OTHER_NAME: Field<usize> = INPUT_DIM.or_by("dim").meaning("another name of dim; give one of the two");
+const BLOCK: Field<usize> =
+    BLOCK_DIM.meaning("blocks of this many columns are scaled one by one").written_if_set().hidden();
+const TARGET_RMS: Field<f32> =
+    field("target-rms", "<TargetRms>", "root-mean-square of the output").or(1.0).range(ABOVE_0).may_miss();
+const ADD_LOG_STDDEV: Field<bool> = field(
+    "add-log-stddev",
+    "<AddLogStddev>",
+    "appends the logarithm of the input's root-mean-square to each block",
+)
+.or(false)
+.may_miss();
 
 /// Smallest squared norm, relative to the target of the output: 2^-66, a number with an exact root in a float.
 const FLOOR: f32 = 1.0 / (1u128 << 66) as f32;
@@ -45,37 +36,6 @@ struct Normalize {
 }
 
 impl Normalize {
-    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
-        let input_dim = match line.get_dim("dim")? {
-            Some(dim) => dim,
-            None if line.has("input-dim") => line.require_dim("input-dim")?,
-            None => return Err(line.error("'dim' (or 'input-dim') is missing")),
-        };
-        let block_dim = line.get_dim("block-dim")?.unwrap_or(input_dim);
-        parameters::check_divides(line, "dim", input_dim, "block-dim", block_dim)?;
-        let target_rms = fields::get_positive(line, "target-rms", 1.0)?;
-        let add_log_stddev = line.get_bool("add-log-stddev")?.unwrap_or(false);
-        Ok(Box::new(Normalize { input_dim, block_dim, target_rms, add_log_stddev }))
-    }
-
-    /// Accepts `<Dim>` for `<InputDim>`, files without `<TargetRms>` (1) or `<AddLogStddev>`, and with statistics.
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let older = r.accept_token("<Dim>")?;
-        let input_dim = if older { fields::dim(r, "<Dim>")? } else { fields::read_dim(r, "<InputDim>")? };
-        let block_dim = if r.accept_token("<BlockDim>")? { fields::dim(r, "<BlockDim>")? } else { input_dim };
-        fields::check_block(r, input_dim, block_dim)?;
-        let target_rms = fields::optional_f32(r, "<TargetRms>", 1.0)?;
-        fields::check_positive(r, "<TargetRms>", target_rms)?;
-        let add_log_stddev = fields::optional_bool(r, "<AddLogStddev>")?;
-        if r.accept_token("<ValueAvg>")? {
-            crate::component::read_row(r)?;
-            fields::read_row(r, "<DerivAvg>")?;
-            fields::read_f64(r, "<Count>")?;
-        }
-        r.expect_token("</NormalizeComponent>")?;
-        Ok(Box::new(Normalize { input_dim, block_dim, target_rms, add_log_stddev }))
-    }
-
     fn num_blocks(&self) -> usize {
         self.input_dim / self.block_dim
     }
@@ -113,11 +73,56 @@ fn column(m: ViewMut<'_>, i: usize) -> ViewMut<'_> {
     m.row(i).reshape(m.cols(), 1)
 }
 
-impl Component for Normalize {
-    fn type_name(&self) -> &'static str {
-        "NormalizeComponent"
+impl Declared for Normalize {
+    const TYPE: &'static ComponentType = &ComponentType::of::<Normalize>(
+        "NormalizeComponent",
+        "Scales each row to a given root-mean-square.",
+        "dim=6 block-dim=3 add-log-stddev=true",
+    );
+
+    fn fields(f: &mut Fields<'_, Normalize>) -> Result<Option<Normalize>> {
+        f.note_dims();
+        let input_dim = Normalize::dim(f)?;
+        let block_dim = f.get_or(&BLOCK, input_dim, |c| c.block_dim)?;
+        f.check_divides((&COLUMNS, input_dim), (&BLOCK, block_dim))?;
+        let target_rms = f.get(&TARGET_RMS, |c| c.target_rms)?;
+        let add_log_stddev = f.get(&ADD_LOG_STDDEV, |c| c.add_log_stddev)?;
+        f.note(|c, _| match c.block_dim == c.input_dim {
+            true => String::new(),
+            false => format!(", block-dim={}", c.block_dim),
+        });
+        Normalize::skip_old_statistics(f)?;
+        f.done(Normalize { input_dim, block_dim, target_rms, add_log_stddev })
+    }
+}
+
+impl Normalize {
+    /// Visits the dimension, which has two names in config lines and in files.
+    fn dim(f: &mut Fields<'_, Normalize>) -> Result<usize> {
+        let older = f.skip("<Dim>")?;
+        let (dim, other) = (f.optional(&COLUMNS)?, f.has(OTHER_NAME.key));
+        f.check(!f.is_config() || dim.is_some() || other, || {
+            "'dim' (or 'input-dim') is missing".to_string()
+        })?;
+        match older.or(dim) {
+            Some(dim) => Ok(dim),
+            None => f.get(&OTHER_NAME.hidden(), |c| c.input_dim),
+        }
     }
 
+    /// Skips the statistics of older files.
+    fn skip_old_statistics(f: &mut Fields<'_, Normalize>) -> Result<()> {
+        let Some(r) = f.reader() else { return Ok(()) };
+        if r.accept_token("<ValueAvg>")? {
+            crate::component::read_row(r)?;
+            fields::read_row(r, "<DerivAvg>")?;
+            fields::read_f64(r, "<Count>")?;
+        }
+        Ok(())
+    }
+}
+
+impl Component for Normalize {
     fn input_dim(&self) -> usize {
         self.input_dim
     }
@@ -133,32 +138,6 @@ impl Component for Normalize {
             | Properties::BACKPROP_ADDS
             | in_place.when(!self.add_log_stddev)
             | contiguous.when(self.block_dim != self.input_dim)
-    }
-
-    fn info(&self, _detailed: bool) -> String {
-        let mut out = format!(
-            "NormalizeComponent, input-dim={}, output-dim={}, target-rms={}, add-log-stddev={}",
-            self.input_dim,
-            self.output_dim(),
-            number(self.target_rms as f64),
-            self.add_log_stddev
-        );
-        if self.block_dim != self.input_dim {
-            out += &format!(", block-dim={}", self.block_dim);
-        }
-        out
-    }
-
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<NormalizeComponent>")?;
-        fields::write_dim(w, "<InputDim>", self.input_dim)?;
-        if self.block_dim != self.input_dim {
-            fields::write_dim(w, "<BlockDim>", self.block_dim)?;
-        }
-        fields::write_f32(w, "<TargetRms>", self.target_rms)?;
-        fields::write_bool(w, "<AddLogStddev>", self.add_log_stddev)?;
-        w.write_token("</NormalizeComponent>")?;
-        Ok(())
     }
 
     fn propagate(

@@ -1,12 +1,11 @@
 //! ClipGradientComponent: passes its input on and limits derivatives, by row norm or by element.
 
-use crate::component::fields::{self, key};
+use crate::component::declared::*;
+use crate::component::fields::{self};
 use crate::component::nonlinear_stats::REPAIR_PROBABILITY;
+use crate::component::parameters::DIM;
 use crate::component::parameters::copy_unless_same;
-use crate::component::{
-    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
-};
-use crate::config::ConfigLine;
+use crate::component::{Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update};
 use crate::error::Result;
 use crate::snapshot::Keeper;
 use crate::text::number;
@@ -14,32 +13,37 @@ use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Accumulator, Backend, ColumnTerm, Factor, Map, View, ViewMut};
 
-pub const TYPES: &[ComponentType] = &[ComponentType {
-    name: "ClipGradientComponent",
-    purpose: "Passes its input on and limits the size of derivatives, for recurrent networks.",
-    keys: &[
-        key("dim", Kind::Int, "", "number of columns of input and output"),
-        key(
-            "clipping-threshold",
-            Kind::Float,
-            "15",
-            "largest norm or absolute value; 0 gives derivatives of zero",
-        ),
-        key("norm-based-clipping", Kind::Bool, "false", "limit the norms of rows instead of elements"),
-        key(
-            "self-repair-clipped-proportion-threshold",
-            Kind::Float,
-            "0.01",
-            "proportion of clipped rows above which inputs are pulled towards zero; 1 or more is never",
-        ),
-        key("self-repair-target", Kind::Float, "0", "absolute value above which inputs are pulled"),
-        key("self-repair-scale", Kind::Float, "1", "size of the pull, relative to the derivatives"),
-    ],
-    updatable: false,
-    example: "dim=4 norm-based-clipping=true clipping-threshold=2",
-    from_config: |line, _| ClipGradient::from_config(line),
-    read: ClipGradient::read,
-}];
+pub const TYPES: &[&ComponentType] = &[ClipGradient::TYPE];
+
+const CLIPPING_THRESHOLD: Field<f32> = field(
+    "clipping-threshold",
+    "<ClippingThreshold>",
+    "largest norm or absolute value; 0 gives derivatives of zero",
+)
+.or(15.0)
+.range_of_key(FROM_0)
+.hidden();
+const NORM_BASED: Field<bool> =
+    field("norm-based-clipping", "<NormBasedClipping>", "limit the norms of rows instead of elements")
+        .or(false);
+const REPAIR_THRESHOLD: Field<f32> = field(
+    "self-repair-clipped-proportion-threshold",
+    "<SelfRepairClippedProportionThreshold>",
+    "proportion of clipped rows above which inputs are pulled towards zero; 1 or more is never",
+)
+.or(0.01)
+.range_of_key(FROM_0)
+.hidden();
+const REPAIR_TARGET: Field<f32> =
+    field("self-repair-target", "<SelfRepairTarget>", "absolute value above which inputs are pulled")
+        .or(0.0)
+        .range_of_key(FROM_0)
+        .hidden();
+const REPAIR_SCALE: Field<f32> =
+    field("self-repair-scale", "<SelfRepairScale>", "size of the pull, relative to the derivatives")
+        .or(1.0)
+        .range_of_key(FROM_0)
+        .hidden();
 
 #[derive(Clone, Debug)]
 struct ClipGradient {
@@ -72,62 +76,6 @@ const EXCESS: usize = 1;
 const AFTER: usize = 2;
 
 impl ClipGradient {
-    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
-        Ok(Box::new(ClipGradient {
-            dim: line.require_dim("dim")?,
-            clipping_threshold: fields::get_at_least(line, "clipping-threshold", 0.0, 15.0)?,
-            norm_based: line.get_bool("norm-based-clipping")?.unwrap_or(false),
-            repair_threshold: fields::get_at_least(
-                line,
-                "self-repair-clipped-proportion-threshold",
-                0.0,
-                0.01,
-            )?,
-            repair_target: fields::get_at_least(line, "self-repair-target", 0.0, 0.0)?,
-            repair_scale: fields::get_at_least(line, "self-repair-scale", 0.0, 1.0)?,
-            totals: Accumulator::zeros(2),
-            count: 0,
-            counts_there: false,
-            repaired: Accumulator::zeros(1),
-            num_backpropped: 0,
-            sizes: Accumulator::zeros(3),
-        }))
-    }
-
-    /// Accepts files without the self-repair settings (off) or without the last two counts.
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let mut c = ClipGradient {
-            dim: fields::read_dim(r, "<Dim>")?,
-            clipping_threshold: fields::read_f32(r, "<ClippingThreshold>")?,
-            norm_based: fields::read_bool(r, "<NormBasedClipping>")?,
-            repair_threshold: 1.0,
-            repair_target: 0.0,
-            repair_scale: 0.0,
-            totals: Accumulator::zeros(2),
-            count: 0,
-            counts_there: false,
-            repaired: Accumulator::zeros(1),
-            num_backpropped: 0,
-            sizes: Accumulator::zeros(3),
-        };
-        fields::check(r, c.clipping_threshold >= 0.0, || {
-            format!("<ClippingThreshold>: expected a number of at least 0, found {}", c.clipping_threshold)
-        })?;
-        if r.accept_token("<SelfRepairClippedProportionThreshold>")? {
-            c.repair_threshold = r.read_f32()?;
-            c.repair_target = fields::read_f32(r, "<SelfRepairTarget>")?;
-            c.repair_scale = fields::read_f32(r, "<SelfRepairScale>")?;
-        }
-        let clipped = fields::read_i32(r, "<NumElementsClipped>")?;
-        c.set_totals(clipped, fields::read_i32(r, "<NumElementsProcessed>")?);
-        if r.accept_token("<NumSelfRepaired>")? {
-            c.repaired = Accumulator::from_vec(vec![r.read_i32()?.into()]);
-            c.num_backpropped = fields::read_i32(r, "<NumBackpropped>")?;
-        }
-        r.expect_token("</ClipGradientComponent>")?;
-        Ok(Box::new(c))
-    }
-
     fn set_totals(&mut self, clipped: i32, count: i32) {
         self.totals = Accumulator::from_vec(vec![clipped.into(), 0.0]);
         (self.count, self.counts_there) = (count, false);
@@ -260,29 +208,84 @@ fn add_row_norms(
     context.backend.accumulate_dot(sizes, index, 1.0, norms.as_view(), ones.as_view());
 }
 
-impl Component for ClipGradient {
-    fn type_name(&self) -> &'static str {
-        "ClipGradientComponent"
+impl Declared for ClipGradient {
+    const TYPE: &'static ComponentType = &ComponentType::of::<ClipGradient>(
+        "ClipGradientComponent",
+        "Passes its input on and limits the size of derivatives, for recurrent networks.",
+        "dim=4 norm-based-clipping=true clipping-threshold=2",
+    );
+
+    fn fields(f: &mut Fields<'_, ClipGradient>) -> Result<Option<ClipGradient>> {
+        let dim = f.get(&DIM, |c| c.dim)?;
+        let clipping_threshold = f.get(&CLIPPING_THRESHOLD, |c| c.clipping_threshold)?;
+        let norm_based = f.get(&NORM_BASED, |c| c.norm_based)?;
+        f.check(clipping_threshold >= 0.0, || {
+            format!("<ClippingThreshold>: expected a number of at least 0, found {clipping_threshold}")
+        })?;
+        let (repair_threshold, repair_target, repair_scale) = match ClipGradient::is_without_repair(f)? {
+            true => (1.0, 0.0, 0.0),
+            false => (
+                f.get(&REPAIR_THRESHOLD, |c| c.repair_threshold)?,
+                f.get(&REPAIR_TARGET, |c| c.repair_target)?,
+                f.get(&REPAIR_SCALE, |c| c.repair_scale)?,
+            ),
+        };
+        let mut c = ClipGradient {
+            dim,
+            clipping_threshold,
+            norm_based,
+            repair_threshold,
+            repair_target,
+            repair_scale,
+            totals: Accumulator::zeros(2),
+            count: 0,
+            counts_there: false,
+            repaired: Accumulator::zeros(1),
+            num_backpropped: 0,
+            sizes: Accumulator::zeros(3),
+        };
+        if let Some(r) = f.reader() {
+            c.read_statistics(r)?;
+        } else if let Some((w, c)) = f.writer() {
+            c.write_statistics(w)?;
+        }
+        f.note(|c, _| c.info_of_clipping());
+        f.done(c)
+    }
+}
+
+impl ClipGradient {
+    /// True if an older file has no settings of self-repair. The statistics come next then.
+    fn is_without_repair(f: &mut Fields<'_, ClipGradient>) -> Result<bool> {
+        match f.reader() {
+            Some(r) => Ok(r.peek_token()? == Some(b'N')),
+            None => Ok(false),
+        }
     }
 
-    fn input_dim(&self) -> usize {
-        self.dim
+    /// Accepts files without the last two counts.
+    fn read_statistics(&mut self, r: &mut KaldiReader) -> Result<()> {
+        let clipped = fields::read_i32(r, "<NumElementsClipped>")?;
+        self.set_totals(clipped, fields::read_i32(r, "<NumElementsProcessed>")?);
+        if r.accept_token("<NumSelfRepaired>")? {
+            self.repaired = Accumulator::from_vec(vec![r.read_i32()?.into()]);
+            self.num_backpropped = fields::read_i32(r, "<NumBackpropped>")?;
+        }
+        Ok(())
     }
-    fn output_dim(&self) -> usize {
-        self.dim
+
+    fn write_statistics(&self, w: &mut KaldiWriter) -> Result<()> {
+        let (clipped, count) = self.totals();
+        fields::write_i32(w, "<NumElementsClipped>", clipped)?;
+        fields::write_i32(w, "<NumElementsProcessed>", count)?;
+        fields::write_i32(w, "<NumSelfRepaired>", self.repaired())?;
+        fields::write_i32(w, "<NumBackpropped>", self.num_backpropped)
     }
-    fn properties(&self) -> Properties {
-        Properties::SIMPLE
-            | Properties::PROPAGATE_IN_PLACE
-            | Properties::BACKPROP_IN_PLACE
-            | Properties::BACKPROP_NEEDS_INPUT
-    }
-    fn info(&self, _detailed: bool) -> String {
+
+    fn info_of_clipping(&self) -> String {
         let number = |v: f32| number(v as f64);
         let mut out = format!(
-            "ClipGradientComponent, dim={}, norm-based-clipping={}, clipping-threshold={}, clipped-proportion={}",
-            self.dim,
-            self.norm_based,
+            ", clipping-threshold={}, clipped-proportion={}",
             number(self.clipping_threshold),
             number(self.clipped_proportion())
         );
@@ -296,21 +299,20 @@ impl Component for ClipGradient {
         }
         out
     }
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<ClipGradientComponent>")?;
-        fields::write_dim(w, "<Dim>", self.dim)?;
-        fields::write_f32(w, "<ClippingThreshold>", self.clipping_threshold)?;
-        fields::write_bool(w, "<NormBasedClipping>", self.norm_based)?;
-        fields::write_f32(w, "<SelfRepairClippedProportionThreshold>", self.repair_threshold)?;
-        fields::write_f32(w, "<SelfRepairTarget>", self.repair_target)?;
-        fields::write_f32(w, "<SelfRepairScale>", self.repair_scale)?;
-        let (clipped, count) = self.totals();
-        fields::write_i32(w, "<NumElementsClipped>", clipped)?;
-        fields::write_i32(w, "<NumElementsProcessed>", count)?;
-        fields::write_i32(w, "<NumSelfRepaired>", self.repaired())?;
-        fields::write_i32(w, "<NumBackpropped>", self.num_backpropped)?;
-        w.write_token("</ClipGradientComponent>")?;
-        Ok(())
+}
+
+impl Component for ClipGradient {
+    fn input_dim(&self) -> usize {
+        self.dim
+    }
+    fn output_dim(&self) -> usize {
+        self.dim
+    }
+    fn properties(&self) -> Properties {
+        Properties::SIMPLE
+            | Properties::PROPAGATE_IN_PLACE
+            | Properties::BACKPROP_IN_PLACE
+            | Properties::BACKPROP_NEEDS_INPUT
     }
     fn propagate(
         &self,

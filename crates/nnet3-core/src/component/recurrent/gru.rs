@@ -3,83 +3,34 @@
 //!
 //! Both form h = tanh(…) and the cell c = (1 - z) ⊙ h + z ⊙ c_prev, and differ in the input of the tanh.
 
-use crate::component::fields::{self, key};
-use crate::component::parameters::{get_stddev, normal_matrix, stddev_key};
-use crate::component::preconditioners::Preconditioners;
-use crate::component::preconditioners::{NaturalGradientSettings, Preconditioning};
-use crate::component::tanh_stats::{self, TanhStats};
+use crate::component::declared::*;
+
+use crate::component::parameters::{normal_matrix, stddev_for, stddev_key};
+use crate::component::preconditioners::{
+    ALPHA, NaturalGradientSettings, Preconditioners, Preconditioning, RANK, RANKS_IN_OUT, UPDATE_PERIOD,
+};
+use crate::component::tanh_stats::TanhStats;
 use crate::component::updatable::{Updatable, UpdatableSettings};
 use crate::component::*;
 use crate::config::ConfigLine;
 use crate::snapshot::Keeper;
-use crate::text::{number, rms_stats};
+use crate::text::rms_stats;
 use nnet3_matrix::{Activation, Transpose::No, Transpose::Yes};
 use std::ops::Range;
 
-const GRU: &str = "GruNonlinearityComponent";
-const OUTPUT_GRU: &str = "OutputGruNonlinearityComponent";
 /// So many rows later, a minibatch's weight has fallen to 1/e; this is no key, and not in files.
 const NUM_SAMPLES_HISTORY: f32 = 2000.0;
 
-const CELL_DIM: Key = key("cell-dim", Kind::Int, "", "number of cells");
-const ALPHA: Key = crate::component::preconditioners::ALPHA;
+pub const TYPES: &[&ComponentType] = &[Gru::TYPE, OutputGru::TYPE];
 
-pub const TYPES: &[ComponentType] = &[
-    ComponentType {
-        name: GRU,
-        purpose: "The nonlinear part of a GRU; columns of the input: z, r, h part, previous cell and, with projection, \
-                  previous recurrent part; of the output: h, cell.",
-        keys: &[
-            CELL_DIM,
-            key(
-                "recurrent-dim",
-                Kind::Int,
-                "cell-dim",
-                "dimension of the recurrent part, at most cell-dim; less is projection",
-            ),
-            stddev_key("param-stddev", "1/sqrt(cell-dim)"),
-            tanh_stats::KEYS[0],
-            tanh_stats::KEYS[1],
-            ALPHA,
-            key("rank-in", Kind::Int, "20", "natural gradient: rank on the input side"),
-            key("rank-out", Kind::Int, "80", "natural gradient: rank on the output side"),
-            key(
-                "update-period",
-                Kind::Int,
-                "4",
-                "natural gradient: minibatches between updates of the Fisher matrix",
-            ),
-        ],
-        updatable: true,
-        example: "cell-dim=4 recurrent-dim=2",
-        from_config: Gru::from_config,
-        read: Gru::read,
-    },
-    ComponentType {
-        name: OUTPUT_GRU,
-        purpose: "The nonlinear part of a GRU with an output gate; columns of the input: z, h part, previous cell; of \
-                  the output: h, cell.",
-        keys: &[
-            CELL_DIM,
-            key("param-mean", Kind::Float, "0", "mean of the initial parameters"),
-            stddev_key("param-stddev", "1"),
-            tanh_stats::KEYS[0],
-            tanh_stats::KEYS[1],
-            ALPHA,
-            key("rank", Kind::Int, "8", "natural gradient: rank"),
-            key(
-                "update-period",
-                Kind::Int,
-                "10",
-                "natural gradient: minibatches between updates of the Fisher matrix",
-            ),
-        ],
-        updatable: true,
-        example: "cell-dim=4",
-        from_config: OutputGru::from_config,
-        read: OutputGru::read,
-    },
-];
+const CELL_DIM: Field<usize> = field("cell-dim", "<CellDim>", "number of cells");
+const RECURRENT_DIM: Field<usize> = field(
+    "recurrent-dim",
+    "<RecurrentDim>",
+    "dimension of the recurrent part, at most cell-dim; less is projection",
+)
+.or_by("cell-dim");
+const PARAM_MEAN: Field<f32> = field("param-mean", "", "mean of the initial parameters").or(0.0);
 
 // ---- shared functions ------------------------------------------------------------------------------------------
 
@@ -114,61 +65,6 @@ fn add_gate_derivs(
     context.backend.add_product(dz, -1.0, dc, h);
     context.backend.add_product(dz, 1.0, dc, c_prev);
     context.backend.add_product(dc_prev, 1.0, dc, z);
-}
-
-fn get_rank(line: &mut ConfigLine, key: &str, default: usize) -> Result<usize> {
-    Ok(line.get_dim(key)?.unwrap_or(default))
-}
-
-/// Checks the shape of `w`, after `<CellDim>` and the like and `<w_h>` have been read.
-fn check_shape(r: &KaldiReader, w: &Matrix, rows: usize, cols: usize) -> Result<()> {
-    let found = (w.rows(), w.cols());
-    fields::check(r, found == (rows, cols), || {
-        format!("<w_h>: expected {rows} x {cols} elements, found {} x {}", found.0, found.1)
-    })
-}
-
-/// Reads `<Alpha>`, then `rank_token` and N ranks, then `<UpdatePeriod>`.
-fn read_natural_gradients<const N: usize>(
-    r: &mut KaldiReader,
-    rank_token: &str,
-) -> Result<[NaturalGradientSettings; N]> {
-    let alpha = fields::read_f32(r, "<Alpha>")?;
-    r.expect_token(rank_token)?;
-    let mut ranks = [0; N];
-    for rank in &mut ranks {
-        let value = r.read_i32()?;
-        fields::check(r, value > 0, || {
-            format!("{rank_token}: expected a rank greater than 0, found {value}")
-        })?;
-        *rank = value as usize;
-    }
-    let period = fields::read_dim(r, "<UpdatePeriod>")?;
-    let new = ranks.map(|rank| NaturalGradientSettings::new(rank, period, NUM_SAMPLES_HISTORY, alpha));
-    match new.iter().find_map(NaturalGradientSettings::defect) {
-        Some(defect) => Err(r.error(defect).into()),
-        None => Ok(new),
-    }
-}
-
-fn write_natural_gradients(
-    w: &mut KaldiWriter,
-    rank_token: &str,
-    all: &[&NaturalGradientSettings],
-) -> Result<()> {
-    fields::write_f32(w, "<Alpha>", all[0].alpha)?;
-    w.write_token(rank_token)?;
-    for natural_gradient in all {
-        w.write_i32(natural_gradient.rank as i32)?;
-    }
-    fields::write_dim(w, "<UpdatePeriod>", all[0].update_period)
-}
-
-fn check_natural_gradients(line: &ConfigLine, all: &[&NaturalGradientSettings]) -> Result<()> {
-    match all.iter().find_map(|natural_gradient| natural_gradient.defect()) {
-        Some(defect) => Err(line.error(defect)),
-        None => Ok(()),
-    }
 }
 
 const PROPERTIES: Properties = Properties::SIMPLE
@@ -231,43 +127,6 @@ struct Columns {
 }
 
 impl Gru {
-    fn from_config(line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::from_config(line)?;
-        let cells = line.require_dim("cell-dim")?;
-        let recurrent = match line.get_i32("recurrent-dim")? {
-            None | Some(..0) => cells,
-            Some(dim) if dim > 0 && dim as usize <= cells => dim as usize,
-            Some(dim) => {
-                return Err(line.error(format!("recurrent-dim={dim}: expected 1 to cell-dim={cells}")));
-            }
-        };
-        let stddev = get_stddev(line, "param-stddev", (1.0 / (cells as f64).sqrt()) as f32)?;
-        let w = normal_matrix(line, random, cells, recurrent, 0.0, stddev)?;
-        let stats = TanhStats::from_config(line, cells)?;
-        let alpha = line.get_f32("alpha")?.unwrap_or(4.0);
-        let (rank_in, rank_out) = (get_rank(line, "rank-in", 20)?, get_rank(line, "rank-out", 80)?);
-        let period = line.get_dim("update-period")?.unwrap_or(4);
-        let natural_gradient = Preconditioners::new(rank_in, rank_out, period, NUM_SAMPLES_HISTORY, alpha);
-        check_natural_gradients(line, &[&natural_gradient.input, &natural_gradient.output])?;
-        Ok(Box::new(Gru { settings, w, stats, natural_gradient }))
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::read(r)?;
-        let cells = fields::read_dim(r, "<CellDim>")?;
-        let recurrent = fields::read_dim(r, "<RecurrentDim>")?;
-        fields::check(r, recurrent <= cells, || {
-            format!("<RecurrentDim>: expected at most <CellDim> {cells}, found {recurrent}")
-        })?;
-        r.expect_token("<w_h>")?;
-        let w = read_matrix(r)?;
-        check_shape(r, &w, cells, recurrent)?;
-        let stats = TanhStats::read(r, cells)?;
-        let [input, output] = read_natural_gradients(r, "<RankInOut>")?;
-        r.expect_token("</GruNonlinearityComponent>")?;
-        Ok(Box::new(Gru { settings, w, stats, natural_gradient: Preconditioners { input, output } }))
-    }
-
     fn columns(&self) -> Columns {
         let (c, r, dim) = (self.w.rows(), self.w.cols(), self.input_dim());
         Columns {
@@ -280,10 +139,62 @@ impl Gru {
     }
 }
 
-impl Component for Gru {
-    fn type_name(&self) -> &'static str {
-        "GruNonlinearityComponent"
+impl Declared for Gru {
+    const TYPE: &'static ComponentType = &ComponentType::updatable::<Gru>(
+        "GruNonlinearityComponent",
+        "The nonlinear part of a GRU; columns of the input: z, r, h part, previous cell and, with projection, \
+         previous recurrent part; of the output: h, cell.",
+        "cell-dim=4 recurrent-dim=2",
+    );
+
+    fn fields(f: &mut Fields<'_, Gru>) -> Result<Option<Gru>> {
+        let settings = f.settings(|c| &c.settings)?;
+        let cells = f.get(&CELL_DIM, |c| c.w.rows())?;
+        let recurrent = match f.config() {
+            Some((line, _)) => recurrent_dim_of(line, cells)?,
+            None => f.get_or(&RECURRENT_DIM, cells, |c| c.w.cols())?,
+        };
+        f.check(recurrent <= cells, || {
+            format!("<RecurrentDim>: expected at most <CellDim> {cells}, found {recurrent}")
+        })?;
+        let stddev = stddev_key("param-stddev").or_by("1/sqrt(cell-dim)");
+        let stddev = f.key_or(&stddev, stddev_for(cells))?;
+        let w = match f.config() {
+            Some((line, random)) => normal_matrix(line, random, cells, recurrent, 0.0, stddev)?,
+            None => f.matrix("<w_h>", |c| &c.w)?,
+        };
+        check_shape(f, &w, cells, recurrent)?;
+        f.note(|c, _| rms_stats("w_h", &c.w.to_vec()));
+        let stats = TanhStats::fields(f, cells, |c| &c.stats)?;
+        let alpha = f.get(&ALPHA, |c| c.natural_gradient.input.alpha)?;
+        let [rank_in, rank_out] = RANKS_IN_OUT;
+        let rank_in = f.get(&rank_in.or(20), |c| c.natural_gradient.input.rank)?;
+        let rank_out = f.get(&rank_out.or(80), |c| c.natural_gradient.output.rank)?;
+        let period = f.get(&UPDATE_PERIOD, |c| c.natural_gradient.input.update_period)?;
+        let natural_gradient = Preconditioners::new(rank_in, rank_out, period, NUM_SAMPLES_HISTORY, alpha);
+        f.refuse(|| natural_gradient.defect())?;
+        f.done(Gru { settings, w, stats, natural_gradient })
     }
+}
+
+/// Takes `recurrent-dim`; absent or negative means `cells`.
+fn recurrent_dim_of(line: &mut ConfigLine, cells: usize) -> Result<usize> {
+    match line.get_i32(RECURRENT_DIM.key)? {
+        None | Some(..0) => Ok(cells),
+        Some(dim) if dim > 0 && dim as usize <= cells => Ok(dim as usize),
+        Some(dim) => Err(line.error(format!("recurrent-dim={dim}: expected 1 to cell-dim={cells}"))),
+    }
+}
+
+/// Checks the shape of `w`, after `<CellDim>` and the like and `<w_h>` have been read.
+fn check_shape<C: Component>(f: &Fields<'_, C>, w: &Matrix, rows: usize, cols: usize) -> Result<()> {
+    let found = (w.rows(), w.cols());
+    f.check(found == (rows, cols), || {
+        format!("<w_h>: expected {rows} x {cols} elements, found {} x {}", found.0, found.1)
+    })
+}
+
+impl Component for Gru {
     fn parameters(&self) -> Parameters<'_> {
         named([("linear", &self.w)])
     }
@@ -301,35 +212,6 @@ impl Component for Gru {
     }
     fn properties(&self) -> Properties {
         PROPERTIES
-    }
-
-    fn info(&self, _: bool) -> String {
-        let (cells, recurrent) = (self.w.rows(), self.w.cols());
-        let Preconditioners { input, output } = &self.natural_gradient;
-        self.settings.info(self)
-            + &format!(", cell-dim={cells}, recurrent-dim={recurrent}")
-            + &rms_stats("w_h", &self.w.to_vec())
-            + &self.stats.info()
-            + &format!(
-                ", alpha={}, rank-in={}, rank-out={}",
-                number(input.alpha as f64),
-                input.rank,
-                output.rank
-            )
-            + &format!(", update-period={}", input.update_period)
-    }
-
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        self.settings.write(w, GRU)?;
-        fields::write_dim(w, "<CellDim>", self.w.rows())?;
-        fields::write_dim(w, "<RecurrentDim>", self.w.cols())?;
-        w.write_token("<w_h>")?;
-        write_matrix(w, &self.w)?;
-        self.stats.write(w)?;
-        let Preconditioners { input, output } = &self.natural_gradient;
-        write_natural_gradients(w, "<RankInOut>", &[input, output])?;
-        w.write_token("</GruNonlinearityComponent>")?;
-        Ok(())
     }
 
     fn propagate(
@@ -404,40 +286,40 @@ pub(crate) struct OutputGru {
 }
 
 impl OutputGru {
-    fn from_config(line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::from_config(line)?;
-        let cells = line.require_dim("cell-dim")?;
-        let mean = line.get_f32("param-mean")?.unwrap_or(0.0);
-        let stddev = get_stddev(line, "param-stddev", 1.0)?;
-        let w = normal_matrix(line, random, 1, cells, mean, stddev)?;
-        let stats = TanhStats::from_config(line, cells)?;
-        let alpha = line.get_f32("alpha")?.unwrap_or(4.0);
-        let (rank, period) = (get_rank(line, "rank", 8)?, line.get_dim("update-period")?.unwrap_or(10));
-        let natural_gradient = NaturalGradientSettings::new(rank, period, NUM_SAMPLES_HISTORY, alpha);
-        check_natural_gradients(line, &[&natural_gradient])?;
-        Ok(Box::new(OutputGru { settings, w, stats, natural_gradient }))
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::read(r)?;
-        let cells = fields::read_dim(r, "<CellDim>")?;
-        let w = fields::read_row(r, "<w_h>")?;
-        check_shape(r, &w, 1, cells)?;
-        let stats = TanhStats::read(r, cells)?;
-        let [natural_gradient] = read_natural_gradients(r, "<Rank>")?;
-        r.expect_token("</OutputGruNonlinearityComponent>")?;
-        Ok(Box::new(OutputGru { settings, w, stats, natural_gradient }))
-    }
-
     fn cells(&self) -> usize {
         self.w.cols()
     }
 }
 
-impl Component for OutputGru {
-    fn type_name(&self) -> &'static str {
-        "OutputGruNonlinearityComponent"
+impl Declared for OutputGru {
+    const TYPE: &'static ComponentType = &ComponentType::updatable::<OutputGru>(
+        "OutputGruNonlinearityComponent",
+        "The nonlinear part of a GRU with an output gate; columns of the input: z, h part, previous cell; of the \
+         output: h, cell.",
+        "cell-dim=4",
+    );
+
+    fn fields(f: &mut Fields<'_, OutputGru>) -> Result<Option<OutputGru>> {
+        let settings = f.settings(|c| &c.settings)?;
+        let cells = f.get(&CELL_DIM, |c| c.cells())?;
+        let (mean, stddev) = (f.key(&PARAM_MEAN)?, f.key(&stddev_key("param-stddev").or(1.0))?);
+        let w = match f.config() {
+            Some((line, random)) => normal_matrix(line, random, 1, cells, mean, stddev)?,
+            None => f.row("<w_h>", |c| &c.w)?,
+        };
+        check_shape(f, &w, 1, cells)?;
+        f.note(|c, _| rms_stats("w_h", &c.w.to_vec()));
+        let stats = TanhStats::fields(f, cells, |c| &c.stats)?;
+        let alpha = f.get(&ALPHA, |c| c.natural_gradient.alpha)?;
+        let rank = f.get(&RANK.or(8), |c| c.natural_gradient.rank)?;
+        let period = f.get(&UPDATE_PERIOD.or(10), |c| c.natural_gradient.update_period)?;
+        let natural_gradient = NaturalGradientSettings::new(rank, period, NUM_SAMPLES_HISTORY, alpha);
+        f.refuse(|| natural_gradient.defect())?;
+        f.done(OutputGru { settings, w, stats, natural_gradient })
     }
+}
+
+impl Component for OutputGru {
     fn parameters(&self) -> Parameters<'_> {
         named([("peephole", &self.w)])
     }
@@ -454,25 +336,6 @@ impl Component for OutputGru {
     }
     fn properties(&self) -> Properties {
         PROPERTIES
-    }
-
-    fn info(&self, _: bool) -> String {
-        let NaturalGradientSettings { alpha, rank, update_period, .. } = &self.natural_gradient;
-        self.settings.info(self)
-            + &format!(", cell-dim={}", self.cells())
-            + &rms_stats("w_h", &self.w.to_vec())
-            + &self.stats.info()
-            + &format!(", alpha={}, rank={rank}, update-period={update_period}", number(*alpha as f64))
-    }
-
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        self.settings.write(w, OUTPUT_GRU)?;
-        fields::write_dim(w, "<CellDim>", self.cells())?;
-        fields::write_row(w, "<w_h>", &self.w)?;
-        self.stats.write(w)?;
-        write_natural_gradients(w, "<Rank>", &[&self.natural_gradient])?;
-        w.write_token("</OutputGruNonlinearityComponent>")?;
-        Ok(())
     }
 
     fn propagate(

@@ -1,47 +1,49 @@
 //! `LstmNonlinearityComponent`: the part of an LSTM cell with peepholes that is not a matrix product (Hochreiter and
 //! Schmidhuber, 1997; Gers, Schraudolph and Schmidhuber, 2002).
 
-use crate::component::fields::{self, key};
-use crate::component::parameters::{get_stddev, normal_matrix};
+use crate::component::declared::*;
+use crate::component::fields::{self};
+use crate::component::parameters::{normal_matrix, stddev_key};
 use crate::component::preconditioners::NaturalGradientSettings;
 use crate::component::preconditioners::Preconditioning;
 use crate::component::updatable::{Updatable, UpdatableSettings};
 use crate::component::*;
-use crate::config::ConfigLine;
 use crate::snapshot::Keeper;
 use crate::text::{number, rms_stats, summarize};
 use kaldi_io::text::format_g;
 use nnet3_matrix::{Accumulator, Band, Count};
 
-const NAME: &str = "LstmNonlinearityComponent";
+pub const TYPES: &[&ComponentType] = &[LstmNonlinearity::TYPE];
 
-pub const TYPES: &[ComponentType] = &[ComponentType {
-    name: NAME,
-    purpose: "The nonlinear part of an LSTM cell with peepholes; columns of the input: i, f, c, o, previous cell, \
-              and three dropout factors if use-dropout; of the output: cell, m.",
-    keys: &[
-        key("cell-dim", Kind::Int, "", "number of cells"),
-        key("use-dropout", Kind::Bool, "false", "three more input columns scale i, f and o, row by row"),
-        key("param-stddev", Kind::Float, "1", "standard deviation of the initial peephole weights"),
-        key(
-            "tanh-self-repair-threshold",
-            Kind::Float,
-            "0.2",
-            "average derivative below which tanh units are repaired, 0 to 1",
-        ),
-        key(
-            "sigmoid-self-repair-threshold",
-            Kind::Float,
-            "0.05",
-            "average derivative below which sigmoid units are repaired, 0 to 0.25",
-        ),
-        key("self-repair-scale", Kind::Float, "1e-05", "size of the repair term, 0 to 0.1"),
-    ],
-    updatable: true,
-    example: "cell-dim=3",
-    from_config: LstmNonlinearity::from_config,
-    read: LstmNonlinearity::read,
-}];
+const CELL_DIM: Field<usize> = field("cell-dim", "", "number of cells");
+const USE_DROPOUT: Field<bool> =
+    field("use-dropout", "<UseDropout>", "three more input columns scale i, f and o, row by row")
+        .or(false)
+        .written_if_set()
+        .hidden();
+const PARAM_STDDEV: Field<f32> =
+    stddev_key("param-stddev").or(1.0).meaning("standard deviation of the initial peephole weights");
+const TANH_THRESHOLD: Field<f32> =
+    field("tanh-self-repair-threshold", "", "average derivative below which tanh units are repaired, 0 to 1")
+        .or(0.2)
+        .range_of_key(FROM_0_TO_1);
+const SIGMOID_THRESHOLD: Field<f32> = field(
+    "sigmoid-self-repair-threshold",
+    "",
+    "average derivative below which sigmoid units are repaired, 0 to 0.25",
+)
+.or(0.05)
+.range_of_key(Range {
+    contains: |value| (0.0..=0.25).contains(&value),
+    must: "be from 0 to 0.25",
+    expected: "a number from 0 to 0.25",
+});
+const SCALE: Field<f32> =
+    field("self-repair-scale", "", "size of the repair term, 0 to 0.1").or(1e-5).range_of_key(Range {
+        contains: |value| (0.0..=0.1).contains(&value),
+        must: "be from 0 to 0.1",
+        expected: "a number from 0 to 0.1",
+    });
 
 /// The nonlinearities, in the order of all statistics: i, f, g = tanh(c part), o, h = tanh(c).
 const UNITS: [&str; 5] = ["i_t_sigmoid", "f_t_sigmoid", "c_t_tanh", "o_t_sigmoid", "m_t_tanh"];
@@ -87,51 +89,6 @@ impl LstmNonlinearity {
             self_repair,
             totals: Accumulator::zeros(UNITS.len() + 1),
         }
-    }
-
-    fn from_config(line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::from_config(line)?;
-        let cells = line.require_dim("cell-dim")?;
-        let use_dropout = line.get_bool("use-dropout")?.unwrap_or(false);
-        let stddev = get_stddev(line, "param-stddev", 1.0)?;
-        let mut get = |key: &str, default: f32, most: f32| -> Result<f32> {
-            let value = line.get_f32(key)?.unwrap_or(default);
-            match (0.0..=most).contains(&value) {
-                true => Ok(value),
-                false => Err(line.error(format!("{key} must be from 0 to {most}, found {value}"))),
-            }
-        };
-        let tanh = get("tanh-self-repair-threshold", 0.2, 1.0)?;
-        let sigmoid = get("sigmoid-self-repair-threshold", 0.05, 0.25)?;
-        let scale = get("self-repair-scale", 1e-5, 0.1)?;
-        let params = normal_matrix(line, random, 3, cells, 0.0, stddev)?;
-        let self_repair = [sigmoid, sigmoid, tanh, sigmoid, tanh, scale, scale, scale, scale, scale];
-        Ok(Box::new(LstmNonlinearity::new(settings, params, use_dropout, self_repair)))
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::read(r)?;
-        r.expect_token("<Params>")?;
-        let params = read_matrix(r)?;
-        let (rows, cells) = (params.rows(), params.cols());
-        fields::check(r, rows == 3 && cells > 0, || {
-            format!("<Params>: expected 3 rows, found {rows} x {cells}")
-        })?;
-        let value_avg = read_averages(r, "<ValueAvg>", cells)?;
-        let deriv_avg = read_averages(r, "<DerivAvg>", cells)?;
-        let self_repair = read_array(r, "<SelfRepairConfig>")?;
-        let self_repair_prob: [f32; 5] = read_array(r, "<SelfRepairProb>")?;
-        let use_dropout = fields::optional_bool(r, "<UseDropout>")?;
-        let count = fields::read_f64(r, "<Count>")?;
-        r.expect_token("</LstmNonlinearityComponent>")?;
-
-        let mut new = LstmNonlinearity::new(settings, params, use_dropout, self_repair);
-        (new.value_sum, new.deriv_sum) = (value_avg, deriv_avg);
-        new.value_sum.scale(count);
-        new.deriv_sum.scale(count);
-        let repaired = self_repair_prob.map(|p| p as f64 * (count * cells as f64));
-        new.totals = Accumulator::from_vec([&repaired[..], &[count]].concat());
-        Ok(Box::new(new))
     }
 
     fn cells(&self) -> usize {
@@ -208,11 +165,88 @@ fn read_array<const N: usize>(r: &mut KaldiReader, token: &str) -> Result<[f32; 
     values.try_into().map_err(|_| r.error(format!("{token}: expected {N} elements, found {found}")).into())
 }
 
-impl Component for LstmNonlinearity {
-    fn type_name(&self) -> &'static str {
-        "LstmNonlinearityComponent"
+impl Declared for LstmNonlinearity {
+    const TYPE: &'static ComponentType = &ComponentType::updatable::<LstmNonlinearity>(
+        "LstmNonlinearityComponent",
+        "The nonlinear part of an LSTM cell with peepholes; columns of the input: i, f, c, o, previous cell, and \
+         three dropout factors if use-dropout; of the output: cell, m.",
+        "cell-dim=3",
+    );
+
+    fn fields(f: &mut Fields<'_, LstmNonlinearity>) -> Result<Option<LstmNonlinearity>> {
+        let settings = f.settings(|c| &c.settings)?;
+        let (cells, use_dropout) = (f.key(&CELL_DIM)?, f.key(&USE_DROPOUT)?);
+        let stddev = f.key(&PARAM_STDDEV)?;
+        let (tanh, sigmoid, scale) = (f.key(&TANH_THRESHOLD)?, f.key(&SIGMOID_THRESHOLD)?, f.key(&SCALE)?);
+        let self_repair = [sigmoid, sigmoid, tanh, sigmoid, tanh, scale, scale, scale, scale, scale];
+        let params = match f.config() {
+            Some((line, random)) => normal_matrix(line, random, 3, cells, 0.0, stddev)?,
+            None => f.matrix("<Params>", |c| &c.params)?,
+        };
+        let (rows, cells) = (params.rows(), params.cols());
+        f.check(rows == 3 && cells > 0, || format!("<Params>: expected 3 rows, found {rows} x {cells}"))?;
+        let mut c = LstmNonlinearity::new(settings, params, use_dropout, self_repair);
+        if let Some(r) = f.reader() {
+            c.value_sum = read_averages(r, "<ValueAvg>", cells)?;
+            c.deriv_sum = read_averages(r, "<DerivAvg>", cells)?;
+            c.self_repair = read_array(r, "<SelfRepairConfig>")?;
+            let repaired: [f32; 5] = read_array(r, "<SelfRepairProb>")?;
+            let repaired = repaired.map(f64::from);
+            c.totals = Accumulator::from_vec([&repaired[..], &[0.0]].concat());
+        } else if let Some((w, c)) = f.writer() {
+            c.write_statistics(w)?;
+        }
+        c.use_dropout = f.stored(&USE_DROPOUT, use_dropout, |c| c.use_dropout)?;
+        if let Some(r) = f.reader() {
+            c.count_averages(fields::read_f64(r, "<Count>")?);
+        } else if let Some((w, c)) = f.writer() {
+            fields::write_f64(w, "<Count>", c.count())?;
+        }
+        f.note(|c, _| c.info_of_units());
+        f.done(c)
+    }
+}
+
+impl LstmNonlinearity {
+    /// Turns averages over `count` rows into sums.
+    fn count_averages(&mut self, count: f64) {
+        self.value_sum.scale(count);
+        self.deriv_sum.scale(count);
+        let mut totals = self.totals.values().into_owned();
+        totals.iter_mut().for_each(|total| *total *= count * self.cells() as f64);
+        totals[COUNT] = count;
+        self.totals = Accumulator::from_vec(totals);
     }
 
+    /// Writes all but `<Count>`.
+    fn write_statistics(&self, w: &mut KaldiWriter) -> Result<()> {
+        let mut totals = self.totals.values().into_owned();
+        let count = totals.pop().expect("the last one is the count");
+        for (token, sums) in [("<ValueAvg>", &self.value_sum), ("<DerivAvg>", &self.deriv_sum)] {
+            w.write_token(token)?;
+            let data = fields::averages(sums, count);
+            kaldi_io::matrix::DenseMatrix { rows: 5, cols: self.cells(), data }.write(w)?;
+        }
+        fields::write_vector(w, "<SelfRepairConfig>", &self.self_repair)?;
+        let proportions = fields::averages(&Accumulator::from_vec(totals), count * self.cells() as f64);
+        fields::write_vector(w, "<SelfRepairProb>", &proportions)
+    }
+
+    fn info_of_units(&self) -> String {
+        let mut out = format!(", cell-dim={}, use-dropout={}", self.cells(), self.use_dropout);
+        for (name, row) in ["w_ic", "w_fc", "w_oc"].iter().zip(self.params.to_vec().chunks(self.cells())) {
+            out += &rms_stats(name, row);
+        }
+        let count = self.count();
+        if count > 0.0 {
+            out += &format!(", count={}", format_g(count, 3));
+        }
+        (0..UNITS.len()).for_each(|unit| out += &self.unit_info(unit));
+        out
+    }
+}
+
+impl Component for LstmNonlinearity {
     fn parameters(&self) -> Parameters<'_> {
         named([("peephole", &self.params)])
     }
@@ -227,42 +261,6 @@ impl Component for LstmNonlinearity {
     }
     fn properties(&self) -> Properties {
         Properties::SIMPLE | Properties::UPDATABLE | Properties::BACKPROP_NEEDS_INPUT
-    }
-
-    fn info(&self, _: bool) -> String {
-        let mut out = self.settings.info(self);
-        out += &format!(", cell-dim={}, use-dropout={}", self.cells(), self.use_dropout);
-        for (name, row) in ["w_ic", "w_fc", "w_oc"].iter().zip(self.params.to_vec().chunks(self.cells())) {
-            out += &rms_stats(name, row);
-        }
-        let count = self.count();
-        if count > 0.0 {
-            out += &format!(", count={}", format_g(count, 3));
-        }
-        (0..UNITS.len()).for_each(|unit| out += &self.unit_info(unit));
-        out
-    }
-
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        self.settings.write(w, NAME)?;
-        w.write_token("<Params>")?;
-        write_matrix(w, &self.params)?;
-        let mut totals = self.totals.values().into_owned();
-        let count = totals.pop().expect("the last one is the count");
-        for (token, sums) in [("<ValueAvg>", &self.value_sum), ("<DerivAvg>", &self.deriv_sum)] {
-            w.write_token(token)?;
-            let data = fields::averages(sums, count);
-            kaldi_io::matrix::DenseMatrix { rows: 5, cols: self.cells(), data }.write(w)?;
-        }
-        fields::write_vector(w, "<SelfRepairConfig>", &self.self_repair)?;
-        let proportions = fields::averages(&Accumulator::from_vec(totals), count * self.cells() as f64);
-        fields::write_vector(w, "<SelfRepairProb>", &proportions)?;
-        if self.use_dropout {
-            fields::write_bool(w, "<UseDropout>", true)?;
-        }
-        fields::write_f64(w, "<Count>", count)?;
-        w.write_token("</LstmNonlinearityComponent>")?;
-        Ok(())
     }
 
     fn propagate(

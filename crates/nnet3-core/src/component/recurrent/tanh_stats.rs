@@ -1,8 +1,7 @@
 //! Statistics and self-repair of the tanh inside GRU components: they gather and repair during backprop.
 
-use crate::component::fields::{self, key};
-use crate::component::{Context, Key, Kind};
-use crate::config::ConfigLine;
+use crate::component::declared::*;
+use crate::component::{Component, Context, fields};
 use crate::error::Result;
 use crate::snapshot::Keeper;
 use crate::text::{number, summarize};
@@ -11,10 +10,16 @@ use kaldi_io::text::format_g;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Accumulator, Activation, Backend, Band, ColumnTerm, Count, Factor, View, ViewMut};
 
-pub(in crate::component) const KEYS: [Key; 2] = [
-    key("self-repair-threshold", Kind::Float, "0.2", "average derivative below which units are repaired"),
-    key("self-repair-scale", Kind::Float, "1e-05", "size of the repair term"),
-];
+const THRESHOLD: Field<f32> = field(
+    "self-repair-threshold",
+    "<SelfRepairThreshold>",
+    "average derivative below which units are repaired",
+)
+.or(0.2)
+.range_of_key(NOT_NEGATIVE);
+const SCALE: Field<f32> = field("self-repair-scale", "<SelfRepairScale>", "size of the repair term")
+    .or(1e-5)
+    .range_of_key(NOT_NEGATIVE);
 
 /// Proportion of minibatches with statistics and repair; repair terms are divided by it.
 const PROBABILITY: f32 = 0.5;
@@ -45,20 +50,27 @@ impl TanhStats {
         }
     }
 
-    /// Reads [`KEYS`].
-    pub fn from_config(line: &mut ConfigLine, dim: usize) -> Result<TanhStats> {
-        let mut get = |key: &str, default: f32| -> Result<f32> {
-            let value = line.get_f32(key)?.unwrap_or(default);
-            match value >= 0.0 {
-                true => Ok(value),
-                false => Err(line.error(format!("{key} must not be negative, found {value}"))),
-            }
-        };
-        Ok(TanhStats::new(dim, get("self-repair-threshold", 0.2)?, get("self-repair-scale", 1e-5)?))
+    /// Visits all from `<ValueAvg>` to `<SelfRepairScale>`.
+    pub fn fields<C: Component>(
+        f: &mut Fields<'_, C>,
+        dim: usize,
+        of: impl Fn(&C) -> &TanhStats + Copy,
+    ) -> Result<TanhStats> {
+        let mut stats = TanhStats::new(dim, 0.0, 0.0);
+        if let Some(r) = f.reader() {
+            stats.read(r)?;
+        } else if let Some((w, c)) = f.writer() {
+            of(c).write(w)?;
+        }
+        stats.threshold = f.get(&THRESHOLD, |c| of(c).threshold)?;
+        stats.scale = f.get(&SCALE, |c| of(c).scale)?;
+        f.note(|c, _| of(c).info());
+        Ok(stats)
     }
 
-    /// Reads all from `<ValueAvg>` to `<SelfRepairScale>`.
-    pub fn read(r: &mut KaldiReader, dim: usize) -> Result<TanhStats> {
+    /// Reads the statistics.
+    fn read(&mut self, r: &mut KaldiReader) -> Result<()> {
+        let dim = self.value_sum.len();
         let mut read_average = |token: &str| -> Result<Accumulator> {
             let values = fields::read_stats(r, token, dim)?;
             fields::check(r, values.len() == dim, || {
@@ -66,44 +78,38 @@ impl TanhStats {
             })?;
             Ok(Accumulator::from_vec(values))
         };
-        let (value_avg, deriv_avg) = (read_average("<ValueAvg>")?, read_average("<DerivAvg>")?);
-        let self_repair_total = fields::read_f64(r, "<SelfRepairTotal>")?;
+        (self.value_sum, self.deriv_sum) = (read_average("<ValueAvg>")?, read_average("<DerivAvg>")?);
+        let repaired = fields::read_f64(r, "<SelfRepairTotal>")?;
         let count = fields::read_f64(r, "<Count>")?;
-        let threshold = fields::read_f32(r, "<SelfRepairThreshold>")?;
-        let mut new = TanhStats::new(dim, threshold, fields::read_f32(r, "<SelfRepairScale>")?);
-        (new.value_sum, new.deriv_sum) = (value_avg, deriv_avg);
-        new.value_sum.scale(count);
-        new.deriv_sum.scale(count);
-        new.totals = Accumulator::from_vec(vec![self_repair_total, count]);
-        Ok(new)
+        self.value_sum.scale(count);
+        self.deriv_sum.scale(count);
+        self.totals = Accumulator::from_vec(vec![repaired, count]);
+        Ok(())
     }
 
-    pub fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+    /// Writes the statistics.
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
         let [repaired, count] = self.totals();
         fields::write_vector(w, "<ValueAvg>", &fields::averages(&self.value_sum, count))?;
         fields::write_vector(w, "<DerivAvg>", &fields::averages(&self.deriv_sum, count))?;
         fields::write_f64(w, "<SelfRepairTotal>", repaired)?;
-        fields::write_f64(w, "<Count>", count)?;
-        fields::write_f32(w, "<SelfRepairThreshold>", self.threshold)?;
-        fields::write_f32(w, "<SelfRepairScale>", self.scale)
+        fields::write_f64(w, "<Count>", count)
     }
 
-    pub fn info(&self) -> String {
-        let (threshold, scale) = (number(self.threshold as f64), number(self.scale as f64));
-        let settings = format!(", self-repair-threshold={threshold}, self-repair-scale={scale}");
+    /// Describes the statistics.
+    fn info(&self) -> String {
         let [repaired, count] = self.totals();
         if count <= 0.0 {
-            return settings;
+            return String::new();
         }
         let dim = self.value_sum.len() as f64;
-        settings
-            + &format!(
-                ", count={}, self-repaired-proportion={}, value-avg={}, deriv-avg={}",
-                format_g(count, 3),
-                number(repaired / (count * dim)),
-                summarize(&fields::averages(&self.value_sum, count)),
-                summarize(&fields::averages(&self.deriv_sum, count))
-            )
+        format!(
+            ", count={}, self-repaired-proportion={}, value-avg={}, deriv-avg={}",
+            format_g(count, 3),
+            number(repaired / (count * dim)),
+            summarize(&fields::averages(&self.value_sum, count)),
+            summarize(&fields::averages(&self.deriv_sum, count))
+        )
     }
 
     /// The number of units under repair, summed over minibatches, and the number of rows.
@@ -227,10 +233,10 @@ mod tests {
         let mut w = KaldiWriter::in_memory(false);
         doubled.write(&mut w).unwrap();
         let text = String::from_utf8(w.into_bytes()).unwrap();
-        let expected = "<ValueAvg>  [ 1 0.5 ]\n<DerivAvg>  [ 0.25 0.75 ]\n<SelfRepairTotal> 7 <Count> 4 \
-                        <SelfRepairThreshold> 0.5 <SelfRepairScale> 0.25 ";
+        let expected = "<ValueAvg>  [ 1 0.5 ]\n<DerivAvg>  [ 0.25 0.75 ]\n<SelfRepairTotal> 7 <Count> 4 ";
         assert_eq!(text, expected);
-        let again = TanhStats::read(&mut KaldiReader::from_bytes("test", text.into_bytes()), 2).unwrap();
+        let mut again = stats(0.5);
+        again.read(&mut KaldiReader::from_bytes("test", text.into_bytes())).unwrap();
         assert_eq!(format!("{again:?}"), format!("{first:?}"));
     }
 }

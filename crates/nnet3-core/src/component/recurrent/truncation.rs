@@ -1,15 +1,15 @@
 //! BackpropTruncationComponent: limits derivatives by row norm, and from time to time zeroes large ones, so that the
 //! derivatives of recurrent networks do not explode.
 
-use crate::component::fields::{self, key};
+use crate::component::declared::*;
+use crate::component::fields::{self};
+use crate::component::parameters::DIM;
 use crate::component::parameters::copy_unless_same;
 use crate::component::registry::PrecomputedReader;
 use crate::component::tally::Tally;
 use crate::component::{
-    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, fit,
-    precomputed,
+    Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update, fit, precomputed,
 };
-use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::index::Index;
 use crate::snapshot::Keeper;
@@ -19,27 +19,29 @@ use kaldi_io::text::format_g;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Accumulator, Backend, ColumnTerm, Factor, IndexTable, Map, View, ViewMut};
 
-pub const TYPES: &[ComponentType] = &[ComponentType {
-    name: "BackpropTruncationComponent",
-    purpose: "Multiplies by a number and limits derivatives, for recurrent networks.",
-    keys: &[
-        key("dim", Kind::Int, "", "number of columns of input and output"),
-        key("scale", Kind::Float, "1", "multiplies outputs and derivatives"),
-        key("clipping-threshold", Kind::Float, "30", "largest norm of a row of derivatives; 0 is no limit"),
-        key(
-            "zeroing-threshold",
-            Kind::Float,
-            "15",
-            "norm above which rows at boundaries are zeroed; 0 is never",
-        ),
-        key("zeroing-interval", Kind::Int, "20", "a boundary comes after this many frames"),
-        key("recurrence-interval", Kind::Int, "1", "frames between a frame and the one it depends on"),
-    ],
-    updatable: false,
-    example: "dim=4 scale=0.5 zeroing-interval=3",
-    from_config: |line, _| Truncation::from_config(line),
-    read: Truncation::read,
-}];
+pub const TYPES: &[&ComponentType] = &[Truncation::TYPE];
+
+const SCALE: Field<f32> =
+    field("scale", "<Scale>", "multiplies outputs and derivatives").or(1.0).range_of_key(ABOVE_0).may_miss();
+const CLIPPING_THRESHOLD: Field<f32> =
+    field("clipping-threshold", "<ClippingThreshold>", "largest norm of a row of derivatives; 0 is no limit")
+        .or(30.0)
+        .range_of_key(FROM_0)
+        .hidden();
+const ZEROING_THRESHOLD: Field<f32> = field(
+    "zeroing-threshold",
+    "<ZeroingThreshold>",
+    "norm above which rows at boundaries are zeroed; 0 is never",
+)
+.or(15.0)
+.range_of_key(FROM_0)
+.hidden();
+const ZEROING_INTERVAL: Field<usize> =
+    field("zeroing-interval", "<ZeroingInterval>", "a boundary comes after this many frames").or(20).hidden();
+const RECURRENCE_INTERVAL: Field<usize> =
+    field("recurrence-interval", "<RecurrenceInterval>", "frames between a frame and the one it depends on")
+        .or(1)
+        .hidden();
 
 pub(crate) const PRECOMPUTED: &[PrecomputedReader] =
     &[("BackpropTruncationComponentPrecomputedIndexes", Zeroing::read)];
@@ -78,44 +80,6 @@ impl Default for Stats {
 }
 
 impl Truncation {
-    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
-        let dim = line.require_dim("dim")?;
-        let interval = |line: &mut ConfigLine, key: &str, default| -> Result<i32> {
-            Ok(line.get_dim(key)?.map_or(default, |value| value as i32))
-        };
-        Ok(Box::new(Truncation {
-            dim,
-            scale: fields::get_positive(line, "scale", 1.0)?,
-            clipping_threshold: fields::get_at_least(line, "clipping-threshold", 0.0, 30.0)?,
-            zeroing_threshold: fields::get_at_least(line, "zeroing-threshold", 0.0, 15.0)?,
-            zeroing_interval: interval(line, "zeroing-interval", 20)?,
-            recurrence_interval: interval(line, "recurrence-interval", 1)?,
-            stats: Stats::default(),
-        }))
-    }
-
-    /// `<Scale>` may be missing (1).
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let c = Truncation {
-            dim: fields::read_dim(r, "<Dim>")?,
-            scale: fields::optional_f32(r, "<Scale>", 1.0)?,
-            clipping_threshold: fields::read_f32(r, "<ClippingThreshold>")?,
-            zeroing_threshold: fields::read_f32(r, "<ZeroingThreshold>")?,
-            zeroing_interval: fields::read_dim(r, "<ZeroingInterval>")? as i32,
-            recurrence_interval: fields::read_dim(r, "<RecurrenceInterval>")? as i32,
-            stats: Stats {
-                changed: Accumulator::from_vec(vec![
-                    fields::read_f64(r, "<NumElementsClipped>")?,
-                    fields::read_f64(r, "<NumElementsZeroed>")?,
-                ]),
-                count: Tally::new(fields::read_f64(r, "<NumElementsProcessed>")?),
-                boundaries: Tally::new(fields::read_f64(r, "<NumZeroingBoundaries>")?),
-            },
-        };
-        r.expect_token("</BackpropTruncationComponent>")?;
-        Ok(Box::new(c))
-    }
-
     fn scaled(&self, context: Context<'_>, dst: ViewMut<'_>, src: View<'_>) {
         match self.scale == 1.0 {
             true => copy_unless_same(context, dst, src),
@@ -160,30 +124,58 @@ impl PrecomputedIndexes for Zeroing {
     }
 }
 
-impl Component for Truncation {
-    fn type_name(&self) -> &'static str {
-        "BackpropTruncationComponent"
+impl Declared for Truncation {
+    const TYPE: &'static ComponentType = &ComponentType::of::<Truncation>(
+        "BackpropTruncationComponent",
+        "Multiplies by a number and limits derivatives, for recurrent networks.",
+        "dim=4 scale=0.5 zeroing-interval=3",
+    );
+
+    fn fields(f: &mut Fields<'_, Truncation>) -> Result<Option<Truncation>> {
+        let mut c = Truncation {
+            dim: f.get(&DIM, |c| c.dim)?,
+            scale: f.get(&SCALE, |c| c.scale)?,
+            clipping_threshold: f.get(&CLIPPING_THRESHOLD, |c| c.clipping_threshold)?,
+            zeroing_threshold: f.get(&ZEROING_THRESHOLD, |c| c.zeroing_threshold)?,
+            zeroing_interval: f.get(&ZEROING_INTERVAL, |c| c.zeroing_interval as usize)? as i32,
+            recurrence_interval: f.get(&RECURRENCE_INTERVAL, |c| c.recurrence_interval as usize)? as i32,
+            stats: Stats::default(),
+        };
+        if let Some(r) = f.reader() {
+            c.stats = Stats::read(r)?;
+        } else if let Some((w, c)) = f.writer() {
+            c.stats.write(w)?;
+        }
+        f.note(|c, _| c.info_of_statistics());
+        f.done(c)
+    }
+}
+
+impl Stats {
+    fn read(r: &mut KaldiReader) -> Result<Stats> {
+        let clipped = fields::read_f64(r, "<NumElementsClipped>")?;
+        let changed = Accumulator::from_vec(vec![clipped, fields::read_f64(r, "<NumElementsZeroed>")?]);
+        let count = Tally::new(fields::read_f64(r, "<NumElementsProcessed>")?);
+        Ok(Stats { changed, count, boundaries: Tally::new(fields::read_f64(r, "<NumZeroingBoundaries>")?) })
     }
 
-    fn input_dim(&self) -> usize {
-        self.dim
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        let changed = self.changed.values();
+        fields::write_f64(w, "<NumElementsClipped>", changed[CLIPPED])?;
+        fields::write_f64(w, "<NumElementsZeroed>", changed[ZEROED])?;
+        fields::write_f64(w, "<NumElementsProcessed>", self.count.value())?;
+        fields::write_f64(w, "<NumZeroingBoundaries>", self.boundaries.value())
     }
-    fn output_dim(&self) -> usize {
-        self.dim
-    }
-    fn properties(&self) -> Properties {
-        Properties::PROPAGATE_IN_PLACE | Properties::BACKPROP_IN_PLACE
-    }
-    fn info(&self, _detailed: bool) -> String {
+}
+
+impl Truncation {
+    fn info_of_statistics(&self) -> String {
         let Stats { changed, count, boundaries } = &self.stats;
         let (changed, count, boundaries) = (changed.values(), count.value(), boundaries.value());
         let proportion = |part: f64, whole: f64| number(if whole > 0.0 { part / whole } else { 0.0 });
         format!(
-            "BackpropTruncationComponent, dim={}, scale={}, count={}, recurrence-interval={}, \
-             clipping-threshold={}, clipped-proportion={}, zeroing-threshold={}, zeroing-interval={}, \
-             zeroed-proportion={}, count-zeroing-boundaries={}",
-            self.dim,
-            number(self.scale as f64),
+            ", count={}, recurrence-interval={}, clipping-threshold={}, clipped-proportion={}, \
+             zeroing-threshold={}, zeroing-interval={}, zeroed-proportion={}, count-zeroing-boundaries={}",
             format_g(count, 3),
             self.recurrence_interval,
             number(self.clipping_threshold as f64),
@@ -194,21 +186,17 @@ impl Component for Truncation {
             boundaries as i32
         )
     }
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<BackpropTruncationComponent>")?;
-        fields::write_dim(w, "<Dim>", self.dim)?;
-        fields::write_f32(w, "<Scale>", self.scale)?;
-        fields::write_f32(w, "<ClippingThreshold>", self.clipping_threshold)?;
-        fields::write_f32(w, "<ZeroingThreshold>", self.zeroing_threshold)?;
-        fields::write_i32(w, "<ZeroingInterval>", self.zeroing_interval)?;
-        fields::write_i32(w, "<RecurrenceInterval>", self.recurrence_interval)?;
-        let changed = self.stats.changed.values();
-        fields::write_f64(w, "<NumElementsClipped>", changed[CLIPPED])?;
-        fields::write_f64(w, "<NumElementsZeroed>", changed[ZEROED])?;
-        fields::write_f64(w, "<NumElementsProcessed>", self.stats.count.value())?;
-        fields::write_f64(w, "<NumZeroingBoundaries>", self.stats.boundaries.value())?;
-        w.write_token("</BackpropTruncationComponent>")?;
-        Ok(())
+}
+
+impl Component for Truncation {
+    fn input_dim(&self) -> usize {
+        self.dim
+    }
+    fn output_dim(&self) -> usize {
+        self.dim
+    }
+    fn properties(&self) -> Properties {
+        Properties::PROPAGATE_IN_PLACE | Properties::BACKPROP_IN_PLACE
     }
 
     /// Marks boundaries: a row is at one if a multiple of the interval lies between it and the frame that it depends

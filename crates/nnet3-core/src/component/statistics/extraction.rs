@@ -1,36 +1,32 @@
 //! StatisticsExtractionComponent: counts, sums and sums of squares over groups of frames.
 
-use crate::component::fields::{self, key};
+use crate::component::declared::*;
+use crate::component::fields::{self};
+use crate::component::parameters::INPUT_DIM;
 use crate::component::parameters::cached_rows;
 use crate::component::registry::PrecomputedReader;
 use crate::component::row_ranges::{
     MOST_ROWS, Ranges, RangesBuilder, any_available, positions, sort_by_sequence,
 };
 use crate::component::{
-    Available, Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
-    fit, precomputed,
+    Available, Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update, fit,
+    precomputed,
 };
-use crate::config::ConfigLine;
 use crate::error::{Error, Result};
 use crate::index::Index;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{IndexTable, View, ViewMut};
 
-pub const TYPES: &[ComponentType] = &[ComponentType {
-    name: "StatisticsExtractionComponent",
-    purpose: "Counts, sums and sums of squares over groups of frames.",
-    keys: &[
-        key("input-dim", Kind::Int, "", "columns of the input"),
-        key("input-period", Kind::Int, "1", "frames between input rows"),
-        key("output-period", Kind::Int, "1", "frames in a group; a multiple of input-period"),
-        key("include-variance", Kind::Bool, "true", "sums of squares too"),
-    ],
-    updatable: false,
-    example: "input-dim=3 input-period=1 output-period=2",
-    from_config: |line, _| Extraction::from_config(line),
-    read: Extraction::read,
-}];
+pub const TYPES: &[&ComponentType] = &[Extraction::TYPE];
+
+const INPUT_PERIOD: Field<usize> =
+    field("input-period", "<InputPeriod>", "frames between input rows").or(1).hidden();
+const OUTPUT_PERIOD: Field<usize> =
+    field("output-period", "<OutputPeriod>", "frames in a group; a multiple of input-period").or(1).hidden();
+/// The token has the format's own spelling.
+const INCLUDE_VARIANCE: Field<bool> =
+    field("include-variance", "<IncludeVarinance>", "sums of squares too").or(true).hidden();
 
 pub(crate) const PRECOMPUTED: &[PrecomputedReader] =
     &[("StatisticsExtractionComponentPrecomputedIndexes", Groups::read)];
@@ -45,30 +41,6 @@ pub(in crate::component) struct Extraction {
 }
 
 impl Extraction {
-    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
-        let input_dim = line.require_dim("input-dim")?;
-        let input_period = line.get_dim("input-period")?.unwrap_or(1) as i32;
-        let output_period = line.get_dim("output-period")?.unwrap_or(1) as i32;
-        if let Some(wrong) = wrong_periods(input_period, output_period) {
-            return Err(line.error(wrong));
-        }
-        let include_variance = line.get_bool("include-variance")?.unwrap_or(true);
-        Ok(Box::new(Extraction { input_dim, input_period, output_period, include_variance }))
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let input_dim = fields::read_dim(r, "<InputDim>")?;
-        let input_period = fields::read_dim(r, "<InputPeriod>")? as i32;
-        let output_period = fields::read_dim(r, "<OutputPeriod>")? as i32;
-        if let Some(wrong) = wrong_periods(input_period, output_period) {
-            return Err(r.error(wrong).into());
-        }
-        // The format's own spelling.
-        let include_variance = fields::read_bool(r, "<IncludeVarinance>")?;
-        r.expect_token("</StatisticsExtractionComponent>")?;
-        Ok(Box::new(Extraction { input_dim, input_period, output_period, include_variance }))
-    }
-
     /// The inputs of the group that `output` belongs to.
     fn group(&self, output: Index) -> impl Iterator<Item = Index> {
         let first = output.t.div_euclid(self.output_period) as i64 * self.output_period as i64;
@@ -185,11 +157,25 @@ impl PrecomputedIndexes for Groups {
     }
 }
 
-impl Component for Extraction {
-    fn type_name(&self) -> &'static str {
-        "StatisticsExtractionComponent"
-    }
+impl Declared for Extraction {
+    const TYPE: &'static ComponentType = &ComponentType::of::<Extraction>(
+        "StatisticsExtractionComponent",
+        "Counts, sums and sums of squares over groups of frames.",
+        "input-dim=3 input-period=1 output-period=2",
+    );
 
+    fn fields(f: &mut Fields<'_, Extraction>) -> Result<Option<Extraction>> {
+        f.note_dims();
+        let input_dim = f.get(&INPUT_DIM.hidden(), |c| c.input_dim)?;
+        let input_period = f.get(&INPUT_PERIOD, |c| c.input_period as usize)? as i32;
+        let output_period = f.get(&OUTPUT_PERIOD, |c| c.output_period as usize)? as i32;
+        f.refuse(|| wrong_periods(input_period, output_period))?;
+        let include_variance = f.get(&INCLUDE_VARIANCE, |c| c.include_variance)?;
+        f.done(Extraction { input_dim, input_period, output_period, include_variance })
+    }
+}
+
+impl Component for Extraction {
     fn input_dim(&self) -> usize {
         self.input_dim
     }
@@ -200,15 +186,6 @@ impl Component for Extraction {
         Properties::PROPAGATE_ADDS
             | Properties::REORDERS_INDEXES
             | Properties::BACKPROP_NEEDS_INPUT.when(self.include_variance)
-    }
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<StatisticsExtractionComponent>")?;
-        fields::write_dim(w, "<InputDim>", self.input_dim)?;
-        fields::write_i32(w, "<InputPeriod>", self.input_period)?;
-        fields::write_i32(w, "<OutputPeriod>", self.output_period)?;
-        fields::write_bool(w, "<IncludeVarinance>", self.include_variance)?;
-        w.write_token("</StatisticsExtractionComponent>")?;
-        Ok(())
     }
 
     fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {

@@ -1,17 +1,17 @@
 //! StatisticsPoolingComponent: means and standard deviations over windows of extracted statistics (Snyder et al.,
 //! "X-vectors: robust DNN embeddings for speaker recognition", 2018).
 
-use crate::component::fields::{self, key};
+use crate::component::declared::*;
+use crate::component::parameters::INPUT_DIM;
 use crate::component::registry::PrecomputedReader;
 use crate::component::row_ranges::{
     MOST_ROWS, Ranges, RangesBuilder, any_available, positions, sort_by_sequence,
 };
 use crate::component::statistics::unsorted;
 use crate::component::{
-    Available, Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
-    fit, precomputed,
+    Available, Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update, fit,
+    precomputed,
 };
-use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::index::Index;
 use kaldi_io::reader::KaldiReader;
@@ -19,33 +19,32 @@ use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{IndexTable, Map, View, ViewMut};
 use std::ops::Range;
 
-pub const TYPES: &[ComponentType] = &[ComponentType {
-    name: "StatisticsPoolingComponent",
-    purpose: "Means and standard deviations over windows of extracted statistics.",
-    keys: &[
-        key(
-            "input-dim",
-            Kind::Int,
-            "",
-            "columns of the input: a count, sums and, for deviations, sums of squares",
-        ),
-        key("input-period", Kind::Int, "1", "frames between input rows"),
-        key("left-context", Kind::Int, "", "frames of the window before t; a multiple of input-period"),
-        key("right-context", Kind::Int, "", "frames of the window after t; a multiple of input-period"),
-        key(
-            "num-log-count-features",
-            Kind::Int,
-            "0",
-            "copies of the logarithm of the count at the front of the output",
-        ),
-        key("output-stddevs", Kind::Bool, "false", "standard deviations in place of mean squares"),
-        key("variance-floor", Kind::Float, "1e-10", "smallest variance, between 0 and 1"),
-    ],
-    updatable: false,
-    example: "input-dim=5 left-context=2 right-context=2 output-stddevs=true num-log-count-features=1",
-    from_config: |line, _| Pooling::from_config(line),
-    read: Pooling::read,
-}];
+pub const TYPES: &[&ComponentType] = &[Pooling::TYPE];
+
+const COLUMNS: Field<usize> =
+    INPUT_DIM.meaning("columns of the input: a count, sums and, for deviations, sums of squares").hidden();
+const INPUT_PERIOD: Field<usize> =
+    field("input-period", "<InputPeriod>", "frames between input rows").or(1).hidden();
+const LEFT_CONTEXT: Field<i32> =
+    field("left-context", "<LeftContext>", "frames of the window before t; a multiple of input-period")
+        .hidden();
+const RIGHT_CONTEXT: Field<i32> =
+    field("right-context", "<RightContext>", "frames of the window after t; a multiple of input-period")
+        .hidden();
+const LOG_COUNTS: Field<i32> = field(
+    "num-log-count-features",
+    "<NumLogCountFeatures>",
+    "copies of the logarithm of the count at the front of the output",
+)
+.or(0)
+.range(COUNT)
+.hidden();
+const OUTPUT_STDDEVS: Field<bool> =
+    field("output-stddevs", "<OutputStddevs>", "standard deviations in place of mean squares")
+        .or(false)
+        .hidden();
+const VARIANCE_FLOOR: Field<f32> =
+    field("variance-floor", "<VarianceFloor>", "smallest variance, between 0 and 1").or(1e-10).hidden();
 
 pub(crate) const PRECOMPUTED: &[PrecomputedReader] =
     &[("StatisticsPoolingComponentPrecomputedIndexes", Windows::read)];
@@ -63,54 +62,6 @@ pub(in crate::component) struct Pooling {
 }
 
 impl Pooling {
-    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
-        let c = Pooling {
-            input_dim: line.require_dim("input-dim")?,
-            input_period: line.get_dim("input-period")?.unwrap_or(1) as i32,
-            left_context: line.require_i32("left-context")?,
-            right_context: line.require_i32("right-context")?,
-            log_counts: match line.get_i32("num-log-count-features")?.unwrap_or(0) {
-                count if count >= 0 => count as usize,
-                count => {
-                    return Err(
-                        line.error(format!("num-log-count-features must not be negative, found {count}"))
-                    );
-                }
-            },
-            output_stddevs: line.get_bool("output-stddevs")?.unwrap_or(false),
-            variance_floor: line.get_f32("variance-floor")?.unwrap_or(1e-10),
-        };
-        match c.wrong() {
-            None => Ok(Box::new(c)),
-            Some(message) => Err(line.error(message)),
-        }
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let input_dim = fields::read_dim(r, "<InputDim>")?;
-        let input_period = fields::read_dim(r, "<InputPeriod>")? as i32;
-        let left_context = fields::read_i32(r, "<LeftContext>")?;
-        let right_context = fields::read_i32(r, "<RightContext>")?;
-        let log_counts = fields::read_i32(r, "<NumLogCountFeatures>")?;
-        fields::check(r, log_counts >= 0, || {
-            format!("<NumLogCountFeatures>: expected 0 or more, found {log_counts}")
-        })?;
-        let c = Pooling {
-            input_dim,
-            input_period,
-            left_context,
-            right_context,
-            log_counts: log_counts as usize,
-            output_stddevs: fields::read_bool(r, "<OutputStddevs>")?,
-            variance_floor: fields::read_f32(r, "<VarianceFloor>")?,
-        };
-        r.expect_token("</StatisticsPoolingComponent>")?;
-        match c.wrong() {
-            None => Ok(Box::new(c)),
-            Some(message) => Err(r.error(message).into()),
-        }
-    }
-
     /// Describes the fault of the settings, if there is one.
     fn wrong(&self) -> Option<String> {
         let (left, right, period) = (self.left_context, self.right_context, self.input_period);
@@ -265,11 +216,30 @@ impl PrecomputedIndexes for Windows {
     }
 }
 
-impl Component for Pooling {
-    fn type_name(&self) -> &'static str {
-        "StatisticsPoolingComponent"
-    }
+impl Declared for Pooling {
+    const TYPE: &'static ComponentType = &ComponentType::of::<Pooling>(
+        "StatisticsPoolingComponent",
+        "Means and standard deviations over windows of extracted statistics.",
+        "input-dim=5 left-context=2 right-context=2 output-stddevs=true num-log-count-features=1",
+    );
 
+    fn fields(f: &mut Fields<'_, Pooling>) -> Result<Option<Pooling>> {
+        f.note_dims();
+        let c = Pooling {
+            input_dim: f.get(&COLUMNS, |c| c.input_dim)?,
+            input_period: f.get(&INPUT_PERIOD, |c| c.input_period as usize)? as i32,
+            left_context: f.get(&LEFT_CONTEXT, |c| c.left_context)?,
+            right_context: f.get(&RIGHT_CONTEXT, |c| c.right_context)?,
+            log_counts: f.get(&LOG_COUNTS, |c| c.log_counts as i32)? as usize,
+            output_stddevs: f.get(&OUTPUT_STDDEVS, |c| c.output_stddevs)?,
+            variance_floor: f.get(&VARIANCE_FLOOR, |c| c.variance_floor)?,
+        };
+        f.refuse(|| c.wrong())?;
+        f.done(c)
+    }
+}
+
+impl Component for Pooling {
     fn input_dim(&self) -> usize {
         self.input_dim
     }
@@ -281,18 +251,6 @@ impl Component for Pooling {
             | Properties::BACKPROP_ADDS
             | Properties::BACKPROP_NEEDS_OUTPUT.when(self.output_stddevs || self.log_counts > 0)
             | Properties::BACKPROP_NEEDS_INPUT.when(self.log_counts == 0)
-    }
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<StatisticsPoolingComponent>")?;
-        fields::write_dim(w, "<InputDim>", self.input_dim)?;
-        fields::write_i32(w, "<InputPeriod>", self.input_period)?;
-        fields::write_i32(w, "<LeftContext>", self.left_context)?;
-        fields::write_i32(w, "<RightContext>", self.right_context)?;
-        fields::write_dim(w, "<NumLogCountFeatures>", self.log_counts)?;
-        fields::write_bool(w, "<OutputStddevs>", self.output_stddevs)?;
-        fields::write_f32(w, "<VarianceFloor>", self.variance_floor)?;
-        w.write_token("</StatisticsPoolingComponent>")?;
-        Ok(())
     }
 
     fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {

@@ -87,22 +87,23 @@ fn file_of(size: &str) -> PathBuf {
     path
 }
 
-fn keys_of(t: &ComponentType) -> Vec<&'static Key> {
+fn keys_of(t: &'static ComponentType) -> Vec<Key> {
     let common: &[Key] = if t.updatable { updatable::KEYS } else { &[] };
-    t.keys.iter().chain(common).collect()
+    t.keys().into_iter().chain(common.iter().cloned()).collect()
 }
 
 /// A default that is itself a value, or that is another key's value.
 fn literal_default(t: &ComponentType, key: &Key) -> Option<String> {
+    let default: &str = &key.default;
     let is_value = match key.kind {
-        Kind::Int => key.default.parse::<i32>().is_ok(),
-        Kind::Float => key.default.parse::<f32>().is_ok(),
-        Kind::Bool => matches!(key.default, "true" | "false"),
-        Kind::IntList => key.default.starts_with(|c: char| c == '-' || c.is_ascii_digit()),
+        Kind::Int => default.parse::<i32>().is_ok(),
+        Kind::Float => default.parse::<f32>().is_ok(),
+        Kind::Bool => matches!(default, "true" | "false"),
+        Kind::IntList => default.starts_with(|c: char| c == '-' || c.is_ascii_digit()),
         Kind::String | Kind::File => false,
     };
-    let other = pairs(t.example).into_iter().find(|(k, _)| k == key.default).map(|(_, value)| value);
-    if is_value { Some(key.default.to_string()) } else { other }
+    let other = pairs(t.example).into_iter().find(|(k, _)| k == default).map(|(_, value)| value);
+    if is_value { Some(default.to_string()) } else { other }
 }
 
 /// Values of the right kind; one of them should fit.
@@ -127,7 +128,7 @@ fn listed_keys_are_taken() {
     for t in registry::types() {
         for key in keys_of(t) {
             let plain = with(t.example, key.name, None);
-            let default = literal_default(t, key).filter(|_| alternative(t, key.name).is_none());
+            let default = literal_default(t, &key).filter(|_| alternative(t, key.name).is_none());
             if let (Some(default), Some(bytes)) = (default, bytes_of(t.name, &plain)) {
                 let keys = with(t.example, key.name, Some(&default));
                 match try_build(t.name, &keys) {
@@ -169,7 +170,7 @@ fn required_keys_are_required() {
 }
 
 /// The message names the place and the key; if `any`, it may name another key that does not go with it.
-fn check_message(findings: &mut Findings, t: &ComponentType, key: &str, any: bool, message: &str) {
+fn check_message(findings: &mut Findings, t: &'static ComponentType, key: &str, any: bool, message: &str) {
     // The line itself is shown too; that is not enough.
     let sentence = message.split("\n  in the line: ").next().unwrap_or_default();
     let named = sentence.contains(key) || (any && keys_of(t).iter().any(|k| sentence.contains(k.name)));
@@ -182,8 +183,8 @@ fn check_message(findings: &mut Findings, t: &ComponentType, key: &str, any: boo
 #[test]
 fn other_keys_are_refused() {
     let mut all: BTreeSet<String> = updatable::KEYS.iter().map(|key| key.name.to_string()).collect();
-    all.extend(registry::types().flat_map(|t| t.keys).map(|key| key.name.to_string()));
-    all.extend(registry::types().flat_map(|t| t.keys).map(|key| key.name.replace('-', "_") + "s"));
+    all.extend(registry::types().flat_map(|t| t.keys()).map(|key| key.name.to_string()));
+    all.extend(registry::types().flat_map(|t| t.keys()).map(|key| key.name.replace('-', "_") + "s"));
     let mut findings = Findings::default();
     for t in registry::types() {
         let own = keys_of(t);

@@ -147,7 +147,7 @@ fn older_and_broken_files() {
         ("[ -1 1 ]", "[ 1 1 ]", "occurs twice"),
         ("[ -1 1 ]", "[ ]", "at least one"),
         ("[ 5 6 ]", "[ 5 6 7 ]", "<BiasParams> 3 elements"),
-        ("<RankInOut> 1 2", "<RankInOut> 1 -2", "greater than 0, found 1 and -2"),
+        ("<RankInOut> 1 2", "<RankInOut> 1 -2", "greater than 0, found -2"),
         ("<NumSamplesHistory> 2000", "<NumSamplesHistory> 0", "num-samples-history"),
     ] {
         read_refused(&TEXT.replace(what, instead), part);

@@ -2,28 +2,20 @@
 
 use super::*;
 
-const NAME: &str = "MaxpoolingComponent";
-
-pub(super) const TYPE: ComponentType = ComponentType {
-    name: NAME,
-    purpose: "Maximum over boxes of a vectorised (x, y, z) tensor, z fastest (deprecated).",
-    keys: &[
-        INPUT_X,
-        INPUT_Y,
-        INPUT_Z,
-        key("pool-x-size", Kind::Int, "", "size of a box on the x axis"),
-        key("pool-y-size", Kind::Int, "", "size of a box on the y axis"),
-        key("pool-z-size", Kind::Int, "", "size of a box on the z axis"),
-        key("pool-x-step", Kind::Int, "", "step of the boxes on the x axis, at most their size"),
-        key("pool-y-step", Kind::Int, "", "step of the boxes on the y axis, at most their size"),
-        key("pool-z-step", Kind::Int, "", "step of the boxes on the z axis, at most their size"),
+/// The sizes of an axis: of the input, of a box, and the step of boxes.
+const SIZES: [[Field<usize>; 3]; 3] = [
+    INPUT_SIZES,
+    [
+        field("pool-x-size", "<PoolXSize>", "size of a box on the x axis"),
+        field("pool-y-size", "<PoolYSize>", "size of a box on the y axis"),
+        field("pool-z-size", "<PoolZSize>", "size of a box on the z axis"),
     ],
-    updatable: false,
-    example: "input-x-dim=4 input-y-dim=3 input-z-dim=2 pool-x-size=2 pool-y-size=3 pool-z-size=1 pool-x-step=2 \
-              pool-y-step=1 pool-z-step=1",
-    from_config: Maxpooling::from_config,
-    read: Maxpooling::read,
-};
+    [
+        field("pool-x-step", "<PoolXStep>", "step of the boxes on the x axis, at most their size"),
+        field("pool-y-step", "<PoolYStep>", "step of the boxes on the y axis, at most their size"),
+        field("pool-z-step", "<PoolZStep>", "step of the boxes on the z axis, at most their size"),
+    ],
+];
 
 /// Maximum over boxes. The output's columns are boxes, z fastest, as in the input.
 #[derive(Clone, Debug)]
@@ -56,56 +48,32 @@ impl Maxpooling {
             ))
         })
     }
+}
 
-    fn from_config(line: &mut ConfigLine, _: &Random) -> Result<Box<dyn Component>> {
-        let mut axis = |name: &str| -> Result<Axis> {
-            Ok(Axis {
-                dim: line.require_dim(&format!("input-{name}-dim"))?,
-                window: line.require_dim(&format!("pool-{name}-size"))?,
-                step: line.require_dim(&format!("pool-{name}-step"))?,
-            })
+impl Declared for Maxpooling {
+    const TYPE: &'static ComponentType = &ComponentType::of::<Maxpooling>(
+        "MaxpoolingComponent",
+        "Maximum over boxes of a vectorised (x, y, z) tensor, z fastest (deprecated).",
+        "input-x-dim=4 input-y-dim=3 input-z-dim=2 pool-x-size=2 pool-y-size=3 pool-z-size=1 pool-x-step=2 \
+         pool-y-step=1 pool-z-step=1",
+    );
+
+    fn fields(f: &mut Fields<'_, Maxpooling>) -> Result<Option<Maxpooling>> {
+        let mut sizes = |k: usize, of: fn(&Axis) -> usize| -> Result<[usize; 3]> {
+            let mut axis = |a: usize| f.get(&SIZES[k][a], |c| of(&c.axes[a]));
+            Ok([axis(0)?, axis(1)?, axis(2)?])
         };
-        let axes = [axis("x")?, axis("y")?, axis("z")?];
-        match Maxpooling::defect(&axes) {
-            Some(defect) => Err(line.error(defect)),
-            None => Ok(Box::new(Maxpooling::new(axes))),
-        }
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let dims = read_dims(r, ["<InputXDim>", "<InputYDim>", "<InputZDim>"])?;
-        let windows = read_dims(r, ["<PoolXSize>", "<PoolYSize>", "<PoolZSize>"])?;
-        let steps = read_dims(r, ["<PoolXStep>", "<PoolYStep>", "<PoolZStep>"])?;
-        r.expect_token("</MaxpoolingComponent>")?;
+        let dims = sizes(0, |axis| axis.dim)?;
+        let (windows, steps) = (sizes(1, |axis| axis.window)?, sizes(2, |axis| axis.step)?);
         let axes = std::array::from_fn(|a| Axis { dim: dims[a], window: windows[a], step: steps[a] });
-        match Maxpooling::defect(&axes) {
-            Some(defect) => Err(r.error(defect).into()),
-            None => Ok(Box::new(Maxpooling::new(axes))),
-        }
-    }
-
-    /// The nine sizes in the order of files, with their tokens and keys.
-    fn sizes(&self) -> [(&'static str, &'static str, usize); 9] {
-        let [x, y, z] = &self.axes;
-        [
-            ("<InputXDim>", "input-x-dim", x.dim),
-            ("<InputYDim>", "input-y-dim", y.dim),
-            ("<InputZDim>", "input-z-dim", z.dim),
-            ("<PoolXSize>", "pool-x-size", x.window),
-            ("<PoolYSize>", "pool-y-size", y.window),
-            ("<PoolZSize>", "pool-z-size", z.window),
-            ("<PoolXStep>", "pool-x-step", x.step),
-            ("<PoolYStep>", "pool-y-step", y.step),
-            ("<PoolZStep>", "pool-z-step", z.step),
-        ]
+        f.build(|| match Maxpooling::defect(&axes) {
+            Some(defect) => Err(defect),
+            None => Ok(Maxpooling::new(axes)),
+        })
     }
 }
 
 impl Component for Maxpooling {
-    fn type_name(&self) -> &'static str {
-        "MaxpoolingComponent"
-    }
-
     fn input_dim(&self) -> usize {
         self.axes.iter().map(|axis| axis.dim).product()
     }
@@ -117,20 +85,6 @@ impl Component for Maxpooling {
             | Properties::BACKPROP_NEEDS_INPUT
             | Properties::BACKPROP_NEEDS_OUTPUT
             | Properties::BACKPROP_ADDS
-    }
-
-    fn info(&self, _: bool) -> String {
-        let sizes: String = self.sizes().iter().map(|(_, key, value)| format!(", {key}={value}")).collect();
-        NAME.to_string() + &sizes
-    }
-
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        w.write_token("<MaxpoolingComponent>")?;
-        for (token, _, value) in self.sizes() {
-            fields::write_dim(w, token, value)?;
-        }
-        w.write_token("</MaxpoolingComponent>")?;
-        Ok(())
     }
 
     fn propagate(

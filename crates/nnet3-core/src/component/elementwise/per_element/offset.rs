@@ -1,32 +1,18 @@
 //! y = x + b.
 
+use crate::component::declared::*;
 use crate::component::parameters::*;
 use crate::component::preconditioners::{NaturalGradientSettings, Preconditioning};
 use crate::component::*;
-use crate::config::ConfigLine;
 use crate::text;
 
-pub(super) const TYPE: ComponentType = ComponentType {
-    name: "PerElementOffsetComponent",
-    purpose: "Adds a trainable offset to each column.",
-    keys: &[
-        DIM,
-        Key {
-            name: "vector",
-            kind: Kind::File,
-            default: "none",
-            meaning: "the offsets; dim is then optional and the other keys of initialisation refused",
-        },
-        BLOCK_DIM,
-        Key { name: "param-mean", kind: Kind::Float, default: "0", meaning: "mean of the initial offsets" },
-        stddev_key("param-stddev", "0"),
-        USE_NATURAL_GRADIENT,
-    ],
-    updatable: true,
-    example: "dim=4 param-stddev=1",
-    from_config: PerElementOffset::from_config,
-    read: PerElementOffset::read,
-};
+const VECTOR: Key = key(
+    "vector",
+    Kind::File,
+    "none",
+    "the offsets; dim is then optional and the other keys of initialisation refused",
+);
+const PARAM_MEAN: Field<f32> = field("param-mean", "", "mean of the initial offsets").or(0.0);
 
 #[derive(Clone, Debug)]
 pub struct PerElementOffset {
@@ -38,56 +24,61 @@ pub struct PerElementOffset {
     natural_gradient: NaturalGradientSettings,
 }
 
-impl PerElementOffset {
-    fn new(
-        settings: UpdatableSettings,
-        offsets: Matrix,
-        dim: usize,
-        use_natural_gradient: bool,
-    ) -> PerElementOffset {
-        let natural_gradient = NaturalGradientSettings::with_rank(20, 4);
-        PerElementOffset { settings, offsets, dim, use_natural_gradient, natural_gradient }
-    }
+impl Declared for PerElementOffset {
+    const TYPE: &'static ComponentType = &ComponentType::updatable::<PerElementOffset>(
+        "PerElementOffsetComponent",
+        "Adds a trainable offset to each column.",
+        "dim=4 param-stddev=1",
+    );
 
-    fn from_config(line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::from_config(line)?;
-        let (offsets, dim) = match line.get_string("vector") {
-            Some(file) => {
-                let offsets = load_parameter_row(line, &file)?;
-                let dim = offsets.cols();
-                check_dim(line, "dim", dim)?;
-                (offsets, dim)
-            }
-            None => {
-                let (dim, block_dim) = get_dim_and_block_dim(line)?;
-                let mean = line.get_f32("param-mean")?.unwrap_or(0.0);
-                let stddev = get_stddev(line, "param-stddev", 0.0)?;
-                (normal_matrix(line, random, 1, block_dim, mean, stddev)?, dim)
-            }
-        };
-        let use_natural_gradient = line.get_bool("use-natural-gradient")?.unwrap_or(true);
-        Ok(Box::new(PerElementOffset::new(settings, offsets, dim, use_natural_gradient)))
-    }
-
-    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
-        let mut settings = UpdatableSettings::read(r)?;
-        let offsets = read_parameter_row(r, "<Offsets>")?;
-        read_old_is_gradient(r, &mut settings)?;
-        let (mut dim, mut use_natural_gradient) = (offsets.cols(), true);
-        if r.peek_token()? != Some(b'/') {
-            dim = fields::read_dim(r, "<Dim>")?;
-            fields::check_block(r, dim, offsets.cols())?;
-            use_natural_gradient = fields::read_bool(r, "<UseNaturalGradient>")?;
+    fn fields(f: &mut Fields<'_, PerElementOffset>) -> Result<Option<PerElementOffset>> {
+        let mut settings = f.settings(|c| &c.settings)?;
+        let (offsets, mut dim) = PerElementOffset::offsets(f)?;
+        read_old_is_gradient(f, &mut settings)?;
+        f.note(|c, _| {
+            range_stats("offsets", &c.offsets.to_vec()) + &format!(", block-dim={}", c.offsets.cols())
+        });
+        let mut use_natural_gradient = true;
+        // Older files end after the offsets.
+        let ends = f.reader().map_or(Ok(None), |r| r.peek_token())? == Some(b'/');
+        if !ends {
+            dim = f.stored(&PARAMETER_DIM.hidden(), dim, |c| c.dim)?;
+            use_natural_gradient = f.get(&USE_NATURAL_GRADIENT, |c| c.use_natural_gradient)?;
         }
-        r.expect_token("</PerElementOffsetComponent>")?;
-        Ok(Box::new(PerElementOffset::new(settings, offsets, dim, use_natural_gradient)))
+        let block = offsets.cols();
+        f.check(dim.is_multiple_of(block), || format!("the block dimension {block} does not divide {dim}"))?;
+        f.note(|c, _| text::mean_stats("offsets", &c.offsets.to_vec()));
+        let natural_gradient = NaturalGradientSettings::with_rank(20, 4);
+        f.done(PerElementOffset { settings, offsets, dim, use_natural_gradient, natural_gradient })
+    }
+}
+
+impl PerElementOffset {
+    /// Visits the offsets: in a file, loaded, or random numbers. Returns them with the number of columns.
+    fn offsets(f: &mut Fields<'_, PerElementOffset>) -> Result<(Matrix, usize)> {
+        let given = f.optional(&PARAMETER_DIM)?;
+        if let Some(file) = f.text(&VECTOR)
+            && let Some((line, _)) = f.config()
+        {
+            let offsets = load_parameter_row(line, &file)?;
+            let dim = offsets.cols();
+            check_dim(line, "dim", dim)?;
+            return Ok((offsets, dim));
+        }
+        let dim = f.required(&PARAMETER_DIM, given)?;
+        let block_dim = f.key_or(&BLOCK_DIM, dim)?;
+        f.check_divides((&PARAMETER_DIM, dim), (&BLOCK_DIM, block_dim))?;
+        let (mean, stddev) = (f.key(&PARAM_MEAN)?, f.key(&stddev_key("param-stddev").or(0.0))?);
+        if let Some((line, random)) = f.config() {
+            return Ok((normal_matrix(line, random, 1, block_dim, mean, stddev)?, dim));
+        }
+        let offsets = f.row("<Offsets>", |c| &c.offsets)?;
+        let dim = offsets.cols();
+        Ok((offsets, dim))
     }
 }
 
 impl Component for PerElementOffset {
-    fn type_name(&self) -> &'static str {
-        "PerElementOffsetComponent"
-    }
     fn parameters(&self) -> Parameters<'_> {
         named([("offset", &self.offsets)])
     }
@@ -113,27 +104,6 @@ impl Component for PerElementOffset {
             | Properties::BACKPROP_IN_PLACE
             | Properties::PROPAGATE_IN_PLACE
             | Properties::OUTPUT_CONTIGUOUS.when(self.dim != self.offsets.cols())
-    }
-
-    fn info(&self, _: bool) -> String {
-        let offsets = self.offsets.to_vec();
-        format!(
-            "{}{}, block-dim={}, use-natural-gradient={}{}",
-            self.settings.info(self),
-            range_stats("offsets", &offsets),
-            offsets.len(),
-            self.use_natural_gradient,
-            text::mean_stats("offsets", &offsets)
-        )
-    }
-
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        self.settings.write(w, self.type_name())?;
-        fields::write_row(w, "<Offsets>", &self.offsets)?;
-        fields::write_dim(w, "<Dim>", self.dim)?;
-        fields::write_bool(w, "<UseNaturalGradient>", self.use_natural_gradient)?;
-        w.write_token("</PerElementOffsetComponent>")?;
-        Ok(())
     }
 
     fn propagate(

@@ -1,66 +1,37 @@
 //! y = s ⊙ x.
 
+use crate::component::declared::*;
 use crate::component::parameters::*;
-use crate::component::preconditioners::{ALPHA, NUM_SAMPLES_HISTORY};
+use crate::component::preconditioners::{ALPHA, NUM_SAMPLES_HISTORY, RANK, UPDATE_PERIOD};
 use crate::component::preconditioners::{NaturalGradientSettings, Preconditioning};
 use crate::component::*;
-use crate::config::ConfigLine;
 use crate::text;
 
-const PLAIN: &str = "PerElementScaleComponent";
-const NATURAL: &str = "NaturalGradientPerElementScaleComponent";
+pub(super) const PLAIN: &ComponentType = &ComponentType::updatable::<PerElementScale>(
+    "PerElementScaleComponent",
+    "Multiplies each column by a trainable scale.",
+    "dim=4 param-stddev=0.5",
+);
+pub(super) const NATURAL: &ComponentType = &ComponentType::updatable::<PerElementScale>(
+    "NaturalGradientPerElementScaleComponent",
+    "Multiplies each column by a trainable scale, with natural gradient updates.",
+    "dim=4 param-stddev=0.5",
+);
 
-const PARAM_MEAN: Key =
-    Key { name: "param-mean", kind: Kind::Float, default: "1", meaning: "mean of the initial scales" };
-
-pub(super) const PLAIN_TYPE: ComponentType = ComponentType {
-    name: PLAIN,
-    purpose: "Multiplies each column by a trainable scale.",
-    keys: &[
-        DIM,
-        Key {
-            name: "vector",
-            kind: Kind::File,
-            default: "none",
-            meaning: "the scales; dim is then optional and the other keys of initialisation refused",
-        },
-        PARAM_MEAN,
-        stddev_key("param-stddev", "0"),
-    ],
-    updatable: true,
-    example: "dim=4 param-stddev=0.5",
-    from_config: |line, random| PerElementScale::from_config(line, random, false),
-    read: |r| PerElementScale::read(r, false),
-};
-
-pub(super) const NATURAL_TYPE: ComponentType = ComponentType {
-    name: NATURAL,
-    purpose: "Multiplies each column by a trainable scale, with natural gradient updates.",
-    keys: &[
-        DIM,
-        Key {
-            name: "scales",
-            kind: Kind::File,
-            default: "none",
-            meaning: "the scales; dim and the other keys of initialisation are then refused",
-        },
-        PARAM_MEAN,
-        stddev_key("param-stddev", "0"),
-        Key { name: "rank", kind: Kind::Int, default: "8", meaning: "natural gradient: rank" },
-        Key {
-            name: "update-period",
-            kind: Kind::Int,
-            default: "10",
-            meaning: "natural gradient: minibatches between updates of the Fisher matrix",
-        },
-        NUM_SAMPLES_HISTORY,
-        ALPHA,
-    ],
-    updatable: true,
-    example: "dim=4 param-stddev=0.5",
-    from_config: |line, random| PerElementScale::from_config(line, random, true),
-    read: |r| PerElementScale::read(r, true),
-};
+const VECTOR: Key = key(
+    "vector",
+    Kind::File,
+    "none",
+    "the scales; dim is then optional and the other keys of initialisation refused",
+);
+const SCALES: Key = key(
+    "scales",
+    Kind::File,
+    "none",
+    "the scales; dim and the other keys of initialisation are then refused",
+);
+const PARAM_MEAN: Field<f32> = field("param-mean", "", "mean of the initial scales").or(1.0);
+const IS_GRADIENT: Field<bool> = field("", "<IsGradient>", "parameters hold a gradient").may_miss();
 
 /// Both types of per-element scales; they differ in the update only.
 #[derive(Clone, Debug)]
@@ -77,75 +48,74 @@ impl PerElementScale {
     pub fn scales(&self) -> &Matrix {
         &self.scales
     }
+}
 
-    fn from_config(line: &mut ConfigLine, random: &Random, natural: bool) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::from_config(line)?;
-        let scales = match line.get_string(if natural { "scales" } else { "vector" }) {
-            Some(file) => {
-                let scales = load_parameter_row(line, &file)?;
-                if !natural {
-                    check_dim(line, "dim", scales.cols())?;
-                }
-                scales
-            }
-            None => {
-                let dim = line.require_dim("dim")?;
-                let mean = line.get_f32("param-mean")?.unwrap_or(1.0);
-                let stddev = get_stddev(line, "param-stddev", 0.0)?;
-                normal_matrix(line, random, 1, dim, mean, stddev)?
-            }
-        };
-        let natural_gradient = match natural {
-            true => Some(natural_gradient_from_config(line)?),
-            false => None,
-        };
-        Ok(Box::new(PerElementScale { settings, scales, natural_gradient }))
+impl Declared for PerElementScale {
+    const TYPE: &'static ComponentType = PLAIN;
+
+    fn component_type(&self) -> &'static ComponentType {
+        if self.natural_gradient.is_some() { NATURAL } else { PLAIN }
     }
 
-    fn read(r: &mut KaldiReader, natural: bool) -> Result<Box<dyn Component>> {
-        let settings = UpdatableSettings::read(r)?;
-        let scales = read_parameter_row(r, "<Params>")?;
-        let mut new = PerElementScale { settings, scales, natural_gradient: None };
-        read_old_is_gradient(r, &mut new.settings)?;
-        if natural {
-            new.natural_gradient = Some(read_natural_gradient(r)?);
+    fn fields(f: &mut Fields<'_, PerElementScale>) -> Result<Option<PerElementScale>> {
+        let mut settings = f.settings(|c| &c.settings)?;
+        let scales = PerElementScale::scales_of(f)?;
+        f.note(|c, _| {
+            let scales = c.scales.to_vec();
+            range_stats("scales", &scales) + &text::mean_stats("scales", &scales)
+        });
+        let natural_gradient = match f.is(NATURAL) {
+            true => Some(PerElementScale::natural_gradient(f, &mut settings)?),
+            false => {
+                read_old_is_gradient(f, &mut settings)?;
+                None
+            }
+        };
+        f.done(PerElementScale { settings, scales, natural_gradient })
+    }
+}
+
+impl PerElementScale {
+    /// Visits the scales: in a file, loaded, or random numbers.
+    fn scales_of(f: &mut Fields<'_, PerElementScale>) -> Result<Matrix> {
+        let natural = f.is(NATURAL);
+        let given = if natural && f.has(SCALES.name) { None } else { f.optional(&PARAMETER_DIM)? };
+        let key = if natural { SCALES } else { VECTOR };
+        if let Some(file) = f.text(&key)
+            && let Some((line, _)) = f.config()
+        {
+            let scales = load_parameter_row(line, &file)?;
+            if !natural {
+                check_dim(line, "dim", scales.cols())?;
+            }
+            return Ok(scales);
         }
-        r.expect_token(&format!("</{}>", new.type_name()))?;
-        Ok(Box::new(new))
+        let dim = f.required(&PARAMETER_DIM, given)?;
+        let (mean, stddev) = (f.key(&PARAM_MEAN)?, f.key(&stddev_key("param-stddev").or(0.0))?);
+        match f.config() {
+            Some((line, random)) => normal_matrix(line, random, 1, dim, mean, stddev),
+            None => f.row("<Params>", |c| &c.scales),
+        }
     }
-}
 
-fn natural_gradient_from_config(line: &mut ConfigLine) -> Result<NaturalGradientSettings> {
-    let new = NaturalGradientSettings::new(
-        line.get_dim("rank")?.unwrap_or(8),
-        line.get_dim("update-period")?.unwrap_or(10),
-        line.get_f32("num-samples-history")?.unwrap_or(2000.0),
-        line.get_f32("alpha")?.unwrap_or(4.0),
-    );
-    match new.defect() {
-        Some(defect) => Err(line.error(defect)),
-        None => Ok(new),
-    }
-}
-
-fn read_natural_gradient(r: &mut KaldiReader) -> Result<NaturalGradientSettings> {
-    let (rank, period) = (fields::read_dim(r, "<Rank>")?, fields::read_dim(r, "<UpdatePeriod>")?);
-    let history = fields::read_f32(r, "<NumSamplesHistory>")?;
-    let alpha = fields::read_f32(r, "<Alpha>")?;
-    if r.accept_token("<MaxChangePerMinibatch>")? {
-        r.read_f32()?; // an older form
-    }
-    let new = NaturalGradientSettings::new(rank, period, history, alpha);
-    match new.defect() {
-        Some(defect) => Err(r.error(defect).into()),
-        None => Ok(new),
+    fn natural_gradient(
+        f: &mut Fields<'_, PerElementScale>,
+        settings: &mut UpdatableSettings,
+    ) -> Result<NaturalGradientSettings> {
+        let of = |c: &PerElementScale| c.natural_gradient.unwrap_or_default();
+        settings.is_gradient = f.stored(&IS_GRADIENT, settings.is_gradient, |c| c.settings.is_gradient)?;
+        let rank = f.get(&RANK.or(8), |c| of(c).rank)?;
+        let period = f.get(&UPDATE_PERIOD.or(10), |c| of(c).update_period)?;
+        let history = f.get(&NUM_SAMPLES_HISTORY, |c| of(c).num_samples_history)?;
+        let alpha = f.get(&ALPHA, |c| of(c).alpha)?;
+        f.skip::<f32>("<MaxChangePerMinibatch>")?;
+        let new = NaturalGradientSettings::new(rank, period, history, alpha);
+        f.refuse(|| new.defect())?;
+        Ok(new)
     }
 }
 
 impl Component for PerElementScale {
-    fn type_name(&self) -> &'static str {
-        if self.natural_gradient.is_some() { NATURAL } else { PLAIN }
-    }
     fn parameters(&self) -> Parameters<'_> {
         named([("scale", &self.scales)])
     }
@@ -171,36 +141,6 @@ impl Component for PerElementScale {
             | Properties::BACKPROP_NEEDS_INPUT
             | Properties::PROPAGATE_IN_PLACE
             | Properties::BACKPROP_IN_PLACE
-    }
-
-    fn info(&self, _: bool) -> String {
-        let scales = self.scales.to_vec();
-        let mut out =
-            self.settings.info(self) + &range_stats("scales", &scales) + &text::mean_stats("scales", &scales);
-        if let Some(natural_gradient) = &self.natural_gradient {
-            out += &format!(
-                ", rank={}, update-period={}, num-samples-history={}, alpha={}",
-                natural_gradient.rank,
-                natural_gradient.update_period,
-                text::number(natural_gradient.num_samples_history as f64),
-                text::number(natural_gradient.alpha as f64)
-            );
-        }
-        out
-    }
-
-    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        self.settings.write(w, self.type_name())?;
-        fields::write_row(w, "<Params>", &self.scales)?;
-        if let Some(natural_gradient) = &self.natural_gradient {
-            fields::write_bool(w, "<IsGradient>", self.settings.is_gradient)?;
-            fields::write_dim(w, "<Rank>", natural_gradient.rank)?;
-            fields::write_dim(w, "<UpdatePeriod>", natural_gradient.update_period)?;
-            fields::write_f32(w, "<NumSamplesHistory>", natural_gradient.num_samples_history)?;
-            fields::write_f32(w, "<Alpha>", natural_gradient.alpha)?;
-        }
-        w.write_token(&format!("</{}>", self.type_name()))?;
-        Ok(())
     }
 
     fn propagate(

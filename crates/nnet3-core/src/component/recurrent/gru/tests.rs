@@ -2,6 +2,9 @@ use super::*;
 use crate::component::testing::*;
 use crate::learning::Rules;
 
+const GRU: &str = Gru::TYPE.name;
+const OUTPUT_GRU: &str = OutputGru::TYPE.name;
+
 #[test]
 fn derivatives_and_files() {
     for keys in ["", "recurrent-dim=3 max-change=1", "recurrent-dim=1 alpha=2 rank-in=3", "recurrent-dim=-1"]
