@@ -5,8 +5,6 @@ use std::collections::VecDeque;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use kaldi_fst::Fst;
-use kaldi_hmm::TransitionModel;
-use kaldi_io::finite::NotFinite;
 use kaldi_io::holder::{Holder, MatrixHolder};
 use kaldi_io::log::{self, Site};
 use kaldi_io::{DenseMatrix, TableWriter, kaldi_warn};
@@ -14,9 +12,11 @@ use nnet3_core::forward::xvector::BatchedXvectors;
 use nnet3_core::forward::{BatchForward, GroupedForward, Ivectors, OutputScaling};
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::{Device, WeightForm};
+pub use nnet3_online::AcousticNetwork;
+use nnet3_online::Notice;
 
 use crate::options::device::{DeviceOptions, USE_GPU};
-use crate::options::forward::{IvectorOptions, IvectorReader, SimpleOptions};
+use crate::options::forward::{IvectorOptions, IvectorReader, SimpleOptions, log_compiled};
 use crate::options::weights::WeightsOptions;
 use crate::utterances::{Utterance, Utterances};
 use crate::{messages, prepare};
@@ -67,7 +67,7 @@ impl ForwardOptions {
         }
         if self.use_priors {
             let AcousticNetwork { nnet, scaling, .. } =
-                AcousticNetwork::load(rxfilename, device, scale, form)?;
+                load_acoustic_network(rxfilename, device, scale, form)?;
             if scaling.log_priors.is_empty() {
                 messages::warn(&format!("{rxfilename}: --use-priors=true, but the model has no priors"));
             }
@@ -83,31 +83,24 @@ pub fn load_to_run(rxfilename: &str, device: &Device, form: WeightForm) -> Resul
     on_device(crate::models::load(rxfilename)?, device, form)
 }
 
-/// An acoustic model with a network for forward runs only.
-pub struct AcousticNetwork {
-    pub transitions: TransitionModel,
-    /// The network, in test mode on the device, with components merged if that does not change outputs.
-    pub nnet: Nnet,
-    /// The way from outputs to scaled log-likelihoods, with the priors if the model has some.
-    pub scaling: OutputScaling,
+/// Loads an acoustic model with a network for forward runs only ([`AcousticNetwork::load`]).
+pub fn load_acoustic_network(
+    rxfilename: &str,
+    device: &Device,
+    acoustic_scale: f32,
+    form: WeightForm,
+) -> Result<AcousticNetwork> {
+    let (network, notices) = AcousticNetwork::load(rxfilename, device, acoustic_scale, form)?;
+    notices.iter().for_each(notice);
+    Ok(network)
 }
 
-impl AcousticNetwork {
-    pub fn load(
-        rxfilename: &str,
-        device: &Device,
-        acoustic_scale: f32,
-        form: WeightForm,
-    ) -> Result<AcousticNetwork> {
-        let model = crate::models::load_acoustic(rxfilename)?;
-        let log_priors = model.log_priors().with_context(|| rxfilename.to_owned())?;
-        let transitions = model.transitions.clone();
-        let nnet = on_device(model.into_nnet(), device, form)?;
-        Ok(AcousticNetwork {
-            transitions,
-            nnet,
-            scaling: OutputScaling { log_priors, scale: acoustic_scale },
-        })
+/// Logs an event while a model is opened.
+pub fn notice(notice: &Notice) {
+    match notice {
+        Notice::Merged(report) => prepare::log_merged(report),
+        Notice::Compiled(time) => log_compiled(*time),
+        notice => messages::warn(&notice.to_string()),
     }
 }
 
@@ -310,7 +303,7 @@ pub fn compute_into<H: Holder>(
     let mut table = TableWriter::<H>::open(table)?;
     outputs(utterances, ivectors, compute, Together::Yes, |Output { key, frames, output, .. }| {
         let finished = match output {
-            Ok(output) => match not_a_number(&output) {
+            Ok(output) => match output.not_a_number() {
                 Some(found) => Err(format!("{key}: the output's {found}; it is not written")),
                 None => Ok(finish(&key, frames, output)?),
             },
@@ -333,12 +326,6 @@ pub fn compute_into<H: Holder>(
     })?;
     table.close()?;
     Ok(counts)
-}
-
-/// The place of an output that is not a number, if there is one. (-inf can be the logarithm of a probability.)
-pub fn not_a_number(output: &DenseMatrix<f32>) -> Option<NotFinite> {
-    let nan = output.data.iter().any(|value| value.is_nan());
-    output.not_finite().filter(|_| nan)
 }
 
 /// Gives an utterance to the computation, or the reason for which it is left out.

@@ -1,14 +1,12 @@
 //! Parts shared by the programs around graphs: FSTs and lists of labels in files.
 
-use std::collections::HashSet;
-use std::hash::Hash;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+pub use kaldi_fst::labels::{read_disambiguation, read_integers, read_labels, repeated};
 use kaldi_fst::store::{self, Symbols};
 use kaldi_fst::{Fst, ops};
 use kaldi_io::cli::FAILED;
-use kaldi_io::text::parse_integer;
 use kaldi_io::{KaldiReader, KaldiWriter};
 
 use crate::messages;
@@ -63,54 +61,12 @@ pub fn symbols(rxfilename: &str) -> Result<Option<Symbols>> {
     if rxfilename.is_empty() { Ok(None) } else { Ok(Some(Symbols::load(rxfilename)?)) }
 }
 
-/// Reads integers that are separated by blanks or lines.
-pub fn read_integers(rxfilename: &str) -> Result<Vec<i32>> {
-    let mut r = KaldiReader::open_raw(rxfilename)?;
-    let mut integers = Vec::new();
-    while let Some(line) = r.read_line()? {
-        for word in line.split_ascii_whitespace() {
-            let integer = parse_integer(word);
-            integers.push(integer.ok_or_else(|| r.error(format!("expected an integer, found '{word}'")))?);
-        }
-    }
-    r.close()?;
-    Ok(integers)
-}
-
-/// Does the same as [`read_integers`] for disambiguation symbols, which are positive and distinct. An empty name gives
-/// an empty list.
-pub fn read_disambiguation(rxfilename: &str) -> Result<Vec<i32>> {
-    if rxfilename.is_empty() {
-        return Ok(Vec::new());
-    }
-    let symbols = read_labels(rxfilename)?;
-    if let Some(symbol) = repeated(&symbols) {
-        bail!("{rxfilename}: {symbol} is there twice");
-    }
-    Ok(symbols)
-}
-
-/// Does the same as [`read_integers`] for labels, which are above 0.
-pub fn read_labels(rxfilename: &str) -> Result<Vec<i32>> {
-    let labels = read_integers(rxfilename)?;
-    match labels.iter().find(|&&label| label <= 0) {
-        Some(label) => bail!("{rxfilename}: expected labels, which are larger than 0, found {label}"),
-        None => Ok(labels),
-    }
-}
-
 /// Logs what the preparation of a graph for a grammar has changed, and warns of states that were prepared before.
 pub fn log_prepared(new_states: usize, marked_before: usize) {
     for _ in 0..marked_before {
         messages::warn("It looks like you are calling PrepareForGrammarFst twice.");
     }
     messages::log(&format!("Added {new_states} new states while preparing for grammar FST."));
-}
-
-/// The first element that is there twice.
-pub fn repeated<T: Eq + Hash>(values: &[T]) -> Option<&T> {
-    let mut seen = HashSet::new();
-    values.iter().find(|value| !seen.insert(*value))
 }
 
 /// Writes integers, one a line.

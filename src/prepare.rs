@@ -4,7 +4,7 @@ use kaldi_io::kaldi_log;
 use kaldi_io::log::Site;
 use nnet3_core::Result;
 use nnet3_core::nnet::Nnet;
-use nnet3_core::nnet::collapse::CollapseOptions;
+use nnet3_core::nnet::collapse::{CollapseOptions, CollapseReport};
 
 const COLLAPSE: Site = Site::new("CollapseModel", "nnet-utils.cc", 2100);
 
@@ -36,7 +36,12 @@ fn test_mode(nnet: &mut Nnet) {
 pub fn collapse(nnet: &mut Nnet, options: &CollapseOptions) -> Result<()> {
     let report = nnet.collapse(options)?;
     if !report.is_empty() {
-        kaldi_log!(COLLAPSE, "{report}");
+        log_merged(&report);
     }
     Ok(())
+}
+
+/// Logs the numbers of merged and removed components.
+pub fn log_merged(report: &CollapseReport) {
+    kaldi_log!(COLLAPSE, "{report}");
 }

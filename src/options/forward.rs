@@ -1,6 +1,6 @@
 //! Running networks over utterances: contexts and chunks, i-vectors.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -12,6 +12,7 @@ use nnet3_core::forward::{BatchOptions, Chunking, Ivectors, LoopedForward, Outpu
 use nnet3_core::nnet::Nnet;
 
 use nnet3_matrix::Device;
+use nnet3_online::config::network::LoopedArgs;
 
 use super::compute::{ComputationOptions, OptimizationOptions, compiler_defaults};
 use kaldi_io::log::{Site, num};
@@ -152,47 +153,21 @@ impl BatchComputeOptions {
 // [LOOPED], without acoustic-scale
 #[derive(Args, Clone, Debug)]
 pub struct LoopedOptions {
-    /// Extra left context to use at the first frame of an utterance (note: this will just consist of repeats of the first
-    /// frame, and should not usually be necessary)
-    #[arg(long, default_value_t = 0)]
-    pub extra_left_context_initial: i32,
-    /// Frames of the input for each frame of the output, if the network has fewer outputs ('chain' models)
-    #[arg(long, default_value_t = 1)]
-    pub frame_subsampling_factor: i32,
-    /// Number of new input frames of each chunk; the network keeps its state from chunk to chunk
-    #[arg(long, default_value_t = 24)]
-    pub frames_per_chunk: i32,
-    /// As --computation.debug
-    #[arg(long)]
-    pub debug_computation: bool,
     #[command(flatten)]
-    pub optimization: OptimizationOptions,
-    #[command(flatten)]
-    pub computation: ComputationOptions,
+    pub network: LoopedArgs,
 }
 
 impl LoopedOptions {
     /// Compiles the program of the network, and logs how long that took.
     pub fn forward(&self, nnet: Nnet, device: &Device, scaling: OutputScaling) -> Result<LoopedForward> {
-        if self.frames_per_chunk < 1 || self.frame_subsampling_factor < 1 {
-            bail!("--frames-per-chunk and --frame-subsampling-factor must be at least 1");
-        }
-        if self.extra_left_context_initial < 0 {
-            bail!("--extra-left-context-initial={}: expected 0 or more", self.extra_left_context_initial);
-        }
-        let streaming = Streaming {
-            frames_per_chunk: self.frames_per_chunk,
-            frame_subsampling_factor: self.frame_subsampling_factor,
-            extra_left_context_initial: self.extra_left_context_initial,
-        };
-        let mut forward = looped(nnet, device, &streaming, scaling, &self.optimization)?;
+        let streaming = self.network.streaming()?;
+        let mut forward = looped(nnet, device, &streaming, scaling, &self.network.optimization)?;
         self.observe(&mut forward);
         Ok(forward)
     }
 
     fn observe(&self, forward: &mut LoopedForward) {
-        let debug = self.computation.debug || self.debug_computation;
-        ComputationOptions { debug }.observe(forward.executor());
+        ComputationOptions { debug: self.network.debugs() }.observe(forward.executor());
     }
 
     /// Makes another runner like this one, for another thread.
@@ -213,8 +188,13 @@ pub fn looped(
 ) -> Result<LoopedForward> {
     let compiling = Instant::now();
     let forward = LoopedForward::new(nnet, device, streaming, scaling, &optimization.optimize_options()?)?;
-    kaldi_log!(LOOPED, "Spent {} seconds in looped compilation.", num(compiling.elapsed().as_secs_f64()));
+    log_compiled(compiling.elapsed());
     Ok(forward)
+}
+
+/// Logs the time of the compilation of such a program.
+pub fn log_compiled(time: Duration) {
+    kaldi_log!(LOOPED, "Spent {} seconds in looped compilation.", num(time.as_secs_f64()));
 }
 
 // [IVEC]

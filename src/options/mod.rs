@@ -13,10 +13,10 @@ pub mod egs;
 pub mod egs_tables;
 pub mod forward;
 pub mod gmm_update;
-pub mod pitch;
 pub mod prob;
-pub mod spectral;
 pub mod threads;
 pub mod training;
 pub mod unprefixed;
 pub mod weights;
+
+pub use nnet3_online::config::{pitch, spectral};

@@ -11,6 +11,7 @@ pub mod flat;
 pub mod fst;
 pub mod holder;
 pub mod info;
+pub mod labels;
 pub mod look_ahead;
 pub mod mapped;
 pub mod ngrams;

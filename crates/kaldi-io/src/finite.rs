@@ -43,8 +43,18 @@ impl<T: Real> DenseMatrix<T> {
     /// The first value that is not a finite number.
     pub fn not_finite(&self) -> Option<NotFinite> {
         let at = position(&self.data)?;
-        let (row, column) = (at / self.cols, at % self.cols);
-        Some(NotFinite { row, column, value: self.data[at].to_f64() })
+        Some(self.at(at))
+    }
+
+    /// The first NaN. (Infinite values may be logarithms of probabilities.)
+    pub fn not_a_number(&self) -> Option<NotFinite> {
+        let at = self.data.iter().position(|value| value.to_f64().is_nan())?;
+        Some(self.at(at))
+    }
+
+    fn at(&self, position: usize) -> NotFinite {
+        let (row, column) = (position / self.cols, position % self.cols);
+        NotFinite { row, column, value: self.data[position].to_f64() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Lattices: the output of a decoder for an utterance, as a graph of words, times and costs.
 //!
 //! - [`weight`], [`lattice`], [`store`]: lattices, their two kinds, their files.
-//! - [`decoder`]: the searches that make them.
+//! - [`decoder`]: the searches that make them; [`ending`]: the steps after a search.
 //! - [`acoustic`]: new acoustic costs.
 //! - [`order`], [`path`], [`prune`], [`posterior`]: orders and times, best paths, pruning, probabilities.
 //! - [`compose`], [`combine`], [`difference`], [`expansion`], [`cover`], [`equivalence`]: operations on one or two
@@ -22,6 +22,7 @@ pub mod decoder;
 pub mod determinize;
 pub mod difference;
 pub mod edit_distance;
+pub mod ending;
 pub mod equivalence;
 pub mod error;
 pub mod expansion;

@@ -26,13 +26,13 @@ pub(crate) struct Chunk<'c> {
 }
 
 impl Acoustics {
-    /// Makes acoustics that are ready for an utterance of a new speaker. Fails if features and network do not fit.
-    pub fn new(features: Arc<PipelineModel>, network: LoopedForward) -> Result<Acoustics> {
+    /// Makes acoustics that are ready for an utterance of a speaker. Fails if features and network do not fit.
+    pub fn new(features: Arc<PipelineModel>, speaker: Speaker, network: LoopedForward) -> Result<Acoustics> {
         network.check_inputs(features.dim(), features.ivector_dim())?;
-        let pipeline = OnlineFeaturePipeline::new(features.clone(), Speaker::default())?;
+        let pipeline = OnlineFeaturePipeline::new(features.clone(), speaker.clone())?;
         let mut acoustics =
             Acoustics { features, network, pipeline, outputs: DenseMatrix::default(), before: 0 };
-        acoustics.begin(Speaker::default())?;
+        acoustics.begin(speaker)?;
         Ok(acoustics)
     }
 
@@ -68,11 +68,8 @@ impl Acoustics {
     pub fn chunk(&mut self, frame: usize) -> Result<Chunk<'_>> {
         if frame >= self.before + self.outputs.rows {
             self.compute()?;
-            let outputs = &self.outputs;
-            if let Some(row) =
-                (0..outputs.rows).find(|&row| outputs.row(row).iter().any(|value| value.is_nan()))
-            {
-                let frame = self.before + row;
+            if let Some(found) = self.outputs.not_a_number() {
+                let frame = self.before + found.row;
                 return Err(Error::Data(format!("the network's output for frame {frame} is not a number")));
             }
         }

@@ -1,17 +1,50 @@
 //! The one error type of the crate.
 
+use crate::config;
+
 pub type Result<T> = std::result::Result<T, Error>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
+    Io(#[from] kaldi_io::IoError),
+
+    #[error(transparent)]
+    Config(#[from] config::Error),
+
+    #[error(transparent)]
     Features(#[from] kaldi_online::Error),
+
+    #[error(transparent)]
+    Acoustic(#[from] nnet3_train::Error),
 
     #[error(transparent)]
     Network(#[from] nnet3_core::Error),
 
     #[error(transparent)]
     Search(#[from] nnet3_decode::Error),
+
+    /// An error in a file, or about it.
+    #[error("{file}")]
+    File { file: String, source: Box<dyn std::error::Error + Send + Sync> },
+
+    #[error("{0}: expected the folder of a model, with am/final.mdl, conf/ and graph/")]
+    NotAFolder(String),
+
+    /// `lacks` begins with "no" or "neither".
+    #[error("{folder}: the folder of the model has {lacks}")]
+    Incomplete { folder: String, lacks: String },
+
+    /// A piece that has no default, of a model without a folder.
+    #[error("a model without a folder needs the file of its {0}")]
+    NoFile(&'static str),
+
+    #[error("the graph has no names of words, and there is no words.txt")]
+    NoNames,
+
+    /// A word of the graph without a name.
+    #[error("Word-id {0} not in symbol table.")]
+    UnknownWord(i32),
 
     /// Data that allow no computation, or calls in a wrong order.
     #[error("{0}")]
@@ -22,5 +55,13 @@ impl Error {
     /// True if no further utterance can be decoded.
     pub fn is_broken_graph(&self) -> bool {
         matches!(self, Error::Search(nnet3_decode::Error::BrokenGraph(_)))
+    }
+
+    /// Returns a function that adds the name of a file to an error.
+    pub(crate) fn of<E>(file: &str) -> impl FnOnce(E) -> Error
+    where
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        move |error| Error::File { file: file.to_owned(), source: error.into() }
     }
 }

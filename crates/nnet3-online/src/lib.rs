@@ -1,13 +1,58 @@
-//! Recognition of sound while it arrives: features, i-vectors, network and search, each as far as its input allows.
+//! Recognition of sound while it arrives: features, i-vectors, network, search, words.
 //!
-//! This crate does not log: messages for users are part of the results.
+//! - [`Model`]: all that does not change, from a folder or from parts. Recognisers on several threads share it.
+//! - [`Recognizer`]: samples to [`Transcript`]s, with partial results and endpoints.
+//! - [`Stream`]: the part of a recogniser before words: samples to lattices.
+//! - [`Spotter`]: samples to words as soon as these are certain.
+//! - [`server`]: the conversation with a client over a socket.
+//! - [`json`]: results for other programs.
+//! - [`config`]: the options that may stand in the files of a model.
+//!
+//! This crate does not log: messages for users are part of the results ([`Notice`], [`Warning`]).
+//!
+//! ```no_run
+//! use nnet3_online::{Model, ModelOptions, Recognizer, State};
+//!
+//! # fn main() -> nnet3_online::Result<()> {
+//! # let pieces: Vec<Vec<f32>> = Vec::new();
+//! let model = Model::open("model", &ModelOptions::default())?;
+//! let mut recognizer = Recognizer::new(&model, 16000.0, model.options())?;
+//! for samples in pieces {
+//!     match recognizer.accept(&samples)? {
+//!         State::Listening => println!("{} …", recognizer.partial()?),
+//!         State::Endpoint { .. } => println!("{}", recognizer.result()?.text()),
+//!     }
+//! }
+//! println!("{}", recognizer.finish()?.text());
+//! # Ok(())
+//! # }
+//! ```
 
 mod acoustics;
+pub mod config;
 pub mod error;
+pub mod graph;
+pub mod json;
+mod model;
+mod network;
+mod notice;
+mod options;
 mod recognizer;
+mod search;
 pub mod server;
 mod spotter;
+mod stream;
+mod transcript;
+mod words;
 
 pub use error::{Error, Result};
-pub use recognizer::{Recognizer, RecognizerModel};
+pub use graph::SharedGraph;
+pub use model::{Model, ModelParts};
+pub use network::AcousticNetwork;
+pub use notice::Notice;
+pub use options::{Files, MakeObserver, ModelOptions, RecognizerOptions};
+pub use recognizer::Recognizer;
+pub use search::Search;
 pub use spotter::Spotter;
+pub use stream::{State, Stream};
+pub use transcript::{Transcript, Warning, Word};

@@ -1,209 +1,102 @@
-//! One utterance after another (`SingleUtteranceNnet3Decoder` of `online2/online-nnet3-decoding.cc`, and the loop
-//! around it).
+//! Samples to words, sentence by sentence.
 
-use std::sync::Arc;
+use kaldi_online::Speaker;
+use nnet3_decode::path;
 
-use kaldi_hmm::transitions::{TransitionId, TransitionModel};
-use kaldi_online::endpoint::{EndpointOptions, SearchState};
-use kaldi_online::silence::{SilenceWeighting, SilenceWeightingOptions, TracedFrame};
-use kaldi_online::{PipelineModel, Speaker};
-use nnet3_core::forward::LoopedForward;
-use nnet3_decode::CompactLattice;
-use nnet3_decode::decoder::{
-    Decodable, Graph, IncrementalLattice, LatticeDecoder, MatrixDecodable, decodable,
-};
-use nnet3_decode::determinize::Report;
+use crate::error::Result;
+use crate::model::Model;
+use crate::options::RecognizerOptions;
+use crate::stream::{State, Stream};
+use crate::transcript::Transcript;
+use crate::words;
 
-use crate::acoustics::{Acoustics, Chunk};
-use crate::error::{Error, Result};
-
-/// The parts that recognizers on several threads can share, apart from graphs.
-#[derive(Debug, Clone)]
-pub struct RecognizerModel {
-    pub transitions: Arc<TransitionModel>,
-    pub features: Arc<PipelineModel>,
-    pub silence_weighting: SilenceWeightingOptions,
-    /// Input frames to an output frame of the network.
-    pub frame_subsampling_factor: usize,
+/// Recognises one sound after another, each a sequence of sentences of one speaker. Each thread has its own recogniser.
+pub struct Recognizer {
+    stream: Stream,
+    /// In Hz.
+    rate: f32,
+    /// The samples of the sentence so far, and their number in the sentences before it.
+    samples: Vec<f32>,
+    before: usize,
 }
 
-/// Takes samples, and searches as far as they go.
-pub struct Recognizer<G> {
-    model: RecognizerModel,
-    /// The pdf of each transition-id.
-    pdfs: Vec<u32>,
-    acoustics: Acoustics,
-    search: LatticeDecoder<G>,
-    /// The lattice, if it is determinized while the search goes on.
-    chunks: Option<IncrementalLattice>,
-    silence: SilenceWeighting,
-    /// Output frames of the segments before this one.
-    offset: usize,
-    finished: bool,
-}
-
-impl<G: Graph> Recognizer<G> {
-    /// Makes a recogniser that is ready for an utterance of a new speaker. It is an error if features, network and
-    /// search do not fit.
-    pub fn new(
-        model: RecognizerModel,
-        network: LoopedForward,
-        search: LatticeDecoder<G>,
-    ) -> Result<Recognizer<G>> {
-        let mut out = Recognizer {
-            pdfs: decodable::pdf_table(&model.transitions),
-            acoustics: Acoustics::new(model.features.clone(), network)?,
-            silence: SilenceWeighting::new(model.silence_weighting.clone(), model.frame_subsampling_factor),
-            search,
-            chunks: None,
-            offset: 0,
-            finished: false,
-            model,
-        };
-        out.begin(Speaker::default())?;
-        Ok(out)
+impl Recognizer {
+    /// Makes a recogniser that is ready for sound of a new speaker at this rate (in Hz). Fails for options that make no
+    /// sense. [`Model::options`] are the usual ones.
+    pub fn new(model: &Model, rate: f32, options: &RecognizerOptions) -> Result<Recognizer> {
+        Ok(Recognizer { stream: Stream::new(model, options)?, rate, samples: Vec::new(), before: 0 })
     }
 
-    /// Determinizes lattices in chunks while the search goes on. To be called before the first samples.
-    pub fn determinize_in_chunks(&mut self, chunks: IncrementalLattice) {
-        self.chunks = Some(chunks);
+    /// The model.
+    pub fn model(&self) -> &Model {
+        self.stream.model()
     }
 
-    /// Forgets the utterance, and begins one of a speaker of whom this is known.
-    pub fn begin(&mut self, speaker: Speaker) -> Result<()> {
-        let RecognizerModel { silence_weighting, frame_subsampling_factor, .. } = &self.model;
-        self.acoustics.begin(speaker)?;
-        self.silence = SilenceWeighting::new(silence_weighting.clone(), *frame_subsampling_factor);
-        self.offset = 0;
-        self.begin_search()
+    /// Forgets the sound, and begins one of a new speaker at this rate (in Hz).
+    pub fn reset(&mut self, rate: f32) -> Result<()> {
+        let speaker = self.model().parts().speaker.clone();
+        self.begin(rate, speaker)
     }
 
-    fn begin_search(&mut self) -> Result<()> {
-        self.finished = false;
-        if let Some(chunks) = &mut self.chunks {
-            chunks.clear();
+    /// Forgets the sound, and begins one of a speaker with this state at this rate (in Hz).
+    pub fn begin(&mut self, rate: f32, speaker: Speaker) -> Result<()> {
+        self.rate = rate;
+        self.samples.clear();
+        self.before = 0;
+        self.stream.begin(speaker)
+    }
+
+    /// Takes the next samples, with the values of wave files (−32768 to 32767). At an endpoint the caller should ask for
+    /// the [`result`](Self::result), but may go on. Fails if the rate does not fit the model, and if the network's outputs
+    /// are not numbers; then only a new sound can be begun.
+    pub fn accept(&mut self, samples: &[f32]) -> Result<State> {
+        let state = self.stream.accept(self.rate, samples)?;
+        self.samples.extend_from_slice(samples);
+        Ok(state)
+    }
+
+    /// Returns the words of the best path of the sentence so far.
+    pub fn partial(&self) -> Result<String> {
+        if self.stream.frames_decoded() == 0 {
+            return Ok(String::new());
         }
-        self.search.begin()?;
-        Ok(())
+        let best = path::read_linear(&path::best_path(&self.stream.raw_lattice()?))?;
+        let names = best.words.iter().map(|&word| self.model().word(word));
+        Ok(names.collect::<Result<Vec<_>>>()?.join(" "))
     }
 
-    /// Begins a new search where the last one has ended: features and network go on.
-    pub fn begin_segment(&mut self) -> Result<()> {
-        self.offset += self.search.frames_decoded();
-        self.begin_search()
+    /// Ends the sentence, and begins the next one of the same speaker. Samples that were not decoded belong to the next
+    /// sentence.
+    pub fn result(&mut self) -> Result<Transcript> {
+        let seconds = self.stream.frames_decoded() as f32 * self.stream.output_frame_length();
+        let decoded = ((seconds * self.rate) as usize).min(self.samples.len());
+        let start = self.start();
+        let transcript = words::transcript(&mut self.stream, start)?;
+        let speaker = self.stream.speaker()?;
+        self.stream.begin(speaker)?;
+        self.samples.drain(..decoded);
+        self.before += decoded;
+        self.stream.accept(self.rate, &self.samples)?;
+        Ok(transcript)
     }
 
-    /// Output frames of the segments before this one.
-    pub fn segment_offset(&self) -> usize {
-        self.offset
-    }
-
-    /// Takes the next samples, at this rate (in Hz), with the values of wave files. Searches the frames that become
-    /// ready.
-    pub fn accept(&mut self, rate: f32, samples: &[f32]) -> Result<()> {
-        self.take(rate, samples, false)
-    }
-
-    /// Takes the last samples, which may be none, and searches to the end.
-    pub fn accept_last(&mut self, rate: f32, samples: &[f32]) -> Result<()> {
-        self.take(rate, samples, true)
-    }
-
-    fn take(&mut self, rate: f32, samples: &[f32], last: bool) -> Result<()> {
-        if self.finished {
-            return Err(Error::Data("samples after the end of an utterance".to_owned()));
+    /// Ends the sound, and returns its last sentence. Afterwards only a new sound can be begun.
+    pub fn finish(&mut self) -> Result<Transcript> {
+        self.stream.accept_last(self.rate, &[])?;
+        let start = self.start();
+        match self.stream.frames_decoded() {
+            0 => Ok(Transcript { start, ..Transcript::default() }),
+            _ => words::transcript(&mut self.stream, start),
         }
-        self.acoustics.accept(rate, samples, last)?;
-        let pipeline = self.acoustics.pipeline();
-        if self.silence.is_active() && pipeline.has_ivectors() {
-            let transitions = &self.model.transitions;
-            let path = self.search.best_path().map_while(|step| {
-                let transition_id = transitions.transition_id(step.transition_id).ok()?;
-                Some(TracedFrame { token: step.token, transition_id })
-            });
-            self.silence.trace(self.offset + self.search.frames_decoded(), path);
-            let changes = self.silence.changes(transitions, pipeline.ready());
-            pipeline.change_weights(changes)?;
-        }
-        self.search()
     }
 
-    /// Searches as far as there are frames for the network.
-    fn search(&mut self) -> Result<()> {
-        let ready = self.acoustics.ready();
-        while self.offset + self.search.frames_decoded() < ready {
-            let Chunk { outputs, first } =
-                self.acoustics.chunk(self.offset + self.search.frames_decoded())?;
-            let likelihoods = MatrixDecodable::new(outputs, &self.pdfs, 1.0)?;
-            let end = ready.min(first + outputs.rows);
-            while self.offset + self.search.frames_decoded() < end {
-                let frame = self.offset + self.search.frames_decoded();
-                self.search.advance(likelihoods.frame(frame - first))?;
-            }
-        }
-        if let Some(chunks) = &mut self.chunks {
-            chunks.update(&mut self.search, &self.model.transitions)?;
-        }
-        Ok(())
-    }
-
-    /// Output frames of the segment so far.
-    pub fn frames_decoded(&self) -> usize {
-        self.search.frames_decoded()
-    }
-
-    /// Returns the progress of the search. Must be called before the utterance is finished.
-    pub fn state(&self, endpoint: &EndpointOptions) -> Result<SearchState> {
-        let ids = self.search.best_path();
-        let ids = ids.map_while(|step| self.model.transitions.transition_id(step.transition_id).ok());
-        Ok(SearchState {
-            decoded: self.frames_decoded(),
-            trailing_silence: endpoint.trailing_silence(&self.model.transitions, ids),
-            relative_cost: self.search.final_relative_cost()?,
-        })
-    }
-
-    /// Returns the rule (from 0) that detects an endpoint, if any. It must be called before the utterance is finished.
-    pub fn endpoint(&self, endpoint: &EndpointOptions) -> Result<Option<usize>> {
-        Ok(endpoint.endpoint(&self.state(endpoint)?, self.output_frame_length()))
-    }
-
-    /// In seconds.
-    pub fn output_frame_length(&self) -> f32 {
-        self.model.features.frame_shift() * self.model.frame_subsampling_factor as f32
-    }
-
-    /// Returns the transition-ids of the best path so far, whether its last state is final or not. It must be called
-    /// before the utterance is finished.
-    pub fn best_path(&self) -> Vec<TransitionId> {
-        let ids =
-            self.search.best_path().map(|step| self.model.transitions.transition_id(step.transition_id));
-        let mut ids: Vec<TransitionId> = ids.map_while(|id| id.ok()).collect();
-        ids.reverse();
-        ids
-    }
-
-    /// Ends the utterance, whether all samples came or not: the search knows its lattice now. False if no path is left.
-    pub fn finish(&mut self) -> Result<bool> {
-        self.finished = true;
-        Ok(self.search.finish()?)
-    }
-
-    /// The search, for the lattice of an utterance that is finished.
-    pub fn decoder(&self) -> &LatticeDecoder<G> {
-        &self.search
-    }
-
-    /// Returns the lattice of an utterance that is finished, and events of its determinization. `None` if it is not
-    /// determinized in chunks.
-    pub fn determinized(&mut self) -> Result<Option<(CompactLattice, Report)>> {
-        let Some(chunks) = &mut self.chunks else { return Ok(None) };
-        let lattice = chunks.finish(&self.search, &self.model.transitions)?;
-        Ok(Some((lattice, chunks.report().clone())))
-    }
-
-    /// Returns the speaker's present state, for the next utterance.
+    /// Returns the state of the speaker, for another sound of the same one.
     pub fn speaker(&mut self) -> Result<Speaker> {
-        Ok(self.acoustics.pipeline().speaker()?)
+        self.stream.speaker()
+    }
+
+    /// The beginning of the sentence, in seconds.
+    fn start(&self) -> f64 {
+        self.before as f64 / f64::from(self.rate)
     }
 }

@@ -7,12 +7,10 @@
 use std::io::{ErrorKind, Read, Write};
 
 use kaldi_online::Speaker;
-use kaldi_online::endpoint::EndpointOptions;
-use nnet3_decode::decoder::Graph;
 use nnet3_decode::path;
 
 use crate::error::Result;
-use crate::recognizer::Recognizer;
+use crate::stream::{State, Stream};
 
 /// Rules of a conversation.
 #[derive(Debug, Clone)]
@@ -27,7 +25,6 @@ pub struct Conversation {
     pub longest: u64,
     /// Lines begin with the times of their beginning and end, in seconds.
     pub produce_time: bool,
-    pub endpoint: EndpointOptions,
 }
 
 /// Events that an operator may want to know of.
@@ -51,8 +48,8 @@ pub trait Host {
 }
 
 /// Recognizes what a client says, until it has nothing more to say. Lines that it does not take are lost. An error is one of the recognizer.
-pub fn converse<G: Graph>(
-    recognizer: &mut Recognizer<G>,
+pub fn converse(
+    recognizer: &mut Stream,
     client: &mut (impl Read + Write),
     rules: &Conversation,
     host: &mut impl Host,
@@ -80,19 +77,19 @@ pub fn converse<G: Graph>(
         samples.extend(
             bytes[..2 * count].chunks_exact(2).map(|pair| f32::from(i16::from_le_bytes([pair[0], pair[1]]))),
         );
-        recognizer.accept(rules.rate, &samples)?;
+        let state = recognizer.accept(rules.rate, &samples)?;
         // Pieces count as whole chunks, as in the reference.
         taken += rules.chunk as u64;
         if taken > next_output {
             if recognizer.frames_decoded() > 0 {
-                let raw = recognizer.decoder().raw_lattice()?;
+                let raw = recognizer.raw_lattice()?;
                 let best = path::read_linear(&path::best_path(&raw))?;
                 let line = line(recognizer, best.ids.len(), &best.words, rules, host);
                 send(client, &line, '\r');
             }
             next_output += rules.output_period;
         }
-        if recognizer.endpoint(&rules.endpoint)?.is_some() {
+        if let State::Endpoint { .. } = state {
             let line = ending_line(recognizer, rules, host)?;
             send(client, &line, '\n');
             recognizer.begin_segment()?;
@@ -127,14 +124,10 @@ fn read_chunk(client: &mut impl Read, buffer: &mut [u8], host: &mut impl Host) -
 }
 
 /// Ends the segment, and returns the line of its best path.
-fn ending_line<G: Graph>(
-    recognizer: &mut Recognizer<G>,
-    rules: &Conversation,
-    host: &mut impl Host,
-) -> Result<String> {
+fn ending_line(recognizer: &mut Stream, rules: &Conversation, host: &mut impl Host) -> Result<String> {
     let frames = recognizer.frames_decoded();
     let words = if recognizer.finish()? {
-        let raw = recognizer.decoder().raw_lattice()?;
+        let raw = recognizer.raw_lattice()?;
         path::read_linear(&path::best_path(&raw))?.words
     } else {
         Vec::new()
@@ -143,8 +136,8 @@ fn ending_line<G: Graph>(
 }
 
 /// A line of words of the first `frames` output frames of the segment.
-fn line<G: Graph>(
-    recognizer: &Recognizer<G>,
+fn line(
+    recognizer: &Stream,
     frames: usize,
     words: &[i32],
     rules: &Conversation,

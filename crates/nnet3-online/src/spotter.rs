@@ -27,7 +27,7 @@ impl<'g> Spotter<'g> {
         network: LoopedForward,
         search: ViterbiDecoder<'g>,
     ) -> Result<Spotter<'g>> {
-        let acoustics = Acoustics::new(features, network)?;
+        let acoustics = Acoustics::new(features, Speaker::default(), network)?;
         let mut spotter = Spotter { pdfs: decodable::pdf_table(transitions), acoustics, search };
         spotter.search.begin()?;
         Ok(spotter)

@@ -15,12 +15,10 @@ use nnet3_core::forward::{Ivectors, LoopedForward, Streaming};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::OptimizeOptions;
 use nnet3_core::random::Random;
-use nnet3_decode::decoder::{
-    LatticeDecoder, MatrixDecodable, SearchGraph, SearchOptions, VisitedGraph, decodable,
-};
-use nnet3_decode::path;
+use nnet3_decode::decoder::{LatticeDecoder, MatrixDecodable, SearchGraph, SearchOptions, decodable};
+use nnet3_decode::{Lattice, path};
 use nnet3_online::server::{Conversation, Event, Host, converse};
-use nnet3_online::{Recognizer, RecognizerModel};
+use nnet3_online::{Model, ModelParts, RecognizerOptions, Result, State, Stream};
 
 const FACTOR: usize = 3;
 
@@ -94,8 +92,8 @@ fn features() -> SpectralOptions {
     }
 }
 
-fn model(features: SpectralOptions) -> RecognizerModel {
-    RecognizerModel {
+fn model(features: SpectralOptions, network: LoopedForward, graph: SearchGraph) -> Result<Model> {
+    Model::from_parts(ModelParts {
         transitions: Arc::new(transitions()),
         features: Arc::new(PipelineModel::new(features, None).unwrap()),
         silence_weighting: SilenceWeightingOptions {
@@ -103,8 +101,20 @@ fn model(features: SpectralOptions) -> RecognizerModel {
             silence_weight: 1.0,
             max_state_duration: -1,
         },
-        frame_subsampling_factor: FACTOR,
-    }
+        network: network.program().clone(),
+        graph: graph.into(),
+        names: None,
+        boundaries: None,
+        speaker: Speaker::default(),
+        observer: None,
+        options: RecognizerOptions::default(),
+    })
+}
+
+/// A stream of the small network and the loop over phones, which looks for endpoints by these rules.
+fn stream(endpoint: Option<EndpointOptions>) -> Stream {
+    let model = model(features(), network(3), graph(&transitions())).unwrap();
+    Stream::new(&model, &RecognizerOptions { endpoint, ..RecognizerOptions::default() }).unwrap()
 }
 
 /// Tones that come and go.
@@ -117,8 +127,8 @@ fn signal(samples: usize, seed: u64) -> Vec<f32> {
 /// The best path of a whole utterance: transition-ids, words and cost.
 type Best = (Vec<i32>, Vec<i32>, f32);
 
-fn best(decoder: &LatticeDecoder<VisitedGraph>) -> Best {
-    let best = path::read_linear(&path::best_path(&decoder.raw_lattice().unwrap())).unwrap();
+fn best(lattice: &Lattice) -> Best {
+    let best = path::read_linear(&path::best_path(lattice)).unwrap();
     (best.ids, best.words, best.weight.graph + best.weight.acoustic)
 }
 
@@ -128,7 +138,7 @@ fn whole(graph: &SearchGraph, signal: &[f32]) -> (usize, Best) {
     let pdfs = decodable::pdf_table(&transitions());
     let mut decoder = LatticeDecoder::new(graph.unvisited(), SearchOptions::default()).unwrap();
     assert!(decoder.decode(&MatrixDecodable::new(&loglikes, &pdfs, 1.0).unwrap()).unwrap());
-    (loglikes.rows, best(&decoder))
+    (loglikes.rows, best(&decoder.raw_lattice().unwrap()))
 }
 
 fn endpoint() -> EndpointOptions {
@@ -138,8 +148,7 @@ fn endpoint() -> EndpointOptions {
 #[test]
 fn pieces_give_what_whole_utterances_do() {
     let graph = graph(&transitions());
-    let search = LatticeDecoder::new(graph.unvisited(), SearchOptions::default()).unwrap();
-    let mut recognizer = Recognizer::new(model(features()), network(3), search).unwrap();
+    let mut recognizer = stream(None);
     assert_eq!(recognizer.output_frame_length(), 0.01 * 3.0);
     for (samples, seed) in [(16000, 1), (9000, 2), (700, 3)] {
         let signal = signal(samples, seed);
@@ -149,12 +158,12 @@ fn pieces_give_what_whole_utterances_do() {
             let mut decoded = 0;
             for (i, samples) in signal.chunks(piece).enumerate() {
                 match (i + 1) * piece >= signal.len() {
-                    true => recognizer.accept_last(16000.0, samples).unwrap(),
-                    false => recognizer.accept(16000.0, samples).unwrap(),
+                    true => _ = recognizer.accept_last(16000.0, samples).unwrap(),
+                    false => _ = recognizer.accept(16000.0, samples).unwrap(),
                 }
                 assert!(recognizer.frames_decoded() >= decoded);
                 decoded = recognizer.frames_decoded();
-                let (path, state) = (recognizer.best_path(), recognizer.state(&endpoint()).unwrap());
+                let (path, state) = (recognizer.best_path(), recognizer.progress(&endpoint()).unwrap());
                 assert_eq!((path.len(), state.decoded), (decoded, decoded));
                 let phones = transitions();
                 let silence = path.iter().rev().take_while(|&&id| phones.phone(id) == 1).count();
@@ -162,7 +171,11 @@ fn pieces_give_what_whole_utterances_do() {
             }
             assert!(recognizer.accept_last(16000.0, &[1.0]).is_err());
             assert_eq!((decoded, recognizer.finish().unwrap()), (frames, true));
-            assert_eq!(best(recognizer.decoder()), expected, "{samples} samples in pieces of {piece}");
+            assert_eq!(
+                best(&recognizer.raw_lattice().unwrap()),
+                expected,
+                "{samples} samples in pieces of {piece}"
+            );
             assert_eq!(recognizer.speaker().unwrap(), Speaker::default());
         }
     }
@@ -171,17 +184,15 @@ fn pieces_give_what_whole_utterances_do() {
 /// An utterance that a rule ends early has the lattice of the frames so far.
 #[test]
 fn endpoints_and_early_ends() {
-    let graph = graph(&transitions());
-    let search = LatticeDecoder::new(graph.unvisited(), SearchOptions::default()).unwrap();
-    let mut recognizer = Recognizer::new(model(features()), network(3), search).unwrap();
     let mut rules = endpoint();
     rules.rules[4].min_utterance_length = 0.29;
+    let mut recognizer = stream(Some(rules));
     let signal = signal(16000, 4);
     let mut taken = 0;
     for samples in signal.chunks(800) {
-        recognizer.accept(16000.0, samples).unwrap();
+        let state = recognizer.accept(16000.0, samples).unwrap();
         taken += samples.len();
-        if recognizer.endpoint(&rules).unwrap() == Some(4) {
+        if state == (State::Endpoint { rule: 4 }) {
             break;
         }
     }
@@ -189,7 +200,7 @@ fn endpoints_and_early_ends() {
     assert_eq!((recognizer.frames_decoded(), taken), (10, 5600));
     let until_now = recognizer.best_path().len();
     assert!(recognizer.finish().unwrap());
-    assert_eq!(best(recognizer.decoder()).0.len(), until_now);
+    assert_eq!(best(&recognizer.raw_lattice().unwrap()).0.len(), until_now);
     assert!(recognizer.accept(16000.0, &signal).unwrap_err().to_string().contains("after the end"));
     // An utterance without samples.
     recognizer.begin(Speaker::default()).unwrap();
@@ -199,11 +210,9 @@ fn endpoints_and_early_ends() {
 
 #[test]
 fn what_does_not_fit() {
-    let graph = graph(&transitions());
-    let recognizer = |features, network| {
-        let search = LatticeDecoder::new(graph.unvisited(), SearchOptions::default()).unwrap();
-        Recognizer::new(model(features), network, search)
-    };
+    let options = RecognizerOptions::default();
+    let recognizer =
+        |features, network| Stream::new(&model(features, network, graph(&transitions()))?, &options);
     let error = recognizer(features(), network(4)).err().unwrap().to_string();
     assert!(error.contains("dimension 4") && error.contains("have 3"), "{error}");
     let mut other = recognizer(features(), network(3)).unwrap();
@@ -216,15 +225,17 @@ fn what_does_not_fit() {
     let error = few.accept(16000.0, &signal(160_000, 5)).unwrap_err().to_string();
     assert!(error.contains("frame 0 is needed, but --max-feature-vectors let it go"), "{error}");
     few.begin(Speaker::default()).unwrap();
-    signal(160_000, 5).chunks(1600).for_each(|samples| few.accept(16000.0, samples).unwrap());
+    for samples in signal(160_000, 5).chunks(1600) {
+        few.accept(16000.0, samples).unwrap();
+    }
     // Energies are infinite, and sums of infinite activations are not a number.
     let mut nan = recognizer(features(), network(3)).unwrap();
     let loud: Vec<f32> = signal(4000, 6).iter().map(|x| x * 1e30).collect();
     let error = nan.accept_last(16000.0, &loud).unwrap_err().to_string();
     assert!(error.contains("output for frame 0 is not a number"), "{error}");
     let empty = SearchGraph::new((&Fst::default()).into(), 8).unwrap();
-    let search = LatticeDecoder::new(empty.unvisited(), SearchOptions::default()).unwrap();
-    let error = Recognizer::new(model(features()), network(3), search).err().unwrap().to_string();
+    let empty = model(features(), network(3), empty).unwrap();
+    let error = Stream::new(&empty, &options).err().unwrap().to_string();
     assert!(error.contains("the graph is empty"), "{error}");
 }
 
@@ -282,18 +293,13 @@ impl Host for Events {
 
 #[test]
 fn conversations() {
-    let model_of_phones = transitions();
-    let graph = graph(&model_of_phones);
-    let options = SearchOptions::default();
-    let search = LatticeDecoder::new(graph.unvisited(), options).unwrap();
-    let mut recognizer = Recognizer::new(model(features()), network(3), search).unwrap();
+    let mut recognizer = stream(Some(endpoint()));
     let rules = Conversation {
         chunk: 1000,
         rate: 16000.0,
         output_period: 1500,
         longest: 100_000,
         produce_time: true,
-        endpoint: endpoint(),
     };
     let bytes: Vec<u8> = signal(9000, 7).iter().flat_map(|&sample| (sample as i16).to_le_bytes()).collect();
     let mut talk = |pieces: Vec<Vec<u8>>, is_deaf: bool, longest: u64| {

@@ -5,8 +5,8 @@ use kaldi_hmm::TransitionModel;
 use kaldi_io::read_object;
 use nnet3_decode::decoder::decodable;
 
-use crate::recognition::search_graph;
 use crate::recognition::viterbi::{self, MatrixTables, PruningArgs, ViterbiOptions};
+use nnet3_online::graph;
 
 /// Decode, reading log-likelihoods as matrices (model is needed only for the integer mappings in its transition-model).
 #[derive(clap::Parser, Debug)]
@@ -29,7 +29,7 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let model: TransitionModel = read_object(&options.model_in)?;
-    let (graph, _) = search_graph::read_whole(&options.fst_in, model.num_transition_ids())?;
+    let (graph, _) = graph::read_whole(&options.fst_in, model.num_transition_ids())?;
     let pdfs = decodable::pdf_table(&model);
     viterbi::decode_matrices(&options.viterbi, options.pruning.pruning(), (&graph, &pdfs), &options.tables)
 }

@@ -9,7 +9,6 @@ use nnet3_core::forward::{GroupedForward, Ivectors};
 use nnet3_matrix::Device;
 
 use crate::recognition::decoding::{Decoded, Decoding, LatticeOptions, Outputs, Searched, Timing};
-use crate::recognition::search_graph::SharedGraph;
 use nnet3::forward::{self, AcousticNetwork, Compute, Output, Together};
 use nnet3::options::device::DeviceOptions;
 use nnet3::options::forward::{IvectorOptions, OwnedIvectors, SimpleOptions};
@@ -17,6 +16,7 @@ use nnet3::options::weights::WeightsOptions;
 use nnet3::training_log;
 use nnet3::utterances::{Utterance, Utterances};
 use nnet3::workers::in_parallel;
+use nnet3_online::SharedGraph;
 
 /// Largest number of utterances in progress for each decoding thread.
 const WAITING: usize = 3;
@@ -41,8 +41,12 @@ impl DecoderOptions {
     /// Loads the model on the device that `--use-gpu` selects.
     pub fn load(&self, nnet_in: &str, use_gpu: &str) -> Result<(AcousticNetwork, Device)> {
         let device = self.device.select(use_gpu)?;
-        let model =
-            AcousticNetwork::load(nnet_in, &device, self.acoustic_scale, self.weights.form(&device)?)?;
+        let model = forward::load_acoustic_network(
+            nnet_in,
+            &device,
+            self.acoustic_scale,
+            self.weights.form(&device)?,
+        )?;
         Ok((model, device))
     }
 

@@ -12,17 +12,17 @@ use kaldi_io::log::{self, Site, num};
 use kaldi_io::symbols::SymbolTable;
 use kaldi_io::{DenseMatrix, TableWriter, kaldi_log, kaldi_warn};
 use nnet3_decode::decoder::{
-    ChunkOptions, Decodable, Graph, IncrementalLattice, LatticeDecoder, MatrixDecodable, Pruning, SearchGraph,
+    ChunkOptions, Decodable, Graph, IncrementalLattice, LatticeDecoder, MatrixDecodable, SearchGraph,
     SearchOptions, decodable,
 };
-use nnet3_decode::determinize::{PhoneOptions, Report, determinize_phones};
-use nnet3_decode::path::{self, Linear};
-use nnet3_decode::{
-    AnyLattice, CompactLattice, CompactLatticeHolder, Lattice, LatticeHolder, LatticeWeight, Scale,
-};
+use nnet3_decode::determinize::Report;
+use nnet3_decode::ending::{Ended, EndedLattice, Ending};
+use nnet3_decode::{CompactLattice, CompactLatticeHolder, Lattice, LatticeHolder, LatticeWeight};
+pub use nnet3_online::config::search::SearchArgs;
+use nnet3_online::graph::{self, PairFiles, SharedGraph};
 
-use crate::recognition::search_graph::{self, PairFiles, SharedDecoder, SharedGraph};
-use nnet3::{forward, lattices, messages, tables};
+use crate::recognition::search_graph::SharedDecoder;
+use nnet3::{lattices, messages, tables};
 
 const UTTERANCE: Site = Site::new("DecodeUtteranceLatticeFaster", "decoder-wrappers.cc", 375);
 
@@ -37,136 +37,6 @@ pub struct LatticeOptions {
     /// Symbol table for words [for debug output]
     #[arg(long, default_value = "")]
     pub word_symbol_table: String,
-}
-
-// Limits of the search, and the processing of its lattice.
-#[derive(Args, Clone, Debug)]
-pub struct SearchArgs {
-    /// Decoding beam. Larger->slower, more accurate.
-    #[arg(long, default_value_t = 16.0)]
-    pub beam: f32,
-    /// Decoder max active states. Larger->slower; more accurate
-    #[arg(long, default_value_t = i32::MAX as usize)]
-    pub max_active: usize,
-    /// Decoder minimum #active states.
-    #[arg(long, default_value_t = 200)]
-    pub min_active: usize,
-    /// Lattice generation beam. Larger->slower, and deeper lattices
-    #[arg(long, default_value_t = 10.0)]
-    pub lattice_beam: f32,
-    /// Interval (in frames) at which to prune tokens
-    #[arg(long, default_value_t = 25)]
-    pub prune_interval: usize,
-    /// If true, determinize the lattice (lattice-determinization, keeping only best pdf-sequence for each word-sequence).
-    #[arg(long, default_value_t = true)]
-    pub determinize_lattice: bool,
-    /// Increment used in decoding-- this parameter is obscure and relates to a speedup in the way the max-active
-    /// constraint is applied. Larger is more accurate.
-    #[arg(long, default_value_t = 0.5)]
-    pub beam_delta: f32,
-    /// Setting used in decoder to control hash behavior
-    #[arg(long, default_value_t = 2.0)]
-    pub hash_ratio: f32,
-    /// Size of pools for tokens. It has no effect: all tokens are in one array.
-    #[arg(long, default_value_t = 256)]
-    pub memory_pool_tokens_block_size: u32,
-    /// Size of pools for links. It has no effect: all links are in one array.
-    #[arg(long, default_value_t = 256)]
-    pub memory_pool_links_block_size: u32,
-    /// Tolerance used in determinization
-    #[arg(long, default_value_t = nnet3_decode::weight::DELTA)]
-    pub delta: f32,
-    /// Maximum approximate memory usage in determinization (real usage might be many times this).
-    #[arg(long, default_value_t = 50000000)]
-    pub max_mem: i32,
-    /// If true, do an initial pass of determinization on both phones and words (see also --word-determinize)
-    #[arg(long, default_value_t = true)]
-    pub phone_determinize: bool,
-    /// If true, do a second pass of determinization on words only (see also --phone-determinize)
-    #[arg(long, default_value_t = true)]
-    pub word_determinize: bool,
-    /// If true, push and minimize after determinization.
-    #[arg(long, default_value_t = false)]
-    pub minimize: bool,
-}
-
-impl Default for SearchArgs {
-    fn default() -> SearchArgs {
-        SearchArgs {
-            beam: 16.0,
-            max_active: i32::MAX as usize,
-            min_active: 200,
-            lattice_beam: 10.0,
-            prune_interval: 25,
-            determinize_lattice: true,
-            beam_delta: 0.5,
-            hash_ratio: 2.0,
-            memory_pool_tokens_block_size: 256,
-            memory_pool_links_block_size: 256,
-            delta: nnet3_decode::weight::DELTA,
-            max_mem: 50_000_000,
-            phone_determinize: true,
-            word_determinize: true,
-            minimize: false,
-        }
-    }
-}
-
-impl SearchArgs {
-    pub fn options(&self) -> SearchOptions {
-        SearchOptions {
-            pruning: Pruning {
-                beam: self.beam,
-                max_active: self.max_active,
-                min_active: self.min_active,
-                beam_delta: self.beam_delta,
-                hash_ratio: self.hash_ratio,
-            },
-            lattice_beam: self.lattice_beam,
-            prune_interval: self.prune_interval,
-            ..SearchOptions::default()
-        }
-    }
-
-    /// Checks the options before input is read.
-    pub fn check(&self) -> Result<()> {
-        self.options().check()?;
-        if self.determinize_lattice && !self.phone_determinize && !self.word_determinize {
-            messages::warn(
-                "Both --phone-determinize and --word-determinize are set to false, copying lattice without determinization.",
-            );
-        }
-        Ok(())
-    }
-
-    /// Determinizes the lattice of a search.
-    pub fn determinize(
-        &self,
-        model: &TransitionModel,
-        raw: &mut Lattice,
-    ) -> nnet3_decode::Result<(CompactLattice, Report)> {
-        determinize_phones(model, raw, self.lattice_beam.into(), &self.determinization())
-    }
-
-    fn determinization(&self) -> PhoneOptions {
-        PhoneOptions {
-            delta: self.delta,
-            max_mem: self.max_mem,
-            phone_determinize: self.phone_determinize,
-            word_determinize: self.word_determinize,
-            minimize: self.minimize,
-        }
-    }
-
-    /// The options of a search whose lattice is determinized in chunks.
-    pub fn options_with_chunks(&self) -> SearchOptions {
-        SearchOptions { prune_scale: IncrementalLattice::PRUNE_SCALE, ..self.options() }
-    }
-
-    /// A lattice that is determinized in chunks.
-    pub fn chunks(&self, options: ChunkOptions) -> Result<IncrementalLattice> {
-        Ok(IncrementalLattice::new(options, &self.options_with_chunks(), self.determinization())?)
-    }
 }
 
 /// The common part of all utterances.
@@ -222,14 +92,7 @@ pub struct Decoded {
 /// The results of an utterance that was decoded.
 struct Success {
     partial: bool,
-    best: Linear,
-    lattice: OneLattice,
-    report: Option<Report>,
-}
-
-enum OneLattice {
-    Compact(CompactLattice),
-    Raw(Lattice),
+    ended: Ended,
 }
 
 enum Failure {
@@ -257,6 +120,7 @@ impl Failure {
 impl<'a> Decoding<'a> {
     pub fn new(options: &'a LatticeOptions, model: &'a TransitionModel, acoustic_scale: f32) -> Result<Self> {
         options.search.check()?;
+        options.search.remark().into_iter().for_each(messages::warn);
         Ok(Decoding { options, model, pdfs: decodable::pdf_table(model), acoustic_scale, chunks: None })
     }
 
@@ -265,20 +129,25 @@ impl<'a> Decoding<'a> {
         if !self.options.search.determinize_lattice {
             bail!("--determinize-lattice=false: expected true, since lattices are determinized in chunks");
         }
-        self.options.search.chunks(chunks)?;
+        self.new_chunks(chunks)?;
         self.chunks = Some(chunks);
         Ok(())
     }
 
+    /// A lattice that is determinized in chunks.
+    fn new_chunks(&self, chunks: ChunkOptions) -> Result<IncrementalLattice> {
+        let search = &self.options.search;
+        Ok(IncrementalLattice::new(chunks, &search.options(), search.determinization())?)
+    }
+
     /// A decoder for one utterance after the other. `graph` is the graph of all of them, if it is.
-    pub fn decoder<'d>(&'d self, graph: Option<&'d SharedGraph>) -> Result<Decoder<'d>> {
-        let (search, chunks) = match self.chunks {
-            None => (self.options.search.options(), None),
-            Some(chunks) => {
-                (self.options.search.options_with_chunks(), Some(self.options.search.chunks(chunks)?))
-            }
-        };
-        let shared = graph.map(|graph| graph.decoder(search)).transpose()?;
+    pub fn decoder<'d>(&'d self, graph: Option<&SharedGraph>) -> Result<Decoder<'d>> {
+        let mut search = self.options.search.options();
+        let chunks = self.chunks.map(|chunks| self.new_chunks(chunks)).transpose()?;
+        if chunks.is_some() {
+            search.prune_scale = IncrementalLattice::PRUNE_SCALE;
+        }
+        let shared = graph.map(|graph| SharedDecoder::new(graph, search)).transpose()?;
         Ok(Decoder { decoding: self, search, shared, chunks })
     }
 
@@ -292,14 +161,14 @@ impl<'a> Decoding<'a> {
         if tables::is_input(rxfilename) {
             return Ok(None);
         }
-        let (graph, _) = search_graph::read_whole(rxfilename, self.model.num_transition_ids())?;
-        Ok(Some(SharedGraph::Whole(graph)))
+        let (graph, _) = graph::read_whole(rxfilename, self.model.num_transition_ids())?;
+        Ok(Some(graph.into()))
     }
 
     /// The two halves of the graph for all utterances, checked.
     pub fn graph_pair(&self, files: PairFiles<'_>) -> Result<SharedGraph> {
-        let (pair, _) = search_graph::read_pair(files, self.model.num_transition_ids())?;
-        Ok(SharedGraph::Pair(Box::new(pair)))
+        let (pair, _) = graph::read_pair(files, self.model.num_transition_ids())?;
+        Ok(pair.into())
     }
 
     /// Returns the grammar for all utterances, checked.
@@ -307,8 +176,7 @@ impl<'a> Decoding<'a> {
         if tables::is_input(rxfilename) {
             bail!("{rxfilename}: expected the name of a grammar's file, found a table");
         }
-        let grammar = search_graph::read_grammar(rxfilename, self.model.num_transition_ids())?;
-        Ok(SharedGraph::Grammar(Box::new(grammar)))
+        Ok(graph::read_grammar(rxfilename, self.model.num_transition_ids())?.into())
     }
 
     /// Returns the result of a search, and the frame after which no path was left, if there was one. A graph that
@@ -346,52 +214,22 @@ impl<'a> Decoding<'a> {
     /// Turns the result of a search into the best path, and the lattice in the form that the options ask for.
     pub fn finish(&self, searched: Searched) -> Decoded {
         let Searched { key, frames, lost_at, result } = searched;
-        let results = |found| self.results(found).map_err(|error| Failure::Other(error.to_string()));
+        let search = &self.options.search;
+        let ending = Ending {
+            lattice_beam: search.lattice_beam,
+            determinization: search.determinize_lattice.then(|| search.determinization()),
+            acoustic_scale: self.acoustic_scale,
+        };
+        let results = |Found { partial, lattice }| {
+            let ended = match lattice {
+                FoundLattice::Raw(raw) => ending.end(self.model, raw),
+                FoundLattice::Chunks(lattice, report) => ending.end_determinized(lattice, report),
+            };
+            let ended = ended.map_err(|error| Failure::Other(error.to_string()))?;
+            Ok(Success { partial, ended })
+        };
         Decoded { key, frames, lost_at, result: result.and_then(results) }
     }
-
-    fn results(&self, Found { partial, lattice }: Found) -> nnet3_decode::Result<Success> {
-        let (best, mut lattice, report) = match lattice {
-            FoundLattice::Raw(mut raw) => {
-                let best = path::read_linear(&path::best_path(&raw))?;
-                if self.options.search.determinize_lattice {
-                    let (compact, report) = self.options.search.determinize(self.model, &mut raw)?;
-                    (best, OneLattice::Compact(compact), Some(report))
-                } else {
-                    (best, OneLattice::Raw(raw), None)
-                }
-            }
-            FoundLattice::Chunks(lattice, report) => {
-                check_not_empty(&lattice)?;
-                (path::best_linear(&lattice)?, OneLattice::Compact(lattice), Some(report))
-            }
-        };
-        let scale = match self.acoustic_scale {
-            0.0 => Scale::NONE,
-            scale => Scale::new(1.0, 1.0 / f64::from(scale)),
-        };
-        match &mut lattice {
-            OneLattice::Compact(lattice) => scaled_and_checked(lattice, scale)?,
-            OneLattice::Raw(lattice) => scaled_and_checked(lattice, scale)?,
-        }
-        Ok(Success { partial, best, lattice, report })
-    }
-}
-
-/// Scales the lattice of an utterance. It is an error if the lattice is empty, or has invalid costs. Sums of costs have
-/// 24 bits, so with log-likelihoods as large as 10⁸ no path stays within a beam.
-fn scaled_and_checked<W: AnyLattice>(lattice: &mut Fst<W>, scale: Scale) -> nnet3_decode::Result<()> {
-    check_not_empty(lattice)?;
-    nnet3_decode::lattice::scale_checked(lattice, scale)
-}
-
-fn check_not_empty<W: AnyLattice>(lattice: &Fst<W>) -> nnet3_decode::Result<()> {
-    if lattice.start.is_none() {
-        let reason =
-            "its lattice is empty (are the log-likelihoods too large, or is a scale or beam absurd?)";
-        return Err(nnet3_decode::Error::Data(reason.to_owned()));
-    }
-    Ok(())
 }
 
 /// Decodes one utterance after the other.
@@ -399,7 +237,7 @@ pub struct Decoder<'d> {
     decoding: &'d Decoding<'d>,
     search: SearchOptions,
     /// The decoder of the graph of all utterances, if there is one.
-    shared: Option<SharedDecoder<'d>>,
+    shared: Option<SharedDecoder>,
     /// The lattice of the present utterance, if it is determinized in chunks.
     chunks: Option<IncrementalLattice>,
 }
@@ -517,25 +355,28 @@ impl Outputs {
                 "Outputting partial output for utterance {key} since no final-state reached\n"
             );
         }
-        lattices::write(&mut self.words, &key, &result.best.words)?;
-        lattices::write(&mut self.alignments, &key, &result.best.ids)?;
+        let Ended { best, lattice, report } = result.ended;
+        lattices::write(&mut self.words, &key, &best.words)?;
+        lattices::write(&mut self.alignments, &key, &best.ids)?;
         if let Some(symbols) = &self.symbols {
-            lattices::print_words(&key, &result.best.words, symbols)?;
+            lattices::print_words(&key, &best.words, symbols)?;
         }
-        if let Some(report) = &result.report {
+        if let Some(report) = &report {
             lattices::log_events(report);
             if !report.complete {
                 kaldi_warn!(UTTERANCE, "Determinization finished earlier than the beam for utterance {key}");
             }
         }
-        match (&mut self.lattices, &result.lattice) {
-            (LatticeWriter::Compact(writer), OneLattice::Compact(lattice)) => writer.write(&key, lattice)?,
-            (LatticeWriter::Raw(writer), OneLattice::Raw(lattice)) => writer.write(&key, lattice)?,
+        match (&mut self.lattices, &lattice) {
+            (LatticeWriter::Compact(writer), EndedLattice::Compact(lattice)) => {
+                writer.write(&key, lattice)?
+            }
+            (LatticeWriter::Raw(writer), EndedLattice::Raw(lattice)) => writer.write(&key, lattice)?,
             _ => unreachable!("one option says what is made and what is written"),
         }
-        let LatticeWeight { graph, acoustic } = result.best.weight;
+        let LatticeWeight { graph, acoustic } = best.weight;
         let log_likelihood = -(f64::from(graph) + f64::from(acoustic));
-        let path_frames = result.best.ids.len();
+        let path_frames = best.ids.len();
         kaldi_log!(
             UTTERANCE,
             "Log-like per frame for utterance {key} is {} over {path_frames} frames.",
@@ -591,7 +432,7 @@ pub fn usable(key: &str, loglikes: DenseMatrix<f32>) -> std::result::Result<Dens
     if loglikes.rows == 0 {
         return Err(format!("Zero-length utterance: {key}"));
     }
-    match forward::not_a_number(&loglikes) {
+    match loglikes.not_a_number() {
         Some(found) => Err(format!("{key}: the log-likelihoods' {found}")),
         None => Ok(loglikes),
     }

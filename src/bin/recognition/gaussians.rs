@@ -13,7 +13,7 @@ use nnet3_decode::decoder::Decodable;
 
 use crate::recognition::decoders::{Results, Tables};
 use crate::recognition::decoding::{Decoder, Decoding, LatticeOptions, Outputs, Searched, Timing};
-use crate::recognition::search_graph::SharedGraph;
+use nnet3_online::SharedGraph;
 
 /// Log-likelihoods of an utterance by a Gaussian model, computed at the search's requests.
 pub struct GaussianDecodable<'a> {

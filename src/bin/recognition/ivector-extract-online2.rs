@@ -1,8 +1,8 @@
 //! `ivector-extract-online2`: i-vectors as online decoding would estimate them.
 
 use crate::recognition::ivectors::{self, ExtractOptions};
-use crate::recognition::options::ivector::IvectorArgs;
 use anyhow::Result;
+use nnet3_online::config::ivector::IvectorArgs;
 
 /// Extract iVectors for utterances every --ivector-period frames, using a trained iVector extractor and features, as online
 /// decoding would.

@@ -8,11 +8,11 @@ use kaldi_io::log::{self, Site, num};
 use kaldi_io::{DenseMatrix, RandomReader};
 use kaldi_online::ivector::{AdaptationState, IvectorModel, IvectorStream};
 
-use crate::recognition::options::ivector::IvectorArgs;
 use nnet3::ivectors::Averages;
 use nnet3::messages;
 use nnet3::options::threads;
 use nnet3::tables::{Input, Output, open_optional};
+use nnet3_online::config::ivector::IvectorArgs;
 
 // Settings of the estimation, and the utterances.
 #[derive(clap::Args, Clone, Debug)]
@@ -43,7 +43,9 @@ pub fn extract(ivectors: &IvectorArgs, options: &ExtractOptions) -> Result<u8> {
     let Ok(length_tolerance) = usize::try_from(options.length_tolerance) else {
         bail!("--length-tolerance={}: expected a number that is not negative", options.length_tolerance);
     };
-    let model = IvectorArgs { use_most_recent_ivector: false, ..ivectors.clone() }.read(threads)?;
+    let ivectors = IvectorArgs { use_most_recent_ivector: false, ..ivectors.clone() };
+    ivectors.remark().into_iter().for_each(messages::warn);
+    let model = ivectors.read(threads)?;
     let mut extraction =
         Extraction { model: Arc::new(model), options, warned: false, averages: Averages::default() };
     let speakers = Input::<TokenVectorHolder>::open(&options.spk2utt_rspecifier)?;

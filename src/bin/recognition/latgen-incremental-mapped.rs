@@ -1,9 +1,9 @@
 //! `latgen-incremental-mapped`: log-likelihoods of pdfs → lattices, determinized in chunks during the search.
 
 use crate::recognition::mapped::{self, MappedArgs};
-use crate::recognition::options::incremental::IncrementalArgs;
 use anyhow::Result;
 use kaldi_io::log::Site;
+use nnet3_online::config::incremental::IncrementalArgs;
 
 const SITE: Site = Site::main("latgen-incremental-mapped.cc", 1);
 

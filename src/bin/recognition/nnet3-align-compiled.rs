@@ -3,7 +3,7 @@
 use crate::recognition::aligning::{AlignOptions, Aligner};
 use anyhow::{Context, Result, bail};
 use kaldi_io::log::Site;
-use nnet3::forward::{self, AcousticNetwork, Output, Together};
+use nnet3::forward::{self, Output, Together};
 use nnet3::options::device::{DeviceOptions, USE_GPU};
 use nnet3::options::forward::{IvectorOptions, SimpleOptions};
 use nnet3::training_log;
@@ -51,7 +51,7 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let Options { acoustic_scale, align, simple, nnet_in, .. } = &options;
     let device = options.device.select(&options.use_gpu)?;
-    let model = AcousticNetwork::load(nnet_in, &device, *acoustic_scale, WeightForm::Float)?;
+    let model = forward::load_acoustic_network(nnet_in, &device, *acoustic_scale, WeightForm::Float)?;
     let (chunking, compiler) = (simple.chunking(&model.nnet)?, simple.compiler()?);
     let forward = GroupedForward::new(&model.nnet, &device, chunking, model.scaling.clone(), compiler, 1);
     let mut forward = forward.with_context(|| nnet_in.clone())?;

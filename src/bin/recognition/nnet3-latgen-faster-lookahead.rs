@@ -2,13 +2,13 @@
 
 use crate::recognition::decoders::{self, DecoderOptions, Results};
 use crate::recognition::decoding::Decoding;
-use crate::recognition::search_graph::PairFiles;
 use anyhow::{Result, bail};
 use kaldi_io::log::Site;
 use nnet3::options::device::USE_GPU;
 use nnet3::options::forward::SimpleOptions;
 use nnet3::tables;
 use nnet3::utterances::Utterances;
+use nnet3_online::graph::PairFiles;
 
 const SITE: Site = Site::main("nnet3-latgen-faster-lookahead.cc", 260);
 

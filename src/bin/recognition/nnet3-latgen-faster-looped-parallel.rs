@@ -52,6 +52,6 @@ pub fn run(options: Options) -> Result<u8> {
     let decoding = decoder.decoding(&model)?;
     let mut outputs = tables.results.open(SITE, &decoder.lattice)?;
     decoders::decode_in_parallel(tables, &decoding, &decoder.ivector, &mut computes, most, &mut outputs)?;
-    let frame_subsampling_factor = looped.frame_subsampling_factor;
+    let frame_subsampling_factor = looped.network.frame_subsampling_factor;
     outputs.finish(&Timing { start, frame_subsampling_factor, threads: Some(count) })
 }

@@ -43,6 +43,6 @@ pub fn run(options: Options) -> Result<u8> {
     let mut outputs = tables.results.open(SITE, &decoder.lattice)?;
     let network = (&mut compute, Together::No);
     decoders::decode(tables, &decoding, &decoder.ivector, network, 1, &mut outputs)?;
-    let frame_subsampling_factor = looped.frame_subsampling_factor;
+    let frame_subsampling_factor = looped.network.frame_subsampling_factor;
     outputs.finish(&Timing { start, frame_subsampling_factor, threads: None })
 }

@@ -1,30 +1,27 @@
 //! The loop of `online2-wav-nnet3-latgen-faster` and its sisters: sound piece by piece, as if it came in live.
 
-use std::sync::Arc;
-
 use anyhow::{Result, bail};
 use clap::Args;
 use kaldi_feat::wave::{Wave, WaveHolder};
-use kaldi_hmm::TransitionModel;
 use kaldi_io::RandomReader;
 use kaldi_io::holder::TokenVectorHolder;
 use kaldi_io::log::{self, Site, num};
 use kaldi_io::symbols::SymbolTable;
 use kaldi_online::endpoint::{EndpointOptions, SearchState};
 use kaldi_online::{PipelineModel, Speaker};
-use nnet3_core::forward::LoopedForward;
-use nnet3_decode::decoder::{ChunkOptions, ExpandedGrammar, Graph, LatticeDecoder};
-use nnet3_decode::{CompactLattice, CompactLatticeHolder, Scale, path};
-use nnet3_online::{Recognizer, RecognizerModel};
+use nnet3_decode::decoder::ChunkOptions;
+use nnet3_decode::ending::Ending;
+use nnet3_decode::{CompactLattice, CompactLatticeHolder, path};
+use nnet3_online::config::ivector::IvectorArgs;
+use nnet3_online::config::recognizer::RecognizerArgs;
+use nnet3_online::graph::{read_grammar, read_whole};
+use nnet3_online::{RecognizerOptions, State, Stream};
 
-use crate::recognition::options::ivector::IvectorArgs;
-use crate::recognition::options::online::{PipelineArgs, RecognizerArgs};
-use crate::recognition::search_graph::{read_grammar, read_whole};
-use nnet3::forward::AcousticNetwork;
+use crate::recognition::options::online::{PipelineArgs, check, model};
 use nnet3::options::threads;
 use nnet3::options::weights::WeightsOptions;
 use nnet3::tables::{Input, Output};
-use nnet3::{lattices, messages};
+use nnet3::{forward, lattices, messages};
 
 pub mod timing;
 
@@ -77,7 +74,7 @@ impl OnlineOptions {
     fn traced(&self) -> Result<Option<EndpointOptions>> {
         let wanted =
             log::verbose() >= EACH_PIECE && !self.recognizer.endpoint.endpoint_silence_phones.is_empty();
-        wanted.then(|| self.recognizer.endpoint.options()).transpose()
+        Ok(wanted.then(|| self.recognizer.endpoint.options()).transpose()?)
     }
 }
 
@@ -113,76 +110,45 @@ pub enum Kind {
 
 /// Decodes the utterances of all speakers.
 pub fn decode(options: &OnlineOptions, tables: &OnlineTables, kind: Kind) -> Result<u8> {
-    options.recognizer.search.check()?;
+    check(&options.recognizer)?;
     if !options.recognizer.search.determinize_lattice {
         bail!("--determinize-lattice=false is not supported here: expected true");
     }
     if options.chunk_length.is_nan() {
         bail!("--chunk-length={}: expected a number", options.chunk_length);
     }
-    let silence_weighting = options.pipeline.silence_weighting.options()?;
-    let features = Arc::new(pipeline(&options.pipeline, options.online, options.num_threads_startup)?);
     let device = nnet3_matrix::cpu();
-    let AcousticNetwork { transitions, nnet, scaling } = AcousticNetwork::load(
-        &tables.nnet3_in,
-        &device,
-        options.recognizer.acoustic_scale,
-        options.weights.form(&device)?,
-    )?;
-    let network = options.recognizer.looped.forward(nnet, &device, scaling)?;
-    let num_ids = transitions.num_transition_ids();
-    let frame_subsampling_factor = options.recognizer.looped.frame_subsampling_factor as usize;
-    let model = RecognizerModel {
-        transitions: Arc::new(transitions),
-        features,
-        silence_weighting,
-        frame_subsampling_factor,
+    let silence_weighting = options.pipeline.silence_weighting.options()?;
+    let features = pipeline(&options.pipeline, options.online, options.num_threads_startup)?;
+    let scale = options.recognizer.acoustic_scale;
+    let network =
+        forward::load_acoustic_network(&tables.nnet3_in, &device, scale, options.weights.form(&device)?)?;
+    let num_ids = network.transitions.num_transition_ids();
+    let graph = match kind {
+        Kind::Grammar => read_grammar(&tables.fst_in, num_ids)?.into(),
+        Kind::Graph | Kind::Incremental(_) => read_whole(&tables.fst_in, num_ids)?.0.into(),
     };
-    match kind {
-        Kind::Graph | Kind::Incremental(_) => {
-            let (graph, _) = read_whole(&tables.fst_in, num_ids)?;
-            decode_with(options, tables, kind, (model, network), graph.unvisited())
-        }
-        Kind::Grammar => {
-            let grammar = read_grammar(&tables.fst_in, num_ids)?;
-            decode_with(options, tables, kind, (model, network), ExpandedGrammar::new(&grammar))
-        }
-    }
-}
-
-fn decode_with(
-    options: &OnlineOptions,
-    tables: &OnlineTables,
-    kind: Kind,
-    (model, network): (RecognizerModel, LoopedForward),
-    graph: impl Graph,
-) -> Result<u8> {
+    let model = model(&options.recognizer, network, features, silence_weighting, graph)?;
     let endpoint = options.do_endpointing.then(|| options.recognizer.endpoint.options()).transpose()?;
-    let transitions = model.transitions.clone();
+    let search = &options.recognizer.search;
     let chunks = match kind {
-        Kind::Incremental(chunks) => Some(options.recognizer.search.chunks(chunks)?),
+        Kind::Incremental(chunks) => Some(chunks),
         Kind::Graph | Kind::Grammar => None,
     };
-    let is_incremental = chunks.is_some();
-    let search_options = match is_incremental {
-        true => options.recognizer.search.options_with_chunks(),
-        false => options.recognizer.search.options(),
-    };
-    let search = LatticeDecoder::new(graph, search_options)?;
     let mut decoding = Decoding {
         options,
-        transitions: &transitions,
-        recognizer: Recognizer::new(model, network, search)?,
+        stream: Stream::new(&model, &RecognizerOptions { endpoint, chunks, ..model.options().clone() })?,
         traced: options.traced()?,
-        endpoint,
+        ending: Ending {
+            lattice_beam: search.lattice_beam,
+            determinization: Some(search.determinization()),
+            acoustic_scale: scale,
+        },
         symbols: lattices::open_symbols(&options.word_symbol_table)?,
         timing: TimingStats::default(),
         likelihood: 0.0,
         frames: 0,
     };
-    if let Some(chunks) = chunks {
-        decoding.recognizer.determinize_in_chunks(chunks);
-    }
     let speakers = Input::<TokenVectorHolder>::open(&tables.spk2utt_rspecifier)?;
     let mut waves = RandomReader::<WaveHolder>::open(&tables.wav_rspecifier)?;
     let mut output = Output::<CompactLatticeHolder>::open(&tables.lattice_wspecifier)?;
@@ -198,8 +164,8 @@ fn decode_with(
             }
             match decoding.utterance(utterance, wave, &speaker)? {
                 Ok(lattice) => {
-                    speaker = decoding.recognizer.speaker()?;
-                    if is_incremental {
+                    speaker = decoding.stream.speaker()?;
+                    if chunks.is_some() {
                         speaker.cmvn = None;
                     }
                     output.write(utterance, &lattice)?;
@@ -215,20 +181,19 @@ fn decode_with(
     output.finish()
 }
 
-struct Decoding<'o, G> {
+struct Decoding<'o> {
     options: &'o OnlineOptions,
-    transitions: &'o TransitionModel,
-    recognizer: Recognizer<G>,
-    endpoint: Option<EndpointOptions>,
+    stream: Stream,
     /// If there is a line for each piece.
     traced: Option<EndpointOptions>,
+    ending: Ending,
     symbols: Option<SymbolTable>,
     timing: TimingStats,
     likelihood: f64,
     frames: usize,
 }
 
-impl<G: Graph> Decoding<'_, G> {
+impl Decoding<'_> {
     /// The lattice of an utterance, or why there is none.
     fn utterance(
         &mut self,
@@ -242,10 +207,10 @@ impl<G: Graph> Decoding<'_, G> {
             Err(error) if error.is_broken_graph() => return Err(error.into()),
             Err(error) => return Ok(Err(error.to_string())),
         }
-        if self.recognizer.frames_decoded() == 0 {
+        if self.stream.frames_decoded() == 0 {
             return Ok(Err(format!("{} samples are too few for a frame", wave.len())));
         }
-        if !self.recognizer.finish()? {
+        if !self.stream.finish()? {
             return Ok(Err("no path was left".to_owned()));
         }
         let (lattice, best) = match self.lattice(key) {
@@ -268,7 +233,7 @@ impl<G: Graph> Decoding<'_, G> {
         Ok(Ok(lattice))
     }
 
-    /// Gives the recognizer piece by piece, until the end or an endpoint.
+    /// Gives the stream piece by piece, until the end or an endpoint.
     fn search(
         &mut self,
         key: &str,
@@ -276,23 +241,22 @@ impl<G: Graph> Decoding<'_, G> {
         speaker: &Speaker,
         timer: &mut OnlineTimer,
     ) -> nnet3_online::Result<()> {
-        self.recognizer.begin(speaker.clone())?;
+        self.stream.begin(speaker.clone())?;
         let rate = wave.sample_rate as f32;
         let samples = wave.channel(0);
         let mut taken = 0;
         for piece in samples.chunks(piece(self.options.online, self.options.chunk_length, rate)) {
             taken += piece.len();
             timer.wait_until(f64::from(taken as f32 / rate));
-            if taken == samples.len() {
-                self.recognizer.accept_last(rate, piece)?;
+            let state = if taken == samples.len() {
+                self.stream.accept_last(rate, piece)?
             } else {
-                self.recognizer.accept(rate, piece)?;
-            }
+                self.stream.accept(rate, piece)?
+            };
             if self.traced.is_some() {
                 self.trace(key, taken)?;
             }
-            let endpoint = self.endpoint.as_ref().map(|endpoint| self.recognizer.endpoint(endpoint));
-            if let Some(rule) = endpoint.transpose()?.flatten() {
+            if let State::Endpoint { rule } = state {
                 log::vlog(
                     2,
                     &Site::PROGRAM,
@@ -306,11 +270,11 @@ impl<G: Graph> Decoding<'_, G> {
 
     /// Says how far the search has come.
     fn trace(&self, key: &str, samples: usize) -> nnet3_online::Result<()> {
-        let Some(endpoint) = self.traced.as_ref().filter(|_| self.recognizer.frames_decoded() > 0) else {
+        let Some(endpoint) = self.traced.as_ref().filter(|_| self.stream.frames_decoded() > 0) else {
             return Ok(());
         };
-        let SearchState { decoded, trailing_silence, relative_cost } = self.recognizer.state(endpoint)?;
-        let ended = u8::from(self.recognizer.endpoint(endpoint)?.is_some());
+        let SearchState { decoded, trailing_silence, relative_cost } = self.stream.progress(endpoint)?;
+        let ended = u8::from(self.stream.endpoint(endpoint)?.is_some());
         let line = format!(
             "{key} samples {samples} frames {decoded} trailing {trailing_silence} relative-cost {} endpoint {ended}",
             num(relative_cost.into())
@@ -322,22 +286,13 @@ impl<G: Graph> Decoding<'_, G> {
     /// Returns the lattice of the finished utterance, with unscaled acoustic costs, and its best path, with scaled
     /// ones.
     fn lattice(&mut self, key: &str) -> nnet3_online::Result<(CompactLattice, path::Linear)> {
-        let (mut lattice, report) = match self.recognizer.determinized()? {
-            Some(determinized) => determinized,
-            None => {
-                let mut raw = self.recognizer.decoder().raw_lattice()?;
-                self.options.recognizer.search.determinize(self.transitions, &mut raw)?
-            }
-        };
+        let (mut lattice, report) = self.stream.lattice()?;
         lattices::log_events(&report);
         if !report.complete {
             messages::warn(&format!("Determinization finished earlier than the beam for utterance {key}"));
         }
         let best = path::best_linear(&lattice)?;
-        if self.options.recognizer.acoustic_scale != 0.0 {
-            let scale = Scale::new(1.0, 1.0 / f64::from(self.options.recognizer.acoustic_scale));
-            nnet3_decode::lattice::scale(&mut lattice, scale);
-        }
+        self.ending.unscale(&mut lattice)?;
         Ok((lattice, best))
     }
 

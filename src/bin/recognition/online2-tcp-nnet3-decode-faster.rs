@@ -1,9 +1,10 @@
 //! `online2-tcp-nnet3-decode-faster`: a server that recognizes sound from TCP connections.
 
-use crate::recognition::options::online::{PipelineArgs, RecognizerArgs};
+use crate::recognition::options::online::PipelineArgs;
 use crate::recognition::server::{self, ServerArgs};
 use anyhow::Result;
 use nnet3::options::weights::WeightsOptions;
+use nnet3_online::config::recognizer::RecognizerArgs;
 
 /// Reads in audio from a network socket and performs online decoding with neural nets (nnet3 setup), with iVector-based speaker
 /// adaptation and endpointing.

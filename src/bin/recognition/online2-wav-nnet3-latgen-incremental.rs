@@ -1,8 +1,8 @@
 //! `online2-wav-nnet3-latgen-incremental`: sound → lattices, determinized in chunks, as if it came in live.
 
 use crate::recognition::online::{self, Kind, OnlineOptions, OnlineTables};
-use crate::recognition::options::incremental::IncrementalArgs;
 use anyhow::Result;
+use nnet3_online::config::incremental::IncrementalArgs;
 
 /// Read in wav file(s) and simulate online decoding with neural nets (nnet3 setup), with optional iVector-based speaker
 /// adaptation and optional endpointing.

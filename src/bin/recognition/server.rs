@@ -2,24 +2,23 @@
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use kaldi_io::symbols::SymbolTable;
-use nnet3::forward::AcousticNetwork;
+use nnet3::forward::load_acoustic_network;
 use nnet3::lattices::{no_name, open_symbols};
 use nnet3::messages;
 use nnet3::options::threads;
 use nnet3::options::weights::WeightsOptions;
-use nnet3_core::forward::LoopedForward;
-use nnet3_decode::decoder::{LatticeDecoder, VisitedGraph};
 use nnet3_online::server::{Conversation, Event, Host, converse};
-use nnet3_online::{Recognizer, RecognizerModel};
+use nnet3_online::{Model, RecognizerOptions, Stream};
 
-use crate::recognition::options::online::{EndpointArgs, PipelineArgs, RecognizerArgs};
-use crate::recognition::search_graph::read_whole;
+use crate::recognition::options::online::{PipelineArgs, check, model};
+use nnet3_online::config::recognizer::RecognizerArgs;
+use nnet3_online::graph::read_whole;
 
 // How clients are served.
 #[derive(Args, Clone, Debug)]
@@ -69,40 +68,31 @@ pub fn serve(
     (pipeline, recognizer, weights): (&PipelineArgs, &RecognizerArgs, &WeightsOptions),
     [nnet, fst, words]: [&String; 3],
 ) -> Result<u8> {
-    recognizer.search.check()?;
+    check(recognizer)?;
     let samples = args.chunk_length * args.samp_freq;
     if !(1.0..=1e7).contains(&samples) {
         bail!("--chunk-length={}: expected from 1 to 10000000 samples, found {samples}", args.chunk_length);
     }
     let clients = threads::number("num-clients", args.num_clients.into())?.get();
     let at_startup = threads::number("num-threads-startup", args.num_threads_startup.into())?;
-    let features = Arc::new(pipeline.read(|_| {}, at_startup)?);
+    let features = pipeline.read(|_| {}, at_startup)?;
     let symbols = open_symbols(words)?.context("expected the name of a symbol table, found an empty one")?;
     let device = nnet3_matrix::cpu();
     let scale = recognizer.acoustic_scale;
-    let loaded = AcousticNetwork::load(nnet, &device, scale, weights.form(&device)?)?;
-    let network = recognizer.looped.forward(loaded.nnet, &device, loaded.scaling)?;
-    let (graph, _) = read_whole(fst, loaded.transitions.num_transition_ids())?;
-    let model = RecognizerModel {
-        transitions: Arc::new(loaded.transitions),
-        features,
-        silence_weighting: pipeline.silence_weighting.options()?,
-        frame_subsampling_factor: recognizer.looped.frame_subsampling_factor as usize,
-    };
-    let mut networks: Vec<LoopedForward> =
-        (1..clients).map(|_| recognizer.looped.another(&network)).collect();
-    networks.push(network);
-    let mut recognizers = Vec::new();
-    for network in networks {
-        let search = LatticeDecoder::new(graph.unvisited(), recognizer.search.options())?;
-        recognizers.push(Recognizer::new(model.clone(), network, search)?);
-    }
-    let conversation = conversation(args, &recognizer.endpoint, &model, &mut recognizers[0]);
+    let network = load_acoustic_network(nnet, &device, scale, weights.form(&device)?)?;
+    let silence_weighting = pipeline.silence_weighting.options()?;
+    let graph = read_whole(fst, network.transitions.num_transition_ids())?.0.into();
+    let model = model(recognizer, network, features, silence_weighting, graph)?;
+    // As in the reference, options that do not fit are an error when the first client comes.
+    let endpoint = recognizer.endpoint.options();
+    let options = RecognizerOptions { endpoint: endpoint.as_ref().ok().cloned(), ..model.options().clone() };
+    let mut streams =
+        (0..clients).map(|_| Stream::new(&model, &options)).collect::<nnet3_online::Result<Vec<_>>>()?;
+    let conversation = conversation(args, &model, &mut streams[0]).and_then(|rules| Ok((rules, endpoint?).0));
     let port = args.port_num;
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port))
         .map_err(|error| anyhow!("Cannot bind to port: {port} (is it taken?): {error}"))?;
     messages::log(&format!("TcpServer: Listening on port: {port}"));
-    // As in the reference, options that do not fit are an error when the first client comes.
     let conversation = match conversation {
         Ok(conversation) => conversation,
         Err(error) => {
@@ -113,19 +103,14 @@ pub fn serve(
     // (A duration of 0 would mean no limit.)
     let read_timeout =
         u64::try_from(args.read_timeout).ok().map(|seconds| Duration::from_millis((1000 * seconds).max(1)));
-    accept_all(&listener, recognizers, &Rules { conversation, symbols: &symbols, read_timeout })
+    accept_all(&listener, streams, &Rules { conversation, symbols: &symbols, read_timeout })
 }
 
-/// The rules of conversations. An error if the model expects another rate, or phones of silence are missing.
-fn conversation(
-    args: &ServerArgs,
-    endpoint: &EndpointArgs,
-    model: &RecognizerModel,
-    recognizer: &mut Recognizer<VisitedGraph<'_>>,
-) -> Result<Conversation> {
+/// The rules of conversations. An error if the model expects another rate.
+fn conversation(args: &ServerArgs, model: &Model, stream: &mut Stream) -> Result<Conversation> {
     let rate = args.samp_freq;
-    if recognizer.accept(rate, &[0.0]).is_err() {
-        bail!("Sampling frequency mismatch, expected {}, got {rate}", model.features.sample_rate());
+    if stream.accept(rate, &[0.0]).is_err() {
+        bail!("Sampling frequency mismatch, expected {}, got {rate}", model.sample_rate());
     }
     let samples = |seconds: f32| (seconds * rate) as u64;
     Ok(Conversation {
@@ -134,7 +119,6 @@ fn conversation(
         output_period: samples(args.output_period).max(1),
         longest: samples(args.max_connection_length),
         produce_time: args.produce_time,
-        endpoint: endpoint.options()?,
     })
 }
 
@@ -156,25 +140,21 @@ fn accept(listener: &TcpListener) -> TcpStream {
     }
 }
 
-/// Serves clients for ever: one after the other, or each by the next recognizer that is free.
-fn accept_all(
-    listener: &TcpListener,
-    mut recognizers: Vec<Recognizer<VisitedGraph<'_>>>,
-    rules: &Rules<'_>,
-) -> Result<u8> {
-    if let [recognizer] = recognizers.as_mut_slice() {
+/// Serves clients for ever: one after the other, or each by the next stream that is free.
+fn accept_all(listener: &TcpListener, mut streams: Vec<Stream>, rules: &Rules<'_>) -> Result<u8> {
+    if let [stream] = streams.as_mut_slice() {
         loop {
-            rules.serve(recognizer, accept(listener));
+            rules.serve(stream, accept(listener));
         }
     }
     let (give, take) = sync_channel(0);
     let take = Mutex::new(take);
     std::thread::scope(|scope| -> Result<u8> {
-        for recognizer in &mut recognizers {
+        for stream in &mut streams {
             scope.spawn(|| {
                 // (The lock is free again before the client is served.)
                 while let Some(client) = next(&take) {
-                    rules.serve(recognizer, client);
+                    rules.serve(stream, client);
                 }
             });
         }
@@ -190,7 +170,7 @@ fn next(take: &Mutex<Receiver<TcpStream>>) -> Option<TcpStream> {
 
 impl Rules<'_> {
     /// Serves a client. A failure is the client's alone.
-    fn serve(&self, recognizer: &mut Recognizer<VisitedGraph<'_>>, mut client: TcpStream) {
+    fn serve(&self, stream: &mut Stream, mut client: TcpStream) {
         let limited = client
             .set_read_timeout(self.read_timeout)
             .and_then(|()| client.set_write_timeout(Some(WRITE_TIMEOUT)));
@@ -199,7 +179,7 @@ impl Rules<'_> {
             return;
         }
         let mut operator = Operator { symbols: self.symbols };
-        if let Err(error) = converse(recognizer, &mut client, &self.conversation, &mut operator) {
+        if let Err(error) = converse(stream, &mut client, &self.conversation, &mut operator) {
             messages::warn(&format!("A client cannot be served any longer: {error}"));
         }
     }

@@ -15,15 +15,16 @@ use nnet3_online::Spotter;
 
 use crate::recognition::online::timing::{OnlineTimer, TimingStats};
 use crate::recognition::online::{piece, pipeline};
-use crate::recognition::options::online::{EndpointArgs, PipelineArgs};
-use crate::recognition::search_graph::read_whole;
+use crate::recognition::options::online::PipelineArgs;
 use crate::recognition::viterbi::PruningArgs;
-use nnet3::forward::AcousticNetwork;
+use nnet3::forward::{self, AcousticNetwork};
 use nnet3::lattices::no_name;
 use nnet3::messages;
 use nnet3::options::forward::LoopedOptions;
 use nnet3::options::weights::WeightsOptions;
 use nnet3::tables::{Input, Output};
+use nnet3_online::config::endpoint::EndpointArgs;
+use nnet3_online::graph::read_whole;
 
 // Options of the search for a wake word.
 #[derive(Args, Debug)]
@@ -78,7 +79,7 @@ pub fn run(options: &SpottingOptions, tables: &SpottingTables) -> Result<u8> {
     let device = nnet3_matrix::cpu();
     let weights = options.weights.form(&device)?;
     let AcousticNetwork { transitions, nnet, scaling } =
-        AcousticNetwork::load(&tables.nnet3_in, &device, options.acoustic_scale, weights)?;
+        forward::load_acoustic_network(&tables.nnet3_in, &device, options.acoustic_scale, weights)?;
     let network = options.looped.forward(nnet, &device, scaling)?;
     let (graph, _) = read_whole(&tables.fst_in, transitions.num_transition_ids())?;
     let search = ViterbiDecoder::new(&graph, options.pruning.pruning())?;

@@ -1,8 +1,8 @@
 //! From sound to text with a model folder: the work of `nnet3-transcribe`.
 
-mod folder;
 mod names;
 mod output;
+mod pieces;
 mod subtitles;
 
 use std::io::Write as _;
@@ -12,31 +12,20 @@ use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use kaldi_feat::wave::WaveStream;
 use kaldi_io::{KaldiReader, KaldiWriter};
-use nnet3_core::forward::LoopedForward;
-use nnet3_decode::align::{WordAlignment, align_words};
-use nnet3_decode::decoder::{ComposedGraph, ExpandedGrammar, Graph, LatticeDecoder};
-use nnet3_decode::{CompactLattice, Scale, mbr, path};
-use nnet3_online::Recognizer;
+use nnet3_online::{Recognizer, State, Transcript};
 
-pub use folder::PieceArgs;
-use folder::{Loaded, load};
 use names::{Name, is_live};
 pub use output::Format;
-use output::{Segment, Word};
+use output::Segment;
+pub use pieces::PieceArgs;
 
-use crate::recognition::search_graph::SharedGraph;
-use nnet3::lattices::no_name;
 use nnet3::messages;
 use nnet3::workers::{Give, in_parallel};
 
 /// Seconds of sound in a piece.
 const PIECE: f32 = 0.2;
-/// Scale of graph costs for the choice of words, as in vosk.
-const GRAPH_SCALE: f64 = 0.9;
 /// Pieces between two displays of partial results.
 const PIECES_TO_A_LOOK: usize = 3;
-/// States of a lattice with words as arcs, for each of the lattice and besides.
-const MOST_STATES: usize = 1_000_000;
 
 /// Numbers of threads.
 #[derive(Debug, Clone, Copy)]
@@ -91,56 +80,34 @@ impl Texts {
 
 /// Writes the text of each file, in their order. The status is 1 if there was none of some file.
 pub fn transcribe(args: &PieceArgs, texts: &Texts, mut paths: Vec<String>, threads: Threads) -> Result<u8> {
-    let (loaded, network) = load(args, &mut paths, threads.at_startup)?;
+    let model = args.open(&mut paths, threads.at_startup)?;
     if paths.is_empty() {
         bail!("expected wave files");
     }
     let sounds = texts.sounds(&paths)?;
-    let count = threads.files.get().min(paths.len());
-    let mut networks: Vec<LoopedForward> =
-        (1..count).map(|_| loaded.settings.looped.another(&network)).collect();
-    networks.push(network);
-    let format = texts.format;
-    match &loaded.graph {
-        SharedGraph::Whole(graph) => all_files(&loaded, networks, || graph.unvisited(), format, &sounds),
-        SharedGraph::Pair(pair) => all_files(&loaded, networks, || ComposedGraph::new(pair), format, &sounds),
-        SharedGraph::Grammar(grammar) => {
-            all_files(&loaded, networks, || ExpandedGrammar::new(grammar), format, &sounds)
-        }
-    }
-}
-
-/// Runs a thread with a search of its own for each network.
-fn all_files<'p, G: Graph + Send>(
-    loaded: &Loaded,
-    networks: Vec<LoopedForward>,
-    graph: impl Fn() -> G,
-    format: Format,
-    sounds: &'p [Sound<'p>],
-) -> Result<u8> {
-    let threads = networks.len();
+    let threads = threads.files.get().min(paths.len());
     // Largest number of files in progress: a single thread prints its own lines in order.
     let most = if threads == 1 { 1 } else { 2 * threads };
     let mut workers = Vec::new();
-    for network in networks {
-        let options = &loaded.settings.search;
-        let search = LatticeDecoder::new(graph(), options.options_with_chunks())?;
-        let mut recognizer = Recognizer::new(loaded.model.clone(), network, search)?;
-        recognizer.determinize_in_chunks(options.chunks(loaded.chunks)?);
-        let mut session = Session { loaded, recognizer };
-        workers.push(move |sound: &'p Sound<'p>| (sound, session.text(sound, format, threads == 1)));
+    for _ in 0..threads {
+        let recognizer = Recognizer::new(&model, model.sample_rate(), model.options())?;
+        let mut session = Session { recognizer };
+        workers.push(move |sound: &Sound| {
+            let text = session.text(sound, texts.format, threads == 1);
+            (sound.path.to_owned(), sound.to.clone(), text)
+        });
     }
     let give_all = |give: Give<'_, _>| {
         let _all_were_wanted = sounds.iter().all(give);
         Ok(())
     };
     let mut failed = 0;
-    in_parallel(most, give_all, workers, |(sound, text)| match (text, &sound.to) {
+    in_parallel(most, give_all, workers, |(path, to, text)| match (text, to) {
         (Ok(text), None) => print(&text),
-        (Ok(text), Some(file)) => write_whole(file, &text),
+        (Ok(text), Some(file)) => write_whole(&file, &text),
         (Err(error), _) => {
             failed += 1;
-            messages::warn(&format!("{}: {error:#}", sound.path));
+            messages::warn(&format!("{path}: {error:#}"));
             Ok(())
         }
     })?;
@@ -161,12 +128,11 @@ fn write_whole(file: &str, text: &str) -> Result<()> {
     Ok(writer.finish()?)
 }
 
-struct Session<'l, G> {
-    loaded: &'l Loaded,
-    recognizer: Recognizer<G>,
+struct Session {
+    recognizer: Recognizer,
 }
 
-impl<G: Graph> Session<'_, G> {
+impl Session {
     /// Returns the text of a file, or the part that has not been printed. If `at_once`, sentences of live sound are
     /// printed when they end.
     fn text(&mut self, sound: &Sound, format: Format, at_once: bool) -> Result<String> {
@@ -190,126 +156,47 @@ impl<G: Graph> Session<'_, G> {
         let piece = ((rate * PIECE) as usize).max(1);
         let shown = partial_results(path);
         let mut segments = Vec::new();
-        // The samples since the last pause, and how many there were before.
-        let (mut samples, mut before) = (Vec::new(), 0);
-        let mut pieces = 0;
-        self.recognizer.begin(self.loaded.speaker.clone())?;
+        let mut end = |transcript: Transcript| -> Result<()> {
+            for warning in &transcript.warnings {
+                messages::warn(&format!("{path}: {warning}"));
+            }
+            shown.set_message("");
+            shown.suspend(|| each(&transcript.words))?;
+            segments.push(transcript.words);
+            Ok(())
+        };
+        let (mut taken, mut pieces) = (0, 0);
+        self.recognizer.reset(rate)?;
         loop {
-            let new = wave.read(piece)?;
-            if new.is_empty() {
+            let samples = wave.read(piece)?;
+            if samples.is_empty() {
                 break;
             }
-            self.recognizer.accept(rate, &new)?;
-            samples.extend_from_slice(&new);
+            let state = self.recognizer.accept(&samples)?;
+            taken += samples.len();
             pieces += 1;
             if pieces % PIECES_TO_A_LOOK == 0 && !shown.is_hidden() {
-                shown.set_message(self.partial()?);
+                shown.set_message(self.recognizer.partial()?);
             }
-            let endpoint = self.loaded.endpoint.as_ref().map(|endpoint| self.recognizer.endpoint(endpoint));
-            if endpoint.transpose()?.flatten().is_some() {
-                // Samples that were not decoded belong to the next segment.
-                let seconds = self.recognizer.frames_decoded() as f32 * self.recognizer.output_frame_length();
-                let decoded = ((seconds * rate) as usize).min(samples.len());
-                let segment = self.segment(path, before as f64 / f64::from(rate))?;
-                shown.set_message("");
-                shown.suspend(|| each(&segment))?;
-                segments.push(segment);
-                let speaker = self.recognizer.speaker()?;
-                self.recognizer.begin(speaker)?;
-                samples.drain(..decoded);
-                before += decoded;
-                self.recognizer.accept(rate, &samples)?;
+            if let State::Endpoint { .. } = state {
+                end(self.recognizer.result()?)?;
             }
         }
         if let Some(complaint) = wave.complaint() {
             messages::warn(&format!("{path}: {complaint}"));
         }
         wave.close()?;
-        if before + samples.len() == 0 {
+        if taken == 0 {
             bail!("there are no samples");
         }
-        self.recognizer.accept_last(rate, &[])?;
-        if self.recognizer.frames_decoded() > 0 {
-            let segment = self.segment(path, before as f64 / f64::from(rate))?;
-            shown.suspend(|| each(&segment))?;
-            segments.push(segment);
+        let last = self.recognizer.finish()?;
+        if last.frames > 0 {
+            end(last)?;
         } else if segments.is_empty() {
-            bail!("{} samples are too few for a frame", samples.len());
+            bail!("{taken} samples are too few for a frame");
         }
         shown.finish_and_clear();
         Ok(segments)
-    }
-
-    /// The words of the best path so far.
-    fn partial(&self) -> Result<String> {
-        if self.recognizer.frames_decoded() == 0 {
-            return Ok(String::new());
-        }
-        let raw = self.recognizer.decoder().raw_lattice()?;
-        let best = path::read_linear(&path::best_path(&raw))?;
-        Ok(best.words.iter().map(|&word| self.word(word)).collect::<Result<Vec<_>>>()?.join(" "))
-    }
-
-    fn word(&self, word: i32) -> Result<&str> {
-        self.loaded.names.get(word).with_context(|| no_name(word))
-    }
-
-    /// Ends the utterance. `start` is its beginning, in seconds from the beginning of the sound.
-    fn segment(&mut self, path: &str, start: f64) -> Result<Segment> {
-        let lattice = match self.recognizer.finish()? {
-            true => self.recognizer.determinized()?.map(|(lattice, _)| lattice),
-            false => None,
-        };
-        let Some(mut lattice) = lattice.filter(|lattice| lattice.start.is_some()) else {
-            messages::warn(&format!("{path}: no path was left from {start:.2} s on"));
-            return Ok(Vec::new());
-        };
-        nnet3_decode::lattice::scale(&mut lattice, Scale::new(GRAPH_SCALE, 1.0));
-        let outcome = self.choose_words(path, start, &lattice)?;
-        let frame = f64::from(self.recognizer.output_frame_length());
-        let words = outcome.words.iter().zip(&outcome.times).zip(&outcome.confidences);
-        let word = |((&word, &(begin, end)), &confidence): ((&i32, &(f32, f32)), &f32)| {
-            Ok(Word {
-                text: self.word(word)?.to_owned(),
-                start: start + f64::from(begin) * frame,
-                end: start + f64::from(end) * frame,
-                confidence,
-            })
-        };
-        words.map(word).collect()
-    }
-
-    /// Finds the words with the least risk. Their times are the times of their phones. If the lattice cannot be aligned
-    /// to words, all words are kept, with the times of the search, and a warning gives the reason.
-    fn choose_words(&self, path: &str, start: f64, lattice: &CompactLattice) -> Result<mbr::Outcome> {
-        let Loaded { transitions, boundaries, .. } = self.loaded;
-        let decode = |lattice: &CompactLattice| mbr::decode(lattice, None, mbr::Options::default());
-        let Some(boundaries) = boundaries else { return Ok(decode(lattice)?) };
-        let options = WordAlignment {
-            reorder: true,
-            silence_label: 0,
-            partial_word_label: 0,
-            max_states: Some(MOST_STATES),
-        };
-        let (cause, aligned) = match align_words(lattice, transitions, boundaries, &options) {
-            Ok((aligned, problems)) if problems.is_empty() => return Ok(decode(&aligned)?),
-            Ok((aligned, problems)) => (problems.join(", "), decode(&aligned).ok()),
-            Err(error) => (error.to_string(), None),
-        };
-        let outcome = decode(lattice)?;
-        match aligned {
-            // A word that sound ends in is no reason to complain.
-            Some(aligned) if aligned.words == outcome.words && !self.recognizer.decoder().reached_final() => {
-                Ok(aligned)
-            }
-            _ => {
-                messages::warn(&format!(
-                    "{path}: words from {start:.2} s on cannot be aligned with the sound ({cause}): their times are those of \
-                     the search, which are less exact"
-                ));
-                Ok(outcome)
-            }
-        }
     }
 }
 

@@ -16,7 +16,7 @@ use nnet3_decode::{CompactLatticeHolder, LatticeWeight};
 
 use crate::recognition::decoding::usable;
 use crate::recognition::gaussians::GaussianDecodable;
-use crate::recognition::search_graph;
+use nnet3_online::graph;
 
 // Options of all of them.
 #[derive(clap::Args, Debug)]
@@ -124,7 +124,7 @@ impl ViterbiArgs {
     /// The whole of both programs.
     pub fn run(&self, pruning: Pruning) -> Result<u8> {
         let (transitions, model) = gaussians::read_model(&self.model_in)?;
-        let (graph, _) = search_graph::read_whole(&self.fst_in, transitions.num_transition_ids())?;
+        let (graph, _) = graph::read_whole(&self.fst_in, transitions.num_transition_ids())?;
         let pdfs = decodable::pdf_table(&transitions);
         let optional = [self.alignments_wspecifier.as_ref(), self.lattice_wspecifier.as_ref()];
         let mut outputs = self.options.open(&self.words_wspecifier, optional)?;

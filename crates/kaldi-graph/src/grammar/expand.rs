@@ -1,6 +1,8 @@
 //! The states of a grammar, worked out where somebody comes to (`GrammarFstTpl` in `decoder/grammar-fst.h`): a nonterminal is
 //! a visit to its graph, which ends where the visitor came from.
 
+use std::collections::hash_map::Entry;
+
 use kaldi_fst::{Arc, EPSILON, Fst, State, StateId};
 use rustc_hash::FxHashMap;
 
@@ -107,10 +109,9 @@ struct Visit {
     children: FxHashMap<(i32, StateId), u32>,
 }
 
-/// The visits of one user of a grammar.
+/// The visits of one user of a grammar. All methods get that grammar, so that its owner can be the same as theirs.
 #[derive(Debug)]
-pub struct Expansion<'g> {
-    grammar: &'g GrammarFst,
+pub struct Expansion {
     part_of: FxHashMap<i32, usize>,
     visits: Vec<Visit>,
     /// The arcs by which each part is entered, as far as they were needed.
@@ -119,11 +120,10 @@ pub struct Expansion<'g> {
     returns: FxHashMap<(Option<usize>, StateId), PhoneArcs>,
 }
 
-impl<'g> Expansion<'g> {
-    pub fn new(grammar: &'g GrammarFst) -> Expansion<'g> {
+impl Expansion {
+    pub fn new(grammar: &GrammarFst) -> Expansion {
         let part_of = grammar.parts.iter().enumerate().map(|(part, &(nonterminal, _))| (nonterminal, part));
         Expansion {
-            grammar,
             part_of: part_of.collect(),
             visits: vec![Visit { part: None, back: None, depth: 0, children: FxHashMap::default() }],
             entries: vec![None; grammar.parts.len()],
@@ -131,38 +131,37 @@ impl<'g> Expansion<'g> {
         }
     }
 
-    pub fn start(&self) -> Option<GrammarState> {
-        Some(GrammarState { visit: 0, state: self.grammar.top.start? })
+    pub fn start(&self, grammar: &GrammarFst) -> Option<GrammarState> {
+        Some(GrammarState { visit: 0, state: grammar.top.start? })
     }
 
     /// The cost of ending; infinite if the state is not final.
-    pub fn final_cost(&self, GrammarState { visit, state }: GrammarState) -> f32 {
-        let cost =
-            self.grammar.top.states.get(state as usize).map_or(f32::INFINITY, |state| state.final_weight);
+    pub fn final_cost(&self, grammar: &GrammarFst, GrammarState { visit, state }: GrammarState) -> f32 {
+        let cost = grammar.top.states.get(state as usize).map_or(f32::INFINITY, |state| state.final_weight);
         if visit != 0 || cost == SPECIAL_COST { f32::INFINITY } else { cost }
     }
 
     /// True if the arcs of a state leave to other graphs.
-    fn leaves(&self, GrammarState { visit, state }: GrammarState) -> bool {
-        self.graph(self.visits[visit as usize].part).state(state).final_weight == SPECIAL_COST
-    }
-
-    fn graph(&self, part: Option<usize>) -> &'g Fst {
-        part.map_or(&self.grammar.top, |part| &self.grammar.parts[part].1)
+    fn leaves(&self, grammar: &GrammarFst, GrammarState { visit, state }: GrammarState) -> bool {
+        grammar.graph(self.visits[visit as usize].part).state(state).final_weight == SPECIAL_COST
     }
 
     /// Adds the arcs of a state to `out`. An error if the graphs do not fit together there.
-    pub fn arcs(&mut self, from: GrammarState, out: &mut Vec<GrammarArc>) -> Result<()> {
+    pub fn arcs(
+        &mut self,
+        grammar: &GrammarFst,
+        from: GrammarState,
+        out: &mut Vec<GrammarArc>,
+    ) -> Result<()> {
         let GrammarState { visit, state } = from;
         let part = self.visits[visit as usize].part;
-        let graph = self.graph(part);
-        if !self.leaves(from) {
+        let graph = grammar.graph(part);
+        if !self.leaves(grammar, from) {
             out.extend(graph.state(state).arcs.iter().map(|arc| located(arc, visit)));
             return Ok(());
         }
         for arc in &graph.state(state).arcs {
-            let (nonterminal, phone) = self
-                .grammar
+            let (nonterminal, phone) = grammar
                 .nonterminals
                 .meaning(arc.ilabel)
                 .ok_or_else(|| Error::mismatch(invalid(arc.ilabel)))?;
@@ -171,10 +170,10 @@ impl<'g> Expansion<'g> {
                     "state {state} of a grammar's graph leaves it with a word (was it prepared by make-grammar-fst?)"
                 )));
             }
-            if nonterminal == self.grammar.nonterminals.end() {
-                out.push(self.leave(visit, arc, phone)?);
-            } else if nonterminal >= self.grammar.nonterminals.first_user_defined() {
-                out.extend(self.enter(visit, arc, nonterminal, phone)?);
+            if nonterminal == grammar.nonterminals.end() {
+                out.push(self.leave(grammar, visit, arc, phone)?);
+            } else if nonterminal >= grammar.nonterminals.first_user_defined() {
+                out.extend(self.enter(grammar, visit, arc, nonterminal, phone)?);
             } else {
                 return Err(Error::mismatch(format!(
                     "Encountered unexpected type of nonterminal {nonterminal} while expanding state."
@@ -185,7 +184,7 @@ impl<'g> Expansion<'g> {
     }
 
     /// The arc that ends a visit.
-    fn leave(&self, visit: u32, arc: &Arc, phone: i32) -> Result<GrammarArc> {
+    fn leave(&self, grammar: &GrammarFst, visit: u32, arc: &Arc, phone: i32) -> Result<GrammarArc> {
         let visit = &self.visits[visit as usize];
         let back = visit
             .back
@@ -194,9 +193,9 @@ impl<'g> Expansion<'g> {
         let joined = self
             .returns
             .get(&(part, back.state))
-            .and_then(|returns| returns.join(arc, phone, self.graph(part).state(back.state)));
+            .and_then(|returns| returns.join(arc, phone, grammar.graph(part).state(back.state)));
         joined.map(|arc| located(&arc, back.visit)).ok_or_else(|| {
-            let nonterminal = visit.part.map_or(0, |part| self.grammar.parts[part].0);
+            let nonterminal = visit.part.map_or(0, |part| grammar.parts[part].0);
             Error::mismatch(format!(
                 "the FST of nonterminal {nonterminal} ends with left-context-phone {phone} but parent FST does not support \
                  that left-context at the return point."
@@ -205,13 +204,20 @@ impl<'g> Expansion<'g> {
     }
 
     /// The arc that begins a visit. An empty graph has none.
-    fn enter(&mut self, visit: u32, arc: &Arc, nonterminal: i32, phone: i32) -> Result<Option<GrammarArc>> {
-        let (child, part) = self.child(visit, nonterminal, arc.next)?;
-        let graph = self.graph(Some(part));
+    fn enter(
+        &mut self,
+        grammar: &GrammarFst,
+        visit: u32,
+        arc: &Arc,
+        nonterminal: i32,
+        phone: i32,
+    ) -> Result<Option<GrammarArc>> {
+        let (child, part) = self.child(grammar, visit, nonterminal, arc.next)?;
+        let graph = grammar.graph(Some(part));
         let Some(start) = graph.start else { return Ok(None) };
         let entries = match &mut self.entries[part] {
             Some(entries) => entries,
-            unknown => unknown.insert(PhoneArcs::of_start(graph, self.grammar.nonterminals)?),
+            unknown => unknown.insert(PhoneArcs::of_start(graph, grammar.nonterminals)?),
         };
         let joined = entries.join(arc, phone, graph.state(start)).ok_or_else(|| {
             Error::mismatch(format!(
@@ -222,7 +228,13 @@ impl<'g> Expansion<'g> {
     }
 
     /// The visit to a nonterminal's graph that returns to `state`, and the position of the nonterminal.
-    fn child(&mut self, visit: u32, nonterminal: i32, state: StateId) -> Result<(u32, usize)> {
+    fn child(
+        &mut self,
+        grammar: &GrammarFst,
+        visit: u32,
+        nonterminal: i32,
+        state: StateId,
+    ) -> Result<(u32, usize)> {
         let part = *self.part_of.get(&nonterminal).ok_or_else(|| {
             Error::mismatch(format!("Nonterminal {nonterminal} was requested, but there is no FST for it."))
         })?;
@@ -236,9 +248,8 @@ impl<'g> Expansion<'g> {
                 "nonterminal {nonterminal} is entered {DEEPEST} levels deep; does a nonterminal begin with itself?"
             )));
         }
-        if !self.returns.contains_key(&(own_part, state)) {
-            let returns = PhoneArcs::of_return(self.graph(own_part), state, self.grammar.nonterminals)?;
-            self.returns.insert((own_part, state), returns);
+        if let Entry::Vacant(unknown) = self.returns.entry((own_part, state)) {
+            unknown.insert(PhoneArcs::of_return(grammar.graph(own_part), state, grammar.nonterminals)?);
         }
         let child = self.visits.len() as u32;
         let back = Some(GrammarState { visit, state });
@@ -297,20 +308,25 @@ fn located(arc: &Arc, visit: u32) -> GrammarArc {
 }
 
 impl GrammarFst {
+    /// Returns the graph of a nonterminal at this position, or the graph that is entered first.
+    fn graph(&self, part: Option<usize>) -> &Fst {
+        part.map_or(&self.top, |part| &self.parts[part].1)
+    }
+
     /// Puts a graph in the place of each reference to it (`CopyToVectorFst`). States are numbered as they are found; the last one
     /// found is gone through next. An error if a nonterminal refers to itself: then there is no finite graph.
     pub fn expanded(&self) -> Result<Fst> {
         let mut expansion = Expansion::new(self);
         let mut out = Fst::default();
-        let Some(start) = expansion.start() else { return Ok(out) };
+        let Some(start) = expansion.start(self) else { return Ok(out) };
         out.start = Some(out.add_state());
         let mut numbers = FxHashMap::from_iter([(start, 0)]);
         let mut waiting = vec![(start, 0)];
         let mut arcs = Vec::new();
         while let Some((from, number)) = waiting.pop() {
             arcs.clear();
-            expansion.arcs(from, &mut arcs)?;
-            out.state_mut(number).final_weight = expansion.final_cost(from);
+            expansion.arcs(self, from, &mut arcs)?;
+            out.state_mut(number).final_weight = expansion.final_cost(self, from);
             for GrammarArc { ilabel, olabel, weight, next } in arcs.drain(..) {
                 let next = match numbers.get(&next) {
                     Some(&known) => known,

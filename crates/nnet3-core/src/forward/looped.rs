@@ -28,30 +28,27 @@ pub struct Streaming {
     pub extra_left_context_initial: i32,
 }
 
-/// Runs one network on utterances, one after another. The network should be in test mode.
-pub struct LoopedForward {
-    nnet: Arc<Nnet>,
+/// A network with its compiled program. Threads share it; each runs it with a [`LoopedForward`] of its own.
+pub struct LoopedProgram {
+    nnet: Nnet,
     program: Arc<Program>,
     requests: [ComputationRequest; 3],
     options: LoopedOptions,
     scaling: OutputScaling,
-    executor: Executor,
-    random: Random,
-    /// Chunks of the utterance that have been computed.
-    chunks: usize,
+    device: Device,
 }
 
-impl LoopedForward {
+impl LoopedProgram {
     /// Compiles the single program. It is an error if the network is not simple, or if its chunks do not become
     /// periodic. `ReplaceIndex(ivector, t, 0)` in the network is changed to mean the i-vector of a chunk. `nnet` must
-    /// be on `device`.
+    /// be on `device`, and should be in test mode.
     pub fn new(
         mut nnet: Nnet,
         device: &Device,
         streaming: &Streaming,
         scaling: impl Into<OutputScaling>,
         optimize: &OptimizeOptions,
-    ) -> Result<LoopedForward> {
+    ) -> Result<LoopedProgram> {
         let subsampling = streaming.frame_subsampling_factor;
         let scaling = scaling.into();
         scaling.check(nnet.output_dim("output").unwrap_or(0))?;
@@ -69,28 +66,62 @@ impl LoopedForward {
         let requests = looped_requests(&nnet, &options)?;
         let computation = compile_looped(&nnet, optimize, &requests)?;
         let program = Arc::new(Program::for_device(&nnet, computation, device, &mut Watch::default())?);
-        let (nnet, executor, random) = (Arc::new(nnet), Executor::new(device), Random::new(0));
-        Ok(LoopedForward { nnet, program, requests, options, scaling, executor, random, chunks: 0 })
+        Ok(LoopedProgram { nnet, program, requests, options, scaling, device: device.clone() })
     }
 
-    /// Makes another runner, for another thread, that shares the network and the program. Its first call must be
-    /// [`begin`](Self::begin).
+    /// Checks that the network takes features, and maybe i-vectors, of these dimensions.
+    pub fn check_inputs(&self, feature_dim: usize, ivector_dim: Option<usize>) -> Result<()> {
+        check_dim(&self.nnet, "input", Some(feature_dim))?;
+        check_dim(&self.nnet, "ivector", ivector_dim)
+    }
+
+    /// Input frames to an output frame.
+    pub fn frame_subsampling_factor(&self) -> usize {
+        self.options.frame_subsampling_factor as usize
+    }
+}
+
+/// Runs one network on utterances, one after another.
+pub struct LoopedForward {
+    shared: Arc<LoopedProgram>,
+    executor: Executor,
+    random: Random,
+    /// Chunks of the utterance that have been computed.
+    chunks: usize,
+}
+
+impl LoopedForward {
+    /// Compiles a network ([`LoopedProgram::new`]) for one runner.
+    pub fn new(
+        nnet: Nnet,
+        device: &Device,
+        streaming: &Streaming,
+        scaling: impl Into<OutputScaling>,
+        optimize: &OptimizeOptions,
+    ) -> Result<LoopedForward> {
+        let program = LoopedProgram::new(nnet, device, streaming, scaling, optimize)?;
+        Ok(LoopedForward::of(Arc::new(program)))
+    }
+
+    /// Makes a runner. Its first call must be [`begin`](Self::begin) or [`compute`](Self::compute).
+    pub fn of(shared: Arc<LoopedProgram>) -> LoopedForward {
+        let executor = Executor::new(&shared.device);
+        LoopedForward { shared, executor, random: Random::new(0), chunks: 0 }
+    }
+
+    /// The network and its program, for other runners.
+    pub fn program(&self) -> &Arc<LoopedProgram> {
+        &self.shared
+    }
+
+    /// Makes another runner, for another thread.
     pub fn another(&self) -> LoopedForward {
-        LoopedForward {
-            nnet: self.nnet.clone(),
-            program: self.program.clone(),
-            requests: self.requests.clone(),
-            options: self.options,
-            scaling: self.scaling.clone(),
-            executor: Executor::new(self.executor.device()),
-            random: Random::new(0),
-            chunks: 0,
-        }
+        LoopedForward::of(self.shared.clone())
     }
 
     /// New frames of each chunk.
     pub fn frames_per_chunk(&self) -> i32 {
-        self.options.chunk_size
+        self.shared.options.chunk_size
     }
 
     pub fn executor(&mut self) -> &mut Executor {
@@ -104,12 +135,12 @@ impl LoopedForward {
         features: &DenseMatrix<f32>,
         ivectors: Ivectors<'_>,
     ) -> Result<DenseMatrix<f32>> {
-        check_dims(&self.nnet, features.cols, ivectors)?;
+        check_dims(&self.shared.nnet, features.cols, ivectors)?;
         if features.rows == 0 {
             return Err(Error::Execution("an utterance without frames".to_string()));
         }
         let rows = self.outputs_ready(features.rows, true);
-        let cols = self.nnet.output_dim("output").unwrap_or(0);
+        let cols = self.shared.nnet.output_dim("output").unwrap_or(0);
         let mut outputs = DenseMatrix { rows, cols, data: Vec::with_capacity(rows * cols) };
         self.begin()?;
         let mut input = Vec::new();
@@ -128,19 +159,18 @@ impl LoopedForward {
 
     /// Checks that the network takes features, and maybe i-vectors, of these dimensions.
     pub fn check_inputs(&self, feature_dim: usize, ivector_dim: Option<usize>) -> Result<()> {
-        check_dim(&self.nnet, "input", Some(feature_dim))?;
-        check_dim(&self.nnet, "ivector", ivector_dim)
+        self.shared.check_inputs(feature_dim, ivector_dim)
     }
 
     /// Begins an utterance. Its chunks are then computed one after another.
     pub fn begin(&mut self) -> Result<()> {
         self.chunks = 0;
-        self.executor.start(&self.program)
+        self.executor.start(&self.shared.program)
     }
 
     /// Number of output frames that `frames` input frames allow; all frames if the input is `finished`.
     pub fn outputs_ready(&self, frames: usize, finished: bool) -> usize {
-        let LoopedOptions { chunk_size, frame_subsampling_factor, right_context, .. } = self.options;
+        let LoopedOptions { chunk_size, frame_subsampling_factor, right_context, .. } = self.shared.options;
         let (chunk, factor) = (chunk_size as usize, frame_subsampling_factor as usize);
         if finished {
             return frames.div_ceil(factor);
@@ -151,7 +181,7 @@ impl LoopedForward {
     /// The frames of input that the next chunk needs: those before 0 are the first one, those after the last one are the
     /// last one again.
     pub fn next_input(&self) -> Range<i32> {
-        let LoopedOptions { chunk_size, left_context, right_context, .. } = self.options;
+        let LoopedOptions { chunk_size, left_context, right_context, .. } = self.shared.options;
         let begin = self.chunks as i32 * chunk_size + right_context;
         (if self.chunks == 0 { -left_context } else { begin })..begin + chunk_size
     }
@@ -159,11 +189,11 @@ impl LoopedForward {
     /// Computes the next chunk from the frames of [`next_input`](Self::next_input), one behind another: scaled values of the
     /// node `output`, a row for each output frame of the chunk.
     pub fn advance(&mut self, input: &[f32], ivector: Option<&[f32]>) -> Result<DenseMatrix<f32>> {
-        let nnet = &self.nnet;
+        let nnet = &self.shared.nnet;
         let count = self.next_input().len();
         self.executor.accept_input(nnet, "input", count, input.len() / count, input)?;
         // All chunks from the third on are equal apart from their times.
-        let request = &self.requests[self.chunks.min(2)];
+        let request = &self.shared.requests[self.chunks.min(2)];
         if let Some(io) = request.inputs.iter().find(|io| io.name == "ivector")
             && let Some(ivector) = ivector
         {
@@ -175,7 +205,7 @@ impl LoopedForward {
         let mut values = DenseMatrix::new(output.rows(), output.cols());
         self.executor.device().download_into(output, &mut values.data);
         self.executor.check_device()?;
-        self.scaling.apply(&mut values.data);
+        self.shared.scaling.apply(&mut values.data);
         self.chunks += 1;
         Ok(values)
     }

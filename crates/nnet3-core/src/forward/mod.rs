@@ -19,7 +19,7 @@ pub mod xvector;
 pub use batch::{BatchForward, BatchOptions};
 pub use chunk::{Chunk, Chunking};
 pub use grouped::GroupedForward;
-pub use looped::{LoopedForward, Streaming};
+pub use looped::{LoopedForward, LoopedProgram, Streaming};
 #[cfg(test)]
 pub(crate) use one_by_one::Forward;
 pub use scaling::OutputScaling;

@@ -14,6 +14,8 @@
 //!
 //! Costs of whole paths are those of the plain composition.
 
+use std::ops::Deref;
+
 use kaldi_fst::{Arc, EPSILON, LookAheadFst, StateId};
 use rustc_hash::FxHashMap;
 
@@ -93,10 +95,17 @@ struct Span {
     end: u32,
 }
 
-/// The expanded part of the composition.
+/// The composition, as far as one search has expanded it. `P` points to the pair: a reference, or an owner such as
+/// [`Arc`](std::sync::Arc).
 #[derive(Debug)]
-pub struct ComposedGraph<'p> {
-    pair: &'p GraphPair,
+pub struct ComposedGraph<P> {
+    pair: P,
+    expanded: Expanded,
+}
+
+/// The expanded part of the composition.
+#[derive(Debug, Default)]
+struct Expanded {
     pairs: Vec<Pair>,
     known: Vec<Span>,
     arcs: Vec<Arc>,
@@ -116,20 +125,13 @@ enum Ahead {
     Cost(i32),
 }
 
-impl<'p> ComposedGraph<'p> {
-    pub fn new(pair: &'p GraphPair) -> ComposedGraph<'p> {
-        ComposedGraph {
-            pair,
-            pairs: Vec::new(),
-            known: Vec::new(),
-            arcs: Vec::new(),
-            numbers: FxHashMap::default(),
-            sums: Sums::default(),
-            epsilons: Vec::new(),
-            emitting: Vec::new(),
-        }
+impl<P: Deref<Target = GraphPair>> ComposedGraph<P> {
+    pub fn new(pair: P) -> ComposedGraph<P> {
+        ComposedGraph { pair, expanded: Expanded::default() }
     }
+}
 
+impl Expanded {
     fn number(&mut self, pair: Pair) -> StateId {
         *self.numbers.entry(pair).or_insert_with(|| {
             self.pairs.push(pair);
@@ -139,15 +141,15 @@ impl<'p> ComposedGraph<'p> {
     }
 
     /// Works out the arcs of a state.
-    fn work_out(&mut self, state: StateId) {
+    fn work_out(&mut self, graphs: &GraphPair, state: StateId) {
         if self.known[state as usize].first != UNKNOWN {
             return;
         }
         let pair = self.pairs[state as usize];
         if pair.pending == NOTHING {
-            self.expand(pair);
+            self.expand(graphs, pair);
         } else {
-            self.expand_pending(pair);
+            self.expand_pending(graphs, pair);
         }
         let first = self.arcs.len() as u32;
         let emitting = first + self.epsilons.len() as u32;
@@ -161,8 +163,7 @@ impl<'p> ComposedGraph<'p> {
         (if ilabel == EPSILON { &mut self.epsilons } else { &mut self.emitting }).push(arc);
     }
 
-    fn expand_pending(&mut self, pair: Pair) {
-        let GraphPair { hcl, .. } = self.pair;
+    fn expand_pending(&mut self, GraphPair { hcl, .. }: &GraphPair, pair: Pair) {
         let [without, with] = hcl.arcs_by_output(pair.hcl);
         let only_one = without.len() + with.len() == 1;
         for arc in &hcl.fst.arcs[without] {
@@ -178,8 +179,8 @@ impl<'p> ComposedGraph<'p> {
         }
     }
 
-    fn expand(&mut self, pair: Pair) {
-        let GraphPair { hcl, grammar } = self.pair;
+    fn expand(&mut self, graphs: &GraphPair, pair: Pair) {
+        let GraphPair { hcl, grammar } = graphs;
         let paid = pair.paid as f32 * STEP;
         let free = Pair { pending: NOTHING, paid: 0, bound: false, ..pair };
         if !pair.bound {
@@ -193,7 +194,7 @@ impl<'p> ComposedGraph<'p> {
         let dead_end = labels.is_empty() && grammar.final_cost(pair.grammar) == f32::INFINITY;
         for arc in hcl.fst.arcs[without].iter().filter(|_| !dead_end) {
             let to = Pair { hcl: arc.next, bound, ..free };
-            match self.ahead(arc.next, pair.grammar) {
+            match self.ahead(graphs, arc.next, pair.grammar) {
                 Ahead::Nothing => {}
                 Ahead::One(i) => {
                     let word = grammar.arc(pair.grammar, i);
@@ -226,8 +227,8 @@ impl<'p> ComposedGraph<'p> {
     }
 
     /// Returns the possible next words after HCL has gone to `hcl` while G has stayed.
-    fn ahead(&mut self, hcl: StateId, state: StateId) -> Ahead {
-        let GraphPair { hcl: LookAheadFst { reach, .. }, grammar } = self.pair;
+    fn ahead(&mut self, graphs: &GraphPair, hcl: StateId, state: StateId) -> Ahead {
+        let GraphPair { hcl: LookAheadFst { reach, .. }, grammar } = graphs;
         let (labels, costs) = grammar.labels_and_costs(state);
         let ending = if reach.reaches_end(hcl) { grammar.final_cost(state) } else { f32::INFINITY };
         let (mut count, mut first, mut sum) = (0, 0, 0.0);
@@ -272,57 +273,58 @@ impl<'p> ComposedGraph<'p> {
     }
 }
 
-impl Graph for ComposedGraph<'_> {
+impl<P: Deref<Target = GraphPair>> Graph for ComposedGraph<P> {
     fn start(&mut self) -> Option<StateId> {
         let (hcl, grammar) = (self.pair.hcl.fst.start?, self.pair.grammar.start()?);
-        Some(self.number(Pair { hcl, grammar, pending: NOTHING, paid: 0, bound: false }))
+        Some(self.expanded.number(Pair { hcl, grammar, pending: NOTHING, paid: 0, bound: false }))
     }
 
     fn num_states(&self) -> usize {
-        self.pairs.len()
+        self.expanded.pairs.len()
     }
 
     fn final_cost(&self, state: StateId) -> Result<f32> {
-        let pair = &self.pairs[state as usize];
+        let pair = &self.expanded.pairs[state as usize];
         if pair.pending != NOTHING {
             return Ok(f32::INFINITY);
         }
-        let GraphPair { hcl, grammar } = self.pair;
+        let GraphPair { hcl, grammar } = &*self.pair;
         Ok(hcl.fst.finals[pair.hcl as usize] + grammar.final_cost(pair.grammar) - pair.paid as f32 * STEP)
     }
 
     fn visit(&mut self, state: StateId) -> Result<()> {
-        self.work_out(state);
+        self.expanded.work_out(&self.pair, state);
         Ok(())
     }
 
     fn emitting(&self, state: StateId) -> impl Iterator<Item = Arc> {
-        let Span { emitting, end, .. } = self.known[state as usize];
-        self.arcs[emitting as usize..end as usize].iter().copied()
+        let Span { emitting, end, .. } = self.expanded.known[state as usize];
+        self.expanded.arcs[emitting as usize..end as usize].iter().copied()
     }
 
     fn epsilons(&self, state: StateId) -> impl Iterator<Item = Arc> {
-        let Span { first, emitting, .. } = self.known[state as usize];
-        self.arcs[first as usize..emitting as usize].iter().copied()
+        let Span { first, emitting, .. } = self.expanded.known[state as usize];
+        self.expanded.arcs[first as usize..emitting as usize].iter().copied()
     }
 
     fn may_have_epsilons(&self, state: StateId) -> bool {
-        let Span { first, emitting, .. } = self.known[state as usize];
+        let Span { first, emitting, .. } = self.expanded.known[state as usize];
         first == UNKNOWN || first < emitting
     }
 
     fn is_full(&self) -> bool {
         let bytes_per_state = 2 * size_of::<Pair>() + size_of::<Span>() + size_of::<StateId>();
-        self.pairs.len() * bytes_per_state + self.arcs.len() * size_of::<Arc>() > MOST_BYTES
+        self.expanded.pairs.len() * bytes_per_state + self.expanded.arcs.len() * size_of::<Arc>() > MOST_BYTES
     }
 
     fn forget_others(&mut self, keep: &mut dyn Iterator<Item = &mut StateId>) {
-        let pairs = std::mem::take(&mut self.pairs);
-        self.known.clear();
-        self.arcs.clear();
-        self.numbers.clear();
+        let expanded = &mut self.expanded;
+        let pairs = std::mem::take(&mut expanded.pairs);
+        expanded.known.clear();
+        expanded.arcs.clear();
+        expanded.numbers.clear();
         for state in keep {
-            *state = self.number(pairs[*state as usize]);
+            *state = expanded.number(pairs[*state as usize]);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! A grammar as a search wants it: graphs that refer to each other are put together where the search comes (Kaldi's
 //! `GrammarFst`).
 
+use std::ops::Deref;
+
 use kaldi_fst::{Arc, EPSILON, StateId};
 use kaldi_graph::grammar::{Expansion, FIRST_LABEL, GrammarArc, GrammarFst, GrammarState};
 use rustc_hash::FxHashMap;
@@ -45,11 +47,12 @@ struct Span {
     end: u32,
 }
 
-/// The part of a grammar that one search has looked at.
+/// The part of a grammar that one search has looked at. `P` points to the grammar: a reference, or an owner such as
+/// `Arc`.
 #[derive(Debug)]
-pub struct ExpandedGrammar<'g> {
-    graph: &'g GrammarGraph,
-    expansion: Expansion<'g>,
+pub struct ExpandedGrammar<P> {
+    graph: P,
+    expansion: Expansion,
     states: Vec<GrammarState>,
     numbers: FxHashMap<GrammarState, StateId>,
     /// `None` for states that were not visited.
@@ -59,11 +62,11 @@ pub struct ExpandedGrammar<'g> {
     found: Vec<GrammarArc>,
 }
 
-impl<'g> ExpandedGrammar<'g> {
-    pub fn new(graph: &'g GrammarGraph) -> ExpandedGrammar<'g> {
+impl<P: Deref<Target = GrammarGraph>> ExpandedGrammar<P> {
+    pub fn new(graph: P) -> ExpandedGrammar<P> {
         ExpandedGrammar {
-            graph,
             expansion: Expansion::new(&graph.grammar),
+            graph,
             states: Vec::new(),
             numbers: FxHashMap::default(),
             known: Vec::new(),
@@ -87,7 +90,7 @@ impl<'g> ExpandedGrammar<'g> {
     fn expand(&mut self, state: StateId) -> Result<()> {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
-        let expanded = self.expansion.arcs(self.states[state as usize], &mut found);
+        let expanded = self.expansion.arcs(&self.graph.grammar, self.states[state as usize], &mut found);
         expanded.map_err(|error| Error::BrokenGraph(format!("grammar: {error}")))?;
         if let Some(arc) = found.iter().find(|arc| arc.ilabel as usize > self.graph.num_transition_ids) {
             return Err(Error::BrokenGraph(format!(
@@ -108,9 +111,9 @@ impl<'g> ExpandedGrammar<'g> {
     }
 }
 
-impl Graph for ExpandedGrammar<'_> {
+impl<P: Deref<Target = GrammarGraph>> Graph for ExpandedGrammar<P> {
     fn start(&mut self) -> Option<StateId> {
-        let start = self.expansion.start()?;
+        let start = self.expansion.start(&self.graph.grammar)?;
         Some(self.number(start))
     }
 
@@ -119,7 +122,7 @@ impl Graph for ExpandedGrammar<'_> {
     }
 
     fn final_cost(&self, state: StateId) -> Result<f32> {
-        Ok(self.expansion.final_cost(self.states[state as usize]))
+        Ok(self.expansion.final_cost(&self.graph.grammar, self.states[state as usize]))
     }
 
     fn visit(&mut self, state: StateId) -> Result<()> {

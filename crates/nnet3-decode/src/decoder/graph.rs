@@ -1,6 +1,7 @@
 //! Graphs as a search wants them.
 
 use std::cell::Cell;
+use std::ops::Deref;
 
 use kaldi_fst::{Arc, EPSILON, FlatFst, MappedFst, PackedArc, StateId};
 use kaldi_io::mapped;
@@ -65,10 +66,11 @@ enum Place {
     File(MappedFst),
 }
 
-/// A graph, with the states that one search has expanded.
+/// A graph, with the states that one search has expanded. `P` points to the graph: a reference, or an owner such as
+/// [`Arc`](std::sync::Arc).
 #[derive(Debug)]
-pub struct VisitedGraph<'g> {
-    graph: &'g SearchGraph,
+pub struct VisitedGraph<P> {
+    graph: P,
     /// For each state: the position of its first arc, the position behind its epsilon arcs, and the position behind all
     /// arcs plus one. Zeros before the first visit. (Zeroed memory costs no time until it is used.)
     known: Vec<[u32; 3]>,
@@ -94,8 +96,8 @@ impl SearchGraph {
     }
 
     /// The graph for one search.
-    pub fn unvisited(&self) -> VisitedGraph<'_> {
-        VisitedGraph { graph: self, known: vec![[0; 3]; self.num_states()], has_changed: Cell::new(false) }
+    pub fn unvisited(&self) -> VisitedGraph<&SearchGraph> {
+        VisitedGraph::new(self)
     }
 
     /// Returns the first word for which `is_known` is false. A graph that is left in its file is gone through only if it has
@@ -128,7 +130,12 @@ fn broken(error: kaldi_fst::Error) -> Error {
     Error::BrokenGraph(error.to_string())
 }
 
-impl VisitedGraph<'_> {
+impl<P: Deref<Target = SearchGraph>> VisitedGraph<P> {
+    /// The graph for one search.
+    pub fn new(graph: P) -> VisitedGraph<P> {
+        VisitedGraph { known: vec![[0; 3]; graph.num_states()], graph, has_changed: Cell::new(false) }
+    }
+
     /// Reads the positions of a state's arcs.
     #[cold]
     fn look_at(&self, state: StateId) -> Result<[u32; 3]> {
@@ -162,7 +169,7 @@ impl VisitedGraph<'_> {
     }
 }
 
-impl Graph for VisitedGraph<'_> {
+impl<P: Deref<Target = SearchGraph>> Graph for VisitedGraph<P> {
     fn start(&mut self) -> Option<StateId> {
         match &self.graph.place {
             Place::Memory(fst) => fst.start,

@@ -43,7 +43,7 @@ pub struct ViterbiPath {
 }
 
 pub struct ViterbiDecoder<'g> {
-    graph: VisitedGraph<'g>,
+    graph: VisitedGraph<&'g SearchGraph>,
     pruning: Pruning,
     tokens: Vec<Token>,
     /// The values are tokens.

@@ -53,9 +53,7 @@ pub enum BuildError {
     NoHistory { words: Vec<i32> },
     #[error("word {word} is no possible word")]
     Word { word: i32 },
-    #[error(
-        "word {word} for {what} is above the largest word of the language model, {largest}"
-    )]
+    #[error("word {word} for {what} is above the largest word of the language model, {largest}")]
     NoUnigram { what: &'static str, word: i32, largest: i32 },
 }
 

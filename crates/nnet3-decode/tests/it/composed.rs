@@ -206,7 +206,7 @@ fn forgetting() {
     let start = graph.start().unwrap();
     graph.visit(start).unwrap();
     let first = graph.epsilons(start).chain(graph.emitting(start)).next().unwrap();
-    let emitting = |graph: &mut ComposedGraph, state| {
+    let emitting = |graph: &mut ComposedGraph<&GraphPair>, state| {
         graph.visit(state).unwrap();
         graph.emitting(state).collect::<Vec<Arc>>()
     };

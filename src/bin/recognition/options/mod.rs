@@ -2,7 +2,4 @@
 //!
 //! The structs have plain comments: clap would show a doc comment as the description of the program.
 
-pub mod config_file;
-pub mod incremental;
-pub mod ivector;
 pub mod online;

@@ -2,19 +2,9 @@
 
 use std::fmt::Write as _;
 
-use serde_json::json;
+use nnet3_online::{Word, json};
 
 use super::subtitles::{Cue, cues};
-
-/// A word of a text.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Word {
-    pub text: String,
-    /// Begin and end, in seconds from the beginning of the sound.
-    pub start: f64,
-    pub end: f64,
-    pub confidence: f32,
-}
 
 /// The words between two pauses.
 pub type Segment = Vec<Word>;
@@ -61,7 +51,7 @@ pub fn write(format: Format, name: &str, segments: &[Segment]) -> String {
             let words: Vec<Word> = segments.concat();
             format!("{name} {}", text(&words)).trim_end().to_owned() + "\n"
         }
-        Format::Json => json(name, segments),
+        Format::Json => format!("{}\n", json::recording(name, segments)),
         Format::Srt => srt(segments),
         Format::Vtt => vtt(segments),
         Format::Ctm => {
@@ -73,26 +63,6 @@ pub fn write(format: Format, name: &str, segments: &[Segment]) -> String {
             out
         }
     }
-}
-
-fn json(name: &str, segments: &[Segment]) -> String {
-    let seconds = |time: f64| (time * 1000.0).round() / 1000.0;
-    let word = |word: &Word| {
-        json!({
-            "word": word.text, "start": seconds(word.start), "end": seconds(word.end),
-            "conf": seconds(word.confidence.into()),
-        })
-    };
-    let segment = |words: &Segment| {
-        json!({
-            "start": words.first().map(|word| seconds(word.start)),
-            "end": words.last().map(|word| seconds(word.end)),
-            "text": text(words), "words": words.iter().map(word).collect::<Vec<_>>(),
-        })
-    };
-    let whole: Vec<Word> = segments.concat();
-    let segments: Vec<_> = segments.iter().filter(|segment| !segment.is_empty()).map(segment).collect();
-    format!("{}\n", json!({ "file": name, "text": text(&whole), "segments": segments }))
 }
 
 /// Hours, minutes, seconds and milliseconds; `point` stands before the milliseconds.
@@ -123,6 +93,8 @@ fn vtt(segments: &[Segment]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn words() -> Vec<Segment> {

@@ -36,7 +36,10 @@ pub fn check(nnet: &Nnet, computation: &Computation, lowered: &Lowered) -> Done 
     let found = Run::of(nnet, &extended, lowered)?;
     for (i, (node, symbol)) in expected.provided.iter().enumerate() {
         if found.provided.get(i) != Some(&(*node, *symbol)) {
-            return Err(format!("the operations give other values of '{}' than the commands", nnet.node_name(*node)));
+            return Err(format!(
+                "the operations give other values of '{}' than the commands",
+                nnet.node_name(*node)
+            ));
         }
     }
     let differs = expected.effects.iter().zip(&found.effects).position(|(expected, found)| expected != found);

@@ -1,8 +1,9 @@
 //! Pitch of sound, and features made from it.
 
-use anyhow::{Result, bail};
 use clap::Args;
 use kaldi_feat::pitch::{PitchOptions, PitchProcessOptions};
+
+use super::{Error, Result};
 
 // Options of the extraction of pitch, as on command lines and in pitch.conf.
 #[derive(Args, Clone, Debug)]
@@ -78,7 +79,7 @@ pub struct PitchArgs {
 fn count(option: &str, number: i32) -> Result<usize> {
     match usize::try_from(number) {
         Ok(number) => Ok(number),
-        Err(_) => bail!("--{option}={number}: expected a number that is not negative"),
+        Err(_) => refuse!("--{option}={number}: expected a number that is not negative"),
     }
 }
 
@@ -185,4 +186,11 @@ pub struct OnlinePitchArgs {
     pub pitch: PitchArgs,
     #[command(flatten)]
     pub process: PitchProcessArgs,
+}
+
+/// Reads the options of pitch from a file; without a name, returns the usual ones. Errors begin with `name`.
+pub fn read(name: &str, config: &str) -> Result<(PitchOptions, PitchProcessOptions)> {
+    let args: OnlinePitchArgs = super::read(name, config)?;
+    let process = args.process.options().map_err(Error::of(config))?;
+    Ok((args.pitch.options().map_err(Error::of(config))?, process))
 }

@@ -1,8 +1,9 @@
 //! Options for making features from sound.
 
-use anyhow::{Context, Result, bail};
 use clap::Args;
 use kaldi_feat::spectral::{EnergyOptions, FrameOptions, Kind, MelOptions, PlpOptions, SpectralOptions};
+
+use super::{Error, Result};
 
 // Options for cutting sound into frames, and for their energy.
 #[derive(Args, Clone, Debug)]
@@ -69,7 +70,7 @@ impl WindowArgs {
             dither: self.dither,
             preemphasis: self.preemphasis_coefficient,
             remove_dc_offset: self.remove_dc_offset,
-            window: self.window_type.parse().context("--window-type")?,
+            window: self.window_type.parse().map_err(Error::of("--window-type"))?,
             blackman_coefficient: self.blackman_coeff,
             round_to_power_of_two: self.round_to_power_of_two,
             snip_edges: self.snip_edges,
@@ -116,7 +117,7 @@ pub struct FrameArgs {
 impl FrameArgs {
     fn options(&self, use_energy: bool, kind: Kind) -> Result<SpectralOptions> {
         let Ok(bins) = usize::try_from(self.num_mel_bins) else {
-            bail!("--num-mel-bins={}: expected a number of at least 3", self.num_mel_bins);
+            refuse!("--num-mel-bins={}: expected a number of at least 3", self.num_mel_bins);
         };
         let mel = MelOptions {
             bins,
@@ -138,7 +139,7 @@ pub trait SpectralArgs {
 fn positive(option: &str, number: i32) -> Result<usize> {
     match usize::try_from(number) {
         Ok(number) if number > 0 => Ok(number),
-        _ => bail!("{option}={number}: expected a number of at least 1"),
+        _ => refuse!("{option}={number}: expected a number of at least 1"),
     }
 }
 
@@ -241,4 +242,9 @@ impl SpectrogramArgs {
         let kind = Kind::Spectrogram { raw_fft: self.return_raw_fft };
         Ok(SpectralOptions { frames, mel: MelOptions::default(), energy, kind })
     }
+}
+
+/// Reads the options of features from a file; without a name, returns the usual ones. Errors begin with `name`.
+pub fn read<A: Args + SpectralArgs>(name: &str, config: &str) -> Result<SpectralOptions> {
+    super::read::<A>(name, config)?.options().map_err(Error::of(config))
 }

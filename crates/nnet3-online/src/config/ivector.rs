@@ -2,13 +2,11 @@
 
 use std::num::NonZero;
 
-use anyhow::{Context, Result, bail};
 use clap::Args;
 use kaldi_online::ivector::{IvectorFiles, IvectorModel, IvectorOptions, Splice};
 
-use crate::recognition::options::config_file;
-use nnet3::messages;
-use nnet3::options::cmvn::OnlineCmvnArgs;
+use super::cmvn::OnlineCmvnArgs;
+use super::{Error, Result, read};
 
 // Options of i-vectors, as on command lines and in ivector_extractor.conf.
 #[derive(Args, Clone, Debug)]
@@ -85,7 +83,7 @@ impl SpliceArgs {
     fn splice(&self) -> Result<Splice> {
         let side = |name: &str, frames: i32| match usize::try_from(frames) {
             Ok(count) if frames <= MOST_CONTEXT => Ok(count),
-            _ => bail!("--{name}={frames}: expected a number from 0 to {MOST_CONTEXT}"),
+            _ => refuse!("--{name}={frames}: expected a number from 0 to {MOST_CONTEXT}"),
         };
         let left = side("left-context", self.left_context)?;
         Ok(Splice { left, right: side("right-context", self.right_context)? })
@@ -98,7 +96,7 @@ impl IvectorArgs {
         let options = self.options()?;
         let given = |name: &str, value: &str| {
             if value.is_empty() {
-                bail!(
+                refuse!(
                     "--{name} option must be set (note: this may be needed in the file supplied to \
                      --ivector-extraction-config)"
                 );
@@ -111,24 +109,27 @@ impl IvectorArgs {
         let splice_config = given("splice-config", &self.splice_config)?;
         let diag_ubm = given("diag-ubm", &self.diag_ubm)?;
         let ivector_extractor = given("ivector-extractor", &self.ivector_extractor)?;
-        let cmvn: OnlineCmvnArgs = config_file::read("--cmvn-config", &cmvn_config)?;
-        let splice: SpliceArgs = config_file::read("--splice-config", &splice_config)?;
+        let cmvn: OnlineCmvnArgs = read("--cmvn-config", &cmvn_config)?;
+        let splice: SpliceArgs = read("--splice-config", &splice_config)?;
         let files = IvectorFiles { lda_matrix, global_cmvn_stats, diag_ubm, ivector_extractor };
-        let cmvn = cmvn.options().with_context(|| cmvn_config)?;
-        let splice = splice.splice().with_context(|| splice_config)?;
+        let cmvn = cmvn.options().map_err(Error::of(cmvn_config))?;
+        let splice = splice.splice().map_err(Error::of(splice_config))?;
         Ok(IvectorModel::read(&files, splice, cmvn, options, threads)?)
+    }
+
+    /// Returns a remark about options that exclude each other.
+    pub fn remark(&self) -> Option<&'static str> {
+        let implied = self.greedy_ivector_extractor && !self.use_most_recent_ivector;
+        implied.then_some("--greedy-ivector-extractor=true implies --use-most-recent-ivector=true")
     }
 
     fn options(&self) -> Result<IvectorOptions> {
         let Ok(period) = usize::try_from(self.ivector_period) else {
-            bail!("--ivector-period={}: expected a number above 0", self.ivector_period);
+            refuse!("--ivector-period={}: expected a number above 0", self.ivector_period);
         };
         let Ok(num_gselect) = usize::try_from(self.num_gselect) else {
-            bail!("--num-gselect={}: expected a number above 0", self.num_gselect);
+            refuse!("--num-gselect={}: expected a number above 0", self.num_gselect);
         };
-        if self.greedy_ivector_extractor && !self.use_most_recent_ivector {
-            messages::warn("--greedy-ivector-extractor=true implies --use-most-recent-ivector=true");
-        }
         Ok(IvectorOptions {
             normalized_statistics: self.online_cmvn_iextractor,
             period,

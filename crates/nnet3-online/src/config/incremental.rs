@@ -1,35 +1,42 @@
 //! Options about when lattices are determinized.
 
-use anyhow::{Context, Result};
 use clap::Args;
 use nnet3_decode::decoder::ChunkOptions;
+
+use super::Result;
 
 // Options of the incremental decoder, which determinizes lattices while the search goes on.
 #[derive(Args, Clone, Debug)]
 pub struct IncrementalArgs {
     /// Maximum frames of delay between decoding a frame and determinizing it
     #[arg(long, default_value_t = 60)]
-    determinize_max_delay: i32,
+    pub determinize_max_delay: i32,
     /// Minimum chunk size used in determinization, in frames
     #[arg(long, default_value_t = 20)]
-    determinize_min_chunk_size: i32,
+    pub determinize_min_chunk_size: i32,
     /// Maximum number of tokens at the last frame of a chunk. If every frame has more, the chunk waits.
     #[arg(long, default_value_t = 200)]
-    determinize_max_active: i32,
+    pub determinize_max_active: i32,
 }
 
 impl IncrementalArgs {
     /// The lengths of chunks. Fails for the values that the reference refuses.
     pub fn options(&self) -> Result<ChunkOptions> {
-        let number = |name: &str, value: i32| {
-            usize::try_from(value).ok().with_context(|| format!("--{name}={value}: expected 0 or more"))
-        };
         let options = ChunkOptions {
             max_delay: number("determinize-max-delay", self.determinize_max_delay)?,
             min_size: number("determinize-min-chunk-size", self.determinize_min_chunk_size)?,
             max_active: number("determinize-max-active", self.determinize_max_active)?,
         };
-        options.check()?;
-        Ok(options)
+        match options.check() {
+            Ok(()) => Ok(options),
+            Err(error) => refuse!("{error}"),
+        }
+    }
+}
+
+fn number(name: &str, value: i32) -> Result<usize> {
+    match usize::try_from(value) {
+        Ok(value) => Ok(value),
+        Err(_) => refuse!("--{name}={value}: expected 0 or more"),
     }
 }

@@ -1,0 +1,56 @@
+//! Options of the normalisation of features.
+
+use clap::Args;
+use kaldi_feat::online_cmvn::OnlineCmvnOptions;
+use kaldi_io::text::split_integers;
+
+use super::{Error, Result};
+
+// Normalisation as in online decoding, on command lines and in online_cmvn.conf.
+#[derive(Args, Clone, Debug)]
+pub struct OnlineCmvnArgs {
+    /// Number of frames of sliding context for cepstral mean normalization.
+    #[arg(long, default_value_t = 600)]
+    cmn_window: i32,
+    /// Number of frames of global-average cepstral mean normalization stats to use for first utterance of a speaker
+    #[arg(long, default_value_t = 200)]
+    global_frames: i32,
+    /// Number of frames of previous utterance(s) from this speaker to use in cepstral mean normalization
+    #[arg(long, default_value_t = 600)]
+    speaker_frames: i32,
+    /// If true, do cepstral variance normalization in addition to cepstral mean normalization
+    #[arg(long)]
+    norm_vars: bool,
+    /// If true, do mean normalization (note: you cannot normalize the variance but not the mean)
+    #[arg(long, default_value_t = true)]
+    norm_means: bool,
+    /// Dimensions to skip normalization of (colon-separated list of integers)
+    #[arg(long, default_value = "")]
+    skip_dims: String,
+}
+
+impl OnlineCmvnArgs {
+    pub fn options(&self) -> Result<OnlineCmvnOptions> {
+        let Ok(window) = usize::try_from(self.cmn_window) else {
+            refuse!("--cmn-window={}: expected a number above 0", self.cmn_window);
+        };
+        Ok(OnlineCmvnOptions {
+            window,
+            speaker_frames: self.speaker_frames.into(),
+            global_frames: self.global_frames.into(),
+            normalize_means: self.norm_means,
+            normalize_variances: self.norm_vars,
+            skip_dims: skip_dims(&self.skip_dims).map_err(Error::of("--skip-dims"))?,
+        })
+    }
+}
+
+/// The dimensions of `--skip-dims=13:14:15`.
+pub fn skip_dims(text: &str) -> Result<Vec<usize>> {
+    let dims = split_integers(text, &[':'], false)
+        .and_then(|dims| dims.into_iter().map(|d| usize::try_from(d).ok()).collect::<Option<Vec<_>>>());
+    match dims {
+        Some(dims) => Ok(dims),
+        None => refuse!("'{text}': expected a colon-separated list of dimensions, as in 13:14:15"),
+    }
+}

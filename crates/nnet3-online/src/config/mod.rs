@@ -1,0 +1,122 @@
+//! The language of configuration files (`mfcc.conf`, `model.conf`, …): lines `--name=value`, with the names, defaults
+//! and explanations of the options that may stand there.
+//!
+//! Each struct describes one kind of file. A method `options()` checks its values and returns them as the plain struct
+//! of the library that uses them. Programs flatten the same structs into their own options, so the comments of fields
+//! are also the help of those options. The structs themselves have plain comments: clap would show a doc comment as the
+//! description of the program.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use kaldi_io::cli;
+
+/// Returns an error about a value.
+macro_rules! refuse {
+    ($($message:tt)*) => {
+        return Err($crate::config::Error::Value(format!($($message)*)))
+    };
+}
+
+pub mod cmvn;
+pub mod endpoint;
+pub mod incremental;
+pub mod ivector;
+pub mod network;
+pub mod pitch;
+pub mod recognizer;
+pub mod search;
+pub mod silence;
+pub mod spectral;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A fault of an option.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A line that is no option, or a value that is refused.
+    #[error("{0}")]
+    Value(String),
+    /// The option or file in which an error is.
+    #[error("{name}")]
+    In { name: String, source: Box<dyn std::error::Error + Send + Sync> },
+    #[error(transparent)]
+    Features(#[from] kaldi_online::Error),
+}
+
+impl Error {
+    /// Returns a function that adds the name of an option or a file to an error.
+    pub fn of<E: std::error::Error + Send + Sync + 'static>(
+        name: impl Into<String>,
+    ) -> impl FnOnce(E) -> Error {
+        let name = name.into();
+        move |error| Error::In { name, source: Box::new(error) }
+    }
+}
+
+#[derive(clap::Parser)]
+struct File<A: Args> {
+    #[command(flatten)]
+    options: A,
+}
+
+/// Reads the options in a file of lines `--name=value`. Other options have their defaults; if the path is empty, all
+/// have. Errors begin with `name`: the option that names the file, or the file.
+pub fn read<A: Args>(name: &str, path: &str) -> Result<A> {
+    match path {
+        "" => given(name, &[]),
+        path => given(name, &[&format!("--config={path}")]),
+    }
+}
+
+/// Does the same as [`read`] for a file whose name is enough for errors.
+pub fn read_file<A: Args>(path: &str) -> Result<A> {
+    read(path, path)
+}
+
+/// Returns the options with these arguments and the defaults of all others. Errors begin with `name`.
+pub fn given<A: Args>(name: &str, arguments: &[&str]) -> Result<A> {
+    let line: Vec<OsString> = [&name].into_iter().chain(arguments).map(OsString::from).collect();
+    match cli::parse::<File<A>>(line) {
+        Ok(parsed) => Ok(parsed.options.options),
+        Err(stop) => refuse!("{name}: {}", stop.error.unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cmvn::OnlineCmvnArgs;
+    use super::read;
+
+    #[test]
+    fn files() {
+        let folder = std::env::temp_dir().join(format!("config-file-{}", std::process::id()));
+        let with = |text: &str| {
+            let path = folder.join("cmvn.conf");
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(&path, text).unwrap();
+            read::<OnlineCmvnArgs>("--cmvn-config", path.to_str().unwrap())
+                .map(|args| args.options().unwrap())
+        };
+        let options = with("# comment\n--cmn-window=300\n\n--norm-vars\n").unwrap();
+        assert_eq!((options.window, options.normalize_variances, options.global_frames), (300, true, 200.0));
+        let error = with("--cmn-windows=300\n").unwrap_err().to_string();
+        assert!(
+            error.starts_with("--cmvn-config: Invalid option --cmn-windows=300 in config file "),
+            "{error}"
+        );
+        let error = with("cmn-window 300\n").unwrap_err().to_string();
+        assert!(error.contains("line 1 does not look like"), "{error}");
+        std::fs::remove_dir_all(&folder).unwrap();
+        let error = with_path("/nonexistent/cmvn.conf");
+        assert!(
+            error.starts_with("--cmvn-config: Cannot open config file: /nonexistent/cmvn.conf"),
+            "{error}"
+        );
+        assert_eq!(read::<OnlineCmvnArgs>("--cmvn-config", "").unwrap().options().unwrap().window, 600);
+    }
+
+    fn with_path(path: &str) -> String {
+        read::<OnlineCmvnArgs>("--cmvn-config", path).unwrap_err().to_string()
+    }
+}

@@ -1,0 +1,120 @@
+//! Limits of the search, and the processing of its lattice.
+
+use clap::Args;
+use nnet3_decode::decoder::{Pruning, SearchOptions};
+use nnet3_decode::determinize::PhoneOptions;
+
+// Limits of the search, and the processing of its lattice.
+#[derive(Args, Clone, Debug)]
+pub struct SearchArgs {
+    /// Decoding beam. Larger->slower, more accurate.
+    #[arg(long, default_value_t = 16.0)]
+    pub beam: f32,
+    /// Decoder max active states. Larger->slower; more accurate
+    #[arg(long, default_value_t = i32::MAX as usize)]
+    pub max_active: usize,
+    /// Decoder minimum #active states.
+    #[arg(long, default_value_t = 200)]
+    pub min_active: usize,
+    /// Lattice generation beam. Larger->slower, and deeper lattices
+    #[arg(long, default_value_t = 10.0)]
+    pub lattice_beam: f32,
+    /// Interval (in frames) at which to prune tokens
+    #[arg(long, default_value_t = 25)]
+    pub prune_interval: usize,
+    /// If true, determinize the lattice (lattice-determinization, keeping only best pdf-sequence for each word-sequence).
+    #[arg(long, default_value_t = true)]
+    pub determinize_lattice: bool,
+    /// Increment used in decoding-- this parameter is obscure and relates to a speedup in the way the max-active
+    /// constraint is applied. Larger is more accurate.
+    #[arg(long, default_value_t = 0.5)]
+    pub beam_delta: f32,
+    /// Setting used in decoder to control hash behavior
+    #[arg(long, default_value_t = 2.0)]
+    pub hash_ratio: f32,
+    /// Size of pools for tokens. It has no effect: all tokens are in one array.
+    #[arg(long, default_value_t = 256)]
+    pub memory_pool_tokens_block_size: u32,
+    /// Size of pools for links. It has no effect: all links are in one array.
+    #[arg(long, default_value_t = 256)]
+    pub memory_pool_links_block_size: u32,
+    /// Tolerance used in determinization
+    #[arg(long, default_value_t = nnet3_decode::weight::DELTA)]
+    pub delta: f32,
+    /// Maximum approximate memory usage in determinization (real usage might be many times this).
+    #[arg(long, default_value_t = 50000000)]
+    pub max_mem: i32,
+    /// If true, do an initial pass of determinization on both phones and words (see also --word-determinize)
+    #[arg(long, default_value_t = true)]
+    pub phone_determinize: bool,
+    /// If true, do a second pass of determinization on words only (see also --phone-determinize)
+    #[arg(long, default_value_t = true)]
+    pub word_determinize: bool,
+    /// If true, push and minimize after determinization.
+    #[arg(long, default_value_t = false)]
+    pub minimize: bool,
+}
+
+impl Default for SearchArgs {
+    fn default() -> SearchArgs {
+        SearchArgs {
+            beam: 16.0,
+            max_active: i32::MAX as usize,
+            min_active: 200,
+            lattice_beam: 10.0,
+            prune_interval: 25,
+            determinize_lattice: true,
+            beam_delta: 0.5,
+            hash_ratio: 2.0,
+            memory_pool_tokens_block_size: 256,
+            memory_pool_links_block_size: 256,
+            delta: nnet3_decode::weight::DELTA,
+            max_mem: 50_000_000,
+            phone_determinize: true,
+            word_determinize: true,
+            minimize: false,
+        }
+    }
+}
+
+impl SearchArgs {
+    /// Returns the limits of the search.
+    pub fn options(&self) -> SearchOptions {
+        SearchOptions {
+            pruning: Pruning {
+                beam: self.beam,
+                max_active: self.max_active,
+                min_active: self.min_active,
+                beam_delta: self.beam_delta,
+                hash_ratio: self.hash_ratio,
+            },
+            lattice_beam: self.lattice_beam,
+            prune_interval: self.prune_interval,
+            ..SearchOptions::default()
+        }
+    }
+
+    /// Checks the limits.
+    pub fn check(&self) -> nnet3_decode::Result<()> {
+        self.options().check()
+    }
+
+    /// Returns a remark about options that leave the lattice undeterminized.
+    pub fn remark(&self) -> Option<&'static str> {
+        let copied = self.determinize_lattice && !self.phone_determinize && !self.word_determinize;
+        copied.then_some(
+            "Both --phone-determinize and --word-determinize are set to false, copying lattice without determinization.",
+        )
+    }
+
+    /// Returns the options of the determinization.
+    pub fn determinization(&self) -> PhoneOptions {
+        PhoneOptions {
+            delta: self.delta,
+            max_mem: self.max_mem,
+            phone_determinize: self.phone_determinize,
+            word_determinize: self.word_determinize,
+            minimize: self.minimize,
+        }
+    }
+}

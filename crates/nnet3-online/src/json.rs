@@ -1,0 +1,76 @@
+//! Transcripts as JSON, with vosk's names: `word`, `start`, `end`, `conf`, `text`. Times are seconds. Numbers have three
+//! digits after the point.
+
+use serde_json::{Value, json};
+
+use crate::transcript::{Word, text};
+
+fn rounded(number: f64) -> f64 {
+    (number * 1000.0).round() / 1000.0
+}
+
+/// Returns a word: `word`, `start`, `end`, `conf`.
+pub fn word(word: &Word) -> Value {
+    json!({
+        "word": word.text,
+        "start": rounded(word.start),
+        "end": rounded(word.end),
+        "conf": rounded(word.confidence.into()),
+    })
+}
+
+/// Returns a sentence: `start` and `end` of its words (null without words), `text` and `words`.
+pub fn sentence(words: &[Word]) -> Value {
+    json!({
+        "start": words.first().map(|word| rounded(word.start)),
+        "end": words.last().map(|word| rounded(word.end)),
+        "text": text(words),
+        "words": words.iter().map(word).collect::<Vec<_>>(),
+    })
+}
+
+/// Returns the sentences of a recording: `file`, its name, `text` and `segments`. Sentences without words are left out.
+pub fn recording(name: &str, sentences: &[Vec<Word>]) -> Value {
+    let spoken = || sentences.iter().filter(|words| !words.is_empty());
+    json!({
+        "file": name,
+        "text": spoken().map(|words| text(words)).collect::<Vec<_>>().join(" "),
+        "segments": spoken().map(|words| sentence(words)).collect::<Vec<_>>(),
+    })
+}
+
+/// Returns the final result of a sentence in the form of vosk's recogniser: `result`, a list of words, and `text`.
+/// Without words there is only `text`.
+pub fn result(words: &[Word]) -> Value {
+    match words {
+        [] => json!({ "text": "" }),
+        words => json!({ "result": words.iter().map(word).collect::<Vec<_>>(), "text": text(words) }),
+    }
+}
+
+/// Returns the words so far in the form of vosk's recogniser: `partial`.
+pub fn partial(text: &str) -> Value {
+    json!({ "partial": text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_vosk() {
+        let word =
+            |text: &str, start| Word { text: text.to_owned(), start, end: start + 0.25, confidence: 0.12345 };
+        let words = [word("one", 0.5), word("two", 1.0)];
+        let one = r#"{"word":"one","start":0.5,"end":0.75,"conf":0.123}"#;
+        let two = r#"{"word":"two","start":1.0,"end":1.25,"conf":0.123}"#;
+        assert_eq!(result(&words).to_string(), format!(r#"{{"result":[{one},{two}],"text":"one two"}}"#));
+        assert_eq!(result(&[]).to_string(), r#"{"text":""}"#);
+        assert_eq!(partial("one").to_string(), r#"{"partial":"one"}"#);
+        let sentence = format!(r#"{{"start":0.5,"end":1.25,"text":"one two","words":[{one},{two}]}}"#);
+        let whole = recording("a", &[words.to_vec(), Vec::new(), words.to_vec()]).to_string();
+        let expected =
+            format!(r#"{{"file":"a","text":"one two one two","segments":[{sentence},{sentence}]}}"#);
+        assert_eq!(whole, expected);
+    }
+}

@@ -1,0 +1,111 @@
+//! A model: all that recognisers share.
+
+mod files;
+mod load;
+mod parts;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use kaldi_hmm::TransitionModel;
+use nnet3_core::forward::LoopedForward;
+use nnet3_decode::decoder::decodable;
+
+use crate::error::{Error, Result};
+use crate::notice::Notice;
+use crate::options::{ModelOptions, RecognizerOptions};
+
+pub use parts::ModelParts;
+
+/// A model. Clones share everything, so that one model serves recognisers on many threads.
+#[derive(Clone)]
+pub struct Model {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    parts: ModelParts,
+    /// The pdf of each transition-id.
+    pdfs: Vec<u32>,
+    notices: Vec<Notice>,
+}
+
+impl Model {
+    /// Opens the model in a folder, as published for vosk, or of the older form. Files that `options` name replace those
+    /// of the folder. Errors name the file that is missing or wrong, or that does not fit the others.
+    pub fn open(folder: impl AsRef<Path>, options: &ModelOptions) -> Result<Model> {
+        let mut notices = Vec::new();
+        let pieces =
+            files::Pieces::of_folder(&folder.as_ref().to_string_lossy(), &options.files, &mut notices)?;
+        Model::load(pieces, options, notices)
+    }
+
+    /// Opens a model without a folder, from the files that `options` name.
+    pub fn from_files(options: &ModelOptions) -> Result<Model> {
+        Model::load(files::Pieces::of_files(&options.files)?, options, Vec::new())
+    }
+
+    fn load(pieces: files::Pieces, options: &ModelOptions, mut notices: Vec<Notice>) -> Result<Model> {
+        let parts = load::parts(&pieces, options, &mut notices)?;
+        Model::new(parts, notices)
+    }
+
+    /// Makes a model of its parts. Fails if features and network do not fit.
+    pub fn from_parts(parts: ModelParts) -> Result<Model> {
+        Model::new(parts, Vec::new())
+    }
+
+    fn new(parts: ModelParts, notices: Vec<Notice>) -> Result<Model> {
+        parts.network.check_inputs(parts.features.dim(), parts.features.ivector_dim())?;
+        let pdfs = decodable::pdf_table(&parts.transitions);
+        Ok(Model { shared: Arc::new(Shared { parts, pdfs, notices }) })
+    }
+
+    /// The options of recognisers in the files of the model.
+    pub fn options(&self) -> &RecognizerOptions {
+        &self.parts().options
+    }
+
+    /// Events while the model was opened.
+    pub fn notices(&self) -> &[Notice] {
+        &self.shared.notices
+    }
+
+    /// The rate (in Hz) of sound that needs no resampling.
+    pub fn sample_rate(&self) -> f32 {
+        self.parts().features.sample_rate()
+    }
+
+    /// The transition-ids of the model.
+    pub fn transitions(&self) -> &TransitionModel {
+        &self.parts().transitions
+    }
+
+    /// The length of an output frame of the network, in seconds.
+    pub fn output_frame_length(&self) -> f32 {
+        self.parts().features.frame_shift() * self.parts().network.frame_subsampling_factor() as f32
+    }
+
+    /// Returns the name of a word. Fails if it has none.
+    pub fn word(&self, word: i32) -> Result<&str> {
+        let names = self.parts().names.as_ref().ok_or(Error::NoNames)?;
+        names.get(word).ok_or(Error::UnknownWord(word))
+    }
+
+    pub(crate) fn parts(&self) -> &ModelParts {
+        &self.shared.parts
+    }
+
+    pub(crate) fn pdfs(&self) -> &[u32] {
+        &self.shared.pdfs
+    }
+
+    /// Makes a runner of the network.
+    pub(crate) fn network(&self) -> LoopedForward {
+        let mut network = LoopedForward::of(self.parts().network.clone());
+        if let Some(observer) = self.parts().observer {
+            network.executor().observe(observer());
+        }
+        network
+    }
+}

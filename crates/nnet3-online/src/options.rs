@@ -1,0 +1,97 @@
+//! Options of models and recognisers.
+
+use std::num::NonZero;
+
+use kaldi_online::endpoint::EndpointOptions;
+use nnet3_core::execute::Observer;
+use nnet3_decode::decoder::{ChunkOptions, SearchOptions};
+use nnet3_decode::determinize::PhoneOptions;
+use nnet3_matrix::WeightForm;
+
+/// Weight of graph costs in the choice of words, as in vosk.
+const GRAPH_SCALE: f64 = 0.9;
+
+/// Makes an observer of the commands of a network.
+pub type MakeObserver = fn() -> Box<dyn Observer>;
+
+/// Options for opening a model.
+#[derive(Debug, Clone)]
+pub struct ModelOptions {
+    /// Files in the place of those of the folder, or of a model without a folder.
+    pub files: Files,
+    /// The form of the network's weights.
+    pub weights: WeightForm,
+    /// Take sound at a lower rate than the model's as well.
+    pub allow_upsample: bool,
+    /// Threads that prepare the estimation of i-vectors.
+    pub threads: NonZero<usize>,
+    /// Observes the network, if the options of the model ask for it or `observe_always` is set.
+    pub observer: Option<MakeObserver>,
+    pub observe_always: bool,
+}
+
+impl Default for ModelOptions {
+    fn default() -> ModelOptions {
+        ModelOptions {
+            files: Files::default(),
+            weights: WeightForm::Float,
+            allow_upsample: false,
+            threads: NonZero::<usize>::MIN,
+            observer: None,
+            observe_always: false,
+        }
+    }
+}
+
+/// The files of a model (rxfilenames).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Files {
+    /// The acoustic model, `final.mdl`.
+    pub acoustic: Option<String>,
+    /// The decoding graph, `HCLG.fst`.
+    pub graph: Option<String>,
+    /// Names of words, `words.txt`. Not needed if the graph has them.
+    pub words: Option<String>,
+    /// Options of the features of the network: one of these three. Without them, MFCC with the usual options.
+    pub mfcc: Option<String>,
+    pub fbank: Option<String>,
+    pub plp: Option<String>,
+    /// Options of pitch, if the network reads pitch after the other features.
+    pub pitch: Option<String>,
+    /// Options of search, network and endpoints, `model.conf`.
+    pub settings: Option<String>,
+    /// Options of i-vectors, if the network needs them.
+    pub ivectors: Option<String>,
+    /// Phones that begin and end words, `word_boundary.int`: for times that are exact to the frame.
+    pub word_boundary: Option<String>,
+}
+
+/// Options of a recogniser. Scale and chunks of the network belong to the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecognizerOptions {
+    /// Beams and limits of the search.
+    pub search: SearchOptions,
+    pub determinization: PhoneOptions,
+    /// Lengths of the chunks in which lattices are determinized while the search goes on, as in vosk. `None`: a lattice is
+    /// determinized when its sentence has ended.
+    pub chunks: Option<ChunkOptions>,
+    /// Rules for the end of a sentence. Without them the whole sound is one.
+    pub endpoint: Option<EndpointOptions>,
+    /// Weight of graph costs in the choice of words and in their confidences.
+    pub graph_scale: f64,
+    /// True if transcripts have their lattice.
+    pub keep_lattice: bool,
+}
+
+impl Default for RecognizerOptions {
+    fn default() -> RecognizerOptions {
+        RecognizerOptions {
+            search: SearchOptions::default(),
+            determinization: PhoneOptions::default(),
+            chunks: None,
+            endpoint: None,
+            graph_scale: GRAPH_SCALE,
+            keep_lattice: false,
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Results of recognition.
+
+use std::fmt;
+
+use nnet3_decode::CompactLattice;
+
+/// A word of a text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Word {
+    pub text: String,
+    /// Begin and end, in seconds from the beginning of the sound.
+    pub start: f64,
+    pub end: f64,
+    /// The posterior probability of the word, from 0 to 1.
+    pub confidence: f32,
+}
+
+/// The words of one sentence: from a pause to the next one.
+#[derive(Debug, Clone, Default)]
+pub struct Transcript {
+    pub words: Vec<Word>,
+    /// The beginning, in seconds from the beginning of the sound.
+    pub start: f64,
+    /// Output frames of the network. If there are none, the sound was too short for one.
+    pub frames: usize,
+    /// All sentences that were considered, with their costs (acoustic costs as scaled for the search), if the options ask
+    /// for it and a path was left.
+    pub lattice: Option<CompactLattice>,
+    pub warnings: Vec<Warning>,
+}
+
+impl Transcript {
+    /// The words with a blank between them.
+    pub fn text(&self) -> String {
+        text(&self.words)
+    }
+}
+
+/// Returns the words with a blank between them.
+pub(crate) fn text(words: &[Word]) -> String {
+    words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// A fault of a sentence that is transcribed nevertheless. Times are in seconds from the beginning of the sound.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Warning {
+    /// The search lost all paths, so the sentence has no words.
+    NoPath { start: f64 },
+    /// The words do not fit the phones of the lattice, so their times are those of the search.
+    Unaligned { start: f64, cause: String },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Warning::NoPath { start } => write!(f, "no path was left from {start:.2} s on"),
+            Warning::Unaligned { start, cause } => write!(
+                f,
+                "words from {start:.2} s on cannot be aligned with the sound ({cause}): their times are those of the \
+                 search, which are less exact"
+            ),
+        }
+    }
+}

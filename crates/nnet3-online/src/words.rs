@@ -1,0 +1,67 @@
+//! The choice of words from a lattice, with their times and confidences.
+
+use nnet3_decode::align::{WordAlignment, align_words};
+use nnet3_decode::{CompactLattice, Scale, lattice, mbr};
+
+use crate::error::Result;
+use crate::stream::Stream;
+use crate::transcript::{Transcript, Warning, Word};
+
+/// States of a lattice with words as arcs, for each of the lattice and besides.
+const MOST_STATES: usize = 1_000_000;
+
+/// Ends the utterance of a stream. `start` is the beginning of the utterance, in seconds from that of the sound.
+pub(crate) fn transcript(stream: &mut Stream, start: f64) -> Result<Transcript> {
+    let frames = stream.frames_decoded();
+    let mut transcript = Transcript { start, frames, ..Transcript::default() };
+    if !stream.finish()? {
+        transcript.warnings.push(Warning::NoPath { start });
+        return Ok(transcript);
+    }
+    let (mut lattice, _) = stream.lattice()?;
+    if lattice.start.is_none() {
+        transcript.warnings.push(Warning::NoPath { start });
+        return Ok(transcript);
+    }
+    transcript.lattice = stream.options().keep_lattice.then(|| lattice.clone());
+    lattice::scale(&mut lattice, Scale::new(stream.options().graph_scale, 1.0));
+    let (outcome, warning) = choose(stream, start, &lattice)?;
+    transcript.warnings.extend(warning);
+    let frame = f64::from(stream.output_frame_length());
+    for ((&word, &(begin, end)), &confidence) in
+        outcome.words.iter().zip(&outcome.times).zip(&outcome.confidences)
+    {
+        transcript.words.push(Word {
+            text: stream.model().word(word)?.to_owned(),
+            start: start + f64::from(begin) * frame,
+            end: start + f64::from(end) * frame,
+            confidence,
+        });
+    }
+    Ok(transcript)
+}
+
+/// Finds the words with the least risk. Their times are the times of their phones. If the lattice cannot be aligned to
+/// words, all words are kept, with the times of the search, and a warning gives the reason.
+fn choose(stream: &Stream, start: f64, lattice: &CompactLattice) -> Result<(mbr::Outcome, Option<Warning>)> {
+    let decode = |lattice: &CompactLattice| mbr::decode(lattice, None, mbr::Options::default());
+    let parts = stream.model().parts();
+    let Some(boundaries) = &parts.boundaries else { return Ok((decode(lattice)?, None)) };
+    let options = WordAlignment {
+        reorder: true,
+        silence_label: 0,
+        partial_word_label: 0,
+        max_states: Some(MOST_STATES),
+    };
+    let (cause, aligned) = match align_words(lattice, &parts.transitions, boundaries, &options) {
+        Ok((aligned, problems)) if problems.is_empty() => return Ok((decode(&aligned)?, None)),
+        Ok((aligned, problems)) => (problems.join(", "), decode(&aligned).ok()),
+        Err(error) => (error.to_string(), None),
+    };
+    let outcome = decode(lattice)?;
+    match aligned {
+        // A word that sound ends in is no reason to complain.
+        Some(aligned) if aligned.words == outcome.words && !stream.reached_final() => Ok((aligned, None)),
+        _ => Ok((outcome, Some(Warning::Unaligned { start, cause }))),
+    }
+}

@@ -1,0 +1,105 @@
+//! Options for the files of a model.
+
+use std::num::NonZero;
+
+use anyhow::{Result, anyhow, bail};
+use clap::Args;
+use kaldi_io::log;
+use nnet3::forward;
+use nnet3::options::compute::ComputationOptions;
+use nnet3::options::weights::WeightsOptions;
+use nnet3_online::{Error, Files, Model, ModelOptions};
+
+// Options for files outside the folder, and for recognisers without a folder.
+#[derive(Args, Clone, Debug, Default)]
+pub struct PieceArgs {
+    /// Acoustic model. Without it, the first argument is a folder with all pieces.
+    #[arg(long, default_value = "")]
+    pub mdl: String,
+    /// Decoding graph, HCLG.fst
+    #[arg(long, default_value = "")]
+    pub graph: String,
+    /// Names of the words, words.txt; not needed if the graph has them
+    #[arg(long, default_value = "")]
+    pub words: String,
+    /// Options of MFCC features
+    #[arg(long, default_value = "")]
+    pub mfcc_config: String,
+    /// Options of filterbank features, if the network reads them
+    #[arg(long, default_value = "")]
+    pub fbank_config: String,
+    /// Options of PLP features, if the network reads them
+    #[arg(long, default_value = "")]
+    pub plp_config: String,
+    /// Options of pitch, if the network reads pitch after the other features (see
+    /// compute-and-process-kaldi-pitch-feats)
+    #[arg(long, default_value = "")]
+    pub online_pitch_config: String,
+    /// Options of search, network and end pointing, as in conf/model.conf
+    #[arg(long, default_value = "")]
+    pub model_config: String,
+    /// Options of i-vectors, if the network needs them (see ivector-extract-online2)
+    #[arg(long, default_value = "")]
+    pub ivector_extraction_config: String,
+    /// File with the phones that begin and end words, phones/word_boundary.int: for times that are exact to the frame
+    #[arg(long, default_value = "")]
+    pub word_boundary: String,
+    /// Take sound at a lower rate than the model's as well, although it lacks the upper frequencies: more words are wrong
+    #[arg(long, default_value_t = false)]
+    pub allow_upsample: bool,
+    #[command(flatten)]
+    pub weights: WeightsOptions,
+}
+
+/// Verbose level from which on each command of a network is logged.
+const EACH_COMMAND: i32 = 5;
+
+impl PieceArgs {
+    /// Opens the model in the folder that is the first of `paths`, which is removed there, or the model of the options.
+    /// `threads` prepare i-vectors.
+    pub fn open(&self, paths: &mut Vec<String>, threads: NonZero<usize>) -> Result<Model> {
+        let options = self.options(threads)?;
+        let model = if options.files.acoustic.is_some() {
+            if options.files.graph.is_none() {
+                bail!("--mdl needs --graph, the decoding graph");
+            }
+            Model::from_files(&options)
+        } else {
+            if paths.is_empty() {
+                bail!("expected the folder of a model, and wave files");
+            }
+            Model::open(paths.remove(0), &options)
+        };
+        let model = model.map_err(|error| match error {
+            Error::NotAFolder(_) => anyhow!("{error} (or --mdl and --graph)"),
+            Error::NoNames => anyhow!("{error} (--words)"),
+            error => error.into(),
+        })?;
+        model.notices().iter().for_each(forward::notice);
+        Ok(model)
+    }
+
+    fn options(&self, threads: NonZero<usize>) -> Result<ModelOptions> {
+        let named = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+        let files = Files {
+            acoustic: named(&self.mdl),
+            graph: named(&self.graph),
+            words: named(&self.words),
+            mfcc: named(&self.mfcc_config),
+            fbank: named(&self.fbank_config),
+            plp: named(&self.plp_config),
+            pitch: named(&self.online_pitch_config),
+            settings: named(&self.model_config),
+            ivectors: named(&self.ivector_extraction_config),
+            word_boundary: named(&self.word_boundary),
+        };
+        Ok(ModelOptions {
+            files,
+            weights: self.weights.form(&nnet3_matrix::cpu())?,
+            allow_upsample: self.allow_upsample,
+            threads,
+            observer: ComputationOptions { debug: true }.observer(),
+            observe_always: log::verbose() >= EACH_COMMAND,
+        })
+    }
+}
