@@ -2,7 +2,7 @@
 //! the final model and the compiled computations.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Result;
 use kaldi_io::log::Site;
@@ -15,11 +15,12 @@ use nnet3_matrix::Device;
 use nnet3_train::EgsReader;
 use nnet3_train::objective::Objective;
 use nnet3_train::replicas::{self, Failure, Replicas};
+use nnet3_train::times::{Times, timed};
 use nnet3_train::trainer::{Event, Report, Trained, Trainer};
 
 use crate::egs::{ExampleKind, Prepare};
 use crate::options::training::{TrainArgs, TrainingOptions};
-use crate::training_log::{Times, TrainingLines};
+use crate::training_log::TrainingLines;
 use crate::{egs, models, progress, training_log};
 
 /// Source places of a training program's messages.
@@ -138,14 +139,6 @@ impl<O: Objective + 'static> Training<'_, O> {
         kaldi_log!(self.sites.write_cache, "Wrote computation cache to {file}");
         Ok(())
     }
-}
-
-/// Calls `f`, and adds its time to `sum`.
-pub fn timed<T>(sum: &mut Duration, f: impl FnOnce() -> T) -> T {
-    let start = Instant::now();
-    let value = f();
-    *sum += start.elapsed();
-    value
 }
 
 /// One network, or several replicas of it.

@@ -1,7 +1,6 @@
 //! Log lines about training and evaluation. Scripts parse most of them.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use kaldi_io::log::Site;
 use kaldi_io::log::num;
@@ -18,6 +17,7 @@ use nnet3_core::forward::batch::BatchStats;
 use nnet3_train::diagnostics::{ProbComputer, accuracy_lines};
 use nnet3_train::ledger::Remark;
 use nnet3_train::objective::{FrameObjective, Objective};
+use nnet3_train::times::Times;
 use nnet3_train::trainer::{Event, Trained};
 
 const INFINITE_CHANGE: Site = Site::new("UpdateNnetWithMaxChange", "nnet-utils.cc", 2187);
@@ -135,54 +135,14 @@ pub fn frame_totals(computer: &ProbComputer<FrameObjective>) -> bool {
             kaldi_log!(if i == 0 { PROB_ACCURACY } else { PER_DIM_ACCURACY }, "{line}");
         }
     }
-    metrics(computer.objective()).iter().for_each(|line| messages::log(line));
+    computer.objective().metric_lines().iter().for_each(|line| messages::log(line));
     useful
-}
-
-/// Returns messages about the requested metrics.
-pub fn metrics(objective: &FrameObjective) -> Vec<String> {
-    let (wanted, sums) = objective.metrics();
-    let mut lines = Vec::new();
-    for (name, sums) in sums {
-        let weight = num(sums.weight());
-        for &metric in wanted {
-            let value = num(sums.value(metric));
-            lines.push(format!("Overall {metric} for '{name}' is {value} per frame, over {weight} frames."));
-        }
-    }
-    lines
 }
 
 /// Logs how long compilation took.
 pub fn compilation(compiler: &CachingCompiler) {
     if let Some(summary) = compiler.timing().summary() {
         kaldi_log!(COMPILER, "{summary}");
-    }
-}
-
-/// The times that the parts of the training took.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Times {
-    pub total: Duration,
-    pub compiling: Duration,
-    /// The time spent waiting for examples.
-    pub waiting: Duration,
-    /// The time spent training, compilation included.
-    pub training: Duration,
-}
-
-impl std::fmt::Display for Times {
-    /// The line that `nnet3-report` reads.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let seconds = |d: Duration| kaldi_io::text::format_g(d.as_secs_f64(), 3);
-        write!(
-            f,
-            "{} seconds in all: compiling {}, waiting for examples {}, computing {}.",
-            seconds(self.total),
-            seconds(self.compiling),
-            seconds(self.waiting),
-            seconds(self.training.saturating_sub(self.compiling))
-        )
     }
 }
 

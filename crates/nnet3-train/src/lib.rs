@@ -44,6 +44,7 @@ pub mod split_table;
 pub mod subset;
 #[cfg(test)]
 mod testing;
+pub mod times;
 pub mod trainer;
 pub mod update;
 

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use nnet3_core::config::{ConfigLine, read_config};
+use nnet3_train::learn::fit::Monitor;
 use nnet3_train::learn::rules::Rules;
 use nnet3_train::learn::{AverageOptions, Metric, Normalize, metrics};
 
@@ -127,13 +128,6 @@ pub struct CallbackOptions {
     /// Histograms of all parameters after each epoch, in events.jsonl
     #[arg(long)]
     pub histograms: bool,
-}
-
-/// The value that selects the best model.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Monitor {
-    Loss,
-    Metric(Metric),
 }
 
 impl CallbackOptions {

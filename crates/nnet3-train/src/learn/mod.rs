@@ -3,9 +3,10 @@
 //!
 //! [`rules`] parses the lines of users, [`plan`] applies them to a network, [`learner`] makes the steps. Optimisers are
 //! in [`optimizer`]; their arithmetic is the primitive `learn`. A rule that needs more than single elements has a file
-//! ([`muon`]).
+//! ([`muon`]). [`fit`] is the loop of a whole training.
 
 pub mod cost;
+pub mod fit;
 mod keys;
 pub mod learner;
 pub mod metrics;

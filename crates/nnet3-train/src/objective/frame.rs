@@ -13,6 +13,7 @@ use crate::learn::{Costs, cost};
 use crate::ledger::{Place, Tally};
 use crate::request::{MinibatchRequest, OutputRequest};
 use kaldi_io::GeneralMatrix;
+use kaldi_io::log::num;
 use nnet3_core::nnet::{Nnet, Node};
 use nnet3_matrix::{View, ViewMut, Workspace};
 
@@ -121,6 +122,22 @@ pub struct AccuracyOptions {
 }
 
 impl FrameObjective {
+    /// Returns a message about each metric of each output.
+    pub fn metric_lines(&self) -> Vec<String> {
+        let (wanted, sums) = self.metrics();
+        let mut lines = Vec::new();
+        for (name, sums) in sums {
+            let weight = num(sums.weight());
+            for &metric in wanted {
+                let value = num(sums.value(metric));
+                lines.push(format!(
+                    "Overall {metric} for '{name}' is {value} per frame, over {weight} frames."
+                ));
+            }
+        }
+        lines
+    }
+
     /// Looks how often outputs are right, besides.
     pub fn with_accuracy(wanted: AccuracyOptions) -> FrameObjective {
         FrameObjective { wanted, ..FrameObjective::default() }

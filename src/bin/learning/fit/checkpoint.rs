@@ -7,15 +7,13 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use kaldi_io::{KaldiReader, KaldiWriter};
 use nnet3_core::nnet::Nnet;
+use nnet3_train::learn::fit::Moment;
 use nnet3_train::learn::state::LearningState;
 
 use nnet3::messages;
 
 const PREFIX: &str = "checkpoint.";
 const SUFFIX: &str = ".raw";
-
-/// A point of the training: completed epochs, and minibatches of the next one.
-pub type Moment = (u64, u64);
 
 /// A folder with the latest checkpoints of a training.
 #[derive(Debug, Clone)]

@@ -2,30 +2,20 @@
 
 use anyhow::Result;
 use kaldi_io::log::num;
-use nnet3_core::nnet::Nnet;
+use nnet3_train::learn::fit::EpochReport;
 use nnet3_train::progress::differences;
 use serde_json::json;
 
-use super::evaluation::Evaluation;
-use super::happened::Happened;
 use super::histogram;
 use super::log_files::number;
-use super::run::Run;
+use super::surroundings::Surroundings;
 use nnet3::messages;
-use nnet3::training_log::Times;
 
-impl Run<'_> {
+impl Surroundings {
     /// Log lines and files about an epoch.
-    pub fn report(
-        &mut self,
-        happened: &Happened,
-        loss: f64,
-        rates: &[(String, f64)],
-        evaluation: Option<&Evaluation>,
-        times: Times,
-        before: Option<Nnet>,
-    ) -> Result<()> {
-        let epoch = self.state.epochs;
+    pub fn report(&mut self, report: &EpochReport<'_>) -> Result<()> {
+        let EpochReport { state, sums, loss, rates, evaluation, times, before, trainer } = *report;
+        let epoch = state.epochs;
         let mut line = format!("Epoch {epoch} of {}: loss {}", self.fit.num_epochs, num(loss));
         if let Some(evaluation) = evaluation {
             line += &format!(", valid loss {}", num(evaluation.loss));
@@ -34,20 +24,20 @@ impl Run<'_> {
                 let of = if several { format!(" of {output}") } else { String::new() };
                 metrics.iter().for_each(|(metric, value)| line += &format!(", {metric}{of} {}", num(*value)));
             }
-            if self.state.watch.without_improvement == 0 {
+            if state.watch.without_improvement == 0 {
                 line += " (best)";
             }
         }
         rates.iter().for_each(|(name, rate)| line += &format!(", rate of {name} {}", num(*rate)));
-        let mean_norm = happened.norms / happened.gradients as f64;
-        if happened.gradients > 0 {
+        let mean_norm = sums.norms / sums.gradients as f64;
+        if sums.gradients > 0 {
             line += &format!(", gradient {}", num(mean_norm));
         }
         line += &format!(", {} seconds", kaldi_io::text::format_g(times.total.as_secs_f64(), 3));
         messages::log(&line);
         let (Some(logs), Some(before)) = (&self.logs, before) else { return Ok(()) };
 
-        let totals = self.trainer.totals();
+        let totals = trainer.totals();
         let outputs: serde_json::Map<_, _> =
             totals.iter().map(|total| (total.output.clone(), number(-total.value.average()))).collect();
         let valid = evaluation.map(|evaluation| {
@@ -60,32 +50,32 @@ impl Run<'_> {
         });
         let rates_json: serde_json::Map<_, _> =
             rates.iter().map(|(name, rate)| (name.clone(), number(*rate))).collect();
-        let nnet = self.trainer.nnet();
+        let nnet = trainer.nnet();
         let histograms = self.fit.callbacks.histograms.then(|| {
             let each =
                 histogram::histograms(nnet).into_iter().map(|(name, bins)| (name, json!(bins.to_vec())));
             each.collect::<serde_json::Map<_, _>>()
         });
-        let share = |count: u64| number(count as f64 / happened.gradients.max(1) as f64);
+        let share = |count: u64| number(count as f64 / sums.gradients.max(1) as f64);
         logs.event(&json!({
             "event": "epoch",
             "epoch": epoch,
             "of": self.fit.num_epochs,
-            "minibatches": happened.minibatches,
+            "minibatches": sums.minibatches,
             "loss": number(loss),
             "outputs": outputs,
             "valid": valid,
-            "best": number(self.state.watch.best),
-            "without-improvement": self.state.watch.without_improvement,
+            "best": number(state.watch.best),
+            "without-improvement": state.watch.without_improvement,
             "rates": rates_json,
             "gradient-norm": number(mean_norm),
-            "clipped": share(happened.clipped),
-            "refused": happened.refused,
+            "clipped": share(sums.clipped),
+            "refused": sums.refused,
             "seconds": number(times.total.as_secs_f64()),
             "histograms": histograms,
         }))?;
 
-        let mut train = happened.messages.clone();
+        let mut train = sums.messages.clone();
         if let Some((_, rate)) = rates.first() {
             train.insert(0, format!("--learning-rate={}", num(*rate)));
         }
@@ -97,7 +87,7 @@ impl Run<'_> {
         }
         let mut changes = vec![format!(
             "Relative parameter differences per layer are {}",
-            differences(&before, nnet)?.relative
+            differences(before, nnet)?.relative
         )];
         changes.extend(
             nnet.info(true).lines().filter(|line| line.starts_with("component name=")).map(str::to_owned),

@@ -1,15 +1,13 @@
-//! Whole trainings in one process: options and initial state. [`run`] is the training itself.
+//! Whole trainings in one process: options and initial state. The training itself is `nnet3_train::learn::fit`.
 
 mod checkpoint;
 mod data;
 mod digest;
 mod epoch_report;
-mod evaluation;
-mod happened;
 mod histogram;
 mod log_files;
-mod run;
 mod signals;
+mod surroundings;
 
 use std::sync::Arc;
 
@@ -18,6 +16,7 @@ use kaldi_io::KaldiWriter;
 use nnet3_core::Random;
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Device;
+use nnet3_train::learn::fit::{Ended, FitOptions, Together, Training};
 use nnet3_train::learn::optimizer::OptimizerRule;
 use nnet3_train::learn::rules::Rules;
 use nnet3_train::learn::state::LearningState;
@@ -26,14 +25,15 @@ use nnet3_train::objective::FrameObjective;
 use nnet3_train::trainer::{Trainer, TrainerOptions};
 
 use crate::learning::options::{CallbackOptions, RulesOptions};
+use nnet3::options::prob::prob_defaults;
 use nnet3::options::training::{ReplicaOptions, TrainingOptions};
-use nnet3::{messages, report};
+use nnet3::{messages, models, report};
 
 use checkpoint::Checkpoints;
 use data::{Data, DataOptions};
 use log_files::LogFiles;
-use run::{Run, Together, cannot_go_on};
 use signals::Signals;
+use surroundings::{Surroundings, cannot_go_on};
 
 /// A training that is to be run.
 pub struct Fit {
@@ -153,25 +153,60 @@ impl Fit {
             Some(checkpoints) => Some(LogFiles::open(checkpoints.folder(), state.epochs)?),
             None => None,
         };
-        let monitor = self.callbacks.monitor()?;
-        let signals = Signals::watch()?;
-        let together = Together { devices: devices.to_vec(), trainer_options, learner };
-        Run {
-            fit: self,
-            plan,
-            trainer,
-            together,
+        let computation = self.training.computation.clone();
+        let together = Together {
+            devices: devices.to_vec(),
+            trainer_options,
+            learner,
+            average_period: self.replicas.average_period,
+            prepare: Arc::new(move |executor| computation.observe(executor)),
+        };
+        let options = self.fit_options(logs.is_some())?;
+        let mut surroundings = Surroundings {
+            plan: plan.clone(),
             data,
-            valid,
-            state,
-            resumed,
             checkpoints,
             logs,
-            monitor,
-            device,
-            signals,
+            signals: Signals::watch()?,
+            has_best: state.watch.best.is_finite(),
+            running: None,
+            fit: self,
+        };
+        let training = Training { options, plan, trainer, together, valid, state, resumed, device };
+        match training.run(&mut surroundings) {
+            Ok(Ended::Stopped { epoch, done, count }) => surroundings.stopped(epoch, done, count),
+            Ok(Ended::Finished { nnet, epochs, without_improvement }) => {
+                if let Some(evaluations) = without_improvement {
+                    messages::log(&format!(
+                        "Stopped after {epochs} epochs: {evaluations} evaluations in a row were not better than the best \
+                         before them"
+                    ));
+                }
+                let Fit { output, binary, .. } = &surroundings.fit;
+                models::save_trained(&nnet, output, *binary)?;
+                messages::log(&format!("Wrote model to {output}"));
+                Ok(0)
+            }
+            Err(error) => Err(surroundings.error(error)?),
         }
-        .epochs()
+    }
+
+    fn fit_options(&self, compare: bool) -> Result<FitOptions> {
+        let callbacks = &self.callbacks;
+        Ok(FitOptions {
+            num_epochs: self.num_epochs,
+            seed: self.srand,
+            keep_statistics: !self.training.zero_component_stats,
+            valid_every: callbacks.valid_every,
+            metrics: callbacks.metrics()?,
+            monitor: callbacks.monitor()?,
+            min_delta: callbacks.min_delta,
+            patience: callbacks.patience,
+            keep_every: callbacks.checkpoint_every,
+            keep_minibatches: callbacks.checkpoint_minibatches,
+            compare,
+            prob: prob_defaults(),
+        })
     }
 
     fn trainer_options(&self, plan: &Plan, devices: usize) -> Result<TrainerOptions> {

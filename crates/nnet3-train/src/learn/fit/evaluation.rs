@@ -1,16 +1,21 @@
 //! Evaluates a model on a set of examples.
 
-use anyhow::Result;
 use nnet3_core::nnet::Nnet;
+use nnet3_core::nnet::collapse::CollapseOptions;
 use nnet3_matrix::Device;
-use nnet3_train::NnetExample;
-use nnet3_train::diagnostics::ProbComputer;
-use nnet3_train::learn::{Costs, Metric};
-use nnet3_train::objective::FrameObjective;
 
-use crate::learning::options::Monitor;
-use nnet3::options::prob::prob_defaults;
-use nnet3::{prepare, training_log};
+use crate::NnetExample;
+use crate::diagnostics::{ProbComputer, ProbOptions};
+use crate::error::Result;
+use crate::learn::{Costs, Metric};
+use crate::objective::FrameObjective;
+
+/// The value that selects the best model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Monitor {
+    Loss,
+    Metric(Metric),
+}
 
 /// Losses and metrics over a set.
 #[derive(Debug, Clone)]
@@ -18,7 +23,7 @@ pub struct Evaluation {
     pub loss: f64,
     /// For each output its loss, and each requested metric.
     pub outputs: Vec<Output>,
-    /// The messages that diagnostics log.
+    /// Messages about objectives and metrics, as diagnostics log them.
     pub lines: Vec<String>,
 }
 
@@ -32,11 +37,14 @@ impl Evaluation {
         minibatches: &[NnetExample],
         costs: &Costs,
         metrics: &[Metric],
+        options: ProbOptions,
         device: &Device,
     ) -> Result<Evaluation> {
-        prepare::for_evaluation(&mut nnet)?;
+        nnet.set_batchnorm_test_mode(true);
+        nnet.set_dropout_test_mode(true);
+        nnet.collapse(&CollapseOptions::ALL)?;
         let objective = FrameObjective::default().with_costs(costs.clone(), metrics.to_vec());
-        let mut computer = ProbComputer::with_objective(objective, nnet, prob_defaults(), device);
+        let mut computer = ProbComputer::with_objective(objective, nnet, options, device);
         minibatches.iter().try_for_each(|minibatch| computer.compute(minibatch))?;
         let (mut sum, mut weight) = (0.0, 0.0);
         let (mut outputs, mut lines) = (Vec::new(), Vec::new());
@@ -51,7 +59,7 @@ impl Evaluation {
                 .unwrap_or_default();
             outputs.push((name.clone(), -totals.objective.average(), values));
         }
-        lines.extend(training_log::metrics(computer.objective()));
+        lines.extend(computer.objective().metric_lines());
         Ok(Evaluation { loss: sum / weight, outputs, lines })
     }
 

@@ -1,32 +1,35 @@
-//! Events and sums of an epoch, for its log line and files.
+//! Sums over an epoch.
 
 use std::collections::BTreeMap;
 
 use nnet3_core::snapshot::Keeper;
-use nnet3_train::learn::Plan;
-use nnet3_train::objective::ObjectiveValue;
-use nnet3_train::trainer::{Event, keep_by_name};
 
-use nnet3::training_log;
+use super::Host;
+use crate::learn::Plan;
+use crate::objective::ObjectiveValue;
+use crate::trainer::{Event, keep_by_name};
 
-/// Events and sums of an epoch.
-#[derive(Default)]
-pub struct Happened {
+/// Sums over the minibatches of an epoch, and its messages.
+#[derive(Debug, Default)]
+pub struct EpochSums {
     pub minibatches: u64,
+    /// Objectives by the names of outputs.
     pub objectives: BTreeMap<String, ObjectiveValue>,
+    /// Gradients with a finite norm, the sum of these norms, and the number of gradients that were clipped.
     pub gradients: u64,
     pub norms: f64,
     pub clipped: u64,
+    /// Changes of parameters that were not made.
     pub refused: u64,
-    /// Messages for the log of the epoch.
+    /// Messages about phases and limits of changes, for the log of the epoch.
     pub messages: Vec<String>,
     /// An output with an objective that was not finite.
     pub not_finite: Option<String>,
 }
 
-impl Happened {
+impl EpochSums {
     /// Takes or puts back all of it.
-    pub fn keep(&mut self, keeper: &mut Keeper<'_>) -> nnet3_core::Result<()> {
+    pub(super) fn keep(&mut self, keeper: &mut Keeper<'_>) -> nnet3_core::Result<()> {
         keep_by_name(keeper, &mut self.objectives, ObjectiveValue::default, ObjectiveValue::keep)?;
         keeper.count(&mut self.gradients)?;
         keeper.number(&mut self.norms)?;
@@ -45,7 +48,8 @@ impl Happened {
         Ok(())
     }
 
-    pub fn event(&mut self, event: &Event) {
+    /// Adds an event, and passes it on if it does not go into sums alone.
+    pub(super) fn add(&mut self, event: &Event, host: &mut dyn Host) {
         match event {
             Event::Objective { output, value, .. } => {
                 if !value.total_average().is_finite() && value.weight != 0.0 {
@@ -63,11 +67,9 @@ impl Happened {
             Event::MaxChange(limits) => self.messages.push(limits.to_string()),
             Event::ChangeRefused { .. } => {
                 self.refused += 1;
-                training_log::event(event);
+                host.event(event);
             }
-            Event::Constraint { .. } | Event::Remark { .. } | Event::Memory { .. } => {
-                training_log::event(event)
-            }
+            Event::Constraint { .. } | Event::Remark { .. } | Event::Memory { .. } => host.event(event),
         }
     }
 
