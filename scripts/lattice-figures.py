@@ -14,8 +14,6 @@ NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?|[-+]?(?:inf|n
 INFORMATIVE = ("determinize-pruned.maxmem", "bootci")   # estimates of memory, chance
 # Where commands run in their own folder; the others run in lattices/ and name the folder.
 INSIDE = ("tools", "scoring")
-# The beam and the acoustic scale of edge/incremental.
-INCREMENTAL_BEAM, INCREMENTAL_SCALE = 6.0, 0.1
 ENVIRONMENT = dict(os.environ)
 # Log lines about the network and the machine.
 INFORMATION = ("Time taken", "seconds taken", "Timing stats", "orphan", "selected to compute", "components, removed")
@@ -85,58 +83,6 @@ def as_text(folder, file, ours, theirs, work):
     return texts
 
 
-def read_compact(name):
-    """For each utterance the arcs (next state, word, cost) and final costs of its states; state 0 is the start."""
-    lattices, arcs, finals = {}, {}, {}
-    cost = lambda weight: sum(scale * float(part) for scale, part in zip((1.0, INCREMENTAL_SCALE), weight.split(",")))
-    for line in open(name):
-        fields = line.split()
-        if len(fields) == 1 and "," not in line and not fields[0].isdigit():
-            arcs, finals = lattices.setdefault(fields[0], ({}, {}))
-        elif len(fields) > 2:
-            arcs.setdefault(int(fields[0]), []).append((int(fields[1]), int(fields[2]), cost(fields[3]) if len(fields) > 3 else 0.0))
-        elif fields:
-            finals[int(fields[0])] = cost(fields[1]) if len(fields) > 1 else 0.0
-    return lattices
-
-
-def sequences(arcs, finals, beam):
-    """The cost of each sequence of words that costs at most `beam` more than the best, relative to it."""
-    rest = {}
-    def to_end(state):
-        if state not in rest:
-            ways = [cost + to_end(following) for following, _, cost in arcs.get(state, ())]
-            rest[state] = min(ways + [finals.get(state, float("inf"))])
-        return rest[state]
-    best, found, waiting = to_end(0), {}, [(0, (), 0.0)]
-    while waiting:
-        state, words, cost = waiting.pop()
-        if cost + finals.get(state, float("inf")) <= best + beam:
-            found[words] = min(found.get(words, float("inf")), cost + finals[state] - best)
-        for following, word, more in arcs.get(state, ()):
-            if cost + more + to_end(following) <= best + beam:
-                waiting.append((following, words + (word,) * (word != 0), cost + more))
-    return found
-
-
-def sequences_agree(ours, theirs):
-    """Lattices that are determinized in chunks have no fixed form: their sequences of words, and the costs of these, must agree."""
-    ours, theirs = read_compact(ours), read_compact(theirs)
-    if ours.keys() != theirs.keys():
-        return f"utterances {sorted(ours.keys() ^ theirs.keys())} are in one archive only"
-    for key in theirs:
-        # (At the edge of the beam rounding decides.)
-        a, b = (sequences(*lattices[key], INCREMENTAL_BEAM) for lattices in (ours, theirs))
-        edge = INCREMENTAL_BEAM - 10 * TOLERANCE
-        missing = [words for words in a.keys() ^ b.keys() if a.get(words, b.get(words)) < edge]
-        if missing:
-            return f"{key}: {len(missing)} sequences within {edge} of the best are in one lattice only, as {missing[0]}"
-        worst = max(abs(a[words] - b[words]) for words in a.keys() & b.keys())
-        if worst > 2 * TOLERANCE:
-            return f"{key}: costs of a sequence differ by {worst}"
-    return None
-
-
 def decoded_agree(folder, ours, theirs, figures):
     scale = "0.1" if "0.1" in folder else "1.0"
     compare = [sys.executable, f"{figures}/compare_lattices.py", f"--acoustic-scale={scale}", theirs, ours]
@@ -175,8 +121,6 @@ def compare(name, folder, file, work, figures):
         return None if open(ours, "rb").read() == open(theirs, "rb").read() else "bytes differ"
     if file.endswith(".txt") and folder == "tools" and name.startswith(LATTICES):
         return lattices_agree(name, ours, theirs, figures)
-    if folder == "edge" and file == "incremental.txt":
-        return sequences_agree(ours, theirs)
     if file.endswith(".lat") or (folder == "edge" and file.endswith(".txt")):
         return decoded_agree(folder, *as_text(folder, file, ours, theirs, work), figures)
     a, b = open(ours).read(), open(theirs).read()

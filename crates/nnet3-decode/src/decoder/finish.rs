@@ -55,8 +55,8 @@ impl<G: Graph> LatticeDecoder<G> {
             for token in self.tokens.of_newest().rev() {
                 let ending = self.tokens.get(token).cost + self.ending_cost(token) - self.ending.best;
                 let most = if ending > beam { f32::INFINITY } else { ending };
-                let [before, after] = self.tokens.prune_token(token, beam, most);
-                changed |= !nearly_equal(before, after);
+                let pruned = self.tokens.prune_token(token, beam, most);
+                changed |= !nearly_equal(pruned.before, pruned.after);
             }
         }
     }

@@ -21,8 +21,8 @@ pub struct ChunkOptions {
     pub max_delay: usize,
     /// Number of frames of the shortest chunk.
     pub min_size: usize,
-    /// A chunk ends at a frame with at most so many tokens. If there is no such frame, it waits. The end of the
-    /// utterance does not count.
+    /// A chunk ends at a frame with at most so many tokens, counted before the last pruning. If there is no such frame,
+    /// it waits. The end of the utterance does not count.
     pub max_active: usize,
 }
 
@@ -126,8 +126,9 @@ impl IncrementalLattice {
         search.prune();
         // The frame with the fewest tokens, the latest of them.
         let frames = (self.frames + self.options.min_size..=decoded).rev();
-        let fewest =
-            frames.map(|frame| (search.tokens.of_frame(frame).len(), frame)).min_by_key(|&(count, _)| count);
+        let fewest = frames
+            .map(|frame| (search.tokens.count_before_pruning(frame), frame))
+            .min_by_key(|&(count, _)| count);
         match fewest {
             Some((count, frame)) if count <= self.options.max_active => {
                 self.append(search, model, frame, |decoder, token| {

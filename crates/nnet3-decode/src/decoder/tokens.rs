@@ -45,6 +45,18 @@ struct Frame {
     first_link: u32,
     /// True if links may have become useless since the last pruning.
     prune: bool,
+    /// See [`Tokens::count_before_pruning`]; 0 if the frame was in no pruning.
+    count: u32,
+}
+
+/// Effects of a pruning on a token or frame.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pruned {
+    /// The extra cost before and after, of a token.
+    pub before: f32,
+    pub after: f32,
+    /// True if links were removed.
+    pub links: bool,
 }
 
 /// The tokens of all frames. The newest frame is the one that the search is filling. Its tokens are numbered in the
@@ -99,7 +111,7 @@ impl Tokens {
     /// Begins a frame, which is the newest from now on. Gives the number of its first token.
     pub fn add_frame(&mut self) -> u32 {
         let first_token = self.tokens.len() as u32;
-        self.frames.push(Frame { first_token, first_link: 0, prune: true });
+        self.frames.push(Frame { first_token, first_link: 0, prune: true, count: 0 });
         first_token
     }
 
@@ -107,6 +119,12 @@ impl Tokens {
     pub fn of_frame(&self, frame: usize) -> Range<u32> {
         let end = self.frames.get(frame + 1).map_or(self.tokens.len() as u32, |next| next.first_token);
         self.frames[frame].first_token..end
+    }
+
+    /// The number of tokens of a frame before the last pruning that removed links of it, as the reference counts them
+    /// where it looks for a frame with few tokens. 0 if the frame was in no pruning.
+    pub fn count_before_pruning(&self, frame: usize) -> usize {
+        self.frames[frame].count as usize
     }
 
     /// The tokens of the newest frame; none if there is no frame.
@@ -185,12 +203,21 @@ impl Tokens {
     pub fn prune(&mut self, beam: f32, delta: f32) {
         let newest = self.frames.len() - 1;
         let mut lowest = newest;
+        if self.frames[newest].count == 0 {
+            self.frames[newest].count = self.of_newest().len() as u32;
+        }
         while let Some(before) = lowest.checked_sub(1).filter(|&before| self.frames[before].prune) {
             lowest = before;
-            if self.prune_frame(lowest, beam, delta) && lowest > 0 {
+            let [changed, removed] = self.prune_frame(lowest, beam, delta);
+            if changed && lowest > 0 {
                 self.frames[lowest - 1].prune = true;
             }
-            self.frames[lowest].prune = false;
+            let count = self.of_frame(lowest).len() as u32;
+            let frame = &mut self.frames[lowest];
+            frame.prune = false;
+            if removed || frame.count == 0 {
+                frame.count = count;
+            }
         }
         if lowest < newest {
             self.pack(lowest);
@@ -198,14 +225,16 @@ impl Tokens {
     }
 
     /// Computes the extra costs of a frame, not the newest, from those of the next one, and removes its useless links.
-    /// Returns true if extra costs changed.
-    pub fn prune_frame(&mut self, frame: usize, beam: f32, delta: f32) -> bool {
+    /// Returns true twice: if extra costs changed, and if links were removed.
+    pub fn prune_frame(&mut self, frame: usize, beam: f32, delta: f32) -> [bool; 2] {
         // (The difference of two infinite ones is no change.)
-        let is_change = |[before, after]: [f32; 2]| (after - before).abs() > delta;
+        let is_change = |pruned: Pruned| (pruned.after - pruned.before).abs() > delta;
         let mut within_frame = std::mem::take(&mut self.within_frame);
-        let mut changed = false;
+        let (mut changed, mut removed) = (false, false);
         for token in self.of_frame(frame).rev() {
-            changed |= is_change(self.prune_token(token, beam, f32::INFINITY));
+            let pruned = self.prune_token(token, beam, f32::INFINITY);
+            changed |= is_change(pruned);
+            removed |= pruned.links;
             let Span { first, end } = self.get(token).epsilons;
             if first < end {
                 within_frame.push(token);
@@ -216,20 +245,22 @@ impl Tokens {
         while again {
             again = false;
             for &token in &within_frame {
-                again |= is_change(self.prune_token(token, beam, f32::INFINITY));
+                let pruned = self.prune_token(token, beam, f32::INFINITY);
+                again |= is_change(pruned);
+                removed |= pruned.links;
             }
         }
         within_frame.clear();
         self.within_frame = within_frame;
-        changed
+        [changed, removed]
     }
 
     /// Removes the links of a token that are on no path within `beam` of the best. Its new extra cost is the smallest
-    /// over its remaining links, at most `most`. Returns the old and the new extra cost.
+    /// over its remaining links, at most `most`.
     #[inline]
-    pub fn prune_token(&mut self, token: u32, beam: f32, most: f32) -> [f32; 2] {
+    pub fn prune_token(&mut self, token: u32, beam: f32, most: f32) -> Pruned {
         let Token { cost, extra: before, mut emitting, mut epsilons, .. } = *self.get(token);
-        let mut extra = most;
+        let (mut extra, mut removed) = (most, false);
         for span in [&mut emitting, &mut epsilons] {
             let links = &mut self.links[span.range()];
             let mut kept = 0;
@@ -244,11 +275,12 @@ impl Tokens {
                 links[kept] = link;
                 kept += usize::from(keep);
             }
+            removed |= kept < links.len();
             span.end = span.first + kept as u32;
         }
         let token = &mut self.tokens[token as usize];
         (token.extra, token.emitting, token.epsilons) = (extra, emitting, epsilons);
-        [before, extra]
+        Pruned { before, after: extra, links: removed }
     }
 
     /// Removes pruned items from the frames from `lowest` on.

@@ -6,9 +6,11 @@
 //! is open: the next chunk may change its arcs, so the raw lattice of that chunk begins with all open states. Other
 //! states are settled.
 //!
-//! The raw lattice has labels that are no words. The first arcs lead from its start to the open states that settled
-//! states have arcs to; each has a label of its own. The last arcs lead from tokens to ends, with the label of the
-//! token. So determinization keeps these states apart, and the result tells which state is which.
+//! The raw lattice has labels that are no words. The first arcs lead from its start to the open states; each has a label
+//! of its own, and the cost of the best path to the state. The last arcs lead from tokens to ends, with the label of the
+//! token. So determinization keeps these states apart, and the result tells which state is which. An open state that
+//! only other open states lead to needs no such arc. It has one because the reference gives it one: with it, fewer
+//! paths from the state are pruned.
 
 use kaldi_fst::{Arc, EPSILON, StateId, Weight, ops};
 use kaldi_hmm::TransitionModel;
@@ -191,18 +193,13 @@ impl Incremental {
             }
         }
         for end in &self.ends {
-            // (States that no path leads to are not open.)
-            let Some(&from) = copies.get(&end.from) else { continue };
             let to = *chunk.begins.entry(end.token).or_insert_with(|| chunk.lattice.add_state());
-            chunk.add_path(from, EPSILON, &end.weight, to);
+            chunk.add_path(copies[&end.from], EPSILON, &end.weight, to);
         }
-        let mut entered: Vec<StateId> = self.entries.iter().map(|entry| self.target(entry)).collect();
-        entered.sort_unstable();
-        entered.dedup();
         // Differences suffice for pruning, and are rounded less than costs.
-        let costs = entered.iter().map(|&state| self.forward[state as usize]);
+        let costs = self.open.iter().map(|&state| self.forward[state as usize]);
         let best = costs.fold(f64::INFINITY, f64::min);
-        for (number, &state) in entered.iter().enumerate() {
+        for (number, &state) in self.open.iter().enumerate() {
             let cost = (self.forward[state as usize] - best) as f32;
             chunk.entries.push((state, cost));
             let label = FIRST_ENTRY_LABEL + number as i32;
@@ -255,7 +252,8 @@ impl Incremental {
         }
         self.ends.clear();
         for (number, state) in part.states.iter().enumerate().skip(first) {
-            let Some(from) = numbers[number] else { continue };
+            let from = numbers[number].filter(|&from| self.is_reachable(from));
+            let Some(from) = from else { continue };
             for arc in &state.arcs {
                 match numbers[arc.next as usize] {
                     Some(next) => self.add_arc(from, Arc::new(arc.ilabel, arc.weight.clone(), next)),
@@ -271,8 +269,8 @@ impl Incremental {
         Ok(())
     }
 
-    /// Finds the states of a part that the arcs of its start lead to, and moves the weight of these arcs to the arcs
-    /// that enter the states. Two open states may have become one.
+    /// Finds the states of a part that the arcs of its start lead to, and moves the weight of these arcs to the arcs of
+    /// settled states that enter them. Two open states may have become one.
     fn enter(&mut self, part: &CompactLattice, chunk: &Chunk, numbers: &mut [Option<StateId>]) {
         let arcs = part.start.map_or(&[][..], |start| &part.state(start).arcs);
         let mut entered: FxHashMap<StateId, (StateId, CompactLatticeWeight)> = FxHashMap::default();
@@ -298,6 +296,10 @@ impl Incremental {
         }
     }
 
+    fn is_reachable(&self, state: StateId) -> bool {
+        self.forward[state as usize] != f64::INFINITY
+    }
+
     fn add_arc(&mut self, from: StateId, arc: Arc<CompactLatticeWeight>) {
         let cost = self.forward[from as usize] + arc.weight.weight.cost();
         let forward = &mut self.forward[arc.next as usize];
@@ -308,9 +310,7 @@ impl Incremental {
     /// Finds the open states, and the arcs that enter them. Only states that the last chunk touched can be open.
     fn settle(&mut self, touched: Vec<StateId>) {
         let mut open: FxHashSet<StateId> = FxHashSet::default();
-        let reachable = |state: StateId| self.forward[state as usize] != f64::INFINITY;
-        let mut waiting: Vec<StateId> =
-            self.ends.iter().map(|end| end.from).filter(|&state| reachable(state)).collect();
+        let mut waiting: Vec<StateId> = self.ends.iter().map(|end| end.from).collect();
         while let Some(state) = waiting.pop() {
             if open.insert(state) {
                 waiting.extend(self.lattice.state(state).arcs.iter().map(|arc| arc.next));

@@ -152,7 +152,7 @@ fn searches_in_chunks() {
         let (whole, _) = determinize_phones(&model, &mut raw, 7.0, &determinization).unwrap();
         let expected = best_paths(&whole, 6.5);
         for (max_delay, min_size, max_active) in
-            [(60, 20, 200), (8, 3, 200), (2, 1, 200), (30, 5, 2), (4, 1, 0)]
+            [(60, 20, 200), (8, 3, 200), (2, 1, 200), (30, 5, 100), (4, 1, 0)]
         {
             let options = ChunkOptions { max_delay, min_size, max_active };
             let mut lattice = IncrementalLattice::new(options, &search, determinization).unwrap();
