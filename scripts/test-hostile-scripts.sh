@@ -241,6 +241,8 @@ $quick || check "train.sh: options for a chain model" options_of "$s/train.sh" -
   --xconfig=net.xconfig -- new
 check "recognizer.sh: options" options_of "$s/recognizer.sh" --data=data --lexicon=lexicon.txt -- new
 check "recognizer.sh: names of its folder" hostile_names "$s/recognizer.sh" --data=data --lexicon=lexicon.txt
+check "segment_long.sh: options" options_of "$s/segment_long.sh" -- data graph new
+check "segment_long.sh: names" arguments_of "$s/segment_long.sh" data graph new
 check "make_vosk_model.sh: options" options_of "$s/make_vosk_model.sh" -- data new
 check "make_vosk_model.sh: names" arguments_of "$s/make_vosk_model.sh" data new
 check "make_graph.sh: names" arguments_of "$s/make_graph.sh" lm/lm.arpa lang tree/tree net.xconfig new
@@ -328,6 +330,8 @@ python_parts() {
     $quick && (( turn++ % 19 )) && continue
     attempt "$s/recognizer/data.py" --data=data --lexicon=lexicon.txt --test-data="$value" new
     attempt "$s/recognizer/data.py" --data="$value" --lexicon=lexicon.txt new
+    attempt "$s/recognizer/perturb.py" --srand="$value" data
+    attempt "$s/recognizer/cut.py" windows --window="$value" data lang/words.txt new
     attempt "$s/recognizer/lang.py" --silence-phones="$value" lexicon.txt new
   done
 }
