@@ -10,11 +10,12 @@ import shutil
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from html import escape
 from math import exp, inf, log1p
 from pathlib import Path
 
-INK, FAINT, BLUE, ORANGE, RED = "#333", "#bbb", "#1f6fb4", "#e08a1e", "#c23b3b"
+from svg import FAINT, INK, Svg
+
+BLUE, ORANGE, RED = "#1f6fb4", "#e08a1e", "#c23b3b"
 SECONDS_OF_FRAME = 0.03  # of the network's output
 LEAST_POSTERIOR = 0.005
 LANE = 46  # pixels between ways that are beside each other
@@ -23,24 +24,6 @@ LANE = 46  # pixels between ways that are beside each other
 def log_add(a, b):
     high, low = max(a, b), min(a, b)
     return high if low == -inf else high + log1p(exp(low - high))
-
-
-class Svg:
-    def __init__(self, width, height):
-        self.parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-            f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="sans-serif">',
-            '<rect width="100%" height="100%" fill="white"/>',
-        ]
-
-    def text(self, x, y, text, size=13, fill=INK, anchor="start"):
-        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{fill}" text-anchor="{anchor}">{escape(text)}</text>')
-
-    def raw(self, part):
-        self.parts.append(part)
-
-    def save(self, path):
-        path.write_text("\n".join([*self.parts, "</svg>"]) + "\n", encoding="utf-8")
 
 
 # ---- lattices -------------------------------------------------------------------------------------------------------
