@@ -63,6 +63,11 @@ make_private "$to"
 work=$private
 model=$exp/chain/model/final.mdl
 
+nnet3-am-info --print-args=false "$model" >"$work/info" 2>"$to/log/info.log" || fail_with_log "$model is no acoustic model" "$to/log/info.log"
+number ivector_dim whole "columns of the network's i-vectors" "$(awk '$1 == "ivector-dim:" { print $2 }' "$work/info")" -1
+(( ivector_dim <= 0 )) || [[ -r $exp/ivector_extractor/ivector_extractor.conf ]] ||
+  fail "the network of $exp reads i-vectors, but there is no ivector_extractor/ivector_extractor.conf"
+
 # ---- features of windows ----------------------------------------------------------------------------------------------
 "$here/recognizer/cut.py" windows --window="$window" "$data" "$exp/lang/words.txt" "$work" || exit 1
 recordings=$(wc -l <"$work/recordings")
@@ -81,7 +86,6 @@ cat "$work"/feats.*.scp >"$work/feats.scp"
 run "$to/log/lengths.log" feat-to-len "scp:$work/feats.scp" "ark,t:$work/lengths"
 
 # ---- recognition, each recording with its own words --------------------------------------------------------------------
-: >"$work/ctm"
 words_of() { awk 'NR == FNR { for (i = 2; i <= NF; i++) said[$i]; next } $1 in said || $1 ~ /^[<#]/' "$1" "$exp/lang/words.txt"; } # <text>
 recognise() { # <key> <number>
   local part=$work/$2 ivectors=()
@@ -93,7 +97,7 @@ recognise() { # <key> <number>
   run "$to/log/graph.$2.log" "$here/make_graph.sh" --self-loop-scale=1.0 "$part/lm.arpa" "$exp/lang" "$exp/tree/tree" "$model" "$part/graph"
   key=$1 awk 'NR == FNR { n[$1] = $2; next } $1 == ENVIRON["key"]' "$work/lengths" "$work/feats.scp" >"$part/feats.scp"
   "$here/recognizer/cut.py" ranges --window="$window" "$part/feats.scp" "$work/lengths" "$part/windows"
-  if [[ -e $exp/ivector_extractor/ivector_extractor.conf && -d $exp/ivectors ]]; then
+  if (( ivector_dim > 0 )); then
     awk '{ print $1, $1 }' "$part/windows" >"$part/spk2utt"
     run "$to/log/ivectors.$2.log" ivector-extract-online2 --config="$exp/ivector_extractor/ivector_extractor.conf" --ivector-period=10 \
       "ark:$part/spk2utt" "scp:$part/windows" "ark,scp:$part/ivectors.ark,$part/ivectors.scp"
@@ -102,15 +106,21 @@ recognise() { # <key> <number>
   run "$to/log/recognition.$2.log" nnet3-latgen-faster --frame-subsampling-factor=3 --frames-per-chunk=150 --acoustic-scale=1.0 --beam="$beam" \
     --lattice-beam=2 --allow-partial=true "${ivectors[@]}" "$model" "$part/graph/HCLG.fst" "scp:$part/windows" ark:- \| \
     lattice-1best --acoustic-scale=1.0 ark:- ark:- \| lattice-align-words "$exp/lang/phones/word_boundary.int" "$model" ark:- ark:- \| \
-    nbest-to-ctm --frame-shift=0.03 ark:- "$part/ctm"
-  cat "$part/ctm" >>"$work/ctm"
+    nbest-to-ctm --frame-shift=0.03 ark:- "$work/ctm.$2"
   rm -rf "$part"
 }
-count=0
+count=0 running=0
 while read -r -u 3 key; do
   count=$((count + 1))
-  recognise "$key" "$count"
+  recognise "$key" "$count" &
+  running=$((running + 1))
+  if (( running >= nj )); then
+    wait -n || exit 1
+    running=$((running - 1))
+  fi
 done 3<"$work/recordings"
+for ((; running > 0; running--)); do wait -n || exit 1; done
+cat "$work"/ctm.* >"$work/ctm"
 
 # ---- utterances -------------------------------------------------------------------------------------------------------
 mkdir -p "$work/out"

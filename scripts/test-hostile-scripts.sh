@@ -371,7 +371,7 @@ recipes() {
   copy_recipes
   : >"$work/repository/Cargo.toml"
   mkdir -p "$work/kaldi/egs/wsj/s5/steps"
-  for recipe in chars commands digits drivers images onnx published recipes; do
+  for recipe in chars commands digits drivers images onnx published recipes speakers; do
     # A folder of the user's where the recipe would put its own.
     box=$work/repository/egs/$recipe
     mkdir -p "$box/mine/train"

@@ -43,6 +43,7 @@ mod status;
 mod table_programs;
 mod training_programs;
 mod transcribe;
+mod transcribe_speakers;
 mod trees;
 mod worker;
 mod xconfig;

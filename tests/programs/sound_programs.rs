@@ -358,6 +358,37 @@ fn rooms_noise_and_silence_are_those_of_the_reference() {
 }
 
 #[test]
+fn sound_at_another_speed_and_volume() {
+    let f = Folder::new("perturbed-sound");
+    let read = || std::fs::read(f.path("out.wav")).unwrap();
+    let seconds = || {
+        f.write("wav.scp", format!("a {}\n", f.path("out.wav")));
+        output(&f, "wav-to-duration scp:@wav.scp ark,t:-")
+    };
+    output(&f, &format!("wav-perturb {RECORDING} @out.wav"));
+    let same = read();
+    output(&f, &format!("wav-copy {RECORDING} @out.wav"));
+    assert_eq!(read(), same);
+    // 26000 samples at 16 kHz.
+    output(&f, &format!("wav-perturb --speed=1.25 --volume=0.5 {RECORDING} @out.wav"));
+    close(seconds().trim().trim_start_matches("a "), &[1.3], 1e-6);
+    output(&f, &format!("wav-perturb --speed=0.8 {RECORDING} @out.wav"));
+    close(seconds().trim().trim_start_matches("a "), &[2.03125], 1e-6);
+
+    let before = read();
+    for (options, words) in [
+        ("--speed=0", "a speed of 0: expected one from 0.1 to 10"),
+        ("--speed=nan", "Option --speed=nan is not a number"),
+        ("--volume=-1", "a volume of -1: expected a finite one, at least 0"),
+    ] {
+        fails(&f, 255, &format!("wav-perturb {options} {RECORDING} @out.wav"), &[words]);
+    }
+    assert_eq!(read(), before);
+    let loud = command_lines::run(&f, &format!("wav-perturb --volume=1e4 {RECORDING} @out.wav"));
+    assert!(loud.stderr.contains("samples out of total 26000. Reduce volume?"), "{}", loud.stderr);
+}
+
+#[test]
 fn interpolated_pitch_is_that_of_the_reference() {
     let f = Folder::new("interpolated-pitch");
     let options = "--pitch-interval=3 --interpolator-factor=0.0001 --max-voicing-prob=0.8 --max-pitch-change-per-frame=12";

@@ -11,7 +11,7 @@
 //! - [`lda`], [`lda_estimate`], [`pca`]: statistics, of classes and without, and the transforms estimated from them;
 //!   [`eigen`] and [`svd`] are for them. [`compose`]: products of transforms.
 //! - [`spectral`], [`pitch`]: features from sound.
-//! - [`reverberation`], [`silence`]: changed sound.
+//! - [`perturbation`], [`reverberation`], [`silence`]: changed sound.
 //! - [`htk`], [`idx`], [`sphinx`], [`wave`]: files of other programs; [`image`]: images as features.
 
 pub mod cmvn;
@@ -30,6 +30,7 @@ pub mod lda;
 pub mod lda_estimate;
 pub mod online_cmvn;
 pub mod pca;
+pub mod perturbation;
 pub mod pitch;
 pub mod posterior;
 pub mod reverberation;

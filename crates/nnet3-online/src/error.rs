@@ -46,6 +46,12 @@ pub enum Error {
     #[error("Word-id {0} not in symbol table.")]
     UnknownWord(i32),
 
+    #[error(transparent)]
+    Sound(#[from] kaldi_feat::Error),
+
+    #[error(transparent)]
+    Vectors(#[from] kaldi_speaker::error::Error),
+
     /// Data that allow no computation, or calls in a wrong order.
     #[error("{0}")]
     Data(String),

@@ -40,6 +40,7 @@ mod options;
 mod recognizer;
 mod search;
 pub mod server;
+pub mod speakers;
 mod spotter;
 mod stream;
 mod transcript;

@@ -1,11 +1,14 @@
 //! Samples to words, sentence by sentence.
 
+use std::sync::Arc;
+
 use kaldi_online::Speaker;
 use nnet3_decode::path;
 
 use crate::error::Result;
 use crate::model::Model;
 use crate::options::RecognizerOptions;
+use crate::speakers::{SpeakerModel, SpeakerVector};
 use crate::stream::{State, Stream};
 use crate::transcript::Transcript;
 use crate::words;
@@ -18,13 +21,25 @@ pub struct Recognizer {
     /// The samples of the sentence so far, and their number in the sentences before it.
     samples: Vec<f32>,
     before: usize,
+    speakers: Option<Arc<SpeakerModel>>,
 }
 
 impl Recognizer {
     /// Makes a recogniser that is ready for sound of a new speaker at this rate (in Hz). Fails for options that make no
     /// sense. [`Model::options`] are the usual ones.
     pub fn new(model: &Model, rate: f32, options: &RecognizerOptions) -> Result<Recognizer> {
-        Ok(Recognizer { stream: Stream::new(model, options)?, rate, samples: Vec::new(), before: 0 })
+        Ok(Recognizer {
+            stream: Stream::new(model, options)?,
+            rate,
+            samples: Vec::new(),
+            before: 0,
+            speakers: None,
+        })
+    }
+
+    /// Makes transcripts have the vectors of their speakers.
+    pub fn set_speaker_model(&mut self, model: Arc<SpeakerModel>) {
+        self.speakers = Some(model);
     }
 
     /// The model.
@@ -71,7 +86,8 @@ impl Recognizer {
         let seconds = self.stream.frames_decoded() as f32 * self.stream.output_frame_length();
         let decoded = ((seconds * self.rate) as usize).min(self.samples.len());
         let start = self.start();
-        let transcript = words::transcript(&mut self.stream, start)?;
+        let voice = self.voice(&self.samples[..decoded])?;
+        let transcript = Transcript { voice, ..words::transcript(&mut self.stream, start)? };
         let speaker = self.stream.speaker()?;
         self.stream.begin(speaker)?;
         self.samples.drain(..decoded);
@@ -84,10 +100,25 @@ impl Recognizer {
     pub fn finish(&mut self) -> Result<Transcript> {
         self.stream.accept_last(self.rate, &[])?;
         let start = self.start();
-        match self.stream.frames_decoded() {
-            0 => Ok(Transcript { start, ..Transcript::default() }),
-            _ => words::transcript(&mut self.stream, start),
+        if self.stream.frames_decoded() == 0 {
+            return Ok(Transcript { start, ..Transcript::default() });
         }
+        let voice = self.voice(&self.samples)?;
+        Ok(Transcript { voice, ..words::transcript(&mut self.stream, start)? })
+    }
+
+    /// Returns the vector of the speaker of a sentence that has not ended, from the frames that are speech on its best path.
+    fn voice(&self, samples: &[f32]) -> Result<Option<SpeakerVector>> {
+        let Some(speakers) = &self.speakers else { return Ok(None) };
+        let parts = self.model().parts();
+        let silence = &parts.silence_weighting.silence_phones;
+        let path = self.stream.best_path();
+        let speech: Vec<bool> =
+            path.iter().map(|&id| !silence.contains(&parts.transitions.phone(id))).collect();
+        // Rounding must not move a boundary.
+        let ratio = speakers.frame_shift() / self.stream.output_frame_length();
+        let is_speech = |t: usize| speech.get((t as f32 * ratio + 1e-3) as usize).copied().unwrap_or(false);
+        speakers.vector(self.rate, samples, is_speech)
     }
 
     /// Returns the state of the speaker, for another sound of the same one.

@@ -4,6 +4,8 @@ use std::fmt;
 
 use nnet3_decode::CompactLattice;
 
+use crate::speakers::SpeakerVector;
+
 /// A word of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Word {
@@ -26,6 +28,8 @@ pub struct Transcript {
     /// All sentences that were considered, with their costs (acoustic costs as scaled for the search), if the options ask
     /// for it and a path was left.
     pub lattice: Option<CompactLattice>,
+    /// The vector of the speaker, if the recogniser has a speaker model and enough of the sentence is speech.
+    pub voice: Option<SpeakerVector>,
     pub warnings: Vec<Warning>,
 }
 

@@ -1,6 +1,6 @@
 //! `nnet3-transcribe`: wave files → text, with a model folder as published ones are.
 
-use crate::recognition::transcribe::{Format, PieceArgs, Texts, Threads, transcribe};
+use crate::recognition::transcribe::{Format, PieceArgs, SpeakerArgs, Texts, Threads, transcribe};
 use anyhow::Result;
 use nnet3::options::threads;
 
@@ -24,7 +24,7 @@ use nnet3::options::threads;
 /// sentence, and a terminal shows the words recognised so far.
 #[derive(clap::Parser, Debug)]
 #[command(
-    after_help = "e.g.: nnet3-transcribe --format=json model-ko a.wav b.wav\n      nnet3-transcribe --format=srt --output-dir=subtitles model-ko *.wav\n      arecord -f S16_LE -r 16000 | nnet3-transcribe model-ko -"
+    after_help = "e.g.: nnet3-transcribe --format=json model-ko a.wav b.wav\n      nnet3-transcribe --format=srt --output-dir=subtitles model-ko *.wav\n      arecord -f S16_LE -r 16000 | nnet3-transcribe model-ko -\n      nnet3-transcribe --speakers=model-spk model-ko meeting.wav"
 )]
 pub struct Options {
     /// Format of the text
@@ -42,6 +42,8 @@ pub struct Options {
     num_threads: i32,
     #[command(flatten)]
     pieces: PieceArgs,
+    #[command(flatten)]
+    speakers: SpeakerArgs,
     /// <model-dir> <wav>..., or <wav>... with --mdl
     #[arg(value_name = "[<model-dir>] <wav>...", required = true)]
     paths: Vec<String>,
@@ -53,5 +55,5 @@ pub fn run(options: Options) -> Result<u8> {
         files: threads::number("num-threads", options.num_threads.into())?,
     };
     let texts = Texts { format: options.format, folder: options.output_dir };
-    transcribe(&options.pieces, &texts, options.paths, threads)
+    transcribe(&options.pieces, &options.speakers, &texts, options.paths, threads)
 }

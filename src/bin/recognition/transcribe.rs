@@ -3,6 +3,7 @@
 mod names;
 mod output;
 mod pieces;
+mod speakers;
 mod subtitles;
 
 use std::io::Write as _;
@@ -12,12 +13,15 @@ use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use kaldi_feat::wave::WaveStream;
 use kaldi_io::{KaldiReader, KaldiWriter};
+use nnet3_online::speakers::SpeakerVector;
 use nnet3_online::{Recognizer, State, Transcript};
 
 use names::{Name, is_live};
 pub use output::Format;
 use output::Segment;
 pub use pieces::PieceArgs;
+pub use speakers::SpeakerArgs;
+use speakers::Speakers;
 
 use nnet3::messages;
 use nnet3::workers::{Give, in_parallel};
@@ -79,7 +83,14 @@ impl Texts {
 }
 
 /// Writes the text of each file, in their order. The status is 1 if there was none of some file.
-pub fn transcribe(args: &PieceArgs, texts: &Texts, mut paths: Vec<String>, threads: Threads) -> Result<u8> {
+pub fn transcribe(
+    args: &PieceArgs,
+    speakers: &SpeakerArgs,
+    texts: &Texts,
+    mut paths: Vec<String>,
+    threads: Threads,
+) -> Result<u8> {
+    let speakers = speakers.load(texts.format)?;
     let model = args.open(&mut paths, threads.at_startup)?;
     if paths.is_empty() {
         bail!("expected wave files");
@@ -90,8 +101,11 @@ pub fn transcribe(args: &PieceArgs, texts: &Texts, mut paths: Vec<String>, threa
     let most = if threads == 1 { 1 } else { 2 * threads };
     let mut workers = Vec::new();
     for _ in 0..threads {
-        let recognizer = Recognizer::new(&model, model.sample_rate(), model.options())?;
-        let mut session = Session { recognizer };
+        let mut recognizer = Recognizer::new(&model, model.sample_rate(), model.options())?;
+        if let Some(speakers) = &speakers {
+            recognizer.set_speaker_model(speakers.model.clone());
+        }
+        let mut session = Session { recognizer, speakers: speakers.as_ref(), voices: Vec::new() };
         workers.push(move |sound: &Sound| {
             let text = session.text(sound, texts.format, threads == 1);
             (sound.path.to_owned(), sound.to.clone(), text)
@@ -128,20 +142,30 @@ fn write_whole(file: &str, text: &str) -> Result<()> {
     Ok(writer.finish()?)
 }
 
-struct Session {
+struct Session<'s> {
     recognizer: Recognizer,
+    speakers: Option<&'s Speakers>,
+    /// With a speaker model, the vectors of the segments of the present file.
+    voices: Vec<Option<SpeakerVector>>,
 }
 
-impl Session {
+impl Session<'_> {
     /// Returns the text of a file, or the part that has not been printed. If `at_once`, sentences of live sound are
-    /// printed when they end.
+    /// printed when they end. Speakers are known at the end only.
     fn text(&mut self, sound: &Sound, format: Format, at_once: bool) -> Result<String> {
-        let at_once = at_once && format == Format::Text && is_live(sound.path) && sound.to.is_none();
+        let at_once = at_once
+            && self.speakers.is_none()
+            && format == Format::Text
+            && is_live(sound.path)
+            && sound.to.is_none();
         let each = |segment: &Segment| match at_once && !segment.is_empty() {
             true => print(&output::write(format, &sound.name, std::slice::from_ref(segment))),
             false => Ok(()),
         };
         let segments = self.file(sound.path, each)?;
+        if let Some(speakers) = self.speakers {
+            return speakers.write(format, &sound.name, &segments, &self.voices);
+        }
         let printed = at_once && segments.iter().any(|segment| !segment.is_empty());
         Ok(if printed { String::new() } else { output::write(format, &sound.name, &segments) })
     }
@@ -155,7 +179,7 @@ impl Session {
         let rate = wave.sample_rate() as f32;
         let piece = ((rate * PIECE) as usize).max(1);
         let shown = partial_results(path);
-        let mut segments = Vec::new();
+        let (mut segments, mut voices) = (Vec::new(), Vec::new());
         let mut end = |transcript: Transcript| -> Result<()> {
             for warning in &transcript.warnings {
                 messages::warn(&format!("{path}: {warning}"));
@@ -163,6 +187,7 @@ impl Session {
             shown.set_message("");
             shown.suspend(|| each(&transcript.words))?;
             segments.push(transcript.words);
+            voices.push(transcript.voice);
             Ok(())
         };
         let (mut taken, mut pieces) = (0, 0);
@@ -196,6 +221,7 @@ impl Session {
             bail!("{taken} samples are too few for a frame");
         }
         shown.finish_and_clear();
+        self.voices = voices;
         Ok(segments)
     }
 }

@@ -40,7 +40,8 @@ impl Format {
     }
 }
 
-fn text(words: &[Word]) -> String {
+/// The words with blanks between them.
+pub fn text(words: &[Word]) -> String {
     words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
 }
 
