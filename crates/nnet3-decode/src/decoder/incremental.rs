@@ -141,7 +141,7 @@ impl IncrementalLattice {
     }
 
     /// Determinizes the remaining frames of a search that is [finished](LatticeDecoder::finish), and returns the whole
-    /// lattice. It has no dead ends, and is empty if no path is left.
+    /// lattice. It has no dead ends, may not be sorted, and is empty if no path is left.
     ///
     /// # Errors
     /// The lattice has a cycle, or a transition-id that the model does not have.
@@ -155,7 +155,7 @@ impl IncrementalLattice {
             let cost = |search: &LatticeDecoder<G>, token| ending(search.tokens.get(token).place);
             self.append(search, model, search.frames_decoded(), cost)?;
         }
-        self.determinizer.lattice(ending)
+        Ok(self.determinizer.lattice(ending))
     }
 
     /// Appends the frames from the end of the last chunk to `end`. `cost` is the cost of ending in a token, for the

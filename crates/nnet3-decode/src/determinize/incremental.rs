@@ -327,12 +327,10 @@ impl Incremental {
         self.open.sort_unstable();
     }
 
-    /// The determinized lattice to the end of the last chunk, sorted and without dead ends. `ending` gives the cost of
-    /// ending in a token; a token without one is no end.
-    ///
-    /// # Errors
-    /// The lattice has a cycle.
-    pub fn lattice(&self, ending: impl Fn(Token) -> Option<f32>) -> Result<CompactLattice> {
+    /// The determinized lattice to the end of the last chunk, without dead ends. Its states are in the order in which
+    /// chunks brought them, which may not be topological. `ending` gives the cost of ending in a token; a token without
+    /// one is no end.
+    pub fn lattice(&self, ending: impl Fn(Token) -> Option<f32>) -> CompactLattice {
         let mut out = self.lattice.clone();
         for End { from, token, weight } in &self.ends {
             let Some(cost) = ending(*token) else { continue };
@@ -342,7 +340,6 @@ impl Incremental {
             *end = end.plus(&weight);
         }
         ops::connect(&mut out);
-        order::sort(&mut out)?;
-        Ok(out)
+        out
     }
 }

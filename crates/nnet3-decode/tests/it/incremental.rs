@@ -76,7 +76,7 @@ fn in_chunks(lattice: &Lattice, beam: f64, ends: &[usize]) -> (CompactLattice, u
     }
     assert!(determinizer.report().complete);
     let ending = |s: u32| Some(lattice.state(s).final_weight.cost() as f32).filter(|cost| cost.is_finite());
-    (determinizer.lattice(ending).unwrap(), joined)
+    (determinizer.lattice(ending), joined)
 }
 
 /// The result has one path for each sequence of words, the cheapest. Paths outside the beam may be missing.
