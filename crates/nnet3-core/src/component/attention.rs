@@ -386,14 +386,7 @@ impl Component for Attention {
     }
 
     /// The memo is c, head by head.
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { indexes, input, output, memo, .. }: Propagate<'_>) {
         let (backend, (shift, first)) = (context.backend, self.rows(indexes, input.rows(), output.rows()));
         let present = input.row_range(first..first + output.rows());
         for head in 0..self.num_heads {

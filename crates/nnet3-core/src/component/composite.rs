@@ -95,7 +95,9 @@ impl Composite {
             false => context.workspace.take(rows, part.output_dim()),
         };
         let mut memo = self.memo(context, i, rows);
-        part.propagate(context, None, input, output.view_mut(), memo.view_mut());
+        let args =
+            Propagate { indexes: None, input, output: output.view_mut(), memo: memo.view_mut(), sets: false };
+        part.propagate(context, args);
         (output, memo)
     }
 
@@ -111,7 +113,14 @@ impl Composite {
                 Some(value) if self.parts[i].properties().contains(Properties::PROPAGATE_IN_PLACE) => {
                     let mut memo = self.memo(context, i, input.rows());
                     let view = value.view_mut();
-                    self.parts[i].propagate(context, None, view.as_view(), view, memo.view_mut());
+                    let args = Propagate {
+                        indexes: None,
+                        input: view.as_view(),
+                        output: view,
+                        memo: memo.view_mut(),
+                        sets: false,
+                    };
+                    self.parts[i].propagate(context, args);
                 }
                 _ => {
                     let below = value.as_ref().map_or(input, |value| value.view());
@@ -121,7 +130,8 @@ impl Composite {
         }
         let mut memo = self.memo(context, self.last(), input.rows());
         let below = value.as_ref().map_or(input, |value| value.view());
-        self.parts[self.last()].propagate(context, None, below, output, memo.view_mut());
+        let args = Propagate { indexes: None, input: below, output, memo: memo.view_mut(), sets: false };
+        self.parts[self.last()].propagate(context, args);
     }
 
     /// Number of parts that must be run again before backprop.
@@ -303,14 +313,7 @@ impl Component for Composite {
         of_first.into_iter().chain(of_last).fold(own, |all, p| all | p)
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         for rows in self.pieces(input.rows()) {
             self.propagate_piece(context, input.row_range(rows.clone()), output.row_range(rows));
         }

@@ -107,6 +107,18 @@ pub struct Context<'a> {
     pub random: &'a Random,
 }
 
+/// Arguments of [`Component::propagate`].
+pub struct Propagate<'a> {
+    pub indexes: Option<&'a dyn PrecomputedIndexes>,
+    pub input: View<'a>,
+    pub output: ViewMut<'a>,
+    /// Destination of the memo, of [`Component::memo_shape`]; empty if that is (0, 0). Its contents are unspecified.
+    pub memo: ViewMut<'a>,
+    /// If true, propagate sets `output` although the component otherwise adds to it (see
+    /// [`Component::sets_output`]).
+    pub sets: bool,
+}
+
 /// Arguments of [`Component::backprop`]. Views that the component's properties do not ask for are empty (0 × 0).
 pub struct Backprop<'a> {
     /// The component's name, for messages.
@@ -237,16 +249,8 @@ pub trait Component: Any + Stored + CloneComponent + Send + Sync {
         (0, 0)
     }
 
-    /// Sets `output` (adds, with [`Properties::PROPAGATE_ADDS`]) and `memo` (unspecified contents before; always of
-    /// [`Component::memo_shape`]).
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        memo: ViewMut<'_>,
-    );
+    /// Sets the output (adds to it, with [`Properties::PROPAGATE_ADDS`]) and the memo.
+    fn propagate(&self, context: Context<'_>, args: Propagate<'_>);
 
     /// If this is all that propagate does, output = input · linearᵀ + bias: linear and bias.
     fn as_affine(&self) -> Option<(Weights<'_>, View<'_>)> {
@@ -265,23 +269,9 @@ pub trait Component: Any + Stored + CloneComponent + Send + Sync {
         None
     }
 
-    /// True if propagate, which otherwise adds to its output, has a twin that sets it:
-    /// [`Component::propagate_setting`].
+    /// True if propagate, which otherwise adds to its output, sets it if [`Propagate::sets`] asks for that.
     fn sets_output(&self) -> bool {
         false
-    }
-
-    /// As [`Component::propagate`], but sets `output` for any old contents. Needs [`Component::sets_output`].
-    fn propagate_setting(
-        &self,
-        context: Context<'_>,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        memo: ViewMut<'_>,
-    ) {
-        let _ = (context, indexes, input, output, memo);
-        unreachable!("{} has not said that it can set its output", self.type_name())
     }
 
     /// Computes the derivative with respect to the input; `update` receives gradients and statistics.

@@ -4,7 +4,7 @@
 
 pub mod by_index;
 
-use super::{Backprop, Component, Context, PrecomputedIndexes, Properties, Update, registry};
+use super::{Backprop, Component, Context, PrecomputedIndexes, Propagate, Properties, Update, registry};
 use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::index::Index;
@@ -160,7 +160,14 @@ impl Harness {
         let mut output = filled(output_rows, component.output_dim(), start);
         let (rows, cols) = component.memo_shape(indexes, output_rows);
         let mut memo = filled(rows, cols, f32::NAN);
-        component.propagate(self.context(), indexes, input.view(), output.view_mut(), memo.view_mut());
+        let args = Propagate {
+            indexes,
+            input: input.view(),
+            output: output.view_mut(),
+            memo: memo.view_mut(),
+            sets: false,
+        };
+        component.propagate(self.context(), args);
         Forward { output, memo }
     }
 
@@ -392,13 +399,15 @@ impl Run<'_> {
             let mut both = self.input.clone();
             self.harness.random.reseed(SEED);
             let view = both.view_mut();
-            component.propagate(
-                self.harness.context(),
-                self.indexes,
-                view.as_view(),
-                view,
-                memo().view_mut(),
-            );
+            let mut memo = memo();
+            let args = Propagate {
+                indexes: self.indexes,
+                input: view.as_view(),
+                output: view,
+                memo: memo.view_mut(),
+                sets: false,
+            };
+            component.propagate(self.harness.context(), args);
             assert_near(&both.to_vec(), &output, 1e-6, "propagate in place");
         }
         if properties.contains(Properties::BACKPROP_IN_PLACE) {
@@ -414,8 +423,15 @@ impl Run<'_> {
         let mut output_matrix =
             Padded::from(&filled(plain.output.rows(), plain.output.cols(), 2.0), wide_out);
         self.harness.random.reseed(SEED);
-        let (context, out) = (self.harness.context(), output_matrix.view_mut());
-        component.propagate(context, self.indexes, input.view(), out, memo().view_mut());
+        let (mut memo, output_view) = (memo(), output_matrix.view_mut());
+        let args = Propagate {
+            indexes: self.indexes,
+            input: input.view(),
+            output: output_view,
+            memo: memo.view_mut(),
+            sets: false,
+        };
+        component.propagate(self.harness.context(), args);
         let adds = if properties.contains(Properties::PROPAGATE_ADDS) { 2.0 } else { 0.0 };
         let expected: Vec<f32> = output.iter().map(|v| v + adds).collect();
         assert_near(&output_matrix.values(), &expected, 1e-5, "propagate with strides");

@@ -38,8 +38,11 @@ impl Executor {
         let memo = self.memo(program);
         let run = model.nnet().component(component);
         match mode {
-            Mode::Ordinary => run.propagate(context, indexes, in_value, out_value, memo),
-            Mode::Sets => run.propagate_setting(context, indexes, in_value, out_value, memo),
+            Mode::Ordinary | Mode::Sets => {
+                let sets = mode == Mode::Sets;
+                let args = component::Propagate { indexes, input: in_value, output: out_value, memo, sets };
+                run.propagate(context, args)
+            }
             Mode::Summed { windows } => {
                 let windows = self.windows(program, windows);
                 component::summed::propagate(run, context, indexes, windows, in_value, out_value)

@@ -3,12 +3,10 @@
 
 use super::Weights;
 use super::tdnn::{self, Tdnn};
-use crate::component::{
-    Arrangement, Backprop, Component, Context, PrecomputedIndexes, Properties, Stored, Update,
-};
+use crate::component::{Arrangement, Backprop, Component, Context, Propagate, Properties, Stored, Update};
 use crate::error::{Error, Result};
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Matrix, Panels, Start, View, ViewMut};
+use nnet3_matrix::{Matrix, Panels, Start, View};
 use std::sync::Arc;
 
 /// The replacement of a component in a network that only runs forward.
@@ -52,22 +50,6 @@ impl Arranged {
     pub fn elements(&self) -> usize {
         self.weights.view().layout().elements()
     }
-
-    fn run(
-        &self,
-        context: Context<'_>,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        start: Start<'_>,
-    ) {
-        let start = if self.bias.is_empty() { start } else { Start::Row(self.bias.view()) };
-        let weights = Weights::Panels(self.weights.view());
-        match self.tdnn {
-            Some(_) => tdnn::multiply(context, indexes, weights, input, output, start),
-            None => weights.multiply(context.backend, output, start, std::iter::once(input)),
-        }
-    }
 }
 
 impl Stored for Arranged {
@@ -98,30 +80,21 @@ impl Component for Arranged {
         self.tdnn.as_ref().map(|tdnn| tdnn as &dyn Component)
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _: ViewMut<'_>,
-    ) {
-        self.run(context, indexes, input, output, Start::Output);
+    fn propagate(&self, context: Context<'_>, args: Propagate<'_>) {
+        let start = match (self.bias.is_empty(), args.sets) {
+            (false, _) => Start::Row(self.bias.view()),
+            (true, true) => Start::Zero,
+            (true, false) => Start::Output,
+        };
+        let weights = Weights::Panels(self.weights.view());
+        match self.tdnn {
+            Some(_) => tdnn::multiply(context, args.indexes, weights, args.input, args.output, start),
+            None => weights.multiply(context.backend, args.output, start, std::iter::once(args.input)),
+        }
     }
     fn sets_output(&self) -> bool {
         true
     }
-    fn propagate_setting(
-        &self,
-        context: Context<'_>,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _: ViewMut<'_>,
-    ) {
-        self.run(context, indexes, input, output, Start::Zero);
-    }
-
     fn as_affine(&self) -> Option<(Weights<'_>, View<'_>)> {
         let affine = self.tdnn.is_none() && !self.bias.is_empty();
         affine.then(|| (Weights::Panels(self.weights.view()), self.bias.view()))

@@ -113,14 +113,7 @@ impl Component for BlockAffine {
             | Properties::BACKPROP_ADDS
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         let (ins, outs) = self.block_dims();
         let input = input.blocks((input.rows(), ins), 1, (0, ins), self.num_blocks);
         context.backend.set_rows(output, self.bias.view());

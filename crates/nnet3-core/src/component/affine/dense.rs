@@ -230,14 +230,7 @@ impl Component for Affine {
             | Properties::BACKPROP_ADDS
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         affine(context, output, input, self.linear.view(), self.bias.view());
     }
 

@@ -6,7 +6,7 @@ use crate::component::fields::key;
 use crate::component::parameters::{self, copy_unless_same};
 use crate::component::parameters::{DIM, INPUT_DIM, OUTPUT_DIM};
 use crate::component::{
-    Arrangement, Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
+    Arrangement, Backprop, Component, ComponentType, Context, Kind, Propagate, Properties, Update,
     load_matrix,
 };
 use crate::error::Result;
@@ -119,14 +119,7 @@ impl Component for FixedAffine {
     fn properties(&self) -> Properties {
         Properties::SIMPLE | Properties::BACKPROP_ADDS
     }
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         parameters::affine(context, output, input, self.linear.view(), self.bias.view());
     }
     fn weights_mut(&mut self) -> Option<&mut Matrix> {
@@ -202,14 +195,7 @@ impl Component for FixedScale {
     fn properties(&self) -> Properties {
         VECTOR_PROPERTIES
     }
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         self.multiply(context, output, input);
     }
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
@@ -255,14 +241,7 @@ impl Component for FixedBias {
     fn properties(&self) -> Properties {
         VECTOR_PROPERTIES
     }
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         copy_unless_same(context, output, input);
         context.backend.add_to_rows(output, 1.0, self.bias.view());
     }

@@ -134,30 +134,13 @@ impl Component for Linear {
             | Properties::BACKPROP_ADDS
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _: ViewMut<'_>,
-    ) {
-        context.backend.gemm(output, 1.0, input, No, self.params.view(), Yes, 1.0);
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, sets, .. }: Propagate<'_>) {
+        let beta = if sets { 0.0 } else { 1.0 };
+        context.backend.gemm(output, 1.0, input, No, self.params.view(), Yes, beta);
     }
 
     fn sets_output(&self) -> bool {
         true
-    }
-
-    fn propagate_setting(
-        &self,
-        context: Context<'_>,
-        _: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _: ViewMut<'_>,
-    ) {
-        context.backend.gemm(output, 1.0, input, No, self.params.view(), Yes, 0.0);
     }
 
     fn weights_mut(&mut self) -> Option<&mut Matrix> {

@@ -119,14 +119,7 @@ impl Component for Repeated {
             | Properties::OUTPUT_CONTIGUOUS
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         let (input, output) = (self.blocks(input), self.blocks_mut(output));
         affine(context, output, input, self.linear.view(), self.bias.view());
     }

@@ -136,23 +136,6 @@ impl Tdnn {
             ))),
         }
     }
-
-    /// Sets `output`; without a bias it adds to it, unless it is to be set.
-    fn add_products(
-        &self,
-        context: Context<'_>,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        sets: bool,
-    ) {
-        let start = match (self.bias.is_empty(), sets) {
-            (false, _) => Start::Row(self.bias.view()),
-            (true, true) => Start::Zero,
-            (true, false) => Start::Output,
-        };
-        multiply(context, indexes, Weights::Plain(self.linear.view()), input, output, start);
-    }
 }
 
 /// output = start + Σ over offsets of the offset's input rows · its weights.
@@ -414,30 +397,18 @@ impl Component for Tdnn {
         })
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _: ViewMut<'_>,
-    ) {
-        self.add_products(context, indexes, input, output, false);
+    fn propagate(&self, context: Context<'_>, args: Propagate<'_>) {
+        let start = match (self.bias.is_empty(), args.sets) {
+            (false, _) => Start::Row(self.bias.view()),
+            (true, true) => Start::Zero,
+            (true, false) => Start::Output,
+        };
+        let weights = Weights::Plain(self.linear.view());
+        multiply(context, args.indexes, weights, args.input, args.output, start);
     }
 
     fn sets_output(&self) -> bool {
         true
-    }
-
-    fn propagate_setting(
-        &self,
-        context: Context<'_>,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _: ViewMut<'_>,
-    ) {
-        self.add_products(context, indexes, input, output, true);
     }
 
     fn weights_mut(&mut self) -> Option<&mut Matrix> {

@@ -338,14 +338,7 @@ impl Component for Convolution {
             | Properties::PROPAGATE_ADDS
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         let windows = self.windows(context, input);
         each_window(output, windows.view(), self.shape(), |output, windows| {
             context.backend.add_to_rows(output, 1.0, self.bias.view());

@@ -285,14 +285,7 @@ impl Component for TimeHeightConvolution {
         plan.check_fit(&self.model, input_rows, output_rows)
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { indexes, input, output, .. }: Propagate<'_>) {
         let plan: &Plan = precomputed(indexes);
         let rows = output.reshape(output.rows() * self.model.height_out, self.model.filters_out);
         context.backend.set_rows(rows, self.bias.view());

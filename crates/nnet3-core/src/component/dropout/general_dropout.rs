@@ -7,7 +7,8 @@ use crate::component::parameters::{BLOCK_DIM, DIM};
 use crate::component::parameters::{copy_unless_same, in_blocks_mut};
 use crate::component::registry::PrecomputedReader;
 use crate::component::{
-    Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update, fit, precomputed,
+    Backprop, Component, ComponentType, Context, PrecomputedIndexes, Propagate, Properties, Update, fit,
+    precomputed,
 };
 use crate::error::Result;
 use crate::fast_hash::FastMap;
@@ -16,7 +17,7 @@ use crate::random::Random;
 use crate::text::number;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{IndexTable, Map, View, ViewMut};
+use nnet3_matrix::{IndexTable, Map, ViewMut};
 
 pub const TYPES: &[&ComponentType] = &[GeneralDropout::TYPE];
 
@@ -275,14 +276,7 @@ impl Component for GeneralDropout {
         }
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { indexes, input, output, memo, .. }: Propagate<'_>) {
         copy_unless_same(context, output, input);
         if !self.is_identity() {
             self.fill_masks(context, memo);

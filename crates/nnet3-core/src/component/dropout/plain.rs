@@ -4,10 +4,10 @@
 use crate::component::declared::*;
 use crate::component::parameters::copy_unless_same;
 use crate::component::parameters::{DIM, OUTPUT_DIM};
-use crate::component::{Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update};
+use crate::component::{Backprop, Component, ComponentType, Context, Propagate, Properties, Update};
 use crate::error::Result;
 use crate::index::Index;
-use nnet3_matrix::{Map, View, ViewMut};
+use nnet3_matrix::{Map, ViewMut};
 
 pub const TYPES: &[&ComponentType] = &[Dropout::TYPE, DropoutMask::TYPE];
 
@@ -72,14 +72,7 @@ impl Component for Dropout {
             | Properties::BACKPROP_NEEDS_OUTPUT
             | Properties::RANDOM
     }
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         let backend = context.backend;
         if self.proportion == 0.0 {
             if !self.test_mode {
@@ -163,14 +156,7 @@ impl Component for DropoutMask {
         Properties::RANDOM
     }
     fn input_indexes(&self, _output: Index, _inputs: &mut Vec<Index>) {}
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _indexes: Option<&dyn PrecomputedIndexes>,
-        _input: View<'_>,
-        output: ViewMut<'_>,
-        _memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { output, .. }: Propagate<'_>) {
         let (p, backend) = (self.proportion, context.backend);
         if p == 0.0 || (self.continuous && self.test_mode) {
             return backend.set(output, 1.0);

@@ -6,14 +6,14 @@ use crate::component::parameters::DIM;
 use crate::component::parameters::copy_unless_same;
 use crate::component::registry::PrecomputedReader;
 use crate::component::{
-    Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update, fit, precomputed,
+    Backprop, Component, ComponentType, Context, PrecomputedIndexes, Propagate, Properties, Update, fit,
+    precomputed,
 };
 use crate::error::Result;
 use crate::index::Index;
 use crate::random::Random;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{View, ViewMut};
 
 pub const TYPES: &[&ComponentType] = &[TimeMask::TYPE];
 
@@ -176,14 +176,7 @@ impl Component for TimeMask {
         if self.is_identity() { (0, 0) } else { (output_rows, 1) }
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { indexes, input, output, memo, .. }: Propagate<'_>) {
         copy_unless_same(context, output, input);
         if !self.is_identity() {
             let sequences: &SequenceRows = precomputed(indexes);

@@ -95,14 +95,7 @@ impl Component for Constant {
         }
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _: Option<&dyn PrecomputedIndexes>,
-        _: View<'_>,
-        output: ViewMut<'_>,
-        _: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { output, .. }: Propagate<'_>) {
         context.backend.set_rows(output, self.output.view());
     }
 

@@ -6,14 +6,15 @@ use crate::component::parameters::copy_unless_same;
 use crate::component::parameters::{BLOCK_COLUMNS, INPUT_DIM};
 use crate::component::registry::PrecomputedReader;
 use crate::component::{
-    Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update, fit, precomputed,
+    Backprop, Component, ComponentType, Context, PrecomputedIndexes, Propagate, Properties, Update, fit,
+    precomputed,
 };
 use crate::error::{Error, Result};
 use crate::fast_hash::FastMap;
 use crate::index::Index;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{IndexTable, View, ViewMut};
+use nnet3_matrix::IndexTable;
 use std::sync::OnceLock;
 
 pub const TYPES: &[&ComponentType] = &[Distribute::TYPE];
@@ -166,14 +167,7 @@ impl Component for Distribute {
         })
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { indexes, input, output, .. }: Propagate<'_>) {
         let tables = precomputed::<Places>(indexes).tables(self, input.rows());
         let rows = input.rows() * self.blocks();
         if input.is_contiguous() {

@@ -3,11 +3,9 @@
 use crate::component::declared::*;
 use crate::component::fields::key;
 use crate::component::parameters::{BLOCK_COLUMNS, INPUT_DIM, OUTPUT_DIM};
-use crate::component::{
-    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
-};
+use crate::component::{Backprop, Component, ComponentType, Context, Kind, Propagate, Properties, Update};
 use crate::error::Result;
-use nnet3_matrix::{IndexTable, View, ViewMut};
+use nnet3_matrix::IndexTable;
 
 pub const TYPES: &[&ComponentType] = &[Pnorm::TYPE, SumGroup::TYPE, SumBlock::TYPE];
 
@@ -47,14 +45,7 @@ impl Component for Pnorm {
     fn properties(&self) -> Properties {
         Properties::SIMPLE | Properties::BACKPROP_NEEDS_INPUT | Properties::BACKPROP_NEEDS_OUTPUT
     }
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         context.backend.group_norm(output, input);
     }
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
@@ -140,14 +131,7 @@ impl Component for SumGroup {
     fn properties(&self) -> Properties {
         Properties::SIMPLE
     }
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         context.backend.sum_col_ranges(output, input, &self.ranges);
     }
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
@@ -199,14 +183,7 @@ impl Component for SumBlock {
     fn properties(&self) -> Properties {
         Properties::SIMPLE | Properties::PROPAGATE_ADDS | Properties::BACKPROP_ADDS
     }
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         for block in self.blocks() {
             context.backend.add(output, self.scale, input.col_range(block));
         }

@@ -4,7 +4,7 @@
 use crate::component::declared::*;
 use crate::component::nonlinear_stats::{NonlinearStats, REPAIR_PROBABILITY};
 use crate::component::parameters::{cached_rows, in_blocks_mut};
-use crate::component::{Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update};
+use crate::component::{Backprop, Component, ComponentType, Context, Propagate, Properties, Update};
 use crate::error::Result;
 use crate::snapshot::Keeper;
 use nnet3_matrix::{Activation, Backend, Band, Factor, Map, View, ViewMut};
@@ -135,14 +135,7 @@ impl Component for Nonlinear {
                 .when(self.function == RELU && self.stats.block_dim != self.stats.dim)
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         match self.function {
             Function::ElementWise(activation) => context.backend.activate(output, input, activation),
             Function::Softmax => {

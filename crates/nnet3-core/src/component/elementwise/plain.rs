@@ -4,9 +4,7 @@ use crate::component::declared::*;
 use crate::component::fields::{self, key};
 use crate::component::parameters::copy_unless_same;
 use crate::component::parameters::{DIM, INPUT_DIM, OUTPUT_DIM};
-use crate::component::{
-    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
-};
+use crate::component::{Backprop, Component, ComponentType, Context, Kind, Propagate, Properties, Update};
 use crate::error::Result;
 use kaldi_io::reader::KaldiReader;
 use nnet3_matrix::{IndexTable, View, ViewMut};
@@ -71,14 +69,7 @@ impl Component for NoOp {
     fn properties(&self) -> Properties {
         Properties::SIMPLE | Properties::PROPAGATE_IN_PLACE | Properties::BACKPROP_IN_PLACE
     }
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         copy_unless_same(context, output, input);
     }
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
@@ -150,14 +141,7 @@ impl Component for ElementwiseProduct {
     fn properties(&self) -> Properties {
         Properties::SIMPLE | Properties::BACKPROP_NEEDS_INPUT
     }
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         let blocks = self.input_dim / self.output_dim;
         self.product(context, output, (0..blocks).map(|i| self.block(input, i)));
     }
@@ -241,14 +225,7 @@ impl Component for Permute {
     fn properties(&self) -> Properties {
         Properties::SIMPLE
     }
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         context.backend.copy_cols(output, input, &self.map);
     }
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {

@@ -132,14 +132,7 @@ impl Component for ScaleAndOffset {
                 .when(self.dim != self.block_dim())
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         copy_unless_same(context, output, input);
         let output = in_blocks_mut(output, self.block_dim());
         context.backend.scale_cols(output, self.usable_scales(context).view());

@@ -6,12 +6,14 @@ use crate::component::fields::{self};
 use crate::component::parameters::{BLOCK_DIM, DIM};
 use crate::component::parameters::{copy_unless_same, in_blocks, in_blocks_mut};
 use crate::component::tally::Tally;
-use crate::component::{Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update};
+use crate::component::{
+    Backprop, Component, ComponentType, Context, PrecomputedIndexes, Propagate, Properties, Update,
+};
 use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::snapshot::Keeper;
 use crate::text::{number, summarize};
-use nnet3_matrix::{Accumulator, Backend, Factor, Map, Matrix, View, ViewMut};
+use nnet3_matrix::{Accumulator, Backend, Factor, Map, Matrix, View};
 
 pub const TYPES: &[&ComponentType] = &[BatchNorm::TYPE];
 
@@ -198,14 +200,7 @@ impl Component for BatchNorm {
         if self.test_mode { (0, 0) } else { (3, self.block_dim) }
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, memo, .. }: Propagate<'_>) {
         let (input, output) = (in_blocks(input, self.block_dim), in_blocks_mut(output, self.block_dim));
         let backend = context.backend;
         if self.test_mode {

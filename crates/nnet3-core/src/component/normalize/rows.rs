@@ -4,7 +4,7 @@ use crate::component::declared::*;
 use crate::component::fields::{self};
 use crate::component::parameters;
 use crate::component::parameters::{BLOCK_DIM, DIM, INPUT_DIM};
-use crate::component::{Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update};
+use crate::component::{Backprop, Component, ComponentType, Context, Propagate, Properties, Update};
 use crate::error::Result;
 use nnet3_matrix::{Map, View, ViewMut};
 
@@ -140,14 +140,7 @@ impl Component for Normalize {
             | contiguous.when(self.block_dim != self.input_dim)
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         let (x, _) = self.in_blocks(input);
         let (y, log) = self.in_blocks_mut(output);
         let backend = context.backend;

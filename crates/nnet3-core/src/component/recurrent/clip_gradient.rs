@@ -5,7 +5,7 @@ use crate::component::fields::{self};
 use crate::component::nonlinear_stats::REPAIR_PROBABILITY;
 use crate::component::parameters::DIM;
 use crate::component::parameters::copy_unless_same;
-use crate::component::{Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update};
+use crate::component::{Backprop, Component, ComponentType, Context, Propagate, Properties, Update};
 use crate::error::Result;
 use crate::snapshot::Keeper;
 use crate::text::number;
@@ -314,14 +314,7 @@ impl Component for ClipGradient {
             | Properties::BACKPROP_IN_PLACE
             | Properties::BACKPROP_NEEDS_INPUT
     }
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         copy_unless_same(context, output, input);
     }
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {

@@ -214,14 +214,7 @@ impl Component for Gru {
         PROPERTIES
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         let (backend, at) = (context.backend, self.columns());
         let (h, c) = halves(|columns| output.col_range(columns), self.w.rows());
         let mut q = context.workspace.take(input.rows(), self.w.cols());
@@ -338,14 +331,7 @@ impl Component for OutputGru {
         PROPERTIES
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         let (backend, cells) = (context.backend, self.cells());
         let part = |k: usize| input.col_range(k * cells..(k + 1) * cells);
         let (h, c) = halves(|columns| output.col_range(columns), cells);

@@ -263,14 +263,7 @@ impl Component for LstmNonlinearity {
         Properties::SIMPLE | Properties::UPDATABLE | Properties::BACKPROP_NEEDS_INPUT
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         context.backend.lstm_cell(output, input, self.params.view());
     }
 

@@ -8,7 +8,8 @@ use crate::component::parameters::copy_unless_same;
 use crate::component::registry::PrecomputedReader;
 use crate::component::tally::Tally;
 use crate::component::{
-    Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update, fit, precomputed,
+    Backprop, Component, ComponentType, Context, PrecomputedIndexes, Propagate, Properties, Update, fit,
+    precomputed,
 };
 use crate::error::Result;
 use crate::index::Index;
@@ -229,14 +230,7 @@ impl Component for Truncation {
         fit::count("rows", boundaries.zeroing.len(), output_rows)
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         self.scaled(context, output, input);
     }
 

@@ -9,8 +9,8 @@ use crate::component::row_ranges::{
     MOST_ROWS, Ranges, RangesBuilder, any_available, positions, sort_by_sequence,
 };
 use crate::component::{
-    Available, Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update, fit,
-    precomputed,
+    Available, Backprop, Component, ComponentType, Context, PrecomputedIndexes, Propagate, Properties,
+    Update, fit, precomputed,
 };
 use crate::error::{Error, Result};
 use crate::index::Index;
@@ -245,30 +245,12 @@ impl Component for Extraction {
         }
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _memo: ViewMut<'_>,
-    ) {
-        self.add_statistics(context, precomputed(indexes), input, output, false);
+    fn propagate(&self, context: Context<'_>, args: Propagate<'_>) {
+        self.add_statistics(context, precomputed(args.indexes), args.input, args.output, args.sets);
     }
 
     fn sets_output(&self) -> bool {
         true
-    }
-
-    fn propagate_setting(
-        &self,
-        context: Context<'_>,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _memo: ViewMut<'_>,
-    ) {
-        self.add_statistics(context, precomputed(indexes), input, output, true);
     }
 
     /// The count has no derivative, so its column is ignored.

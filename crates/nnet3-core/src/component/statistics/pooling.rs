@@ -9,8 +9,8 @@ use crate::component::row_ranges::{
 };
 use crate::component::statistics::unsorted;
 use crate::component::{
-    Available, Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update, fit,
-    precomputed,
+    Available, Backprop, Component, ComponentType, Context, PrecomputedIndexes, Propagate, Properties,
+    Update, fit, precomputed,
 };
 use crate::error::Result;
 use crate::index::Index;
@@ -309,14 +309,7 @@ impl Component for Pooling {
         }
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _memo: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { indexes, input, output, .. }: Propagate<'_>) {
         let (backend, windows) = (context.backend, precomputed::<Windows>(indexes));
         let sums = output.col_range(self.statistics());
         backend.set(sums, 0.0);

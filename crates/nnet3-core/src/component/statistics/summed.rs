@@ -46,7 +46,7 @@ fn follow_each_other(windows: &Ranges, frames: usize) -> bool {
         && end == frames
 }
 
-/// Does the work of [`Component::propagate_setting`] for an extraction or a pooling that passed [`can_sum`], with the
+/// Does the work of a [`Component::propagate`] that sets its output, for an extraction or a pooling that passed [`can_sum`], with the
 /// pooling's indexes.
 pub fn propagate(
     component: &dyn Component,

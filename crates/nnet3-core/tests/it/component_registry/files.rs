@@ -5,7 +5,7 @@ use crate::support::{
     Findings, damaged, in_time, peak_memory, shown, with_other_numbers, with_other_words, words,
 };
 use nnet3_core::component::{
-    Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update, registry,
+    Backprop, Component, ComponentType, Context, PrecomputedIndexes, Propagate, Properties, Update, registry,
 };
 use nnet3_core::error::Result;
 use nnet3_core::index::Index;
@@ -74,7 +74,9 @@ fn run(component: &mut dyn Component) -> Result<()> {
     let mut output = Matrix::zeros(&device, outputs, component.output_dim());
     let (rows, cols) = component.memo_shape(indexes, outputs);
     let mut memo = Matrix::zeros(&device, rows, cols);
-    component.propagate(context, indexes, input.view(), output.view_mut(), memo.view_mut());
+    let (output_view, memo_view) = (output.view_mut(), memo.view_mut());
+    let args = Propagate { indexes, input: input.view(), output: output_view, memo: memo_view, sets: false };
+    component.propagate(context, args);
     if component.properties().contains(Properties::STORES_STATS) {
         component.store_stats(context, input.view(), output.view(), memo.view());
     }

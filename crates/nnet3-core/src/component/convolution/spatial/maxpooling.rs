@@ -87,14 +87,7 @@ impl Component for Maxpooling {
             | Properties::BACKPROP_ADDS
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         let mut members = context.workspace.take(output.rows(), output.cols());
         context.backend.set(output, LOWEST);
         for columns in &self.columns {

@@ -106,14 +106,7 @@ impl Component for PerElementOffset {
             | Properties::OUTPUT_CONTIGUOUS.when(self.dim != self.offsets.cols())
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         copy_unless_same(context, output, input);
         context.backend.add_to_rows(in_blocks_mut(output, self.offsets.cols()), 1.0, self.offsets.view());
     }

@@ -143,14 +143,7 @@ impl Component for PerElementScale {
             | Properties::BACKPROP_IN_PLACE
     }
 
-    fn propagate(
-        &self,
-        context: Context<'_>,
-        _: Option<&dyn PrecomputedIndexes>,
-        input: View<'_>,
-        output: ViewMut<'_>,
-        _: ViewMut<'_>,
-    ) {
+    fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         copy_unless_same(context, output, input);
         context.backend.scale_cols(output, self.scales.view());
     }
