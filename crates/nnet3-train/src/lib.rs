@@ -24,6 +24,7 @@ pub mod example;
 pub mod example_table;
 pub mod finite;
 pub mod forward;
+mod keys;
 pub mod learn;
 pub mod ledger;
 pub mod max_change;

@@ -5,7 +5,8 @@ use clap::Args;
 use nnet3_core::config::{ConfigLine, read_config};
 use nnet3_train::learn::fit::Monitor;
 use nnet3_train::learn::rules::Rules;
-use nnet3_train::learn::{AverageOptions, Metric, Normalize, metrics};
+use nnet3_train::learn::{AverageOptions, Normalize};
+use nnet3_train::objective::{Metric, metrics};
 
 // Rules and rates of learning.
 #[derive(Args, Clone, Debug)]

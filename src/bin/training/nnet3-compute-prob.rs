@@ -8,7 +8,7 @@ use nnet3::options::prob::ComputeProbOptions;
 use nnet3::{egs, models, prepare, training_log};
 use nnet3_core::nnet::collapse::CollapseOptions;
 use nnet3_train::diagnostics::ProbComputer;
-use nnet3_train::learn::{Costs, metrics};
+use nnet3_train::objective::{Costs, metrics};
 
 const SITE: Site = Site::main("nnet3-compute-prob.cc", 90);
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::learn::keys::{self, Keys};
+use crate::keys::{self, Keys};
 use crate::learn::muon;
 use crate::learn::plan::{Part, Plan};
 use crate::learn::rules::FROZEN;

@@ -3,7 +3,7 @@
 //! Forms and defaults are PyTorch's; those of Nervana's neon have `neon-` before their names.
 
 use crate::error::Result;
-use crate::learn::keys::{Keys, below_one, not_negative, positive};
+use crate::keys::{Keys, below_one, not_negative, positive};
 use nnet3_core::config::ConfigLine;
 use nnet3_matrix::{Share, StepRule};
 

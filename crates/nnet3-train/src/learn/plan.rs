@@ -1,10 +1,10 @@
 //! Rules applied to a network: which part learns by which optimiser, with which decay and limits.
 
 use crate::error::{Error, Result};
-use crate::learn::cost::Costs;
 use crate::learn::optimizer::Optimizer;
 use crate::learn::rules::{Clip, FROZEN, Learn, MaxChangeRule, Rules, Settings};
 use crate::learn::schedule::Schedule;
+use crate::objective::cost::Costs;
 use nnet3_core::component::kind_of_parameter;
 use nnet3_core::config::ConfigLine;
 use nnet3_core::index::ComponentId;

@@ -3,10 +3,10 @@
 //! They are config lines, from a file and from options; later lines win over earlier ones.
 
 use crate::error::Result;
-use crate::learn::cost::{Cost, CostLine};
-use crate::learn::keys::{self, Keys};
+use crate::keys::{self, Keys};
 use crate::learn::optimizer::Optimizer;
 use crate::learn::schedule::Schedule;
+use crate::objective::cost::{Cost, CostLine};
 use nnet3_core::component::is_parameter;
 use nnet3_core::config::ConfigLine;
 use nnet3_core::nnet::edit::matches_pattern;

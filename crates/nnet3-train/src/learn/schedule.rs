@@ -1,7 +1,7 @@
 //! Schedules: factors on learning rates as functions of how far a training is.
 
 use crate::error::Result;
-use crate::learn::keys::{self, Keys};
+use crate::keys::{self, Keys};
 use nnet3_core::config::ConfigLine;
 
 const TYPES: &str = "constant, step, set, power, inverse, polynomial, exponential, cosine, linear, plateau";

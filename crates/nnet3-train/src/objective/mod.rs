@@ -2,16 +2,21 @@
 //!
 //! An [`Objective`] belongs to one kind of example. It requests the outputs for an example, and then receives them all
 //! at once. It computes their values and, if wanted, their derivatives, in the executor's own memory.
-//! [`FrameObjective`] is the one for plain examples, with targets for each row of an output.
+//! [`FrameObjective`] is the one for plain examples, with targets for each row of an output. [`cost`] has the functions
+//! that rules name for outputs, and [`metrics`] the measures of classes.
 
+pub mod cost;
 mod exchange;
 mod frame;
+pub mod metrics;
 pub(crate) mod value;
 
+pub use cost::Costs;
 pub use exchange::Exchange;
 pub(crate) use frame::function_of;
 pub use frame::{AccuracyOptions, FrameObjective, ObjectiveFunction, sum};
 pub(crate) use frame::{Linear, Quadratic};
+pub use metrics::Metric;
 pub use value::ObjectiveValue;
 
 use crate::error::Result;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::learn::keys::{self, Keys};
-use crate::learn::metrics::Scale;
+use crate::keys::{self, Keys};
 use crate::ledger::Place;
+use crate::objective::metrics::Scale;
 use crate::objective::{ObjectiveFunction, function_of};
 use nnet3_core::config::ConfigLine;
 use nnet3_core::nnet::Nnet;
