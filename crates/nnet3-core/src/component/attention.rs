@@ -328,61 +328,15 @@ impl Component for Attention {
             | Properties::USES_MEMO
     }
 
-    fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {
-        inputs.extend(self.window(output).map(|(input, _)| input));
-    }
-
-    fn has_optional_inputs(&self) -> bool {
-        (self.num_left_required, self.num_right_required) != (self.num_left, self.num_right)
-    }
-
-    fn is_computable(&self, output: Index, available: Available<'_>, used: Option<&mut Vec<Index>>) -> bool {
-        let computable = self.window(output).all(|(input, required)| !required || available(input));
-        if let (true, Some(used)) = (computable, used) {
-            used.extend(self.window(output).map(|(input, _)| input).filter(|&input| available(input)));
-        }
-        computable
-    }
-
-    fn reorder_indexes(&self, inputs: &mut Vec<Index>, outputs: &mut Vec<Index>) -> Result<()> {
-        (*inputs, *outputs) = self.grid(inputs, outputs)?.arrange(inputs, outputs)?;
-        Ok(())
-    }
-
-    fn precompute_indexes(
-        &self,
-        inputs: &[Index],
-        outputs: &[Index],
-        _: bool,
-    ) -> Result<Option<Box<dyn PrecomputedIndexes>>> {
-        let grid = self.grid(inputs, outputs)?;
-        grid.check_arranged(inputs, outputs)?;
-        Ok(Some(Box::new(Io { num_images: grid.num_images(), input: grid.input, output: grid.output })))
-    }
-
-    fn check_precomputed(
-        &self,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input_rows: usize,
-        output_rows: usize,
-        _backprop: bool,
-    ) -> fit::Fit {
-        let Io { num_images, input, output } = fit::own(indexes)?;
-        let rows = |times: &Times| usize::try_from(num_images.saturating_mul(times.count)).unwrap_or(0);
-        fit::count("input rows", rows(input), input_rows)?;
-        fit::count("output rows", rows(output), output_rows)?;
-        let stride = self.time_stride as i64;
-        let reaches = output.start - input.start == stride * self.num_left as i64
-            && input.last() - output.last() == stride * self.num_right as i64;
-        fit::require(reaches && stride % input.step == 0, || {
-            format!(
-                "the precomputed indexes have input times {input:?} and output times {output:?}, another context"
-            )
-        })
-    }
-
     fn memo_shape(&self, _: Option<&dyn PrecomputedIndexes>, output_rows: usize) -> (usize, usize) {
         (output_rows, self.num_heads * self.context())
+    }
+
+    fn as_indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
+    }
+    fn as_statistics_mut(&mut self) -> Option<&mut dyn Statistics> {
+        Some(self)
     }
 
     /// The memo is c, head by head.
@@ -438,7 +392,64 @@ impl Component for Attention {
             backend.banded_scatter(in_deriv.col_range(at.value), 1.0, c, value_deriv, shift);
         }
     }
+}
 
+impl Indexed for Attention {
+    fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {
+        inputs.extend(self.window(output).map(|(input, _)| input));
+    }
+
+    fn has_optional_inputs(&self) -> bool {
+        (self.num_left_required, self.num_right_required) != (self.num_left, self.num_right)
+    }
+
+    fn is_computable(&self, output: Index, available: Available<'_>, used: Option<&mut Vec<Index>>) -> bool {
+        let computable = self.window(output).all(|(input, required)| !required || available(input));
+        if let (true, Some(used)) = (computable, used) {
+            used.extend(self.window(output).map(|(input, _)| input).filter(|&input| available(input)));
+        }
+        computable
+    }
+
+    fn reorder_indexes(&self, inputs: &mut Vec<Index>, outputs: &mut Vec<Index>) -> Result<()> {
+        (*inputs, *outputs) = self.grid(inputs, outputs)?.arrange(inputs, outputs)?;
+        Ok(())
+    }
+
+    fn precompute_indexes(
+        &self,
+        inputs: &[Index],
+        outputs: &[Index],
+        _: bool,
+    ) -> Result<Option<Box<dyn PrecomputedIndexes>>> {
+        let grid = self.grid(inputs, outputs)?;
+        grid.check_arranged(inputs, outputs)?;
+        Ok(Some(Box::new(Io { num_images: grid.num_images(), input: grid.input, output: grid.output })))
+    }
+
+    fn check_precomputed(
+        &self,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input_rows: usize,
+        output_rows: usize,
+        _backprop: bool,
+    ) -> fit::Fit {
+        let Io { num_images, input, output } = fit::own(indexes)?;
+        let rows = |times: &Times| usize::try_from(num_images.saturating_mul(times.count)).unwrap_or(0);
+        fit::count("input rows", rows(input), input_rows)?;
+        fit::count("output rows", rows(output), output_rows)?;
+        let stride = self.time_stride as i64;
+        let reaches = output.start - input.start == stride * self.num_left as i64
+            && input.last() - output.last() == stride * self.num_right as i64;
+        fit::require(reaches && stride % input.step == 0, || {
+            format!(
+                "the precomputed indexes have input times {input:?} and output times {output:?}, another context"
+            )
+        })
+    }
+}
+
+impl Statistics for Attention {
     /// Statistics are stored on two calls out of three.
     fn store_stats(&mut self, context: Context<'_>, _: View<'_>, _: View<'_>, memo: View<'_>) {
         if self.entropy.len() != self.num_heads || self.posterior.is_empty() {
@@ -465,10 +476,6 @@ impl Component for Attention {
         );
         backend.accumulate(&mut self.entropy, 0, heads.view().reshape(1, self.num_heads), ColumnTerm::Value);
         self.stats_count.increase(memo.rows() as f64);
-    }
-
-    fn zero_stats(&mut self) {
-        self.scale_stats(0.0);
     }
 
     fn scale_stats(&mut self, factor: f32) {

@@ -313,6 +313,10 @@ impl Component for Composite {
         of_first.into_iter().chain(of_last).fold(own, |all, p| all | p)
     }
 
+    fn as_statistics_mut(&mut self) -> Option<&mut dyn Statistics> {
+        Some(self)
+    }
+
     fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         for rows in self.pieces(input.rows()) {
             self.propagate_piece(context, input.row_range(rows.clone()), output.row_range(rows));
@@ -339,31 +343,6 @@ impl Component for Composite {
         }
     }
 
-    fn zero_stats(&mut self) {
-        self.parts.iter_mut().for_each(|part| part.zero_stats());
-    }
-    fn scale_stats(&mut self, factor: f32) {
-        self.parts.iter_mut().for_each(|part| part.scale_stats(factor));
-    }
-    fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
-        let other = downcast::<Composite>(other);
-        assert_eq!(self.parts.len(), other.parts.len());
-        self.parts.iter_mut().zip(&other.parts).for_each(|(part, other)| part.add_stats(alpha, &**other));
-    }
-    fn keep_stats(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
-        self.parts.iter_mut().try_for_each(|part| part.keep_stats(keeper))
-    }
-    fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
-        self.parts.iter_mut().for_each(|part| part.scale_stats_by(backend, factor));
-    }
-    fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
-        let other = downcast::<Composite>(other);
-        assert_eq!(self.parts.len(), other.parts.len());
-        self.parts
-            .iter_mut()
-            .zip(&other.parts)
-            .for_each(|(part, other)| part.add_stats_by(backend, alpha, &**other));
-    }
     fn parameters(&self) -> Parameters<'_> {
         let parts = self.parts.iter().enumerate();
         parts.flat_map(|(i, part)| part.parameters().into_iter().map(move |p| p.of_part(i))).collect()
@@ -380,6 +359,39 @@ impl Component for Composite {
     }
     fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
         if self.updatable_parts().next().is_some() { Some(self) } else { None }
+    }
+}
+
+impl Statistics for Composite {
+    fn zero_stats(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.zero_stats());
+    }
+
+    fn scale_stats(&mut self, factor: f32) {
+        self.parts.iter_mut().for_each(|part| part.scale_stats(factor));
+    }
+
+    fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
+        let other = downcast::<Composite>(other);
+        assert_eq!(self.parts.len(), other.parts.len());
+        self.parts.iter_mut().zip(&other.parts).for_each(|(part, other)| part.add_stats(alpha, &**other));
+    }
+
+    fn keep_stats(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+        self.parts.iter_mut().try_for_each(|part| part.keep_stats(keeper))
+    }
+
+    fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+        self.parts.iter_mut().for_each(|part| part.scale_stats_by(backend, factor));
+    }
+
+    fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+        let other = downcast::<Composite>(other);
+        assert_eq!(self.parts.len(), other.parts.len());
+        self.parts
+            .iter_mut()
+            .zip(&other.parts)
+            .for_each(|(part, other)| part.add_stats_by(backend, alpha, &**other));
     }
 }
 

@@ -20,7 +20,6 @@ pub mod testing;
 use crate::error::Result;
 use crate::index::Index;
 use crate::random::Random;
-use crate::snapshot::Keeper;
 use bitflags::bitflags;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
@@ -37,7 +36,8 @@ pub use elementwise::{
     constant, distribute, groups, nonlinear, nonlinear_stats, per_element, scale_and_offset,
 };
 pub use framework::{
-    declared, field, fields, fit, gradient, named, parameters, preconditioners, registry, tally, updatable,
+    capabilities, declared, field, fields, fit, gradient, named, parameters, preconditioners, registry,
+    tally, updatable,
 };
 pub use normalize::batch_norm;
 pub use recurrent::{clip_gradient, gru, lstm, tanh_stats, truncation};
@@ -45,6 +45,7 @@ pub use statistics::{pooling, summed};
 #[cfg(test)]
 pub use testing::by_index;
 
+pub use capabilities::{DropoutMode, Indexed, Statistics};
 pub use declared::Stored;
 pub use gradient::{Products, RowProducts, Rows, Update};
 pub use named::{Parameter, Parameters, ParametersMut, is_parameter, kind_of_parameter, named};
@@ -62,7 +63,7 @@ bitflags! {
         const PROPAGATE_IN_PLACE = 0x004;
         /// Propagate adds to its output (not in place).
         const PROPAGATE_ADDS = 0x008;
-        /// [`Component::reorder_indexes`] must be called.
+        /// [`Indexed::reorder_indexes`] must be called.
         const REORDERS_INDEXES = 0x010;
         /// Backprop adds to the input derivative (not in place).
         const BACKPROP_ADDS = 0x020;
@@ -70,7 +71,7 @@ bitflags! {
         const BACKPROP_NEEDS_OUTPUT = 0x080;
         /// Output and input derivative may be one matrix.
         const BACKPROP_IN_PLACE = 0x100;
-        /// [`Component::store_stats`] has an effect.
+        /// [`Statistics::store_stats`] has an effect.
         const STORES_STATS = 0x200;
         /// Input and its derivative need stride = columns.
         const INPUT_CONTIGUOUS = 0x400;
@@ -152,12 +153,12 @@ pub trait PrecomputedIndexes: Any + Send + Sync + fmt::Debug {
 }
 
 /// The component's own precomputed indexes. Panics on another type: the compiler made them with this component, or
-/// [`Component::check_precomputed`] has checked them.
+/// [`Indexed::check_precomputed`] has checked them.
 pub fn precomputed<T: PrecomputedIndexes>(indexes: Option<&dyn PrecomputedIndexes>) -> &T {
     indexes.and_then(|i| (i as &dyn Any).downcast_ref()).expect("precomputed indexes of this component")
 }
 
-/// Answers whether an input index is available (see [`Component::is_computable`]).
+/// Answers whether an input index is available (see [`Indexed::is_computable`]).
 pub(crate) type Available<'a> = &'a dyn Fn(Index) -> bool;
 
 /// Form of the weights of a network that only runs forward, and the products that read them.
@@ -173,76 +174,14 @@ pub trait Component: Any + Stored + CloneComponent + Send + Sync {
     fn output_dim(&self) -> usize;
     fn properties(&self) -> Properties;
 
-    // ---- indexes (non-simple components) -----------------------------------------------------------------------
-
-    /// A component that has this one's rules about indexes: the methods that follow ask it, if there is one.
-    fn indexes_of(&self) -> Option<&dyn Component> {
+    /// The rules about indexes, of a component that is not simple.
+    fn as_indexed(&self) -> Option<&dyn Indexed> {
         None
-    }
-
-    /// Appends the input indexes that `output` may depend on.
-    fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {
-        match self.indexes_of() {
-            Some(other) => other.input_indexes(output, inputs),
-            None => inputs.push(output),
-        }
-    }
-
-    /// True if some outputs can be computed without some of the inputs that `input_indexes` lists. If false, the caller
-    /// need not ask `is_computable`.
-    fn has_optional_inputs(&self) -> bool {
-        self.indexes_of().is_some_and(|other| other.has_optional_inputs())
-    }
-
-    /// True if `output` can be computed from the available inputs; if so, appends those used to `used`.
-    fn is_computable(&self, output: Index, available: Available<'_>, used: Option<&mut Vec<Index>>) -> bool {
-        if let Some(other) = self.indexes_of() {
-            return other.is_computable(output, available, used);
-        }
-        let mut inputs = Vec::new();
-        self.input_indexes(output, &mut inputs);
-        let computable = inputs.iter().all(|&input| available(input));
-        if let (true, Some(used)) = (computable, used) {
-            used.append(&mut inputs);
-        }
-        computable
-    }
-
-    /// Sorts and pads (with `t` = [`crate::NO_TIME`]) both lists into the order that propagate needs.
-    fn reorder_indexes(&self, inputs: &mut Vec<Index>, outputs: &mut Vec<Index>) -> Result<()> {
-        self.indexes_of().map_or(Ok(()), |other| other.reorder_indexes(inputs, outputs))
-    }
-
-    fn precompute_indexes(
-        &self,
-        inputs: &[Index],
-        outputs: &[Index],
-        need_backprop: bool,
-    ) -> Result<Option<Box<dyn PrecomputedIndexes>>> {
-        match self.indexes_of() {
-            Some(other) => other.precompute_indexes(inputs, outputs, need_backprop),
-            None => Ok(None),
-        }
-    }
-
-    /// Checks that propagate (or backprop, if `backprop`) can run with these precomputed indexes and numbers of rows.
-    /// Precomputed indexes may come from a file: they may be missing, or belong to another component.
-    fn check_precomputed(
-        &self,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input_rows: usize,
-        output_rows: usize,
-        backprop: bool,
-    ) -> fit::Fit {
-        match self.indexes_of() {
-            Some(other) => other.check_precomputed(indexes, input_rows, output_rows, backprop),
-            None => Ok(()),
-        }
     }
 
     // ---- running -----------------------------------------------------------------------------------------------
 
-    /// Returns the rows and columns of the memo that propagate leaves for backprop and [`Component::store_stats`]. The
+    /// Returns the rows and columns of the memo that propagate leaves for backprop and [`Statistics::store_stats`]. The
     /// plan places it like any matrix.
     fn memo_shape(&self, indexes: Option<&dyn PrecomputedIndexes>, output_rows: usize) -> (usize, usize) {
         let _ = (indexes, output_rows);
@@ -282,46 +221,22 @@ pub trait Component: Any + Stored + CloneComponent + Send + Sync {
         false
     }
 
-    /// Adds activation statistics of one propagate. `input` is empty if the propagate was in place.
-    fn store_stats(&mut self, context: Context<'_>, input: View<'_>, output: View<'_>, memo: View<'_>) {
-        let _ = (context, input, output, memo);
-    }
-
     // ---- whole-object operations -------------------------------------------------------------------------------
 
-    fn zero_stats(&mut self) {}
+    /// The statistics of training, of a component that has any.
+    fn as_statistics_mut(&mut self) -> Option<&mut dyn Statistics> {
+        None
+    }
+
+    /// The modes of a component with random masks.
+    fn as_dropout_mut(&mut self) -> Option<&mut dyn DropoutMode> {
+        None
+    }
 
     /// Returns the columns of a linear part that read the output's own place, if it reads several places. `None` means
     /// all columns; an error gives the reason why there are none.
     fn center(&self) -> Option<std::result::Result<std::ops::Range<usize>, &'static str>> {
         None
-    }
-
-    /// Multiplies statistics by `factor`; 0 gives exact zeros.
-    fn scale_stats(&mut self, factor: f32) {
-        let _ = factor;
-    }
-
-    /// Adds `alpha` × the statistics of `other`, which has the same type.
-    fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
-        let _ = (alpha, other);
-    }
-
-    /// As [`Component::scale_stats`], by a factor that lies on the device; the host does not wait for it.
-    fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
-        let _ = (backend, factor);
-    }
-
-    /// As [`Component::add_stats`], with an alpha that lies on the device; the host does not wait for it. An alpha of 0
-    /// adds zero.
-    fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
-        let _ = (backend, alpha, other);
-    }
-
-    /// Takes or puts back the statistics, to the last bit.
-    fn keep_stats(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
-        let _ = keeper;
-        Ok(())
     }
 
     /// The learned parameters, in the order of the file. All copies of a network have the same.
@@ -349,26 +264,6 @@ pub trait Component: Any + Stored + CloneComponent + Send + Sync {
     /// Affine (and those derived of it) and Tdnn.
     fn orthonormal_constraint(&mut self) -> Option<(f32, &mut Matrix)> {
         None
-    }
-
-    /// Switches dropout off or on again (random components). Returns false if the type has no such mode.
-    fn set_dropout_test_mode(&mut self, on: bool) -> bool {
-        let _ = on;
-        false
-    }
-    /// Switches to fixed statistics or back (batch normalisation). Returns false if the type has no such mode.
-    fn set_batchnorm_test_mode(&mut self, on: bool) -> bool {
-        let _ = on;
-        false
-    }
-    /// Multiplies batch-norm statistics by `factor`; has no effect on other types.
-    fn scale_batchnorm_stats(&mut self, factor: f32) {
-        let _ = factor;
-    }
-    /// Sets the proportion of Dropout, DropoutMask and GeneralDropout. Returns false for other types.
-    fn set_dropout_proportion(&mut self, proportion: f32) -> bool {
-        let _ = proportion;
-        false
     }
 }
 

@@ -3,7 +3,9 @@
 
 use super::Weights;
 use super::tdnn::{self, Tdnn};
-use crate::component::{Arrangement, Backprop, Component, Context, Propagate, Properties, Stored, Update};
+use crate::component::{
+    Arrangement, Backprop, Component, Context, Indexed, Propagate, Properties, Stored, Update,
+};
 use crate::error::{Error, Result};
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Matrix, Panels, Start, View};
@@ -76,8 +78,8 @@ impl Component for Arranged {
         self.properties
     }
 
-    fn indexes_of(&self) -> Option<&dyn Component> {
-        self.tdnn.as_ref().map(|tdnn| tdnn as &dyn Component)
+    fn as_indexed(&self) -> Option<&dyn Indexed> {
+        self.tdnn.as_ref().map(|tdnn| tdnn as &dyn Indexed)
     }
 
     fn propagate(&self, context: Context<'_>, args: Propagate<'_>) {

@@ -362,39 +362,8 @@ impl Component for Tdnn {
             | Properties::PROPAGATE_ADDS.when(self.bias.is_empty())
     }
 
-    fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {
-        inputs.extend(self.time_offsets.iter().map(|&offset| shifted(output, offset)));
-    }
-
-    fn reorder_indexes(&self, inputs: &mut Vec<Index>, outputs: &mut Vec<Index>) -> Result<()> {
-        (*inputs, *outputs) = Tdnn::grid(inputs, outputs)?.arrange(inputs, outputs)?;
-        Ok(())
-    }
-
-    fn precompute_indexes(
-        &self,
-        inputs: &[Index],
-        outputs: &[Index],
-        _: bool,
-    ) -> Result<Option<Box<dyn PrecomputedIndexes>>> {
-        let grid = Tdnn::grid(inputs, outputs)?;
-        grid.check_arranged(inputs, outputs)?;
-        Ok(Some(Box::new(self.rows(&grid)?)))
-    }
-
-    fn check_precomputed(
-        &self,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input_rows: usize,
-        output_rows: usize,
-        _backprop: bool,
-    ) -> fit::Fit {
-        let rows: &Rows = fit::own(indexes)?;
-        fit::count("time offsets", rows.offsets.len(), self.time_offsets.len())?;
-        let after_first = rows.stride.saturating_mul(output_rows.saturating_sub(1));
-        fit::require(rows.offsets.iter().all(|row| row.saturating_add(after_first) < input_rows), || {
-            format!("the precomputed indexes read beyond the {input_rows} input rows")
-        })
+    fn as_indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
     }
 
     fn propagate(&self, context: Context<'_>, args: Propagate<'_>) {
@@ -449,6 +418,43 @@ impl Component for Tdnn {
 
     fn orthonormal_constraint(&mut self) -> Option<(f32, &mut Matrix)> {
         Some((self.orthonormal_constraint, &mut self.linear))
+    }
+}
+
+impl Indexed for Tdnn {
+    fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {
+        inputs.extend(self.time_offsets.iter().map(|&offset| shifted(output, offset)));
+    }
+
+    fn reorder_indexes(&self, inputs: &mut Vec<Index>, outputs: &mut Vec<Index>) -> Result<()> {
+        (*inputs, *outputs) = Tdnn::grid(inputs, outputs)?.arrange(inputs, outputs)?;
+        Ok(())
+    }
+
+    fn precompute_indexes(
+        &self,
+        inputs: &[Index],
+        outputs: &[Index],
+        _: bool,
+    ) -> Result<Option<Box<dyn PrecomputedIndexes>>> {
+        let grid = Tdnn::grid(inputs, outputs)?;
+        grid.check_arranged(inputs, outputs)?;
+        Ok(Some(Box::new(self.rows(&grid)?)))
+    }
+
+    fn check_precomputed(
+        &self,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input_rows: usize,
+        output_rows: usize,
+        _backprop: bool,
+    ) -> fit::Fit {
+        let rows: &Rows = fit::own(indexes)?;
+        fit::count("time offsets", rows.offsets.len(), self.time_offsets.len())?;
+        let after_first = rows.stride.saturating_mul(output_rows.saturating_sub(1));
+        fit::require(rows.offsets.iter().all(|row| row.saturating_add(after_first) < input_rows), || {
+            format!("the precomputed indexes read beyond the {input_rows} input rows")
+        })
     }
 }
 

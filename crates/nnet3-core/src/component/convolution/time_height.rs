@@ -242,6 +242,27 @@ impl Component for TimeHeightConvolution {
             | Properties::OUTPUT_CONTIGUOUS
     }
 
+    fn as_indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
+    }
+
+    fn propagate(&self, context: Context<'_>, Propagate { indexes, input, output, .. }: Propagate<'_>) {
+        let plan: &Plan = precomputed(indexes);
+        let rows = output.reshape(output.rows() * self.model.height_out, self.model.filters_out);
+        context.backend.set_rows(rows, self.bias.view());
+        plan.forward(context, output, input, self.linear.view());
+    }
+
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
+        let plan: &Plan = precomputed(args.indexes);
+        update.products(context, Products::Patches { plan, input: args.in_value, deriv: args.out_deriv });
+        if let Some(in_deriv) = args.in_deriv {
+            plan.backward_data(context, in_deriv, args.out_deriv, self.linear.view());
+        }
+    }
+}
+
+impl Indexed for TimeHeightConvolution {
     fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {
         inputs.extend(self.times(output).map(|(input, _)| input));
     }
@@ -283,21 +304,6 @@ impl Component for TimeHeightConvolution {
     ) -> fit::Fit {
         let plan: &Plan = fit::own(indexes)?;
         plan.check_fit(&self.model, input_rows, output_rows)
-    }
-
-    fn propagate(&self, context: Context<'_>, Propagate { indexes, input, output, .. }: Propagate<'_>) {
-        let plan: &Plan = precomputed(indexes);
-        let rows = output.reshape(output.rows() * self.model.height_out, self.model.filters_out);
-        context.backend.set_rows(rows, self.bias.view());
-        plan.forward(context, output, input, self.linear.view());
-    }
-
-    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
-        let plan: &Plan = precomputed(args.indexes);
-        update.products(context, Products::Patches { plan, input: args.in_value, deriv: args.out_deriv });
-        if let Some(in_deriv) = args.in_deriv {
-            plan.backward_data(context, in_deriv, args.out_deriv, self.linear.view());
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! GeneralDropoutComponent: dropout with masks that rows of a sequence, or of a stretch of time, share; also masks of
 //! frequency bands (Park et al., "SpecAugment", 2019).
 
+use crate::component::capabilities::{DropoutMode, Indexed};
 use crate::component::declared::*;
 use crate::component::fields::{self};
 use crate::component::parameters::{BLOCK_DIM, DIM};
@@ -238,6 +239,40 @@ impl Component for GeneralDropout {
             | contiguous.when(self.block_dim != self.dim)
     }
 
+    fn memo_shape(&self, indexes: Option<&dyn PrecomputedIndexes>, _output_rows: usize) -> (usize, usize) {
+        match self.is_identity() {
+            true => (0, 0),
+            false => (precomputed::<MaskIndexes>(indexes).num_masks, self.block_dim),
+        }
+    }
+
+    fn as_indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
+    }
+    fn as_dropout_mut(&mut self) -> Option<&mut dyn DropoutMode> {
+        Some(self)
+    }
+
+    fn propagate(&self, context: Context<'_>, Propagate { indexes, input, output, memo, .. }: Propagate<'_>) {
+        copy_unless_same(context, output, input);
+        if !self.is_identity() {
+            self.fill_masks(context, memo);
+            let rows = &precomputed::<MaskIndexes>(indexes).indexes;
+            context.backend.multiply_rows(in_blocks_mut(output, self.block_dim), memo.as_view(), rows);
+        }
+    }
+
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
+        let Some(in_deriv) = args.in_deriv else { return };
+        copy_unless_same(context, in_deriv, args.out_deriv);
+        if !args.memo.is_empty() {
+            let rows = &precomputed::<MaskIndexes>(args.indexes).indexes;
+            context.backend.multiply_rows(in_blocks_mut(in_deriv, self.block_dim), args.memo, rows);
+        }
+    }
+}
+
+impl Indexed for GeneralDropout {
     /// Masks in the order in which their first rows come.
     fn precompute_indexes(
         &self,
@@ -268,37 +303,14 @@ impl Component for GeneralDropout {
         let masks: &MaskIndexes = fit::own(indexes)?;
         fit::count("blocks of rows", masks.indexes.len(), output_rows * (self.dim / self.block_dim))
     }
+}
 
-    fn memo_shape(&self, indexes: Option<&dyn PrecomputedIndexes>, _output_rows: usize) -> (usize, usize) {
-        match self.is_identity() {
-            true => (0, 0),
-            false => (precomputed::<MaskIndexes>(indexes).num_masks, self.block_dim),
-        }
-    }
-
-    fn propagate(&self, context: Context<'_>, Propagate { indexes, input, output, memo, .. }: Propagate<'_>) {
-        copy_unless_same(context, output, input);
-        if !self.is_identity() {
-            self.fill_masks(context, memo);
-            let rows = &precomputed::<MaskIndexes>(indexes).indexes;
-            context.backend.multiply_rows(in_blocks_mut(output, self.block_dim), memo.as_view(), rows);
-        }
-    }
-
-    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
-        let Some(in_deriv) = args.in_deriv else { return };
-        copy_unless_same(context, in_deriv, args.out_deriv);
-        if !args.memo.is_empty() {
-            let rows = &precomputed::<MaskIndexes>(args.indexes).indexes;
-            context.backend.multiply_rows(in_blocks_mut(in_deriv, self.block_dim), args.memo, rows);
-        }
-    }
-
-    fn set_dropout_test_mode(&mut self, on: bool) -> bool {
+impl DropoutMode for GeneralDropout {
+    fn set_test_mode(&mut self, on: bool) {
         self.test_mode = on;
-        true
     }
-    fn set_dropout_proportion(&mut self, proportion: f32) -> bool {
+
+    fn set_proportion(&mut self, proportion: f32) -> bool {
         self.proportion = proportion;
         true
     }

@@ -1,6 +1,7 @@
 //! Dropout and DropoutMask components: random zeros in the input, and random masks without an input. Neither rescales
 //! the values it keeps.
 
+use crate::component::capabilities::{DropoutMode, Indexed};
 use crate::component::declared::*;
 use crate::component::parameters::copy_unless_same;
 use crate::component::parameters::{DIM, OUTPUT_DIM};
@@ -72,6 +73,10 @@ impl Component for Dropout {
             | Properties::BACKPROP_NEEDS_OUTPUT
             | Properties::RANDOM
     }
+    fn as_dropout_mut(&mut self) -> Option<&mut dyn DropoutMode> {
+        Some(self)
+    }
+
     fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         let backend = context.backend;
         if self.proportion == 0.0 {
@@ -106,11 +111,14 @@ impl Component for Dropout {
             None => {}
         }
     }
-    fn set_dropout_test_mode(&mut self, on: bool) -> bool {
+}
+
+impl DropoutMode for Dropout {
+    fn set_test_mode(&mut self, on: bool) {
         self.test_mode = on;
-        true
     }
-    fn set_dropout_proportion(&mut self, proportion: f32) -> bool {
+
+    fn set_proportion(&mut self, proportion: f32) -> bool {
         self.proportion = proportion;
         true
     }
@@ -155,7 +163,13 @@ impl Component for DropoutMask {
     fn properties(&self) -> Properties {
         Properties::RANDOM
     }
-    fn input_indexes(&self, _output: Index, _inputs: &mut Vec<Index>) {}
+    fn as_indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
+    }
+    fn as_dropout_mut(&mut self) -> Option<&mut dyn DropoutMode> {
+        Some(self)
+    }
+
     fn propagate(&self, context: Context<'_>, Propagate { output, .. }: Propagate<'_>) {
         let (p, backend) = (self.proportion, context.backend);
         if p == 0.0 || (self.continuous && self.test_mode) {
@@ -185,11 +199,18 @@ impl Component for DropoutMask {
         above(context, output, p);
     }
     fn backprop(&mut self, _context: Context<'_>, _args: Backprop<'_>, _update: Update<'_>) {}
-    fn set_dropout_test_mode(&mut self, on: bool) -> bool {
+}
+
+impl Indexed for DropoutMask {
+    fn input_indexes(&self, _output: Index, _inputs: &mut Vec<Index>) {}
+}
+
+impl DropoutMode for DropoutMask {
+    fn set_test_mode(&mut self, on: bool) {
         self.test_mode = on;
-        true
     }
-    fn set_dropout_proportion(&mut self, proportion: f32) -> bool {
+
+    fn set_proportion(&mut self, proportion: f32) -> bool {
         self.proportion = proportion;
         true
     }

@@ -1,5 +1,6 @@
 //! SpecAugmentTimeMaskComponent: zeroes random stretches of time (Park et al., "SpecAugment", 2019).
 
+use crate::component::capabilities::{DropoutMode, Indexed};
 use crate::component::declared::*;
 use crate::component::fields::{self};
 use crate::component::parameters::DIM;
@@ -147,6 +148,38 @@ impl Component for TimeMask {
             | Properties::USES_MEMO
     }
 
+    fn memo_shape(&self, _indexes: Option<&dyn PrecomputedIndexes>, output_rows: usize) -> (usize, usize) {
+        if self.is_identity() { (0, 0) } else { (output_rows, 1) }
+    }
+
+    fn as_indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
+    }
+    fn as_dropout_mut(&mut self) -> Option<&mut dyn DropoutMode> {
+        Some(self)
+    }
+
+    fn propagate(&self, context: Context<'_>, Propagate { indexes, input, output, memo, .. }: Propagate<'_>) {
+        copy_unless_same(context, output, input);
+        if !self.is_identity() {
+            let sequences: &SequenceRows = precomputed(indexes);
+            let mut mask = context.workspace.floats(sequences.num_rows);
+            self.draw_mask(context.random, sequences, &mut mask);
+            context.backend.upload(memo, &mask);
+            context.backend.scale_rows(output, memo.as_view());
+        }
+    }
+
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
+        let Some(in_deriv) = args.in_deriv else { return };
+        copy_unless_same(context, in_deriv, args.out_deriv);
+        if !args.memo.is_empty() {
+            context.backend.scale_rows(in_deriv, args.memo);
+        }
+    }
+}
+
+impl Indexed for TimeMask {
     fn precompute_indexes(
         &self,
         inputs: &[Index],
@@ -171,33 +204,11 @@ impl Component for TimeMask {
         let sequences: &SequenceRows = fit::own(indexes)?;
         fit::count("rows", sequences.num_rows, output_rows)
     }
+}
 
-    fn memo_shape(&self, _indexes: Option<&dyn PrecomputedIndexes>, output_rows: usize) -> (usize, usize) {
-        if self.is_identity() { (0, 0) } else { (output_rows, 1) }
-    }
-
-    fn propagate(&self, context: Context<'_>, Propagate { indexes, input, output, memo, .. }: Propagate<'_>) {
-        copy_unless_same(context, output, input);
-        if !self.is_identity() {
-            let sequences: &SequenceRows = precomputed(indexes);
-            let mut mask = context.workspace.floats(sequences.num_rows);
-            self.draw_mask(context.random, sequences, &mut mask);
-            context.backend.upload(memo, &mask);
-            context.backend.scale_rows(output, memo.as_view());
-        }
-    }
-
-    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
-        let Some(in_deriv) = args.in_deriv else { return };
-        copy_unless_same(context, in_deriv, args.out_deriv);
-        if !args.memo.is_empty() {
-            context.backend.scale_rows(in_deriv, args.memo);
-        }
-    }
-
-    fn set_dropout_test_mode(&mut self, on: bool) -> bool {
+impl DropoutMode for TimeMask {
+    fn set_test_mode(&mut self, on: bool) {
         self.test_mode = on;
-        true
     }
 }
 

@@ -89,10 +89,8 @@ impl Component for Constant {
         }
     }
 
-    fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {
-        if self.input_dim.is_some() {
-            inputs.push(output);
-        }
+    fn as_indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
     }
 
     fn propagate(&self, context: Context<'_>, Propagate { output, .. }: Propagate<'_>) {
@@ -121,6 +119,14 @@ impl Component for Constant {
     }
     fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
         if self.is_updatable { Some(self) } else { None }
+    }
+}
+
+impl Indexed for Constant {
+    fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {
+        if self.input_dim.is_some() {
+            inputs.push(output);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! DistributeComponent: blocks of columns become rows with different x.
 
+use crate::component::capabilities::Indexed;
 use crate::component::declared::*;
 use crate::component::fields::{self};
 use crate::component::parameters::copy_unless_same;
@@ -125,6 +126,38 @@ impl Component for Distribute {
         Properties::empty()
     }
 
+    fn as_indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
+    }
+
+    fn propagate(&self, context: Context<'_>, Propagate { indexes, input, output, .. }: Propagate<'_>) {
+        let tables = precomputed::<Places>(indexes).tables(self, input.rows());
+        let rows = input.rows() * self.blocks();
+        if input.is_contiguous() {
+            let blocks = input.reshape(rows, self.output_dim);
+            return context.backend.copy_rows(output, 1.0, blocks, &tables.blocks);
+        }
+        let mut copy = context.workspace.take(input.rows(), input.cols());
+        copy_unless_same(context, copy.view_mut(), input);
+        context.backend.copy_rows(output, 1.0, copy.view().reshape(rows, self.output_dim), &tables.blocks);
+    }
+
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
+        let Some(in_deriv) = args.in_deriv else { return };
+        let tables = precomputed::<Places>(args.indexes).tables(self, in_deriv.rows());
+        let rows = in_deriv.rows() * self.blocks();
+        if in_deriv.is_contiguous() {
+            let blocks = in_deriv.reshape(rows, self.output_dim);
+            return context.backend.copy_rows(blocks, 1.0, args.out_deriv, &tables.outputs);
+        }
+        let mut copy = context.workspace.take(in_deriv.rows(), in_deriv.cols());
+        let blocks = copy.view_mut().reshape(rows, self.output_dim);
+        context.backend.copy_rows(blocks, 1.0, args.out_deriv, &tables.outputs);
+        context.backend.copy(in_deriv, copy.view());
+    }
+}
+
+impl Indexed for Distribute {
     fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {
         inputs.push(self.source(output).0);
     }
@@ -165,32 +198,6 @@ impl Component for Distribute {
         fit::require(places.pairs.iter().all(exists), || {
             format!("the precomputed indexes name blocks beyond the {input_rows} input rows or their columns")
         })
-    }
-
-    fn propagate(&self, context: Context<'_>, Propagate { indexes, input, output, .. }: Propagate<'_>) {
-        let tables = precomputed::<Places>(indexes).tables(self, input.rows());
-        let rows = input.rows() * self.blocks();
-        if input.is_contiguous() {
-            let blocks = input.reshape(rows, self.output_dim);
-            return context.backend.copy_rows(output, 1.0, blocks, &tables.blocks);
-        }
-        let mut copy = context.workspace.take(input.rows(), input.cols());
-        copy_unless_same(context, copy.view_mut(), input);
-        context.backend.copy_rows(output, 1.0, copy.view().reshape(rows, self.output_dim), &tables.blocks);
-    }
-
-    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
-        let Some(in_deriv) = args.in_deriv else { return };
-        let tables = precomputed::<Places>(args.indexes).tables(self, in_deriv.rows());
-        let rows = in_deriv.rows() * self.blocks();
-        if in_deriv.is_contiguous() {
-            let blocks = in_deriv.reshape(rows, self.output_dim);
-            return context.backend.copy_rows(blocks, 1.0, args.out_deriv, &tables.outputs);
-        }
-        let mut copy = context.workspace.take(in_deriv.rows(), in_deriv.cols());
-        let blocks = copy.view_mut().reshape(rows, self.output_dim);
-        context.backend.copy_rows(blocks, 1.0, args.out_deriv, &tables.outputs);
-        context.backend.copy(in_deriv, copy.view());
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sigmoid, Tanh, RectifiedLinear, Softmax and LogSoftmax components: nonlinearities without parameters that keep
 //! activation statistics and, for the element-wise ones, repair saturated units.
 
+use crate::component::capabilities::Statistics;
 use crate::component::declared::*;
 use crate::component::nonlinear_stats::{NonlinearStats, REPAIR_PROBABILITY};
 use crate::component::parameters::{cached_rows, in_blocks_mut};
@@ -135,6 +136,10 @@ impl Component for Nonlinear {
                 .when(self.function == RELU && self.stats.block_dim != self.stats.dim)
     }
 
+    fn as_statistics_mut(&mut self) -> Option<&mut dyn Statistics> {
+        Some(self)
+    }
+
     fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         match self.function {
             Function::ElementWise(activation) => context.backend.activate(output, input, activation),
@@ -186,7 +191,9 @@ impl Component for Nonlinear {
             }
         }
     }
+}
 
+impl Statistics for Nonlinear {
     /// The element-wise ones store on one call out of two, and always on the first; LogSoftmax never does.
     fn store_stats(&mut self, context: Context<'_>, _input: View<'_>, output: View<'_>, _memo: View<'_>) {
         match self.function {
@@ -200,21 +207,22 @@ impl Component for Nonlinear {
         }
     }
 
-    fn zero_stats(&mut self) {
-        self.stats.zero();
-    }
     fn scale_stats(&mut self, factor: f32) {
         self.stats.scale(factor);
     }
+
     fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
         self.stats.add(alpha, &crate::component::downcast::<Nonlinear>(other).stats);
     }
+
     fn keep_stats(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
         self.stats.keep(keeper)
     }
+
     fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         self.stats.scale_by(backend, factor);
     }
+
     fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
         self.stats.add_by(backend, alpha, &crate::component::downcast::<Nonlinear>(other).stats);
     }

@@ -258,10 +258,6 @@ impl NonlinearStats {
         }
     }
 
-    pub fn zero(&mut self) {
-        self.scale(0.0);
-    }
-
     pub fn scale(&mut self, factor: f32) {
         let factor = factor as f64;
         self.sums_mut().into_iter().for_each(|sums| sums.scale(factor));

@@ -1,5 +1,6 @@
 //! Parts shared by all components: the registry of types, config keys and files, parameters by name, gradients.
 
+pub mod capabilities;
 pub mod declared;
 pub mod field;
 pub mod fields;

@@ -1,6 +1,7 @@
 //! BatchNormComponent: each column normalised to zero mean and a given root-mean-square, over the rows of a minibatch
 //! in training and by stored statistics in test mode. No trainable parameters.
 
+use crate::component::capabilities::Statistics;
 use crate::component::declared::*;
 use crate::component::fields::{self};
 use crate::component::parameters::{BLOCK_DIM, DIM};
@@ -142,6 +143,12 @@ fn block_dim_of(line: &mut ConfigLine, dim: usize) -> Result<usize> {
 }
 
 impl BatchNorm {
+    /// Switches to fixed statistics or back.
+    pub(in crate::component) fn set_test_mode(&mut self, on: bool) {
+        self.test_mode = on;
+        self.derive();
+    }
+
     /// Visits count, sum and sum of squares. Files have them as count, mean and variance.
     fn statistics(
         f: &mut Fields<'_, BatchNorm>,
@@ -200,6 +207,10 @@ impl Component for BatchNorm {
         if self.test_mode { (0, 0) } else { (3, self.block_dim) }
     }
 
+    fn as_statistics_mut(&mut self) -> Option<&mut dyn Statistics> {
+        Some(self)
+    }
+
     fn propagate(&self, context: Context<'_>, Propagate { input, output, memo, .. }: Propagate<'_>) {
         let (input, output) = (in_blocks(input, self.block_dim), in_blocks_mut(output, self.block_dim));
         let backend = context.backend;
@@ -242,6 +253,12 @@ impl Component for BatchNorm {
         backend.normalize_cols_and_add(in_deriv, out_deriv, mean, scale, factor, out_value);
     }
 
+    fn constants_mut(&mut self) -> Vec<&mut Matrix> {
+        vec![&mut self.scale, &mut self.offset]
+    }
+}
+
+impl Statistics for BatchNorm {
     fn store_stats(&mut self, context: Context<'_>, _input: View<'_>, output: View<'_>, memo: View<'_>) {
         let rows = (output.rows() * output.cols() / self.block_dim) as f64;
         self.count.increase(rows);
@@ -301,20 +318,6 @@ impl Component for BatchNorm {
         backend.add_sums_by(&mut self.sumsq, alpha, &other.sumsq);
         // Test mode, in which it would wait for the sums, stores none.
         self.derive();
-    }
-
-    fn constants_mut(&mut self) -> Vec<&mut Matrix> {
-        vec![&mut self.scale, &mut self.offset]
-    }
-
-    fn set_batchnorm_test_mode(&mut self, on: bool) -> bool {
-        self.test_mode = on;
-        self.derive();
-        true
-    }
-
-    fn scale_batchnorm_stats(&mut self, factor: f32) {
-        self.scale_stats(factor);
     }
 }
 

@@ -1,5 +1,6 @@
 //! ClipGradientComponent: passes its input on and limits derivatives, by row norm or by element.
 
+use crate::component::capabilities::Statistics;
 use crate::component::declared::*;
 use crate::component::fields::{self};
 use crate::component::nonlinear_stats::REPAIR_PROBABILITY;
@@ -314,6 +315,10 @@ impl Component for ClipGradient {
             | Properties::BACKPROP_IN_PLACE
             | Properties::BACKPROP_NEEDS_INPUT
     }
+    fn as_statistics_mut(&mut self) -> Option<&mut dyn Statistics> {
+        Some(self)
+    }
+
     fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         copy_unless_same(context, output, input);
     }
@@ -347,12 +352,15 @@ impl Component for ClipGradient {
             target.num_backpropped = target.num_backpropped.saturating_add(1);
         }
     }
+}
 
+impl Statistics for ClipGradient {
     fn zero_stats(&mut self) {
         self.totals.scale(0.0);
         self.repaired.scale(0.0);
         (self.count, self.counts_there, self.num_backpropped) = (0, false, 0);
     }
+
     /// Scales the counts of rows, which are integers and so rounded towards zero; the counts of self-repair stay.
     fn scale_stats(&mut self, factor: f32) {
         if factor == 0.0 {
@@ -362,12 +370,14 @@ impl Component for ClipGradient {
         let (clipped, count) = self.totals();
         self.set_totals((clipped as f32 * factor) as i32, (count as f32 * factor) as i32);
     }
+
     fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
         let (clipped, count) = self.totals();
         let (more, more_rows) = crate::component::downcast::<ClipGradient>(other).totals();
         let sum = |a: i32, b: i32| (a as f32 + alpha * b as f32) as i32;
         self.set_totals(sum(clipped, more), sum(count, more_rows));
     }
+
     fn keep_stats(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
         keeper.sums(&mut self.totals, 2)?;
         // Files may have a negative count.
@@ -381,6 +391,7 @@ impl Component for ClipGradient {
         self.num_backpropped = backpropped as i32;
         Ok(())
     }
+
     fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         if let Some(factor) = backend.value_at_once(factor) {
             return self.scale_stats(factor);
@@ -391,6 +402,7 @@ impl Component for ClipGradient {
             self.count_times(backend, count, factor);
         }
     }
+
     fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
         if let Some(alpha) = backend.value_at_once(alpha) {
             if alpha != 0.0 {

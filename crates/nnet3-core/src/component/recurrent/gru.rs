@@ -73,37 +73,30 @@ const PROPERTIES: Properties = Properties::SIMPLE
     .union(Properties::BACKPROP_NEEDS_OUTPUT)
     .union(Properties::BACKPROP_ADDS);
 
-/// Methods of [`Component`] for a type with fields `w` and `stats`.
-macro_rules! whole_object_methods {
-    () => {
-        fn zero_stats(&mut self) {
-            self.stats.scale(0.0);
-        }
-        fn scale_stats(&mut self, factor: f32) {
-            self.stats.scale(factor);
-        }
-        fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
-            let other = downcast::<Self>(other);
-            self.stats.add(alpha, &other.stats);
-        }
-        fn keep_stats(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
-            self.stats.keep(keeper)
-        }
-        fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
-            self.stats.scale_by(backend, factor);
-        }
-        fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
-            let other = downcast::<Self>(other);
-            self.stats.add_by(backend, alpha, &other.stats);
-        }
-        fn as_updatable(&self) -> Option<&dyn Updatable> {
-            Some(self)
-        }
-        fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
-            Some(self)
+/// Statistics of a type with a field `stats`.
+macro_rules! tanh_statistics {
+    ($type:ident) => {
+        impl Statistics for $type {
+            fn scale_stats(&mut self, factor: f32) {
+                self.stats.scale(factor);
+            }
+            fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
+                self.stats.add(alpha, &downcast::<Self>(other).stats);
+            }
+            fn keep_stats(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+                self.stats.keep(keeper)
+            }
+            fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+                self.stats.scale_by(backend, factor);
+            }
+            fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+                self.stats.add_by(backend, alpha, &downcast::<Self>(other).stats);
+            }
         }
     };
 }
+tanh_statistics!(Gru);
+tanh_statistics!(OutputGru);
 
 // ---- GruNonlinearityComponent ----------------------------------------------------------------------------------
 
@@ -201,7 +194,12 @@ impl Component for Gru {
     fn parameters_mut(&mut self) -> ParametersMut<'_> {
         named([("linear", &mut self.w)])
     }
-    whole_object_methods!();
+    fn as_updatable(&self) -> Option<&dyn Updatable> {
+        Some(self)
+    }
+    fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
+        Some(self)
+    }
 
     fn input_dim(&self) -> usize {
         let (cells, recurrent) = (self.w.rows(), self.w.cols());
@@ -212,6 +210,10 @@ impl Component for Gru {
     }
     fn properties(&self) -> Properties {
         PROPERTIES
+    }
+
+    fn as_statistics_mut(&mut self) -> Option<&mut dyn Statistics> {
+        Some(self)
     }
 
     fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
@@ -319,7 +321,12 @@ impl Component for OutputGru {
     fn parameters_mut(&mut self) -> ParametersMut<'_> {
         named([("peephole", &mut self.w)])
     }
-    whole_object_methods!();
+    fn as_updatable(&self) -> Option<&dyn Updatable> {
+        Some(self)
+    }
+    fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
+        Some(self)
+    }
 
     fn input_dim(&self) -> usize {
         3 * self.cells()
@@ -329,6 +336,10 @@ impl Component for OutputGru {
     }
     fn properties(&self) -> Properties {
         PROPERTIES
+    }
+
+    fn as_statistics_mut(&mut self) -> Option<&mut dyn Statistics> {
+        Some(self)
     }
 
     fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {

@@ -263,6 +263,10 @@ impl Component for LstmNonlinearity {
         Properties::SIMPLE | Properties::UPDATABLE | Properties::BACKPROP_NEEDS_INPUT
     }
 
+    fn as_statistics_mut(&mut self) -> Option<&mut dyn Statistics> {
+        Some(self)
+    }
+
     fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         context.backend.lstm_cell(output, input, self.params.view());
     }
@@ -313,10 +317,15 @@ impl Component for LstmNonlinearity {
         update.dense(context, "peephole", gradient.view_mut());
     }
 
-    fn zero_stats(&mut self) {
-        self.sums_mut().into_iter().for_each(|sums| sums.scale(0.0));
+    fn as_updatable(&self) -> Option<&dyn Updatable> {
+        Some(self)
     }
+    fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
+        Some(self)
+    }
+}
 
+impl Statistics for LstmNonlinearity {
     fn scale_stats(&mut self, factor: f32) {
         self.sums_mut().into_iter().for_each(|sums| sums.scale(factor as f64));
     }
@@ -339,13 +348,6 @@ impl Component for LstmNonlinearity {
         let other = downcast::<Self>(other);
         let pairs = self.sums_mut().into_iter().zip(other.sums());
         pairs.for_each(|(sums, more)| backend.add_sums_by(sums, alpha, more));
-    }
-
-    fn as_updatable(&self) -> Option<&dyn Updatable> {
-        Some(self)
-    }
-    fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
-        Some(self)
     }
 }
 

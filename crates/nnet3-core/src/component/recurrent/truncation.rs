@@ -1,6 +1,7 @@
 //! BackpropTruncationComponent: limits derivatives by row norm, and from time to time zeroes large ones, so that the
 //! derivatives of recurrent networks do not explode.
 
+use crate::component::capabilities::{Indexed, Statistics};
 use crate::component::declared::*;
 use crate::component::fields::{self};
 use crate::component::parameters::DIM;
@@ -200,34 +201,11 @@ impl Component for Truncation {
         Properties::PROPAGATE_IN_PLACE | Properties::BACKPROP_IN_PLACE
     }
 
-    /// Marks boundaries: a row is at one if a multiple of the interval lies between it and the frame that it depends
-    /// on. The sequence number n shifts the boundaries, so that they differ between sequences.
-    fn precompute_indexes(
-        &self,
-        _inputs: &[Index],
-        outputs: &[Index],
-        _need_backprop: bool,
-    ) -> Result<Option<Box<dyn PrecomputedIndexes>>> {
-        let at_boundary = |output: &Index| {
-            let t = output.t as i64 - output.n as i64;
-            let interval = |t: i64| t.div_euclid(self.zeroing_interval as i64);
-            interval(t) != interval(t - self.recurrence_interval as i64)
-        };
-        let zeroing: Vec<f32> = outputs.iter().map(|o| if at_boundary(o) { -1.0 } else { 0.0 }).collect();
-        let sum = -zeroing.iter().sum::<f32>();
-        Ok(Some(Box::new(Zeroing::new(zeroing, sum))))
+    fn as_indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
     }
-
-    fn check_precomputed(
-        &self,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input_rows: usize,
-        output_rows: usize,
-        _backprop: bool,
-    ) -> fit::Fit {
-        fit::same_rows(input_rows, output_rows)?;
-        let boundaries: &Zeroing = fit::own(indexes)?;
-        fit::count("rows", boundaries.zeroing.len(), output_rows)
+    fn as_statistics_mut(&mut self) -> Option<&mut dyn Statistics> {
+        Some(self)
     }
 
     fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
@@ -271,15 +249,47 @@ impl Component for Truncation {
         backend.multiply(norm, zeroed.as_view());
         backend.scale_rows(d, norm.as_view());
     }
+}
 
-    fn zero_stats(&mut self) {
-        self.scale_stats(0.0);
+impl Indexed for Truncation {
+    /// Marks boundaries: a row is at one if a multiple of the interval lies between it and the frame that it depends
+    /// on. The sequence number n shifts the boundaries, so that they differ between sequences.
+    fn precompute_indexes(
+        &self,
+        _inputs: &[Index],
+        outputs: &[Index],
+        _need_backprop: bool,
+    ) -> Result<Option<Box<dyn PrecomputedIndexes>>> {
+        let at_boundary = |output: &Index| {
+            let t = output.t as i64 - output.n as i64;
+            let interval = |t: i64| t.div_euclid(self.zeroing_interval as i64);
+            interval(t) != interval(t - self.recurrence_interval as i64)
+        };
+        let zeroing: Vec<f32> = outputs.iter().map(|o| if at_boundary(o) { -1.0 } else { 0.0 }).collect();
+        let sum = -zeroing.iter().sum::<f32>();
+        Ok(Some(Box::new(Zeroing::new(zeroing, sum))))
     }
+
+    fn check_precomputed(
+        &self,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input_rows: usize,
+        output_rows: usize,
+        _backprop: bool,
+    ) -> fit::Fit {
+        fit::same_rows(input_rows, output_rows)?;
+        let boundaries: &Zeroing = fit::own(indexes)?;
+        fit::count("rows", boundaries.zeroing.len(), output_rows)
+    }
+}
+
+impl Statistics for Truncation {
     fn scale_stats(&mut self, factor: f32) {
         let factor = factor as f64;
         self.stats.changed.scale(factor);
         [&mut self.stats.count, &mut self.stats.boundaries].into_iter().for_each(|count| count.scale(factor));
     }
+
     fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
         let other: &Truncation = crate::component::downcast(other);
         let (alpha, stats) = (alpha as f64, &mut self.stats);

@@ -1,5 +1,6 @@
 //! StatisticsExtractionComponent: counts, sums and sums of squares over groups of frames.
 
+use crate::component::capabilities::Indexed;
 use crate::component::declared::*;
 use crate::component::fields::{self};
 use crate::component::parameters::INPUT_DIM;
@@ -188,6 +189,45 @@ impl Component for Extraction {
             | Properties::BACKPROP_NEEDS_INPUT.when(self.include_variance)
     }
 
+    fn as_indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
+    }
+
+    fn propagate(&self, context: Context<'_>, args: Propagate<'_>) {
+        self.add_statistics(context, precomputed(args.indexes), args.input, args.output, args.sets);
+    }
+
+    fn sets_output(&self) -> bool {
+        true
+    }
+
+    /// The count has no derivative, so its column is ignored.
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
+        let Some(in_deriv) = args.in_deriv else { return };
+        let groups = precomputed::<Groups>(args.indexes);
+        let (backend, rows) = (context.backend, &groups.backward);
+        if groups.one_by_one(in_deriv.rows()) {
+            for rows in cached_rows(backend, in_deriv.rows(), in_deriv.cols()) {
+                let (in_deriv, out_deriv) =
+                    (in_deriv.row_range(rows.clone()), args.out_deriv.row_range(rows.clone()));
+                backend.copy(in_deriv, out_deriv.col_range(self.sums()));
+                if self.include_variance {
+                    let squares = out_deriv.col_range(self.square_sums());
+                    backend.add_product(in_deriv, 2.0, squares, args.in_value.row_range(rows));
+                }
+            }
+            return;
+        }
+        backend.copy_rows(in_deriv, 1.0, args.out_deriv.col_range(self.sums()), rows);
+        if self.include_variance {
+            let mut doubled = context.workspace.take(in_deriv.rows(), in_deriv.cols());
+            backend.copy_rows(doubled.view_mut(), 2.0, args.out_deriv.col_range(self.square_sums()), rows);
+            backend.add_product(in_deriv, 1.0, doubled.view(), args.in_value);
+        }
+    }
+}
+
+impl Indexed for Extraction {
     fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {
         inputs.extend(self.group(output));
     }
@@ -242,39 +282,6 @@ impl Component for Extraction {
         match backprop {
             true => fit::count("input rows of backprop", groups.backward.len(), input_rows),
             false => Ok(()),
-        }
-    }
-
-    fn propagate(&self, context: Context<'_>, args: Propagate<'_>) {
-        self.add_statistics(context, precomputed(args.indexes), args.input, args.output, args.sets);
-    }
-
-    fn sets_output(&self) -> bool {
-        true
-    }
-
-    /// The count has no derivative, so its column is ignored.
-    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
-        let Some(in_deriv) = args.in_deriv else { return };
-        let groups = precomputed::<Groups>(args.indexes);
-        let (backend, rows) = (context.backend, &groups.backward);
-        if groups.one_by_one(in_deriv.rows()) {
-            for rows in cached_rows(backend, in_deriv.rows(), in_deriv.cols()) {
-                let (in_deriv, out_deriv) =
-                    (in_deriv.row_range(rows.clone()), args.out_deriv.row_range(rows.clone()));
-                backend.copy(in_deriv, out_deriv.col_range(self.sums()));
-                if self.include_variance {
-                    let squares = out_deriv.col_range(self.square_sums());
-                    backend.add_product(in_deriv, 2.0, squares, args.in_value.row_range(rows));
-                }
-            }
-            return;
-        }
-        backend.copy_rows(in_deriv, 1.0, args.out_deriv.col_range(self.sums()), rows);
-        if self.include_variance {
-            let mut doubled = context.workspace.take(in_deriv.rows(), in_deriv.cols());
-            backend.copy_rows(doubled.view_mut(), 2.0, args.out_deriv.col_range(self.square_sums()), rows);
-            backend.add_product(in_deriv, 1.0, doubled.view(), args.in_value);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! StatisticsPoolingComponent: means and standard deviations over windows of extracted statistics (Snyder et al.,
 //! "X-vectors: robust DNN embeddings for speaker recognition", 2018).
 
+use crate::component::capabilities::Indexed;
 use crate::component::declared::*;
 use crate::component::parameters::INPUT_DIM;
 use crate::component::registry::PrecomputedReader;
@@ -253,6 +254,43 @@ impl Component for Pooling {
             | Properties::BACKPROP_NEEDS_INPUT.when(self.log_counts == 0)
     }
 
+    fn as_indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
+    }
+
+    fn propagate(&self, context: Context<'_>, Propagate { indexes, input, output, .. }: Propagate<'_>) {
+        let (backend, windows) = (context.backend, precomputed::<Windows>(indexes));
+        let sums = output.col_range(self.statistics());
+        backend.set(sums, 0.0);
+        backend.add_row_ranges(sums, 1.0, input.col_range(1..self.input_dim), windows.forward.table());
+        self.finish(context, windows, input, output);
+    }
+
+    fn sets_in_deriv(&self) -> bool {
+        true
+    }
+
+    /// Counts have no derivative, so their columns are ignored.
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
+        let Some(in_deriv) = args.in_deriv else { return };
+        let (backend, windows) = (context.backend, precomputed::<Windows>(args.indexes));
+        let mut derivs = context.workspace.take(args.out_deriv.rows(), self.input_dim - 1);
+        let derivs = derivs.view_mut();
+        self.derivs_of_sums(context, windows, &args, derivs);
+        let statistics = in_deriv.col_range(1..self.input_dim);
+        match &windows.single {
+            Some(rows) if args.sets => {
+                backend.set(in_deriv.col_range(0..1), 0.0);
+                return backend.copy_rows(statistics, 1.0, derivs.as_view(), rows);
+            }
+            _ if args.sets => backend.set(in_deriv, 0.0),
+            _ => {}
+        }
+        backend.add_row_ranges(statistics, 1.0, derivs.as_view(), windows.backward.table());
+    }
+}
+
+impl Indexed for Pooling {
     fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {
         inputs.extend(self.window(output));
     }
@@ -307,37 +345,6 @@ impl Component for Pooling {
             true => fit::ranges("input rows of backprop", &windows.backward, input_rows, output_rows),
             false => Ok(()),
         }
-    }
-
-    fn propagate(&self, context: Context<'_>, Propagate { indexes, input, output, .. }: Propagate<'_>) {
-        let (backend, windows) = (context.backend, precomputed::<Windows>(indexes));
-        let sums = output.col_range(self.statistics());
-        backend.set(sums, 0.0);
-        backend.add_row_ranges(sums, 1.0, input.col_range(1..self.input_dim), windows.forward.table());
-        self.finish(context, windows, input, output);
-    }
-
-    fn sets_in_deriv(&self) -> bool {
-        true
-    }
-
-    /// Counts have no derivative, so their columns are ignored.
-    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
-        let Some(in_deriv) = args.in_deriv else { return };
-        let (backend, windows) = (context.backend, precomputed::<Windows>(args.indexes));
-        let mut derivs = context.workspace.take(args.out_deriv.rows(), self.input_dim - 1);
-        let derivs = derivs.view_mut();
-        self.derivs_of_sums(context, windows, &args, derivs);
-        let statistics = in_deriv.col_range(1..self.input_dim);
-        match &windows.single {
-            Some(rows) if args.sets => {
-                backend.set(in_deriv.col_range(0..1), 0.0);
-                return backend.copy_rows(statistics, 1.0, derivs.as_view(), rows);
-            }
-            _ if args.sets => backend.set(in_deriv, 0.0),
-            _ => {}
-        }
-        backend.add_row_ranges(statistics, 1.0, derivs.as_view(), windows.backward.table());
     }
 }
 
