@@ -18,7 +18,7 @@ pub use program::Program;
 pub use state::ExecutorState;
 pub use trace::Trace;
 
-use crate::computation::{MatrixId, SubmatrixId};
+use crate::computation::{Command, MatrixId, SubmatrixId};
 use crate::error::{Error, MemoryError, Result};
 use crate::index::NodeId;
 use crate::learning::second_thread::UpdateThread;
@@ -160,7 +160,9 @@ impl Executor {
     /// Iterates over the matrices that the user has yet to supply in the present exchange.
     fn wanted(&self, program: &Program) -> impl Iterator<Item = (SubmatrixId, NodeId)> {
         self.exchange(program).iter().filter_map(|op| match *op {
-            Op::Accept { matrix, node } if !self.supplied.borrow().contains(&(matrix, node)) => {
+            Op::Command(Command::AcceptInput { matrix, node })
+                if !self.supplied.borrow().contains(&(matrix, node)) =>
+            {
                 Some((matrix, node))
             }
             _ => None,
@@ -220,7 +222,9 @@ impl Executor {
     pub fn output(&self, nnet: &Nnet, node: &str) -> Result<View<'_>> {
         let program = self.program()?;
         let found = self.exchange(program).iter().find_map(|op| match *op {
-            Op::Provide { matrix, node: n } if nnet.node_name(n) == node => Some(matrix),
+            Op::Command(Command::ProvideOutput { matrix, node: n }) if nnet.node_name(n) == node => {
+                Some(matrix)
+            }
             _ => None,
         });
         match found {
@@ -281,7 +285,7 @@ impl Executor {
         let _halves = matches!(model, Model::Train { .. }).then(|| self.in_halves());
         while let Some(op) = ops.get(self.next) {
             match op {
-                Op::Accept { .. } | Op::Provide { .. } => break,
+                op if op.is_exchange() => break,
                 Op::Goto { target } => {
                     self.next = *target;
                     continue;
@@ -365,13 +369,9 @@ impl Executor {
     }
 
     fn execute(&self, program: &Arc<Program>, op: &Op, model: &mut Model<'_>, random: &Random) {
-        let backend = &*self.device;
-        let view = |id: SubmatrixId| self.view(program, id);
-        let source = |id: SubmatrixId| view(id).as_view();
-        let arena = self.arena.whole();
         match *op {
-            Op::Nothing | Op::Marker => {}
-            Op::Set { .. } | Op::Copy { .. } | Op::Add { .. } => self.execute_on(program, op, 0..usize::MAX),
+            Op::Nothing => {}
+            Op::Command(ref command) => self.execute_command(program, command),
             Op::Blocks(ref blocks) => self.execute_blocks(program, blocks),
             Op::Propagate(ref propagate) => self.propagate(program, propagate, model, random),
             Op::Backprop(ref backprop) => self.backprop(program, backprop, model, random),
@@ -379,58 +379,76 @@ impl Executor {
             Op::Filter(ref filter) => self.filter(program, filter, model.nnet(), random),
             Op::Share(ref share) => self.share(program, share, model.nnet()),
             Op::CopyShare { share, ref rows, dest, last } => {
-                self.copy_share(share, rows.clone(), view(dest), last)
+                self.copy_share(share, rows.clone(), self.view(program, dest), last)
             }
-            Op::CopyRows { dest, src, rows, alpha } => {
+            Op::Goto { .. } => unreachable!("handled by the loop"),
+        }
+    }
+
+    fn execute_command(&self, program: &Program, command: &Command) {
+        let backend = &*self.device;
+        let view = |id: SubmatrixId| self.view(program, id);
+        let source = |id: SubmatrixId| view(id).as_view();
+        let arena = self.arena.whole();
+        match *command {
+            Command::Marker => {}
+            Command::SetConst { .. } | Command::Copy { .. } | Command::Add { .. } => {
+                self.execute_on(program, command, 0..usize::MAX)
+            }
+            Command::CopyRows { dest, src, rows, alpha } => {
                 backend.copy_rows(view(dest), alpha, source(src), program.index_table(rows))
             }
-            Op::AddRows { dest, src, rows, alpha } => {
+            Command::AddRows { dest, src, rows, alpha } => {
                 backend.add_rows(view(dest), alpha, source(src), program.index_table(rows))
             }
-            Op::CopyRowsMulti { dest, rows, alpha } => {
+            Command::CopyRowsMulti { dest, rows, alpha } => {
                 backend.copy_rows_multi(view(dest), alpha, arena.as_view(), program.offset_table(rows))
             }
-            Op::AddRowsMulti { dest, rows, alpha } => {
+            Command::AddRowsMulti { dest, rows, alpha } => {
                 backend.add_rows_multi(view(dest), alpha, arena.as_view(), program.offset_table(rows))
             }
-            Op::CopyToRowsMulti { src, rows } => {
+            Command::CopyToRowsMulti { src, rows } => {
                 backend.copy_to_rows_multi(arena, source(src), program.offset_table(rows))
             }
-            Op::AddToRowsMulti { src, rows, alpha } => {
+            Command::AddToRowsMulti { src, rows, alpha } => {
                 backend.add_to_rows_multi(arena, alpha, source(src), program.offset_table(rows))
             }
-            Op::AddRowRanges { dest, src, ranges, alpha } => {
+            Command::AddRowRanges { dest, src, ranges, alpha } => {
                 backend.add_row_ranges(view(dest), alpha, source(src), program.range_table(ranges))
             }
-            Op::Accept { .. } | Op::Provide { .. } | Op::Goto { .. } => unreachable!("handled by the loop"),
+            _ => unreachable!("{command:?} is no operation, or handled by the loop"),
         }
     }
 
     fn execute_blocks(&self, program: &Program, blocks: &Blocks) {
         let rows = program.computation().matrix(blocks.matrix).rows;
         for first in (0..rows).step_by(blocks.rows) {
-            for op in &blocks.ops {
-                self.execute_on(program, op, first..rows.min(first + blocks.rows));
+            for command in &blocks.commands {
+                self.execute_on(program, command, first..rows.min(first + blocks.rows));
             }
         }
     }
 
-    /// Executes an operation that sets, copies to or adds to rows, for these rows of the destination's matrix only.
-    fn execute_on(&self, program: &Program, op: &Op, rows: Range<usize>) {
+    /// Executes a command that sets, copies to or adds to rows, for these rows of the destination's matrix only.
+    fn execute_on(&self, program: &Program, command: &Command, rows: Range<usize>) {
         let backend = &*self.device;
-        let (Op::Set { dest, .. } | Op::Copy { dest, .. } | Op::Add { dest, .. }) = *op else {
-            unreachable!("{op:?} by rows")
+        let (Command::SetConst { dest, .. } | Command::Copy { dest, .. } | Command::Add { dest, .. }) =
+            *command
+        else {
+            unreachable!("{command:?} by rows")
         };
         let to = program.lowered().submatrix(program.computation(), dest);
         let first = rows.start.clamp(to.row_offset, to.row_offset + to.rows);
         let end = rows.end.clamp(first, to.row_offset + to.rows);
         let rows = first - to.row_offset..end - to.row_offset;
         let chosen = |s: SubmatrixId| self.view(program, s).row_range(rows.clone());
-        match *op {
-            Op::Copy { dest, src, alpha: 1.0 } => backend.copy(chosen(dest), chosen(src).as_view()),
-            Op::Copy { dest, src, alpha } => backend.copy_scaled(chosen(dest), alpha, chosen(src).as_view()),
-            Op::Add { dest, src, alpha } => backend.add(chosen(dest), alpha, chosen(src).as_view()),
-            Op::Set { dest, value } => backend.set(chosen(dest), value),
+        match *command {
+            Command::Copy { dest, src, alpha: 1.0 } => backend.copy(chosen(dest), chosen(src).as_view()),
+            Command::Copy { dest, src, alpha } => {
+                backend.copy_scaled(chosen(dest), alpha, chosen(src).as_view())
+            }
+            Command::Add { dest, src, alpha } => backend.add(chosen(dest), alpha, chosen(src).as_view()),
+            Command::SetConst { dest, value } => backend.set(chosen(dest), value),
             _ => {}
         }
     }

@@ -110,6 +110,8 @@ impl Inspection<'_> {
         let of_output =
             |component, output| self.named(self.of_component(component, rows_of(computation, output)));
         match op {
+            Op::Nothing | Op::Goto { .. } => Vec::new(),
+            Op::Command(command) => self.nodes_of(computation, command),
             Op::Propagate(propagate) => self.nodes_of(computation, &Command::Propagate(propagate.args)),
             Op::Backprop(backprop) => self.nodes_of(computation, &Command::Backprop(backprop.args)),
             Op::Affine(affine) => of_output(affine.component, affine.output),
@@ -117,13 +119,13 @@ impl Inspection<'_> {
             Op::Share(share) => self.named(self.of_component(share.component, Vec::new())),
             Op::CopyShare { dest, .. } => self.named(rows_of(computation, *dest)),
             Op::Blocks(blocks) => {
+                let commands = blocks.commands.iter();
                 let mut nodes: Vec<&str> =
-                    blocks.ops.iter().flat_map(|op| self.nodes_of_op(computation, op)).collect();
+                    commands.flat_map(|command| self.nodes_of(computation, command)).collect();
                 nodes.sort_unstable();
                 nodes.dedup();
                 nodes
             }
-            op => op.command().map_or(Vec::new(), |command| self.nodes_of(computation, &command)),
         }
     }
 

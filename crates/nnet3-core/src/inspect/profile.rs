@@ -1,6 +1,7 @@
 //! Runs a program with random inputs and takes the time of every operation.
 
 use super::trial::Trial;
+use crate::computation::Command;
 use crate::error::Result;
 use crate::execute::{Moment, Observer, Program};
 use crate::lower::Op;
@@ -64,7 +65,7 @@ impl Profile {
     }
 
     fn run(&mut self, trial: &mut Trial, program: &Arc<Program>) -> Result<()> {
-        let markers = program.lowered().ops().iter().filter(|op| **op == Op::Marker);
+        let markers = program.lowered().ops().iter().filter(|op| **op == Op::Command(Command::Marker));
         trial.start(program)?;
         for _ in 0..=markers.count() {
             if trial.executor.finished() {

@@ -80,7 +80,7 @@ impl Inspection<'_> {
         let mut kinds: BTreeMap<String, Work> = BTreeMap::new();
         let mut segments = vec![Work::default()];
         for (i, op) in self.program.lowered().ops().iter().enumerate() {
-            if *op == Op::Marker {
+            if *op == Op::Command(Command::Marker) {
                 segments.push(Work::default());
             }
             if let Some(work) = self.work(&extended, i) {
@@ -114,7 +114,8 @@ impl Inspection<'_> {
     /// [`crate::lower::Lowered::extended`].
     pub(super) fn work(&self, computation: &Computation, i: usize) -> Option<Work> {
         let op = &self.program.lowered().ops()[i];
-        let time = self.profile?.mean(i).filter(|_| !matches!(op, Op::Nothing | Op::Marker))?;
+        let time =
+            self.profile?.mean(i).filter(|_| !matches!(op, Op::Nothing | Op::Command(Command::Marker)))?;
         let Cost { bytes, flops, .. } = Cost::of_op(self.nnet, computation, op);
         Some(Work { calls: 1, time, flops, bytes })
     }
@@ -150,7 +151,7 @@ pub(super) fn op_kind(nnet: &Nnet, op: &Op) -> String {
         Op::Blocks(_) => "Blocks".to_string(),
         Op::Nothing => "Nothing".to_string(),
         Op::Goto { .. } => "Goto".to_string(),
-        op => op.command().as_ref().map_or("", name).to_string(),
+        Op::Command(command) => name(command).to_string(),
     }
 }
 

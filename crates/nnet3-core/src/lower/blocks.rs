@@ -15,8 +15,10 @@ pub(super) fn run(lowering: &mut Lowering<'_>) {
             continue;
         }
         let rows = (block / size.cols).max(1);
-        let ops = places.iter().map(|&place| std::mem::replace(lowering.at(place), Op::Nothing)).collect();
-        *lowering.at(places[0]) = Op::Blocks(Blocks { matrix, rows, ops });
+        let ops = places.iter().map(|&place| std::mem::replace(lowering.at(place), Op::Nothing));
+        let commands = ops.filter_map(|op| if let Op::Command(command) = op { Some(command) } else { None });
+        let commands = commands.collect();
+        *lowering.at(places[0]) = Op::Blocks(Blocks { matrix, rows, commands });
     }
 }
 
@@ -71,8 +73,8 @@ fn runs(lowering: &Lowering<'_>) -> Vec<(MatrixId, Vec<Place>)> {
 /// The matrix that an operation sets, copies to or adds to, if it could be part of a run.
 fn destination(lowering: &Lowering<'_>, op: &Op) -> Option<MatrixId> {
     match *op {
-        Op::Set { dest, .. } => Some(lowering.matrix_of(dest)),
-        Op::Copy { dest, src, .. } | Op::Add { dest, src, .. } => {
+        Op::Command(Command::SetConst { dest, .. }) => Some(lowering.matrix_of(dest)),
+        Op::Command(Command::Copy { dest, src, .. } | Command::Add { dest, src, .. }) => {
             let to = lowering.matrix_of(dest);
             (to != lowering.matrix_of(src)).then_some(to)
         }

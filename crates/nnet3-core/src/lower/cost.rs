@@ -59,9 +59,9 @@ impl Cost {
         };
         let one = |bytes, flops| Cost { operations: 1, bytes, flops };
         match op {
-            Op::Nothing | Op::Accept { .. } | Op::Provide { .. } | Op::Marker | Op::Goto { .. } => {
-                Cost::default()
-            }
+            Op::Nothing | Op::Goto { .. } => Cost::default(),
+            op if op.waits() => Cost::default(),
+            Op::Command(command) => of_command(nnet, computation, command),
             Op::Propagate(propagate) => of_command(nnet, computation, &Command::Propagate(propagate.args)),
             Op::Backprop(backprop) => {
                 let cost = of_command(nnet, computation, &Command::Backprop(backprop.args));
@@ -82,10 +82,10 @@ impl Cost {
             }
             &Op::CopyShare { dest, .. } => one(2 * bytes(dest), 0),
             Op::Blocks(blocks) => {
-                let sum: Cost = blocks.ops.iter().map(|op| Cost::of_op(nnet, computation, op)).sum();
+                let costs = blocks.commands.iter().map(|command| of_command(nnet, computation, command));
+                let sum: Cost = costs.sum();
                 Cost { operations: 1, ..sum }
             }
-            _ => op.command().map_or(Cost::default(), |command| of_command(nnet, computation, &command)),
         }
     }
 }

@@ -1,82 +1,22 @@
 //! The operations that the executor runs, one after the other.
 
 use crate::component::winograd::{Filter, Taps};
-use crate::computation::{
-    self, Command, IndexesId, MatrixId, MultiIndexesId, PrecomputedId, RangesId, SubmatrixId,
-};
-use crate::index::{ComponentId, NodeId};
+use crate::computation::{self, Command, MatrixId, PrecomputedId, SubmatrixId};
+use crate::index::ComponentId;
 use std::ops::Range;
 
 /// One operation. Its sub-matrices are those of the computation and, from the number of these on, the parts of
-/// [`super::Lowered`]. A variant named like a [`Command`] does the same as that command.
+/// [`super::Lowered`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
     /// No-op. The plan fixes the sizes of matrices, so commands that allocate, free, compress or label become this.
     Nothing,
-    Accept {
-        matrix: SubmatrixId,
-        node: NodeId,
-    },
-    Provide {
-        matrix: SubmatrixId,
-        node: NodeId,
-    },
-    /// Between segments; belongs to the exchange before or after it.
-    Marker,
+    /// Does the same as the command, which exchanges, sets, copies or adds matrices or rows, or is a marker. A marker
+    /// belongs to the exchange before or after it.
+    Command(Command),
     /// Goes on with the operation at this position.
     Goto {
         target: usize,
-    },
-    Set {
-        dest: SubmatrixId,
-        value: f32,
-    },
-    Copy {
-        dest: SubmatrixId,
-        src: SubmatrixId,
-        alpha: f32,
-    },
-    Add {
-        dest: SubmatrixId,
-        src: SubmatrixId,
-        alpha: f32,
-    },
-    CopyRows {
-        dest: SubmatrixId,
-        src: SubmatrixId,
-        rows: IndexesId,
-        alpha: f32,
-    },
-    AddRows {
-        dest: SubmatrixId,
-        src: SubmatrixId,
-        rows: IndexesId,
-        alpha: f32,
-    },
-    CopyRowsMulti {
-        dest: SubmatrixId,
-        rows: MultiIndexesId,
-        alpha: f32,
-    },
-    CopyToRowsMulti {
-        src: SubmatrixId,
-        rows: MultiIndexesId,
-    },
-    AddRowsMulti {
-        dest: SubmatrixId,
-        rows: MultiIndexesId,
-        alpha: f32,
-    },
-    AddToRowsMulti {
-        src: SubmatrixId,
-        rows: MultiIndexesId,
-        alpha: f32,
-    },
-    AddRowRanges {
-        dest: SubmatrixId,
-        src: SubmatrixId,
-        ranges: RangesId,
-        alpha: f32,
     },
     Propagate(Propagate),
     Backprop(Backprop),
@@ -152,20 +92,20 @@ pub struct Share {
     pub source: SubmatrixId,
 }
 
-/// [`Op::Set`], [`Op::Copy`] and [`Op::Add`] to parts of one matrix from others: all of them for some rows of the matrix,
-/// then for the next ones.
+/// Commands that set, copy to and add to parts of one matrix from others: all of them for some rows of the matrix, then
+/// for the next ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blocks {
     pub matrix: MatrixId,
     /// Rows at a time.
     pub rows: usize,
-    pub ops: Vec<Op>,
+    pub commands: Vec<Command>,
 }
 
 impl Op {
     /// True if it belongs to an exchange with the user.
     pub fn waits(&self) -> bool {
-        matches!(self, Op::Accept { .. } | Op::Provide { .. } | Op::Marker)
+        self.is_exchange() || *self == Op::Command(Command::Marker)
     }
 
     /// True if its work may differ in the next run: statistics are stored only sometimes, and updates depend on
@@ -178,27 +118,8 @@ impl Op {
         }
     }
 
-    /// The command that does the same, if there is one.
-    pub fn command(&self) -> Option<Command> {
-        Some(match *self {
-            Op::Accept { matrix, node } => Command::AcceptInput { matrix, node },
-            Op::Provide { matrix, node } => Command::ProvideOutput { matrix, node },
-            Op::Marker => Command::Marker,
-            Op::Set { dest, value } => Command::SetConst { dest, value },
-            Op::Copy { dest, src, alpha } => Command::Copy { dest, src, alpha },
-            Op::Add { dest, src, alpha } => Command::Add { dest, src, alpha },
-            Op::CopyRows { dest, src, rows, alpha } => Command::CopyRows { dest, src, rows, alpha },
-            Op::AddRows { dest, src, rows, alpha } => Command::AddRows { dest, src, rows, alpha },
-            Op::CopyRowsMulti { dest, rows, alpha } => Command::CopyRowsMulti { dest, rows, alpha },
-            Op::CopyToRowsMulti { src, rows } => Command::CopyToRowsMulti { src, rows },
-            Op::AddRowsMulti { dest, rows, alpha } => Command::AddRowsMulti { dest, rows, alpha },
-            Op::AddToRowsMulti { src, rows, alpha } => Command::AddToRowsMulti { src, rows, alpha },
-            Op::AddRowRanges { dest, src, ranges, alpha } => {
-                Command::AddRowRanges { dest, src, ranges, alpha }
-            }
-            Op::Propagate(Propagate { args, mode: Mode::Ordinary }) => Command::Propagate(args),
-            Op::Backprop(Backprop { args, mode: Mode::Ordinary, taps: None }) => Command::Backprop(args),
-            _ => return None,
-        })
+    /// True if the user supplies or fetches a matrix.
+    pub fn is_exchange(&self) -> bool {
+        matches!(self, Op::Command(Command::AcceptInput { .. } | Command::ProvideOutput { .. }))
     }
 }

@@ -52,6 +52,7 @@ impl Op {
         };
         match self {
             Op::Nothing => "[nothing]".to_string(),
+            Op::Command(same) => command(*same),
             Op::Goto { .. } => "goto".to_string(),
             Op::Propagate(Propagate { args, mode: m }) => command(Command::Propagate(*args)) + mode(*m),
             Op::Backprop(Backprop { args, mode: m, taps }) => {
@@ -79,10 +80,9 @@ impl Op {
                 format!("{} = share {share}({}:{}, :){last}", s(*dest), rows.start, rows.end - 1)
             }
             Op::Blocks(blocks) => {
-                let ops: Vec<String> = blocks.ops.iter().map(|op| op.text(computation, names)).collect();
+                let ops: Vec<String> = blocks.commands.iter().map(|same| command(*same)).collect();
                 format!("{} rows of m{} at a time: {}", blocks.rows, blocks.matrix, ops.join("; "))
             }
-            op => op.command().map_or(String::new(), command),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::compile::compile;
+use crate::computation::Command;
 use crate::config::parse_config;
 use crate::execute::{Executor, Moment, Observer, Program};
 use crate::optimize::{OptimizeOptions, optimize};
@@ -24,7 +25,10 @@ impl Observer for Literally {
 /// Number of operations that satisfy `is_such`, including those in blocks.
 pub fn count(lowered: &Lowered, is_such: impl Fn(&Op) -> bool) -> usize {
     let of = |op: &Op| match op {
-        Op::Blocks(blocks) => usize::from(is_such(op)) + blocks.ops.iter().filter(|op| is_such(op)).count(),
+        Op::Blocks(blocks) => {
+            let commands = blocks.commands.iter().filter(|command| is_such(&Op::Command(**command)));
+            usize::from(is_such(op)) + commands.count()
+        }
         op => usize::from(is_such(op)),
     };
     lowered.ops().iter().map(of).sum()
@@ -212,7 +216,7 @@ pub(crate) fn compare_forward(config: &str, sequences: i32, frames: i32, enough:
 }
 
 fn is_copy(op: &Op) -> bool {
-    matches!(op, Op::Copy { .. })
+    matches!(op, Op::Command(Command::Copy { .. }))
 }
 
 /// Number of copies that became needless.
@@ -285,7 +289,8 @@ fn nothing_depends_on_what_is_left_out() {
             (Op::Backprop(own), Op::Backprop(other)) => own.args.in_deriv != other.args.in_deriv,
             _ => false,
         };
-        let zeroings = |lowered| count(lowered, |op| matches!(op, Op::Set { value: 0.0, .. }));
+        let zeroings =
+            |lowered| count(lowered, |op| matches!(op, Op::Command(Command::SetConst { value: 0.0, .. })));
         count(lowered, sets) >= 1
             && lowered.ops().iter().enumerate().filter(|&item| elsewhere(item)).count() == 2
             && zeroings(literal) >= zeroings(lowered) + 2
@@ -311,7 +316,7 @@ fn what_steps_have_in_common_is_done_at_once() {
 fn large_matrices_are_set_and_added_to_in_blocks() {
     compare(BYPASS, 4, 1100, |program| {
         let own = program.computation().submatrices.len();
-        let is_part = |op: &Op| matches!(op, Op::Set { dest, value: 0.0 } if dest.index() >= own);
+        let is_part = |op: &Op| matches!(op, Op::Command(Command::SetConst { dest, value: 0.0 }) if dest.index() >= own);
         count(program.lowered(), sets) >= 4
             && count(program.lowered(), is_part) >= 1
             && count(program.lowered(), |op| matches!(op, Op::Blocks(_))) >= 2

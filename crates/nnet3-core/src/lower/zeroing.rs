@@ -37,7 +37,7 @@ pub(super) fn run(lowering: &mut Lowering<'_>) {
         lowering.remove(c);
         for rect in parts {
             let dest = lowering.part(&Region { matrix, rect });
-            lowering.insert(c, Op::Set { dest, value: 0.0 });
+            lowering.insert(c, Op::Command(Command::SetConst { dest, value: 0.0 }));
         }
     }
 }

@@ -104,40 +104,15 @@ impl<'a> Run<'a> {
 
     fn operation(&mut self, op: &Op) -> Done {
         match *op {
-            Op::Nothing | Op::Marker | Op::Goto { .. } => Ok(()),
-            Op::Accept { matrix, node } => self.accept(matrix, node),
-            Op::Provide { matrix, node } => {
-                let symbol = self.whole(matrix, |_, symbol| Some(symbol))?;
-                self.provided.push((node, symbol));
-                Ok(())
-            }
-            Op::Set { .. } | Op::Copy { .. } | Op::Add { .. } => self.rows(op, 0..usize::MAX),
+            Op::Nothing | Op::Goto { .. } => Ok(()),
+            Op::Command(ref command) => self.command(command),
             Op::Blocks(ref blocks) => {
                 let rows = self.computation.matrix(blocks.matrix).rows;
                 for first in (0..rows).step_by(blocks.rows) {
-                    blocks.ops.iter().try_for_each(|op| self.rows(op, first..first + blocks.rows))?;
+                    let rows = first..first + blocks.rows;
+                    blocks.commands.iter().try_for_each(|command| self.rows(command, rows.clone()))?;
                 }
                 Ok(())
-            }
-            Op::CopyRows { dest, src, rows, alpha } => self.gather(dest, src, rows, alpha, false),
-            Op::AddRows { dest, src, rows, alpha } => self.gather(dest, src, rows, alpha, true),
-            Op::CopyRowsMulti { dest, rows, alpha } => {
-                let list = &self.computation.multi_indexes[rows.index()];
-                list.iter().enumerate().try_for_each(|(i, row)| self.row(dest, i, *row, alpha, false))
-            }
-            Op::AddRowsMulti { dest, rows, alpha } => {
-                let list = &self.computation.multi_indexes[rows.index()];
-                let mut present = list.iter().enumerate().filter(|(_, row)| row.is_some());
-                present.try_for_each(|(i, row)| self.row(dest, i, *row, alpha, true))
-            }
-            Op::CopyToRowsMulti { src, rows } => self.scatter(src, rows, 1.0, false),
-            Op::AddToRowsMulti { src, rows, alpha } => self.scatter(src, rows, alpha, true),
-            Op::AddRowRanges { dest, src, ranges, alpha } => {
-                let list = &self.computation.ranges[ranges.index()];
-                list.iter().enumerate().try_for_each(|(i, &(begin, end))| {
-                    (begin.max(0)..end.max(0))
-                        .try_for_each(|j| self.row(dest, i, Some((src, j as u32)), alpha, true))
-                })
             }
             Op::Propagate(ref propagate) => self.propagate(propagate),
             Op::Backprop(ref backprop) => self.backprop(backprop),
@@ -175,6 +150,42 @@ impl<'a> Run<'a> {
         }
     }
 
+    fn command(&mut self, command: &Command) -> Done {
+        match *command {
+            Command::AcceptInput { matrix, node } => self.accept(matrix, node),
+            Command::ProvideOutput { matrix, node } => {
+                let symbol = self.whole(matrix, |_, symbol| Some(symbol))?;
+                self.provided.push((node, symbol));
+                Ok(())
+            }
+            Command::SetConst { .. } | Command::Copy { .. } | Command::Add { .. } => {
+                self.rows(command, 0..usize::MAX)
+            }
+            Command::CopyRows { dest, src, rows, alpha } => self.gather(dest, src, rows, alpha, false),
+            Command::AddRows { dest, src, rows, alpha } => self.gather(dest, src, rows, alpha, true),
+            Command::CopyRowsMulti { dest, rows, alpha } => {
+                let list = &self.computation.multi_indexes[rows.index()];
+                list.iter().enumerate().try_for_each(|(i, row)| self.row(dest, i, *row, alpha, false))
+            }
+            Command::AddRowsMulti { dest, rows, alpha } => {
+                let list = &self.computation.multi_indexes[rows.index()];
+                let mut present = list.iter().enumerate().filter(|(_, row)| row.is_some());
+                present.try_for_each(|(i, row)| self.row(dest, i, *row, alpha, true))
+            }
+            Command::CopyToRowsMulti { src, rows } => self.scatter(src, rows, 1.0, false),
+            Command::AddToRowsMulti { src, rows, alpha } => self.scatter(src, rows, alpha, true),
+            Command::AddRowRanges { dest, src, ranges, alpha } => {
+                let list = &self.computation.ranges[ranges.index()];
+                list.iter().enumerate().try_for_each(|(i, &(begin, end))| {
+                    (begin.max(0)..end.max(0))
+                        .try_for_each(|j| self.row(dest, i, Some((src, j as u32)), alpha, true))
+                })
+            }
+            Command::Marker => Ok(()),
+            _ => Err(format!("{command:?} is no operation")),
+        }
+    }
+
     fn accept(&mut self, matrix: SubmatrixId, node: NodeId) -> Done {
         if !self.computation.is_looped() {
             self.memory.set_memory(matrix, true);
@@ -198,21 +209,23 @@ impl<'a> Run<'a> {
     // ---- rows ------------------------------------------------------------------------------------------------------
 
     /// Runs a set, copy or addition for these rows of the destination's matrix only.
-    fn rows(&mut self, op: &Op, rows: Range<usize>) -> Done {
-        let (Op::Set { dest, .. } | Op::Copy { dest, .. } | Op::Add { dest, .. }) = *op else {
-            return Err(format!("{op:?} cannot go by rows"));
+    fn rows(&mut self, command: &Command, rows: Range<usize>) -> Done {
+        let (Command::SetConst { dest, .. } | Command::Copy { dest, .. } | Command::Add { dest, .. }) =
+            *command
+        else {
+            return Err(format!("{command:?} cannot go by rows"));
         };
         let to = *self.computation.submatrix(dest);
         let chosen = (0..to.rows).filter(|i| rows.contains(&(i + to.row_offset)));
         for i in chosen {
-            match *op {
-                Op::Set { value, .. } => {
+            match *command {
+                Command::SetConst { value, .. } => {
                     let symbol = if value == 0.0 { 0 } else { mix(u64::from(value.to_bits()), 2) };
                     let cells = self.memory.cells(dest);
                     (0..cells.starts.len()).try_for_each(|k| self.memory.write(&cells, i, k, symbol))?;
                 }
-                Op::Copy { src, alpha, .. } => self.row(dest, i, Some((src, i as u32)), alpha, false)?,
-                Op::Add { src, alpha, .. } => self.row(dest, i, Some((src, i as u32)), alpha, true)?,
+                Command::Copy { src, alpha, .. } => self.row(dest, i, Some((src, i as u32)), alpha, false)?,
+                Command::Add { src, alpha, .. } => self.row(dest, i, Some((src, i as u32)), alpha, true)?,
                 _ => {}
             }
         }

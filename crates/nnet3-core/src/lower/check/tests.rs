@@ -51,18 +51,18 @@ fn operations_that_are_missing_are_found() {
     for (nnet, computation, lowered) in cases() {
         let mut needless = Vec::new();
         for (i, op) in lowered.ops.iter().enumerate() {
-            if matches!(op, Op::Nothing | Op::Marker) {
+            if matches!(op, Op::Nothing | Op::Command(Command::Marker)) {
                 continue;
             }
             let mut without = lowered.clone();
             without.ops[i] = Op::Nothing;
             match check(&nnet, &computation, &without) {
                 Ok(()) => needless.push(op),
-                Err(_) => zeroings += usize::from(matches!(op, Op::Set { .. })),
+                Err(_) => zeroings += usize::from(matches!(op, Op::Command(Command::SetConst { .. }))),
             }
         }
         // Zeros are overwritten in matrices that hand their storage on, which the pass does not look through.
-        needless.retain(|op| !matches!(op, Op::Set { value: 0.0, .. }));
+        needless.retain(|op| !matches!(op, Op::Command(Command::SetConst { value: 0.0, .. })));
         assert!(needless.len() <= 1 && needless.iter().all(|op| may_add_zeros(op)), "{needless:?}");
     }
     assert!(zeroings > 0);
@@ -125,7 +125,7 @@ const FAULTS: [(&str, Fault); 8] = [
     }),
     ("one operation less", |op| match op {
         Op::Blocks(blocks) => {
-            blocks.ops.pop();
+            blocks.commands.pop();
             true
         }
         _ => false,

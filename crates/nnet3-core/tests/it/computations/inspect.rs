@@ -10,6 +10,7 @@ use nnet3_core::flops;
 use nnet3_core::graph::explain::{explain_output, parse_output};
 use nnet3_core::inspect::{Inspection, Passes, Profile, ProfileOptions};
 use nnet3_core::lower::{Cost, Lowered};
+use nnet3_core::lower::{Mode, Op};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::{OptimizeOptions, optimize};
 use serde_json::{Value, json};
@@ -94,7 +95,15 @@ fn profiles_cover_what_is_executed() {
     for (i, op) in lowered.ops().iter().enumerate() {
         let line = lowered.line(&extended, &names, i);
         assert!(text.lines().any(|l| l.contains(&line)), "{line}");
-        if op.command() == Some(computation.commands[lowered.command(i)]) {
+        let same = match op {
+            Op::Command(command) => Some(*command),
+            Op::Propagate(own) if own.mode == Mode::Ordinary => Some(Command::Propagate(own.args)),
+            Op::Backprop(own) if own.mode == Mode::Ordinary && own.taps.is_none() => {
+                Some(Command::Backprop(own.args))
+            }
+            _ => None,
+        };
+        if same == Some(computation.commands[lowered.command(i)]) {
             assert_eq!(line, print::line(computation, &names, lowered.command(i)));
             literal += 1;
         }

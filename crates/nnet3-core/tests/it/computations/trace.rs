@@ -112,7 +112,11 @@ fn observers_see_each_operation_in_order() {
         let mut order = Order { literal, ..Order::default() };
         executor.run_observed(&mut model, &Random::new(0), &mut order).unwrap();
         let list = if literal { program.literal() } else { program.lowered() };
-        let last = list.ops().iter().position(|op| matches!(op, Op::Provide { .. })).unwrap();
+        let last = list
+            .ops()
+            .iter()
+            .position(|op| matches!(op, Op::Command(Command::ProvideOutput { .. })))
+            .unwrap();
         assert_eq!(order.calls, (1..last).flat_map(|c| [(c, false), (c, true)]).collect::<Vec<_>>());
         // The kind of operations cannot change while a program runs.
         let mut other = Order { literal: !literal, ..Order::default() };
