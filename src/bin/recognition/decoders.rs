@@ -1,19 +1,16 @@
-//! Parts shared by the decoders with a network, `nnet3-latgen-faster` and its variants.
-
-use std::time::Instant;
+//! Options and loops of the decoders with a network, `nnet3-latgen-faster` and its variants.
 
 use anyhow::{Context, Result};
 use clap::Args;
 use kaldi_io::log::Site;
-use nnet3_core::forward::{GroupedForward, Ivectors};
+use nnet3_core::forward::Ivectors;
 use nnet3_matrix::Device;
 
-use crate::recognition::decoding::{Decoded, Decoding, LatticeOptions, Outputs, Searched, Timing};
+use crate::recognition::decoding::{Decoded, Decoding, LatticeOptions, Outputs, Searched};
 use nnet3::forward::{self, AcousticNetwork, Compute, Output, Together};
 use nnet3::options::device::DeviceOptions;
-use nnet3::options::forward::{IvectorOptions, OwnedIvectors, SimpleOptions};
+use nnet3::options::forward::{IvectorOptions, OwnedIvectors};
 use nnet3::options::weights::WeightsOptions;
-use nnet3::training_log;
 use nnet3::utterances::{Utterance, Utterances};
 use nnet3::workers::in_parallel;
 use nnet3_online::SharedGraph;
@@ -98,32 +95,6 @@ impl Tables {
             format!("Not decoding utterance {key} because no features available.")
         })
     }
-}
-
-/// Decodes utterances whose network output is computed as a whole, on a thread beside the search. `open` returns the
-/// graph, if it is the same for all, and the utterances. Returns the program's exit status.
-pub fn decode_wholes(
-    site: Site,
-    (nnet_in, use_gpu): (&str, &str),
-    (decoder, simple): (&DecoderOptions, &SimpleOptions),
-    open: impl FnOnce(&Decoding) -> Result<(Option<SharedGraph>, Utterances)>,
-    results: &Results,
-) -> Result<u8> {
-    let start = Instant::now();
-    let (model, device) = decoder.load(nnet_in, use_gpu)?;
-    let (chunking, compiler) = (simple.chunking(&model.nnet)?, simple.compiler()?);
-    let forward = GroupedForward::new(&model.nnet, &device, chunking, model.scaling.clone(), compiler, 1);
-    let mut forward = forward.with_context(|| nnet_in.to_owned())?;
-    forward.executors().iter_mut().for_each(|executor| simple.observe(executor));
-    let decoding = decoder.decoding(&model)?;
-    let mut outputs = results.open(site, &decoder.lattice)?;
-    let (graph, utterances) = open(&decoding)?;
-    let network = (&mut forward, Together::No);
-    decode_with(graph.as_ref(), utterances, &decoding, &decoder.ivector, network, 1, &mut outputs)?;
-    let frame_subsampling_factor = simple.frame_subsampling_factor;
-    let status = outputs.finish(&Timing { start, frame_subsampling_factor, threads: None })?;
-    training_log::compilation(forward.compiler());
-    Ok(status)
 }
 
 /// Decodes all utterances: one thread runs the network, `threads` others search.

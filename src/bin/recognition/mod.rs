@@ -6,6 +6,7 @@ mod decoding;
 mod equal_alignment;
 mod gaussians;
 mod ivectors;
+mod latgen;
 mod mapped;
 mod online;
 mod options;

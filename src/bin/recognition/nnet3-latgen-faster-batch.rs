@@ -1,17 +1,12 @@
 //! `nnet3-latgen-faster-batch`: features → lattices; chunks of several utterances go through the network together.
 
-use std::time::Instant;
-
-use crate::recognition::decoders::{self, DecoderOptions, Results, Tables};
-use crate::recognition::decoding::Timing;
-use anyhow::{Context, Result};
+use crate::recognition::decoders::{DecoderOptions, Results, Tables};
+use crate::recognition::latgen;
+use anyhow::Result;
 use kaldi_io::log::Site;
-use nnet3::forward::Together;
 use nnet3::options::device::USE_GPU;
 use nnet3::options::forward::{BatchComputeOptions, SimpleOptions};
 use nnet3::options::threads;
-use nnet3::training_log;
-use nnet3_core::forward::BatchForward;
 
 const SITE: Site = Site::main("nnet3-latgen-faster-batch.cc", 1);
 
@@ -43,8 +38,7 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let Options { num_threads, use_gpu, batch, decoder, simple, .. } = &options;
-    let start = Instant::now();
-    let num_threads = threads::number("num-threads", *num_threads)?.get();
+    let threads = threads::number("num-threads", *num_threads)?.get();
     let tables = Tables {
         nnet_in: options.nnet_in.clone(),
         fst_in: options.fst_in.clone(),
@@ -55,20 +49,5 @@ pub fn run(options: Options) -> Result<u8> {
             alignments_wspecifier: None,
         },
     };
-    let (model, device) = decoder.load(&tables.nnet_in, use_gpu)?;
-    let (chunking, compiler) = (simple.chunking(&model.nnet)?, simple.compiler()?);
-    let scaling = model.scaling.clone();
-    let forward = BatchForward::new(&model.nnet, &device, chunking, batch.options(), scaling, compiler);
-    let mut forward = forward.with_context(|| tables.nnet_in.clone())?;
-    simple.observe(forward.executor());
-    let decoding = decoder.decoding(&model)?;
-    let mut outputs = tables.results.open(SITE, &decoder.lattice)?;
-    let network = (&mut forward, Together::Yes);
-    decoders::decode(&tables, &decoding, &decoder.ivector, network, num_threads, &mut outputs)?;
-    let frame_subsampling_factor = simple.frame_subsampling_factor;
-    let timing = Timing { start, frame_subsampling_factor, threads: Some(num_threads) };
-    let status = outputs.finish(&timing)?;
-    training_log::minibatches(forward.stats());
-    training_log::compilation(forward.compiler());
-    Ok(status)
+    latgen::batches(SITE, use_gpu, (decoder, simple, batch), threads, &tables)
 }

@@ -1,7 +1,8 @@
 //! `nnet3-latgen-faster-lookahead`: features → lattices, with a graph that is composed while it is searched.
 
-use crate::recognition::decoders::{self, DecoderOptions, Results};
+use crate::recognition::decoders::{DecoderOptions, Results};
 use crate::recognition::decoding::Decoding;
+use crate::recognition::latgen;
 use anyhow::{Result, bail};
 use kaldi_io::log::Site;
 use nnet3::options::device::USE_GPU;
@@ -53,5 +54,5 @@ pub fn run(options: Options) -> Result<u8> {
         let graph = decoding.graph_pair(files)?;
         Ok((Some(graph), Utterances::of_features(&options.features_rspecifier)?))
     };
-    decoders::decode_wholes(SITE, (nnet_in, use_gpu), (decoder, simple), open, &options.results)
+    latgen::wholes(SITE, (nnet_in, use_gpu), (decoder, simple), open, &options.results)
 }

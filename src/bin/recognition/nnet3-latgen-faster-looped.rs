@@ -1,12 +1,9 @@
 //! `nnet3-latgen-faster-looped`: features → lattices; the network keeps its state from chunk to chunk.
 
-use std::time::Instant;
-
-use crate::recognition::decoders::{self, DecoderOptions, Tables};
-use crate::recognition::decoding::Timing;
-use anyhow::{Context, Result};
+use crate::recognition::decoders::{DecoderOptions, Tables};
+use crate::recognition::latgen;
+use anyhow::Result;
 use kaldi_io::log::Site;
-use nnet3::forward::{Together, one_by_one};
 use nnet3::options::device::USE_GPU;
 use nnet3::options::forward::LoopedOptions;
 
@@ -34,15 +31,5 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let Options { use_gpu, decoder, looped, tables } = &options;
-    let start = Instant::now();
-    let (model, device) = decoder.load(&tables.nnet_in, use_gpu)?;
-    let forward = looped.forward(model.nnet.clone(), &device, model.scaling.clone());
-    let mut forward = forward.with_context(|| tables.nnet_in.clone())?;
-    let mut compute = one_by_one(|features, ivectors| forward.compute(features, ivectors));
-    let decoding = decoder.decoding(&model)?;
-    let mut outputs = tables.results.open(SITE, &decoder.lattice)?;
-    let network = (&mut compute, Together::No);
-    decoders::decode(tables, &decoding, &decoder.ivector, network, 1, &mut outputs)?;
-    let frame_subsampling_factor = looped.network.frame_subsampling_factor;
-    outputs.finish(&Timing { start, frame_subsampling_factor, threads: None })
+    latgen::looped(SITE, use_gpu, (decoder, looped), None, tables)
 }

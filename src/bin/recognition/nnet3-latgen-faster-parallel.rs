@@ -1,15 +1,12 @@
 //! `nnet3-latgen-faster-parallel`: features → lattices, several utterances at a time.
 
-use std::time::Instant;
-
-use crate::recognition::decoders::{self, DecoderOptions, Tables};
-use crate::recognition::decoding::Timing;
-use anyhow::{Context, Result, bail};
+use crate::recognition::decoders::{DecoderOptions, Tables};
+use crate::recognition::latgen;
+use anyhow::{Result, bail};
 use kaldi_io::log::Site;
 use nnet3::options::device::USE_GPU;
 use nnet3::options::forward::SimpleOptions;
 use nnet3::options::threads;
-use nnet3_core::forward::GroupedForward;
 
 const SITE: Site = Site::main("nnet3-latgen-faster-parallel.cc", 256);
 
@@ -45,25 +42,11 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let Options { num_threads: threads, num_threads_total, use_gpu, decoder, simple, tables } = &options;
-    let start = Instant::now();
     let threads = threads::number("num-threads", *threads)?.get();
     let most = match *num_threads_total {
         0 => threads + WAITING,
         most if most >= threads => most,
         most => bail!("--num-threads-total={most}: expected at least --num-threads={threads}, or 0"),
     };
-    let (model, device) = decoder.load(&tables.nnet_in, use_gpu)?;
-    let mut forwards = Vec::new();
-    for _ in 0..threads {
-        let (chunking, compiler) = (simple.chunking(&model.nnet)?, simple.compiler()?);
-        let forward = GroupedForward::new(&model.nnet, &device, chunking, model.scaling.clone(), compiler, 1);
-        let mut forward = forward.with_context(|| tables.nnet_in.clone())?;
-        forward.executors().iter_mut().for_each(|executor| simple.observe(executor));
-        forwards.push(forward);
-    }
-    let decoding = decoder.decoding(&model)?;
-    let mut outputs = tables.results.open(SITE, &decoder.lattice)?;
-    decoders::decode_in_parallel(tables, &decoding, &decoder.ivector, &mut forwards, most, &mut outputs)?;
-    let frame_subsampling_factor = simple.frame_subsampling_factor;
-    outputs.finish(&Timing { start, frame_subsampling_factor, threads: Some(threads) })
+    latgen::wholes_in_parallel(SITE, use_gpu, (decoder, simple), (threads, most), tables)
 }

@@ -1,7 +1,8 @@
 //! `nnet3-latgen-faster`: features → lattices; the network runs beside the search.
 
-use crate::recognition::decoders::{self, DecoderOptions, Tables};
+use crate::recognition::decoders::{DecoderOptions, Tables};
 use crate::recognition::decoding::Decoding;
+use crate::recognition::latgen;
 use anyhow::Result;
 use kaldi_io::log::Site;
 use nnet3::options::device::USE_GPU;
@@ -32,5 +33,5 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let Options { use_gpu, decoder, simple, tables } = &options;
     let open = |decoding: &Decoding| tables.open(decoding);
-    decoders::decode_wholes(SITE, (&tables.nnet_in, use_gpu), (decoder, simple), open, &tables.results)
+    latgen::wholes(SITE, (&tables.nnet_in, use_gpu), (decoder, simple), open, &tables.results)
 }

@@ -1,7 +1,8 @@
 //! `nnet3-latgen-grammar`: features → lattices, with graphs that refer to each other.
 
-use crate::recognition::decoders::{self, DecoderOptions, Results};
+use crate::recognition::decoders::{DecoderOptions, Results};
 use crate::recognition::decoding::Decoding;
+use crate::recognition::latgen;
 use anyhow::Result;
 use kaldi_io::log::Site;
 use nnet3::options::device::USE_GPU;
@@ -41,5 +42,5 @@ pub fn run(options: Options) -> Result<u8> {
         let graph = decoding.grammar(grammar_fst_in)?;
         Ok((Some(graph), Utterances::of_features(&options.features_rspecifier)?))
     };
-    decoders::decode_wholes(SITE, (nnet_in, use_gpu), (decoder, simple), open, &options.results)
+    latgen::wholes(SITE, (nnet_in, use_gpu), (decoder, simple), open, &options.results)
 }
