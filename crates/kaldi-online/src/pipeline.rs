@@ -49,7 +49,7 @@ impl NetworkFeatures {
             if (pitch.sample_rate, pitch.frame_shift) != (frames.sample_rate, frames.shift) {
                 return Err(Error::options(format!(
                     "pitch at {} Hz every {} ms does not fit the other features at {} Hz every {} ms: expected the same \
-                     --sample-frequency and --frame-shift",
+                     sample frequency and frame shift",
                     pitch.sample_rate, pitch.frame_shift, frames.sample_rate, frames.shift
                 )));
             }

@@ -63,7 +63,8 @@ pub enum Error {
     AlignmentLength { found: usize, expected: usize },
     #[error("the log-likelihoods have {found} columns, but the model has {needed} pdfs")]
     TooFewColumns { found: usize, needed: usize },
-    #[error("--{name}={found}: expected {expected}")]
+    /// A limit that makes no sense. Programs have options of the same names.
+    #[error("{name}={found}: expected {expected}")]
     Option { name: &'static str, found: String, expected: String },
     /// The fault of a graph's file.
     #[error("{0}")]

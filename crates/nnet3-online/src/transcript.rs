@@ -25,8 +25,8 @@ pub struct Transcript {
     pub start: f64,
     /// Output frames of the network. If there are none, the sound was too short for one.
     pub frames: usize,
-    /// All sentences that were considered, with their costs (acoustic costs as scaled for the search), if the options ask
-    /// for it and a path was left.
+    /// The sequences of words within the lattice beam, with acoustic costs as scaled for the search. `None` unless
+    /// [`keep_lattice`](crate::RecognizerOptions::keep_lattice) asks for it, and if no path was left.
     pub lattice: Option<CompactLattice>,
     /// The vector of the speaker, if the recogniser has a speaker model and enough of the sentence is speech.
     pub voice: Option<SpeakerVector>,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use kaldi_feat::spectral::{EnergyOptions, Extractor, FrameOptions, Kind, MelOptions, SpectralOptions};
 use kaldi_fst::Fst;
+use kaldi_fst::store::{Names, Symbols};
 use kaldi_hmm::{ContextDependency, HmmTopology, TransitionModel};
 use kaldi_io::{KaldiObject, KaldiReader};
 use kaldi_online::endpoint::EndpointOptions;
@@ -18,7 +19,7 @@ use nnet3_core::random::Random;
 use nnet3_decode::decoder::{LatticeDecoder, MatrixDecodable, SearchGraph, SearchOptions, decodable};
 use nnet3_decode::{Lattice, path};
 use nnet3_online::server::{Conversation, Event, Host, converse};
-use nnet3_online::{Model, ModelParts, RecognizerOptions, Result, State, Stream};
+use nnet3_online::{Model, ModelParts, Recognizer, RecognizerOptions, Result, State, Stream, Transcript};
 
 const FACTOR: usize = 3;
 
@@ -93,7 +94,11 @@ fn features() -> SpectralOptions {
 }
 
 fn model(features: SpectralOptions, network: LoopedForward, graph: SearchGraph) -> Result<Model> {
-    Model::from_parts(ModelParts {
+    Model::from_parts(parts(features, network, graph))
+}
+
+fn parts(features: SpectralOptions, network: LoopedForward, graph: SearchGraph) -> ModelParts {
+    ModelParts {
         transitions: Arc::new(transitions()),
         features: Arc::new(PipelineModel::new(features, None).unwrap()),
         silence_weighting: SilenceWeightingOptions {
@@ -108,7 +113,7 @@ fn model(features: SpectralOptions, network: LoopedForward, graph: SearchGraph) 
         speaker: Speaker::default(),
         observer: None,
         options: RecognizerOptions::default(),
-    })
+    }
 }
 
 /// A stream of the small network and the loop over phones, which looks for endpoints by these rules.
@@ -208,6 +213,72 @@ fn endpoints_and_early_ends() {
     assert_eq!((recognizer.frames_decoded(), recognizer.best_path().len()), (0, 0));
 }
 
+/// Sentences of a sound follow each other without a gap, and recognisers on several threads share a model.
+#[test]
+fn sentences_and_sessions() {
+    let words = b"<eps> 0\none 1\ntwo 2\nthree 3\nfour 4\n".to_vec();
+    let symbols = Symbols::read_text(&mut KaldiReader::from_bytes("words", words), "words").unwrap();
+    let names = Some(Names::try_from(&symbols).unwrap());
+    let parts = parts(features(), network(3), graph(&transitions()));
+    let model = Model::from_parts(ModelParts { names, ..parts }).unwrap();
+    let mut rules = endpoint();
+    rules.rules[4].min_utterance_length = 0.29;
+    let options =
+        RecognizerOptions { endpoint: Some(rules), keep_lattice: true, ..RecognizerOptions::default() };
+    let signal = signal(16000, 4);
+    let sentences = |model: &Model| -> Vec<Transcript> {
+        let mut recognizer = Recognizer::new(model, 16000.0, &options).unwrap();
+        let mut sentences = Vec::new();
+        assert_eq!(recognizer.partial().unwrap(), "");
+        for samples in signal.chunks(800) {
+            if let State::Endpoint { rule } = recognizer.accept(samples).unwrap() {
+                assert!(rule == 4 && !recognizer.partial().unwrap().is_empty());
+                sentences.push(recognizer.result().unwrap());
+            }
+        }
+        sentences.push(recognizer.finish().unwrap());
+        sentences
+    };
+    let found = sentences(&model);
+    // As in the test above each sentence has ten frames of 480 samples, but one sample less by the rounding of 0.03 s. The
+    // 1603 samples that remain are 8 frames of input.
+    let begins: Vec<(f64, usize)> =
+        found.iter().map(|sentence| (sentence.start * 16000.0, sentence.frames)).collect();
+    assert_eq!(begins, [(0.0, 10), (4799.0, 10), (9598.0, 10), (14397.0, 3)]);
+    for (k, sentence) in found.iter().enumerate() {
+        assert!(sentence.warnings.is_empty() && !sentence.words.is_empty());
+        let end = sentence.start + 0.03 * sentence.frames as f64;
+        for word in &sentence.words {
+            assert!(["one", "two", "three", "four"].contains(&&*word.text), "{word:?}");
+            assert!(
+                sentence.start <= word.start && word.start <= word.end && word.end < end + 1e-6,
+                "{word:?}"
+            );
+            assert!((0.0..=1.0).contains(&word.confidence), "{word:?}");
+        }
+        // The lattice is that of the samples of the sentence alone: those of the last chunk that has 2 frames of context.
+        let first = 4799 * k;
+        let last = if k < 3 { first + 5600 } else { signal.len() };
+        let mut alone = stream(None);
+        match k {
+            3 => _ = alone.accept_last(16000.0, &signal[first..last]).unwrap(),
+            _ => _ = alone.accept(16000.0, &signal[first..last]).unwrap(),
+        }
+        assert!(alone.finish().unwrap());
+        let lattice = sentence.lattice.as_ref().unwrap();
+        assert_eq!(path::best_linear(lattice).unwrap().words, best(&alone.raw_lattice().unwrap()).1);
+    }
+    std::thread::scope(|scope| {
+        let sessions: Vec<_> = (0..3).map(|_| scope.spawn(|| sentences(&model.clone()))).collect();
+        for session in sessions {
+            let same = session.join().unwrap();
+            assert!(
+                same.iter().map(|sentence| &sentence.words).eq(found.iter().map(|sentence| &sentence.words))
+            );
+        }
+    });
+}
+
 #[test]
 fn what_does_not_fit() {
     let options = RecognizerOptions::default();
@@ -223,7 +294,7 @@ fn what_does_not_fit() {
     few.frames.max_feature_vectors = Some(201);
     let mut few = recognizer(few, network(3)).unwrap();
     let error = few.accept(16000.0, &signal(160_000, 5)).unwrap_err().to_string();
-    assert!(error.contains("frame 0 is needed, but --max-feature-vectors let it go"), "{error}");
+    assert!(error.contains("frame 0 is needed, but max-feature-vectors let it go"), "{error}");
     few.begin(Speaker::default()).unwrap();
     for samples in signal(160_000, 5).chunks(1600) {
         few.accept(16000.0, samples).unwrap();

@@ -31,5 +31,5 @@ pub fn run(options: Options) -> Result<u8> {
     let model: TransitionModel = read_object(&options.model_in)?;
     let (graph, _) = graph::read_whole(&options.fst_in, model.num_transition_ids())?;
     let pdfs = decodable::pdf_table(&model);
-    viterbi::decode_matrices(&options.viterbi, options.pruning.pruning(), (&graph, &pdfs), &options.tables)
+    viterbi::decode_matrices(&options.viterbi, options.pruning.pruning()?, (&graph, &pdfs), &options.tables)
 }

@@ -18,5 +18,5 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    options.viterbi.run(options.pruning.pruning())
+    options.viterbi.run(options.pruning.pruning()?)
 }

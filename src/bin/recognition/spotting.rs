@@ -82,7 +82,7 @@ pub fn run(options: &SpottingOptions, tables: &SpottingTables) -> Result<u8> {
         forward::load_acoustic_network(&tables.nnet3_in, &device, options.acoustic_scale, weights)?;
     let network = options.looped.forward(nnet, &device, scaling)?;
     let (graph, _) = read_whole(&tables.fst_in, transitions.num_transition_ids())?;
-    let search = ViterbiDecoder::new(&graph, options.pruning.pruning())?;
+    let search = ViterbiDecoder::new(&graph, options.pruning.pruning()?)?;
     let mut spotting = Spotting {
         options,
         spotter: Spotter::new(&transitions, features, network, search)?,

@@ -16,6 +16,7 @@ use nnet3_decode::{CompactLatticeHolder, LatticeWeight};
 
 use crate::recognition::decoding::usable;
 use crate::recognition::gaussians::GaussianDecodable;
+use nnet3_online::config::search::of_option;
 use nnet3_online::graph;
 
 // Options of all of them.
@@ -53,9 +54,11 @@ pub struct PruningArgs {
 }
 
 impl PruningArgs {
-    pub fn pruning(&self) -> Pruning {
+    pub fn pruning(&self) -> Result<Pruning> {
         let &PruningArgs { beam, max_active, min_active, beam_delta, hash_ratio } = self;
-        Pruning { beam, max_active, min_active, beam_delta, hash_ratio }
+        let pruning = Pruning { beam, max_active, min_active, beam_delta, hash_ratio };
+        pruning.check().map_err(of_option)?;
+        Ok(pruning)
     }
 }
 

@@ -50,7 +50,7 @@ impl Pruning {
             return Err(Error::option("max-active", self.max_active, "at least 2"));
         }
         if self.min_active > self.max_active {
-            let expected = format!("at most --max-active={}", self.max_active);
+            let expected = format!("at most max-active={}", self.max_active);
             return Err(Error::option("min-active", self.min_active, expected));
         }
         Ok(())

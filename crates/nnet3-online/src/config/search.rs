@@ -4,6 +4,16 @@ use clap::Args;
 use nnet3_decode::decoder::{Pruning, SearchOptions};
 use nnet3_decode::determinize::PhoneOptions;
 
+use super::{Error, Result};
+
+/// Writes an error about a limit of a search as one about the option of the same name.
+pub fn of_option(error: nnet3_decode::Error) -> Error {
+    match error {
+        nnet3_decode::Error::Option { .. } => Error::Value(format!("--{error}")),
+        error => Error::Value(error.to_string()),
+    }
+}
+
 // Limits of the search, and the processing of its lattice.
 #[derive(Args, Clone, Debug)]
 pub struct SearchArgs {
@@ -95,8 +105,8 @@ impl SearchArgs {
     }
 
     /// Checks the limits.
-    pub fn check(&self) -> nnet3_decode::Result<()> {
-        self.options().check()
+    pub fn check(&self) -> Result<()> {
+        self.options().check().map_err(of_option)
     }
 
     /// Returns a remark about options that leave the lattice undeterminized.
@@ -115,6 +125,25 @@ impl SearchArgs {
             phone_determinize: self.phone_determinize,
             word_determinize: self.word_determinize,
             minimize: self.minimize,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::given;
+    use super::*;
+
+    #[test]
+    fn limits_have_the_names_of_options() {
+        let check = |options: &[&str]| given::<SearchArgs>("test", options).unwrap().check();
+        check(&["--beam=0"]).unwrap();
+        for (options, expected) in [
+            (&["--beam=-1"][..], "--beam=-1: expected at least 0"),
+            (&["--min-active=7", "--max-active=5"], "--min-active=7: expected at most max-active=5"),
+            (&["--prune-interval=0"], "--prune-interval=0: expected at least 1"),
+        ] {
+            assert_eq!(check(options).unwrap_err().to_string(), expected);
         }
     }
 }
