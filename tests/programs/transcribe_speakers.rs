@@ -46,7 +46,7 @@ fn sentences_have_the_vectors_of_the_programs_for_tables() {
     let text = output(&f, &line(&format!("--format=json --speakers={speakers}")));
     let object: serde_json::Value = serde_json::from_str(&text).unwrap();
     let segment = &object["segments"][0];
-    assert_eq!(segment["speaker"], 1);
+    assert_eq!(segment["words"][0]["speaker"], 1);
     assert_eq!(format!("u7 {}", segment["spk_frames"]), frames.trim());
     let found: Vec<f64> = segment["spk"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
     assert_eq!((found.len(), expected.len()), (2, 2));

@@ -44,6 +44,7 @@ pub mod speakers;
 mod spotter;
 mod stream;
 mod transcript;
+pub mod voices;
 mod words;
 
 pub use error::{Error, Result};

@@ -8,9 +8,10 @@ use nnet3_decode::path;
 use crate::error::Result;
 use crate::model::Model;
 use crate::options::RecognizerOptions;
-use crate::speakers::{SpeakerModel, SpeakerVector};
+use crate::speakers::SpeakerModel;
 use crate::stream::{State, Stream};
 use crate::transcript::Transcript;
+use crate::voices::Voices;
 use crate::words;
 
 /// Recognises one sound after another, each a sequence of sentences of one speaker. Each thread has its own recogniser.
@@ -85,9 +86,7 @@ impl Recognizer {
     pub fn result(&mut self) -> Result<Transcript> {
         let seconds = self.stream.frames_decoded() as f32 * self.stream.output_frame_length();
         let decoded = ((seconds * self.rate) as usize).min(self.samples.len());
-        let start = self.start();
-        let voice = self.voice(&self.samples[..decoded])?;
-        let transcript = Transcript { voice, ..words::transcript(&mut self.stream, start)? };
+        let transcript = self.transcript(decoded)?;
         let speaker = self.stream.speaker()?;
         self.stream.begin(speaker)?;
         self.samples.drain(..decoded);
@@ -99,26 +98,27 @@ impl Recognizer {
     /// Ends the sound, and returns its last sentence. Afterwards only a new sound can be begun.
     pub fn finish(&mut self) -> Result<Transcript> {
         self.stream.accept_last(self.rate, &[])?;
-        let start = self.start();
         if self.stream.frames_decoded() == 0 {
-            return Ok(Transcript { start, ..Transcript::default() });
+            return Ok(Transcript { start: self.start(), ..Transcript::default() });
         }
-        let voice = self.voice(&self.samples)?;
-        Ok(Transcript { voice, ..words::transcript(&mut self.stream, start)? })
+        self.transcript(self.samples.len())
     }
 
-    /// Returns the vector of the speaker of a sentence that has not ended, from the frames that are speech on its best path.
-    fn voice(&self, samples: &[f32]) -> Result<Option<SpeakerVector>> {
-        let Some(speakers) = &self.speakers else { return Ok(None) };
-        let parts = self.model().parts();
+    /// Ends the sentence that these samples belong to.
+    fn transcript(&mut self, samples: usize) -> Result<Transcript> {
+        let start = self.start();
+        let Some(speakers) = &self.speakers else { return words::transcript(&mut self.stream, start) };
+        let parts = self.stream.model().parts();
         let silence = &parts.silence_weighting.silence_phones;
+        // (The best path is known only before the end.)
         let path = self.stream.best_path();
         let speech: Vec<bool> =
             path.iter().map(|&id| !silence.contains(&parts.transitions.phone(id))).collect();
-        // Rounding must not move a boundary.
-        let ratio = speakers.frame_shift() / self.stream.output_frame_length();
-        let is_speech = |t: usize| speech.get((t as f32 * ratio + 1e-3) as usize).copied().unwrap_or(false);
-        speakers.vector(self.rate, samples, is_speech)
+        let transcript = words::transcript(&mut self.stream, start)?;
+        let (sound, speech) =
+            ((self.rate, &self.samples[..samples]), (&*speech, self.stream.output_frame_length()));
+        let voices = Voices::of(speakers, &transcript.words, sound, start, speech)?;
+        Ok(Transcript { voices: Some(voices), ..transcript })
     }
 
     /// Returns the state of the speaker, for another sound of the same one.

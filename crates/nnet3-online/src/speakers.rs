@@ -4,6 +4,8 @@
 //! A vector is made of the speech of one sentence: features without the frames of silence, minus their mean in a window of
 //! 300 frames, give the output of the network at time 0. The vector is T (output − mean), scaled to the length √D.
 
+use std::ops::Range;
+
 use kaldi_feat::sliding_cmn::SlidingCmn;
 use kaldi_feat::spectral::{Extractor, SpectralOptions};
 use kaldi_io::DenseMatrix;
@@ -85,31 +87,49 @@ impl SpeakerModel {
         self.parts.features.frames.shift / 1000.0
     }
 
-    /// Returns the vector of a sentence, or `None` if fewer than [`MIN_FRAMES`] frames are speech. `is_speech` tells it of
-    /// a frame of the features; samples are those of wave files, at `rate` Hz.
-    pub fn vector(
+    /// Returns the vector of a sentence, and vectors of parts of it, ranges of frames. A vector is `None` if fewer than
+    /// [`MIN_FRAMES`] frames are speech. `is_speech` tells it of a frame of the features; samples are those of wave files,
+    /// at `rate` Hz. Means are those of the sentence for its parts, too.
+    pub fn vectors(
         &self,
         rate: f32,
         samples: &[f32],
         is_speech: impl Fn(usize) -> bool,
-    ) -> Result<Option<SpeakerVector>> {
+        parts: &[Range<usize>],
+    ) -> Result<(Option<SpeakerVector>, Vec<Option<SpeakerVector>>)> {
         let all = Extractor::new(self.parts.features.clone())?.features(samples, rate, 1.0)?;
+        let frames: Vec<usize> = (0..all.rows).filter(|&t| is_speech(t)).collect();
+        if frames.len() < MIN_FRAMES {
+            return Ok((None, vec![None; parts.len()]));
+        }
         let mut speech = DenseMatrix::new(0, all.cols);
-        for t in (0..all.rows).filter(|&t| is_speech(t)) {
+        for &t in &frames {
             speech.data.extend_from_slice(all.row(t));
             speech.rows += 1;
-        }
-        if speech.rows < MIN_FRAMES {
-            return Ok(None);
         }
         let window =
             SlidingCmn { window: WINDOW, min_window: WINDOW, center: true, normalize_variances: false };
         let (features, _) = window.apply(&speech)?;
+        let part = |range: &Range<usize>| {
+            let rows =
+                frames.partition_point(|&t| t < range.start)..frames.partition_point(|&t| t < range.end);
+            self.vector(&features, rows)
+        };
+        Ok((self.vector(&features, 0..frames.len())?, parts.iter().map(part).collect::<Result<_>>()?))
+    }
+
+    /// The vector of some rows of normalised features.
+    fn vector(&self, features: &DenseMatrix<f32>, rows: Range<usize>) -> Result<Option<SpeakerVector>> {
+        if rows.len() < MIN_FRAMES {
+            return Ok(None);
+        }
+        let mut part = DenseMatrix::new(rows.len(), features.cols);
+        part.data.copy_from_slice(&features.data[rows.start * features.cols..rows.end * features.cols]);
         let options = XvectorOptions { chunk_size: None, min_chunk_size: 1, pad_input: false };
         let compiler = CachingCompiler::new(Default::default(), Default::default());
         let mut forward = XvectorForward::new(&self.parts.network, &self.device, options, compiler)?;
-        let output = forward.compute(&features)?;
-        Ok(Some(SpeakerVector { values: self.normalized(&output.data)?, frames: speech.rows }))
+        let output = forward.compute(&part)?;
+        Ok(Some(SpeakerVector { values: self.normalized(&output.data)?, frames: part.rows }))
     }
 
     /// T (x − mean), scaled to the length √D.
@@ -219,7 +239,9 @@ mod tests {
     fn a_vector_is_that_of_the_formula() {
         let model = SpeakerModel::new(parts(), &nnet3_matrix::cpu()).unwrap();
         let samples = tone(440.0);
-        let found = model.vector(16000.0, &samples, |t| t % 10 != 0).unwrap().unwrap();
+        let (found, parts) =
+            model.vectors(16000.0, &samples, |t| t % 10 != 0, &[0..98, 0..50, 10..70]).unwrap();
+        let found = found.unwrap();
         assert_eq!(found.frames, 98 - 10);
         // Fewer frames than the window: the mean of all is subtracted, and the mean of the rest is 0, so x − m = −0.5.
         let expected = [-0.5f32, -1.0];
@@ -227,8 +249,13 @@ mod tests {
         for (found, expected) in found.values.iter().zip(expected) {
             assert!((found - expected * scale).abs() < 1e-3, "{found} {expected}");
         }
-        assert_eq!(model.vector(16000.0, &samples, |t| t < MIN_FRAMES - 1).unwrap(), None);
-        assert_eq!(model.vector(16000.0, &samples, |t| t < MIN_FRAMES).unwrap().unwrap().frames, MIN_FRAMES);
+        // A part of all frames, one of too few, and one of 54: its own vector, with the means of the whole.
+        assert_eq!((&parts[0], &parts[1]), (&Some(found.clone()), &None));
+        let part = parts[2].as_ref().unwrap();
+        assert!(part.frames == 54 && part.values != found.values);
+        let frames =
+            |most: usize| model.vectors(16000.0, &samples, |t| t < most, &[]).unwrap().0.map(|v| v.frames);
+        assert_eq!((frames(MIN_FRAMES - 1), frames(MIN_FRAMES)), (None, Some(MIN_FRAMES)));
     }
 
     #[test]

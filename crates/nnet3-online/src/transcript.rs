@@ -4,7 +4,7 @@ use std::fmt;
 
 use nnet3_decode::CompactLattice;
 
-use crate::speakers::SpeakerVector;
+use crate::voices::Voices;
 
 /// A word of a text.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,8 +28,8 @@ pub struct Transcript {
     /// The sequences of words within the lattice beam, with acoustic costs as scaled for the search. `None` unless
     /// [`keep_lattice`](crate::RecognizerOptions::keep_lattice) asks for it, and if no path was left.
     pub lattice: Option<CompactLattice>,
-    /// The vector of the speaker, if the recogniser has a speaker model and enough of the sentence is speech.
-    pub voice: Option<SpeakerVector>,
+    /// The vectors of its speakers, if the recogniser has a speaker model.
+    pub voices: Option<Voices>,
     pub warnings: Vec<Warning>,
 }
 

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use kaldi_feat::wave::WaveStream;
 use kaldi_io::{KaldiReader, KaldiWriter};
-use nnet3_online::speakers::SpeakerVector;
+use nnet3_online::voices::Voices;
 use nnet3_online::{Recognizer, State, Transcript};
 
 use names::{Name, is_live};
@@ -145,8 +145,8 @@ fn write_whole(file: &str, text: &str) -> Result<()> {
 struct Session<'s> {
     recognizer: Recognizer,
     speakers: Option<&'s Speakers>,
-    /// With a speaker model, the vectors of the segments of the present file.
-    voices: Vec<Option<SpeakerVector>>,
+    /// With a speaker model, the voices of the segments of the present file.
+    voices: Vec<Voices>,
 }
 
 impl Session<'_> {
@@ -187,7 +187,7 @@ impl Session<'_> {
             shown.set_message("");
             shown.suspend(|| each(&transcript.words))?;
             segments.push(transcript.words);
-            voices.push(transcript.voice);
+            voices.extend(transcript.voices);
             Ok(())
         };
         let (mut taken, mut pieces) = (0, 0);

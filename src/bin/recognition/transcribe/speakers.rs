@@ -1,4 +1,4 @@
-//! Speakers of sentences: a folder of a speaker model in vosk's form, and numbers of speakers for the sentences of a file.
+//! Speakers: a folder of a speaker model in vosk's form, and numbers of speakers for the phrases of a file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use nnet3_matrix::WeightForm;
 use nnet3_online::config::spectral::{self, MfccArgs};
 use nnet3_online::json;
 use nnet3_online::speakers::{SpeakerModel, SpeakerParts, SpeakerVector};
+use nnet3_online::voices::{Phrase, Voices};
 
 use super::output::{self, Format, Segment};
 
@@ -18,17 +19,18 @@ use super::output::{self, Format, Segment};
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct SpeakerArgs {
     /// Folder of a speaker model: mfcc.conf, final.ext.raw, mean.vec and transform.mat, as vosk reads them, and plda and
-    /// threshold if they are there. Sentences get the numbers of their speakers (forms text and json). Sentences end at
-    /// pauses, so speakers who take turns without a pause are not told apart.
+    /// threshold if they are there. Words get the numbers of their speakers (forms text and json). A speaker has all words
+    /// up to a pause of 0.2 s, so speakers who take turns without one are not told apart. Less than half a second between
+    /// pauses is not compared, but belongs to what is before it.
     #[arg(long, value_name = "FOLDER", default_value = "")]
     pub speakers: String,
-    /// Sentences are of one speaker while their mean score is above this number: a log likelihood ratio if the folder has
+    /// Phrases are of one speaker while their mean score is above this number: a log likelihood ratio if the folder has
     /// plda, else a cosine. Without it, the number in the file threshold of the folder, or 0 for plda, 0.4 for cosines
     #[arg(long, allow_negative_numbers = true)]
     pub speaker_threshold: Option<f32>,
 }
 
-/// A model, and the threshold for joining sentences.
+/// A model, and the threshold for joining phrases.
 pub struct Speakers {
     pub model: Arc<SpeakerModel>,
     threshold: Option<f32>,
@@ -86,82 +88,122 @@ impl SpeakerArgs {
     }
 }
 
-/// The voice of a segment.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Voice {
-    pub vector: SpeakerVector,
-    /// The number of the speaker in the file, from 1 on.
-    pub speaker: usize,
-}
-
 impl Speakers {
-    /// Gives the vectors of a file's segments the numbers of their speakers.
-    fn voices(&self, vectors: &[Option<SpeakerVector>]) -> Result<Vec<Option<Voice>>> {
-        let known: Vec<&SpeakerVector> = vectors.iter().flatten().collect();
+    /// The number of the speaker of each phrase. A phrase without a vector has the speaker of the phrase before it, or else
+    /// after it, in its segment; `None` without such a phrase.
+    fn numbers(&self, voices: &[Voices]) -> Result<Vec<Vec<Option<usize>>>> {
+        let phrases = || voices.iter().flat_map(|voices| &voices.phrases);
+        let known: Vec<&SpeakerVector> = phrases().filter_map(|phrase| phrase.vector.as_ref()).collect();
         let mut labels = self.model.cluster(&known, self.threshold)?.into_iter();
-        let voice = |vector: &Option<SpeakerVector>| {
-            let vector = vector.clone()?;
-            labels.next().map(|speaker| Voice { vector, speaker })
+        let of_segment = |voices: &Voices| {
+            let number = |phrase: &Phrase| phrase.vector.as_ref().and_then(|_| labels.next());
+            filled(voices.phrases.iter().map(number).collect())
         };
-        Ok(vectors.iter().map(voice).collect())
+        Ok(voices.iter().map(of_segment).collect())
     }
 
-    /// The text of a file with this name, with the speaker of each segment. There is a vector, or none, for each segment.
+    /// The text of a file with this name, with its speakers. There are voices for each segment.
     pub fn write(
         &self,
         format: Format,
         name: &str,
         segments: &[Segment],
-        vectors: &[Option<SpeakerVector>],
+        voices: &[Voices],
     ) -> Result<String> {
-        Ok(write(format, name, segments, &self.voices(vectors)?))
+        Ok(write(format, name, segments, voices, &self.numbers(voices)?))
     }
 }
 
-/// A line for each segment (text), or the file's object with `speaker`, and `spk` and `spk_frames` as vosk has them, in each
-/// segment.
-fn write(format: Format, name: &str, segments: &[Segment], voices: &[Option<Voice>]) -> String {
-    let spoken = segments.iter().zip(voices).filter(|(segment, _)| !segment.is_empty());
+fn filled(mut numbers: Vec<Option<usize>>) -> Vec<Option<usize>> {
+    let mut last = numbers.iter().flatten().next().copied();
+    for number in &mut numbers {
+        last = number.or(last);
+        *number = last;
+    }
+    numbers
+}
+
+/// A line for each turn (text), or the file's object with `speaker` in each word, and `spk` and `spk_frames` as vosk has them
+/// in each segment.
+fn write(
+    format: Format,
+    name: &str,
+    segments: &[Segment],
+    voices: &[Voices],
+    numbers: &[Vec<Option<usize>>],
+) -> String {
+    let spoken = segments.iter().zip(voices.iter().zip(numbers)).filter(|(segment, _)| !segment.is_empty());
     if format == Format::Json {
         let mut object = json::recording(name, segments);
         let objects = object["segments"].as_array_mut().into_iter().flatten();
-        for (object, (_, voice)) in objects.zip(spoken) {
-            if let Some(Voice { vector, speaker }) = voice {
-                object["speaker"] = (*speaker).into();
-                object["spk"] = vector.values.clone().into();
-                object["spk_frames"] = vector.frames.into();
+        for (object, (_, (voices, numbers))) in objects.zip(spoken) {
+            if let Some(SpeakerVector { values, frames }) = &voices.whole {
+                object["spk"] = values.clone().into();
+                object["spk_frames"] = (*frames).into();
+            }
+            for (phrase, number) in voices.phrases.iter().zip(numbers) {
+                phrase.words.clone().for_each(|word| object["words"][word]["speaker"] = (*number).into());
             }
         }
         return format!("{object}\n");
     }
-    let mut lines: Vec<String> = Vec::new();
-    for (segment, voice) in spoken {
-        let speaker = voice.as_ref().map_or("?".to_owned(), |voice| voice.speaker.to_string());
-        lines.push(format!("{name} speaker{speaker}: {}\n", output::text(segment)));
+    let mut lines = String::new();
+    for (segment, (voices, numbers)) in spoken {
+        let turns: Vec<_> = voices.phrases.iter().zip(numbers).collect();
+        for turn in turns.chunk_by(|a, b| a.1 == b.1) {
+            let speaker = turn[0].1.map_or("?".to_owned(), |number| number.to_string());
+            let words = turn[0].0.words.start..turn[turn.len() - 1].0.words.end;
+            lines += &format!("{name} speaker{speaker}: {}\n", output::text(&segment[words]));
+        }
     }
-    if lines.is_empty() { format!("{name}\n") } else { lines.concat() }
+    if lines.is_empty() { format!("{name}\n") } else { lines }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use nnet3_online::Word;
+    use nnet3_online::voices::phrases;
     use serde_json::json;
+
+    fn word(text: &str, start: f64) -> Word {
+        Word { text: text.to_owned(), start, end: start + 0.5, confidence: 1.0 }
+    }
 
     #[test]
     fn texts_name_speakers() {
-        let word = |text: &str| Word { text: text.to_owned(), start: 0.0, end: 1.0, confidence: 1.0 };
-        let segments = [vec![word("one"), word("two")], vec![], vec![word("three")], vec![word("four")]];
-        let voice =
-            |speaker| Some(Voice { vector: SpeakerVector { values: vec![0.5, -1.5], frames: 60 }, speaker });
-        let voices = [voice(1), None, voice(2), None];
-        let shown = |format| write(format, "u", &segments, &voices);
-        assert_eq!(shown(Format::Text), "u speaker1: one two\nu speaker2: three\nu speaker?: four\n");
+        let segments = [
+            vec![word("one", 0.0), word("two", 0.5), word("three", 1.5), word("four", 2.5)],
+            vec![],
+            vec![word("five", 4.0)],
+        ];
+        assert_eq!(phrases(&segments[0]), [0..2, 2..3, 3..4]);
+        let vector = SpeakerVector { values: vec![0.5, -1.5], frames: 60 };
+        let voices: Vec<Voices> = segments
+            .iter()
+            .map(|segment| Voices {
+                whole: (segment.len() > 1).then(|| vector.clone()),
+                phrases: phrases(segment).into_iter().map(|words| Phrase { words, vector: None }).collect(),
+            })
+            .collect();
+        let numbers = [vec![Some(1), Some(1), Some(2)], vec![], vec![None]];
+        let shown = |format| write(format, "u", &segments, &voices, &numbers);
+        assert_eq!(shown(Format::Text), "u speaker1: one two three\nu speaker2: four\nu speaker?: five\n");
         let object: serde_json::Value = serde_json::from_str(&shown(Format::Json)).unwrap();
         let segment = |i: usize| object["segments"][i].clone();
-        assert_eq!(segment(1)["speaker"], json!(2));
-        assert_eq!((&segment(1)["spk"], &segment(1)["spk_frames"]), (&json!([0.5, -1.5]), &json!(60)));
-        assert_eq!((&segment(2)["text"], &segment(2)["spk"]), (&json!("four"), &json!(null)));
-        assert_eq!(write(Format::Text, "u", &[vec![]], &[None]), "u\n");
+        let speakers: Vec<_> = (0..4).map(|i| segment(0)["words"][i]["speaker"].clone()).collect();
+        assert_eq!(speakers, [json!(1), json!(1), json!(1), json!(2)]);
+        assert_eq!((&segment(0)["spk"], &segment(0)["spk_frames"]), (&json!([0.5, -1.5]), &json!(60)));
+        assert_eq!((&segment(1)["text"], &segment(1)["spk"]), (&json!("five"), &json!(null)));
+        assert_eq!(write(Format::Text, "u", &[vec![]], &[Voices::default()], &[vec![]]), "u\n");
+    }
+
+    #[test]
+    fn short_phrases_belong_to_their_neighbours() {
+        assert_eq!(
+            filled(vec![None, Some(2), None, Some(1), None]),
+            [Some(2), Some(2), Some(2), Some(1), Some(1)]
+        );
+        assert_eq!(filled(vec![None, None]), [None, None]);
     }
 }
