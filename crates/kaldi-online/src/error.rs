@@ -16,6 +16,10 @@ pub enum Error {
     #[error("{0}")]
     Options(String),
 
+    /// A value that makes no sense. Programs have options of the same names.
+    #[error("{name}={found}: expected {expected}")]
+    Value { name: &'static str, found: String, expected: &'static str },
+
     /// Files that do not fit each other, or data that do not fit them.
     #[error("{0}")]
     Data(String),

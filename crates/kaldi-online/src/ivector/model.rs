@@ -53,9 +53,10 @@ impl Default for IvectorOptions {
 }
 
 impl IvectorOptions {
-    fn check(&self) -> Result<()> {
-        let refuse = |name: &str, value: &dyn std::fmt::Display, expected: &str| {
-            Err(Error::options(format!("--{name}={value}: expected {expected}")))
+    /// Checks the ranges of all values.
+    pub fn check(&self) -> Result<()> {
+        let refuse = |name: &'static str, value: &dyn std::fmt::Display, expected: &'static str| {
+            Err(Error::Value { name, found: value.to_string(), expected })
         };
         if self.period == 0 {
             return refuse("ivector-period", &self.period, "a number above 0");

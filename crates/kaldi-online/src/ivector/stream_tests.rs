@@ -349,12 +349,12 @@ fn parts_that_do_not_fit() {
         &["global_cmvn.stats: the count of the global statistics is 0"],
     );
     for (change, words) in [
-        ((|o| o.period = 0) as fn(&mut IvectorOptions), "--ivector-period=0"),
-        (|o| o.num_gselect = 0, "--num-gselect=0"),
-        (|o| o.min_post = 0.5, "--min-post=0.5"),
-        (|o| o.posterior_scale = 0.0, "--posterior-scale=0"),
-        (|o| o.max_count = -1.0, "--max-count=-1"),
-        (|o| o.max_remembered_frames = f32::NAN, "--max-remembered-frames=NaN"),
+        ((|o| o.period = 0) as fn(&mut IvectorOptions), "ivector-period=0"),
+        (|o| o.num_gselect = 0, "num-gselect=0"),
+        (|o| o.min_post = 0.5, "min-post=0.5"),
+        (|o| o.posterior_scale = 0.0, "posterior-scale=0"),
+        (|o| o.max_count = -1.0, "max-count=-1"),
+        (|o| o.max_remembered_frames = f32::NAN, "max-remembered-frames=NaN"),
     ] {
         refused(&|parts| change(&mut parts.options), &[words, "expected"]);
     }

@@ -130,7 +130,7 @@ impl IvectorArgs {
         let Ok(num_gselect) = usize::try_from(self.num_gselect) else {
             refuse!("--num-gselect={}: expected a number above 0", self.num_gselect);
         };
-        Ok(IvectorOptions {
+        let options = IvectorOptions {
             normalized_statistics: self.online_cmvn_iextractor,
             period,
             num_gselect,
@@ -140,6 +140,29 @@ impl IvectorArgs {
             most_recent: self.use_most_recent_ivector || self.greedy_ivector_extractor,
             greedy: self.greedy_ivector_extractor,
             max_remembered_frames: self.max_remembered_frames,
-        })
+        };
+        match options.check() {
+            Err(error @ kaldi_online::Error::Value { .. }) => refuse!("--{error}"),
+            checked => Ok(checked.map(|()| options)?),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::given;
+    use super::*;
+
+    #[test]
+    fn values_have_the_names_of_options() {
+        let options = |options: &[&str]| given::<IvectorArgs>("test", options).unwrap().options();
+        assert_eq!(options(&["--max-count=5"]).unwrap().max_count, 5.0);
+        for (option, expected) in [
+            ("--num-gselect=0", "--num-gselect=0: expected a number above 0"),
+            ("--num-gselect=-1", "--num-gselect=-1: expected a number above 0"),
+            ("--max-count=-1", "--max-count=-1: expected a number that is not negative"),
+        ] {
+            assert_eq!(options(&[option]).unwrap_err().to_string(), expected);
+        }
     }
 }
