@@ -79,7 +79,7 @@ impl Supervision {
                 "denominator lattice: it has {length} frames, but the alignment {frames}"
             )));
         }
-        for ((number, state), time) in lattice.numbered().zip(times) {
+        for ((number, state), &time) in lattice.numbered().zip(&times) {
             let Some(time) = time else { continue };
             if time >= frames && state.arcs.iter().any(|arc| arc.ilabel != EPSILON) {
                 return Err(Error::data(format!(
@@ -87,7 +87,8 @@ impl Supervision {
                 )));
             }
         }
-        if !lattice.states.iter().any(|state| state.is_final()) {
+        // (Sequences are joined where their paths end.)
+        if !lattice.states.iter().zip(&times).any(|(state, time)| state.is_final() && time.is_some()) {
             return Err(lattice_error(nnet3_decode::Error::NoPath));
         }
         Ok(())

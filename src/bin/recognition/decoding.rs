@@ -18,7 +18,7 @@ use nnet3_decode::decoder::{
 use nnet3_decode::determinize::Report;
 use nnet3_decode::ending::{Ended, EndedLattice, Ending};
 use nnet3_decode::{CompactLattice, CompactLatticeHolder, Lattice, LatticeHolder, LatticeWeight};
-pub use nnet3_online::config::search::SearchArgs;
+pub use nnet3_online::config::search::{SearchArgs, of_option};
 use nnet3_online::graph::{self, PairFiles, SharedGraph};
 
 use crate::recognition::search_graph::SharedDecoder;
@@ -137,7 +137,8 @@ impl<'a> Decoding<'a> {
     /// A lattice that is determinized in chunks.
     fn new_chunks(&self, chunks: ChunkOptions) -> Result<IncrementalLattice> {
         let search = &self.options.search;
-        Ok(IncrementalLattice::new(chunks, &search.options(), search.determinization())?)
+        let lattice = IncrementalLattice::new(chunks, &search.options(), search.determinization());
+        Ok(lattice.map_err(of_option)?)
     }
 
     /// A decoder for one utterance after the other. `graph` is the graph of all of them, if it is.

@@ -40,7 +40,7 @@ impl ChunkOptions {
             return Err(Error::option("determinize-min-chunk-size", 0, "at least 1"));
         }
         if self.max_delay <= self.min_size {
-            let expected = format!("more than --determinize-min-chunk-size={}", self.min_size);
+            let expected = format!("more than determinize-min-chunk-size={}", self.min_size);
             return Err(Error::option("determinize-max-delay", self.max_delay, expected));
         }
         Ok(())

@@ -79,7 +79,10 @@ fn what_is_refused() {
     };
     let longer = lattice(&[(0, 1, 3, 0.0, 0.0), (1, 2, 5, 0.0, 0.0), (2, 3, 5, 0.0, 0.0)], 3);
     let unequal = lattice(&[(0, 1, 3, 0.0, 0.0), (1, 2, 5, 0.0, 0.0), (0, 2, 5, 0.0, 0.0)], 2);
+    // No arc leads to its final state.
+    let apart = lattice(&[(0, 1, 3, 0.0, 0.0), (1, 2, 5, 0.0, 0.0)], 3);
     let cases = [
+        (with(&|o| o.supervision.lattice = apart.clone()), "no path of the lattice leads to a final state"),
         (with(&|o| o.supervision.lattice = longer.clone()), "it has 3 frames, but the alignment 2"),
         (
             with(&|o| o.supervision.lattice = unequal.clone()),

@@ -4,6 +4,7 @@ use clap::Args;
 use nnet3_decode::decoder::ChunkOptions;
 
 use super::Result;
+use super::search::of_option;
 
 // Options of the incremental decoder, which determinizes lattices while the search goes on.
 #[derive(Args, Clone, Debug)]
@@ -27,10 +28,8 @@ impl IncrementalArgs {
             min_size: number("determinize-min-chunk-size", self.determinize_min_chunk_size)?,
             max_active: number("determinize-max-active", self.determinize_max_active)?,
         };
-        match options.check() {
-            Ok(()) => Ok(options),
-            Err(error) => refuse!("{error}"),
-        }
+        options.check().map_err(of_option)?;
+        Ok(options)
     }
 }
 
