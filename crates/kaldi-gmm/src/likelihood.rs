@@ -11,7 +11,7 @@ use kaldi_io::DenseMatrix;
 use crate::error::{Error, Result};
 use crate::gmm::DiagGmm;
 use crate::model::AmDiagGmm;
-use crate::products::{BLOCK, Order};
+use crate::products::{BLOCK, Fused, Order, Work, vectorized};
 use crate::selection::{finite, softmax};
 
 /// A first frame that no block has: no frame is less than a block after it.
@@ -45,12 +45,7 @@ impl DiagGmm {
     /// Puts into `out` the log-likelihood of each Gaussian, its weight included, at a frame of [`dim`](Self::dim) elements.
     pub fn component_log_likelihoods(&self, frame: &Frame, out: &mut Vec<f32>) {
         out.clear();
-        let count = self.num_gauss();
-        out.extend((0..count).map(|g| {
-            let order = Order::of_row(g, count);
-            let linear = order.add(self.gconsts[g], 1.0, self.means_invvars.row(g), &frame.values);
-            order.add(linear, -0.5, self.inv_vars.row(g), &frame.squares)
-        }));
+        vectorized(OfFrame { gmm: self, frame, out });
     }
 
     /// Puts into `out` the posterior of each Gaussian at a frame, and returns the log-likelihood of the frame. Fails if
@@ -58,6 +53,52 @@ impl DiagGmm {
     pub fn posteriors(&self, frame: &Frame, out: &mut Vec<f32>) -> Result<f32> {
         self.component_log_likelihoods(frame, out);
         softmax(out)
+    }
+}
+
+/// The log-likelihoods of a mixture's Gaussians at a frame.
+struct OfFrame<'a> {
+    gmm: &'a DiagGmm,
+    frame: &'a Frame,
+    out: &'a mut Vec<f32>,
+}
+
+impl Work for OfFrame<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<F: Fused>(self) {
+        let OfFrame { gmm, frame, out } = self;
+        let count = gmm.num_gauss();
+        for g in 0..count {
+            let order = Order::of_row(g, count);
+            let linear = order.add::<F>(gmm.gconsts[g], 1.0, gmm.means_invvars.row(g), &frame.values);
+            out.push(order.add::<F>(linear, -0.5, gmm.inv_vars.row(g), &frame.squares));
+        }
+    }
+}
+
+/// The log-likelihoods of a mixture's Gaussians at the frames of a block. `block` returns the elements of a dimension, and
+/// after all dimensions their squares.
+struct OfBlock<'a, B> {
+    gmm: &'a DiagGmm,
+    block: B,
+    out: &'a mut [[f32; BLOCK]],
+}
+
+impl<'x, B: Fn(usize) -> &'x [f32; BLOCK]> Work for OfBlock<'_, B> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<F: Fused>(self) {
+        let OfBlock { gmm, block, out } = self;
+        let (count, dim) = (out.len(), gmm.dim());
+        for (g, out) in out.iter_mut().enumerate() {
+            let order = Order::of_row(g, count);
+            let start = [gmm.gconsts[g]; BLOCK];
+            let linear = order.add_block::<F>(start, 1.0, gmm.means_invvars.row(g), &block);
+            *out = order.add_block::<F>(linear, -0.5, gmm.inv_vars.row(g), |d| block(dim + d));
+        }
     }
 }
 
@@ -165,17 +206,12 @@ impl<'a> Likelihoods<'a> {
 
     /// Computes a pdf's Gaussians for a block of frames.
     fn compute(&self, first: usize, pdf: &DiagGmm, out: &mut [[f32; BLOCK]]) {
-        let (dim, width) = (pdf.dim(), self.columns.cols);
+        let width = self.columns.cols;
         let block = |row: usize| -> &[f32; BLOCK] {
             let start = row * width + first;
             self.columns.data[start..start + BLOCK].first_chunk().expect("a block of frames")
         };
-        let count = out.len();
-        for (g, out) in out.iter_mut().enumerate() {
-            let order = Order::of_row(g, count);
-            let linear = order.add_block([pdf.gconsts[g]; BLOCK], 1.0, pdf.means_invvars.row(g), block);
-            *out = order.add_block(linear, -0.5, pdf.inv_vars.row(g), |d| block(dim + d));
-        }
+        vectorized(OfBlock { gmm: pdf, block, out });
     }
 
     /// Computes all log-likelihoods: a row for each frame, a column for each pdf. Fails if one is not finite.

@@ -23,10 +23,47 @@ pub enum Order {
     Single,
 }
 
-/// a·b + c, rounded once. (Products are exact in double precision; rounding their sum twice changes about one in 2²⁸.)
-#[inline(always)]
-fn fused(a: f32, b: f32, c: f32) -> f32 {
-    (f64::from(a) * f64::from(b) + f64::from(c)) as f32
+/// A way to compute a·b + c, rounded once.
+pub trait Fused {
+    fn fused(a: f32, b: f32, c: f32) -> f32;
+}
+
+/// The instruction of the processor.
+pub struct Instruction;
+
+/// Double precision: products are exact, and rounding their sum twice changes about one in 2²⁸.
+pub struct Emulated;
+
+impl Fused for Instruction {
+    #[inline(always)]
+    fn fused(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
+}
+
+impl Fused for Emulated {
+    #[inline(always)]
+    fn fused(a: f32, b: f32, c: f32) -> f32 {
+        (f64::from(a) * f64::from(b) + f64::from(c)) as f32
+    }
+}
+
+/// A computation with products. `run` and all that it calls must be inlined, to be compiled for the processor.
+pub trait Work {
+    type Output;
+    fn run<F: Fused>(self) -> Self::Output;
+}
+
+/// Runs a computation with the widest vectors of the processor, and its fused multiply-add if it has one.
+#[inline]
+pub fn vectorized<W: Work>(work: W) -> W::Output {
+    match pulp::Arch::new() {
+        pulp::Arch::Scalar => work.run::<Emulated>(),
+        arch => arch.dispatch(
+            #[inline(always)]
+            || work.run::<Instruction>(),
+        ),
+    }
 }
 
 #[inline(always)]
@@ -47,10 +84,11 @@ impl Order {
     }
 
     /// Computes start + factor · (a·x).
-    pub fn add(self, start: f32, factor: f32, a: &[f32], x: &[f32]) -> f32 {
+    #[inline(always)]
+    pub fn add<F: Fused>(self, start: f32, factor: f32, a: &[f32], x: &[f32]) -> f32 {
         let main = a.len() / GROUP * GROUP;
         let sum = match self {
-            Order::OfFour => eight(&a[..main], &x[..main], fused),
+            Order::OfFour => eight(&a[..main], &x[..main], F::fused),
             Order::OfTwo => four(&a[..main], &x[..main]),
             Order::Single => eight(&a[..main], &x[..main], plain),
         };
@@ -63,7 +101,8 @@ impl Order {
     }
 
     /// Does the same as [`add`](Self::add) for several vectors; `x` returns one element of each.
-    pub fn add_block<'x>(
+    #[inline(always)]
+    pub fn add_block<'x, F: Fused>(
         self,
         start: [f32; BLOCK],
         factor: f32,
@@ -72,7 +111,7 @@ impl Order {
     ) -> [f32; BLOCK] {
         let main = a.len() / GROUP * GROUP;
         let sums = match self {
-            Order::OfFour => eight_of_block(&a[..main], &x, fused),
+            Order::OfFour => eight_of_block(&a[..main], &x, F::fused),
             Order::OfTwo => four_of_block(&a[..main], &x),
             Order::Single => eight_of_block(&a[..main], &x, plain),
         };
@@ -166,6 +205,19 @@ fn four_of_block<'x>(a: &[f32], x: &impl Fn(usize) -> &'x [f32; BLOCK]) -> [f32;
 mod tests {
     use super::*;
 
+    struct Add<'a> {
+        order: Order,
+        a: &'a [f32],
+        x: &'a [f32],
+    }
+
+    impl Work for Add<'_> {
+        type Output = f32;
+        fn run<F: Fused>(self) -> f32 {
+            self.order.add::<F>(0.25, -0.5, self.a, self.x)
+        }
+    }
+
     #[test]
     fn blocks_are_as_single_vectors() {
         let mut random = fastrand::Rng::with_seed(4);
@@ -174,10 +226,12 @@ mod tests {
             let columns: Vec<[f32; BLOCK]> =
                 (0..dim).map(|_| std::array::from_fn(|_| random.f32())).collect();
             for order in [Order::OfFour, Order::OfTwo, Order::Single] {
-                let block = order.add_block([0.25; BLOCK], -0.5, &a, |d| &columns[d]);
+                let block = order.add_block::<Emulated>([0.25; BLOCK], -0.5, &a, |d| &columns[d]);
                 for t in 0..BLOCK {
                     let x: Vec<f32> = columns.iter().map(|column| column[t]).collect();
-                    assert_eq!(order.add(0.25, -0.5, &a, &x), block[t], "{order:?} {dim}");
+                    assert_eq!(order.add::<Emulated>(0.25, -0.5, &a, &x), block[t], "{order:?} {dim}");
+                    let vectorized = vectorized(Add { order, a: &a, x: &x });
+                    assert!((vectorized - block[t]).abs() <= 1e-6, "{order:?} {dim}");
                     let exact: f64 = a.iter().zip(&x).map(|(a, x)| f64::from(*a) * f64::from(*x)).sum();
                     assert!((f64::from(block[t]) - 0.25 + 0.5 * exact).abs() < 1e-6);
                 }

@@ -11,7 +11,7 @@ use nalgebra::{DMatrix, DMatrixView};
 use crate::error::{Error, Result};
 use crate::full::FullGmm;
 use crate::gmm::DiagGmm;
-use crate::products::Order;
+use crate::products::{Emulated, Order};
 
 /// Frames that are multiplied together.
 pub const FRAMES: usize = 128;
@@ -193,7 +193,8 @@ impl Scorer {
             }
             _ => Cow::Borrowed(list),
         };
-        let likelihood = |&g: &usize| Order::Single.add(self.gconsts[g], 1.0, self.rows.row(g), &expanded);
+        let likelihood =
+            |&g: &usize| Order::Single.add::<Emulated>(self.gconsts[g], 1.0, self.rows.row(g), &expanded);
         list.iter().map(likelihood).collect()
     }
 
