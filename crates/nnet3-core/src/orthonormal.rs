@@ -71,7 +71,7 @@ impl Decision for FloatingStep {
 }
 
 /// M becomes `keep` · M + `take` · P M, P = M Mᵀ.
-struct Step {
+struct Coefficients {
     keep: f64,
     take: f64,
     /// The mean of the squared eigenvalues of P by the square of their mean: 1 if all are equal, else above 1, up to
@@ -86,18 +86,18 @@ const IMPOSSIBLE: f64 = 0.9;
 
 /// The step for a matrix with this squared norm; P is `dim` × `dim`, with the second squared norm. The length of the
 /// rows floats: it makes the change orthogonal to the matrix. There is no step if the numbers are impossible.
-fn floating_step(square: f64, products_square: f64, dim: usize) -> Step {
+fn floating_step(square: f64, products_square: f64, dim: usize) -> Coefficients {
     if square < UNUSED {
-        return Step { keep: 1.0, take: 0.0, ratio: 1.0 };
+        return Coefficients { keep: 1.0, take: 0.0, ratio: 1.0 };
     }
     let ratio = products_square * dim as f64 / (square * square);
     if ratio.is_nan() || ratio <= IMPOSSIBLE {
-        return Step { keep: 1.0, take: 0.0, ratio };
+        return Coefficients { keep: 1.0, take: 0.0, ratio };
     }
     // M -= c (P - s² I) M
     let length = products_square / square;
     let coefficient = 4.0 * (0.125 * speed(ratio)) / length;
-    Step { keep: 1.0 + coefficient * length, take: -coefficient, ratio }
+    Coefficients { keep: 1.0 + coefficient * length, take: -coefficient, ratio }
 }
 
 /// Matrices far from the goal take smaller steps.

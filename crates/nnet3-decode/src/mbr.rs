@@ -171,7 +171,7 @@ fn add(sums: &mut Sums, word: i32, probability: f64, begin: f64, end: f64) {
 
 /// One step of an arc's best alignment.
 #[derive(Clone, Copy)]
-enum Step {
+enum Edit {
     /// The arc's word stands for the word at this position.
     Match,
     /// The arc's word is left out.
@@ -224,16 +224,16 @@ impl Graph {
     }
 
     /// Edit distances along an arc, from those at its beginning, and the steps that were taken.
-    fn along(&self, before: &[f64], word: i32, words: &[i32], out: &mut [f64], steps: &mut [Step]) {
+    fn along(&self, before: &[f64], word: i32, words: &[i32], out: &mut [f64], steps: &mut [Edit]) {
         out[0] = before[0] + deletion(word);
         for q in 1..=words.len() {
             let matched = before[q - 1] + cost(word, words[q - 1]);
             let deleted = before[q] + deletion(word);
             let inserted = out[q - 1] + cost(EPSILON, words[q - 1]);
             (out[q], steps[q]) = match () {
-                () if matched <= deleted && matched <= inserted => (matched, Step::Match),
-                () if matched > deleted && deleted <= inserted => (deleted, Step::Delete),
-                () => (inserted, Step::Insert),
+                () if matched <= deleted && matched <= inserted => (matched, Edit::Match),
+                () if matched > deleted && deleted <= inserted => (deleted, Edit::Delete),
+                () => (inserted, Edit::Insert),
             };
         }
     }
@@ -245,7 +245,7 @@ impl Graph {
         for q in 1..width {
             distances[0][q] = distances[0][q - 1] + cost(EPSILON, words[q - 1]);
         }
-        let (mut along, mut steps) = (vec![0.0; width], vec![Step::Match; width]);
+        let (mut along, mut steps) = (vec![0.0; width], vec![Edit::Match; width]);
         for n in 1..count {
             let mut sums = vec![0.0; width];
             for arc in &self.incoming[n] {
@@ -270,12 +270,12 @@ impl Graph {
                 for q in (1..width).rev() {
                     occupancy[q] += share * here[q];
                     match steps[q] {
-                        Step::Match => {
+                        Edit::Match => {
                             occupancies[arc.from][q - 1] += occupancy[q];
                             add(&mut sums[q], arc.word, occupancy[q], begin, end);
                         }
-                        Step::Delete => occupancies[arc.from][q] += occupancy[q],
-                        Step::Insert => {
+                        Edit::Delete => occupancies[arc.from][q] += occupancy[q],
+                        Edit::Insert => {
                             occupancy[q - 1] += occupancy[q];
                             add(&mut sums[q], EPSILON, occupancy[q], end, end);
                         }

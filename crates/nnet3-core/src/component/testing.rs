@@ -313,7 +313,7 @@ impl<'a> Check<'a> {
         }
         let input = Matrix::from_vec(inputs.len(), component.input_dim(), input);
         let weights = random_matrix(&random, outputs.len(), component.output_dim());
-        let run = Run { harness: Harness::new(), indexes: indexes.as_deref(), input, weights };
+        let run = Objective { harness: Harness::new(), indexes: indexes.as_deref(), input, weights };
         run.layouts(&*component);
         run.derivatives(&*component, &self);
         if component.properties().contains(Properties::UPDATABLE) {
@@ -325,7 +325,7 @@ impl<'a> Check<'a> {
 }
 
 /// The objective Σ weights ⊙ output of a component at an input.
-struct Run<'a> {
+struct Objective<'a> {
     harness: Harness,
     indexes: Option<&'a dyn PrecomputedIndexes>,
     input: Matrix,
@@ -335,7 +335,7 @@ struct Run<'a> {
 /// The same random numbers in every run, so that masks repeat.
 const SEED: i32 = 11;
 
-impl Run<'_> {
+impl Objective<'_> {
     fn forward(&self, component: &dyn Component, input: &Matrix) -> Forward {
         self.harness.random.reseed(SEED);
         self.harness.forward(component, self.indexes, input, self.weights.rows())

@@ -61,7 +61,7 @@ pub struct GroupedForward<'a> {
 }
 
 /// A chunk of an utterance, with its i-vector.
-type Piece<'v> = (Chunk, Option<&'v [f32]>);
+type ChunkInput<'v> = (Chunk, Option<&'v [f32]>);
 
 /// A chunk that waits.
 struct Task {
@@ -183,8 +183,8 @@ impl<'a> GroupedForward<'a> {
     }
 
     /// The chunks of an utterance, in order: as few as possible with the same outputs.
-    fn joined<'v>(&mut self, chunks: Vec<Piece<'v>>) -> Result<Vec<Piece<'v>>> {
-        let mut few: Vec<Piece<'_>> = Vec::with_capacity(chunks.len());
+    fn joined<'v>(&mut self, chunks: Vec<ChunkInput<'v>>) -> Result<Vec<ChunkInput<'v>>> {
+        let mut few: Vec<ChunkInput<'_>> = Vec::with_capacity(chunks.len());
         for (next, ivector) in chunks {
             if let Some((last, its)) = few.last_mut() {
                 let both = last.joined(&next);

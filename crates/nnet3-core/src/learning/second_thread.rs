@@ -84,7 +84,7 @@ impl Change {
 }
 
 #[derive(Default)]
-struct State {
+struct Queue {
     waiting: Vec<Change>,
     done: Vec<Change>,
     /// The thread has one in its hands.
@@ -95,14 +95,14 @@ struct State {
 
 #[derive(Default)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<Queue>,
     changed: Condvar,
     /// Number of unfinished changes: waiting ones, and the one in progress.
     pending: AtomicUsize,
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Queue> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -111,7 +111,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+    fn wait<'s>(&self, state: MutexGuard<'s, Queue>) -> MutexGuard<'s, Queue> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -179,7 +179,7 @@ impl UpdateThread {
         }
     }
 
-    fn put_back(&self, state: &mut State, workspace: &Workspace, delta: &mut Delta) {
+    fn put_back(&self, state: &mut Queue, workspace: &Workspace, delta: &mut Delta) {
         for change in state.done.drain(..) {
             self.away.borrow_mut().retain(|&id| id != change.id);
             let (target, rules) = delta.component(change.id);

@@ -47,7 +47,7 @@ pub(super) fn run(lowering: &mut Lowering<'_>) {
 }
 
 /// One product: the command, its rows of input and output.
-struct Step {
+struct SharedProduct {
     command: usize,
     input: Range<usize>,
     output: Range<usize>,
@@ -59,7 +59,7 @@ struct Group {
     /// The input of the first step.
     input: Region,
     output: Region,
-    steps: Vec<Step>,
+    steps: Vec<SharedProduct>,
 }
 
 /// Finds all groups of steps. `is_free` is false for commands that must run literally.
@@ -80,7 +80,8 @@ fn steps(
         let (input, output) = (Region::of(computation, input), Region::of(computation, output));
         let columns = [&input, &output].map(|area| (area.matrix, area.rect.cols.clone()));
         let number = *numbers.entry((component, columns)).or_insert(groups.len());
-        let step = Step { command: c, input: input.rect.rows.clone(), output: output.rect.rows.clone() };
+        let step =
+            SharedProduct { command: c, input: input.rect.rows.clone(), output: output.rect.rows.clone() };
         match groups.get_mut(number) {
             Some(group) => group.steps.push(step),
             None => groups.push(Group { component, input, output, steps: vec![step] }),

@@ -78,11 +78,11 @@ pub struct Plan {
     /// Largest matrix of gathered heights, (rows, columns); (0, 0) if none is needed.
     temporary: (usize, usize),
     /// Shared by copies.
-    steps: Arc<[Step]>,
+    steps: Arc<[OffsetStep]>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Step {
+struct OffsetStep {
     /// Input time of the first output time.
     time_shift: usize,
     /// First column of the parameters.
@@ -121,8 +121,8 @@ impl Gather {
 }
 
 /// One step on some of the output times.
-struct Piece<'p> {
-    step: &'p Step,
+struct StepTimes<'p> {
+    step: &'p OffsetStep,
     inputs: Range<usize>,
     outputs: Range<usize>,
 }
@@ -162,7 +162,12 @@ impl Plan {
 
     /// Returns the step for `offsets`, which read the same (appended) time. `places` holds that time and the remainder
     /// for each offset.
-    fn step(&self, model: &ConvolutionModel, places: &[(i64, i64)], offsets: Range<usize>) -> Result<Step> {
+    fn step(
+        &self,
+        model: &ConvolutionModel,
+        places: &[(i64, i64)],
+        offsets: Range<usize>,
+    ) -> Result<OffsetStep> {
         let height = |output: usize, offset: usize| match model.height(output, model.offsets[offset].1) {
             Some(height) => (places[offset].1 as usize * model.height_in + height) as i32,
             None => -1,
@@ -175,7 +180,7 @@ impl Plan {
             .flat_map(|output| offsets.clone().map(move |offset| height(output, offset)))
             .collect();
         let gather = Gather::new(&height_map, self.height_in, self.filters_in);
-        Ok(Step { time_shift, params_start: offsets.start * self.filters_in, height_map, gather })
+        Ok(OffsetStep { time_shift, params_start: offsets.start * self.filters_in, height_map, gather })
     }
 
     fn temporary_cols(&self) -> usize {
@@ -196,12 +201,12 @@ impl Plan {
         self.temporary = (self.times_out.div_ceil(pieces) * self.images, cols);
     }
 
-    fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+    fn pieces(&self) -> impl Iterator<Item = StepTimes<'_>> {
         let images = self.images;
         let times = if self.temporary.0 == 0 { self.times_out } else { self.temporary.0 / images };
         (0..self.times_out).step_by(times).flat_map(move |start| {
             let end = (start + times).min(self.times_out);
-            self.steps.iter().map(move |step| Piece {
+            self.steps.iter().map(move |step| StepTimes {
                 step,
                 inputs: (start + step.time_shift) * images..(end + step.time_shift) * images,
                 outputs: start * images..end * images,
@@ -224,7 +229,7 @@ impl Plan {
         let (rows, cols) = self.input_shape();
         let input = input.reshape(rows, cols);
         let mut temporary = context.workspace.take(self.temporary.0, self.temporary.1);
-        for Piece { step, inputs, outputs } in self.pieces() {
+        for StepTimes { step, inputs, outputs } in self.pieces() {
             let (rows, filters) = self.output_rows(&output.as_view(), outputs.clone());
             let gathered = self.gather(context.backend, step, input.row_range(inputs), temporary.view_mut());
             let weights = params.col_range(self.params(step));
@@ -244,7 +249,7 @@ impl Plan {
         let (backend, (rows, cols)) = (context.backend, self.input_shape());
         let in_deriv = in_deriv.reshape(rows, cols);
         let mut temporary = context.workspace.take(self.temporary.0, self.temporary.1);
-        for Piece { step, inputs, outputs } in self.pieces() {
+        for StepTimes { step, inputs, outputs } in self.pieces() {
             let (rows, filters) = self.output_rows(&out_deriv, outputs.clone());
             let weights = params.col_range(self.params(step));
             let into = in_deriv.row_range(inputs);
@@ -283,7 +288,7 @@ impl Plan {
         let (rows, cols) = self.input_shape();
         let input = input.reshape(rows, cols);
         let mut temporary = context.workspace.take(self.temporary.0, self.temporary.1);
-        for Piece { step, inputs, outputs } in self.pieces() {
+        for StepTimes { step, inputs, outputs } in self.pieces() {
             let (rows, filters) = self.output_rows(&out_deriv, outputs.clone());
             let gathered = self.gather(context.backend, step, input.row_range(inputs), temporary.view_mut());
             let deriv = out_deriv.row_range(outputs).reshape(rows, filters);
@@ -300,12 +305,12 @@ impl Plan {
     }
 
     /// The step's columns of the parameters.
-    fn params(&self, step: &Step) -> Range<usize> {
+    fn params(&self, step: &OffsetStep) -> Range<usize> {
         step.params_start..step.params_start + step.height_map.len() / self.height_out * self.filters_in
     }
 
     /// Takes the part of `temporary` that the step's columns need.
-    fn part<'t>(&self, step: &Step, rows: usize, temporary: ViewMut<'t>) -> ViewMut<'t> {
+    fn part<'t>(&self, step: &OffsetStep, rows: usize, temporary: ViewMut<'t>) -> ViewMut<'t> {
         let (len, cols) = (temporary.rows() * temporary.cols(), step.height_map.len() * self.filters_in);
         temporary.reshape(1, len).col_range(0..rows * cols).reshape(rows, cols)
     }
@@ -314,7 +319,7 @@ impl Plan {
     fn gather<'t>(
         &self,
         backend: &dyn Backend,
-        step: &Step,
+        step: &OffsetStep,
         input: View<'t>,
         temporary: ViewMut<'t>,
     ) -> View<'t> {
@@ -363,8 +368,8 @@ impl Plan {
     /// Describes the defect that makes a plan from a file unusable, if there is one.
     fn defect(&self) -> Option<&'static str> {
         let Plan { filters_in, height_out, times_in, times_out, images, temporary, .. } = self;
-        let used = |step: &Step| step.height_map.iter().any(|&height| height >= 0);
-        let fits = |step: &Step| {
+        let used = |step: &OffsetStep| step.height_map.iter().any(|&height| height >= 0);
+        let fits = |step: &OffsetStep| {
             step.time_shift + times_out <= *times_in
                 && step.params_start.is_multiple_of(*filters_in)
                 && step.height_map.len().is_multiple_of(*height_out)
@@ -417,7 +422,7 @@ pub(in crate::component) fn read_precomputed(r: &mut KaldiReader) -> Result<Box<
             || format!("<HeightMap>: expected heights from -1 to {}, found {height_map:?}", height_in - 1),
         )?;
         let gather = Gather::new(&height_map, height_in, filters_in);
-        steps.push(Step { time_shift, params_start, height_map, gather });
+        steps.push(OffsetStep { time_shift, params_start, height_map, gather });
     }
     r.expect_token("</ConvComputation>")?;
     r.expect_token("</TimeHeightConvolutionComponentPrecomputedIndexes>")?;

@@ -72,7 +72,7 @@ pub struct Filter {
 
 /// Tiles whose first outputs are rows `row`, `row + stride`, …
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Run {
+struct TileRow {
     row: usize,
     stride: usize,
     tiles: usize,
@@ -80,7 +80,7 @@ struct Run {
     first: usize,
 }
 
-impl Run {
+impl TileRow {
     /// The rows that lie `later` rows behind those of the tiles' first outputs.
     fn after<'v>(&self, view: View<'v>, later: usize) -> View<'v> {
         view.every(self.row + later, self.stride, self.tiles)
@@ -364,9 +364,9 @@ struct Runs {
 }
 
 impl Iterator for Runs {
-    type Item = Run;
+    type Item = TileRow;
 
-    fn next(&mut self) -> Option<Run> {
+    fn next(&mut self) -> Option<TileRow> {
         let (tile, left) = (self.next, self.end - self.next);
         let row = tile / self.step * self.block + tile % self.step;
         let (stride, tiles) = match self.step {
@@ -374,7 +374,7 @@ impl Iterator for Runs {
             step => (1, left.min(step - tile % step)),
         };
         self.next += tiles;
-        (tiles > 0).then_some(Run { row, stride, tiles, first: tile - self.start })
+        (tiles > 0).then_some(TileRow { row, stride, tiles, first: tile - self.start })
     }
 }
 

@@ -31,9 +31,9 @@ const SUMMED: Symbol = 0x5ca1_ab1e_0ddb_a115;
 /// Checks `lowered` for `computation`, which the checker of computations accepts. An error describes the fault.
 pub fn check(nnet: &Nnet, computation: &Computation, lowered: &Lowered) -> Done {
     let extended = lowered.extended(computation);
-    let expected = Run::of(nnet, &extended, &Lowered::literal(computation))
+    let expected = Symbolic::of(nnet, &extended, &Lowered::literal(computation))
         .map_err(|e| format!("as the commands say: {e}"))?;
-    let found = Run::of(nnet, &extended, lowered)?;
+    let found = Symbolic::of(nnet, &extended, lowered)?;
     for (i, (node, symbol)) in expected.provided.iter().enumerate() {
         if found.provided.get(i) != Some(&(*node, *symbol)) {
             return Err(format!(
@@ -50,8 +50,8 @@ pub fn check(nnet: &Nnet, computation: &Computation, lowered: &Lowered) -> Done 
     Ok(())
 }
 
-/// A list that has run.
-struct Run<'a> {
+/// A list that has run on symbols.
+struct Symbolic<'a> {
     nnet: &'a Nnet,
     computation: &'a Computation,
     memory: Memory<'a>,
@@ -67,10 +67,10 @@ struct Run<'a> {
     effects: Vec<Symbol>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> Symbolic<'a> {
     /// Runs once, up to the jump of a loop. `computation` has all sub-matrices that operations name.
-    fn of(nnet: &'a Nnet, computation: &'a Computation, list: &Lowered) -> Result<Run<'a>, String> {
-        let mut run = Run {
+    fn of(nnet: &'a Nnet, computation: &'a Computation, list: &Lowered) -> Result<Symbolic<'a>, String> {
+        let mut run = Symbolic {
             nnet,
             computation,
             memory: Memory::new(nnet, computation),
