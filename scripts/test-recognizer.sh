@@ -164,7 +164,10 @@ reads_its_own_ivectors() { # the folder runs, and understands the words of the d
   while read -r key _; do
     nnet3-transcribe --print-args=false "$work/ivectors/model" "$toy/wav/$key.wav" 2>/dev/null </dev/null
   done <"$work/ivectors/data/held_out/text" >"$work/transcribed"
-  (( $(sort -u "$work/ivectors/decode/held_out/text" "$work/ivectors/data/held_out/text" | grep -cxFf "$work/transcribed") * 10 >= 9 * $(wc -l <"$work/transcribed") ))
+  local alike all
+  alike=$(grep -cxFf <(sort -u "$work/ivectors/decode/held_out/text" "$work/ivectors/data/held_out/text") "$work/transcribed")
+  all=$(wc -l <"$work/transcribed")
+  (( alike * 10 >= 9 * all ))
 }
 
 has_three_speeds() { # lengths in the proportions of the speeds; the language model counts each transcript once
