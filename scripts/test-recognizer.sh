@@ -165,7 +165,7 @@ reads_its_own_ivectors() { # the folder runs, and understands the words of the d
     nnet3-transcribe --print-args=false "$work/ivectors/model" "$toy/wav/$key.wav" 2>/dev/null </dev/null
   done <"$work/ivectors/data/held_out/text" >"$work/transcribed"
   local alike all
-  alike=$(grep -cxFf <(sort -u "$work/ivectors/decode/held_out/text" "$work/ivectors/data/held_out/text") "$work/transcribed")
+  alike=$(grep -xFc -f <(sort -u "$work/ivectors/decode/held_out/text" "$work/ivectors/data/held_out/text") "$work/transcribed")
   all=$(wc -l <"$work/transcribed")
   (( alike * 10 >= 9 * all ))
 }
