@@ -10,6 +10,7 @@ use nnet3::options::egs::InputOptions;
 use nnet3_decode::LatticeHolder;
 use nnet3_discriminative::chunk::{DiscriminativeChunks, DiscriminativeCut, DiscriminativeUtterance};
 use nnet3_discriminative::split::SplitOptions;
+use nnet3_online::config::search::of_option;
 use nnet3_train::finite::inputs_not_finite;
 
 /// Get frame-by-frame examples of data for nnet3+sequence neural network training.
@@ -56,7 +57,7 @@ pub fn run(options: Options) -> Result<u8> {
         minimize: options.minimize,
         collapse_transition_ids: options.collapse_transition_ids,
     };
-    split.check()?;
+    split.check().map_err(of_option)?;
     let model: TransitionModel = read_object(&options.model)?;
     let chunks = DiscriminativeChunks { options: options.input.chunk_options(0)?, split, model: &model };
     let tables = [&*options.denominator_lattice_rspecifier, &*options.numerator_alignment_rspecifier];

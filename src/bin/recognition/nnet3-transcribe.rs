@@ -1,10 +1,14 @@
-//! `nnet3-transcribe`: wave files → text, with a model folder as published ones are.
+//! `nnet3-transcribe`: recordings → text, with a model folder as published ones are.
 
 use crate::recognition::transcribe::{Format, PieceArgs, SpeakerArgs, Texts, Threads, transcribe};
 use anyhow::Result;
+use kaldi_sound::Channels;
 use nnet3::options::threads;
 
-/// Write the words spoken in wave files, with a model in a folder of vosk's form.
+/// Write the words spoken in recordings, with a model in a folder of vosk's form.
+///
+/// Recordings may be waves with any kind of samples, FLAC, MP3, Ogg Vorbis, AAC, ALAC, CAF, AIFF, and the sound of MP4,
+/// Matroska and WebM files. Other formats, such as Opus, are decoded by the program ffmpeg if it is installed.
 ///
 /// The folder has am/final.mdl, conf/mfcc.conf (or conf/fbank.conf or conf/plp.conf), conf/pitch.conf if the network
 /// needs pitch, conf/model.conf, graph/HCLG.fst (or graph/HCLr.fst, graph/Gr.fst and graph/disambig_tid.int),
@@ -33,6 +37,10 @@ pub struct Options {
     /// Write the text of each file to a separate file in this folder: NAME.txt, .json, .srt, .vtt or .ctm
     #[arg(long, value_name = "FOLDER")]
     output_dir: Option<String>,
+    /// The channel of each recording that is transcribed: first, mix (the mean of all), or its number from 1. Without it
+    /// the first, with a warning if there are others
+    #[arg(long, value_parser = channel, value_name = "first|mix|N")]
+    channels: Option<Channels>,
     /// Number of threads that prepare the i-vector extractor at the beginning
     #[arg(long, default_value_t = 2)]
     num_threads_startup: i32,
@@ -44,9 +52,18 @@ pub struct Options {
     pieces: PieceArgs,
     #[command(flatten)]
     speakers: SpeakerArgs,
-    /// <model-dir> <wav>..., or <wav>... with --mdl
-    #[arg(value_name = "[<model-dir>] <wav>...", required = true)]
+    /// <model-dir> <recording>..., or <recording>... with --mdl
+    #[arg(value_name = "[<model-dir>] <recording>...", required = true)]
     paths: Vec<String>,
+}
+
+fn channel(text: &str) -> Result<Channels, String> {
+    match (text, text.parse()) {
+        ("first", _) => Ok(Channels::First),
+        ("mix", _) => Ok(Channels::Mix),
+        (_, Ok(number @ 1..)) => Ok(Channels::Number(number)),
+        _ => Err("expected first, mix, or the number of a channel from 1".to_owned()),
+    }
 }
 
 pub fn run(options: Options) -> Result<u8> {
@@ -55,5 +72,5 @@ pub fn run(options: Options) -> Result<u8> {
         files: threads::number("num-threads", options.num_threads.into())?,
     };
     let texts = Texts { format: options.format, folder: options.output_dir };
-    transcribe(&options.pieces, &options.speakers, &texts, options.paths, threads)
+    transcribe(&options.pieces, &options.speakers, options.channels, &texts, options.paths, threads)
 }

@@ -11,8 +11,8 @@ use std::num::NonZero;
 
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use kaldi_feat::wave::WaveStream;
-use kaldi_io::{KaldiReader, KaldiWriter};
+use kaldi_io::KaldiWriter;
+use kaldi_sound::{Channels, SoundStream};
 use nnet3_online::voices::Voices;
 use nnet3_online::{Recognizer, State, Transcript};
 
@@ -86,6 +86,7 @@ impl Texts {
 pub fn transcribe(
     args: &PieceArgs,
     speakers: &SpeakerArgs,
+    channels: Option<Channels>,
     texts: &Texts,
     mut paths: Vec<String>,
     threads: Threads,
@@ -93,7 +94,7 @@ pub fn transcribe(
     let speakers = speakers.load(texts.format)?;
     let model = args.open(&mut paths, threads.at_startup)?;
     if paths.is_empty() {
-        bail!("expected wave files");
+        bail!("expected recordings");
     }
     let sounds = texts.sounds(&paths)?;
     let threads = threads.files.get().min(paths.len());
@@ -105,7 +106,7 @@ pub fn transcribe(
         if let Some(speakers) = &speakers {
             recognizer.set_speaker_model(speakers.model.clone());
         }
-        let mut session = Session { recognizer, speakers: speakers.as_ref(), voices: Vec::new() };
+        let mut session = Session { recognizer, channels, speakers: speakers.as_ref(), voices: Vec::new() };
         workers.push(move |sound: &Sound| {
             let text = session.text(sound, texts.format, threads == 1);
             (sound.path.to_owned(), sound.to.clone(), text)
@@ -144,6 +145,8 @@ fn write_whole(file: &str, text: &str) -> Result<()> {
 
 struct Session<'s> {
     recognizer: Recognizer,
+    /// The channel that is used; without it the first, with a warning if there are others.
+    channels: Option<Channels>,
     speakers: Option<&'s Speakers>,
     /// With a speaker model, the voices of the segments of the present file.
     voices: Vec<Voices>,
@@ -172,11 +175,14 @@ impl Session<'_> {
 
     /// Returns the text of a file, with a new speaker. Calls `each` for each segment when it ends.
     fn file(&mut self, path: &str, each: impl Fn(&Segment) -> Result<()>) -> Result<Vec<Segment>> {
-        let mut wave = WaveStream::new(KaldiReader::open_raw(path)?)?;
-        if wave.channels() > 1 {
-            messages::warn(&format!("{path}: the first of {} channels is taken", wave.channels()));
+        let mut stream = SoundStream::open(path)?;
+        let count = stream.channels();
+        let channels = self.channels.unwrap_or_default();
+        if count > 1 && self.channels.is_none() {
+            messages::warn(&format!("{path}: the first of {count} channels is taken; see --channels"));
         }
-        let rate = wave.sample_rate() as f32;
+        let signals = stream.signals(channels)?;
+        let rate = stream.sample_rate() as f32;
         let piece = ((rate * PIECE) as usize).max(1);
         let shown = partial_results(path);
         let (mut segments, mut voices) = (Vec::new(), Vec::new());
@@ -193,7 +199,7 @@ impl Session<'_> {
         let (mut taken, mut pieces) = (0, 0);
         self.recognizer.reset(rate)?;
         loop {
-            let samples = wave.read(piece)?;
+            let samples = stream.read(piece, &signals)?.swap_remove(0);
             if samples.is_empty() {
                 break;
             }
@@ -207,10 +213,10 @@ impl Session<'_> {
                 end(self.recognizer.result()?)?;
             }
         }
-        if let Some(complaint) = wave.complaint() {
+        if let Some(complaint) = stream.complaint() {
             messages::warn(&format!("{path}: {complaint}"));
         }
-        wave.close()?;
+        stream.close()?;
         if taken == 0 {
             bail!("there are no samples");
         }

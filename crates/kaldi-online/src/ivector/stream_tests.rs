@@ -312,7 +312,7 @@ fn what_is_known_goes_to_the_next_utterance() {
     let mut state = model.new_speaker();
     state.stats = OnlineStats::new(IVECTOR + 1, 1.0, 0.0);
     let error = IvectorStream::new(model, state).unwrap_err().to_string();
-    assert!(error.contains("dimension 6 and features of 3; expected 5 and 3"), "{error}");
+    assert!(error.contains("dimension 6 and features of 3, expected 5 and 3"), "{error}");
 }
 
 #[test]

@@ -174,7 +174,7 @@ fn what_is_refused() {
         LatticeSplitter::new(options, &model, lattice).err().map(|e| e.to_string()).unwrap()
     };
     let zero = SplitOptions { acoustic_scale: 0.0, ..plain.clone() };
-    assert!(error(&zero, utterance.clone()).contains("--acoustic-scale=0"));
+    assert!(error(&zero, utterance.clone()).contains("acoustic-scale=0"));
     let mut foreign = utterance;
     foreign.states[0].arcs[0].ilabel = 1_000_000;
     assert!(error(&plain, foreign).contains("the transition-id 1000000"));
