@@ -175,11 +175,19 @@ fn eight_of_block<'x>(
 ) -> [f32; BLOCK] {
     let mut sums = [[0.0; BLOCK]; LANES];
     let first = a.len() % LANES;
-    for (d, &a) in a.iter().enumerate() {
-        let lane = if d < first { d } else { (d - first) % LANES };
-        let (sums, x) = (&mut sums[lane], x(d));
+    for (d, sums) in sums.iter_mut().enumerate().take(first) {
+        let x = x(d);
         for frame in 0..BLOCK {
-            sums[frame] = step(a, x[frame], sums[frame]);
+            sums[frame] = step(a[d], x[frame], sums[frame]);
+        }
+    }
+    // (Constant numbers of lanes: sums stay in registers.)
+    for (chunk, a) in a[first..].chunks_exact(LANES).enumerate() {
+        for lane in 0..LANES {
+            let x = x(first + LANES * chunk + lane);
+            for frame in 0..BLOCK {
+                sums[lane][frame] = step(a[lane], x[frame], sums[lane][frame]);
+            }
         }
     }
     std::array::from_fn(|t| {
@@ -192,10 +200,12 @@ fn eight_of_block<'x>(
 #[inline(always)]
 fn four_of_block<'x>(a: &[f32], x: &impl Fn(usize) -> &'x [f32; BLOCK]) -> [f32; BLOCK] {
     let mut sums = [[0.0; BLOCK]; GROUP];
-    for (d, &a) in a.iter().enumerate() {
-        let (sums, x) = (&mut sums[d % GROUP], x(d));
-        for frame in 0..BLOCK {
-            sums[frame] += a * x[frame];
+    for (chunk, a) in a.chunks_exact(GROUP).enumerate() {
+        for lane in 0..GROUP {
+            let x = x(GROUP * chunk + lane);
+            for frame in 0..BLOCK {
+                sums[lane][frame] += a[lane] * x[frame];
+            }
         }
     }
     std::array::from_fn(|t| total([sums[0][t], sums[1][t], sums[2][t], sums[3][t]]))

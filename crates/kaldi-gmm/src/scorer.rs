@@ -35,6 +35,7 @@ impl Covariance {
     }
 
     /// Adds the products of a frame, times `factor`, to `sums`. The reference multiplies in this order, too.
+    #[inline(always)]
     pub fn add(self, factor: f64, frame: &[f64], sums: &mut [f64]) {
         match self {
             Covariance::Diagonal => {

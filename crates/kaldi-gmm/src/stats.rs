@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use crate::error::{Error, Result};
 use crate::flags::Parts;
+use crate::products::{Fused, Work, vectorized};
 use crate::scorer::Covariance;
 use crate::symmetric;
 use kaldi_io::{
@@ -51,6 +52,22 @@ pub struct GmmStats<K = Diagonal> {
 /// Statistics for a mixture with full covariances.
 pub type FullGmmStats = GmmStats<Full>;
 
+/// A frame that is added to statistics.
+struct AddFrame<'a, K> {
+    stats: &'a mut GmmStats<K>,
+    frame: &'a [f32],
+    posteriors: &'a [f32],
+}
+
+impl<K: Kind> Work for AddFrame<'_, K> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<F: Fused>(self) {
+        self.stats.add_some(self.frame, self.posteriors.iter().copied().enumerate());
+    }
+}
+
 impl<K: Kind> GmmStats<K> {
     /// Zeros for so many Gaussians of this dimension.
     pub fn new(num_gauss: usize, dim: usize, parts: Parts) -> GmmStats<K> {
@@ -86,13 +103,14 @@ impl<K: Kind> GmmStats<K> {
     /// If sizes differ.
     pub fn add(&mut self, frame: &[f32], posteriors: &[f32]) {
         assert_eq!(posteriors.len(), self.num_gauss(), "a posterior for each Gaussian");
-        self.add_some(frame, posteriors.iter().copied().enumerate());
+        vectorized(AddFrame { stats: self, frame, posteriors });
     }
 
     /// Adds a frame with posteriors of some Gaussians.
     ///
     /// # Panics
     /// If the dimension differs, or there is no such Gaussian.
+    #[inline(always)]
     pub fn add_some(&mut self, frame: &[f32], posteriors: impl Iterator<Item = (usize, f32)>) {
         assert_eq!(frame.len(), self.dim, "the dimension of the frame");
         let frame: Vec<f64> = frame.iter().map(|&x| x.into()).collect();
