@@ -204,6 +204,26 @@ fn sound_of_a_lower_rate_is_taken_if_asked_for() {
 }
 
 /// The example of the library says the same as the program.
+/// A FLAC file has the samples of its wave. (`kaldi-sound` tests all formats.)
+#[test]
+fn other_formats_and_channels() {
+    let f = folder("formats", false);
+    let model = model_folder(&f);
+    let words = |options: &str, file: &str| {
+        let text = run(&f, &format!("nnet3-transcribe {options} {model} {file}")).stdout;
+        text.split_once(' ').map(|(_, words)| words.to_owned()).unwrap()
+    };
+    let expected = words("", &format!("{DATA}/sound/u7.wav"));
+    assert_eq!(words("", &format!("{DATA}/sound/u7.flac")), expected);
+    assert_eq!(words("--channels=mix", &format!("{DATA}/sound/u7.flac")), expected);
+    let line =
+        |channels: &str| format!("nnet3-transcribe --channels={channels} {model} {DATA}/sound/u7.flac");
+    fails(&f, 1, &line("2"), &["there is no channel 2 (from 1)", "u7.flac has 1"]);
+    for wrong in ["0", "each", "-1"] {
+        fails(&f, 255, &line(wrong), &["expected first, mix, or the number of a channel from 1"]);
+    }
+}
+
 #[test]
 fn a_library_recognises() {
     let f = folder("library", false);
