@@ -463,7 +463,7 @@ fn model_folders_with_something_missing() {
     let model = model_folder(&f);
     let wave = format!("{DATA}/sound/u7.wav");
     let refused = |line: &str, words: &str| fails(&f, 255, line, &[words]);
-    refused(&format!("nnet3-transcribe {model}"), "expected wave files");
+    refused(&format!("nnet3-transcribe {model}"), "expected recordings");
     refused(&format!("nnet3-transcribe {wave} {wave}"), "expected the folder of a model");
     refused(&format!("nnet3-transcribe --mdl=@model {wave}"), "--mdl needs --graph");
     refused(
