@@ -245,7 +245,7 @@ check "wrong: a key twice" broken 'sed -n 3p $toy/text >>$copy/text' "text, line
 check "wrong: no wave for a transcript" broken "rm $wav" "text, line 4: there is no 'toy-003' in"
 check "wrong: no wave at all" broken 'rm $copy/wav/*' "there are no files *.wav in this folder"
 check "wrong: something else than a wave" broken "echo OggS0000000000 >$wav" "toy-003.wav, byte 0: expected a wave file (RIFF, RIFX, RF64), found an Ogg file"
-check "wrong: a wave of 8 bits" broken "printf '\\x08' | dd of=$wav bs=1 seek=34 conv=notrunc status=none" "expected 16-bit PCM, found 8 bits, 1 channels"
+check "wrong: a wave whose header contradicts itself" broken "printf '\\x08' | dd of=$wav bs=1 seek=34 conv=notrunc status=none" "2 bytes a sample and 16000 a second do not fit PCM, 8 bits, 1 channels"
 check "wrong: a wave that is cut off" broken "truncate -s 4000 $wav" "bytes of wave data, but read only 3956 bytes"
 check "wrong: rates that differ" broken "printf '\\x80\\x3e\\0\\0\\0\\x7d\\0\\0' | dd of=$wav bs=1 seek=24 conv=notrunc status=none" "toy-003.wav has 16000 samples per second, but"
 check "wrong: a rate below the one asked for" broken ': nothing' "has 8000 samples per second, but --sample-frequency=16000 was asked for" --sample-frequency=16000
