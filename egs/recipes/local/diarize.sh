@@ -52,7 +52,7 @@ clusters() {
   for part in 1 2; do
     for threshold in -0.3 -0.2 -0.1 -0.05 0 0.05 0.1 0.2 0.3; do
       diarization/cluster.sh --cmd run.pl --nj "$nj" --threshold $threshold "$net/xvectors_callhome$part/plda_scores" \
-        "$net/xvectors_callhome$part/t$threshold"
+        "$net/xvectors_callhome$part/t$threshold" >&2 # standard output has the rates
       rate=$("$python" "$here/local/der.py" "data/callhome$part/ref.rttm" "$net/xvectors_callhome$part/t$threshold/rttm")
       echo "$rate $threshold"
     done | sort -k2,2n | head -n 1 >"$net/tuning/callhome$part"
