@@ -149,9 +149,11 @@ fn graphs_that_change_while_they_are_read() {
         file.write_all(&vec![0x7f; (length - length / 4) as usize]).unwrap();
     };
     let shorten: Change = |graph| OpenOptions::new().write(true).open(graph).unwrap().set_len(0).unwrap();
-    for (name, change, words) in [
-        ("overwritten", overwrite, &["has been changed while it was read"][..]),
-        ("shortened", shorten, &["has been made shorter meanwhile"][..]),
+    // A search that reads behind the new end gets the second error. One that ends before it gets the first.
+    let errors_of_a_change = ["has been changed while it was read", "has been made shorter meanwhile"];
+    for (name, change, expected) in [
+        ("overwritten", overwrite, &errors_of_a_change[..1]),
+        ("shortened", shorten, &errors_of_a_change[..]),
     ] {
         let graph = folder.write(&format!("{name}.fst"), &original);
         let own = binary("latgen-faster-mapped");
@@ -187,7 +189,7 @@ fn graphs_that_change_while_they_are_read() {
         assert_eq!(status.code(), Some(255), "{name}: {status} {log}");
         let errors: Vec<&str> = log.lines().filter(|line| line.starts_with("ERROR (")).collect();
         assert_eq!(errors.len(), 1, "{name}: {log}");
-        words.iter().for_each(|word| assert!(errors[0].contains(word), "{name}: {log}"));
+        assert!(expected.iter().any(|error| errors[0].contains(error)), "{name}: {log}");
     }
 }
 
