@@ -52,10 +52,8 @@ say "What the recipe needs"
 ../digits/local/install.sh
 if ! command -v nnet3-train >/dev/null; then
   say "The programs"
-  if ! command -v cargo >/dev/null && [[ -x $HOME/.cargo/bin/cargo ]]; then PATH=$HOME/.cargo/bin:$PATH; fi
-  command -v cargo >/dev/null || { echo "run.sh: there is no cargo; install a Rust toolchain first (https://rustup.rs)" >&2; exit 1; }
-  (cd ../.. && cargo build --release --bin nnet3)
-  PATH=$(cd ../.. && realpath -m "${CARGO_TARGET_DIR:-target}")/release:$PATH
+  programs=$(../digits/local/build.sh)
+  PATH=$programs:$PATH
 fi
 
 say "Speech"

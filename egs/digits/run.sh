@@ -93,14 +93,7 @@ stage() { # <number> <heading> <log to read when it fails> <function>
 # ---- 0, 1: tools ----------------------------------------------------------------------------------------------------
 install_tools() { local/install.sh; }
 
-build() {
-  if ! command -v cargo >/dev/null && [[ -x $HOME/.cargo/bin/cargo ]]; then PATH=$HOME/.cargo/bin:$PATH; fi
-  if ! command -v cargo >/dev/null; then
-    echo "run.sh: there is no cargo; install a Rust toolchain first (https://rustup.rs)" >&2
-    return 1
-  fi
-  (cd ../.. && cargo build --release --bin nnet3)
-}
+build() { local/build.sh >/dev/null; }
 
 # ---- 2: data --------------------------------------------------------------------------------------------------------
 make_data() {

@@ -38,8 +38,8 @@ plain_name --dir "$dir"
 [[ ! $csv ]] || plain_name --csv "$csv"
 plain_name "the recipe's folder" "$PWD"
 if [[ -z $nnet3 ]]; then
-  cargo build --release --quiet --bin nnet3 --manifest-path ../../Cargo.toml
-  nnet3=../../target/release/nnet3
+  programs=$(../digits/local/build.sh)
+  nnet3=$programs/nnet3
 fi
 plain_name --nnet3 "$nnet3"
 nnet3=$(realpath "$nnet3")

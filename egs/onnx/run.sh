@@ -58,8 +58,7 @@ fi
 # <set>: its wave files, as <name> <file>. Files in the list are named from the recipe's folder.
 waves() { awk '{ if ($2 !~ /^\//) $2 = "../digits/" $2; print }' "$data/$1/wav.scp"; }
 if [[ -z $programs ]]; then
-  (cd ../.. && cargo build --release --quiet --bin nnet3)
-  programs=${CARGO_TARGET_DIR:-../../target}/release
+  programs=$(../digits/local/build.sh)
 fi
 PATH=$(realpath "$programs"):$PATH
 if ! cmp -s requirements.txt .venv/requirements.txt; then

@@ -40,8 +40,7 @@ claim_folder "$dir" egs/published/run.sh
 
 local/install.sh
 if [[ -z $bin ]]; then
-  (cd ../.. && cargo build --release --quiet --bin nnet3)
-  bin=$(cd ../.. && realpath -m "${CARGO_TARGET_DIR:-target}")/release
+  bin=$(../digits/local/build.sh)
 fi
 [[ -x $bin/nnet3-transcribe ]] || { echo "run.sh: there is no nnet3-transcribe in $bin" >&2; exit 2; }
 bin=$(realpath "$bin")

@@ -60,8 +60,7 @@ done
 cd "$here"
 ../digits/local/install.sh flac sox perl gzip bc
 if [[ ! $programs ]]; then
-  (cd ../.. && cargo build --release --bin nnet3)
-  programs=$here/../../target/release
+  programs=$(../digits/local/build.sh)
 fi
 [[ -x $programs/nnet3 ]] || refuse_value "there is no $programs/nnet3"
 programs=$(realpath "$programs")

@@ -121,8 +121,11 @@ fn dimensions_within_minibatches() {
 fn too_little_context() {
     let folder = Folder::new("hostile-context");
     let egs = format!("ark:{}", examples(&folder, 3, &[]));
-    let words =
-        ["needs 'input' from t=-3 to t=10", "has it from t=-1 to t=8", "--left-context=3 --right-context=3"];
+    let words = [
+        "needs 'input' from t=-3 to t=10",
+        "has it from t=-1 to t=8",
+        "a left context of 3 frames and a right context of 3",
+    ];
     let net = network(&folder, 3);
     let merged = format!("ark:nnet3-merge-egs --minibatch-size=2 {egs} ark:- |");
     let output = run_on_path("nnet3-train", &["--use-gpu=no", &net, &merged, &folder.path("1.raw")]);

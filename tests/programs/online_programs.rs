@@ -225,6 +225,26 @@ fn text_with_pitch_behind_plp() {
     fails(&f, 255, &format!("nnet3-transcribe {model} {wave}"), &["pitch at 8000 Hz"]);
 }
 
+/// A row's i-vector is estimated from the frames up to its own, so pieces of any length give the same rows.
+#[test]
+fn dumped_rows_have_the_ivector_of_their_frame() {
+    let f = folder("dump", true);
+    let dump = |length: f32| {
+        output(
+            &f,
+            &format!(
+                "online2-wav-dump-features --mfcc-config=@mfcc.conf --ivector-extraction-config=@ivector.conf \
+                 --chunk-length={length} ark:@spk2utt ark:@waves ark,t:@rows"
+            ),
+        );
+        f.read("rows")
+    };
+    let whole = dump(10.0);
+    assert!(whole.lines().count() > 40, "{whole}");
+    assert_eq!(dump(0.05), whole);
+    assert_eq!(dump(0.001), whole);
+}
+
 #[test]
 fn what_does_not_fit() {
     let f = folder("misfits", true);

@@ -19,10 +19,10 @@ impl Deltas {
     /// Derivatives up to `order`, each by `window` frames on both sides.
     pub fn new(order: i32, window: i32) -> Result<Self> {
         if !(0..LIMIT).contains(&order) {
-            return Err(Error::options(format!("--delta-order={order}: expected a number from 0 to 999")));
+            return Err(Error::options(format!("`delta-order`={order}: expected a number from 0 to 999")));
         }
         if !(1..LIMIT).contains(&window) {
-            return Err(Error::options(format!("--delta-window={window}: expected a number from 1 to 999")));
+            return Err(Error::options(format!("`delta-window`={window}: expected a number from 1 to 999")));
         }
         let normalizer: f32 = (-window..=window).map(|j| (j * j) as f32).sum();
         let factor = (1.0 / f64::from(normalizer)) as f32;
@@ -71,7 +71,7 @@ impl ShiftedDeltas {
     pub fn new(window: i32, blocks: i32, shift: i32) -> Result<Self> {
         for (name, value) in [("delta-window", window), ("num-blocks", blocks), ("block-shift", shift)] {
             if !(1..LIMIT).contains(&value) {
-                return Err(Error::options(format!("--{name}={value}: expected a number from 1 to 999")));
+                return Err(Error::options(format!("`{name}`={value}: expected a number from 1 to 999")));
             }
         }
         Ok(ShiftedDeltas { window: window.into(), blocks: blocks as usize, shift: shift.into() })

@@ -40,12 +40,12 @@ impl Subsampling {
     /// Takes the options `n`, which is negative for repetitions, and `offset`.
     pub fn new(n: i32, offset: i32) -> Result<Self> {
         let Ok(offset) = usize::try_from(offset) else {
-            return Err(Error::options(format!("--offset={offset}: expected a number that is not negative")));
+            return Err(Error::options(format!("`offset`={offset}: expected a number that is not negative")));
         };
         match n {
-            0 => Err(Error::options("--n=0: expected another number")),
+            0 => Err(Error::options("`n`=0: expected another number")),
             1.. => Ok(Subsampling::Every { n: n as usize, offset }),
-            _ if offset > 0 => Err(Error::options("--offset cannot be used with negative --n")),
+            _ if offset > 0 => Err(Error::options("`offset` cannot be used with negative `n`")),
             _ => Ok(Subsampling::Repeat(n.unsigned_abs() as usize)),
         }
     }

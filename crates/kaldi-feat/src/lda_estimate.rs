@@ -141,7 +141,7 @@ pub fn lda(
     check_dim(options.dim, all)?;
     if options.dim >= classes && !options.allow_large_dim {
         return Err(Error::options(format!(
-            "--dim={}: {classes} classes can only be told apart in {} dimensions; see --allow-large-dim",
+            "`dim`={}: {classes} classes can only be told apart in {} dimensions; see `allow-large-dim`",
             options.dim,
             classes.saturating_sub(1)
         )));
@@ -155,7 +155,7 @@ fn check_dim(dim: usize, available: usize) -> Result<()> {
     if (1..=available).contains(&dim) {
         return Ok(());
     }
-    Err(Error::options(format!("--dim={dim}: statistics have dimension {available}")))
+    Err(Error::options(format!("`dim`={dim}: statistics have dimension {available}")))
 }
 
 /// The transform in front of networks.

@@ -75,7 +75,7 @@ impl PcaStats {
         }
         let kept = options.dim.unwrap_or(dim);
         if kept > dim {
-            return Err(Error::options(format!("--dim={kept}: the data have dimension {dim}")));
+            return Err(Error::options(format!("`dim`={kept}: the data have dimension {dim}")));
         }
         let mean = DVector::from_iterator(dim, self.sum.iter().map(|sum| sum / self.count));
         let square = |i: usize, j: usize| self.squares[i.max(j) * (i.max(j) + 1) / 2 + i.min(j)];

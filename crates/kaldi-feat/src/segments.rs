@@ -72,7 +72,7 @@ impl SegmentOptions {
     pub fn check(&self) -> Result<()> {
         if self.frame_shift <= 0 {
             return Err(Error::options(format!(
-                "--frame-shift={}: expected a number above 0",
+                "`frame-shift`={}: expected a number above 0",
                 self.frame_shift
             )));
         }

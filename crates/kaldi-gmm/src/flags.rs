@@ -26,7 +26,7 @@ impl Parts {
                 'a' => parts = Parts::ALL,
                 _ => {
                     return Err(Error::options(format!(
-                        "--update-flags={letters}: expected letters of 'mvwta', found '{letter}'"
+                        "`update-flags`={letters}: expected letters of 'mvwta', found '{letter}'"
                     )));
                 }
             }

@@ -40,7 +40,7 @@ impl Sample {
         match usize::try_from(capacity).ok().filter(|&capacity| (1..=i32::MAX as usize).contains(&capacity)) {
             Some(capacity) => Ok(Sample { capacity, frames: DenseMatrix::default(), seen: 0 }),
             None => {
-                Err(Error::options(format!("--num-frames={capacity}: expected a number of frames above 0")))
+                Err(Error::options(format!("`num-frames`={capacity}: expected a number of frames above 0")))
             }
         }
     }
@@ -167,7 +167,7 @@ impl TrainOptions {
     pub fn check(&self) -> Result<()> {
         match self.num_iters {
             0 | 1 => {
-                Err(Error::options(format!("--num-iters={}: expected at least 2 iterations", self.num_iters)))
+                Err(Error::options(format!("`num-iters`={}: expected at least 2 iterations", self.num_iters)))
             }
             _ => Ok(()),
         }
@@ -298,7 +298,7 @@ mod tests {
             train(&frames, options, &mut dice(), &mut |_| ()).unwrap_err().to_string()
         };
         assert!(error(&options(1)).contains("Too few frames to train on: 29 for 3 Gaussians"));
-        assert!(error(&TrainOptions { num_iters: 1, ..options(1) }).contains("--num-iters=1"));
+        assert!(error(&TrainOptions { num_iters: 1, ..options(1) }).contains("`num-iters`=1"));
         let mut same = features(100, 2, 3);
         (0..100).for_each(|t| same.row_mut(t)[1] = 4.0);
         let error = from_random_frames(&same, 2, &mut dice()).unwrap_err().to_string();

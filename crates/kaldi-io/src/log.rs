@@ -23,6 +23,10 @@ thread_local! {
 }
 static VERBOSE: AtomicI32 = AtomicI32::new(0);
 
+/// Returns the names of a program's options.
+pub(crate) type OptionNames = fn() -> Vec<String>;
+static OPTION_NAMES: RwLock<Vec<OptionNames>> = RwLock::new(Vec::new());
+
 /// Place in the original program that a message names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Site {
@@ -76,16 +80,27 @@ pub fn verbose() -> i32 {
     VERBOSE.load(Ordering::Relaxed)
 }
 
+/// Adds options that errors and warnings show with dashes: those of the running program, or of one that runs within it. A
+/// library does not know command lines; it names a setting in backquotes.
+pub(crate) fn add_option_names(names: OptionNames) {
+    OPTION_NAMES.write().unwrap_or_else(PoisonError::into_inner).push(names);
+}
+
+/// Forgets the options of programs that ran before.
+pub(crate) fn forget_option_names() {
+    OPTION_NAMES.write().unwrap_or_else(PoisonError::into_inner).clear();
+}
+
 pub fn log(site: &Site, message: &str) {
     print("LOG", site, message);
 }
 
 pub fn warning(site: &Site, message: &str) {
-    print("WARNING", site, message);
+    print("WARNING", site, &as_on_the_command_line(message));
 }
 
 pub fn error(site: &Site, message: &str) {
-    print("ERROR", site, &shortened(message));
+    print("ERROR", site, &shortened(&as_on_the_command_line(message)));
 }
 
 /// Does the same as [`error`] when memory has run out: it allocates no memory, and cuts a long message.
@@ -117,6 +132,23 @@ pub fn error_without_memory(message: fmt::Arguments<'_>) {
 /// The line that [`error`] prints, for those who can only write bytes.
 pub(crate) fn error_line(message: &str) -> String {
     line("ERROR", program(), &Site::PROGRAM, message)
+}
+
+/// Writes the settings of a message as options.
+fn as_on_the_command_line(message: &str) -> Cow<'_, str> {
+    if !message.contains('`') {
+        return Cow::Borrowed(message);
+    }
+    let programs = OPTION_NAMES.read().unwrap_or_else(PoisonError::into_inner);
+    let names: Vec<String> = programs.iter().flat_map(|names| names()).collect();
+    Cow::Owned(with_dashes(message, &names))
+}
+
+/// Replaces `` `name` `` by `--name` for each of these names.
+fn with_dashes(message: &str, names: &[String]) -> String {
+    names
+        .iter()
+        .fold(message.to_owned(), |text, name| text.replace(&format!("`{name}`"), &format!("--{name}")))
 }
 
 /// Shortens a message to a readable size: keeps the beginning and the end of a long one.
@@ -236,6 +268,22 @@ mod tests {
         assert_eq!(shortened("short"), "short");
         let long = shortened(&"ä".repeat(1_000_000)).into_owned();
         assert!(long.len() < 8100 && long.contains("bytes more) …"), "{}", long.len());
+    }
+
+    #[test]
+    fn settings_become_options() {
+        let names = ["dim".to_owned(), "delta-pitch".to_owned()];
+        for (message, expected) in [
+            ("`dim`=3: see `delta-pitch`", "--dim=3: see --delta-pitch"),
+            ("`dim`", "--dim"),
+            ("the word `dims` of `dim", "the word `dims` of `dim"),
+            ("`other` `dim` `", "`other` --dim `"),
+            ("``dim``", "`--dim`"),
+            ("no name", "no name"),
+        ] {
+            assert_eq!(with_dashes(message, &names), expected);
+        }
+        assert_eq!(with_dashes("`dim`=3", &[]), "`dim`=3");
     }
 
     /// A line that the reference logs.

@@ -54,7 +54,7 @@ impl Accumulator {
         if options.samples_for_weights < 2 {
             let number = options.samples_for_weights;
             return Err(Error::options(format!(
-                "--num-samples-for-weights={number}: expected a number of at least 2"
+                "`num-samples-for-weights`={number}: expected a number of at least 2"
             )));
         }
         let terms = IvectorTerms::new(&extractor, options.threads);

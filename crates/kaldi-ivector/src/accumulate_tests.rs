@@ -253,7 +253,7 @@ fn models_that_cannot_be_used() {
     let mut extractor = random(3, 2, 4, 1);
     let few = AccumulateOptions { samples_for_weights: 1, ..options(1) };
     let error = Accumulator::new(extractor.clone(), few).unwrap_err().to_string();
-    assert!(error.contains("--num-samples-for-weights=1"), "{error}");
+    assert!(error.contains("`num-samples-for-weights`=1"), "{error}");
     extractor.inverse_covariances[1].data = vec![1.0, 2.0, 1.0];
     let error = Accumulator::new(extractor, options(1)).unwrap_err().to_string();
     assert!(error.contains("inverse covariance 1 is not positive definite"), "{error}");

@@ -41,7 +41,7 @@ pub fn estimate(
     options: &GrowingOptions,
 ) -> Result<GrowingIvectors> {
     if options.period == 0 {
-        return Err(Error::options("--ivector-period=0: expected a number above 0"));
+        return Err(Error::options("`ivector-period`=0: expected a number above 0"));
     }
     if features.rows == 0 {
         return Err(Error::data("empty feature matrix"));
@@ -133,7 +133,7 @@ mod tests {
             estimate(&terms, features, posterior, options).unwrap_err().to_string()
         };
         let never = GrowingOptions { period: 0, ..options.clone() };
-        assert!(refused(&features, &posterior, &never).contains("--ivector-period=0"));
+        assert!(refused(&features, &posterior, &never).contains("`ivector-period`=0"));
         assert!(refused(&DenseMatrix::default(), &Vec::new(), &options).contains("empty"));
         assert!(refused(&features, &vec![vec![(3, 1.0)]; 5], &options).contains("Gaussian 3"));
         assert!(refused(&features, &posterior[1..].to_vec(), &options).contains("4 frames for 5"));

@@ -25,7 +25,7 @@ pub fn initialize(
     rand: Rand<'_>,
 ) -> Result<IvectorExtractor> {
     if ivector_dim == 0 {
-        return Err(Error::options("--ivector-dim=0: expected a dimension above 0"));
+        return Err(Error::options("`ivector-dim`=0: expected a dimension above 0"));
     }
     let mut projections = Vec::with_capacity(mixture.num_gauss());
     for g in 0..mixture.num_gauss() {
@@ -75,6 +75,6 @@ mod tests {
             }
         }
         let error = initialize(&mixture, 0, true, &mut || 1).unwrap_err().to_string();
-        assert!(error.contains("--ivector-dim=0"), "{error}");
+        assert!(error.contains("`ivector-dim`=0"), "{error}");
     }
 }

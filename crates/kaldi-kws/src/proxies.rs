@@ -173,7 +173,7 @@ fn best_composed(first: &Fst, second: &Fst, beam: f32, most_states: Option<usize
         .chain(&second.states)
         .any(|state| state.final_weight < 0.0 || state.arcs.iter().any(|arc| arc.weight < 0.0))
     {
-        return Err(Error::data("expected costs that are not negative, as --proxy-beam needs them"));
+        return Err(Error::data("expected costs that are not negative, as `proxy-beam` needs them"));
     }
     let sorted = second.states.iter().all(|state| state.arcs.is_sorted_by_key(|arc| arc.ilabel));
     if !sorted {

@@ -506,7 +506,7 @@ mod tests {
         refused(PipelineModel::new(four, ivectors()), "dimension 4, those that i-vectors are estimated of 3");
         let mut none = options();
         none.frames.max_feature_vectors = Some(100);
-        refused(PipelineModel::new(none, None), "--max-feature-vectors=100");
+        refused(PipelineModel::new(none, None), "`max-feature-vectors`=100");
         let with_pitch = |pitch| NetworkFeatures {
             pitch: Some((pitch, PitchProcessOptions::default())),
             ..options().into()

@@ -45,7 +45,7 @@ pub fn lda(speakers: &[Vec<Vec<f32>>], options: &LdaOptions) -> Result<Lda> {
     }
     if !(1..=dim).contains(&options.dim) {
         let wanted = options.dim;
-        return Err(Error::options(format!("--dim={wanted}: the vectors have dimension {dim}")));
+        return Err(Error::options(format!("`dim`={wanted}: the vectors have dimension {dim}")));
     }
     if count < dim {
         return Err(Error::data(format!(
@@ -80,7 +80,7 @@ pub fn lda(speakers: &[Vec<Vec<f32>>], options: &LdaOptions) -> Result<Lda> {
         floored += 1;
     }
     if values.iter().any(|&value| value <= 0.0) {
-        return Err(Error::data("the covariance is singular; see --covariance-floor"));
+        return Err(Error::data("the covariance is singular; see `covariance-floor`"));
     }
     normalizer.row_iter_mut().zip(&values).for_each(|(mut row, value)| row /= value.sqrt());
     let projected = &normalizer * between * normalizer.transpose();
@@ -149,7 +149,7 @@ mod tests {
         let options = LdaOptions { dim: 2, total_factor: 0.0, covariance_floor: 1e-6 };
         let message = |speakers: &[Vec<Vec<f32>>]| lda(speakers, &options).unwrap_err().to_string();
         assert_eq!(message(&[]), "no vectors");
-        assert!(message(&[vec![vec![1.0], vec![2.0]]]).contains("--dim=2"));
+        assert!(message(&[vec![vec![1.0], vec![2.0]]]).contains("`dim`=2"));
         assert!(
             message(&[vec![vec![1.0, 2.0, 3.0], vec![1.0, 0.0, 0.0]]])
                 .starts_with("2 vectors of dimension 3")

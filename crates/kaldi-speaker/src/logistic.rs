@@ -54,7 +54,7 @@ pub fn train<V: AsRef<[f32]>>(vectors: &[V], classes: &[i32], options: &TrainOpt
         return Err(Error::data(format!("class {wrong}, expected 0 to {}", MOST_CLASSES - 1)));
     }
     if !(options.normalizer >= 0.0 && options.power.is_finite()) {
-        return Err(Error::options("--normalizer must not be negative, and --power must be a number"));
+        return Err(Error::options("`normalizer` must not be negative, and `power` must be a number"));
     }
     let dim = first.as_ref().len();
     let columns = linear::columns(vectors)?.insert_row(dim, 1.0);

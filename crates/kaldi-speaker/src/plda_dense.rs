@@ -47,7 +47,7 @@ pub fn score_all_pairs<V: AsRef<[f32]>>(
     let Some(kept) = reached.map(|k| k + 2).filter(|&kept| kept <= model.dim()) else {
         let dim = model.dim();
         return Err(Error::options(format!(
-            "--target-energy={target_energy}: the {dim} dimensions do not suffice; 1 keeps all"
+            "`target-energy`={target_energy}: the {dim} dimensions do not suffice; 1 keeps all"
         )));
     };
     let projection = rows.rows(0, kept).into_owned();
@@ -96,7 +96,7 @@ mod tests {
         let fewer = score_all_pairs(&model, vectors, 0.01, Length::Expected).unwrap();
         assert!(fewer.data.iter().zip(&scores.data).any(|(found, expected)| (found - expected).abs() > 0.01));
         let error = score_all_pairs(&model, vectors, 1.5, Length::Expected).unwrap_err().to_string();
-        assert!(error.contains("--target-energy=1.5"), "{error}");
+        assert!(error.contains("`target-energy`=1.5"), "{error}");
         let single = score_all_pairs(&model, &vectors[..1], 0.5, Length::Expected).unwrap();
         assert_eq!((single.rows, single.cols), (1, 1));
         assert!(score_all_pairs(&model, &[[1f32]], 0.5, Length::Expected).is_err());

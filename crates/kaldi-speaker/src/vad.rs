@@ -23,13 +23,13 @@ impl EnergyOptions {
         if !(self.proportion > 0.0 && self.proportion < 1.0) {
             let found = self.proportion;
             return Err(Error::options(format!(
-                "--vad-proportion-threshold={found}: expected a number between 0 and 1"
+                "`vad-proportion-threshold`={found}: expected a number between 0 and 1"
             )));
         }
         if self.mean_scale.is_nan() || self.mean_scale < 0.0 {
             let found = self.mean_scale;
             return Err(Error::options(format!(
-                "--vad-energy-mean-scale={found}: expected a number that is not negative"
+                "`vad-energy-mean-scale`={found}: expected a number that is not negative"
             )));
         }
         Ok(())

@@ -111,7 +111,7 @@ impl Merge {
             }
             None if [a, b].iter().all(|x| [0.0, 1.0].contains(x)) => Ok(a * b),
             None => Err(Error::options(format!(
-                "Map is missing combination {a} and {b}: without --map labels are 0 and 1"
+                "Map is missing combination {a} and {b}: without `map` labels are 0 and 1"
             ))),
         }
     }

@@ -48,10 +48,10 @@ pub fn build_tree<C: Clusterable>(
     report: Report,
 ) -> Result<EventMap> {
     if options.thresh.is_nan() || options.cluster_thresh.is_nan() {
-        return Err(Error::value("--thresh and --cluster-thresh must be numbers"));
+        return Err(Error::value("`thresh` and `cluster-thresh` must be numbers"));
     }
     if options.thresh <= 0.0 && options.max_leaves <= 0 {
-        return Err(Error::value("either --thresh or --max-leaves must be positive"));
+        return Err(Error::value("either `thresh` or `max-leaves` must be positive"));
     }
     if stats.entries.is_empty() {
         return Err(Error::stats("there are no statistics"));

@@ -109,7 +109,7 @@ pub(crate) fn by_leaf<'a, C>(stats: &[&'a Entry<C>], tree: &EventMap) -> Result<
         let leaf = tree.map(event).and_then(|leaf| usize::try_from(leaf).ok());
         leaf.filter(|&leaf| leaf < MOST_LEAVES).ok_or_else(|| {
             Error::stats(format!(
-                "the tree has no leaf for the event {}; check that --context-width and --central-position are those of \
+                "the tree has no leaf for the event {}; check that `context-width` and `central-position` are those of \
                  the statistics, and that phones that were context-independent when statistics were collected do not \
                  share roots with other phones",
                 describe(event)

@@ -63,16 +63,16 @@ impl<'m> EndToEnd<'m> {
         let subsampling = usize::try_from(split.frame_subsampling_factor).unwrap_or(0);
         if subsampling == 0 {
             let found = split.frame_subsampling_factor;
-            return Err(Error::options(format!("--frame-subsampling-factor must be above 0, found {found}")));
+            return Err(Error::options(format!("`frame-subsampling-factor` must be above 0, found {found}")));
         }
         let context = |name: &str, special: i32, plain: i32| {
             let chosen = if special >= 0 { special } else { plain };
             usize::try_from(chosen)
-                .map_err(|_| Error::options(format!("--{name} must not be negative, found {plain}")))
+                .map_err(|_| Error::options(format!("`{name}` must not be negative, found {plain}")))
         };
         if split.num_frames == "-1" {
             return Err(Error::options(
-                "--num-frames=-1: expected the lengths that utterances may have, separated by commas",
+                "`num-frames`=-1: expected the lengths that utterances may have, separated by commas",
             ));
         }
         let (lengths, rounding) = parse_sizes(&split.num_frames, subsampling)?;
@@ -109,7 +109,7 @@ impl<'m> EndToEnd<'m> {
             let off = frames as i64 - length as i64;
             if length.abs_diff(frames) > MOST_FRAMES_OFF {
                 return Err(Error::data(format!(
-                    "utterance '{key}' has {frames} frames; expected one of the lengths of --num-frames, or up to \
+                    "utterance '{key}' has {frames} frames; expected one of the lengths of `num-frames`, or up to \
                      {MOST_FRAMES_OFF} more or fewer, but {length} is the nearest"
                 )));
             }

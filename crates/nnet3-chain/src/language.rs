@@ -14,7 +14,7 @@ pub fn query_value<'k>(key: &'k str, name: &str) -> Option<&'k str> {
 /// Gives the first output the name `output-LANGUAGE` with the language of the key.
 pub fn rename_output(key: &str, example: &mut NnetChainExample) -> Result<()> {
     let language = query_value(key, "lang").filter(|language| !language.is_empty()).ok_or_else(|| {
-        Error::data("expected a key that ends with ?lang=NAME, as --multilingual-eg=true needs it")
+        Error::data("expected a key that ends with ?lang=NAME, as `multilingual-eg`=true needs it")
     })?;
     let output = example.outputs.first_mut().ok_or_else(|| Error::data("the example has no output"))?;
     output.name = format!("output-{language}");

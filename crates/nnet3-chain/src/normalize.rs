@@ -35,7 +35,7 @@ impl Normalization {
     pub fn new(mut fst: Fst, scale: f32) -> Result<Normalization> {
         if !(scale >= 0.0 && scale.is_finite()) {
             return Err(Error::options(format!(
-                "--normalization-fst-scale={scale}: expected a number that is not negative"
+                "`normalization-fst-scale`={scale}: expected a number that is not negative"
             )));
         }
         if scale != 1.0 {

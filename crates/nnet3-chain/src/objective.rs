@@ -57,7 +57,7 @@ impl ChainOptions {
         let leaky = self.leaky_hmm_coefficient;
         if !(leaky > 0.0 && leaky < 1.0) {
             return Err(Error::options(format!(
-                "--leaky-hmm-coefficient={leaky}: expected a number above 0 and below 1"
+                "`leaky-hmm-coefficient`={leaky}: expected a number above 0 and below 1"
             )));
         }
         for (name, value) in [
@@ -69,7 +69,7 @@ impl ChainOptions {
         ] {
             if !(value >= 0.0 && value.is_finite()) {
                 return Err(Error::options(format!(
-                    "--{name}={value}: expected a number that is not negative"
+                    "`{name}`={value}: expected a number that is not negative"
                 )));
             }
         }

@@ -28,11 +28,11 @@ impl PhoneLmOptions {
     pub fn check(&self) -> Result<()> {
         let PhoneLmOptions { ngram_order, no_prune_ngram_order, .. } = *self;
         if ngram_order < 2 {
-            return Err(Error::options(format!("--ngram-order={ngram_order}: expected 2 or more")));
+            return Err(Error::options(format!("`ngram-order`={ngram_order}: expected 2 or more")));
         }
         if no_prune_ngram_order < 1 || ngram_order < no_prune_ngram_order {
             return Err(Error::options(format!(
-                "--no-prune-ngram-order={no_prune_ngram_order}: expected 1 to --ngram-order={ngram_order}"
+                "`no-prune-ngram-order`={no_prune_ngram_order}: expected 1 to `ngram-order`={ngram_order}"
             )));
         }
         Ok(())

@@ -35,16 +35,16 @@ impl SupervisionOptions {
         let SupervisionOptions { left_tolerance, right_tolerance, frame_subsampling_factor, lm_scale } =
             *self;
         if frame_subsampling_factor == 0 {
-            return Err(Error::options("--frame-subsampling-factor=0: expected a number above 0"));
+            return Err(Error::options("`frame-subsampling-factor`=0: expected a number above 0"));
         }
         if left_tolerance + right_tolerance + 1 < frame_subsampling_factor {
             return Err(Error::options(format!(
-                "--left-tolerance={left_tolerance} and --right-tolerance={right_tolerance}: with 1 more they must add up to \
-                 --frame-subsampling-factor={frame_subsampling_factor} at least, or phones could be left out"
+                "`left-tolerance`={left_tolerance} and `right-tolerance`={right_tolerance}: with 1 more they must add up to \
+                 `frame-subsampling-factor`={frame_subsampling_factor} at least, or phones could be left out"
             )));
         }
         if !(0.0..1.0).contains(&lm_scale) {
-            return Err(Error::options(format!("--lm-scale={lm_scale}: expected 0 or more and less than 1")));
+            return Err(Error::options(format!("`lm-scale`={lm_scale}: expected 0 or more and less than 1")));
         }
         Ok(())
     }

@@ -30,7 +30,7 @@ pub fn unconstrained(
     if found != expected || supervision.num_sequences != 1 {
         return Err(Error::data(format!(
             "the supervision has labels up to {found}, expected the {expected} transition-ids of the transition model (made with \
-             chain-get-supervision --convert-to-pdfs=false)"
+             chain-get-supervision `convert-to-pdfs`=false)"
         )));
     }
     let mut fst = fst.clone();

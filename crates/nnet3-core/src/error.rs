@@ -67,7 +67,7 @@ impl MemoryError {
     fn advice(&self) -> String {
         match (self.sequences, self.fitting()) {
             (Some(have), Some(fits @ 1..)) => {
-                format!("; a minibatch of {fits} sequences would fit instead of {have} (--minibatch-size)")
+                format!("; a minibatch of {fits} sequences would fit instead of {have} (`minibatch-size`)")
             }
             (Some(_), _) => "; not even one sequence fits: shorter chunks would".to_string(),
             _ => String::new(),
@@ -104,7 +104,7 @@ mod tests {
         let known = Error::Memory(e).of_minibatch(128).to_string();
         assert_eq!(
             known,
-            format!("{text}; a minibatch of 42 sequences would fit instead of 128 (--minibatch-size)")
+            format!("{text}; a minibatch of 42 sequences would fit instead of 128 (`minibatch-size`)")
         );
         assert!(Error::Memory(e).of_minibatch(2).to_string().ends_with("shorter chunks would"));
     }

@@ -90,7 +90,7 @@ impl DiscriminativeOptions {
         ] {
             if !value.is_finite() || (positive && value < 0.0) {
                 let expected = if positive { "a number that is not negative" } else { "a finite number" };
-                return Err(Error::options(format!("--{name}={value}: expected {expected}")));
+                return Err(Error::options(format!("`{name}`={value}: expected {expected}")));
             }
         }
         Ok(())

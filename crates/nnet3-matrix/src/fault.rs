@@ -17,7 +17,7 @@ pub enum DeviceFault {
     Memory { bytes: u64, free: u64, total: u64 },
     #[error(
         "the device failed in {during}: {message} (if it happens again without other programs on the device, its driver or the \
-         device itself is at fault; --use-gpu=no does without it)"
+         device itself is at fault; `use-gpu`=no does without it)"
     )]
     Failed { during: String, message: String },
 }

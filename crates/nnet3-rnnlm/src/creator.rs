@@ -66,10 +66,10 @@ impl EgsOptions {
         let &EgsOptions { chunk_length, num_chunks_per_minibatch: rows, sample_group_size: group, .. } = self;
         let context = self.min_split_context;
         let wrong = |name: &str, found: i32, expected: String| {
-            Err(Error::options(format!("--{name}={found}: expected {expected}")))
+            Err(Error::options(format!("`{name}`={found}: expected {expected}")))
         };
         if self.vocab_size <= 0 {
-            return Err(Error::options("The --vocab-size option must be provided."));
+            return Err(Error::options("The `vocab-size` option must be provided."));
         }
         if rows <= 0 {
             return wrong("num-chunks-per-minibatch", rows, "a number above 0".into());
@@ -82,20 +82,20 @@ impl EgsOptions {
             return wrong(
                 "chunk-length",
                 chunk_length,
-                format!("more than 4 times --min-split-context, {least}"),
+                format!("more than 4 times `min-split-context`, {least}"),
             );
         }
         if i64::from(chunk_length) * i64::from(rows) > MOST_ROWS {
             return wrong("chunk-length", chunk_length, format!("at most {MOST_ROWS} words in a minibatch"));
         }
         if group <= 0 || chunk_length % group != 0 {
-            return wrong("sample-group-size", group, format!("a divisor of --chunk-length={chunk_length}"));
+            return wrong("sample-group-size", group, format!("a divisor of `chunk-length`={chunk_length}"));
         }
         let symbols = [self.bos_symbol, self.eos_symbol, self.brk_symbol];
         let differ = symbols[0] != symbols[1] && symbols[1] != symbols[2] && symbols[0] != symbols[2];
         if !differ || symbols.iter().any(|symbol| !(1..self.vocab_size).contains(symbol)) {
             return Err(Error::options(format!(
-                "--bos-symbol={}, --eos-symbol={}, --brk-symbol={}: expected three different words from 1 to {}",
+                "`bos-symbol`={}, `eos-symbol`={}, `brk-symbol`={}: expected three different words from 1 to {}",
                 symbols[0],
                 symbols[1],
                 symbols[2],
@@ -107,7 +107,7 @@ impl EgsOptions {
             return wrong(
                 "num-samples",
                 self.num_samples,
-                format!("0, or at least {least}: --num-chunks-per-minibatch times --sample-group-size"),
+                format!("0, or at least {least}: `num-chunks-per-minibatch` times `sample-group-size`"),
             );
         }
         if self.chunk_buffer_size < 0 {
@@ -121,7 +121,7 @@ impl EgsOptions {
             [("special-symbol-prob", self.special_symbol_prob), ("uniform-prob-mass", self.uniform_prob_mass)]
         {
             if !(0.0..1.0).contains(&value) {
-                return Err(Error::options(format!("--{name}={value}: expected a number from 0 to below 1")));
+                return Err(Error::options(format!("`{name}`={value}: expected a number from 0 to below 1")));
             }
         }
         Ok(())

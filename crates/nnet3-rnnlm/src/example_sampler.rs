@@ -37,13 +37,13 @@ impl ExampleSampler {
         options.check()?;
         let (size, words) = (options.vocab_size, lm.vocab_size());
         if words > size as usize {
-            return Err(Error::options(format!("--vocab-size={size}: the language model has {words} words")));
+            return Err(Error::options(format!("`vocab-size`={size}: the language model has {words} words")));
         }
         let mut unigrams = lm.unigrams().to_vec();
         let (bos, brk) = (options.bos_symbol as usize, options.brk_symbol as usize);
         if bos >= unigrams.len() || brk >= unigrams.len() {
             return Err(Error::options(format!(
-                "--bos-symbol={bos}, --brk-symbol={brk}: expected words of the language model, below {words}"
+                "`bos-symbol`={bos}, `brk-symbol`={brk}: expected words of the language model, below {words}"
             )));
         }
         let sum: f64 = unigrams.iter().map(|&p| f64::from(p)).sum();
@@ -57,7 +57,7 @@ impl ExampleSampler {
         }
         if unigrams[bos] >= LARGEST_BOS {
             return Err(Error::data(format!(
-                "the language model gives --bos-symbol={bos} the probability {}, expected 0",
+                "the language model gives `bos-symbol`={bos} the probability {}, expected 0",
                 unigrams[bos]
             )));
         }

@@ -33,12 +33,12 @@ impl ObjectiveOptions {
         let limit = self.den_term_limit;
         if limit != 0.0 && (limit >= -0.5 || limit.is_nan()) {
             return Err(Error::options(format!(
-                "--den-term-limit={limit}: expected 0 or a number below -0.5"
+                "`den-term-limit`={limit}: expected 0 or a number below -0.5"
             )));
         }
         if self.max_logprob_elements <= 0 {
             let found = self.max_logprob_elements;
-            return Err(Error::options(format!("--max-logprob-elements={found}: expected a number above 0")));
+            return Err(Error::options(format!("`max-logprob-elements`={found}: expected a number above 0")));
         }
         Ok(())
     }

@@ -51,7 +51,7 @@ impl SentenceModel {
             if symbol <= 0 || symbol as usize >= embedding.rows {
                 let last = embedding.rows.saturating_sub(1);
                 return Err(Error::options(format!(
-                    "--{name}-symbol={symbol}: expected a word from 1 to {last}"
+                    "`{name}-symbol`={symbol}: expected a word from 1 to {last}"
                 )));
             }
         }
@@ -199,7 +199,7 @@ mod tests {
         }
         let options = SentenceOptions { bos_symbol: WORDS as i32, ..model.options.clone() };
         let error = SentenceModel::new(network(), &embedding(), options).err().expect("an error").to_string();
-        assert!(error.contains("--bos-symbol=6"), "{error}");
+        assert!(error.contains("`bos-symbol`=6"), "{error}");
         let narrow = DenseMatrix::new(WORDS, DIM - 1);
         assert!(SentenceModel::new(network(), &narrow, model.options.clone()).is_err());
     }

@@ -24,7 +24,7 @@ impl std::str::FromStr for FillMode {
         match text {
             "nearest" => Ok(FillMode::Nearest),
             "reflect" => Ok(FillMode::Reflect),
-            _ => Err(Error::options(format!("--fill-mode={text}: expected nearest or reflect"))),
+            _ => Err(Error::options(format!("`fill-mode`={text}: expected nearest or reflect"))),
         }
     }
 }
@@ -47,7 +47,7 @@ impl AugmentOptions {
     /// Fails if a number is not in its range.
     pub fn check(&self) -> Result<()> {
         if self.num_channels == 0 {
-            return Err(Error::options("--num-channels must be above 0"));
+            return Err(Error::options("`num-channels` must be above 0"));
         }
         for (name, value, most) in [
             ("horizontal-flip-prob", self.horizontal_flip_prob, 1.0),
@@ -57,7 +57,7 @@ impl AugmentOptions {
             ("rotation-prob", self.rotation_prob, 1.0),
         ] {
             if !(0.0..=most).contains(&value) {
-                return Err(Error::options(format!("--{name}={value}: expected a number from 0 to {most}")));
+                return Err(Error::options(format!("`{name}`={value}: expected a number from 0 to {most}")));
             }
         }
         Ok(())
@@ -70,7 +70,7 @@ impl AugmentOptions {
         let (width, cols) = (io.features.rows(), io.features.cols());
         if cols % self.num_channels != 0 {
             return Err(Error::data(format!(
-                "'input' has {cols} columns, which is no multiple of --num-channels={}",
+                "'input' has {cols} columns, which is no multiple of `num-channels`={}",
                 self.num_channels
             )));
         }
@@ -318,7 +318,7 @@ mod tests {
         );
         let error = AugmentOptions { num_channels: 4, ..still }.augment(&mut example, &mut CRand::new(1));
         assert!(
-            error.unwrap_err().to_string().contains("6 columns, which is no multiple of --num-channels=4")
+            error.unwrap_err().to_string().contains("6 columns, which is no multiple of `num-channels`=4")
         );
         assert!(AugmentOptions { rotation_degree: 200.0, ..options() }.check().is_err());
         assert!(AugmentOptions { rotation_prob: f32::NAN, ..options() }.check().is_err());

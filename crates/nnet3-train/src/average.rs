@@ -16,11 +16,11 @@ pub fn parse_weights(text: &str, count: usize) -> Result<(Vec<f32>, f64)> {
     let parts: Vec<&str> = text.split(':').filter(|part| !part.is_empty()).collect();
     let weights: Option<Vec<f64>> = parts.iter().map(|part| part.trim().parse().ok()).collect();
     let weights = weights.filter(|weights| weights.len() == count).ok_or_else(|| {
-        Error::options(format!("--weights={text}: expected {count} numbers separated by colons"))
+        Error::options(format!("`weights`={text}: expected {count} numbers separated by colons"))
     })?;
     let sum: f64 = weights.iter().sum();
     if !sum.is_finite() || sum == 0.0 {
-        return Err(Error::options(format!("--weights={text}: the sum of the weights is {sum}")));
+        return Err(Error::options(format!("`weights`={text}: the sum of the weights is {sum}")));
     }
     Ok((weights.iter().map(|weight| (weight / sum) as f32).collect(), sum))
 }

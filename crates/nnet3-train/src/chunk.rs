@@ -99,7 +99,7 @@ impl Targets for PosteriorTargets<'_> {
             let pairs = self.posterior.get(first + i).map_or(&[][..], Vec::as_slice);
             if let Some((index, _)) = pairs.iter().find(|(index, _)| !in_range(*index, self.num_pdfs)) {
                 return Err(Error::data(format!(
-                    "target {index} of frame {} of utterance '{utterance}' is not between 0 and {}, as --num-pdfs={} asks",
+                    "target {index} of frame {} of utterance '{utterance}' is not between 0 and {}, as `num-pdfs`={} asks",
                     first + i,
                     self.num_pdfs - 1,
                     self.num_pdfs
@@ -135,7 +135,7 @@ impl Targets for DenseTargets<'_> {
         if let Some(wanted) = self.num_targets.filter(|&wanted| wanted != m.cols) {
             let found = m.cols;
             return Err(Error::data(format!(
-                "targets of utterance '{utterance}' have dimension {found}, --num-targets={wanted} is given"
+                "targets of utterance '{utterance}' have dimension {found}, `num-targets`={wanted} is given"
             )));
         }
         let data = (first..first + rows).flat_map(|t| m.row(t.min(m.rows - 1))).copied().collect();

@@ -44,7 +44,7 @@ pub fn combine<O: Objective, E: From<Error>>(
 ) -> std::result::Result<Combined, E> {
     let Some(first) = names.first() else { return Err(Error::options("no networks to combine").into()) };
     if options.max_objective_evaluations == 0 {
-        return Err(Error::options("--max-objective-evaluations=0: expected a number above 0").into());
+        return Err(Error::options("`max-objective-evaluations`=0: expected a number above 0").into());
     }
     let mut mean = load(first)?;
     let first_objective = objective(&make, &mean, examples, options, device)?;

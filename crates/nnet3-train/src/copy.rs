@@ -26,7 +26,7 @@ impl std::str::FromStr for FrameChoice {
             "" => Ok(FrameChoice::All),
             "random" => Ok(FrameChoice::Random),
             _ => text.trim().parse().map(FrameChoice::At).map_err(|_| {
-                Error::options(format!("--frame={text}: expected a number, 'random' or nothing"))
+                Error::options(format!("`frame`={text}: expected a number, 'random' or nothing"))
             }),
         }
     }
@@ -55,10 +55,10 @@ impl Copier {
     pub fn why_nothing(&self) -> String {
         match self.options.frame {
             FrameChoice::At(t) => format!(
-                ": --frame={t} takes the output frame with t={t}, which none of them has (the first has t=0; give a smaller number)"
+                ": `frame`={t} takes the output frame with t={t}, which none of them has (the first has t=0; give a smaller number)"
             ),
             FrameChoice::All | FrameChoice::Random => {
-                ": --keep-proportion is too small for so few".to_owned()
+                ": `keep-proportion` is too small for so few".to_owned()
             }
         }
     }

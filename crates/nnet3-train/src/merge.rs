@@ -91,7 +91,7 @@ impl<E: Example> ExampleMerger<E> {
         let Some((most, size)) = counts.max() else { return "there were no examples to merge".to_owned() };
         format!(
             "none of the {all} examples fits a minibatch: there are at most {most} of a kind, and a minibatch of \
-             those takes at least {}; give a smaller --minibatch-size, such as {most} or 1:{most}",
+             those takes at least {}; give a smaller `minibatch-size`, such as {most} or 1:{most}",
             self.sizes.smallest(size)
         )
     }

@@ -22,7 +22,7 @@ struct Rule {
 impl std::str::FromStr for MinibatchSizes {
     type Err = Error;
     fn from_str(text: &str) -> Result<MinibatchSizes> {
-        let invalid = |why: &str| Error::options(format!("--minibatch-size={text}: {why}"));
+        let invalid = |why: &str| Error::options(format!("`minibatch-size`={text}: {why}"));
         let parts: Vec<&str> = text.split('/').collect();
         let mut rules = Vec::new();
         for part in &parts {

@@ -83,7 +83,7 @@ impl UtteranceSplitter {
     pub fn new(options: &SplitOptions) -> Result<UtteranceSplitter> {
         let not_negative = |name: &str, value: i32| {
             usize::try_from(value)
-                .map_err(|_| Error::options(format!("--{name} must not be negative, found {value}")))
+                .map_err(|_| Error::options(format!("`{name}` must not be negative, found {value}")))
         };
         let left = not_negative("left-context", options.left_context)?;
         let right = not_negative("right-context", options.right_context)?;
@@ -91,7 +91,7 @@ impl UtteranceSplitter {
         let subsampling = usize::try_from(options.frame_subsampling_factor).unwrap_or(0);
         if subsampling == 0 {
             let found = options.frame_subsampling_factor;
-            return Err(Error::options(format!("--frame-subsampling-factor must be above 0, found {found}")));
+            return Err(Error::options(format!("`frame-subsampling-factor` must be above 0, found {found}")));
         }
         let or = |special: i32, plain: usize| usize::try_from(special).unwrap_or(plain);
         let (table, rounding) = match options.num_frames.as_str() {
@@ -158,7 +158,7 @@ impl UtteranceSplitter {
             1 => format!("{start}: expected length = {length}, got {found}"),
             s => format!(
                 "{start}: expected length = ({length} + {s} - 1) / {s} = {expected}, got: {found} (note: \
-                 --frame-subsampling-factor={s})"
+                 `frame-subsampling-factor`={s})"
             ),
         })
     }
@@ -264,7 +264,7 @@ fn overlaps(excess: usize, sizes: &[usize]) -> Vec<i64> {
 pub fn parse_sizes(text: &str, unit: usize) -> Result<(Vec<usize>, Option<String>)> {
     let invalid = || {
         Error::options(format!(
-            "--num-frames={text}: expected numbers above 0 separated by commas, or -1 for whole utterances"
+            "`num-frames`={text}: expected numbers above 0 separated by commas, or -1 for whole utterances"
         ))
     };
     let given: Vec<usize> = split_integers(text, &[','], false)

@@ -20,11 +20,11 @@ impl SplitTable {
     pub fn new(sizes: &[usize], overlap: usize) -> Result<SplitTable> {
         let (&principal, &longest) = match (sizes.first(), sizes.iter().max()) {
             (Some(first), Some(longest)) if *first > 0 => (first, longest),
-            _ => return Err(Error::options("--num-frames needs at least one number above 0")),
+            _ => return Err(Error::options("`num-frames` needs at least one number above 0")),
         };
         if overlap >= principal {
             return Err(Error::options(format!(
-                "--num-frames-overlap={overlap} must be less than the (first) --num-frames={principal}"
+                "`num-frames-overlap`={overlap} must be less than the (first) `num-frames`={principal}"
             )));
         }
         let mut table = SplitTable { principal, overlap, by_length: Vec::new() };

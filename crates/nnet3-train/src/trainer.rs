@@ -87,12 +87,12 @@ impl Default for TrainerOptions {
 impl TrainerOptions {
     fn check(&self) -> Result<()> {
         let wrong = |name: &str, found: f64, expected: &str| {
-            Err(Error::options(format!("--{name}={found}: expected {expected}")))
+            Err(Error::options(format!("`{name}`={found}: expected {expected}")))
         };
         match self {
             o if o.accumulate == 0 => wrong("accumulate", 0.0, "a number above 0"),
             o if o.accumulate > 1 && o.backstitch_training_scale > 0.0 => Err(Error::options(
-                "--accumulate above 1 and --backstitch-training-scale cannot be used together",
+                "`accumulate` above 1 and `backstitch-training-scale` cannot be used together",
             )),
             o if o.print_interval == 0 => wrong("print-interval", 0.0, "a number above 0"),
             o if o.backstitch_training_interval == 0 => {
@@ -116,7 +116,7 @@ impl TrainerOptions {
                 "a number that is not negative",
             ),
             o if o.backstitch_training_scale > 0.0 && o.momentum > 0.0 => {
-                Err(Error::options("--backstitch-training-scale and --momentum cannot both be above 0"))
+                Err(Error::options("`backstitch-training-scale` and `momentum` cannot both be above 0"))
             }
             _ => Ok(()),
         }
@@ -237,7 +237,7 @@ impl<O: Objective> Trainer<O> {
                 let others = plan.gradient_components();
                 if !others.is_empty() && options.backstitch_training_scale > 0.0 {
                     return Err(Error::options(
-                        "--backstitch-training-scale needs all of the network to learn by an optimizer of type kaldi",
+                        "`backstitch-training-scale` needs all of the network to learn by an optimizer of type kaldi",
                     ));
                 }
                 let mut ids = nnet.updatable_components();

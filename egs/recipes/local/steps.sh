@@ -67,7 +67,7 @@ from_stage() { # <name> <first stage> <script> [<option> …]
   at=$(sed -nE "s/^\++ '?\[+'? (-?[0-9]+) -le (-?[0-9]+) '?\]+'?\$/\1 \2/p" "$trace" | awk '$1 <= $2 { at = $2 } END { print at }')
   if [[ $at ]]; then first=$at; fi
   exec 9>>"$trace"
-  BASH_XTRACEFD=9 bash -x "$@" --stage "$first" 9>&9
+  BASH_ENV=$here/local/trace.sh bash "$@" --stage "$first" 9>&9
 }
 
 # Prints the word error rates below a folder, one line a decoding: the lowest of all scales of the language model.

@@ -107,7 +107,8 @@ fn features(
         if taken == samples.len() {
             pipeline.finish()?;
         }
-        while matrix.rows < pipeline.frames_ready() {
+        // A row waits for the i-vector of its frame.
+        while matrix.rows < pipeline.ready() {
             let t = matrix.rows;
             let Some(frame) = pipeline.frame(t)? else { break };
             matrix.data.extend_from_slice(frame);

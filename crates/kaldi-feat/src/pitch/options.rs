@@ -119,7 +119,7 @@ impl PitchOptions {
             ("upsample-filter-width", self.upsample_filter_width),
         ] {
             if !(1..=1000).contains(&width) {
-                return refuse(format!("--{name}={width}: expected 1 to 1000"));
+                return refuse(format!("`{name}`={width}: expected 1 to 1000"));
             }
         }
         if !(0.0..=1.0).contains(&self.preemphasis) {
@@ -134,26 +134,26 @@ impl PitchOptions {
             ("soft-min-f0", self.soft_min_f0),
         ] {
             if !(value >= 0.0 && value.is_finite()) {
-                return refuse(format!("--{name}={value}: expected a number that is not negative"));
+                return refuse(format!("`{name}`={value}: expected a number that is not negative"));
             }
         }
         let ratio = f64::from(self.max_f0) / f64::from(self.min_f0);
         let lags = ratio.ln() / (1.0 + f64::from(self.delta_pitch)).ln();
         if !(self.delta_pitch > 1e-6 && lags <= MOST_LAGS as f64) {
             return refuse(format!(
-                "--delta-pitch={}: expected a number above 0 with at most {MOST_LAGS} steps from {} to {} Hz",
+                "`delta-pitch`={}: expected a number above 0 with at most {MOST_LAGS} steps from {} to {} Hz",
                 self.delta_pitch, self.min_f0, self.max_f0
             ));
         }
         if self.first_lag() < 0 {
             return refuse(format!(
-                "--upsample-filter-width={}: interpolation would need negative lags at {} Hz",
+                "`upsample-filter-width`={}: interpolation would need negative lags at {} Hz",
                 self.upsample_filter_width, self.max_f0
             ));
         }
         if self.simulate_first_pass_online && self.frames_per_chunk == 0 {
             return refuse(
-                "--simulate-first-pass-online=true needs --frames-per-chunk, a number above 0".to_owned(),
+                "`simulate-first-pass-online`=true needs `frames-per-chunk`, a number above 0".to_owned(),
             );
         }
         Ok(())
@@ -256,16 +256,16 @@ impl PitchProcessOptions {
     pub(super) fn check(&self) -> Result<()> {
         if self.dim() == 0 {
             return Err(Error::options(
-                "no feature is chosen: expected one of --add-pov-feature, --add-normalized-log-pitch, \
-                 --add-delta-pitch, --add-raw-log-pitch",
+                "no feature is chosen: expected one of `add-pov-feature`, `add-normalized-log-pitch`, \
+                 `add-delta-pitch`, `add-raw-log-pitch`",
             ));
         }
         if self.delay > MOST_DELAY {
-            return Err(Error::options(format!("--delay={}: expected at most {MOST_DELAY}", self.delay)));
+            return Err(Error::options(format!("`delay`={}: expected at most {MOST_DELAY}", self.delay)));
         }
         if self.delta_window == 0 || self.delta_window > MOST_LAGS {
             return Err(Error::options(format!(
-                "--delta-window={}: expected 1 to {MOST_LAGS}",
+                "`delta-window`={}: expected 1 to {MOST_LAGS}",
                 self.delta_window
             )));
         }

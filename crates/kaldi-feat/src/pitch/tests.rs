@@ -268,13 +268,13 @@ fn options_that_do_not_fit() {
     refused(|o| o.frame_length = 0.1, "a frame length of 0.1 ms");
     refused(|o| o.frame_shift = f32::INFINITY, "a frame shift of inf ms");
     refused(|o| o.min_f0 = 1e-3, "a pitch of 0.001 Hz is too low");
-    refused(|o| o.lowpass_filter_width = 0, "--lowpass-filter-width=0");
-    refused(|o| o.upsample_filter_width = 2000, "--upsample-filter-width=2000");
+    refused(|o| o.lowpass_filter_width = 0, "`lowpass-filter-width`=0");
+    refused(|o| o.upsample_filter_width = 2000, "`upsample-filter-width`=2000");
     refused(|o| o.upsample_filter_width = 30, "negative lags at 400 Hz");
     refused(|o| o.preemphasis = 2.0, "preemphasis coefficient of 2");
-    refused(|o| o.penalty_factor = -1.0, "--penalty-factor=-1");
-    refused(|o| o.delta_pitch = 0.0, "--delta-pitch=0");
-    refused(|o| o.simulate_first_pass_online = true, "needs --frames-per-chunk");
+    refused(|o| o.penalty_factor = -1.0, "`penalty-factor`=-1");
+    refused(|o| o.delta_pitch = 0.0, "`delta-pitch`=0");
+    refused(|o| o.simulate_first_pass_online = true, "needs `frames-per-chunk`");
     let refused = |change: fn(&mut PitchProcessOptions), pitch: &[Vec<f32>], words: &str| {
         let mut options = PitchProcessOptions::default();
         change(&mut options);
@@ -287,8 +287,8 @@ fn options_that_do_not_fit() {
         (o.add_pov_feature, o.add_normalized_log_pitch, o.add_delta_pitch) = (false, false, false);
     };
     refused(none, &good, "no feature is chosen");
-    refused(|o| o.delta_window = 0, &good, "--delta-window=0");
-    refused(|o| o.delay = usize::MAX, &good, "--delay=");
+    refused(|o| o.delta_window = 0, &good, "`delta-window`=0");
+    refused(|o| o.delay = usize::MAX, &good, "`delay`=");
     refused(|_| (), &[vec![0.5, 100.0, 1.0]], "3 columns: expected 2");
     refused(|_| (), &[good[0].clone(), vec![0.5, 0.0]], "frame 1 has NCCF 0.5 and pitch 0");
     refused(|_| (), &[vec![f32::NAN, 90.0]], "frame 0 has NCCF NaN");

@@ -133,7 +133,7 @@ impl FrameOptions {
         let padded = self.padded_samples();
         if self.length_samples() < 2 || !padded.is_multiple_of(2) {
             return Err(Error::options(format!(
-                "frames of {padded} samples: expected an even number (--round-to-power-of-two=true pads them)"
+                "frames of {padded} samples: expected an even number (`round-to-power-of-two`=true pads them)"
             )));
         }
         if !(0.0..=1.0).contains(&self.preemphasis) {

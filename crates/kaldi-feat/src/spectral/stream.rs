@@ -28,7 +28,7 @@ impl FeatureStream {
             && kept <= FEWEST_KEPT
         {
             return Err(Error::options(format!(
-                "--max-feature-vectors={kept}: expected a number above {FEWEST_KEPT}, or -1 for all"
+                "`max-feature-vectors`={kept}: expected a number above {FEWEST_KEPT}, or -1 for all"
             )));
         }
         Ok(FeatureStream {

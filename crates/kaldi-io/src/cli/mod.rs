@@ -117,6 +117,7 @@ impl Stop {
 
 /// Parses a command line (`argv` with the program's name first) as Kaldi's programs do, including configuration files.
 pub fn parse<A: clap::Parser>(argv: impl IntoIterator<Item = OsString>) -> Result<Parsed<A>, Stop> {
+    log::add_option_names(option_names::<A>);
     let argv: Vec<OsString> = argv.into_iter().collect();
     let mut command = command::<A>().bin_name(called_as(&argv));
     command.build();
@@ -168,6 +169,7 @@ where
 {
     restore_sigpipe();
     log::init(&called_as(&argv));
+    log::forget_option_names();
     if let Err(message) = stack::reserve() {
         return end(&Stop::refuses(message));
     }
@@ -187,6 +189,11 @@ where
         report(&crate::error::chain(error.as_ref()));
         FAILED
     })
+}
+
+/// Returns the long names of a program's options.
+fn option_names<A: clap::Parser>() -> Vec<String> {
+    command::<A>().get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned)).collect()
 }
 
 /// Exit status of the last program that ended; an `ExitCode` does not expose its number.

@@ -63,7 +63,7 @@ pub fn update(
     let factor = options.variance_floor_factor;
     if !(factor > 0.0 && factor <= 1.0) {
         return Err(Error::options(format!(
-            "--variance-floor-factor={factor}: expected a number above 0, at most 1"
+            "`variance-floor-factor`={factor}: expected a number above 0, at most 1"
         )));
     }
     let (found, expected) = (stats.shape, Shape::of(extractor));

@@ -144,12 +144,12 @@ fn statistics_that_cannot_be_used() {
     refused(&statistics(&with_regression(start.clone(), 1), true), options(), "do not depend");
     refused(&ExtractorStats::new(&start, true), options(), "of no frames");
     let many = UpdateOptions { min_count: 1e6, ..options() };
-    refused(&stats, many, "no Gaussian has a count of at least --gaussian-min-count=1000000");
+    refused(&stats, many, "no Gaussian has a count of at least `gaussian-min-count`=1000000");
     for factor in [0.0, -1.0, 1.5, f64::NAN] {
         refused(
             &stats,
             UpdateOptions { variance_floor_factor: factor, ..options() },
-            "--variance-floor-factor=",
+            "`variance-floor-factor`=",
         );
     }
     // I-vectors that are all the same.

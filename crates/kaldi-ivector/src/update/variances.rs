@@ -86,7 +86,7 @@ impl Update<'_> {
         }
         if count <= 0.0 {
             return Err(Error::data(format!(
-                "no Gaussian has a count of at least --gaussian-min-count={}",
+                "no Gaussian has a count of at least `gaussian-min-count`={}",
                 self.options.min_count
             )));
         }

@@ -245,7 +245,7 @@ fn what_does_not_fit_is_said() {
     assert!(error(options(), &other).contains("'output-other'"));
     let chain = ChainOptions { leaky_hmm_coefficient: 1.0, ..ChainOptions::default() };
     let message = error(ChainTrainingOptions { chain, ..options() }, &minibatch);
-    assert!(message.contains("--leaky-hmm-coefficient=1"), "{message}");
+    assert!(message.contains("`leaky-hmm-coefficient`=1"), "{message}");
 }
 
 #[test]

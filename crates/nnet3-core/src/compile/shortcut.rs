@@ -49,7 +49,7 @@ pub fn expand(nnet: &Nnet, mini: &Computation, count: usize, debug_info: bool) -
 
 fn irregular() -> Error {
     Error::computation(
-        "the computation for two sequences is not regular enough to be expanded; compile with --use-shortcut=false",
+        "the computation for two sequences is not regular enough to be expanded; compile with `use-shortcut`=false",
     )
 }
 

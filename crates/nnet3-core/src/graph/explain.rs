@@ -64,7 +64,7 @@ pub(super) fn context_hint(nnet: &Nnet, request: &ComputationRequest) -> String 
     }
     format!(
         "The network needs 'input' from t={from} to t={to} for these outputs, and has it from t={first} to t={last}: examples \
-         made with --left-context={left} --right-context={right} or more would do.\n"
+         with a left context of {left} frames and a right context of {right} or more would do.\n"
     )
 }
 

@@ -231,7 +231,7 @@ fn what_is_refused() {
     assert!(message.contains("transition-id 100000, but the model has"), "{message}");
     let wrong = DiscriminativeOptions { l2_regularize: -1.0, ..options };
     let message = error(&supervision, 6, pdfs, &wrong);
-    assert!(message.contains("--l2-regularize=-1: expected a number that is not negative"), "{message}");
+    assert!(message.contains("`l2-regularize`=-1: expected a number that is not negative"), "{message}");
     let message = "mwe".parse::<Criterion>().unwrap_err().to_string();
     assert_eq!(message, "Unknown criterion mwe");
 }

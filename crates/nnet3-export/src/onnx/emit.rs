@@ -408,6 +408,6 @@ impl<'a> Emitter<'a> {
 pub(super) fn no_pattern(node: &str, what: &str) -> Error {
     Error::unsupported(format!(
         "node '{node}' has no form that serves every length: {what}; export a chunk of a fixed length with \
-         --fixed-frames=true, or chunk after chunk with --streaming=true"
+         `fixed-frames`=true, or chunk after chunk with `streaming`=true"
     ))
 }

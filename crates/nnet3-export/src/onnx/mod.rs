@@ -236,7 +236,7 @@ fn no_recurrence(nnet: &Nnet, traced: &Traced) -> Result<()> {
         None => Ok(()),
         Some(id) => Err(Error::unsupported(format!(
             "node '{}' depends on its own values at other times, which has no form that serves every length; export it \
-             chunk after chunk with --streaming=true, or a chunk of a fixed length with --fixed-frames=true",
+             chunk after chunk with `streaming`=true, or a chunk of a fixed length with `fixed-frames`=true",
             nnet.node_name(id)
         ))),
     }

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const NUM_CHUNKS: [usize; 4] = [5, 10, 20, 40];
 
 /// Advice for a network with chunks that cannot follow each other.
-const INSTEAD: &str = "without --streaming=true it may have a form for any length, and with --fixed-frames=true it has one for a \
+const INSTEAD: &str = "without `streaming`=true it may have a form for any length, and with `fixed-frames`=true it has one for a \
                        chunk that begins anew";
 
 /// The file that both models have their large constants in.
@@ -81,7 +81,7 @@ pub fn export_single_graph(nnet: &Nnet, options: &Options, pack_states: bool) ->
     if let Some((node, why)) = chunks.optional_inputs(nnet) {
         return Err(Error::unsupported(format!(
             "node '{node}' {why}, so that a graph that begins with states of zeros would compute something else; export the \
-             two graphs of --streaming=true, without --single-graph=true"
+             two graphs of `streaming`=true, without `single-graph`=true"
         )));
     }
     let states = if pack_states { States::Packed } else { States::Apart };

@@ -256,7 +256,7 @@ fn what_has_no_form_is_named() {
     let recurrent = network(RECURRENT);
     let error = |result: nnet3_export::Result<Vec<u8>>| result.unwrap_err().to_string();
     let message = error(export_any_length(&recurrent, &options(1, 1)));
-    assert!(message.contains("node 'c1") && message.contains("--streaming=true"), "{message}");
+    assert!(message.contains("node 'c1") && message.contains("`streaming`=true"), "{message}");
     let message = error(export_single_graph(&recurrent, &options(4, 1), false));
     assert!(message.contains("node 'c1'") && message.contains("IfDefined"), "{message}");
     // Sums over all that has been: they grow.
@@ -273,7 +273,7 @@ fn what_has_no_form_is_named() {
     let result = export_streaming(&growing, &options(4, 1), Streaming::default());
     let message = result.err().expect("an error").to_string();
     assert!(message.contains("node 'extract'") && message.contains("rows after"), "{message}");
-    assert!(message.contains("--fixed-frames=true"), "{message}");
+    assert!(message.contains("`fixed-frames`=true"), "{message}");
 }
 
 /// Statistics of all frames between layers.

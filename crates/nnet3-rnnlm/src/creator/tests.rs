@@ -183,14 +183,14 @@ fn wrong_sentences() {
 #[test]
 fn wrong_options() {
     for (wrong, expected) in [
-        (EgsOptions { vocab_size: 0, ..options() }, "The --vocab-size option must be provided."),
-        (EgsOptions { chunk_length: 8, ..options() }, "--chunk-length=8"),
-        (EgsOptions { chunk_length: 11, ..options() }, "--sample-group-size=2"),
-        (EgsOptions { num_samples: 7, ..options() }, "--num-samples=7: expected 0, or at least 8"),
-        (EgsOptions { brk_symbol: 2, ..options() }, "--brk-symbol=2"),
-        (EgsOptions { bos_symbol: 50, ..options() }, "--bos-symbol=50"),
-        (EgsOptions { uniform_prob_mass: 1.0, ..options() }, "--uniform-prob-mass=1"),
-        (EgsOptions { num_chunks_per_minibatch: 0, ..options() }, "--num-chunks-per-minibatch=0"),
+        (EgsOptions { vocab_size: 0, ..options() }, "The `vocab-size` option must be provided."),
+        (EgsOptions { chunk_length: 8, ..options() }, "`chunk-length`=8"),
+        (EgsOptions { chunk_length: 11, ..options() }, "`sample-group-size`=2"),
+        (EgsOptions { num_samples: 7, ..options() }, "`num-samples`=7: expected 0, or at least 8"),
+        (EgsOptions { brk_symbol: 2, ..options() }, "`brk-symbol`=2"),
+        (EgsOptions { bos_symbol: 50, ..options() }, "`bos-symbol`=50"),
+        (EgsOptions { uniform_prob_mass: 1.0, ..options() }, "`uniform-prob-mass`=1"),
+        (EgsOptions { num_chunks_per_minibatch: 0, ..options() }, "`num-chunks-per-minibatch`=0"),
         (
             EgsOptions { chunk_length: i32::MAX - 1, sample_group_size: 1, ..options() },
             "words in a minibatch",

@@ -180,8 +180,8 @@ fn wrong_shapes_and_options() {
         assert!(error.contains(expected), "{error}");
     }
     for (wrong, expected) in [
-        (ObjectiveOptions { den_term_limit: -0.5, ..no_limit() }, "--den-term-limit=-0.5"),
-        (ObjectiveOptions { max_logprob_elements: 0, ..no_limit() }, "--max-logprob-elements=0"),
+        (ObjectiveOptions { den_term_limit: -0.5, ..no_limit() }, "`den-term-limit`=-0.5"),
+        (ObjectiveOptions { max_logprob_elements: 0, ..no_limit() }, "`max-logprob-elements`=0"),
     ] {
         assert!(wrong.check().unwrap_err().to_string().contains(expected));
     }

@@ -73,7 +73,7 @@ impl EstimateOptions {
                 "eos-symbol",
                 self.eos_symbol.into(),
                 is_word(self.eos_symbol) && self.eos_symbol != self.bos_symbol,
-                format!("a word from 1 to {} that is not that of --bos-symbol", words - 1),
+                format!("a word from 1 to {} that is not that of `bos-symbol`", words - 1),
             ),
             (
                 "ngram-order",
@@ -97,13 +97,13 @@ impl EstimateOptions {
                 "backoff-factor",
                 backoff.into(),
                 backoff > 0.0 && backoff < unigram,
-                "a number above 0 and below that of --unigram-factor".into(),
+                "a number above 0 and below that of `unigram-factor`".into(),
             ),
             (
                 "bos-factor",
                 bos.into(),
                 bos > 0.0 && bos <= unigram,
-                "a number above 0 and at most that of --unigram-factor".into(),
+                "a number above 0 and at most that of `unigram-factor`".into(),
             ),
             (
                 "unigram-power",
@@ -115,7 +115,7 @@ impl EstimateOptions {
         for (name, found, is_right, expected) in checks {
             if !is_right {
                 let found = kaldi_io::log::num(found);
-                return Err(Error::options(format!("--{name}={found}: expected {expected}")));
+                return Err(Error::options(format!("`{name}`={found}: expected {expected}")));
             }
         }
         Ok(())

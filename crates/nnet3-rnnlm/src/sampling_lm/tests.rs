@@ -132,14 +132,14 @@ fn through_an_arpa_file() {
 #[test]
 fn wrong_options_and_words() {
     for (wrong, expected) in [
-        (EstimateOptions { vocab_size: -1, ..options(3) }, "--vocab-size=-1"),
-        (EstimateOptions { bos_symbol: 9, ..options(3) }, "--bos-symbol=9"),
-        (EstimateOptions { eos_symbol: 1, ..options(3) }, "--eos-symbol=1"),
-        (EstimateOptions { ngram_order: 0, ..options(3) }, "--ngram-order=0"),
-        (EstimateOptions { discounting_constant: 1.5, ..options(3) }, "--discounting-constant=1.5"),
-        (EstimateOptions { backoff_factor: 2.0, ..options(3) }, "--backoff-factor=2"),
-        (EstimateOptions { bos_factor: 2.0, ..options(3) }, "--bos-factor=2"),
-        (EstimateOptions { unigram_power: 0.1, ..options(3) }, "--unigram-power=0.1"),
+        (EstimateOptions { vocab_size: -1, ..options(3) }, "`vocab-size`=-1"),
+        (EstimateOptions { bos_symbol: 9, ..options(3) }, "`bos-symbol`=9"),
+        (EstimateOptions { eos_symbol: 1, ..options(3) }, "`eos-symbol`=1"),
+        (EstimateOptions { ngram_order: 0, ..options(3) }, "`ngram-order`=0"),
+        (EstimateOptions { discounting_constant: 1.5, ..options(3) }, "`discounting-constant`=1.5"),
+        (EstimateOptions { backoff_factor: 2.0, ..options(3) }, "`backoff-factor`=2"),
+        (EstimateOptions { bos_factor: 2.0, ..options(3) }, "`bos-factor`=2"),
+        (EstimateOptions { unigram_power: 0.1, ..options(3) }, "`unigram-power`=0.1"),
     ] {
         let error = Estimator::new(wrong).err().expect("an error").to_string();
         assert!(error.contains(expected), "{error}");

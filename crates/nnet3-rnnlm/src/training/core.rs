@@ -59,7 +59,7 @@ impl CoreOptions {
         {
             if !value.is_finite() || value < 0.0 {
                 return Err(Error::options(format!(
-                    "--rnnlm.{name}={value}: expected a number that is not negative"
+                    "`rnnlm.{name}`={value}: expected a number that is not negative"
                 )));
             }
         }
@@ -71,22 +71,22 @@ impl CoreOptions {
 pub(super) fn check_options(prefix: &str, momentum: f32, backstitch: f32, interval: i32) -> Result<()> {
     if !(0.0..1.0).contains(&momentum) {
         return Err(Error::options(format!(
-            "--{prefix}.momentum={momentum}: expected a number from 0 to below 1"
+            "`{prefix}.momentum`={momentum}: expected a number from 0 to below 1"
         )));
     }
     if !backstitch.is_finite() || backstitch < 0.0 {
         return Err(Error::options(format!(
-            "--{prefix}.backstitch-training-scale={backstitch}: expected a number that is not negative"
+            "`{prefix}.backstitch-training-scale`={backstitch}: expected a number that is not negative"
         )));
     }
     if interval <= 0 {
         return Err(Error::options(format!(
-            "--{prefix}.backstitch-training-interval={interval}: expected a number above 0"
+            "`{prefix}.backstitch-training-interval`={interval}: expected a number above 0"
         )));
     }
     if backstitch > 0.0 && momentum > 0.0 {
         return Err(Error::options(format!(
-            "--{prefix}.backstitch-training-scale and --{prefix}.momentum cannot both be above 0"
+            "`{prefix}.backstitch-training-scale` and `{prefix}.momentum` cannot both be above 0"
         )));
     }
     Ok(())

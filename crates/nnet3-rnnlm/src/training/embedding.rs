@@ -66,11 +66,11 @@ impl EmbeddingOptions {
         )?;
         if has_backstitch && self.momentum > 0.0 {
             return Err(Error::options(
-                "--rnnlm.backstitch-training-scale and --embedding.momentum cannot both be above 0",
+                "`rnnlm.backstitch-training-scale` and `embedding.momentum` cannot both be above 0",
             ));
         }
         let wrong = |name: &str, found: f64, expected: &str| {
-            Err(Error::options(format!("--embedding.{name}={}: expected {expected}", num(found))))
+            Err(Error::options(format!("`embedding.{name}`={}: expected {expected}", num(found))))
         };
         let is_wrong = |value: f32| !value.is_finite() || value < 0.0;
         match self {

@@ -229,17 +229,17 @@ fn what_does_not_fit() {
     let error = Embedding::new(&infinite, None, &device).err().expect("an error").to_string();
     assert!(error.contains("row 1, column 1"), "{error}");
     for (wrong, expected) in [
-        (EmbeddingOptions { learning_rate: 0.0, ..plain() }, "--embedding.learning-rate=0"),
-        (EmbeddingOptions { momentum: 1.0, ..plain() }, "--embedding.momentum=1"),
-        (EmbeddingOptions { natural_gradient_rank: 0, ..plain() }, "--embedding.natural-gradient-rank=0"),
+        (EmbeddingOptions { learning_rate: 0.0, ..plain() }, "`embedding.learning-rate`=0"),
+        (EmbeddingOptions { momentum: 1.0, ..plain() }, "`embedding.momentum`=1"),
+        (EmbeddingOptions { natural_gradient_rank: 0, ..plain() }, "`embedding.natural-gradient-rank`=0"),
         (
             EmbeddingOptions { natural_gradient_num_minibatches_history: 1.0, ..plain() },
-            "--embedding.natural-gradient-num-minibatches-history=1",
+            "`embedding.natural-gradient-num-minibatches-history`=1",
         ),
     ] {
         let error = wrong.check(false).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
     let core = CoreOptions { backstitch_training_interval: 0, ..CoreOptions::default() };
-    assert!(core.check().unwrap_err().to_string().contains("--rnnlm.backstitch-training-interval=0"));
+    assert!(core.check().unwrap_err().to_string().contains("`rnnlm.backstitch-training-interval`=0"));
 }

@@ -40,7 +40,7 @@ impl std::str::FromStr for Normalize {
             "frames" => Ok(Normalize::Frames),
             "sequences" => Ok(Normalize::Sequences),
             "none" => Ok(Normalize::Nothing),
-            _ => Err(Error::options(format!("--normalize={text}: expected frames, sequences or none"))),
+            _ => Err(Error::options(format!("`normalize`={text}: expected frames, sequences or none"))),
         }
     }
 }

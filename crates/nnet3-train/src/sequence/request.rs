@@ -39,7 +39,7 @@ pub fn request<'e, S: SequenceSupervision>(
             let name = xent_name(&output.name);
             if nnet.find_output(&name).is_none() {
                 return Err(Error::data(format!(
-                    "with --xent-regularize={xent_regularize} the network must have an output '{name}'"
+                    "with `xent-regularize`={xent_regularize} the network must have an output '{name}'"
                 )));
             }
             request.output(nnet, OutputRequest { name: name.into(), indexes }, dim)?;

@@ -75,5 +75,5 @@ fn errors_name_their_minibatch() {
     let options = ReplicaOptions { trainer: wrong, ..Default::default() };
     let error =
         Replicas::<FrameObjective>::new(&nnet, &processors(2), options).err().expect("an error").to_string();
-    assert!(error.contains("--momentum=2"), "{error}");
+    assert!(error.contains("`momentum`=2"), "{error}");
 }
