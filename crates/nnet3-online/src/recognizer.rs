@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use kaldi_online::Speaker;
+use kaldi_online::endpoint::EndpointOptions;
 use nnet3_decode::path;
 
 use crate::error::Result;
@@ -10,7 +11,7 @@ use crate::model::Model;
 use crate::options::RecognizerOptions;
 use crate::speakers::SpeakerModel;
 use crate::stream::{State, Stream};
-use crate::transcript::Transcript;
+use crate::transcript::{Transcript, Word};
 use crate::voices::Voices;
 use crate::words;
 
@@ -41,6 +42,11 @@ impl Recognizer {
     /// Makes transcripts have the vectors of their speakers.
     pub fn set_speaker_model(&mut self, model: Arc<SpeakerModel>) {
         self.speakers = Some(model);
+    }
+
+    /// Changes the rules for the end of a sentence, from the next samples on. Without rules the whole sound is one.
+    pub fn set_endpoint(&mut self, rules: Option<EndpointOptions>) {
+        self.stream.set_endpoint(rules);
     }
 
     /// The model.
@@ -81,18 +87,44 @@ impl Recognizer {
         Ok(names.collect::<Result<Vec<_>>>()?.join(" "))
     }
 
+    /// Returns the words of the sentence so far, with times and confidences. The last word may be incomplete. The work
+    /// grows with the length of the sentence.
+    pub fn partial_words(&self) -> Result<Vec<Word>> {
+        if self.stream.frames_decoded() == 0 {
+            return Ok(Vec::new());
+        }
+        words::so_far(&self.stream, self.start())
+    }
+
     /// Ends the sentence, and begins the next one of the same speaker. Samples that were not decoded belong to the next
     /// sentence.
     pub fn result(&mut self) -> Result<Transcript> {
-        let seconds = self.stream.frames_decoded() as f32 * self.stream.output_frame_length();
-        let decoded = ((seconds * self.rate) as usize).min(self.samples.len());
+        let decoded = self.decoded();
         let transcript = self.transcript(decoded)?;
+        self.begin_next(decoded)?;
+        Ok(transcript)
+    }
+
+    /// Forgets the sentence so far, and begins the next one of the same speaker. Samples that were not decoded belong to
+    /// the next sentence.
+    pub fn skip(&mut self) -> Result<()> {
+        self.begin_next(self.decoded())
+    }
+
+    /// Samples of the sentence that the search has decoded.
+    fn decoded(&self) -> usize {
+        let seconds = self.stream.frames_decoded() as f32 * self.stream.output_frame_length();
+        ((seconds * self.rate) as usize).min(self.samples.len())
+    }
+
+    /// Begins the sentence after so many samples of the present one.
+    fn begin_next(&mut self, decoded: usize) -> Result<()> {
         let speaker = self.stream.speaker()?;
         self.stream.begin(speaker)?;
         self.samples.drain(..decoded);
         self.before += decoded;
         self.stream.accept(self.rate, &self.samples)?;
-        Ok(transcript)
+        Ok(())
     }
 
     /// Ends the sound, and returns its last sentence. Afterwards only a new sound can be begun.

@@ -5,18 +5,22 @@
 //! 300 frames, give the output of the network at time 0. The vector is T (output − mean), scaled to the length √D.
 
 use std::ops::Range;
+use std::path::Path;
 
 use kaldi_feat::sliding_cmn::SlidingCmn;
 use kaldi_feat::spectral::{Extractor, SpectralOptions};
-use kaldi_io::DenseMatrix;
+use kaldi_io::object::read_matrix;
+use kaldi_io::{DenseMatrix, read_object};
 use kaldi_speaker::cluster::{ClusterOptions, cluster};
 use kaldi_speaker::plda::{Length, Plda};
 use kaldi_speaker::vectors;
 use nnet3_core::execute::CachingCompiler;
 use nnet3_core::forward::xvector::{XvectorForward, XvectorOptions};
 use nnet3_core::nnet::Nnet;
-use nnet3_matrix::Device;
+use nnet3_core::nnet::collapse::CollapseOptions;
+use nnet3_matrix::{Device, WeightForm};
 
+use crate::config::spectral::{self, MfccArgs};
 use crate::error::{Error, Result};
 
 /// Fewer frames of speech give no vector.
@@ -53,7 +57,46 @@ pub struct SpeakerVector {
     pub frames: usize,
 }
 
+impl SpeakerParts {
+    /// Reads a folder of vosk's form: `mfcc.conf`, `final.ext.raw`, `mean.vec` and `transform.mat`, and `plda` if it is
+    /// there. Errors name the file that is missing or wrong.
+    pub fn load(folder: &str, device: &Device) -> Result<SpeakerParts> {
+        let path = |name: &str| format!("{folder}/{name}");
+        for name in ["mfcc.conf", "final.ext.raw", "mean.vec", "transform.mat"] {
+            if !Path::new(&path(name)).exists() {
+                return Err(Error::Data(format!("{folder}: the folder of the speaker model has no {name}")));
+            }
+        }
+        let mut features = spectral::read::<MfccArgs>("mfcc.conf", &path("mfcc.conf"))?;
+        // Sound at a higher rate has all that the model needs.
+        features.frames.allow_downsample = true;
+        let mut network = Nnet::load(&path("final.ext.raw"))?;
+        network.set_batchnorm_test_mode(true);
+        network.set_dropout_test_mode(true);
+        network.collapse(&CollapseOptions::ALL)?;
+        network.to_device(device);
+        network.arrange_weights(device, WeightForm::Float);
+        let plda = match Path::new(&path("plda")).exists() {
+            true => Some(read_object(&path("plda"))?),
+            false => None,
+        };
+        Ok(SpeakerParts {
+            features,
+            network,
+            mean: read_object::<Vec<f32>>(&path("mean.vec"))?,
+            transform: read_matrix(&path("transform.mat"))?,
+            plda,
+        })
+    }
+}
+
 impl SpeakerModel {
+    /// Opens the model in a folder of vosk's form ([`SpeakerParts::load`]), for the CPU.
+    pub fn open(folder: &str) -> Result<SpeakerModel> {
+        let device = nnet3_matrix::cpu();
+        SpeakerModel::new(SpeakerParts::load(folder, &device)?, &device).map_err(Error::of(folder))
+    }
+
     /// Checks the parts. Fails if features, network, mean, transform and PLDA model do not fit each other.
     pub fn new(parts: SpeakerParts, device: &Device) -> Result<SpeakerModel> {
         let unfit = |what: &str, expected: usize, found: usize| {

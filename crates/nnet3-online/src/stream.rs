@@ -74,6 +74,10 @@ impl Stream {
         &self.options
     }
 
+    pub(crate) fn set_endpoint(&mut self, rules: Option<EndpointOptions>) {
+        self.options.endpoint = rules;
+    }
+
     /// Forgets the utterance, and begins one of a speaker with this state.
     pub fn begin(&mut self, speaker: Speaker) -> Result<()> {
         self.acoustics.begin(speaker)?;
@@ -209,6 +213,11 @@ impl Stream {
             let lattice = self.search.finish_chunks(chunks, self.model.transitions())?;
             return Ok((lattice, chunks.report().clone()));
         }
+        self.determinized()
+    }
+
+    /// Determinizes all paths that were kept, so far or of the finished utterance.
+    pub(crate) fn determinized(&self) -> Result<(CompactLattice, Report)> {
         let RecognizerOptions { search, determinization, .. } = &self.options;
         Ok(self.search.compact_lattice(self.model.transitions(), search.lattice_beam, determinization)?)
     }

@@ -25,25 +25,46 @@ pub(crate) fn transcript(stream: &mut Stream, start: f64) -> Result<Transcript> 
     }
     transcript.lattice = stream.options().keep_lattice.then(|| lattice.clone());
     lattice::scale(&mut lattice, Scale::new(stream.options().graph_scale, 1.0));
-    let (outcome, warning) = choose(stream, start, &lattice)?;
+    let (outcome, warning) = choose(stream, start, &lattice, stream.reached_final())?;
     transcript.warnings.extend(warning);
+    transcript.words = named(stream, start, &outcome)?;
+    Ok(transcript)
+}
+
+/// Returns the words of an utterance so far. Must be called before it is finished.
+pub(crate) fn so_far(stream: &Stream, start: f64) -> Result<Vec<Word>> {
+    let (mut lattice, _) = stream.determinized()?;
+    if lattice.start.is_none() {
+        return Ok(Vec::new());
+    }
+    lattice::scale(&mut lattice, Scale::new(stream.options().graph_scale, 1.0));
+    let (outcome, _) = choose(stream, start, &lattice, false)?;
+    named(stream, start, &outcome)
+}
+
+fn named(stream: &Stream, start: f64, outcome: &mbr::Outcome) -> Result<Vec<Word>> {
     let frame = f64::from(stream.output_frame_length());
-    for ((&word, &(begin, end)), &confidence) in
-        outcome.words.iter().zip(&outcome.times).zip(&outcome.confidences)
-    {
-        transcript.words.push(Word {
+    let words = outcome.words.iter().zip(&outcome.times).zip(&outcome.confidences);
+    let named = words.map(|((&word, &(begin, end)), &confidence)| {
+        Ok(Word {
             text: stream.model().word(word)?.to_owned(),
             start: start + f64::from(begin) * frame,
             end: start + f64::from(end) * frame,
             confidence,
-        });
-    }
-    Ok(transcript)
+        })
+    });
+    named.collect()
 }
 
 /// Finds the words with the least risk. Their times are the times of their phones. If the lattice cannot be aligned to
-/// words, all words are kept, with the times of the search, and a warning gives the reason.
-fn choose(stream: &Stream, start: f64, lattice: &CompactLattice) -> Result<(mbr::Outcome, Option<Warning>)> {
+/// words, all words are kept, with the times of the search, and a warning gives the reason. The last word of a lattice that
+/// is not `complete` may lack its end.
+fn choose(
+    stream: &Stream,
+    start: f64,
+    lattice: &CompactLattice,
+    complete: bool,
+) -> Result<(mbr::Outcome, Option<Warning>)> {
     let decode = |lattice: &CompactLattice| mbr::decode(lattice, None, mbr::Options::default());
     let parts = stream.model().parts();
     let Some(boundaries) = &parts.boundaries else { return Ok((decode(lattice)?, None)) };
@@ -61,7 +82,7 @@ fn choose(stream: &Stream, start: f64, lattice: &CompactLattice) -> Result<(mbr:
     let outcome = decode(lattice)?;
     match aligned {
         // A word that sound ends in is no reason to complain.
-        Some(aligned) if aligned.words == outcome.words && !stream.reached_final() => Ok((aligned, None)),
+        Some(aligned) if aligned.words == outcome.words && !complete => Ok((aligned, None)),
         _ => Ok((outcome, Some(Warning::Unaligned { start, cause }))),
     }
 }

@@ -31,6 +31,13 @@ impl Names {
         if begin == end { None } else { self.text.get(begin as usize..end as usize) }
     }
 
+    /// Returns the first number with this name. Looks at all names.
+    pub fn number(&self, name: &str) -> Option<i32> {
+        let is_name = |&[begin, end]: &[u32; 2]| self.text.get(begin as usize..end as usize) == Some(name);
+        let place = if name.is_empty() { None } else { self.spans.iter().position(is_name) };
+        place.and_then(|place| i32::try_from(place).ok())
+    }
+
     /// A number that has a name already keeps its first one.
     fn add(&mut self, name: &str, number: i64) -> Result<(), String> {
         let place = usize::try_from(number).ok().filter(|_| number < MOST_NAMES);

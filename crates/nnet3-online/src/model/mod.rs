@@ -92,6 +92,11 @@ impl Model {
         names.get(word).ok_or(Error::UnknownWord(word))
     }
 
+    /// Returns the number of a word. `None` if the model does not have the word.
+    pub fn word_number(&self, name: &str) -> Option<i32> {
+        self.parts().names.as_ref()?.number(name)
+    }
+
     pub(crate) fn parts(&self) -> &ModelParts {
         &self.shared.parts
     }

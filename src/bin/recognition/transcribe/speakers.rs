@@ -4,13 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use kaldi_io::object::read_matrix;
-use kaldi_io::read_object;
-use nnet3::forward::load_to_run;
-use nnet3_matrix::WeightForm;
-use nnet3_online::config::spectral::{self, MfccArgs};
 use nnet3_online::json;
-use nnet3_online::speakers::{SpeakerModel, SpeakerParts, SpeakerVector};
+use nnet3_online::speakers::{SpeakerModel, SpeakerVector};
 use nnet3_online::voices::{Phrase, Voices};
 
 use super::output::{self, Format, Segment};
@@ -48,29 +43,9 @@ impl SpeakerArgs {
         if !matches!(format, Format::Text | Format::Json) {
             bail!("--speakers is for --format=text and --format=json, found --format={}", format.suffix());
         }
-        let path = |name: &str| format!("{folder}/{name}");
-        for name in ["mfcc.conf", "final.ext.raw", "mean.vec", "transform.mat"] {
-            if !Path::new(&path(name)).exists() {
-                bail!("--speakers={folder}: the folder of the speaker model has no {name}");
-            }
-        }
-        let mut features = spectral::read::<MfccArgs>("mfcc.conf", &path("mfcc.conf"))?;
-        features.frames.allow_downsample = true;
-        let device = nnet3_matrix::cpu();
-        let plda = match Path::new(&path("plda")).exists() {
-            true => Some(read_object(&path("plda"))?),
-            false => None,
-        };
-        let parts = SpeakerParts {
-            features,
-            network: load_to_run(&path("final.ext.raw"), &device, WeightForm::Float)?,
-            mean: read_object::<Vec<f32>>(&path("mean.vec"))?,
-            transform: read_matrix(&path("transform.mat"))?,
-            plda,
-        };
-        let model = SpeakerModel::new(parts, &device).with_context(|| format!("--speakers={folder}"))?;
+        let model = SpeakerModel::open(folder).context("--speakers")?;
         let model = Arc::new(model);
-        Ok(Some(Speakers { model, threshold: self.threshold(&path("threshold"))? }))
+        Ok(Some(Speakers { model, threshold: self.threshold(&format!("{folder}/threshold"))? }))
     }
 
     fn threshold(&self, file: &str) -> Result<Option<f32>> {
