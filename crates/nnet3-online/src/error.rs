@@ -52,6 +52,21 @@ pub enum Error {
     #[error(transparent)]
     Vectors(#[from] kaldi_speaker::error::Error),
 
+    /// A model whose graph is one file: its language model cannot be replaced.
+    #[error(
+        "phrases need a model with a graph of two halves (HCLr.fst and Gr.fst), and this one has its language model within a \
+         single graph; scripts/make_graph.sh --look-ahead=true makes both halves of a model that was trained here"
+    )]
+    OneGraph,
+
+    /// Phrases without a word of the model.
+    #[error("the vocabulary of the model has no word of the phrases, {found}")]
+    NoPhrases { found: String },
+
+    /// A line of a file of phrases that is no text.
+    #[error("{file}, line {line}: expected a phrase in UTF-8")]
+    NotText { file: String, line: usize },
+
     /// Data that allow no computation, or calls in a wrong order.
     #[error("{0}")]
     Data(String),

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::transcript::{Word, text};
+use crate::transcript::{Alternative, Word, text};
 
 fn rounded(number: f64) -> f64 {
     (number * 1000.0).round() / 1000.0
@@ -48,6 +48,29 @@ pub fn result(words: &[Word]) -> Value {
     }
 }
 
+/// Returns the texts of a sentence in the form of vosk's recogniser with `max_alternatives`: `alternatives`, a list of
+/// objects with `result` (words with `word`, `start` and `end`; left out without words), `text`, and the log-likelihood as
+/// `confidence`. Without texts there is an empty one with the confidence 1.
+pub fn alternatives(alternatives: &[Alternative]) -> Value {
+    match alternatives {
+        [] => json!({ "alternatives": [{ "text": "", "confidence": 1.0 }] }),
+        some => json!({ "alternatives": some.iter().map(alternative).collect::<Vec<_>>() }),
+    }
+}
+
+/// Returns one text of a sentence in the form of vosk.
+pub fn alternative(alternative: &Alternative) -> Value {
+    let word =
+        |word: &Word| json!({ "word": word.text, "start": rounded(word.start), "end": rounded(word.end) });
+    let mut object = serde_json::Map::new();
+    if !alternative.words.is_empty() {
+        object.insert("result".to_owned(), alternative.words.iter().map(word).collect());
+    }
+    object.insert("text".to_owned(), alternative.text().into());
+    object.insert("confidence".to_owned(), rounded(alternative.log_likelihood).into());
+    object.into()
+}
+
 /// Returns the words so far in the form of vosk's recogniser: `partial`.
 pub fn partial(text: &str) -> Value {
     json!({ "partial": text })
@@ -67,6 +90,14 @@ mod tests {
         assert_eq!(result(&words).to_string(), format!(r#"{{"result":[{one},{two}],"text":"one two"}}"#));
         assert_eq!(result(&[]).to_string(), r#"{"text":""}"#);
         assert_eq!(partial("one").to_string(), r#"{"partial":"one"}"#);
+        let one_alone =
+            Alternative { words: words[..1].to_vec(), log_likelihood: -12.34567, probability: 0.5 };
+        let silent = Alternative { log_likelihood: -15.0, ..Alternative::default() };
+        assert_eq!(
+            alternatives(&[one_alone, silent]).to_string(),
+            r#"{"alternatives":[{"result":[{"word":"one","start":0.5,"end":0.75}],"text":"one","confidence":-12.346},{"text":"","confidence":-15.0}]}"#
+        );
+        assert_eq!(alternatives(&[]).to_string(), r#"{"alternatives":[{"text":"","confidence":1.0}]}"#);
         let sentence = format!(r#"{{"start":0.5,"end":1.25,"text":"one two","words":[{one},{two}]}}"#);
         let whole = recording("a", &[words.to_vec(), Vec::new(), words.to_vec()]).to_string();
         let expected =

@@ -29,6 +29,7 @@
 //! ```
 
 mod acoustics;
+mod alternatives;
 pub mod config;
 pub mod error;
 pub mod graph;
@@ -37,6 +38,7 @@ mod model;
 mod network;
 mod notice;
 mod options;
+pub mod phrases;
 mod recognizer;
 mod search;
 pub mod server;
@@ -53,8 +55,9 @@ pub use model::{Model, ModelParts};
 pub use network::AcousticNetwork;
 pub use notice::Notice;
 pub use options::{Files, MakeObserver, ModelOptions, RecognizerOptions};
+pub use phrases::Phrases;
 pub use recognizer::Recognizer;
 pub use search::Search;
 pub use spotter::Spotter;
 pub use stream::{State, Stream};
-pub use transcript::{Transcript, Warning, Word};
+pub use transcript::{Alternative, Transcript, Warning, Word};

@@ -8,6 +8,8 @@ use nnet3_decode::decoder::{ChunkOptions, SearchOptions};
 use nnet3_decode::determinize::PhoneOptions;
 use nnet3_matrix::WeightForm;
 
+use crate::phrases::Phrases;
+
 /// Weight of graph costs in the choice of words, as in vosk.
 const GRAPH_SCALE: f64 = 0.9;
 
@@ -81,6 +83,10 @@ pub struct RecognizerOptions {
     pub graph_scale: f64,
     /// True if transcripts have their lattice.
     pub keep_lattice: bool,
+    /// Texts of a sentence, at most; 0 for its words alone.
+    pub alternatives: usize,
+    /// The phrases of which sentences consist, in the place of the model's language model.
+    pub phrases: Option<Phrases>,
 }
 
 impl Default for RecognizerOptions {
@@ -92,6 +98,8 @@ impl Default for RecognizerOptions {
             endpoint: None,
             graph_scale: GRAPH_SCALE,
             keep_lattice: false,
+            alternatives: 0,
+            phrases: None,
         }
     }
 }

@@ -9,6 +9,7 @@ use nnet3_decode::path;
 use crate::error::Result;
 use crate::model::Model;
 use crate::options::RecognizerOptions;
+use crate::phrases::Phrases;
 use crate::speakers::SpeakerModel;
 use crate::stream::{State, Stream};
 use crate::transcript::{Transcript, Word};
@@ -47,6 +48,18 @@ impl Recognizer {
     /// Changes the rules for the end of a sentence, from the next samples on. Without rules the whole sound is one.
     pub fn set_endpoint(&mut self, rules: Option<EndpointOptions>) {
         self.stream.set_endpoint(rules);
+    }
+
+    /// Replaces the phrases of which sentences consist, or returns to the model's language model. Forgets the sound, and
+    /// begins one of a new speaker.
+    pub fn set_phrases(&mut self, phrases: Option<Phrases>) -> Result<()> {
+        self.stream.set_phrases(phrases)?;
+        self.reset(self.rate)
+    }
+
+    /// Sets the number of texts of a sentence, at most; 0 for its words alone.
+    pub fn set_alternatives(&mut self, most: usize) {
+        self.stream.set_alternatives(most);
     }
 
     /// The model.

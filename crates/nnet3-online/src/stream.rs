@@ -12,6 +12,7 @@ use crate::acoustics::{Acoustics, Chunk};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::options::RecognizerOptions;
+use crate::phrases::Phrases;
 use crate::search::Search;
 
 /// The state of recognition after some samples.
@@ -42,16 +43,11 @@ impl Stream {
     /// empty graph.
     pub fn new(model: &Model, options: &RecognizerOptions) -> Result<Stream> {
         let parts = model.parts();
-        let (mut limits, determinization) = (options.search, options.determinization);
         let chunks = options
             .chunks
-            .map(|chunks| IncrementalLattice::new(chunks, &limits, determinization))
+            .map(|chunks| IncrementalLattice::new(chunks, &options.search, options.determinization))
             .transpose()?;
-        if chunks.is_some() {
-            limits = SearchOptions { prune_scale: IncrementalLattice::PRUNE_SCALE, ..limits };
-        }
-        let mut search = parts.graph.search(limits)?;
-        search.begin()?;
+        let search = search(model, options)?;
         Ok(Stream {
             acoustics: Acoustics::new(parts.features.clone(), parts.speaker.clone(), model.network())?,
             silence: silence(model),
@@ -76,6 +72,20 @@ impl Stream {
 
     pub(crate) fn set_endpoint(&mut self, rules: Option<EndpointOptions>) {
         self.options.endpoint = rules;
+    }
+
+    /// Replaces the phrases of which sentences consist, or returns to the model's language model. Forgets the utterance:
+    /// another one must be begun.
+    pub fn set_phrases(&mut self, phrases: Option<Phrases>) -> Result<()> {
+        let options = RecognizerOptions { phrases, ..self.options.clone() };
+        self.search = search(&self.model, &options)?;
+        self.options = options;
+        self.finished = true;
+        Ok(())
+    }
+
+    pub(crate) fn set_alternatives(&mut self, most: usize) {
+        self.options.alternatives = most;
     }
 
     /// Forgets the utterance, and begins one of a speaker with this state.
@@ -226,6 +236,18 @@ impl Stream {
     pub fn speaker(&mut self) -> Result<Speaker> {
         Ok(self.acoustics.pipeline().speaker()?)
     }
+}
+
+/// Makes a search over the graph of the phrases, or else of the model, and begins it.
+fn search(model: &Model, options: &RecognizerOptions) -> Result<Box<dyn Search>> {
+    let mut limits = options.search;
+    if options.chunks.is_some() {
+        limits = SearchOptions { prune_scale: IncrementalLattice::PRUNE_SCALE, ..limits };
+    }
+    let graph = options.phrases.as_ref().map_or(&model.parts().graph, Phrases::graph);
+    let mut search = graph.search(limits)?;
+    search.begin()?;
+    Ok(search)
 }
 
 /// The weights of silence of a new utterance.

@@ -17,6 +17,25 @@ pub struct Word {
     pub confidence: f32,
 }
 
+/// A possible text of a sentence.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Alternative {
+    /// Its words; the confidence of each is the probability of the text.
+    pub words: Vec<Word>,
+    /// The log-likelihood of its best path: minus the sum of acoustic costs, as scaled for the search, and graph costs times
+    /// [`graph_scale`](crate::RecognizerOptions::graph_scale). vosk calls it confidence.
+    pub log_likelihood: f64,
+    /// The posterior probability of this path among all paths within the lattice beam, from 0 to 1.
+    pub probability: f32,
+}
+
+impl Alternative {
+    /// The words with a blank between them.
+    pub fn text(&self) -> String {
+        text(&self.words)
+    }
+}
+
 /// The words of one sentence: from a pause to the next one.
 #[derive(Debug, Clone, Default)]
 pub struct Transcript {
@@ -28,6 +47,9 @@ pub struct Transcript {
     /// The sequences of words within the lattice beam, with acoustic costs as scaled for the search. `None` unless
     /// [`keep_lattice`](crate::RecognizerOptions::keep_lattice) asks for it, and if no path was left.
     pub lattice: Option<CompactLattice>,
+    /// The likeliest texts within the lattice beam, the likeliest first, if
+    /// [`alternatives`](crate::RecognizerOptions::alternatives) asks for them. Empty if no path was left.
+    pub alternatives: Vec<Alternative>,
     /// The vectors of its speakers, if the recogniser has a speaker model.
     pub voices: Option<Voices>,
     pub warnings: Vec<Warning>,
@@ -50,6 +72,8 @@ pub(crate) fn text(words: &[Word]) -> String {
 pub enum Warning {
     /// The search lost all paths, so the sentence has no words.
     NoPath { start: f64 },
+    /// The alternatives' words do not fit the phones of the lattice, so their times are those of the search.
+    UnalignedAlternatives { start: f64, cause: String },
     /// The words do not fit the phones of the lattice, so their times are those of the search.
     Unaligned { start: f64, cause: String },
 }
@@ -58,6 +82,10 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Warning::NoPath { start } => write!(f, "no path was left from {start:.2} s on"),
+            Warning::UnalignedAlternatives { start, cause } => write!(
+                f,
+                "alternatives from {start:.2} s on cannot be aligned with the sound ({cause}): their times are less exact"
+            ),
             Warning::Unaligned { start, cause } => write!(
                 f,
                 "words from {start:.2} s on cannot be aligned with the sound ({cause}): their times are those of the \

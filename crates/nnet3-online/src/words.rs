@@ -3,6 +3,7 @@
 use nnet3_decode::align::{WordAlignment, align_words};
 use nnet3_decode::{CompactLattice, Scale, lattice, mbr};
 
+use crate::alternatives::alternatives;
 use crate::error::Result;
 use crate::stream::Stream;
 use crate::transcript::{Transcript, Warning, Word};
@@ -27,6 +28,11 @@ pub(crate) fn transcript(stream: &mut Stream, start: f64) -> Result<Transcript> 
     lattice::scale(&mut lattice, Scale::new(stream.options().graph_scale, 1.0));
     let (outcome, warning) = choose(stream, start, &lattice, stream.reached_final())?;
     transcript.warnings.extend(warning);
+    if stream.options().alternatives > 0 {
+        let (found, cause) = alternatives(stream, start, &lattice, stream.options().alternatives)?;
+        transcript.alternatives = found;
+        transcript.warnings.extend(cause.map(|cause| Warning::UnalignedAlternatives { start, cause }));
+    }
     transcript.words = named(stream, start, &outcome)?;
     Ok(transcript)
 }
@@ -56,6 +62,11 @@ fn named(stream: &Stream, start: f64, outcome: &mbr::Outcome) -> Result<Vec<Word
     named.collect()
 }
 
+/// The way to align words with phones: silences are no words.
+pub(crate) fn word_alignment() -> WordAlignment {
+    WordAlignment { reorder: true, silence_label: 0, partial_word_label: 0, max_states: Some(MOST_STATES) }
+}
+
 /// Finds the words with the least risk. Their times are the times of their phones. If the lattice cannot be aligned to
 /// words, all words are kept, with the times of the search, and a warning gives the reason. The last word of a lattice that
 /// is not `complete` may lack its end.
@@ -68,13 +79,7 @@ fn choose(
     let decode = |lattice: &CompactLattice| mbr::decode(lattice, None, mbr::Options::default());
     let parts = stream.model().parts();
     let Some(boundaries) = &parts.boundaries else { return Ok((decode(lattice)?, None)) };
-    let options = WordAlignment {
-        reorder: true,
-        silence_label: 0,
-        partial_word_label: 0,
-        max_states: Some(MOST_STATES),
-    };
-    let (cause, aligned) = match align_words(lattice, &parts.transitions, boundaries, &options) {
+    let (cause, aligned) = match align_words(lattice, &parts.transitions, boundaries, &word_alignment()) {
         Ok((aligned, problems)) if problems.is_empty() => return Ok((decode(&aligned)?, None)),
         Ok((aligned, problems)) => (problems.join(", "), decode(&aligned).ok()),
         Err(error) => (error.to_string(), None),

@@ -21,6 +21,9 @@ use nnet3_decode::{Lattice, path};
 use nnet3_online::server::{Conversation, Event, Host, converse};
 use nnet3_online::{Model, ModelParts, Recognizer, RecognizerOptions, Result, State, Stream, Transcript};
 
+#[path = "recognizer/phrases.rs"]
+mod phrases;
+
 const FACTOR: usize = 3;
 
 fn read<T: KaldiObject>(text: &str) -> T {
@@ -39,6 +42,10 @@ fn transitions() -> TransitionModel {
 
 /// A graph in which each phone is a word, one after another; only after phone 1 an utterance can end.
 fn graph(model: &TransitionModel) -> SearchGraph {
+    SearchGraph::new((&loop_over_phones(model)).into(), model.num_transition_ids()).unwrap()
+}
+
+fn loop_over_phones(model: &TransitionModel) -> Fst {
     let mut fst = Fst::default();
     let between = fst.add_state();
     fst.start = Some(between);
@@ -57,7 +64,7 @@ fn graph(model: &TransitionModel) -> SearchGraph {
         arc(state, 0, 0, 0.25, between);
         fst.state_mut(state).final_weight = if phone == 1 { 0.75 } else { f32::INFINITY };
     }
-    SearchGraph::new((&fst).into(), model.num_transition_ids()).unwrap()
+    fst
 }
 
 fn network(feature_dim: usize) -> LoopedForward {

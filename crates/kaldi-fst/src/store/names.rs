@@ -38,6 +38,11 @@ impl Names {
         place.and_then(|place| i32::try_from(place).ok())
     }
 
+    /// The names with their numbers, in the order of the numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (i32, &str)> {
+        (0..self.spans.len() as i32).filter_map(|number| Some((number, self.get(number)?)))
+    }
+
     /// A number that has a name already keeps its first one.
     fn add(&mut self, name: &str, number: i64) -> Result<(), String> {
         let place = usize::try_from(number).ok().filter(|_| number < MOST_NAMES);

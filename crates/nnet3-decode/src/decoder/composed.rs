@@ -14,7 +14,9 @@
 //!
 //! Costs of whole paths are those of the plain composition.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
+use std::sync::Arc as Shared;
 
 use kaldi_fst::{Arc, EPSILON, LookAheadFst, StateId};
 use rustc_hash::FxHashMap;
@@ -34,10 +36,10 @@ const SHORT_SUM: usize = 32;
 /// The position of the arcs of a state that has not been expanded.
 const UNKNOWN: u32 = u32::MAX;
 
-/// HCL and G.
+/// HCL and G. Clones share HCL.
 #[derive(Debug, Clone)]
 pub struct GraphPair {
-    hcl: LookAheadFst,
+    hcl: Shared<LookAheadFst>,
     grammar: Grammar,
 }
 
@@ -65,7 +67,24 @@ impl GraphPair {
                 return Err(Error::GraphLabel { state, label: arc.ilabel, last: num_transition_ids });
             }
         }
-        Ok(GraphPair { hcl, grammar })
+        Ok(GraphPair { hcl: Shared::new(hcl), grammar })
+    }
+
+    /// Returns the pair of the same HCL and another G, whose input labels must be those of HCL.
+    pub fn with_grammar(&self, grammar: Grammar) -> GraphPair {
+        GraphPair { hcl: self.hcl.clone(), grammar }
+    }
+
+    /// Returns the input labels of G for these words, as far as HCL has paths with these labels. A word that G lacks has its
+    /// own number as label if G is an acceptor; else it is left out.
+    pub fn input_labels(&self, words: &BTreeSet<i32>) -> BTreeMap<i32, i32> {
+        let Some(start) = self.hcl.fst.start else { return BTreeMap::new() };
+        let mut labels = self.grammar.input_labels(words);
+        let reach = &self.hcl.reach;
+        labels.retain(|_, &mut label| {
+            label > EPSILON && label != reach.final_label && reach.contains(start, label)
+        });
+        labels
     }
 
     /// Returns the first word of the grammar for which `is_known` is false.
@@ -228,7 +247,7 @@ impl Expanded {
 
     /// Returns the possible next words after HCL has gone to `hcl` while G has stayed.
     fn ahead(&mut self, graphs: &GraphPair, hcl: StateId, state: StateId) -> Ahead {
-        let GraphPair { hcl: LookAheadFst { reach, .. }, grammar } = graphs;
+        let (reach, grammar) = (&graphs.hcl.reach, &graphs.grammar);
         let (labels, costs) = grammar.labels_and_costs(state);
         let ending = if reach.reaches_end(hcl) { grammar.final_cost(state) } else { f32::INFINITY };
         let (mut count, mut first, mut sum) = (0, 0, 0.0);

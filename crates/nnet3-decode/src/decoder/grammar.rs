@@ -1,6 +1,8 @@
 //! Language models as the second half of a graph that is composed while it is searched: acceptors of words, or transducers
 //! from numbers of words to words.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use kaldi_fst::{Arc, EPSILON, FlatFst, NgramFst, StateId};
 
 /// Arcs have no negative labels, and lead to states that there are.
@@ -94,6 +96,18 @@ impl Grammar {
             }
             Grammar::Fst(fst) => fst.fst.arcs.iter().map(|arc| arc.olabel).find(is_unknown),
         }
+    }
+
+    /// Returns the input label of each of these words. A word without an arc has its own number if the grammar is an
+    /// acceptor; else it is left out.
+    pub(crate) fn input_labels(&self, words: &BTreeSet<i32>) -> BTreeMap<i32, i32> {
+        let own = || words.iter().map(|&word| (word, word)).collect();
+        let Grammar::Fst(fst) = self else { return own() };
+        if fst.fst.arcs.iter().all(|arc| arc.ilabel == arc.olabel) {
+            return own();
+        }
+        let with_label = fst.fst.arcs.iter().filter(|arc| words.contains(&arc.olabel));
+        with_label.map(|arc| (arc.olabel, arc.ilabel)).collect()
     }
 
     /// One of these arcs.

@@ -12,10 +12,15 @@ use nnet3_core::forward::LoopedForward;
 use nnet3_decode::decoder::decodable;
 
 use crate::error::{Error, Result};
+use crate::graph::SharedGraph;
 use crate::notice::Notice;
 use crate::options::{ModelOptions, RecognizerOptions};
+use crate::phrases::Phrases;
 
 pub use parts::ModelParts;
+
+/// Names of the word for sounds that are no known word.
+const GARBAGE: [&str; 3] = ["[unk]", "<unk>", "<UNK>"];
 
 /// A model. Clones share everything, so that one model serves recognisers on many threads.
 #[derive(Clone)]
@@ -95,6 +100,24 @@ impl Model {
     /// Returns the number of a word. `None` if the model does not have the word.
     pub fn word_number(&self, name: &str) -> Option<i32> {
         self.parts().names.as_ref()?.number(name)
+    }
+
+    /// Makes a grammar of phrases, for [`RecognizerOptions::phrases`]: sentences then consist of these phrases, or of their
+    /// words in another order, which is less likely. A phrase is words with blanks between them. Words that the model cannot
+    /// recognise are ignored ([`Phrases::ignored`]). Probabilities are those of vosk.
+    ///
+    /// # Errors
+    /// The model has no graph of two halves or no names of words, or it can recognise no word of the phrases.
+    pub fn phrases<S: AsRef<str>>(&self, phrases: &[S]) -> Result<Phrases> {
+        let SharedGraph::Pair(pair) = &self.parts().graph else { return Err(Error::OneGraph) };
+        Phrases::new(pair, self.parts().names.as_ref().ok_or(Error::NoNames)?, phrases)
+    }
+
+    /// The word for sounds that are no known word: `[unk]`, `<unk>` or `<UNK>`, if the model has it.
+    pub fn garbage_word(&self) -> Option<&str> {
+        let names = self.parts().names.as_ref()?;
+        let found = |wanted: &&&str| names.iter().any(|(_, name)| name == **wanted);
+        GARBAGE.iter().find(found).copied()
     }
 
     pub(crate) fn parts(&self) -> &ModelParts {
