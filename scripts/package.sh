@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Usage: package.sh [--debug] [--offline] [--kaldi S5] wheel|deb|check [PART ...]
+# Usage: package.sh [--debug] [--offline] [--kaldi S5] wheel|deb|library|check [PART ...]
 # Packages of the programs, in target/package:
 #   wheel   nnet3-*.whl for pip: the binary, a short script of each program's name, the Python module. Linked by zig, so that it
 #           runs with glibc 2.28 or later; installs maturin and zig (packaging/requirements.txt) with pip into packaging/.venv
 #   deb     nnet3_*.deb for Debian and its like: the binary, a link of each program's name, manual pages, completions, the
 #           drivers of trainings and recognisers in /usr/share/nnet3/scripts
+#   library libvosk.so, with the functions of vosk (docs/vosk.md)
 #   check   tests the packages that are there in empty environments; PARTs: wheel, deb, image (all)
 # --debug packs the debug build, which is there after the tests: for testing what is around the binary. --offline: what is missing
 # is an error instead of a download. --kaldi: check also runs a training driver of Kaldi from the packages; S5 is egs/wsj/s5 of a checkout, which
@@ -27,7 +28,7 @@ while [[ ${1-} == --debug || ${1-} == --offline || ${1-} == --kaldi ]]; do
 done
 plain_usage 1 4 "$@"
 case $1 in
-  wheel | deb | check) ;;
+  wheel | deb | library | check) ;;
   *) refuse_usage "unknown task '$1'; --help says what there is" ;;
 esac
 cd "$here/.."
@@ -70,12 +71,14 @@ install_tools() { # <package> ...
 
 source "$here/package/wheel.sh"
 source "$here/package/deb.sh"
+source "$here/package/library.sh"
 
 task=$1
 shift
 case $task in
   wheel) make_wheel ;;
   deb) make_deb ;;
+  library) make_library ;;
   check)
     source "$here/package/check.sh"
     check_parts "$@"

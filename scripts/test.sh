@@ -171,8 +171,8 @@ doc_tests() {
 }
 
 interop_tests() {
-  title "interoperability with kaldi_native_io and kaldiio"
-  if ! { install_python && cargo build --workspace --bins --examples; }; then
+  title "interoperability with kaldi_native_io, kaldiio and bindings of vosk"
+  if ! { install_python && cargo build --workspace --lib --bins --examples; }; then
     count 0 1
     return
   fi
