@@ -37,6 +37,7 @@ mod own_pipes;
 mod pitch_programs;
 mod report;
 mod safetensors;
+mod serve;
 mod sound_programs;
 mod speaker_programs;
 mod status;

@@ -52,12 +52,13 @@ impl Drop for Output {
     }
 }
 
-/// A wave file that ffmpeg makes of the rest of the input.
+/// A wave file that ffmpeg makes of the rest of the input. A playlist in the input cannot make it read files or addresses.
 pub(crate) fn convert(mut reader: KaldiReader) -> Result<KaldiReader> {
     let file = reader.name().to_owned();
     let failed = |source: io::Error| Error::Ffmpeg { file: file.clone(), message: source.to_string() };
     let mut child = Command::new("ffmpeg")
-        .args(["-hide_banner", "-v", "error", "-i", "pipe:0", "-f", "wav", "-acodec", "pcm_s16le", "pipe:1"])
+        .args(["-hide_banner", "-v", "error", "-protocol_whitelist", "pipe", "-i", "pipe:0"])
+        .args(["-f", "wav", "-acodec", "pcm_s16le", "pipe:1"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

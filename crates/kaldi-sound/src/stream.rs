@@ -62,7 +62,18 @@ impl SoundStream {
     /// Opens a recording (a file, `-` or a command that ends with `|`) and reads its header. Fails if the input cannot be
     /// read, or if its sound cannot be decoded.
     pub fn open(rxfilename: &str) -> Result<SoundStream> {
-        let mut reader = KaldiReader::open_raw(rxfilename)?;
+        let reader = KaldiReader::open_raw(rxfilename)?;
+        let again = reader.is_file().then_some(rxfilename);
+        SoundStream::new(reader, again)
+    }
+
+    /// Reads the header of a recording that arrives through a reader, like [`open`](Self::open) of a pipe.
+    pub fn from_reader(reader: KaldiReader) -> Result<SoundStream> {
+        SoundStream::new(reader, None)
+    }
+
+    /// Reads the header. A decoder that fails leaves the file `again` for ffmpeg.
+    fn new(mut reader: KaldiReader, again: Option<&str>) -> Result<SoundStream> {
         let file = reader.name().to_owned();
         let begin = reader.peek_bytes(wave::LOOKED_AT)?.to_vec();
         let kind = wave::kind(&begin);
@@ -76,9 +87,8 @@ impl SoundStream {
             None => format!("'{}'", begin[..begin.len().min(4)].escape_ascii()),
         };
         // A file can be opened again for ffmpeg. The decoder of a pipe is chosen before it is read.
-        let decoded = if reader.is_file() {
-            let again =
-                File::open(rxfilename).map_err(|source| IoError::Io { name: file.clone(), source })?;
+        let decoded = if let Some(again) = again {
+            let again = File::open(again).map_err(|source| IoError::Io { name: file.clone(), source })?;
             Decoded::open(&file, Box::new(again))
         } else if ffmpeg::is_installed() && !is_one_of(&DECODED, &found) {
             Err(NotDecoded::new("it comes through a pipe"))

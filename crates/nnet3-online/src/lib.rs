@@ -5,7 +5,7 @@
 //! - [`Stream`]: the part of a recogniser before words: samples to lattices.
 //! - [`Spotter`]: samples to words as soon as these are certain.
 //! - [`server`]: the conversation with a client over a socket.
-//! - [`json`]: results for other programs.
+//! - [`json`]: results for other programs; [`formats`]: text, subtitles and the like of a recording.
 //! - [`config`]: the options that may stand in the files of a model.
 //!
 //! This crate does not log: messages for users are part of the results ([`Notice`], [`Warning`]).
@@ -32,6 +32,7 @@ mod acoustics;
 mod alternatives;
 pub mod config;
 pub mod error;
+pub mod formats;
 pub mod graph;
 pub mod json;
 mod model;
@@ -45,6 +46,7 @@ pub mod server;
 pub mod speakers;
 mod spotter;
 mod stream;
+pub mod subtitles;
 mod transcript;
 pub mod voices;
 mod words;
@@ -60,4 +62,4 @@ pub use recognizer::Recognizer;
 pub use search::Search;
 pub use spotter::Spotter;
 pub use stream::{State, Stream};
-pub use transcript::{Alternative, Transcript, Warning, Word};
+pub use transcript::{Alternative, Transcript, Warning, Word, text};

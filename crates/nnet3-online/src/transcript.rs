@@ -63,7 +63,7 @@ impl Transcript {
 }
 
 /// Returns the words with a blank between them.
-pub(crate) fn text(words: &[Word]) -> String {
+pub fn text(words: &[Word]) -> String {
     words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
 }
 

@@ -12,6 +12,7 @@ mod online;
 mod options;
 mod search_graph;
 mod server;
+mod serving;
 mod spotting;
 mod transcribe;
 mod viterbi;

@@ -1,10 +1,8 @@
 //! From sound to text with a model folder: the work of `nnet3-transcribe`.
 
 mod names;
-mod output;
 mod pieces;
 mod speakers;
-mod subtitles;
 
 use std::io::Write as _;
 use std::num::NonZero;
@@ -13,12 +11,12 @@ use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use kaldi_io::KaldiWriter;
 use kaldi_sound::{Channels, SoundStream};
+use nnet3_online::formats::{self, Segment};
 use nnet3_online::voices::Voices;
 use nnet3_online::{Recognizer, State, Transcript};
 
 use names::{Name, is_live};
-pub use output::Format;
-use output::Segment;
+pub use nnet3_online::formats::Format;
 pub use pieces::PieceArgs;
 pub use speakers::SpeakerArgs;
 use speakers::Speakers;
@@ -162,7 +160,7 @@ impl Session<'_> {
             && is_live(sound.path)
             && sound.to.is_none();
         let each = |segment: &Segment| match at_once && !segment.is_empty() {
-            true => print(&output::write(format, &sound.name, std::slice::from_ref(segment))),
+            true => print(&formats::write(format, &sound.name, std::slice::from_ref(segment))),
             false => Ok(()),
         };
         let segments = self.file(sound.path, each)?;
@@ -170,7 +168,7 @@ impl Session<'_> {
             return speakers.write(format, &sound.name, &segments, &self.voices);
         }
         let printed = at_once && segments.iter().any(|segment| !segment.is_empty());
-        Ok(if printed { String::new() } else { output::write(format, &sound.name, &segments) })
+        Ok(if printed { String::new() } else { formats::write(format, &sound.name, &segments) })
     }
 
     /// Returns the text of a file, with a new speaker. Calls `each` for each segment when it ends.

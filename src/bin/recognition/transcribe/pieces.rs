@@ -66,7 +66,7 @@ impl PieceArgs {
             Model::from_files(&options)
         } else {
             if paths.is_empty() {
-                bail!("expected the folder of a model, and wave files");
+                bail!("expected the folder of a model");
             }
             Model::open(paths.remove(0), &options)
         };

@@ -4,11 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use nnet3_online::formats::{Format, Segment};
 use nnet3_online::json;
 use nnet3_online::speakers::{SpeakerModel, SpeakerVector};
 use nnet3_online::voices::{Phrase, Voices};
-
-use super::output::{self, Format, Segment};
 
 // Options for speakers.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -128,7 +127,7 @@ fn write(
         for turn in turns.chunk_by(|a, b| a.1 == b.1) {
             let speaker = turn[0].1.map_or("?".to_owned(), |number| number.to_string());
             let words = turn[0].0.words.start..turn[turn.len() - 1].0.words.end;
-            lines += &format!("{name} speaker{speaker}: {}\n", output::text(&segment[words]));
+            lines += &format!("{name} speaker{speaker}: {}\n", nnet3_online::text(&segment[words]));
         }
     }
     if lines.is_empty() { format!("{name}\n") } else { lines }

@@ -3,9 +3,8 @@
 //! A cue has at most two lines of [`LINE`] characters and takes at most [`LONGEST`] seconds. Speech is split at pauses.
 //! Without a pause, it is split into halves of about the same length. A word longer than a line is broken.
 
-use nnet3_online::Word;
-
-use super::output::Segment;
+use crate::formats::Segment;
+use crate::transcript::Word;
 
 /// Characters of a line, at most.
 pub const LINE: usize = 42;

@@ -1,14 +1,15 @@
-//! The forms that texts are written in.
+//! The forms in which the text of a recording is written.
 
 use std::fmt::Write as _;
 
-use nnet3_online::{Word, json};
-
-use super::subtitles::{Cue, cues};
+use crate::json;
+use crate::subtitles::{Cue, cues};
+use crate::transcript::{Word, text};
 
 /// The words between two pauses.
 pub type Segment = Vec<Word>;
 
+/// A form of a text.
 #[derive(clap::ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// A line for each file: its name without suffix, then the words
@@ -35,17 +36,13 @@ impl Format {
         }
     }
 
+    /// True for forms with the times at which text is shown.
     pub fn is_subtitles(self) -> bool {
         matches!(self, Format::Srt | Format::Vtt)
     }
 }
 
-/// The words with blanks between them.
-pub fn text(words: &[Word]) -> String {
-    words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
-}
-
-/// The text of a file with this name, in whole lines.
+/// Returns the text of a file with this name, in whole lines.
 pub fn write(format: Format, name: &str, segments: &[Segment]) -> String {
     match format {
         Format::Text => {
@@ -59,7 +56,8 @@ pub fn write(format: Format, name: &str, segments: &[Segment]) -> String {
             let mut out = String::new();
             for Word { text, start, end, confidence } in segments.iter().flatten() {
                 let length = end - start;
-                writeln!(out, "{name} 1 {start:.2} {length:.2} {text} {confidence:.2}").expect("in memory");
+                // (Writing to a string does not fail.)
+                let _always = writeln!(out, "{name} 1 {start:.2} {length:.2} {text} {confidence:.2}");
             }
             out
         }
@@ -77,8 +75,7 @@ fn srt(segments: &[Segment]) -> String {
     let mut out = String::new();
     for (i, Cue { start, end, lines }) in cues(segments).iter().enumerate() {
         let (number, lines) = (i + 1, lines.join("\n"));
-        write!(out, "{number}\n{} --> {}\n{lines}\n\n", clock(*start, ','), clock(*end, ','))
-            .expect("in memory");
+        let _always = write!(out, "{number}\n{} --> {}\n{lines}\n\n", clock(*start, ','), clock(*end, ','));
     }
     out
 }
@@ -87,7 +84,7 @@ fn vtt(segments: &[Segment]) -> String {
     let mut out = "WEBVTT\n\n".to_owned();
     for Cue { start, end, lines } in cues(segments) {
         let lines = lines.join("\n").replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-        write!(out, "{} --> {}\n{lines}\n\n", clock(start, '.'), clock(end, '.')).expect("in memory");
+        let _always = write!(out, "{} --> {}\n{lines}\n\n", clock(start, '.'), clock(end, '.'));
     }
     out
 }

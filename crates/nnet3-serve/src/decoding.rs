@@ -1,0 +1,174 @@
+//! The blocking part of a session: samples to answers.
+
+use kaldi_sound::{Channels, SoundStream};
+use nnet3_online::formats::Segment;
+use nnet3_online::{Model, Recognizer, RecognizerOptions, Result, State, Transcript, Word, json};
+use serde_json::{Value, json};
+
+/// Seconds of sound in a piece of work. As in vosk, an endpoint is looked for at the end of a message only.
+const PIECE: f32 = 0.2;
+
+/// The settings of a session of messages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Manner {
+    /// In Hz.
+    pub rate: u32,
+    /// True if results have times and confidences of words.
+    pub words: bool,
+}
+
+/// The number of samples in a piece of sound at a rate in Hz.
+pub fn piece(rate: u32) -> usize {
+    ((rate as f32 * PIECE) as usize).max(1)
+}
+
+/// The recogniser of a session of messages.
+pub struct Decoder {
+    recognizer: Recognizer,
+    rate: u32,
+    /// The length of the sounds before this one, in samples, and samples of this one.
+    before: u64,
+    taken: u64,
+    /// The words so far, as they were sent last.
+    partial: String,
+}
+
+impl Decoder {
+    /// Makes a recogniser for sound of this rate (in Hz). Fails if the rate does not fit the model.
+    pub fn new(model: &Model, options: &RecognizerOptions, rate: u32) -> Result<Decoder> {
+        let mut recognizer = Recognizer::new(model, rate as f32, options)?;
+        recognizer.accept(&[])?;
+        Ok(Decoder { recognizer, rate, before: 0, taken: 0, partial: String::new() })
+    }
+
+    /// Takes a piece of sound.
+    pub fn accept(&mut self, samples: &[f32]) -> Result<State> {
+        self.taken += samples.len() as u64;
+        self.recognizer.accept(samples)
+    }
+
+    /// Returns the answer to a message: the words so far, or the result of the sentence at an endpoint.
+    pub fn answer(&mut self, state: Option<State>, manner: &Manner) -> Result<Value> {
+        match state {
+            Some(State::Endpoint { .. }) => {
+                self.partial.clear();
+                let transcript = self.recognizer.result()?;
+                Ok(self.result(transcript, manner))
+            }
+            Some(State::Listening) => {
+                self.partial = self.recognizer.partial()?;
+                Ok(json::partial(&self.partial))
+            }
+            None => Ok(json::partial(&self.partial)),
+        }
+    }
+
+    /// Ends the sound, and returns the answer about its last sentence. Another sound may follow.
+    pub fn end(&mut self, manner: &Manner) -> Result<Value> {
+        let transcript = self.recognizer.finish()?;
+        let answer = self.result(transcript, manner);
+        self.before += self.taken;
+        self.taken = 0;
+        self.partial.clear();
+        self.recognizer.reset(self.rate as f32)?;
+        Ok(answer)
+    }
+
+    /// The answer about a sentence. Times are seconds since the session began.
+    fn result(&self, transcript: Transcript, manner: &Manner) -> Value {
+        if !manner.words {
+            return json!({ "text": transcript.text() });
+        }
+        let before = self.before as f64 / f64::from(self.rate);
+        let later = |word: Word| Word { start: word.start + before, end: word.end + before, ..word };
+        json::result(&transcript.words.into_iter().map(later).collect::<Vec<_>>())
+    }
+}
+
+/// The answer about a session without sound.
+pub fn silence(_manner: &Manner) -> Value {
+    json::result(&[])
+}
+
+/// A recording that is recognised piece by piece.
+pub struct Recording {
+    sound: SoundStream,
+    recognizer: Recognizer,
+    signals: Vec<Option<usize>>,
+    piece: usize,
+    taken: u64,
+    segments: Vec<Segment>,
+}
+
+/// A recording that cannot be recognised. The text is for the client.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadRecording(pub String);
+
+impl BadRecording {
+    pub fn of(error: impl std::error::Error) -> BadRecording {
+        let mut text = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            text += &format!(": {cause}");
+            source = cause.source();
+        }
+        BadRecording(text)
+    }
+}
+
+/// The progress of a recording.
+pub enum Progress {
+    Going(Box<Recording>),
+    /// All text, the seconds of sound, and faults that a user may want to know of.
+    Done {
+        segments: Vec<Segment>,
+        seconds: f64,
+    },
+}
+
+impl Recording {
+    /// Begins to recognise the first channel of a recording.
+    pub fn new(
+        sound: SoundStream,
+        channels: Channels,
+        model: &Model,
+        options: &RecognizerOptions,
+    ) -> std::result::Result<Box<Recording>, BadRecording> {
+        let signals = sound.signals(channels).map_err(BadRecording::of)?;
+        let rate = sound.sample_rate();
+        let recognizer = Recognizer::new(model, rate as f32, options).map_err(BadRecording::of)?;
+        let (piece, segments) = (piece(rate), Vec::new());
+        Ok(Box::new(Recording { sound, recognizer, signals, piece, taken: 0, segments }))
+    }
+
+    /// Recognises a piece. At most `most` seconds are taken.
+    pub fn go_on(mut self: Box<Recording>, most: f64) -> std::result::Result<Progress, BadRecording> {
+        let seconds = self.taken as f64 / f64::from(self.sound.sample_rate());
+        if seconds > most {
+            return Err(BadRecording(format!(
+                "the recording is longer than {most} seconds, which is the limit of this server"
+            )));
+        }
+        let mut signals = self.sound.read(self.piece, &self.signals).map_err(BadRecording::of)?;
+        let samples = signals.pop().unwrap_or_default();
+        if !samples.is_empty() {
+            self.taken += samples.len() as u64;
+            if let State::Endpoint { .. } = self.recognizer.accept(&samples).map_err(BadRecording::of)? {
+                let transcript = self.recognizer.result().map_err(BadRecording::of)?;
+                self.segments.push(transcript.words);
+            }
+            return Ok(Progress::Going(self));
+        }
+        if self.taken == 0 {
+            return Err(BadRecording("there are no samples".to_owned()));
+        }
+        let last = self.recognizer.finish().map_err(BadRecording::of)?;
+        if last.frames > 0 {
+            self.segments.push(last.words);
+        } else if self.segments.is_empty() {
+            return Err(BadRecording(format!("{} samples are too few for a frame", self.taken)));
+        }
+        Ok(Progress::Done { segments: self.segments, seconds })
+    }
+}

@@ -1,0 +1,31 @@
+//! A server of recognisers that share one model.
+//!
+//! - WebSockets with the protocol of vosk-server: samples come, words go ([`protocol`]).
+//! - `POST /transcribe`: a recording in any format comes, its text goes.
+//! - `/healthz`, `/readyz`, `/metrics`, and a page at `/` for a microphone or a file.
+//!
+//! [`Server::run`] serves until it is told to stop, and then until the running sessions have ended. All sockets are handled
+//! by the thread that calls it; recognition is done by other threads, a fifth of a second of sound at a time, in turns. So
+//! no session waits for another one to end. [`Limits`] bound the share of each client.
+//!
+//! This crate does not log: a caller gets each [`Event`].
+
+mod access;
+mod connections;
+mod decoding;
+mod error;
+mod limits;
+mod metrics;
+mod page;
+mod patient;
+pub mod protocol;
+mod server;
+mod sessions;
+mod socket;
+mod upload;
+mod workers;
+
+pub use access::Access;
+pub use error::{Error, Result};
+pub use limits::Limits;
+pub use server::{Event, Server, Settings, Stop};

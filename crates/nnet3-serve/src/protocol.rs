@@ -1,0 +1,202 @@
+//! The messages of vosk-server's WebSocket protocol.
+//!
+//! A client sends text and binary messages. Text is a JSON object: `{"config": {…}}` before the first samples, `{"reset": 1}`
+//! for the end of a sound, `{"eof": 1}` for the end of all. Binary messages are samples of 16 bits, the low byte first. Each
+//! message but `config` has one answer: `partial`, or `result` and `text` at the end of a sentence. `{"error": …}` is ours.
+
+use serde_json::{Map, Value, json};
+
+/// Rates of sound, in Hz.
+pub const RATES: std::ops::RangeInclusive<u32> = 1000..=192_000;
+/// The largest number of alternatives.
+pub const MOST_ALTERNATIVES: u64 = 100;
+
+/// A text message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    Config(Config),
+    /// The sound ends; another one may follow.
+    Reset,
+    /// No more sound comes.
+    Eof,
+}
+
+/// Settings of a session. Those that a client does not name stay as they are.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Config {
+    /// In Hz.
+    pub sample_rate: Option<u32>,
+    /// True if results have times and confidences of words.
+    pub words: Option<bool>,
+    /// Sentences of a result, the best first; with 0 a result is one sentence with confidences.
+    pub max_alternatives: Option<usize>,
+}
+
+/// A message that the server cannot obey. The text is for the client.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Fault(pub String);
+
+fn fault<T>(text: impl Into<String>) -> Result<T, Fault> {
+    Err(Fault(text.into()))
+}
+
+/// Longest part of a client's text in a fault, in characters.
+const SHOWN: usize = 60;
+
+/// The beginning of a text or value, on one line.
+fn shown(value: &str) -> String {
+    let mut begin: String = value.chars().take(SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if value.chars().nth(SHOWN).is_some() {
+        begin.push('…');
+    }
+    begin
+}
+
+impl Message {
+    /// Reads a text message. Fails if it is no JSON object with `config`, `reset` or `eof`.
+    pub fn parse(text: &str) -> Result<Message, Fault> {
+        let value: Value = serde_json::from_str(text)
+            .map_err(|error| Fault(format!("expected JSON, found '{}' ({error})", shown(text))))?;
+        let Some(object) = value.as_object() else {
+            return fault(format!("expected a JSON object, found {}", shown(&value.to_string())));
+        };
+        if let Some(config) = object.get("config") {
+            return Config::read(config).map(Message::Config);
+        }
+        if object.get("eof").is_some_and(is_true) {
+            return Ok(Message::Eof);
+        }
+        if object.get("reset").is_some_and(is_true) {
+            return Ok(Message::Reset);
+        }
+        fault(format!("expected config, eof or reset, found {}", shown(text)))
+    }
+}
+
+/// True as in Python: a number other than 0, or true.
+fn is_true(value: &Value) -> bool {
+    value.as_bool().unwrap_or_else(|| value.as_f64().is_some_and(|number| number != 0.0))
+}
+
+impl Config {
+    /// Reads the value of `config`. Keys that have no meaning here are passed over, as in vosk-server.
+    fn read(value: &Value) -> Result<Config, Fault> {
+        let Some(config) = value.as_object() else {
+            return fault(format!("config: expected an object, found {}", shown(&value.to_string())));
+        };
+        if config.contains_key("model") {
+            return fault("config: model: this server has one model, which clients cannot change");
+        }
+        if config.get("phrase_list").is_some_and(|list| !list.is_null() && *list != json!([])) {
+            return fault("config: phrase_list: this server cannot restrict words to phrases");
+        }
+        Ok(Config {
+            sample_rate: sample_rate(config)?,
+            words: words(config)?,
+            max_alternatives: max_alternatives(config)?,
+        })
+    }
+}
+
+fn sample_rate(config: &Map<String, Value>) -> Result<Option<u32>, Fault> {
+    let Some(value) = config.get("sample_rate") else { return Ok(None) };
+    let rate = value.as_f64().filter(|rate| rate.fract() == 0.0).map(|rate| rate as u32);
+    match rate.filter(|rate| RATES.contains(rate)) {
+        Some(rate) => Ok(Some(rate)),
+        None => fault(format!(
+            "config: sample_rate: expected a whole number from {} to {}, found {}",
+            RATES.start(),
+            RATES.end(),
+            shown(&value.to_string())
+        )),
+    }
+}
+
+fn words(config: &Map<String, Value>) -> Result<Option<bool>, Fault> {
+    match config.get("words") {
+        None => Ok(None),
+        Some(value) if value.is_boolean() || value.is_number() => Ok(Some(is_true(value))),
+        Some(value) => {
+            fault(format!("config: words: expected true or false, found {}", shown(&value.to_string())))
+        }
+    }
+}
+
+fn max_alternatives(config: &Map<String, Value>) -> Result<Option<usize>, Fault> {
+    let Some(value) = config.get("max_alternatives") else { return Ok(None) };
+    match value.as_u64().filter(|&number| number <= MOST_ALTERNATIVES) {
+        Some(number) => Ok(Some(number as usize)),
+        None => fault(format!(
+            "config: max_alternatives: expected a number from 0 to {MOST_ALTERNATIVES}, found {}",
+            shown(&value.to_string())
+        )),
+    }
+}
+
+/// Samples of a binary message, with the values of wave files. An odd byte at the end is lost, as in vosk.
+pub fn samples(bytes: &[u8]) -> Vec<f32> {
+    bytes.chunks_exact(2).map(|pair| f32::from(i16::from_le_bytes([pair[0], pair[1]]))).collect()
+}
+
+/// Returns the message about a fault.
+pub fn error(text: &str) -> Value {
+    json!({ "error": text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_the_clients_of_vosk() {
+        let parse = |text: &str| Message::parse(text).unwrap();
+        assert_eq!(parse("{\"eof\" : 1}"), Message::Eof);
+        assert_eq!(parse("{\"reset\" : 1}"), Message::Reset);
+        assert_eq!(
+            parse(r#"{ "config" : { "sample_rate" : 8000 } }"#),
+            Message::Config(Config { sample_rate: Some(8000), ..Config::default() })
+        );
+        // Of the client in JavaScript and of test_words.py, without its phrases.
+        let all = r#"{"config": {"phrase_list": [], "sample_rate": 16000.0, "words": 0, "max_alternatives": 3, "x": 1}}"#;
+        let expected = Config { sample_rate: Some(16000), words: Some(false), max_alternatives: Some(3) };
+        assert_eq!(parse(all), Message::Config(expected));
+        assert_eq!(parse(r#"{"config": {}}"#), Message::Config(Config::default()));
+    }
+
+    #[test]
+    fn faults_name_what_was_found() {
+        for (text, words) in [
+            ("", "expected JSON, found ''"),
+            ("hello\nworld", "expected JSON, found 'hello world'"),
+            ("[1]", "expected a JSON object, found [1]"),
+            ("{\"eof\": 0}", "expected config, eof or reset, found {\"eof\": 0}"),
+            (r#"{"config": 3}"#, "config: expected an object, found 3"),
+            (r#"{"config": {"model": "/etc"}}"#, "config: model: this server has one model"),
+            (r#"{"config": {"phrase_list": ["a b"]}}"#, "config: phrase_list: this server cannot"),
+            (
+                r#"{"config": {"sample_rate": "8k"}}"#,
+                "sample_rate: expected a whole number from 1000 to 192000",
+            ),
+            (r#"{"config": {"sample_rate": 8000.5}}"#, "found 8000.5"),
+            (r#"{"config": {"sample_rate": -1}}"#, "found -1"),
+            (r#"{"config": {"sample_rate": 1e99}}"#, "found 1e99"),
+            (r#"{"config": {"words": "yes"}}"#, "words: expected true or false, found \"yes\""),
+            (r#"{"config": {"max_alternatives": 101}}"#, "from 0 to 100, found 101"),
+            (r#"{"config": {"max_alternatives": -1}}"#, "from 0 to 100, found -1"),
+        ] {
+            let fault = Message::parse(text).unwrap_err().to_string();
+            assert!(fault.contains(words), "{text}: {fault}");
+        }
+        let long = Message::parse(&"x".repeat(100_000)).unwrap_err().to_string();
+        assert!(long.len() < 200, "{long}");
+        // Deep nesting is an error of the parser, not the end of the stack.
+        assert!(Message::parse(&"[".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn samples_are_little_endian() {
+        assert_eq!(samples(&[1, 0, 0, 128, 255, 255, 7]), [1.0, -32768.0, -1.0]);
+        assert!(samples(&[7]).is_empty());
+    }
+}

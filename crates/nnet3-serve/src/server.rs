@@ -1,0 +1,267 @@
+//! The server: its addresses, its beginning and its end.
+
+use std::net::SocketAddr;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Extension, Query, State as AppState, WebSocketUpgrade};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use nnet3_online::Model;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::access::{Access, Denial};
+use crate::connections::{self, Peer, Places};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::metrics::Metrics;
+use crate::page;
+use crate::sessions::Sessions;
+use crate::socket;
+use crate::upload::{self, Failure, Values};
+use crate::workers::Workers;
+
+/// Bytes of a buffer of a socket.
+const BUFFER: usize = 16 << 10;
+/// Pause after a connection that could not be accepted: there may be too many open files for a while.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Longest time for the last answers after the last session.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
+
+/// Settings of a server.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The address to listen on. Port 0: a free one.
+    pub address: SocketAddr,
+    pub access: Access,
+    pub limits: Limits,
+    /// Threads that recognise.
+    pub threads: NonZero<usize>,
+    /// Rate of sound of clients that do not name it, in Hz. `None`: the model's.
+    pub rate: Option<u32>,
+}
+
+/// Events that an operator may want to know of.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// The server can be reached here.
+    Listening { address: SocketAddr },
+    /// The server ended a session, or refused it.
+    Ended { address: SocketAddr, reason: String },
+    /// A connection could not be accepted.
+    NotAccepted { cause: String },
+    /// The server admits no sessions any more, and waits for the end of those that run.
+    Stopping { running: usize },
+    /// All sessions have ended.
+    Stopped,
+}
+
+/// A reason for the server to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// SIGTERM or SIGINT came. After a second one the server does not wait for sessions.
+    BySignal,
+}
+
+/// Parts that all connections share.
+pub struct Shared {
+    pub model: Model,
+    /// In Hz.
+    pub rate: u32,
+    pub limits: Limits,
+    pub access: Access,
+    pub sessions: Arc<Sessions>,
+    /// Places of recordings that arrive.
+    pub uploads: Semaphore,
+    pub workers: Workers,
+    pub metrics: Metrics,
+    report: Box<dyn Fn(Event) + Send + Sync>,
+}
+
+impl Shared {
+    pub fn report(&self, event: Event) {
+        (self.report)(event);
+    }
+}
+
+/// A server that is ready to run.
+pub struct Server {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Makes a server. `report` gets its events. Fails if the settings make no sense, or if a thread cannot be started.
+    pub fn new(
+        model: Model,
+        settings: Settings,
+        report: impl Fn(Event) + Send + Sync + 'static,
+    ) -> Result<Server> {
+        settings.limits.check()?;
+        let rate = settings.rate.unwrap_or(model.sample_rate() as u32);
+        // A recogniser that cannot be made is an error now, not for each client.
+        crate::decoding::Decoder::new(&model, model.options(), rate)?;
+        let shared = Shared {
+            model,
+            rate,
+            sessions: Sessions::new(&settings.limits),
+            uploads: Semaphore::new(settings.limits.sessions),
+            workers: Workers::start(settings.threads)?,
+            metrics: Metrics::default(),
+            access: settings.access,
+            limits: settings.limits,
+            report: Box::new(report),
+        };
+        Ok(Server { shared: Arc::new(shared), address: settings.address })
+    }
+
+    /// Serves clients until SIGTERM or SIGINT, and then until the running sessions have ended.
+    pub fn run(self) -> Result<Stop> {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Start)?;
+        runtime.block_on(self.serve())
+    }
+
+    async fn serve(self) -> Result<Stop> {
+        let Server { shared, address } = self;
+        let failed = |source| Error::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(Error::Start)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::Start)?;
+        shared.report(Event::Listening { address: listener.local_addr().map_err(failed)? });
+        let places = Places::new(shared.limits.connections());
+        let router = router(shared.clone());
+        let (stop, stopped) = watch::channel(false);
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, address)) => match places.peer(&stream, address) {
+                        Some(peer) => {
+                            let serving = connections::serve(stream, peer, router.clone(), stopped.clone());
+                            connections.spawn(serving);
+                        }
+                        None => shared.metrics.refused("connections"),
+                    },
+                    Err(error) => {
+                        shared.report(Event::NotAccepted { cause: error.to_string() });
+                        sleep(PAUSE).await;
+                    }
+                },
+                Some(_ended) = connections.join_next() => {}
+                _signal = terminate.recv() => if shared.sessions.is_stopping() { break } else { begin_to_stop(&shared) },
+                _signal = interrupt.recv() => if shared.sessions.is_stopping() { break } else { begin_to_stop(&shared) },
+                () = shared.sessions.ended(), if shared.sessions.is_stopping() => break,
+            }
+        }
+        // Answers that are on their way still arrive.
+        stop.send_replace(true);
+        let _late = timeout(LAST_ANSWERS, async { while connections.join_next().await.is_some() {} }).await;
+        shared.report(Event::Stopped);
+        Ok(Stop::BySignal)
+    }
+}
+
+fn begin_to_stop(shared: &Shared) {
+    shared.sessions.stop();
+    shared.report(Event::Stopping { running: shared.sessions.running() });
+}
+
+fn router(shared: Arc<Shared>) -> Router {
+    Router::new()
+        .route("/", get(root))
+        .route("/transcribe", post(transcribe))
+        .route("/healthz", get(healthz))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
+        .with_state(shared)
+}
+
+impl From<Denial> for Failure {
+    fn from(denial: Denial) -> Failure {
+        let status = match denial {
+            Denial::Origin(_) => StatusCode::FORBIDDEN,
+            Denial::NoToken | Denial::WrongToken => StatusCode::UNAUTHORIZED,
+        };
+        Failure::new(status, denial.to_string())
+    }
+}
+
+impl Shared {
+    /// Checks that a client may use the server. (A browser cannot give a socket a header, but an address.)
+    fn check(&self, headers: &HeaderMap, values: &Values) -> std::result::Result<(), Failure> {
+        self.access.check(headers, values.get("token").map(String::as_str)).map_err(|denial| {
+            self.metrics.refused("access");
+            denial.into()
+        })
+    }
+}
+
+/// A session for a client that wants a WebSocket, as at the address of vosk-server; the page for others.
+async fn root(
+    AppState(shared): AppState<Arc<Shared>>,
+    Extension(peer): Extension<Peer>,
+    Query(values): Query<Values>,
+    headers: HeaderMap,
+    upgrade: std::result::Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
+) -> Response {
+    let Ok(upgrade) = upgrade else { return page::page().await };
+    if let Err(failure) = shared.check(&headers, &values) {
+        return failure.into_response();
+    }
+    upgrade
+        .read_buffer_size(BUFFER)
+        .write_buffer_size(0)
+        .max_message_size(shared.limits.message)
+        .max_frame_size(shared.limits.message)
+        .on_upgrade(move |socket| socket::serve(socket, shared, peer))
+}
+
+async fn transcribe(
+    AppState(shared): AppState<Arc<Shared>>,
+    Extension(peer): Extension<Peer>,
+    Query(values): Query<Values>,
+    headers: HeaderMap,
+    body: Body,
+) -> std::result::Result<Response, Failure> {
+    shared.check(&headers, &values)?;
+    upload::transcribe(&shared, peer.address.ip(), &values, body).await
+}
+
+/// Tells that the server runs, and its load.
+async fn healthz(AppState(shared): AppState<Arc<Shared>>) -> Response {
+    let sessions = &shared.sessions;
+    let body = json!({
+        "status": if sessions.is_stopping() { "stopping" } else { "ok" },
+        "sessions": sessions.running(),
+        "waiting": sessions.waiting(),
+    });
+    ([(header::CONTENT_TYPE, "application/json")], format!("{body}\n")).into_response()
+}
+
+/// Tells if a new session would be admitted or might wait.
+async fn readyz(AppState(shared): AppState<Arc<Shared>>) -> Response {
+    match shared.sessions.refusal() {
+        None => healthz(AppState(shared)).await,
+        Some(refusal) => Failure::from(refusal).into_response(),
+    }
+}
+
+async fn metrics(
+    AppState(shared): AppState<Arc<Shared>>,
+    Query(values): Query<Values>,
+    headers: HeaderMap,
+) -> std::result::Result<Response, Failure> {
+    shared.check(&headers, &values)?;
+    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
+    Ok((kind, shared.metrics.text(&shared.sessions)).into_response())
+}

@@ -1,0 +1,254 @@
+//! Sessions over WebSockets.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::ws::{CloseFrame, Message as Frame, WebSocket, close_code};
+use nnet3_online::RecognizerOptions;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::connections::Peer;
+use crate::decoding::{Decoder, Manner, piece, silence};
+use crate::metrics::Kind;
+use crate::protocol::{self, Config, Message};
+use crate::server::{Event, Shared};
+use crate::sessions::{Refusal, Ticket};
+
+/// Longest reason of a close frame, in bytes.
+const REASON: usize = 123;
+/// Time for a client to answer a close frame.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// Close code of a server that is full (1013, "try again later").
+const TRY_AGAIN: u16 = close_code::AGAIN;
+
+/// The end of a session.
+enum End {
+    /// The client has gone.
+    Gone,
+    /// All words were sent.
+    Finished,
+    /// The server ends the session.
+    Closed { code: u16, reason: String, label: &'static str },
+}
+
+impl End {
+    fn closed(code: u16, label: &'static str, reason: impl Into<String>) -> End {
+        End::Closed { code, reason: reason.into(), label }
+    }
+
+    fn refused(refusal: Refusal) -> End {
+        let code = if refusal == Refusal::Stopping { close_code::RESTART } else { TRY_AGAIN };
+        End::closed(code, refusal.label(), refusal.to_string())
+    }
+}
+
+/// Serves a client until one of the two has enough.
+pub async fn serve(mut socket: WebSocket, shared: Arc<Shared>, peer: Peer) {
+    let manner = Manner { rate: shared.rate, words: true };
+    let mut session =
+        Session { socket: &mut socket, shared: &shared, peer: &peer, manner, work: None, taken: 0 };
+    let end = session.converse().await.unwrap_or_else(|end| end);
+    drop(session);
+    match end {
+        End::Gone => {}
+        End::Finished => close(&mut socket, close_code::NORMAL, "").await,
+        End::Closed { code, reason, label } => {
+            if matches!(code, TRY_AGAIN | close_code::RESTART) {
+                shared.metrics.refused(label);
+            } else {
+                shared.metrics.ended(label);
+            }
+            shared.report(Event::Ended { address: peer.address, reason: reason.clone() });
+            let _gone = socket.send(Frame::Text(protocol::error(&reason).to_string().into())).await;
+            close(&mut socket, code, &reason).await;
+        }
+    }
+}
+
+/// Sends a close frame, and waits a little for the client's. Data that come instead are lost.
+async fn close(socket: &mut WebSocket, code: u16, reason: &str) {
+    let mut end = reason.len().min(REASON);
+    while !reason.is_char_boundary(end) {
+        end -= 1;
+    }
+    let frame = CloseFrame { code, reason: reason[..end].into() };
+    if socket.send(Frame::Close(Some(frame))).await.is_ok() {
+        let _late = timeout(FAREWELL, async { while let Some(Ok(_)) = socket.recv().await {} }).await;
+    }
+}
+
+struct Session<'s> {
+    socket: &'s mut WebSocket,
+    shared: &'s Arc<Shared>,
+    peer: &'s Peer,
+    manner: Manner,
+    /// The right to recognise, and the recogniser; from the first sound on.
+    work: Option<(Ticket, Decoder)>,
+    /// Samples so far.
+    taken: u64,
+}
+
+impl Session<'_> {
+    async fn converse(&mut self) -> Result<End, End> {
+        loop {
+            let frame = self.next().await?;
+            let arrival = Instant::now();
+            let answer = match frame {
+                Frame::Text(text) => match Message::parse(text.as_str()) {
+                    Ok(Message::Config(config)) => {
+                        self.configure(config)?;
+                        continue;
+                    }
+                    Ok(Message::Reset) => self.end().await?,
+                    Ok(Message::Eof) => {
+                        let answer = self.end().await?;
+                        self.send(&answer).await?;
+                        return Ok(End::Finished);
+                    }
+                    Err(fault) => return Err(End::closed(close_code::POLICY, "protocol", fault.to_string())),
+                },
+                Frame::Binary(bytes) => self.sound(&protocol::samples(&bytes)).await?,
+                // (`next` returns no others.)
+                _ => continue,
+            };
+            self.send(&answer).await?;
+            self.shared.metrics.answered(arrival.elapsed());
+        }
+    }
+
+    /// Waits for a message. Pings do not count: a client that has nothing to say makes room for others.
+    async fn next(&mut self) -> Result<Frame, End> {
+        let idle = self.shared.limits.idle;
+        let has_work = self.work.is_some();
+        let message = async {
+            loop {
+                match self.socket.recv().await {
+                    Some(Ok(frame @ (Frame::Text(_) | Frame::Binary(_)))) => return Ok(frame),
+                    Some(Ok(Frame::Ping(_) | Frame::Pong(_))) => {}
+                    Some(Ok(Frame::Close(_))) | None => return Err(End::Gone),
+                    Some(Err(error)) => return Err(of_error(error)),
+                }
+            }
+        };
+        tokio::select! {
+            message = timeout(idle, message) => message.unwrap_or_else(|_| {
+                let reason = format!("nothing came for {} s", idle.as_secs_f64());
+                Err(End::closed(close_code::POLICY, "idle", reason))
+            }),
+            () = self.shared.sessions.stopped(), if !has_work => Err(End::refused(Refusal::Stopping)),
+        }
+    }
+
+    async fn send(&mut self, answer: &Value) -> Result<(), End> {
+        let sent = self.socket.send(Frame::Text(answer.to_string().into())).await;
+        sent.map_err(|_| End::Gone)
+    }
+
+    /// Changes settings. Those of the recogniser cannot change once it is there.
+    fn configure(&mut self, config: Config) -> Result<(), End> {
+        let wrong = |text: String| Err(End::closed(close_code::POLICY, "protocol", text));
+        if config.max_alternatives.is_some_and(|number| number > 0) {
+            return wrong("config: max_alternatives: this server has one text of a sentence".to_owned());
+        }
+        if let Some(rate) = config.sample_rate.filter(|&rate| rate != self.manner.rate) {
+            if self.work.is_some() {
+                return wrong(format!("config: sample_rate: the sound so far has {} Hz", self.manner.rate));
+            }
+            self.manner.rate = rate;
+        }
+        self.manner.words = config.words.unwrap_or(self.manner.words);
+        Ok(())
+    }
+
+    /// Takes the sound of a message, and returns the answer.
+    async fn sound(&mut self, samples: &[f32]) -> Result<Value, End> {
+        let (mut ticket, mut decoder) = match self.work.take() {
+            Some(work) => work,
+            None => self.begin().await?,
+        };
+        self.taken += samples.len() as u64;
+        let limit = self.shared.limits.seconds;
+        if self.taken as f64 > limit * f64::from(self.manner.rate) {
+            self.work = Some((ticket, decoder));
+            let last = self.end().await?;
+            self.send(&last).await?;
+            let reason = format!("a session may have {limit} s of sound, and this one has more");
+            return Err(End::closed(close_code::POLICY, "seconds", reason));
+        }
+        let mut state = None;
+        let manner = self.manner.clone();
+        for part in samples.chunks(piece(manner.rate)) {
+            let part = part.to_vec();
+            let seconds = part.len() as f64 / f64::from(manner.rate);
+            (ticket, decoder, state) =
+                with(self.shared, ticket, decoder, seconds, move |decoder| decoder.accept(&part).map(Some))
+                    .await?;
+        }
+        let (ticket, decoder, answer) =
+            with(self.shared, ticket, decoder, 0.0, move |decoder| decoder.answer(state, &manner)).await?;
+        self.work = Some((ticket, decoder));
+        Ok(answer)
+    }
+
+    /// Waits until the session may be recognised.
+    async fn begin(&mut self) -> Result<(Ticket, Decoder), End> {
+        let ticket = self.shared.sessions.admit(self.peer.address.ip()).await.map_err(End::refused)?;
+        self.shared.metrics.session(Kind::Socket);
+        let (model, rate) = (self.shared.model.clone(), self.manner.rate);
+        let options: RecognizerOptions = model.options().clone();
+        let made = self.shared.workers.run(move || Decoder::new(&model, &options, rate)).await;
+        match made {
+            Some(Ok(decoder)) => Ok((ticket, decoder)),
+            Some(Err(error)) => Err(End::closed(close_code::POLICY, "model", error.to_string())),
+            None => Err(End::refused(Refusal::Stopping)),
+        }
+    }
+
+    /// Ends the sound, and returns the answer.
+    async fn end(&mut self) -> Result<Value, End> {
+        let manner = self.manner.clone();
+        let Some((ticket, decoder)) = self.work.take() else { return Ok(silence(&manner)) };
+        let (ticket, decoder, answer) =
+            with(self.shared, ticket, decoder, 0.0, move |decoder| decoder.end(&manner)).await?;
+        self.work = Some((ticket, decoder));
+        Ok(answer)
+    }
+}
+
+/// Has a thread work with the decoder, which goes there and comes back.
+async fn with<T: Send + 'static>(
+    shared: &Shared,
+    ticket: Ticket,
+    mut decoder: Decoder,
+    seconds: f64,
+    work: impl FnOnce(&mut Decoder) -> nnet3_online::Result<T> + Send + 'static,
+) -> Result<(Ticket, Decoder, T), End> {
+    // (The ticket goes along: a session whose client has gone ends when its work does.)
+    let done = shared.workers.run(move || {
+        let begin = Instant::now();
+        let outcome = work(&mut decoder);
+        (ticket, decoder, outcome, begin.elapsed())
+    });
+    let Some((ticket, decoder, outcome, took)) = done.await else {
+        return Err(End::refused(Refusal::Stopping));
+    };
+    shared.metrics.recognized(seconds, took);
+    match outcome {
+        Ok(value) => Ok((ticket, decoder, value)),
+        Err(error) => Err(End::closed(close_code::ERROR, "recognition", error.to_string())),
+    }
+}
+
+/// The end of a session whose client sent something that is no message.
+fn of_error(error: axum::Error) -> End {
+    let error = error.into_inner();
+    match error.downcast_ref::<tungstenite::Error>() {
+        Some(tungstenite::Error::Capacity(error)) => End::closed(close_code::SIZE, "size", error.to_string()),
+        Some(tungstenite::Error::Protocol(error)) => {
+            End::closed(close_code::PROTOCOL, "protocol", error.to_string())
+        }
+        Some(tungstenite::Error::Utf8(error)) => End::closed(close_code::INVALID, "protocol", error.clone()),
+        _ => End::Gone,
+    }
+}

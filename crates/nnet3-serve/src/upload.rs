@@ -1,0 +1,209 @@
+//! `POST /transcribe`: a recording comes, its text goes.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::{Body, Bytes};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use hyper::body::Body as _;
+use kaldi_io::KaldiReader;
+use kaldi_sound::{Channels, SoundStream};
+use nnet3_online::formats::{self, Format, Segment};
+use nnet3_online::text;
+use tokio::time::{timeout, timeout_at};
+
+use crate::decoding::{BadRecording, Progress, Recording};
+use crate::metrics::Kind;
+use crate::protocol;
+use crate::server::Shared;
+use crate::sessions::Refusal;
+
+/// Bytes that are written to a file at once.
+const BLOCK: usize = 1 << 20;
+/// The name of a recording that has no other.
+const UNNAMED: &str = "recording";
+
+/// Values in the address of a request.
+pub type Values = HashMap<String, String>;
+
+/// The reason why there is no text.
+pub struct Failure {
+    status: StatusCode,
+    text: String,
+}
+
+impl Failure {
+    pub fn new(status: StatusCode, text: impl Into<String>) -> Failure {
+        Failure { status, text: text.into() }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Failure {
+        Failure::new(StatusCode::SERVICE_UNAVAILABLE, refusal.to_string())
+    }
+}
+
+impl From<BadRecording> for Failure {
+    fn from(BadRecording(text): BadRecording) -> Failure {
+        Failure::new(StatusCode::UNPROCESSABLE_ENTITY, text)
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let body = format!("{}\n", protocol::error(&self.text));
+        let headers = [(header::CONTENT_TYPE, "application/json")];
+        let mut response = (self.status, headers, body).into_response();
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static("5"));
+        }
+        response
+    }
+}
+
+/// The failure of work without a thread, which only an end of the server causes.
+fn stopped() -> Failure {
+    Refusal::Stopping.into()
+}
+
+/// Recognises the recording in a body. The address may have `format` (`json`, `text`, `srt` or `vtt`) and `name`, the name
+/// of the recording in JSON.
+pub async fn transcribe(
+    shared: &Arc<Shared>,
+    address: IpAddr,
+    wishes: &Values,
+    body: Body,
+) -> Result<Response, Failure> {
+    let (format, kind) = form(wishes.get("format").map(String::as_str))?;
+    if let Some(refusal) = shared.sessions.refusal() {
+        shared.metrics.refused(refusal.label());
+        return Err(refusal.into());
+    }
+    // Recordings that arrive have places of their own, so that slow clients do not take those of sessions.
+    let Ok(_place) = shared.uploads.try_acquire() else {
+        shared.metrics.refused("uploads");
+        let text = "the server is full: too many recordings arrive; try again later";
+        return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, text));
+    };
+    let file = receive(shared, body).await?;
+    let ticket = shared.sessions.admit(address).await.inspect_err(|refusal| {
+        shared.metrics.refused(refusal.label());
+    })?;
+    shared.metrics.session(Kind::Recording);
+    let segments = recognize(shared, file).await?;
+    drop(ticket);
+    let text = match format {
+        // (Lines of `Format::Text` begin with a name.)
+        Format::Text => format!("{}\n", text(&segments.concat())),
+        _ => formats::write(format, wishes.get("name").map_or(UNNAMED, String::as_str), &segments),
+    };
+    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+}
+
+fn form(name: Option<&str>) -> Result<(Format, &'static str), Failure> {
+    match name.unwrap_or("json") {
+        "json" => Ok((Format::Json, "application/json")),
+        "text" => Ok((Format::Text, "text/plain; charset=utf-8")),
+        "srt" => Ok((Format::Srt, "application/x-subrip; charset=utf-8")),
+        "vtt" => Ok((Format::Vtt, "text/vtt; charset=utf-8")),
+        other => {
+            let other: String = other.chars().take(40).collect();
+            Err(Failure::new(
+                StatusCode::BAD_REQUEST,
+                format!("format: expected json, text, srt or vtt, found '{other}'"),
+            ))
+        }
+    }
+}
+
+/// Writes a body to a file without a name.
+async fn receive(shared: &Arc<Shared>, mut body: Body) -> Result<File, Failure> {
+    let limits = &shared.limits;
+    let too_large = || {
+        let text = format!("a recording may have {} bytes, and this one has more", limits.recording);
+        Failure::new(StatusCode::PAYLOAD_TOO_LARGE, text)
+    };
+    if body.size_hint().lower() > limits.recording as u64 {
+        return Err(too_large());
+    }
+    let failed = |error: std::io::Error| {
+        Failure::new(StatusCode::INSUFFICIENT_STORAGE, format!("the recording cannot be kept: {error}"))
+    };
+    let mut file = tempfile::tempfile().map_err(failed)?;
+    let end = tokio::time::Instant::now() + limits.upload;
+    let (mut block, mut size) = (Vec::new(), 0);
+    loop {
+        let frame = timeout(limits.idle, timeout_at(end, next(&mut body))).await;
+        let data = match frame {
+            Ok(Ok(Some(Ok(data)))) => data,
+            Ok(Ok(None)) => break,
+            Ok(Ok(Some(Err(error)))) => return Err(Failure::new(StatusCode::BAD_REQUEST, error.to_string())),
+            Ok(Err(_)) | Err(_) => {
+                shared.metrics.ended("idle");
+                let text = "the recording comes too slowly";
+                return Err(Failure::new(StatusCode::REQUEST_TIMEOUT, text));
+            }
+        };
+        size += data.len();
+        if size > limits.recording {
+            return Err(too_large());
+        }
+        block.extend_from_slice(&data);
+        if block.len() >= BLOCK {
+            file = write(shared, file, std::mem::take(&mut block)).await?.map_err(failed)?;
+        }
+    }
+    if size == 0 {
+        return Err(Failure::new(StatusCode::BAD_REQUEST, "expected a recording, found no bytes"));
+    }
+    file = write(shared, file, block).await?.map_err(failed)?;
+    file.rewind().map_err(failed)?;
+    Ok(file)
+}
+
+/// The next data of a body.
+async fn next(body: &mut Body) -> Option<Result<Bytes, axum::Error>> {
+    loop {
+        let frame =
+            std::future::poll_fn(|context| std::pin::Pin::new(&mut *body).poll_frame(context)).await?;
+        match frame.map(|frame| frame.into_data()) {
+            Ok(Ok(data)) => return Some(Ok(data)),
+            // (Trailers.)
+            Ok(Err(_)) => {}
+            Err(error) => return Some(Err(error)),
+        }
+    }
+}
+
+async fn write(shared: &Shared, mut file: File, block: Vec<u8>) -> Result<std::io::Result<File>, Failure> {
+    shared.workers.run(move || file.write_all(&block).map(|()| file)).await.ok_or_else(stopped)
+}
+
+/// Recognises a recording, a piece at a time.
+async fn recognize(shared: &Shared, file: File) -> Result<Vec<Segment>, Failure> {
+    let model = shared.model.clone();
+    let open = move || {
+        let reader = KaldiReader::from_read("the recording", file);
+        let sound = SoundStream::from_reader(reader).map_err(BadRecording::of)?;
+        Recording::new(sound, Channels::First, &model, model.options())
+    };
+    let begin = Instant::now();
+    let mut recording = shared.workers.run(open).await.ok_or_else(stopped)??;
+    let most = shared.limits.seconds;
+    loop {
+        let progress = shared.workers.run(move || recording.go_on(most)).await.ok_or_else(stopped)??;
+        match progress {
+            Progress::Going(same) => recording = same,
+            Progress::Done { segments, seconds } => {
+                shared.metrics.recognized(seconds, begin.elapsed());
+                return Ok(segments);
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! A server of recognisers: the work of `nnet3-serve`.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use nnet3::messages;
+use nnet3::options::threads;
+use nnet3_serve::{Access, Event, Limits, Server, Settings};
+
+use crate::recognition::transcribe::PieceArgs;
+
+/// Bytes of a megabyte.
+const MEGABYTE: usize = 1 << 20;
+/// The shortest token that is no mistake.
+const SHORTEST_TOKEN: usize = 8;
+
+// The address of the server, and limits of clients.
+#[derive(Args, Clone, Debug)]
+pub struct ServingArgs {
+    /// Port to listen on; 0: a free one, which the log names
+    #[arg(long, default_value_t = 2700)]
+    port: u16,
+    /// Address to listen on. The default is for clients on this machine alone; 0.0.0.0: all addresses
+    #[arg(long, default_value = "127.0.0.1")]
+    listen: IpAddr,
+    /// File whose first line is a secret that clients must send, as Authorization: Bearer or as ?token=
+    #[arg(long, default_value = "")]
+    token_file: String,
+    /// Pages of other addresses whose scripts may use the server, separated by commas, such as https://example.org; *: all
+    #[arg(long, default_value = "", value_delimiter = ',')]
+    allow_origin: Vec<String>,
+    /// Threads that recognise; 0: one for each processor
+    #[arg(long, default_value_t = 0)]
+    threads: i32,
+    /// Threads that prepare the i-vector extractor at the beginning
+    #[arg(long, default_value_t = 2)]
+    num_threads_startup: i32,
+    /// Rate of the sound of clients that do not name it, in Hz; 0: the model's
+    #[arg(long, default_value_t = 0)]
+    sample_rate: u32,
+    /// Sessions at a time: sockets that have sent sound, and recordings
+    #[arg(long, default_value_t = Limits::default().sessions)]
+    max_sessions: usize,
+    /// Sessions that may wait for another one to end; more are refused
+    #[arg(long, default_value_t = Limits::default().waiting)]
+    max_waiting: usize,
+    /// Longest wait of a session, in seconds
+    #[arg(long, default_value_t = 10.0)]
+    max_wait: f64,
+    /// Sessions of one network address; 0: as many as of all
+    #[arg(long, default_value_t = 0)]
+    max_sessions_per_address: usize,
+    /// Seconds of sound of a session
+    #[arg(long, default_value_t = Limits::default().seconds)]
+    max_seconds: f64,
+    /// Longest pause of a client that has to send something, in seconds
+    #[arg(long, default_value_t = 30.0)]
+    max_idle: f64,
+    /// Bytes of a message
+    #[arg(long, default_value_t = Limits::default().message)]
+    max_message: usize,
+    /// Megabytes of a recording
+    #[arg(long, default_value_t = 100)]
+    max_recording: usize,
+    /// Longest sending of a recording, in seconds
+    #[arg(long, default_value_t = 600.0)]
+    max_upload: f64,
+}
+
+impl ServingArgs {
+    fn limits(&self) -> Result<Limits> {
+        let seconds = |name: &str, value: f64| {
+            Duration::try_from_secs_f64(value)
+                .ok()
+                .filter(|&time| time <= Duration::from_secs(1_000_000))
+                .with_context(|| format!("--{name}={value}: expected from 0 to 1000000 seconds"))
+        };
+        Ok(Limits {
+            sessions: self.max_sessions,
+            waiting: self.max_waiting,
+            wait: seconds("max-wait", self.max_wait)?,
+            sessions_of_address: Some(self.max_sessions_per_address).filter(|&most| most > 0),
+            seconds: self.max_seconds,
+            idle: seconds("max-idle", self.max_idle)?,
+            message: self.max_message,
+            recording: self.max_recording.saturating_mul(MEGABYTE),
+            upload: seconds("max-upload", self.max_upload)?,
+        })
+    }
+
+    fn access(&self) -> Result<Access> {
+        let origins = self.allow_origin.iter().filter(|origin| !origin.is_empty()).cloned().collect();
+        if self.token_file.is_empty() {
+            return Ok(Access { token: None, origins });
+        }
+        let text = std::fs::read_to_string(&self.token_file)
+            .with_context(|| format!("--token-file={}", self.token_file))?;
+        let token = text.lines().next().unwrap_or("").trim();
+        if token.len() < SHORTEST_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            bail!(
+                "--token-file={}: expected a first line of at least {SHORTEST_TOKEN} ASCII characters without blanks, \
+                 found one of {}",
+                self.token_file,
+                token.chars().count()
+            );
+        }
+        Ok(Access { token: Some(token.to_owned()), origins })
+    }
+}
+
+/// Serves clients until a signal comes, and the running sessions have ended.
+pub fn serve(args: &ServingArgs, pieces: &PieceArgs, mut paths: Vec<String>) -> Result<u8> {
+    let (limits, access) = (args.limits()?, args.access()?);
+    let threads = threads::count(args.threads, usize::MAX)?;
+    let settings = Settings {
+        address: SocketAddr::new(args.listen, args.port),
+        access,
+        limits,
+        threads: threads::number("threads", threads as i64)?,
+        rate: Some(args.sample_rate).filter(|&rate| rate > 0),
+    };
+    let at_startup = threads::number("num-threads-startup", args.num_threads_startup.into())?;
+    let model = pieces.open(&mut paths, at_startup)?;
+    if let Some(extra) = paths.first() {
+        bail!("expected one model, found '{extra}' too");
+    }
+    if !args.listen.is_loopback() && settings.access.token.is_none() {
+        messages::warn(
+            "anyone who reaches this address can use the server; --token-file=FILE asks for a secret",
+        );
+    }
+    Server::new(model, settings, tell)?.run()?;
+    Ok(0)
+}
+
+/// Logs an event.
+fn tell(event: Event) {
+    match event {
+        Event::Listening { address } => messages::log(&format!("Listening on http://{address}")),
+        Event::Ended { address, reason } => messages::warn(&format!("{address}: {reason}")),
+        Event::NotAccepted { cause } => messages::warn(&format!("A client could not be accepted: {cause}")),
+        Event::Stopping { running } => {
+            messages::log(&format!("Stopping: no new sessions, {running} still run"));
+        }
+        Event::Stopped => messages::log("Stopped"),
+    }
+}

@@ -1,0 +1,226 @@
+//! `nnet3-serve` as its clients see it: words, limits, hostile clients, its end.
+//!
+//! `NNET3_SERVE_MESSAGES` and `NNET3_SERVE_SESSIONS` make two of the tests longer.
+
+mod client;
+mod hostile;
+mod limits;
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tungstenite::Message;
+
+use crate::common;
+use crate::online_programs::{folder, model_folder};
+use client::{Server, u7};
+
+const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
+
+/// The text of results.
+fn text(answers: &[Value]) -> String {
+    let texts = answers.iter().filter_map(|answer| answer["text"].as_str()).filter(|text| !text.is_empty());
+    texts.collect::<Vec<_>>().join(" ")
+}
+
+/// The text of `nnet3-transcribe`.
+fn transcribed(model: &str, format: &str) -> String {
+    let run = common::run("nnet3-transcribe", &[format, model, &format!("{DATA}/sound/u7.wav")]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    run.stdout
+}
+
+#[test]
+fn sockets_have_the_words_of_nnet3_transcribe() {
+    let f = folder("serve-words", false);
+    let model = model_folder(&f);
+    // A rule that ends sentences soon, so that there are several.
+    let settings = std::fs::read_to_string(format!("{model}/conf/model.conf")).unwrap()
+        + "--endpoint.silence-phones=1\n--endpoint.rule5.min-utterance-length=0.5\n";
+    std::fs::write(format!("{model}/conf/model.conf"), settings).unwrap();
+    let expected: Value = serde_json::from_str(&transcribed(&model, "--format=json")).unwrap();
+    let server = Server::start(&model, &[]);
+    let mut client = server.client();
+    let answers = client.speak(u7().0, &u7().1, 6400);
+    assert_eq!(text(&answers), expected["text"].as_str().unwrap());
+    // Sentences with their words, times and confidences.
+    let results: Vec<&Value> = answers.iter().filter(|answer| answer.get("result").is_some()).collect();
+    let segments = expected["segments"].as_array().unwrap();
+    assert!(segments.len() > 1, "{expected}");
+    assert_eq!(results.len(), segments.len());
+    for (result, segment) in results.iter().zip(segments) {
+        assert_eq!(result["result"], segment["words"]);
+    }
+    assert!(answers.iter().any(|answer| answer.get("partial").is_some()));
+    assert!(client.ended(), "the server closes after eof");
+    // Four at the same time, also in other pieces, without words: sentences may end at other places, but there is text.
+    std::thread::scope(|scope| {
+        for size in [2000, 3200, 3201, 6400] {
+            let server = &server;
+            scope.spawn(move || {
+                let mut client = server.client();
+                client.config(json!({ "sample_rate": u7().0, "words": 0 }));
+                let answers = client.send_all(&u7().1, size);
+                assert!(text(&answers).starts_with('w'), "{answers:?}");
+                assert!(answers.iter().all(|answer| answer.get("result").is_none()), "{answers:?}");
+            });
+        }
+    });
+    server.stop();
+}
+
+#[test]
+fn recordings_have_the_words_of_nnet3_transcribe() {
+    let f = folder("serve-recordings", false);
+    let model = model_folder(&f);
+    let server = Server::start(&model, &[]);
+    for file in ["u7.wav", "u7.flac"] {
+        let sound = std::fs::read(format!("{DATA}/sound/{file}")).unwrap();
+        for (format, of_program) in [("srt", "--format=srt"), ("vtt", "--format=vtt")] {
+            let (status, body) = server.post(&format!("/transcribe?format={format}"), &sound, "");
+            assert_eq!((status, body), (200, transcribed(&model, of_program)));
+        }
+        let (status, body) = server.post("/transcribe?format=text", &sound, "");
+        assert_eq!((status, format!("u7 {body}")), (200, transcribed(&model, "--format=text")));
+        let (status, body) = server.post("/transcribe?name=u7", &sound, "");
+        assert_eq!((status, body), (200, transcribed(&model, "--format=json")));
+    }
+    for (path, body, status, words) in [
+        ("/transcribe", &b""[..], 400, "expected a recording, found no bytes"),
+        ("/transcribe?format=doc", b"x", 400, "format: expected json, text, srt or vtt, found 'doc'"),
+        ("/transcribe", b"hello, this is no sound", 422, "the recording"),
+        ("/nowhere", b"", 404, ""),
+    ] {
+        let found = server.post(path, body, "");
+        assert!(found.0 == status && found.1.contains(words), "{path}: {found:?}");
+    }
+    let (status, health) = server.get("/healthz");
+    assert_eq!((status, health.as_str()), (200, "{\"status\":\"ok\",\"sessions\":0,\"waiting\":0}\n"));
+    let figures = server.get("/metrics").1;
+    assert!(figures.contains("nnet3_serve_sessions_total{kind=\"recording\"} 9\n"), "{figures}");
+    let (status, page) = server.get("/");
+    assert!(status == 200 && page.starts_with("<!DOCTYPE html>"), "{page}");
+    server.stop();
+}
+
+#[test]
+fn messages_of_vosk_server() {
+    let f = folder("serve-protocol", false);
+    let model = model_folder(&f);
+    let server = Server::start(&model, &["--threads=1"]);
+    let (rate, sound) = u7();
+    // The end without sound.
+    let mut client = server.client();
+    client.send(Message::text("{\"eof\" : 1}"));
+    assert_eq!((client.answer(), client.ended()), (json!({ "text": "" }), true));
+    // An empty message, and a second sound after a reset: its times go on.
+    let mut client = server.client();
+    client.config(json!({ "sample_rate": rate }));
+    client.send(Message::binary(Vec::new()));
+    assert_eq!(client.answer(), json!({ "partial": "" }));
+    let mut results = Vec::new();
+    for _ in 0..2 {
+        sound.chunks(8000).for_each(|piece| {
+            client.send(Message::binary(piece.to_vec()));
+            client.answer();
+        });
+        client.send(Message::text("{\"reset\" : 1}"));
+        results.push(client.answer());
+    }
+    assert_eq!(results[0]["text"], results[1]["text"]);
+    let seconds = sound.len() as f64 / 2.0 / f64::from(rate);
+    for (first, second) in
+        results[0]["result"].as_array().unwrap().iter().zip(results[1]["result"].as_array().unwrap())
+    {
+        let later = second["start"].as_f64().unwrap() - first["start"].as_f64().unwrap();
+        assert!((later - seconds).abs() < 0.002, "{first} {second} {seconds}");
+    }
+    // Messages that are none.
+    for (message, words) in [
+        (Message::text("hello"), "expected JSON, found 'hello'"),
+        (Message::text("{\"config\": {\"model\": \"x\"}}"), "this server has one model"),
+        (Message::text("{\"config\": {\"sample_rate\": 3}}"), "from 1000 to 192000, found 3"),
+    ] {
+        let mut client = server.client();
+        client.send(message);
+        let answer = client.answer();
+        assert!(answer["error"].as_str().unwrap().contains(words), "{answer}");
+        let (code, reason) = client.close_frame();
+        assert!(code == 1008 && reason.contains(words), "{code} {reason}");
+    }
+    // Rates of the recogniser cannot change, and a rate must fit the model.
+    let mut client = server.client();
+    client.config(json!({ "sample_rate": rate }));
+    client.send(Message::binary(sound[..3200].to_vec()));
+    client.answer();
+    client.config(json!({ "sample_rate": rate, "words": false }));
+    client.config(json!({ "sample_rate": rate + 1 }));
+    assert!(client.answer()["error"].as_str().unwrap().contains("the sound so far has"));
+    let mut client = server.client();
+    client.config(json!({ "sample_rate": 4000 }));
+    client.send(Message::binary(sound[..3200].to_vec()));
+    assert!(client.answer()["error"].as_str().unwrap().contains("4000"));
+    server.stop();
+}
+
+#[test]
+fn running_sessions_end_after_sigterm() {
+    let f = folder("serve-sigterm", false);
+    let model = model_folder(&f);
+    let mut server = Server::start(&model, &[]);
+    let (rate, sound) = u7();
+    let [mut running, mut silent] = [server.client(), server.client()];
+    running.config(json!({ "sample_rate": rate }));
+    running.send(Message::binary(sound[..3200].to_vec()));
+    running.answer();
+    server.signal("TERM");
+    server.wait_for("Stopping: no new sessions, 1 still run");
+    // A session without sound is told at once, and so is a new one; figures are still there.
+    assert_eq!(silent.close_frame().0, 1012);
+    assert_eq!(server.get("/healthz").1, "{\"status\":\"stopping\",\"sessions\":1,\"waiting\":0}\n");
+    assert_eq!(server.get("/readyz").0, 503);
+    assert_eq!(server.post("/transcribe", b"x", "").0, 503);
+    assert_eq!(server.client().close_frame().0, 1012);
+    // The running session gets all its words.
+    let answers = running.send_all(&sound[3200..], 3200);
+    assert!(text(&answers).starts_with('w'), "{answers:?}");
+    assert_eq!(server.status(Duration::from_secs(10)), Some(0));
+    server.wait_for("Stopped");
+}
+
+#[test]
+fn a_second_signal_ends_at_once() {
+    let f = folder("serve-signals", false);
+    let model = model_folder(&f);
+    let mut server = Server::start(&model, &[]);
+    let mut running = server.client();
+    running.config(json!({ "sample_rate": u7().0 }));
+    running.send(Message::binary(u7().1[..3200].to_vec()));
+    running.answer();
+    server.signal("INT");
+    server.wait_for("1 still run");
+    server.signal("INT");
+    assert_eq!(server.status(Duration::from_secs(10)), Some(0));
+}
+
+#[test]
+fn options_that_serve_nobody() {
+    let f = folder("serve-options", false);
+    let model = model_folder(&f);
+    let short = f.write("short", "abc\n");
+    for (options, words) in [
+        (&["--max-sessions=0"][..], "from 1 to 100000 sessions at a time, found 0"),
+        (&["--max-idle=-1"], "--max-idle=-1: expected from 0 to 1000000 seconds"),
+        (&["--max-message=10"], "at least 1000 bytes of a message, found 10"),
+        (&[&format!("--token-file={short}")], "at least 8 ASCII characters without blanks, found one of 3"),
+        (&["--token-file=/nowhere/token"], "--token-file=/nowhere/token"),
+        (&["--listen=nowhere"], "nowhere"),
+        (&["--listen=192.0.2.1", "--token-file="], "cannot listen on 192.0.2.1:"),
+        (&["--sample-rate=300"], "300"),
+    ] {
+        let run = common::run("nnet3-serve", &[&["--port=0"], options, &[&model]].concat());
+        assert!(run.status != 0 && run.stderr.contains(words), "{options:?}: {}", run.stderr);
+    }
+    let two = common::run("nnet3-serve", &["--port=0", &model, "other"]);
+    assert!(two.stderr.contains("expected one model, found 'other' too"), "{}", two.stderr);
+}
