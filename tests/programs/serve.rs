@@ -135,6 +135,7 @@ fn messages_of_vosk_server() {
         let later = second["start"].as_f64().unwrap() - first["start"].as_f64().unwrap();
         assert!((later - seconds).abs() < 0.002, "{first} {second} {seconds}");
     }
+    drop(client);
     // Messages that are none.
     for (message, words) in [
         (Message::text("hello"), "expected JSON, found 'hello'"),
@@ -148,7 +149,29 @@ fn messages_of_vosk_server() {
         let (code, reason) = client.close_frame();
         assert!(code == 1008 && reason.contains(words), "{code} {reason}");
     }
+    // Several texts of a sentence, the best first, with and without words.
+    for words in [true, false] {
+        let mut client = server.client();
+        client.config(json!({ "sample_rate": rate, "max_alternatives": 3, "words": words }));
+        let last = client.send_all(&sound, 6400).pop().unwrap();
+        let texts = last["alternatives"].as_array().unwrap();
+        assert!((1..=3).contains(&texts.len()), "{last}");
+        assert!(texts[0]["text"].as_str().unwrap().starts_with('w'), "{last}");
+        assert!(texts.iter().all(|text| text["confidence"].is_number()), "{last}");
+        assert_eq!(texts[0].get("result").is_some(), words, "{last}");
+    }
+    // Phrases need another kind of graph than this model has.
+    let mut client = server.client();
+    client.config(json!({ "sample_rate": rate, "phrase_list": ["w1 w2"] }));
+    client.send(Message::binary(sound[..3200].to_vec()));
+    assert!(
+        client.answer()["error"]
+            .as_str()
+            .unwrap()
+            .contains("phrases need a model with a graph of two halves")
+    );
     // Rates of the recogniser cannot change, and a rate must fit the model.
+    drop(client);
     let mut client = server.client();
     client.config(json!({ "sample_rate": rate }));
     client.send(Message::binary(sound[..3200].to_vec()));
@@ -156,6 +179,7 @@ fn messages_of_vosk_server() {
     client.config(json!({ "sample_rate": rate, "words": false }));
     client.config(json!({ "sample_rate": rate + 1 }));
     assert!(client.answer()["error"].as_str().unwrap().contains("the sound so far has"));
+    drop(client);
     let mut client = server.client();
     client.config(json!({ "sample_rate": 4000 }));
     client.send(Message::binary(sound[..3200].to_vec()));

@@ -12,6 +12,7 @@ mod learning;
 mod online;
 mod options;
 mod rnnlm;
+mod serve;
 mod speakers;
 mod trees;
 
@@ -212,6 +213,7 @@ pub const TARGETS: &[Target] = &[
         corpus: speakers::corpus_logistic,
         memory: LARGE,
     },
+    Target { name: "serve-messages", read: serve::read_message, corpus: serve::corpus_messages, memory: LARGE },
     Target { name: "specifiers", read: read_specifier, corpus: corpus_specifiers, memory: SMALL },
 ];
 

@@ -2,7 +2,9 @@
 
 use kaldi_sound::{Channels, SoundStream};
 use nnet3_online::formats::Segment;
-use nnet3_online::{Model, Recognizer, RecognizerOptions, Result, State, Transcript, Word, json};
+use nnet3_online::{
+    Alternative, Model, Recognizer, RecognizerOptions, Result, State, Transcript, Word, json,
+};
 use serde_json::{Value, json};
 
 /// Seconds of sound in a piece of work. As in vosk, an endpoint is looked for at the end of a message only.
@@ -15,6 +17,10 @@ pub struct Manner {
     pub rate: u32,
     /// True if results have times and confidences of words.
     pub words: bool,
+    /// Texts of a sentence, at most; 0 for its words alone.
+    pub alternatives: usize,
+    /// The phrases of which sentences consist; without them the model's own language.
+    pub phrases: Vec<String>,
 }
 
 /// The number of samples in a piece of sound at a rate in Hz.
@@ -34,11 +40,25 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Makes a recogniser for sound of this rate (in Hz). Fails if the rate does not fit the model.
-    pub fn new(model: &Model, options: &RecognizerOptions, rate: u32) -> Result<Decoder> {
-        let mut recognizer = Recognizer::new(model, rate as f32, options)?;
-        recognizer.accept(&[])?;
+    /// Makes a recogniser. Fails if the rate or the phrases do not fit the model.
+    pub fn new(model: &Model, manner: &Manner) -> Result<Decoder> {
+        let phrases = match &manner.phrases[..] {
+            [] => None,
+            phrases => Some(model.phrases(phrases)?),
+        };
+        let options =
+            RecognizerOptions { alternatives: manner.alternatives, phrases, ..model.options().clone() };
+        let rate = manner.rate;
+        let mut recognizer = Recognizer::new(model, rate as f32, &options)?;
+        // (Only a sample is checked against the model.)
+        recognizer.accept(&[0.0])?;
+        recognizer.reset(rate as f32)?;
         Ok(Decoder { recognizer, rate, before: 0, taken: 0, partial: String::new() })
+    }
+
+    /// Sets the number of texts of a sentence, at most; 0 for its words alone.
+    pub fn set_alternatives(&mut self, most: usize) {
+        self.recognizer.set_alternatives(most);
     }
 
     /// Takes a piece of sound.
@@ -76,18 +96,32 @@ impl Decoder {
 
     /// The answer about a sentence. Times are seconds since the session began.
     fn result(&self, transcript: Transcript, manner: &Manner) -> Value {
-        if !manner.words {
-            return json!({ "text": transcript.text() });
-        }
         let before = self.before as f64 / f64::from(self.rate);
-        let later = |word: Word| Word { start: word.start + before, end: word.end + before, ..word };
-        json::result(&transcript.words.into_iter().map(later).collect::<Vec<_>>())
+        let later = |words: Vec<Word>| -> Vec<Word> {
+            let later = |word: Word| Word { start: word.start + before, end: word.end + before, ..word };
+            words.into_iter().map(later).collect()
+        };
+        if manner.alternatives == 0 {
+            return match manner.words {
+                true => json::result(&later(transcript.words)),
+                false => json!({ "text": transcript.text() }),
+            };
+        }
+        let all = transcript.alternatives.into_iter();
+        let all: Vec<Alternative> = all.map(|one| Alternative { words: later(one.words), ..one }).collect();
+        let mut answer = json::alternatives(&all);
+        if !manner.words {
+            for one in answer["alternatives"].as_array_mut().into_iter().flatten() {
+                one.as_object_mut().and_then(|one| one.remove("result"));
+            }
+        }
+        answer
     }
 }
 
 /// The answer about a session without sound.
-pub fn silence(_manner: &Manner) -> Value {
-    json::result(&[])
+pub fn silence(manner: &Manner) -> Value {
+    if manner.alternatives == 0 { json::result(&[]) } else { json::alternatives(&[]) }
 }
 
 /// A recording that is recognised piece by piece.

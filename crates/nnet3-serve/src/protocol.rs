@@ -10,6 +10,8 @@ use serde_json::{Map, Value, json};
 pub const RATES: std::ops::RangeInclusive<u32> = 1000..=192_000;
 /// The largest number of alternatives.
 pub const MOST_ALTERNATIVES: u64 = 100;
+/// The largest number of phrases.
+pub const MOST_PHRASES: usize = 10_000;
 
 /// A text message.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +32,8 @@ pub struct Config {
     pub words: Option<bool>,
     /// Sentences of a result, the best first; with 0 a result is one sentence with confidences.
     pub max_alternatives: Option<usize>,
+    /// The phrases of which sentences consist; an empty list for the model's own language.
+    pub phrase_list: Option<Vec<String>>,
 }
 
 /// A message that the server cannot obey. The text is for the client.
@@ -88,13 +92,11 @@ impl Config {
         if config.contains_key("model") {
             return fault("config: model: this server has one model, which clients cannot change");
         }
-        if config.get("phrase_list").is_some_and(|list| !list.is_null() && *list != json!([])) {
-            return fault("config: phrase_list: this server cannot restrict words to phrases");
-        }
         Ok(Config {
             sample_rate: sample_rate(config)?,
             words: words(config)?,
             max_alternatives: max_alternatives(config)?,
+            phrase_list: phrase_list(config)?,
         })
     }
 }
@@ -134,6 +136,22 @@ fn max_alternatives(config: &Map<String, Value>) -> Result<Option<usize>, Fault>
     }
 }
 
+fn phrase_list(config: &Map<String, Value>) -> Result<Option<Vec<String>>, Fault> {
+    let Some(value) = config.get("phrase_list").filter(|value| !value.is_null()) else { return Ok(None) };
+    let phrase = |value: &Value| value.as_str().map(str::to_owned);
+    match value.as_array().and_then(|list| list.iter().map(phrase).collect::<Option<Vec<_>>>()) {
+        Some(list) if list.len() <= MOST_PHRASES => Ok(Some(list)),
+        Some(list) => fault(format!(
+            "config: phrase_list: expected at most {MOST_PHRASES} phrases, found {}",
+            list.len()
+        )),
+        None => fault(format!(
+            "config: phrase_list: expected a list of strings, found {}",
+            shown(&value.to_string())
+        )),
+    }
+}
+
 /// Samples of a binary message, with the values of wave files. An odd byte at the end is lost, as in vosk.
 pub fn samples(bytes: &[u8]) -> Vec<f32> {
     bytes.chunks_exact(2).map(|pair| f32::from(i16::from_le_bytes([pair[0], pair[1]]))).collect()
@@ -157,9 +175,15 @@ mod tests {
             parse(r#"{ "config" : { "sample_rate" : 8000 } }"#),
             Message::Config(Config { sample_rate: Some(8000), ..Config::default() })
         );
-        // Of the client in JavaScript and of test_words.py, without its phrases.
-        let all = r#"{"config": {"phrase_list": [], "sample_rate": 16000.0, "words": 0, "max_alternatives": 3, "x": 1}}"#;
-        let expected = Config { sample_rate: Some(16000), words: Some(false), max_alternatives: Some(3) };
+        // Like the client test_words.py.
+        let all = r#"{"config": {"phrase_list": ["one two", "oh"], "sample_rate": 16000.0, "words": 0,
+                                 "max_alternatives": 3, "x": 1}}"#;
+        let expected = Config {
+            sample_rate: Some(16000),
+            words: Some(false),
+            max_alternatives: Some(3),
+            phrase_list: Some(vec!["one two".to_owned(), "oh".to_owned()]),
+        };
         assert_eq!(parse(all), Message::Config(expected));
         assert_eq!(parse(r#"{"config": {}}"#), Message::Config(Config::default()));
     }
@@ -173,7 +197,10 @@ mod tests {
             ("{\"eof\": 0}", "expected config, eof or reset, found {\"eof\": 0}"),
             (r#"{"config": 3}"#, "config: expected an object, found 3"),
             (r#"{"config": {"model": "/etc"}}"#, "config: model: this server has one model"),
-            (r#"{"config": {"phrase_list": ["a b"]}}"#, "config: phrase_list: this server cannot"),
+            (
+                r#"{"config": {"phrase_list": ["a b", 1]}}"#,
+                "config: phrase_list: expected a list of strings, found [",
+            ),
             (
                 r#"{"config": {"sample_rate": "8k"}}"#,
                 "sample_rate: expected a whole number from 1000 to 192000",

@@ -21,6 +21,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::access::{Access, Denial};
 use crate::connections::{self, Peer, Places};
+use crate::decoding::{Decoder, Manner};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
@@ -109,7 +110,8 @@ impl Server {
         settings.limits.check()?;
         let rate = settings.rate.unwrap_or(model.sample_rate() as u32);
         // A recogniser that cannot be made is an error now, not for each client.
-        crate::decoding::Decoder::new(&model, model.options(), rate)?;
+        let manner = Manner { rate, words: true, alternatives: 0, phrases: Vec::new() };
+        Decoder::new(&model, &manner)?;
         let shared = Shared {
             model,
             rate,

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::ws::{CloseFrame, Message as Frame, WebSocket, close_code};
-use nnet3_online::RecognizerOptions;
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -45,7 +44,7 @@ impl End {
 
 /// Serves a client until one of the two has enough.
 pub async fn serve(mut socket: WebSocket, shared: Arc<Shared>, peer: Peer) {
-    let manner = Manner { rate: shared.rate, words: true };
+    let manner = Manner { rate: shared.rate, words: true, alternatives: 0, phrases: Vec::new() };
     let mut session =
         Session { socket: &mut socket, shared: &shared, peer: &peer, manner, work: None, taken: 0 };
     let end = session.converse().await.unwrap_or_else(|end| end);
@@ -148,14 +147,23 @@ impl Session<'_> {
     /// Changes settings. Those of the recogniser cannot change once it is there.
     fn configure(&mut self, config: Config) -> Result<(), End> {
         let wrong = |text: String| Err(End::closed(close_code::POLICY, "protocol", text));
-        if config.max_alternatives.is_some_and(|number| number > 0) {
-            return wrong("config: max_alternatives: this server has one text of a sentence".to_owned());
-        }
         if let Some(rate) = config.sample_rate.filter(|&rate| rate != self.manner.rate) {
             if self.work.is_some() {
                 return wrong(format!("config: sample_rate: the sound so far has {} Hz", self.manner.rate));
             }
             self.manner.rate = rate;
+        }
+        if let Some(phrases) = config.phrase_list.filter(|phrases| *phrases != self.manner.phrases) {
+            if self.work.is_some() {
+                return wrong("config: phrase_list: phrases cannot change after the first sound".to_owned());
+            }
+            self.manner.phrases = phrases;
+        }
+        if let Some(most) = config.max_alternatives {
+            self.manner.alternatives = most;
+            if let Some((_, decoder)) = &mut self.work {
+                decoder.set_alternatives(most);
+            }
         }
         self.manner.words = config.words.unwrap_or(self.manner.words);
         Ok(())
@@ -195,9 +203,8 @@ impl Session<'_> {
     async fn begin(&mut self) -> Result<(Ticket, Decoder), End> {
         let ticket = self.shared.sessions.admit(self.peer.address.ip()).await.map_err(End::refused)?;
         self.shared.metrics.session(Kind::Socket);
-        let (model, rate) = (self.shared.model.clone(), self.manner.rate);
-        let options: RecognizerOptions = model.options().clone();
-        let made = self.shared.workers.run(move || Decoder::new(&model, &options, rate)).await;
+        let (model, manner) = (self.shared.model.clone(), self.manner.clone());
+        let made = self.shared.workers.run(move || Decoder::new(&model, &manner)).await;
         match made {
             Some(Ok(decoder)) => Ok((ticket, decoder)),
             Some(Err(error)) => Err(End::closed(close_code::POLICY, "model", error.to_string())),

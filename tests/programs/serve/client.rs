@@ -144,11 +144,12 @@ impl Server {
     pub fn request(&self, request: &[u8]) -> (u16, String) {
         let mut stream = self.connect();
         // (A server may answer before it has all.)
-        let _all_was_wanted = stream.write_all(request);
+        let sent = stream.write_all(request);
         let mut answer = Vec::new();
-        let _reset = stream.read_to_end(&mut answer);
+        let received = stream.read_to_end(&mut answer);
         let answer = String::from_utf8_lossy(&answer).into_owned();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: '{answer}'"));
+        let (head, body) =
+            answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: '{answer}' {sent:?} {received:?}; {}", self.log()));
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
     }
 

@@ -94,13 +94,7 @@ fn long_sound_large_messages_and_pauses() {
     let model = model_folder(&f);
     let server = Server::start(
         &model,
-        &[
-            "--max-seconds=1",
-            "--max-message=20000",
-            "--max-idle=0.3",
-            "--max-recording=1",
-            "--max-sessions-per-address=2",
-        ],
+        &["--max-seconds=1", "--max-message=20000", "--max-idle=0.3", "--max-recording=1"],
     );
     let (rate, sound) = u7();
     // More than a second of sound: the words so far, and the reason.
@@ -147,11 +141,22 @@ fn long_sound_large_messages_and_pauses() {
     let mut answer = [0; 12];
     slow.read_exact(&mut answer).unwrap();
     assert_eq!(&answer, b"HTTP/1.1 408");
-    // The third session of an address.
+    server.stop();
+}
+
+#[test]
+fn an_address_has_its_share() {
+    let f = folder("serve-address", false);
+    let model = model_folder(&f);
+    let server = Server::start(&model, &["--max-sessions-per-address=2"]);
+    let (rate, sound) = u7();
     let mut clients: Vec<_> = (0..3).map(|_| server.client()).collect();
-    for client in &mut clients {
+    for (i, client) in clients.iter_mut().enumerate() {
         client.config(json!({ "sample_rate": rate }));
         client.send(Message::binary(sound[..320].to_vec()));
+        if i < 2 {
+            client.answer();
+        }
     }
     let (code, reason) = clients[2].close_frame();
     assert!(code == 1013 && reason.contains("your address has 2 sessions"), "{code} {reason}");
