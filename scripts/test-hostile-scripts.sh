@@ -245,10 +245,12 @@ check "segment_long.sh: options" options_of "$s/segment_long.sh" -- data graph n
 check "segment_long.sh: names" arguments_of "$s/segment_long.sh" data graph new
 check "make_vosk_model.sh: options" options_of "$s/make_vosk_model.sh" -- data new
 check "make_vosk_model.sh: names" arguments_of "$s/make_vosk_model.sh" data new
+check "transcribe_many.sh: options" options_of "$s/transcribe_many.sh" --model=model -- data/wav.scp new
+check "transcribe_many.sh: names" arguments_of "$s/transcribe_many.sh" --model=model data/wav.scp new
 check "make_graph.sh: names" arguments_of "$s/make_graph.sh" lm/lm.arpa lang tree/tree net.xconfig new
 options_of_make_graph() {
   local option value
-  for option in --self-loop-scale --transition-scale; do
+  for option in --self-loop-scale --transition-scale --look-ahead; do
     for value in "${numbers[@]}" "${texts[@]}"; do
       $quick && (( turn++ % 9 )) && continue
       attempt "$s/make_graph.sh" "$option=$value" lm/lm.arpa lang tree/tree net.xconfig new

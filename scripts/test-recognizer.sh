@@ -36,6 +36,15 @@ recognizer() { # <folder> <options> …
 # ---- parts by themselves --------------------------------------------------------------------------------------------
 check "language model and lexicon: as their definitions" python3 -m unittest discover -s tests/recognizer
 
+# The phones of the language are the letters of its words.
+has_letters() {
+  recognizer letters --lexicon=letters --last-part=language || return 1
+  diff <(awk '{ for (i = 2; i <= NF; i++) print $i }' "$toy/text" | sort -u) <(cut -d' ' -f1 "$work/letters/letters/lexicon.txt") &&
+    diff <(awk '{ for (i = 2; i <= NF; i++) { n = split($i, l, ""); for (k = 1; k <= n; k++) print l[k] } }' "$toy/text" | sort -u) \
+      <(awk '$1 ~ /_B$/ { sub(/_B$/, "", $1); print $1 }' "$work/letters/lang/phones.txt" | sort -u)
+}
+check "a lexicon of letters: a phone for each letter" has_letters
+
 # ---- a recogniser ---------------------------------------------------------------------------------------------------
 learned() { [[ -e $work/exp/results.txt ]] || recognizer exp --decode-flat=true; } # what most tests look at
 

@@ -9,7 +9,7 @@ option data word "" "instead of these: a data folder as Kaldi's recipes have it 
 option long word "" "folder of an earlier recognizer.sh: the recordings of --data have transcripts, but no segments; they are cut where that recogniser \
 hears what the transcripts say (segment_long.sh)"
 option lexicon word "" "pronunciations: lines 'word phone phone ...', several for a word that has several; a number between word and phones, \
-if all lines have one, is the pronunciation's probability"
+if all lines have one, is the pronunciation's probability. 'letters' (./letters is a file): the letters of a word are its phones"
 option test-wav word "" "recordings to test on, like --wav; without any for tests, some utterances of the data are held out"
 option test-text word "" "what is said in them"
 option test-data word "" "data folders to test on, separated by commas; results are listed under the folders' names"
@@ -88,6 +88,8 @@ check_options() {
   check_test_data
   plain_words --train-opts "$train_opts"
   [[ $lexicon ]] || fail "give a --lexicon; see --help"
+  letters=false
+  if [[ $lexicon == letters ]]; then letters=true lexicon=; fi
   if [[ $data ]]; then
     [[ ! $wav && ! $text && ! $utt2spk ]] || fail "--data is instead of --wav, --text and --utt2spk"
     [[ -d $data ]] || fail "--data=$data: there is no such folder"

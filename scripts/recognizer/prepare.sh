@@ -7,6 +7,11 @@ do_data() {
     step "cutting of long recordings" long cut_recordings "@$data/wav.scp" "@$data/text" "@$long/chain/model/final.mdl" "$long"
     data=$dir/long/data
   fi
+  if [[ $letters == true ]]; then
+    make_letters() { mkdir -p "$1" && "$here/recognizer/letters.py" "${text:-$data/text}" "$arpa" "$1/lexicon.txt"; }
+    refresh letters make_letters
+    lexicon=$dir/letters/lexicon.txt
+  fi
   make_data() { # <folder>
     "$here/recognizer/data.py" --wav="$wav" --text="$text" --utt2spk="$utt2spk" --data="$data" --lexicon="$lexicon" \
       --test-wav="$test_wav" --test-text="$test_text" --test-data="$test_data" --test-speakers="$test_speakers" --num-test="$num_test" \

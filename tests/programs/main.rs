@@ -45,6 +45,7 @@ mod table_programs;
 mod training_programs;
 mod transcribe;
 mod transcribe_speakers;
+mod transcribe_words;
 mod trees;
 mod worker;
 mod xconfig;

@@ -219,8 +219,8 @@ fn other_formats_and_channels() {
     let line =
         |channels: &str| format!("nnet3-transcribe --channels={channels} {model} {DATA}/sound/u7.flac");
     fails(&f, 1, &line("2"), &["there is no channel 2 (from 1)", "u7.flac has 1"]);
-    for wrong in ["0", "each", "-1"] {
-        fails(&f, 255, &line(wrong), &["expected first, mix, or the number of a channel from 1"]);
+    for wrong in ["0", "all", "-1"] {
+        fails(&f, 255, &line(wrong), &["expected first, each, mix, or the number of a channel from 1"]);
     }
 }
 

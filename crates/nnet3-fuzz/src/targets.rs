@@ -11,6 +11,7 @@ mod keywords;
 mod learning;
 mod online;
 mod options;
+mod phrases;
 mod rnnlm;
 mod serve;
 mod speakers;
@@ -60,6 +61,7 @@ pub const TARGETS: &[Target] = &[
         corpus: options::corpus_config_files,
         memory: LARGE,
     },
+    Target { name: "phrases", read: phrases::read_phrases, corpus: phrases::corpus_phrases, memory: LARGE },
     Target { name: "descriptors", read: read_descriptor, corpus: corpus_descriptors, memory: SMALL },
     Target { name: "htk", read: features::read_htk, corpus: features::corpus_htk, memory: SMALL },
     Target { name: "sphinx", read: features::read_sphinx, corpus: features::corpus_sphinx, memory: SMALL },
@@ -213,7 +215,12 @@ pub const TARGETS: &[Target] = &[
         corpus: speakers::corpus_logistic,
         memory: LARGE,
     },
-    Target { name: "serve-messages", read: serve::read_message, corpus: serve::corpus_messages, memory: LARGE },
+    Target {
+        name: "serve-messages",
+        read: serve::read_message,
+        corpus: serve::corpus_messages,
+        memory: LARGE,
+    },
     Target { name: "specifiers", read: read_specifier, corpus: corpus_specifiers, memory: SMALL },
 ];
 

@@ -35,8 +35,8 @@ pub struct Ignored {
     /// The position of the phrase, from 0.
     pub phrase: usize,
     pub word: String,
-    /// True if the word has a number, but no pronunciation.
-    pub is_silent: bool,
+    /// True if the word has a name, but no path in the graph.
+    pub is_pathless: bool,
 }
 
 impl PartialEq for Phrases {
@@ -69,7 +69,7 @@ impl Phrases {
                 match number.filter(|number| labels.contains_key(number)) {
                     Some(number) => sentence.push(number),
                     None => {
-                        ignored.push(Ignored { phrase, word: word.clone(), is_silent: number.is_some() });
+                        ignored.push(Ignored { phrase, word: word.clone(), is_pathless: number.is_some() });
                     }
                 }
             }

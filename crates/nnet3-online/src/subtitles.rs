@@ -3,7 +3,9 @@
 //! A cue has at most two lines of [`LINE`] characters and takes at most [`LONGEST`] seconds. Speech is split at pauses.
 //! Without a pause, it is split into halves of about the same length. A word longer than a line is broken.
 
-use crate::formats::Segment;
+use std::collections::BTreeSet;
+
+use crate::segment::Segment;
 use crate::transcript::Word;
 
 /// Characters of a line, at most.
@@ -23,35 +25,44 @@ pub struct Cue {
     pub end: f64,
     /// One or two lines.
     pub lines: Vec<String>,
+    /// The channel, from 1.
+    pub channel: usize,
 }
 
-/// Makes subtitle cues from segments. Each cue begins after the end of the cue before it.
+/// Makes subtitle cues from segments, in the order of time. Each cue begins after the end of the cue before it in its
+/// channel.
 pub fn cues(segments: &[Segment]) -> Vec<Cue> {
-    let mut cues = Vec::new();
-    for segment in segments {
-        let pieces: Vec<Word> = segment.iter().flat_map(broken).collect();
-        for spoken in pieces.chunk_by(|a, b| b.start - a.end < PAUSE) {
-            add(spoken, &mut cues);
+    let channels: BTreeSet<usize> = segments.iter().map(|segment| segment.channel).collect();
+    let mut all = Vec::new();
+    for channel in channels {
+        let mut cues = Vec::new();
+        for segment in segments.iter().filter(|segment| segment.channel == channel) {
+            let pieces: Vec<Word> = segment.words.iter().flat_map(broken).collect();
+            for spoken in pieces.chunk_by(|a, b| b.start - a.end < PAUSE) {
+                add(spoken, channel, &mut cues);
+            }
         }
+        for i in 1..cues.len() {
+            cues[i].start = cues[i].start.max(cues[i - 1].end);
+            cues[i].end = cues[i].end.max(cues[i].start);
+        }
+        all.append(&mut cues);
     }
-    for i in 1..cues.len() {
-        cues[i].start = cues[i].start.max(cues[i - 1].end);
-        cues[i].end = cues[i].end.max(cues[i].start);
-    }
-    cues
+    all.sort_by(|a, b| a.start.total_cmp(&b.start));
+    all
 }
 
 /// Adds the words as one cue if they fit into one, or else both halves of them.
-fn add(words: &[Word], cues: &mut Vec<Cue>) {
+fn add(words: &[Word], channel: usize, cues: &mut Vec<Cue>) {
     let (Some(first), Some(last)) = (words.first(), words.last()) else { return };
     match lines(words) {
         Some(lines) if last.end - first.start <= LONGEST || words.len() == 1 => {
-            cues.push(Cue { start: first.start, end: last.end, lines });
+            cues.push(Cue { start: first.start, end: last.end, lines, channel });
         }
         _ => {
             let (before, after) = words.split_at(best_split(words));
-            add(before, cues);
-            add(after, cues);
+            add(before, channel, cues);
+            add(after, channel, cues);
         }
     }
 }
@@ -119,7 +130,7 @@ mod tests {
             words.push(Word { text: text.to_owned(), start: time, end, confidence: 1.0 });
             time = end;
         }
-        words
+        Segment { words, channel: 1, ..Segment::default() }
     }
 
     fn shown(text: &str) -> Vec<Vec<String>> {
@@ -149,7 +160,7 @@ mod tests {
         for _ in 0..200 {
             let words: Vec<String> = (0..draw.usize(1..60)).map(|_| "ü".repeat(draw.usize(1..100))).collect();
             let mut segment = said(&words.join(" "));
-            segment.iter_mut().for_each(|word| word.end += draw.f64() * 0.3);
+            segment.words.iter_mut().for_each(|word| word.end += draw.f64() * 0.3);
             let cues = cues(std::slice::from_ref(&segment));
             let text: String =
                 cues.iter().flat_map(|cue| &cue.lines).flat_map(|line| line.split(' ')).collect();

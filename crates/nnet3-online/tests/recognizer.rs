@@ -21,6 +21,8 @@ use nnet3_decode::{Lattice, path};
 use nnet3_online::server::{Conversation, Event, Host, converse};
 use nnet3_online::{Model, ModelParts, Recognizer, RecognizerOptions, Result, State, Stream, Transcript};
 
+#[path = "recognizer/lexicon.rs"]
+mod lexicon;
 #[path = "recognizer/phrases.rs"]
 mod phrases;
 

@@ -190,7 +190,7 @@ impl Recording {
             self.taken += samples.len() as u64;
             if let State::Endpoint { .. } = self.recognizer.accept(&samples).map_err(BadRecording::of)? {
                 let transcript = self.recognizer.result().map_err(BadRecording::of)?;
-                self.segments.push(transcript.words);
+                self.segments.push(Segment::of(transcript, 1, 0.0).0);
             }
             return Ok(Progress::Going(self));
         }
@@ -199,7 +199,7 @@ impl Recording {
         }
         let last = self.recognizer.finish().map_err(BadRecording::of)?;
         if last.frames > 0 {
-            self.segments.push(last.words);
+            self.segments.push(Segment::of(last, 1, 0.0).0);
         } else if self.segments.is_empty() {
             return Err(BadRecording(format!("{} samples are too few for a frame", self.taken)));
         }

@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use hyper::body::Body as _;
 use kaldi_io::KaldiReader;
 use kaldi_sound::{Channels, SoundStream};
-use nnet3_online::formats::{self, Format, Segment};
+use nnet3_online::formats::{self, Format, Parts, Segment};
 use nnet3_online::text;
 use tokio::time::{timeout, timeout_at};
 
@@ -100,8 +100,14 @@ pub async fn transcribe(
     drop(ticket);
     let text = match format {
         // (Lines of `Format::Text` begin with a name.)
-        Format::Text => format!("{}\n", text(&segments.concat())),
-        _ => formats::write(format, wishes.get("name").map_or(UNNAMED, String::as_str), &segments),
+        Format::Text => {
+            let texts: Vec<String> = segments.iter().map(|segment| text(&segment.words)).collect();
+            format!("{}\n", texts.join(" "))
+        }
+        _ => {
+            let name = wishes.get("name").map_or(UNNAMED, String::as_str);
+            formats::write(format, Parts::default(), name, &segments)
+        }
     };
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }

@@ -1,6 +1,8 @@
 //! `nnet3-transcribe`: recordings → text, with a model folder as published ones are.
 
-use crate::recognition::transcribe::{Format, PieceArgs, SpeakerArgs, Texts, Threads, transcribe};
+use crate::recognition::transcribe::{
+    Arguments, Format, PieceArgs, SpeakerArgs, Texts, Threads, WordArgs, transcribe,
+};
 use anyhow::Result;
 use kaldi_sound::Channels;
 use nnet3::options::threads;
@@ -25,7 +27,8 @@ use nnet3::options::threads;
 /// is checked when the word is recognised.
 ///
 /// A file may be - (standard input) or a command that ends with |. They are read live: text then has a line for each
-/// sentence, and a terminal shows the words recognised so far.
+/// sentence, JSON an object, as soon as it ends, and a terminal shows the words recognised so far. For files, a terminal
+/// shows the minutes of sound so far.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: nnet3-transcribe --format=json model-ko a.wav b.wav\n      nnet3-transcribe --format=srt --output-dir=subtitles model-ko *.wav\n      arecord -f S16_LE -r 16000 | nnet3-transcribe model-ko -\n      nnet3-transcribe --speakers=model-spk model-ko meeting.wav"
@@ -37,9 +40,10 @@ pub struct Options {
     /// Write the text of each file to a separate file in this folder: NAME.txt, .json, .srt, .vtt or .ctm
     #[arg(long, value_name = "FOLDER")]
     output_dir: Option<String>,
-    /// The channel of each recording that is transcribed: first, mix (the mean of all), or its number from 1. Without it
-    /// the first, with a warning if there are others
-    #[arg(long, value_parser = channel, value_name = "first|mix|N")]
+    /// The channel of each recording that is transcribed: first, mix (the mean of all), or its number from 1; or each, for
+    /// the sentences of all channels in the order of time, with the channel of each. Without it the first, with a warning if
+    /// there are others. A silent channel beside another one is a warning
+    #[arg(long, value_parser = channel, value_name = "first|each|mix|N")]
     channels: Option<Channels>,
     /// Number of threads that prepare the i-vector extractor at the beginning
     #[arg(long, default_value_t = 2)]
@@ -51,6 +55,8 @@ pub struct Options {
     #[command(flatten)]
     pieces: PieceArgs,
     #[command(flatten)]
+    words: WordArgs,
+    #[command(flatten)]
     speakers: SpeakerArgs,
     /// <model-dir> <recording>..., or <recording>... with --mdl
     #[arg(value_name = "[<model-dir>] <recording>...", required = true)]
@@ -60,9 +66,10 @@ pub struct Options {
 fn channel(text: &str) -> Result<Channels, String> {
     match (text, text.parse()) {
         ("first", _) => Ok(Channels::First),
+        ("each", _) => Ok(Channels::Each),
         ("mix", _) => Ok(Channels::Mix),
         (_, Ok(number @ 1..)) => Ok(Channels::Number(number)),
-        _ => Err("expected first, mix, or the number of a channel from 1".to_owned()),
+        _ => Err("expected first, each, mix, or the number of a channel from 1".to_owned()),
     }
 }
 
@@ -71,6 +78,7 @@ pub fn run(options: Options) -> Result<u8> {
         at_startup: threads::number("num-threads-startup", options.num_threads_startup.into())?,
         files: threads::number("num-threads", options.num_threads.into())?,
     };
+    let Options { pieces, words, speakers, channels, .. } = options;
     let texts = Texts { format: options.format, folder: options.output_dir };
-    transcribe(&options.pieces, &options.speakers, options.channels, &texts, options.paths, threads)
+    transcribe(&Arguments { pieces, words, speakers, channels, texts, threads }, options.paths)
 }

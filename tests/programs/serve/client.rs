@@ -148,8 +148,9 @@ impl Server {
         let mut answer = Vec::new();
         let received = stream.read_to_end(&mut answer);
         let answer = String::from_utf8_lossy(&answer).into_owned();
-        let (head, body) =
-            answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: '{answer}' {sent:?} {received:?}; {}", self.log()));
+        let (head, body) = answer
+            .split_once("\r\n\r\n")
+            .unwrap_or_else(|| panic!("no answer: '{answer}' {sent:?} {received:?}; {}", self.log()));
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
     }
 

@@ -74,6 +74,11 @@ impl WordBoundaries {
         Ok(WordBoundaries(types))
     }
 
+    /// The type of a phone, if the list has it.
+    pub fn kind(&self, phone: i32) -> Option<PhoneType> {
+        self.0.get(&phone).copied()
+    }
+
     /// Checks that these are the types of a model's phones. It is an error if a phone has no type, or if words could be
     /// lost. Words could be lost if only one of the types for the beginning and the end of a word occurs, or if no
     /// phone belongs to words.

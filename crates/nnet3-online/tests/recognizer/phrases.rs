@@ -56,7 +56,7 @@ fn phrases_are_a_graph_composed_before() {
     let model = pair();
     let phrases = ["three three", "one nine", " ", "silent", "four four  one"];
     let grammar = model.phrases(&phrases).unwrap();
-    let ignored = |phrase, word: &str, is_silent| Ignored { phrase, word: word.to_owned(), is_silent };
+    let ignored = |phrase, word: &str, is_pathless| Ignored { phrase, word: word.to_owned(), is_pathless };
     assert_eq!(grammar.ignored(), [ignored(1, "nine", false), ignored(3, "silent", true)]);
     let expected = bigrams(&[vec![3, 3], vec![1], vec![], vec![], vec![4, 4, 1]]);
     let composed = ops::compose_transducers(&hcl(), &expected, true).unwrap();

@@ -4,8 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use nnet3_online::formats::{Format, Segment};
-use nnet3_online::json;
+use nnet3_online::formats::{self, Format, Parts, Segment};
 use nnet3_online::speakers::{SpeakerModel, SpeakerVector};
 use nnet3_online::voices::{Phrase, Voices};
 
@@ -80,11 +79,12 @@ impl Speakers {
     pub fn write(
         &self,
         format: Format,
+        parts: Parts,
         name: &str,
         segments: &[Segment],
         voices: &[Voices],
     ) -> Result<String> {
-        Ok(write(format, name, segments, voices, &self.numbers(voices)?))
+        Ok(write((format, parts), name, segments, voices, &self.numbers(voices)?))
     }
 }
 
@@ -100,15 +100,16 @@ fn filled(mut numbers: Vec<Option<usize>>) -> Vec<Option<usize>> {
 /// A line for each turn (text), or the file's object with `speaker` in each word, and `spk` and `spk_frames` as vosk has them
 /// in each segment.
 fn write(
-    format: Format,
+    (format, parts): (Format, Parts),
     name: &str,
     segments: &[Segment],
     voices: &[Voices],
     numbers: &[Vec<Option<usize>>],
 ) -> String {
-    let spoken = segments.iter().zip(voices.iter().zip(numbers)).filter(|(segment, _)| !segment.is_empty());
+    let spoken =
+        segments.iter().zip(voices.iter().zip(numbers)).filter(|(segment, _)| !segment.words.is_empty());
     if format == Format::Json {
-        let mut object = json::recording(name, segments);
+        let mut object = formats::recording(parts, name, segments);
         let objects = object["segments"].as_array_mut().into_iter().flatten();
         for (object, (_, (voices, numbers))) in objects.zip(spoken) {
             if let Some(SpeakerVector { values, frames }) = &voices.whole {
@@ -127,7 +128,7 @@ fn write(
         for turn in turns.chunk_by(|a, b| a.1 == b.1) {
             let speaker = turn[0].1.map_or("?".to_owned(), |number| number.to_string());
             let words = turn[0].0.words.start..turn[turn.len() - 1].0.words.end;
-            lines += &format!("{name} speaker{speaker}: {}\n", nnet3_online::text(&segment[words]));
+            lines += &format!("{name} speaker{speaker}: {}\n", nnet3_online::text(&segment.words[words]));
         }
     }
     if lines.is_empty() { format!("{name}\n") } else { lines }
@@ -146,30 +147,46 @@ mod tests {
 
     #[test]
     fn texts_name_speakers() {
+        let segment = |words| Segment { words, channel: 1, ..Segment::default() };
         let segments = [
-            vec![word("one", 0.0), word("two", 0.5), word("three", 1.5), word("four", 2.5)],
-            vec![],
-            vec![word("five", 4.0)],
+            segment(vec![word("one", 0.0), word("two", 0.5), word("three", 1.5), word("four", 2.5)]),
+            segment(vec![]),
+            segment(vec![word("five", 4.0)]),
         ];
-        assert_eq!(phrases(&segments[0]), [0..2, 2..3, 3..4]);
+        assert_eq!(phrases(&segments[0].words), [0..2, 2..3, 3..4]);
         let vector = SpeakerVector { values: vec![0.5, -1.5], frames: 60 };
         let voices: Vec<Voices> = segments
             .iter()
             .map(|segment| Voices {
-                whole: (segment.len() > 1).then(|| vector.clone()),
-                phrases: phrases(segment).into_iter().map(|words| Phrase { words, vector: None }).collect(),
+                whole: (segment.words.len() > 1).then(|| vector.clone()),
+                phrases: phrases(&segment.words)
+                    .into_iter()
+                    .map(|words| Phrase { words, vector: None })
+                    .collect(),
             })
             .collect();
         let numbers = [vec![Some(1), Some(1), Some(2)], vec![], vec![None]];
-        let shown = |format| write(format, "u", &segments, &voices, &numbers);
+        let shown = |format| write((format, Parts::default()), "u", &segments, &voices, &numbers);
         assert_eq!(shown(Format::Text), "u speaker1: one two three\nu speaker2: four\nu speaker?: five\n");
         let object: serde_json::Value = serde_json::from_str(&shown(Format::Json)).unwrap();
-        let segment = |i: usize| object["segments"][i].clone();
-        let speakers: Vec<_> = (0..4).map(|i| segment(0)["words"][i]["speaker"].clone()).collect();
+        let shown_segment = |i: usize| object["segments"][i].clone();
+        let speakers: Vec<_> = (0..4).map(|i| shown_segment(0)["words"][i]["speaker"].clone()).collect();
         assert_eq!(speakers, [json!(1), json!(1), json!(1), json!(2)]);
-        assert_eq!((&segment(0)["spk"], &segment(0)["spk_frames"]), (&json!([0.5, -1.5]), &json!(60)));
-        assert_eq!((&segment(1)["text"], &segment(1)["spk"]), (&json!("five"), &json!(null)));
-        assert_eq!(write(Format::Text, "u", &[vec![]], &[Voices::default()], &[vec![]]), "u\n");
+        assert_eq!(
+            (&shown_segment(0)["spk"], &shown_segment(0)["spk_frames"]),
+            (&json!([0.5, -1.5]), &json!(60))
+        );
+        assert_eq!((&shown_segment(1)["text"], &shown_segment(1)["spk"]), (&json!("five"), &json!(null)));
+        assert_eq!(
+            write(
+                (Format::Text, Parts::default()),
+                "u",
+                &[Segment::default()],
+                &[Voices::default()],
+                &[vec![]]
+            ),
+            "u\n"
+        );
     }
 
     #[test]

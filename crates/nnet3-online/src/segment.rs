@@ -1,0 +1,68 @@
+//! Sentences of a recording, as the forms of texts need them.
+
+use std::ops::Range;
+
+use crate::transcript::{Alternative, Transcript, Word};
+use crate::voices::Voices;
+
+/// The words between two pauses.
+#[derive(Debug, Clone, Default)]
+pub struct Segment {
+    pub words: Vec<Word>,
+    /// The beginning, in seconds from the beginning of the sound.
+    pub start: f64,
+    /// The likeliest texts, if they were asked for.
+    pub alternatives: Vec<Alternative>,
+    /// The channel, from 1.
+    pub channel: usize,
+}
+
+impl Segment {
+    /// Takes the words of a transcript whose confidence is at least `min_confidence`; also returns its voices, with the
+    /// numbers of these words.
+    pub fn of(transcript: Transcript, channel: usize, min_confidence: f32) -> (Segment, Option<Voices>) {
+        let Transcript { words, start, alternatives, mut voices, .. } = transcript;
+        let is_kept: Vec<bool> = words.iter().map(|word| word.confidence >= min_confidence).collect();
+        let kept_before = |position: usize| is_kept[..position].iter().filter(|&&kept| kept).count();
+        if let Some(voices) = &mut voices {
+            for phrase in &mut voices.phrases {
+                let Range { start, end } = phrase.words;
+                phrase.words = kept_before(start)..kept_before(end);
+            }
+            voices.phrases.retain(|phrase| !phrase.words.is_empty());
+        }
+        let words = words.into_iter().zip(&is_kept).filter(|(_, kept)| **kept).map(|(word, _)| word);
+        (Segment { words: words.collect(), start, alternatives, channel }, voices)
+    }
+
+    /// The beginning of its first word, or of the sentence.
+    pub fn begin(&self) -> f64 {
+        self.words.first().map_or(self.start, |word| word.start)
+    }
+}
+
+/// Puts the sentences of several channels in the order of time.
+pub fn sort_by_time(segments: &mut [Segment]) {
+    segments.sort_by(|a, b| a.begin().total_cmp(&b.begin()));
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::voices::Phrase;
+
+    use super::*;
+
+    #[test]
+    fn unsure_words_are_left_out() {
+        let word = |text: &str, confidence| Word { text: text.to_owned(), start: 0.0, end: 1.0, confidence };
+        let words = vec![word("a", 0.2), word("b", 0.5), word("c", 0.9), word("d", 0.4), word("e", 0.6)];
+        let phrase = |words| Phrase { words, vector: None };
+        let phrases = vec![phrase(0..3), phrase(3..4), phrase(4..5)];
+        let voices = Some(Voices { whole: None, phrases });
+        let transcript = Transcript { words, voices, ..Transcript::default() };
+        let (segment, voices) = Segment::of(transcript, 1, 0.5);
+        let texts: Vec<&str> = segment.words.iter().map(|word| &*word.text).collect();
+        assert_eq!(texts, ["b", "c", "e"]);
+        assert_eq!(voices.unwrap().phrases, [phrase(0..2), phrase(2..3)]);
+    }
+}

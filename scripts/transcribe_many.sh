@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Recognises thousands of recordings with many jobs. See docs/recognizer.md.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export LC_ALL=C
+
+driver=transcribe_many.sh
+source "$here/train/messages.sh"
+source "$here/values.sh"
+source "$here/folders.sh"
+
+usage() {
+  cat <<'HELP'
+usage: transcribe_many.sh --model=MODEL [options] LIST OUT
+Recognises the recordings of LIST (a file name a line; or lines `name file`) with nnet3-transcribe, in jobs that --cmd runs. OUT/texts gets a
+text for each recording, OUT/text all of them in the order of LIST, OUT/failed the recordings without a text. A job that fails does not
+stop the others. The same command again does what is missing. e.g.:
+  transcribe_many.sh --model=model --nj=40 --cmd='slurm.sh' recordings.txt texts
+HELP
+  explain_options
+}
+
+source "$here/train/options.sh"
+heading "Recognition"
+option model word "" "folder of the model"
+option format "text|json|srt|vtt|ctm" text "format of the texts"
+option opts text "" "further options of nnet3-transcribe, with blanks between them"
+heading "Running"
+option cmd text run.sh "what runs jobs, with its options: run.sh, slurm.sh, k8s.sh, or Kaldi's queue.pl and its relatives"
+option nj integer 4 "jobs at a time"
+option batch integer 20 "recordings in a job; a job that fails does those that are left again"
+option tries integer 2 "times that recordings are tried in a call"
+
+parse_options "$@"
+(( ${#arguments[@]} == 2 )) || { usage >&2; exit 1; }
+file_name list LIST "${arguments[0]}"
+[[ $model ]] || fail "--model is needed: the folder of the model"
+file_name model --model "$model"
+for name in "${arguments[1]}" "$PWD" "$here"; do plain_name "the folder" "$name"; done
+to=$(realpath -m "${arguments[1]}")
+plain_name "the folder" "$to"
+within whole 1 10000 nj
+within whole 1 10000 batch
+within whole 1 100 tries
+plain_words opts "$opts"
+[[ -r $list ]] || fail "$list: cannot read it"
+[[ -d $model ]] || fail "--model=$model: there is no such folder"
+model=$(realpath "$model")
+plain_name "the folder of the model" "$model"
+command -v python3 >/dev/null || fail "python3 is missing"
+dir=$to train_cmd_opts=
+source "$here/train/jobs.sh"
+
+claim_folder "$to" transcribe_many.sh
+mkdir -p "$to"/{texts,log}
+settings="$model $format $opts"
+if [[ -e $to/settings ]]; then
+  [[ $(<"$to/settings") == "$settings" ]] || fail "$to has texts by another model or of other options; take another folder"
+else printf '%s\n' "$settings" >"$to/settings"
+fi
+suffix=$format
+[[ $format != text ]] || suffix=txt
+make_private "$to"
+work=$private
+python3 "$here/recognizer/many.py" names "$list" "$work/names"
+mv "$work/names" "$to/names"
+
+# ---- jobs -----------------------------------------------------------------------------------------------------------
+read -ra words <<<"$opts"
+size=$batch
+for ((try = 1; try <= tries; try++)); do
+  rm -rf "$work/batches"
+  jobs=$(python3 "$here/recognizer/many.py" batches "$to/names" "$to/texts" "$suffix" "$size" "$work/batches")
+  number jobs whole "number of jobs" "$jobs"
+  (( jobs > 0 )) || break
+  say "try $try: $jobs jobs of at most $size recordings; logs are in $to/log"
+  start --max-jobs-run "$nj" JOB=1:"$jobs" "$to/log/try$try.JOB.log" nnet3-transcribe --format="$format" --output-dir="$to/texts" "${words[@]}" \
+    "$model" "$work/batches/JOB/*"
+  wait "$process" || true # texts say what is missing
+  size=$(( size > 5 ? size / 5 : 1 ))
+done
+
+read -r there missing < <(python3 "$here/recognizer/many.py" collect "$to/names" "$to/texts" "$suffix" "$to" "$work")
+number there whole "number of texts" "$there"
+number missing whole "number of recordings without a text" "$missing"
+say "$there texts in $to/texts"
+(( missing == 0 )) || fail "$missing recordings have no text: $to/failed names them, logs are in $to/log"

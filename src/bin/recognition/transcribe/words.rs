@@ -1,0 +1,87 @@
+//! Options that choose words: phrases, alternatives, confidences.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail};
+use nnet3::messages;
+use nnet3_online::formats::Format;
+use nnet3_online::{Model, Phrases, RecognizerOptions, phrases};
+
+/// The phrase for anything else, as in vosk.
+const ANYTHING: &str = "[unk]";
+/// Texts of a sentence, at most.
+const MOST_ALTERNATIVES: i32 = 1000;
+
+// Options that choose words.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct WordArgs {
+    /// File of phrases, one a line: only these phrases, or their words in another order, are recognised. The phrase [unk]
+    /// stands for anything else: it is the model's word [unk], <unk> or <UNK>. The model needs a graph of two halves
+    /// (graph/HCLr.fst and graph/Gr.fst). Words that it does not know are ignored with a warning
+    #[arg(long, value_name = "FILE", default_value = "")]
+    pub phrases: String,
+    /// Write up to this many texts of each sentence, the likeliest first (forms text and json). 0: its words alone
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub alternatives: i32,
+    /// Leave out words whose confidence is lower, from 0 to 1. Alternatives keep all words
+    #[arg(long, value_name = "P", default_value_t = 0.0)]
+    pub min_confidence: f32,
+}
+
+impl WordArgs {
+    /// Checks the options.
+    ///
+    /// Fails if `format` has no place for alternatives.
+    pub fn check(&self, format: Format) -> Result<()> {
+        if !(0..=MOST_ALTERNATIVES).contains(&self.alternatives) {
+            bail!("--alternatives={}: expected a number from 0 to {MOST_ALTERNATIVES}", self.alternatives);
+        }
+        if self.alternatives > 0 && !matches!(format, Format::Text | Format::Json) {
+            let suffix = format.suffix();
+            bail!("--alternatives is for --format=text and --format=json, found --format={suffix}");
+        }
+        if !(0.0..=1.0).contains(&self.min_confidence) {
+            bail!("--min-confidence={}: expected a number from 0 to 1", self.min_confidence);
+        }
+        Ok(())
+    }
+
+    /// The options of recognisers. Warns of words of the phrases that are ignored.
+    pub fn recognizer(&self, model: &Model) -> Result<RecognizerOptions> {
+        let phrases = if self.phrases.is_empty() { None } else { Some(self.read_phrases(model)?) };
+        Ok(RecognizerOptions {
+            alternatives: self.alternatives.max(0) as usize,
+            phrases,
+            ..model.options().clone()
+        })
+    }
+
+    fn read_phrases(&self, model: &Model) -> Result<Phrases> {
+        let file = &self.phrases;
+        let lines = phrases::read(file)?;
+        let texts: Vec<&str> = lines
+            .iter()
+            .map(|(_, text)| if text == ANYTHING { model.garbage_word().unwrap_or(text) } else { text })
+            .collect();
+        let phrases = model.phrases(&texts).with_context(|| format!("--phrases={file}"))?;
+        let mut ignored: BTreeMap<(&str, bool), Vec<usize>> = BTreeMap::new();
+        for word in phrases.ignored() {
+            let line = lines.get(word.phrase).map_or(0, |line| line.0);
+            ignored.entry((&word.word, word.is_pathless)).or_default().push(line);
+        }
+        for ((word, is_pathless), lines) in ignored {
+            let others =
+                if lines.len() > 1 { format!(" and {} more", lines.len() - 1) } else { String::new() };
+            let cause = match (is_pathless, word == ANYTHING) {
+                (true, _) => "is not in the graph of the model",
+                (false, true) => "stands for a word that the model lacks",
+                (false, false) => "is not in the vocabulary of the model",
+            };
+            messages::warn(&format!(
+                "{file}, line {}{others}: the word '{word}' {cause}: it is ignored",
+                lines[0]
+            ));
+        }
+        Ok(phrases)
+    }
+}
