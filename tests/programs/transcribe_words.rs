@@ -93,7 +93,7 @@ fn several_texts_and_unsure_words() {
     refused("--alternatives=3 --format=srt", "--alternatives is for --format=text and --format=json");
     refused("--alternatives=-1", "--alternatives=-1: expected a number from 0 to 1000");
     refused("--min-confidence=1.5", "--min-confidence=1.5: expected a number from 0 to 1");
-    refused("--min-confidence=nan", "--min-confidence=NaN: expected a number from 0 to 1");
+    refused("--min-confidence=nan", "--min-confidence=nan is not a number");
 
     let words = plain["segments"][0]["words"].as_array().unwrap().clone();
     let most = words.iter().map(|word| number(word, "conf")).fold(0.0, f64::max);

@@ -22,6 +22,8 @@ use crate::error::{Error, Result};
 /// arc.)
 const STEPS_PER_ARC: usize = 1000;
 const MOST_STEPS_BESIDES: usize = 1_000_000;
+/// The word on arcs to shorter histories.
+const BACKOFF: &str = "#0";
 
 /// The pronunciations of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -30,12 +32,14 @@ pub struct Lexicon {
     pub entries: Vec<(String, Vec<String>)>,
     /// Words with a name and without a pronunciation, in the order of their numbers.
     pub without: Vec<String>,
+    /// The phone that `phones.txt` has no name for, if it does not fit the model: phones then have names that are made up.
+    pub nameless: Option<i32>,
 }
 
 impl Lexicon {
     /// Reads the lexicon of the model in a folder, as published for vosk, or of the older form. Phones have the names of
-    /// `phones.txt`, without the suffixes `_B`, `_I`, `_E` and `_S` for places in a word unless `positions` is set; numbers if
-    /// there is no such file.
+    /// `phones.txt`, without the suffixes `_B`, `_I`, `_E` and `_S` for places in a word unless `positions` is set. If there
+    /// is no such file, or it does not fit the model, a phone is `p` and the number of its first form.
     ///
     /// # Errors
     /// A file is missing or damaged; files do not fit each other; no phone is known to end words.
@@ -80,30 +84,66 @@ impl Lexicon {
             (None, None) => return Err(Error::NoNames),
         };
         let phone_names = match there(&format!("{graph}phones.txt")) {
-            Some(file) => Names::try_from(&Symbols::load(&file)?).map_err(Error::of(&file))?,
-            None => Names::default(),
+            Some(file) => Some(Names::try_from(&Symbols::load(&file)?).map_err(Error::of(&file))?),
+            None => None,
         };
-        let found = pronunciations(&FlatFst::from(&fst), &disambiguation, &transitions, &boundaries)
-            .map_err(Error::of(&file))?;
+        let (phone_names, nameless) = names_of_phones(phone_names.as_ref(), &transitions, &boundaries);
+        let word_of =
+            |label: i32| words.as_ref().map_or(label, |words| words.get(&label).copied().unwrap_or(label));
+        let is_backoff = |label: i32| names.get(word_of(label)) == Some(BACKOFF);
+        let found =
+            pronunciations(&FlatFst::from(&fst), &disambiguation, is_backoff, &transitions, &boundaries)
+                .map_err(Error::of(&file))?;
         let phone = |phone: &i32| {
-            let name = phone_names.get(*phone).map_or_else(|| phone.to_string(), str::to_owned);
-            if positions { name } else { without_position(&name).to_owned() }
+            let name = phone_names.get(phone).map_or("", String::as_str);
+            if positions { name.to_owned() } else { without_position(name).to_owned() }
         };
         let mut spoken = BTreeSet::new();
         let mut entries = BTreeSet::new();
         for (label, phones) in &found {
-            let word = match &words {
-                Some(words) => words.get(label).copied().unwrap_or(*label),
-                None => *label,
-            };
+            let word = word_of(*label);
             let name = names.get(word).ok_or(Error::UnknownWord(word))?;
             spoken.insert(name);
             entries.insert((name.to_owned(), phones.iter().map(phone).collect()));
         }
         let without = names.iter().filter(|(number, name)| *number != EPSILON && !spoken.contains(name));
         let without = without.map(|(_, name)| name.to_owned()).collect();
-        Ok(Lexicon { entries: entries.into_iter().collect(), without })
+        Ok(Lexicon { entries: entries.into_iter().collect(), without, nameless })
     }
+}
+
+/// Returns the names of a model's phones. Also returns the first phone that a table does not name: its names are not used
+/// then, as it belongs to another model. (Names that begin with # are those of disambiguation symbols.)
+fn names_of_phones(
+    table: Option<&Names>,
+    transitions: &TransitionModel,
+    boundaries: &WordBoundaries,
+) -> (FxHashMap<i32, String>, Option<i32>) {
+    let phones = || transitions.topology().phones().iter().copied();
+    let named = |phone: i32| table.and_then(|table| table.get(phone)).filter(|name| !name.starts_with('#'));
+    let nameless = phones().find(|&phone| named(phone).is_none());
+    if nameless.is_none() {
+        let names = phones().filter_map(|phone| Some((phone, named(phone)?.to_owned())));
+        return (names.collect(), None);
+    }
+    // Kaldi numbers the forms of a phone in this order: outside of words, _B, _E, _I, _S.
+    let mut names = FxHashMap::default();
+    let (mut first, mut last) = (0, (0, 0));
+    for phone in phones() {
+        let (place, suffix) = match boundaries.kind(phone) {
+            None | Some(PhoneType::Nonword) => (0, ""),
+            Some(PhoneType::Begin) => (1, "_B"),
+            Some(PhoneType::End) => (2, "_E"),
+            Some(PhoneType::Internal) => (3, "_I"),
+            Some(PhoneType::Singleton) => (4, "_S"),
+        };
+        if last.0 + 1 != phone || last.1 >= place {
+            first = phone;
+        }
+        last = (phone, place);
+        names.insert(phone, format!("p{first}{suffix}"));
+    }
+    (names, table.and(nameless))
 }
 
 /// A phone's name without its place in a word.
@@ -135,13 +175,15 @@ struct Step {
     complete: bool,
 }
 
-/// Returns the first words of all paths from the start of a graph, as labels and phones, each pair once.
+/// Returns the first words of all paths from the start of a graph, as labels and phones, each pair once. Paths do not take
+/// arcs whose label `is_backoff`: with it language models go to shorter histories.
 ///
 /// # Errors
 /// The graph has an input label that is neither a transition-id nor one of `disambiguation`, or too many paths.
 pub fn pronunciations(
     graph: &FlatFst,
     disambiguation: &FxHashSet<i32>,
+    is_backoff: impl Fn(i32) -> bool,
     transitions: &TransitionModel,
     boundaries: &WordBoundaries,
 ) -> std::result::Result<BTreeSet<(i32, Vec<i32>)>, String> {
@@ -175,7 +217,7 @@ pub fn pronunciations(
                 "there are too many paths from the start of the graph to the ends of words".to_owned()
             );
         }
-        if arc.next == last.state || on_path.contains(&arc.next) {
+        if arc.olabel != EPSILON && is_backoff(arc.olabel) {
             continue;
         }
         let label = if last.label == EPSILON { arc.olabel } else { last.label };
@@ -205,6 +247,9 @@ pub fn pronunciations(
         }
         if complete && label != EPSILON {
             found.insert((label, phones.clone()));
+            continue;
+        }
+        if arc.next == last.state || on_path.contains(&arc.next) {
             continue;
         }
         // A label of the next word, which stands before its phones, is no label of a silence before it.

@@ -10,7 +10,7 @@ use nnet3_online::lexicon::Lexicon;
 ///
 /// The folder has vosk's form (see nnet3-transcribe). Its graph, graph/HCLG.fst or graph/HCLr.fst and graph/Gr.fst, has the
 /// words and phones. graph/phones/word_boundary.int must say which phones end words. Names of phones are those of
-/// graph/phones.txt; without it they are numbers. A word with several pronunciations has several lines, in no order of
+/// graph/phones.txt; without it, or if it belongs to another model, a phone is p and a number. A word with several pronunciations has several lines, in no order of
 /// likelihood. Words that the graph cannot say (such as <s>) are counted in a log line.
 #[derive(clap::Parser)]
 #[command(
@@ -28,7 +28,13 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    let Lexicon { entries, without } = Lexicon::read(&options.folder, options.positions)?;
+    let Lexicon { entries, without, nameless } = Lexicon::read(&options.folder, options.positions)?;
+    if let Some(phone) = nameless {
+        messages::warn(&format!(
+            "{}/graph/phones.txt belongs to another model, as it does not name phone {phone}: phones are p and a number",
+            options.folder
+        ));
+    }
     let wanted: Vec<&str> = options.words.split_ascii_whitespace().collect();
     let is_wanted = |word: &str| wanted.is_empty() || wanted.contains(&word);
     let lines: String = entries

@@ -31,6 +31,7 @@ fn labels_come_early_and_late() {
     arc(0, id(1, false), EPSILON, 1);
     arc(1, id(1, true), EPSILON, 1);
     arc(1, EPSILON, EPSILON, 0);
+    arc(1, MARK, 99, 0);
     // Words 5 and 6 sound alike, 2 4: their labels stand on the arcs with marks. Word 7 is 2 3 4, with its label within.
     arc(0, id(2, false), EPSILON, 2);
     arc(2, id(2, true), EPSILON, 2);
@@ -47,9 +48,9 @@ fn labels_come_early_and_late() {
     arc(7, id(3, false), EPSILON, 4);
     let flat = FlatFst::from(&fst);
     let marks = FxHashSet::from_iter([MARK]);
-    let found = pronunciations(&flat, &marks, &model, &boundaries).unwrap();
+    let found = pronunciations(&flat, &marks, |label| label == 99, &model, &boundaries).unwrap();
     let expected = [(5, vec![2, 4]), (6, vec![2, 4]), (7, vec![2, 3, 4]), (8, vec![2, 3, 3, 4])];
     assert_eq!(found, BTreeSet::from(expected));
-    let error = pronunciations(&flat, &FxHashSet::default(), &model, &boundaries).unwrap_err();
+    let error = pronunciations(&flat, &FxHashSet::default(), |_| false, &model, &boundaries).unwrap_err();
     assert_eq!(error, "the label 9 is no transition-id of the model");
 }
