@@ -138,6 +138,8 @@ impl Server {
         let failed = |source| Error::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(Error::Start)?;
+        // A client that goes away while it is written to must not end the process, as the signal of a broken pipe would.
+        let _handled = signal(SignalKind::pipe()).map_err(Error::Start)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::Start)?;
         shared.report(Event::Listening { address: listener.local_addr().map_err(failed)? });
         let places = Places::new(shared.limits.connections());

@@ -49,8 +49,8 @@ impl Server {
         let log = Arc::new(Mutex::new(String::new()));
         let (lines, copy) = (BufReader::new(child.stderr.take().unwrap()), log.clone());
         std::thread::spawn(move || {
-            for line in lines.lines().map_while(Result::ok) {
-                copy.lock().unwrap().push_str(&(line + "\n"));
+            for line in lines.split(b'\n').map_while(Result::ok) {
+                copy.lock().unwrap().push_str(&(String::from_utf8_lossy(&line).into_owned() + "\n"));
             }
         });
         let mut server = Server { child, port: 0, log };
@@ -102,7 +102,11 @@ impl Server {
     }
 
     pub fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap_or_else(|error| {
+            // (The last lines of the log may still be on their way.)
+            std::thread::sleep(Duration::from_millis(300));
+            panic!("{error}: {}", self.log())
+        });
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
     }
@@ -148,9 +152,11 @@ impl Server {
         let mut answer = Vec::new();
         let received = stream.read_to_end(&mut answer);
         let answer = String::from_utf8_lossy(&answer).into_owned();
-        let (head, body) = answer
-            .split_once("\r\n\r\n")
-            .unwrap_or_else(|| panic!("no answer: '{answer}' {sent:?} {received:?}; {}", self.log()));
+        let Some((head, body)) = answer.split_once("\r\n\r\n") else {
+            // (The last lines of the log may still be on their way.)
+            std::thread::sleep(Duration::from_millis(300));
+            panic!("no answer: '{answer}' {sent:?} {received:?}; {}", self.log());
+        };
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
     }
 
