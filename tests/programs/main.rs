@@ -42,6 +42,7 @@ mod sound_programs;
 mod speaker_programs;
 mod status;
 mod table_programs;
+mod tcp_server;
 mod training_programs;
 mod transcribe;
 mod transcribe_speakers;

@@ -5,6 +5,7 @@
 //! carriage return, now and then; at each endpoint and at the end it gets a line.
 
 use std::io::{ErrorKind, Read, Write};
+use std::time::{Duration, Instant};
 
 use kaldi_online::Speaker;
 use nnet3_decode::path;
@@ -23,6 +24,9 @@ pub struct Conversation {
     pub output_period: u64,
     /// Most samples of a client.
     pub longest: u64,
+    /// The time by which a client may be slower than its sound; `None` without limit. So a client that sends a byte now and
+    /// then makes room for others.
+    pub patience: Option<Duration>,
     /// Lines begin with the times of their beginning and end, in seconds.
     pub produce_time: bool,
 }
@@ -38,6 +42,8 @@ pub enum Event {
     },
     /// The client has sent more samples than are allowed.
     TooLong,
+    /// The client is slower than its sound by more than is allowed.
+    TooSlow,
     UnknownWord(i32),
 }
 
@@ -57,12 +63,19 @@ pub fn converse(
     recognizer.begin(Speaker::default())?;
     let mut bytes = vec![0; 2 * rules.chunk.max(1)];
     let (mut samples, mut taken, mut next_output) = (Vec::new(), 0u64, rules.output_period);
+    let (mut received, mut waited) = (0u64, Duration::ZERO);
     loop {
         let is_too_long = taken > rules.longest;
         if is_too_long {
             host.event(Event::TooLong);
         }
-        let count = if is_too_long { 0 } else { read_chunk(client, &mut bytes, host) };
+        let sound = Duration::try_from_secs_f64(received as f64 / f64::from(rules.rate)).ok();
+        let most = rules.patience.zip(sound).and_then(|(patience, sound)| patience.checked_add(sound));
+        let count = match is_too_long {
+            true => 0,
+            false => read_chunk(client, &mut bytes, (&mut waited, most), host),
+        };
+        received += count as u64;
         if count == 0 {
             recognizer.accept_last(rules.rate, &[])?;
             let line = if recognizer.frames_decoded() > 0 {
@@ -97,11 +110,24 @@ pub fn converse(
     }
 }
 
-/// Reads until the buffer is full, or the client pauses or ends; returns the number of whole samples. An odd byte is lost.
-fn read_chunk(client: &mut impl Read, buffer: &mut [u8], host: &mut impl Host) -> usize {
+/// Reads until the buffer is full, or the client pauses, ends, or has been waited for too long in all; returns the number of
+/// whole samples. An odd byte is lost.
+fn read_chunk(
+    client: &mut impl Read,
+    buffer: &mut [u8],
+    (waited, most): (&mut Duration, Option<Duration>),
+    host: &mut impl Host,
+) -> usize {
     let mut bytes = 0;
     while bytes < buffer.len() {
-        match client.read(&mut buffer[bytes..]) {
+        if most.is_some_and(|most| *waited > most) {
+            host.event(Event::TooSlow);
+            return 0;
+        }
+        let begin = Instant::now();
+        let read = client.read(&mut buffer[bytes..]);
+        *waited += begin.elapsed();
+        match read {
             Ok(0) => {
                 host.event(Event::StreamOver);
                 break;

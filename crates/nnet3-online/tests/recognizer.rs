@@ -379,6 +379,7 @@ fn conversations() {
         rate: 16000.0,
         output_period: 1500,
         longest: 100_000,
+        patience: None,
         produce_time: true,
     };
     let bytes: Vec<u8> = signal(9000, 7).iter().flat_map(|&sample| (sample as i16).to_le_bytes()).collect();

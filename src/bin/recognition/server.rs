@@ -50,6 +50,9 @@ pub struct ServerArgs {
     /// Most seconds of sound of a client. Memory grows with them, by about 20 kB a second.
     #[arg(long, default_value_t = 14400.0)]
     max_connection_length: f32,
+    /// Seconds by which a client may be slower than its sound; then it is disconnected. -1, or --read-timeout=-1: no limit
+    #[arg(long, default_value_t = 60.0)]
+    max_delay: f32,
 }
 
 /// A client that does not take what is sent to it is given up after so many seconds.
@@ -118,6 +121,7 @@ fn conversation(args: &ServerArgs, model: &Model, stream: &mut Stream) -> Result
         rate,
         output_period: samples(args.output_period).max(1),
         longest: samples(args.max_connection_length),
+        patience: Duration::try_from_secs_f32(args.max_delay).ok().filter(|_| args.read_timeout >= 0),
         produce_time: args.produce_time,
     })
 }
@@ -202,6 +206,7 @@ impl Host for Operator<'_> {
             Event::TooLong => {
                 "A client has sent more than --max-connection-length allows. Disconnecting...".to_owned()
             }
+            Event::TooSlow => "A client is slower than --max-delay allows. Disconnecting...".to_owned(),
             Event::UnknownWord(word) => no_name(word),
         });
     }
