@@ -24,8 +24,8 @@ pub struct Options {
     #[command(flatten)]
     pieces: PieceArgs,
     /// <model-dir>, unless --mdl names a model
-    #[arg(value_name = "<model-dir>")]
-    model: Vec<String>,
+    #[arg(value_name = "[<model-dir>]")]
+    model: Option<String>,
 }
 
 pub fn run(options: Options) -> Result<u8> {

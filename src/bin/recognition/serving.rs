@@ -111,7 +111,7 @@ impl ServingArgs {
 }
 
 /// Serves clients until a signal comes, and the running sessions have ended.
-pub fn serve(args: &ServingArgs, pieces: &PieceArgs, mut paths: Vec<String>) -> Result<u8> {
+pub fn serve(args: &ServingArgs, pieces: &PieceArgs, folder: Option<String>) -> Result<u8> {
     let (limits, access) = (args.limits()?, args.access()?);
     let threads = threads::count(args.threads, usize::MAX)?;
     let settings = Settings {
@@ -122,9 +122,10 @@ pub fn serve(args: &ServingArgs, pieces: &PieceArgs, mut paths: Vec<String>) -> 
         rate: Some(args.sample_rate).filter(|&rate| rate > 0),
     };
     let at_startup = threads::number("num-threads-startup", args.num_threads_startup.into())?;
+    let mut paths: Vec<String> = folder.into_iter().collect();
     let model = pieces.open(&mut paths, at_startup)?;
-    if let Some(extra) = paths.first() {
-        bail!("expected one model, found '{extra}' too");
+    if let Some(folder) = paths.first() {
+        bail!("expected one model, found --mdl={} and the folder '{folder}'", pieces.mdl);
     }
     if !args.listen.is_loopback() && settings.access.token.is_none() {
         messages::warn(
