@@ -20,15 +20,40 @@ write_linker() { # <file>
   chmod 755 "$1"
 }
 
+# The drivers of recognisers and trainings lie in share/nnet3/scripts of the environment, as in the Debian package.
+write_drivers() { # <folder of the wheel's data>
+  local share=$1/data/share/nnet3 name
+  rm -rf "$1/data"
+  mkdir -p "$share"
+  tar -c --exclude=__pycache__ scripts/{usage,values,folders,train,run,slurm,k8s,recognizer,make_graph,make_vosk_model}.sh scripts/make_arpa.py \
+    scripts/{train,jobs,recognizer} | tar -x --no-same-owner -C "$share"
+  for name in recognizer.sh train.sh; do
+    printf '#!/bin/sh\nd=${0%%/*}; [ -x "$d/nnet3" ] || d=$(dirname "$(readlink -f "$0")"); exec "$d/../share/nnet3/scripts/%s" "$@"\n' "$name" \
+      >"$1/scripts/$name"
+    chmod 755 "$1/scripts/$name"
+  done
+}
+
+# The part of the module that is Rust. It serves Python 3.9 and later (abi3).
+build_module() { # <options of cargo> ...
+  local folder=library
+  if $debug; then folder=debug; fi
+  cargo build -p nnet3-python "$@"
+  cp "$target/$folder/libnnet3_python.so" packaging/python/nnet3/_native.abi3.so
+}
+
 make_wheel() {
   write_scripts packaging/python/nnet3.data/scripts
+  write_drivers packaging/python/nnet3.data
   local options
   if $debug; then
     install_tools maturin
     options=(--compatibility linux) # for this machine alone, and not stripped: that would be another build
+    build_module
   else
     install_tools maturin ziglang
     write_linker "$out/zig-linker"
+    build_module --profile library --config "target.$(rustc -vV | sed -n 's/^host: //p').linker='$out/zig-linker'"
     options=(--compatibility manylinux_2_28 --strip true -- -C linker="$out/zig-linker")
   fi
   rm -rf "$out/new"

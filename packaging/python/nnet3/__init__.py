@@ -1,14 +1,38 @@
-"""The nnet3 programs from Python: where they are, running them, and computing outputs of networks for numpy arrays.
+"""Speech recognition, networks, archives and features in this process; and the nnet3 programs.
 
     import nnet3
-    print(nnet3.run("nnet3-info", "final.mdl"))
-    outputs = nnet3.compute("final.mdl", {"utt1": features}, frames_per_chunk=150)
+    model = nnet3.Model("model-ko")
+    recognizer = nnet3.Recognizer(model, 16000)
+    if recognizer.accept(samples):
+        print(recognizer.result()["text"])
+    print(recognizer.final_result()["text"])
 
-Each call is a process of its own, and arrays go through pipes; nothing is kept between calls.
+    outputs = nnet3.Network("final.mdl").compute(features, frames_per_chunk=150)
+    for name, matrix in nnet3.MatrixReader("scp:feats.scp"):
+        ...
+    print(nnet3.run("nnet3-info", "final.mdl"))
+
+`run`, `command`, `find_bin` and `compute` start programs; everything else works in this process and needs numpy.
 """
 
 from ._archive import ArchiveError
 from ._compute import compute
+from ._native import (
+    Error,
+    MatrixReader,
+    MatrixWriter,
+    Model,
+    Network,
+    Recognizer,
+    VectorReader,
+    VectorWriter,
+    __version__,
+    features,
+    transcribe,
+)
 from ._programs import ProgramError, command, find_bin, run
 
-__all__ = ["ArchiveError", "ProgramError", "command", "compute", "find_bin", "run"]
+__all__ = [
+    "ArchiveError", "Error", "MatrixReader", "MatrixWriter", "Model", "Network", "ProgramError", "Recognizer", "VectorReader",
+    "VectorWriter", "__version__", "command", "compute", "features", "find_bin", "run", "transcribe",
+]

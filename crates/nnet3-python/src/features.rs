@@ -1,0 +1,44 @@
+//! Features of sound.
+
+use kaldi_feat::spectral::{Extractor, SpectralOptions};
+use kaldi_io::DenseMatrix;
+use nnet3_online::config::spectral::{self, FbankArgs, MfccArgs, PlpArgs};
+use numpy::PyArray2;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::arrays;
+use crate::error::raised;
+
+fn options(kind: &str, config: &str) -> PyResult<SpectralOptions> {
+    match kind {
+        "mfcc" => spectral::read::<MfccArgs>(config, config).map_err(raised),
+        "fbank" => spectral::read::<FbankArgs>(config, config).map_err(raised),
+        "plp" => spectral::read::<PlpArgs>(config, config).map_err(raised),
+        other => Err(PyValueError::new_err(format!("kind: expected mfcc, fbank or plp, found {other}"))),
+    }
+}
+
+/// features(samples, rate, config="", kind="mfcc"): features of sound, a float32 array of frames × dimension.
+///
+/// `samples` have the values of wave files (-32768 to 32767); `rate` is in Hz. `config` is a file of options, one
+/// `--name=value` a line, such as conf/mfcc.conf; without it options have their usual values, with dither. `kind` is mfcc,
+/// fbank or plp.
+#[pyfunction]
+#[pyo3(signature = (samples, rate, config = "", kind = "mfcc"))]
+pub fn features<'py>(
+    py: Python<'py>,
+    samples: &Bound<'py, PyAny>,
+    rate: f32,
+    config: &str,
+    kind: &str,
+) -> PyResult<Bound<'py, PyArray2<f32>>> {
+    let samples = arrays::samples(samples)?;
+    let options = options(kind, config)?;
+    let found = py.detach(|| -> PyResult<DenseMatrix<f32>> {
+        Extractor::new(options)
+            .and_then(|mut extractor| extractor.features(&samples, rate, 1.0))
+            .map_err(raised)
+    })?;
+    arrays::to_matrix(py, found)
+}

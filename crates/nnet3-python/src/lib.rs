@@ -1,0 +1,28 @@
+//! The part of the Python module `nnet3` that is Rust: recognition, networks, archives and features in one process.
+//! Arguments and results are numpy arrays and dictionaries; the interpreter's lock is released while something computes.
+
+mod archives;
+mod arrays;
+mod error;
+mod features;
+mod network;
+mod recognizer;
+
+use pyo3::prelude::*;
+
+/// Fills the module `nnet3._native`, of which `nnet3` exports everything.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("Error", module.py().get_type::<error::Error>())?;
+    module.add_class::<recognizer::Model>()?;
+    module.add_class::<recognizer::Recognizer>()?;
+    module.add_class::<network::Network>()?;
+    module.add_class::<archives::MatrixReader>()?;
+    module.add_class::<archives::VectorReader>()?;
+    module.add_class::<archives::MatrixWriter>()?;
+    module.add_class::<archives::VectorWriter>()?;
+    module.add_function(wrap_pyfunction!(features::features, module)?)?;
+    module.add_function(wrap_pyfunction!(recognizer::transcribe, module)?)?;
+    Ok(())
+}

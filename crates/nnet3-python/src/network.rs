@@ -1,0 +1,188 @@
+//! Networks: outputs of features.
+
+use kaldi_io::DenseMatrix;
+use nnet3_core::config::parse_config;
+use nnet3_core::execute::CachingCompiler;
+use nnet3_core::forward::{Chunking, GroupedForward, Ivectors, OutputScaling};
+use nnet3_core::nnet::Nnet;
+use nnet3_core::nnet::collapse::CollapseOptions;
+use nnet3_matrix::WeightForm;
+use nnet3_train::acoustic::AmNnet;
+use numpy::PyArray2;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::arrays;
+use crate::error::raised;
+
+/// Network(path, output="output"): a network that computes on the CPU, of a raw model or of an acoustic model.
+///
+/// `output` is the output to compute. A chain model has `output`, whose values are scores of pdfs, and `output-xent`, whose
+/// values are log-posteriors.
+#[pyclass(module = "nnet3", frozen)]
+pub struct Network {
+    nnet: Nnet,
+    outputs: Vec<String>,
+    output: String,
+    log_priors: Vec<f32>,
+}
+
+/// Reads a raw network, or the network of an acoustic model with the logarithms of its priors.
+fn load(path: &str) -> PyResult<(Nnet, Vec<f32>)> {
+    match Nnet::load(path) {
+        Ok(nnet) => Ok((nnet, Vec::new())),
+        // A raw network has no transition model.
+        Err(raw) => match AmNnet::load(path) {
+            Ok(model) => {
+                let priors = model.log_priors().map_err(raised)?;
+                Ok((model.into_nnet(), priors))
+            }
+            Err(_) => Err(raised(raw)),
+        },
+    }
+}
+
+#[pymethods]
+impl Network {
+    #[new]
+    #[pyo3(signature = (path, output = "output"))]
+    fn new(py: Python<'_>, path: &str, output: &str) -> PyResult<Network> {
+        py.detach(|| Network::open(path, output))
+    }
+
+    /// The names of all outputs of the network.
+    #[getter]
+    fn outputs(&self) -> Vec<String> {
+        self.outputs.clone()
+    }
+
+    /// The name of the output that is computed.
+    #[getter]
+    fn output(&self) -> &str {
+        &self.output
+    }
+
+    /// The dimension of the features.
+    #[getter]
+    fn input_dim(&self) -> Option<usize> {
+        self.nnet.input_dim("input")
+    }
+
+    /// The dimension of the i-vectors; None if the network reads none.
+    #[getter]
+    fn ivector_dim(&self) -> Option<usize> {
+        self.nnet.input_dim("ivector")
+    }
+
+    /// The dimension of the output.
+    #[getter]
+    fn output_dim(&self) -> Option<usize> {
+        self.nnet.output_dim("output")
+    }
+
+    /// compute(features, ivectors=None, ...): outputs for an utterance, a float32 array of output frames × output dimension.
+    ///
+    /// `features`: an array of frames × input dimension. `ivectors`: a vector, or an array with a row every
+    /// `online_ivector_period` frames. The other arguments are options of nnet3-compute. `use_priors` subtracts the
+    /// logarithms of the priors of an acoustic model. Raises Error if dimensions do not fit the network.
+    #[pyo3(signature = (
+        features, ivectors = None, *, frames_per_chunk = 50, frame_subsampling_factor = 1, extra_left_context = 0,
+        extra_right_context = 0, extra_left_context_initial = -1, extra_right_context_final = -1, acoustic_scale = 1.0,
+        use_priors = false, online_ivector_period = 10
+    ))]
+    #[allow(clippy::too_many_arguments)] // They are keywords.
+    fn compute<'py>(
+        &self,
+        py: Python<'py>,
+        features: &Bound<'py, PyAny>,
+        ivectors: Option<&Bound<'py, PyAny>>,
+        frames_per_chunk: i32,
+        frame_subsampling_factor: i32,
+        extra_left_context: i32,
+        extra_right_context: i32,
+        extra_left_context_initial: i32,
+        extra_right_context_final: i32,
+        acoustic_scale: f32,
+        use_priors: bool,
+        online_ivector_period: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        if acoustic_scale.is_nan() || acoustic_scale <= 0.0 || online_ivector_period == 0 {
+            return Err(PyValueError::new_err(
+                "acoustic_scale and online_ivector_period must be greater than 0",
+            ));
+        }
+        let features = arrays::matrix(features, "features")?;
+        let vector = ivectors.and_then(|ivectors| arrays::vector(ivectors, "ivectors").ok());
+        let matrix = match (ivectors, &vector) {
+            (Some(ivectors), None) => Some(arrays::matrix(ivectors, "ivectors")?),
+            _ => None,
+        };
+        let ivectors = match (&vector, &matrix) {
+            (Some(vector), _) => Ivectors::Utterance(vector),
+            (None, Some(matrix)) => Ivectors::Online { matrix, period: online_ivector_period },
+            (None, None) => Ivectors::None,
+        };
+        let chunking = Chunking {
+            extra_left_context,
+            extra_right_context,
+            extra_left_context_initial,
+            extra_right_context_final,
+            frame_subsampling_factor,
+            frames_per_chunk,
+        };
+        let log_priors = if use_priors { self.log_priors.clone() } else { Vec::new() };
+        let scaling = OutputScaling { log_priors, scale: acoustic_scale };
+        let output = py.detach(|| self.run(&features, ivectors, chunking, scaling).map_err(raised))?;
+        arrays::to_matrix(py, output)
+    }
+}
+
+impl Network {
+    fn open(path: &str, output: &str) -> PyResult<Network> {
+        let (mut nnet, log_priors) = load(path)?;
+        let outputs: Vec<String> = nnet.output_nodes().map(|node| nnet.node_name(node).to_owned()).collect();
+        if !outputs.iter().any(|name| name == output) {
+            return Err(PyValueError::new_err(format!(
+                "{path}: the network has no output '{output}', but {}",
+                outputs.join(", ")
+            )));
+        }
+        if output != "output" {
+            keep_output(&mut nnet, &outputs, output).map_err(raised)?;
+        }
+        nnet.set_batchnorm_test_mode(true);
+        nnet.set_dropout_test_mode(true);
+        nnet.collapse(&CollapseOptions::ALL).map_err(raised)?;
+        let device = nnet3_matrix::cpu();
+        nnet.to_device(&device);
+        nnet.arrange_weights(&device, WeightForm::Float);
+        Ok(Network { nnet, outputs, output: output.to_owned(), log_priors })
+    }
+
+    fn run(
+        &self,
+        features: &DenseMatrix<f32>,
+        ivectors: Ivectors<'_>,
+        mut chunking: Chunking,
+        scaling: OutputScaling,
+    ) -> nnet3_core::Result<DenseMatrix<f32>> {
+        chunking.check()?;
+        chunking.round_up(self.nnet.modulus())?;
+        let compiler = CachingCompiler::new(Default::default(), Default::default());
+        let mut forward =
+            GroupedForward::new(&self.nnet, &nnet3_matrix::cpu(), chunking, scaling, compiler, 1)?;
+        forward.accept(features, ivectors)?;
+        forward.finish()?;
+        Ok(forward.next_output().unwrap_or_default())
+    }
+}
+
+/// Removes all outputs but one, and gives that one the name `output`.
+fn keep_output(nnet: &mut Nnet, outputs: &[String], kept: &str) -> nnet3_core::Result<()> {
+    let others = outputs.iter().filter(|name| *name != kept);
+    let mut lines: Vec<String> = others.map(|name| format!("remove-output-nodes name={name}")).collect();
+    lines.push(format!("rename-node old-name={kept} new-name=output"));
+    lines.push("remove-orphans".to_owned());
+    nnet.edit(parse_config("output", lines.iter().map(String::as_str))?)?;
+    Ok(())
+}

@@ -1,0 +1,221 @@
+//! Recognition.
+
+use std::num::NonZero;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use kaldi_sound::{Channels, SoundStream};
+use nnet3_online::{ModelOptions, State, Transcript, Word, json};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde_json::Value;
+
+use crate::arrays;
+use crate::error::raised;
+
+/// Seconds of sound between two looks for the end of a sentence, as in nnet3-transcribe.
+const PIECE: f32 = 0.2;
+
+/// Model(folder, allow_upsample=False): the folder of a recogniser's model, which recognisers on many threads share.
+///
+/// The folder has vosk's form, as published or as scripts/recognizer.sh makes it. `allow_upsample` takes sound at a lower
+/// rate than the model's as well. `threads` prepare the i-vector extractor.
+#[pyclass(module = "nnet3", frozen)]
+pub struct Model(nnet3_online::Model);
+
+#[pymethods]
+impl Model {
+    #[new]
+    #[pyo3(signature = (folder, allow_upsample = false, threads = 1))]
+    fn new(
+        py: Python<'_>,
+        folder: std::path::PathBuf,
+        allow_upsample: bool,
+        threads: usize,
+    ) -> PyResult<Model> {
+        let threads = NonZero::new(threads)
+            .ok_or_else(|| PyValueError::new_err("threads: expected at least 1, found 0"))?;
+        let options = ModelOptions { allow_upsample, threads, ..ModelOptions::default() };
+        py.detach(|| nnet3_online::Model::open(&folder, &options).map(Model).map_err(raised))
+    }
+
+    /// The rate (in Hz) of sound that needs no resampling.
+    #[getter]
+    fn sample_rate(&self) -> f32 {
+        self.0.sample_rate()
+    }
+
+    /// Messages while the model was opened, such as files that have no effect.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        let warnings = self.0.notices().iter().filter(|notice| notice.is_warning());
+        warnings.map(ToString::to_string).collect()
+    }
+
+    /// Returns the number of a word; None if the model does not have the word.
+    fn word_number(&self, word: &str) -> Option<i32> {
+        self.0.word_number(word)
+    }
+}
+
+/// Recognizer(model, rate, phrases=None, alternatives=0): recognises one sound after another, sentence by sentence.
+///
+/// `rate` is in Hz. `phrases` is a list of texts that take the place of the model's language model; it needs a graph of two
+/// halves. With `alternatives`, results have the likeliest texts. A recogniser may pass from thread to thread.
+#[pyclass(module = "nnet3", frozen)]
+pub struct Recognizer(Mutex<Session>);
+
+struct Session {
+    recognizer: nnet3_online::Recognizer,
+    /// In Hz.
+    rate: f32,
+    /// True if the next samples begin another sound.
+    is_over: bool,
+    alternatives: bool,
+}
+
+impl Recognizer {
+    fn session(&self) -> MutexGuard<'_, Session> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Recognizer {
+    #[new]
+    #[pyo3(signature = (model, rate, phrases = None, alternatives = 0))]
+    fn new(
+        py: Python<'_>,
+        model: &Model,
+        rate: f32,
+        phrases: Option<Vec<String>>,
+        alternatives: usize,
+    ) -> PyResult<Recognizer> {
+        if !(rate > 0.0 && rate.is_finite()) {
+            return Err(PyValueError::new_err(format!("rate: expected a positive number, found {rate}")));
+        }
+        let model = &model.0;
+        py.detach(|| {
+            let phrases = phrases.map(|phrases| model.phrases(&phrases)).transpose().map_err(raised)?;
+            let options =
+                nnet3_online::RecognizerOptions { phrases, alternatives, ..model.options().clone() };
+            let recognizer = nnet3_online::Recognizer::new(model, rate, &options).map_err(raised)?;
+            Ok(Recognizer(Mutex::new(Session {
+                recognizer,
+                rate,
+                is_over: false,
+                alternatives: alternatives > 0,
+            })))
+        })
+    }
+
+    /// accept(samples): takes the next samples. Returns True at the end of a sentence: then call result().
+    ///
+    /// `samples` is an array of int16, float32 or float64 with the values of wave files (-32768 to 32767), or bytes with 16
+    /// bits a sample. They are given to the search in pieces of 0.2 s.
+    fn accept(&self, py: Python<'_>, samples: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let samples = arrays::samples(samples)?;
+        py.detach(|| self.session().accept(&samples).map_err(raised))
+    }
+
+    /// The words of the sentence so far, a text.
+    fn partial(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| {
+            let session = self.session();
+            if session.is_over {
+                return Ok(String::new());
+            }
+            session.recognizer.partial().map_err(raised)
+        })
+    }
+
+    /// Ends the sentence: a dictionary with start, end, text and words (word, start, end, conf). Times are in seconds from
+    /// the beginning of the sound.
+    fn result<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.end(py, |session| match session.is_over {
+            true => Ok(Transcript::default()),
+            false => session.recognizer.result(),
+        })
+    }
+
+    /// Ends the sound, and returns its last sentence as result() does. The next samples begin another sound.
+    fn final_result<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.end(py, |session| match std::mem::replace(&mut session.is_over, true) {
+            true => Ok(Transcript::default()),
+            false => session.recognizer.finish(),
+        })
+    }
+
+    /// Forgets the sound.
+    fn reset(&self) {
+        self.session().is_over = true;
+    }
+}
+
+impl Recognizer {
+    fn end<'py>(
+        &self,
+        py: Python<'py>,
+        finish: impl Fn(&mut Session) -> nnet3_online::Result<Transcript> + Sync,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let value = py.detach(|| -> PyResult<Value> {
+            let mut session = self.session();
+            let transcript = finish(&mut session).map_err(raised)?;
+            let mut value = json::sentence(&transcript.words);
+            if let (true, Some(value)) = (session.alternatives, value.as_object_mut())
+                && let Value::Object(found) = json::alternatives(&transcript.alternatives)
+            {
+                value.extend(found);
+            }
+            Ok(value)
+        })?;
+        to_python(py, &value)
+    }
+}
+
+impl Session {
+    fn accept(&mut self, samples: &[f32]) -> nnet3_online::Result<bool> {
+        // After an error only another sound can be begun.
+        if std::mem::replace(&mut self.is_over, true) {
+            self.recognizer.reset(self.rate)?;
+        }
+        let mut state = State::Listening;
+        for piece in samples.chunks(((self.rate * PIECE) as usize).max(1)) {
+            state = self.recognizer.accept(piece)?;
+        }
+        self.is_over = false;
+        Ok(matches!(state, State::Endpoint { .. }))
+    }
+}
+
+/// transcribe(model, recording): the sentences of a recording, a dictionary with file, text and segments as
+/// `nnet3-transcribe --format=json` prints it.
+///
+/// `recording` is the name of a file of any format that nnet3-transcribe reads; the first of several channels is taken.
+#[pyfunction]
+pub fn transcribe<'py>(py: Python<'py>, model: &Model, recording: &str) -> PyResult<Bound<'py, PyAny>> {
+    let model = &model.0;
+    let sentences = py.detach(|| sentences(model, recording))?;
+    to_python(py, &json::recording(recording, &sentences))
+}
+
+fn sentences(model: &nnet3_online::Model, recording: &str) -> PyResult<Vec<Vec<Word>>> {
+    let mut sound = SoundStream::open(recording).map_err(raised)?;
+    let signals = sound.signals(Channels::First).map_err(raised)?;
+    let rate = sound.sample_rate() as f32;
+    let mut recognizer = nnet3_online::Recognizer::new(model, rate, model.options()).map_err(raised)?;
+    let mut sentences = Vec::new();
+    loop {
+        let piece = sound.read(((rate * PIECE) as usize).max(1), &signals).map_err(raised)?;
+        let Some(samples) = piece.first().filter(|samples| !samples.is_empty()) else { break };
+        if let State::Endpoint { .. } = recognizer.accept(samples).map_err(raised)? {
+            sentences.push(recognizer.result().map_err(raised)?.words);
+        }
+    }
+    sound.close().map_err(raised)?;
+    sentences.push(recognizer.finish().map_err(raised)?.words);
+    Ok(sentences)
+}
+
+fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    py.import("json")?.call_method1("loads", (value.to_string(),))
+}

@@ -1,0 +1,175 @@
+"""The Python module, beside the programs and numpy."""
+
+import ast
+import json
+import shutil
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+from support import BIN, ROOT, SPEECH, InteropTest, make_recognizer, samples
+
+FOLDER = tempfile.TemporaryDirectory(prefix="nnet3-module-")
+shutil.copytree(ROOT / "packaging" / "python" / "nnet3", Path(FOLDER.name) / "nnet3")
+shutil.copy(BIN / "libnnet3_python.so", Path(FOLDER.name) / "nnet3" / "_native.abi3.so")
+sys.path.insert(0, FOLDER.name)
+
+import nnet3  # noqa: E402
+
+RATE, PCM = samples()
+SAMPLES = np.frombuffer(PCM, "<i2")
+
+
+class ModuleTest(InteropTest):
+    def test_stubs_name_everything(self):
+        stubs = ast.parse((Path(nnet3.__file__).parent / "_native.pyi").read_text())
+        there = {node.name: node for node in stubs.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+        public = [name for name in dir(nnet3._native) if not name.startswith("_")]
+        self.assertEqual(sorted(name for name in there if not name.startswith("_")), sorted(public))
+        for name in public:
+            self.assertTrue(getattr(nnet3, name).__doc__, name)
+            for method in getattr(there[name], "body", []):
+                if isinstance(method, ast.FunctionDef):
+                    self.assertTrue(hasattr(getattr(nnet3, name), method.name), f"{name}.{method.name}")
+        self.assertRegex(nnet3.__version__, r"^\d+\.\d+\.\d+$")
+
+    def test_archives_are_those_of_copy_feats(self):
+        arrays = {"a": np.arange(12, dtype="f4").reshape(3, 4), "b": np.random.default_rng(1).normal(size=(2, 5))}
+        for form in ("ark", "ark,t"):
+            with nnet3.MatrixWriter(f"{form}:ours") as writer:
+                for key, array in arrays.items():
+                    writer.write(key, array)
+            self.run_program(BIN / "copy-feats", "ark:ours", f"{form}:theirs")
+            self.assertEqual(Path("ours").read_bytes(), Path("theirs").read_bytes())
+            with nnet3.MatrixReader(f"ark:{BIN}/copy-feats ark:theirs ark:- 2>/dev/null |") as reader:
+                found = dict(reader)
+            self.assertEqual(list(found), list(arrays))
+            for key, array in arrays.items():
+                np.testing.assert_allclose(found[key], array.astype("f4"), rtol=1e-6 if form == "ark" else 1e-5)
+                self.assertEqual(found[key].dtype, np.float32)
+        with nnet3.VectorWriter("ark,scp:v.ark,v.scp") as writer:
+            writer.write("x", np.array([1.5, -2.0]))
+            writer.write("empty", np.zeros(0, "f4"))
+        found = dict(nnet3.VectorReader("scp:v.scp"))
+        self.assertEqual({key: value.tolist() for key, value in found.items()}, {"x": [1.5, -2.0], "empty": []})
+        # Arrays of any order in memory.
+        with nnet3.MatrixWriter("ark:turned") as writer:
+            writer.write("t", arrays["a"].T)
+        np.testing.assert_array_equal(dict(nnet3.MatrixReader("ark:turned"))["t"], arrays["a"].T)
+
+    def test_errors_are_exceptions(self):
+        with self.assertRaisesRegex(nnet3.Error, "nowhere"):
+            nnet3.MatrixReader("scp:nowhere.scp")
+        with self.assertRaisesRegex(nnet3.Error, "/nowhere: expected the folder of a model"):
+            nnet3.Model("/nowhere")
+        with self.assertRaisesRegex(nnet3.Error, "nowhere.raw"):
+            nnet3.Network("nowhere.raw")
+        writer = nnet3.MatrixWriter("ark:out")
+        with self.assertRaisesRegex(TypeError, r"a: expected a matrix of float32 or float64, found an array of shape \(3,\) and type int64"):
+            writer.write("a", np.arange(3))
+        with self.assertRaisesRegex(ValueError, "must be one word, found \"a b\""):
+            writer.write("a b", np.zeros((1, 1), "f4"))
+        writer.close()
+        with self.assertRaisesRegex(ValueError, "the table is closed"):
+            writer.write("a", np.zeros((1, 1), "f4"))
+        Path("cut").write_bytes(b"a \0BFM \4\1\0\0\0\4\2\0\0\0abc")
+        with self.assertRaisesRegex(nnet3.Error, "cut"):
+            list(nnet3.MatrixReader("ark:cut"))
+        with self.assertRaisesRegex(ValueError, "kind: expected mfcc, fbank or plp, found mel"):
+            nnet3.features(SAMPLES, RATE, kind="mel")
+        with self.assertRaisesRegex(nnet3.Error, "8000"):
+            nnet3.features(SAMPLES, 8000)
+
+    def test_features_are_those_of_the_programs(self):
+        Path("wav.scp").write_text(f"u {SPEECH}\n")
+        Path("conf").write_text("--dither=0\n")
+        for kind in ("mfcc", "fbank", "plp"):
+            self.run_program(BIN / f"compute-{kind}-feats", "--config=conf", "scp:wav.scp", "ark:feats")
+            expected = dict(nnet3.MatrixReader("ark:feats"))["u"]
+            for sound in (SAMPLES, SAMPLES.astype("f4"), SAMPLES.astype("f8"), PCM):
+                np.testing.assert_array_equal(nnet3.features(sound, RATE, "conf", kind), expected)
+
+    def test_outputs_are_those_of_nnet3_compute(self):
+        Path("config").write_text(
+            "input-node name=input dim=4\ninput-node name=ivector dim=2\n"
+            "component name=a type=AffineComponent input-dim=14 output-dim=6\n"
+            "component name=x type=AffineComponent input-dim=6 output-dim=3\n"
+            "component name=s type=LogSoftmaxComponent dim=3\n"
+            "component-node name=a component=a input=Append(Offset(input, -1), input, Offset(input, 2), ReplaceIndex(ivector, t, 0))\n"
+            "component-node name=x component=x input=a\ncomponent-node name=s component=s input=x\n"
+            "output-node name=output input=a\noutput-node name=output-xent input=s\n"
+        )
+        self.run_program(BIN / "nnet3-init", "--srand=2", "config", "raw")
+        random = np.random.default_rng(3)
+        features, ivector = random.normal(size=(75, 4)).astype("f4"), random.normal(size=2).astype("f4")
+        with nnet3.MatrixWriter("ark:feats") as writer, nnet3.VectorWriter("ark:ivectors") as vectors:
+            writer.write("u", features)
+            vectors.write("u", ivector)
+        network = nnet3.Network("raw")
+        self.assertEqual((network.outputs, network.output), (["output", "output-xent"], "output"))
+        self.assertEqual((network.input_dim, network.ivector_dim, network.output_dim), (4, 2, 6))
+        edits = "remove-output-nodes name=output;rename-node old-name=output-xent new-name=output"
+        self.run_program(BIN / "nnet3-copy", f"--edits={edits}", "raw", "xent")
+        for model, network in (("raw", network), ("xent", nnet3.Network("raw", output="output-xent"))):
+            for subsampling in (1, 3):
+                self.run_program(
+                    BIN / "nnet3-compute", "--use-gpu=no", "--ivectors=ark:ivectors", "--frames-per-chunk=20",
+                    f"--frame-subsampling-factor={subsampling}", model, "ark:feats", "ark:out")
+                expected = dict(nnet3.MatrixReader("ark:out"))["u"]
+                found = network.compute(features, ivector, frames_per_chunk=20, frame_subsampling_factor=subsampling)
+                np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+        with self.assertRaisesRegex(ValueError, "raw: the network has no output 'x', but output, output-xent"):
+            nnet3.Network("raw", output="x")
+        with self.assertRaisesRegex(nnet3.Error, "ivector"):
+            network.compute(features)
+
+    def test_words_are_those_of_nnet3_transcribe(self):
+        folder = make_recognizer(self)
+        expected = json.loads(self.run_program(BIN / "nnet3-transcribe", "--format=json", folder, SPEECH))
+        model = nnet3.Model(folder)
+        self.assertEqual((model.sample_rate, model.word_number("w7"), model.word_number("x")), (16000, 7, None))
+        found = nnet3.transcribe(model, str(SPEECH))
+        self.assertEqual((found["text"], found["segments"]), (expected["text"], expected["segments"]))
+        recognizer = nnet3.Recognizer(model, RATE, alternatives=2)
+        for _ in range(2):
+            self.assertEqual(recognizer.partial(), "")
+            self.assertFalse(recognizer.accept(SAMPLES[:7000]))
+            self.assertFalse(recognizer.accept(SAMPLES[7000:]))
+            self.assertTrue(recognizer.partial())
+            result = recognizer.final_result()
+            self.assertEqual((result["text"], result["words"]), (expected["text"], expected["segments"][0]["words"]))
+            self.assertEqual(result["alternatives"][0]["text"], expected["text"])
+        self.assertEqual(recognizer.final_result()["text"], "")
+        with self.assertRaisesRegex(nnet3.Error, "phrases need a model with a graph of two halves"):
+            nnet3.Recognizer(model, RATE, phrases=["w1 w2"])
+        with self.assertRaisesRegex(ValueError, "rate: expected a positive number, found 0"):
+            nnet3.Recognizer(model, 0)
+
+    def test_the_lock_is_released(self):
+        folder = make_recognizer(self)
+        recognizer, counts, end = nnet3.Recognizer(nnet3.Model(folder), RATE), [0], threading.Event()
+
+        def count():
+            while not end.is_set():
+                counts[0] += 1
+                time.sleep(1e-4)
+
+        thread = threading.Thread(target=count)
+        thread.start()
+        sound = np.tile(SAMPLES, 5)
+        before = counts[0]
+        recognizer.accept(sound)
+        after = counts[0]
+        end.set()
+        thread.join()
+        # The interpreter cannot take the lock from a call.
+        self.assertGreater(after - before, 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
