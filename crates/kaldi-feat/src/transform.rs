@@ -15,9 +15,11 @@ pub fn apply(features: &DenseMatrix<f32>, transform: &DenseMatrix<f32>) -> Optio
     }
     // Rows here are columns for nalgebra, so it sees both matrices transposed.
     let frames = DMatrixView::from_slice(&features.data, dim, features.rows);
-    let transform_view = DMatrixView::from_slice(&transform.data, transform.cols, transform.rows);
-    let product = transform_view.rows(0, dim).tr_mul(&frames);
-    let mut data = product.as_slice().to_vec();
+    // (A copy in the library's order: its product with a transposed matrix takes three times as long.)
+    let linear = DMatrix::from_fn(transform.rows, dim, |row, d| transform.row(row)[d]);
+    let mut product = DMatrix::zeros(transform.rows, features.rows);
+    product.gemm(1.0, &linear, &frames, 0.0);
+    let mut data: Vec<f32> = product.data.into();
     if transform.cols > dim {
         for frame in data.chunks_exact_mut(transform.rows) {
             frame.iter_mut().enumerate().for_each(|(i, x)| *x += transform.row(i)[dim]);

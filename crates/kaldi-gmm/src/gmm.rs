@@ -4,7 +4,9 @@
 //! in single precision if the reference's is.
 
 use crate::error::{Error, Result};
+use crate::panels::{PanelCell, Panels};
 use crate::random::{Rand, gauss};
+use kaldi_hmm::strided_sum;
 use kaldi_io::{DenseMatrix, KaldiObject, KaldiReader, KaldiWriter, read_vector, write_vector};
 
 /// ln 2π.
@@ -20,6 +22,7 @@ pub struct DiagGmm {
     pub(crate) means_invvars: DenseMatrix<f32>,
     /// A row for each Gaussian: 1 / variances.
     pub(crate) inv_vars: DenseMatrix<f32>,
+    panels: PanelCell,
 }
 
 impl DiagGmm {
@@ -44,7 +47,8 @@ impl DiagGmm {
         if let Some(weight) = weights.iter().find(|weight| weight.is_nan() || **weight < 0.0) {
             return Err(Error::data(format!("{weight} is not a possible weight")));
         }
-        let mut gmm = DiagGmm { gconsts: vec![0.0; weights.len()], weights, means_invvars, inv_vars };
+        let (gconsts, panels) = (vec![0.0; weights.len()], PanelCell::default());
+        let mut gmm = DiagGmm { gconsts, weights, means_invvars, inv_vars, panels };
         gmm.compute_gconsts()?;
         Ok(gmm)
     }
@@ -81,6 +85,11 @@ impl DiagGmm {
     /// A row for each Gaussian: 1 / variances.
     pub fn inv_vars(&self) -> &DenseMatrix<f32> {
         &self.inv_vars
+    }
+
+    /// The parameters as products read them.
+    pub(crate) fn panels(&self) -> &Panels {
+        self.panels.of(self)
     }
 
     /// Computes the mean of a Gaussian.
@@ -120,14 +129,15 @@ impl DiagGmm {
                 matrix.data.drain(row * matrix.cols..(row + 1) * matrix.cols);
                 matrix.rows -= 1;
             }
-            let scale = 1.0 / self.weights.iter().sum::<f32>();
+            let scale = 1.0 / strided_sum(&self.weights);
             self.weights.iter_mut().for_each(|weight| *weight *= scale);
         }
         self.compute_gconsts()
     }
 
-    /// Brings [`gconsts`](Self::gconsts) up to date. Fails if a density is not a number.
+    /// Brings [`gconsts`](Self::gconsts) up to date after a change of other parameters. Fails if a density is not a number.
     pub(crate) fn compute_gconsts(&mut self) -> Result<()> {
+        self.panels = PanelCell::default();
         let offset = (-0.5 * LOG_2PI * self.dim() as f64) as f32;
         for mix in 0..self.num_gauss() {
             let mut gconst = self.weights[mix].ln() + offset;

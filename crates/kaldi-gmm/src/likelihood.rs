@@ -11,11 +11,12 @@ use kaldi_io::DenseMatrix;
 use crate::error::{Error, Result};
 use crate::gmm::DiagGmm;
 use crate::model::AmDiagGmm;
-use crate::products::{BLOCK, Fused, Order, Work, vectorized};
+use crate::panels::{Panel, Panels};
+use crate::products::{Fused, Lanes, Order, Work, add_columns, vectorized};
 use crate::selection::{finite, softmax};
 
-/// A first frame that no block has: no frame is less than a block after it.
-const NO_BLOCK: usize = usize::MAX / 2;
+/// The number of a frame that no utterance has.
+const NO_FRAME: usize = usize::MAX;
 
 /// Terms that are below the largest by more than this, −ln of the precision of `f32`, do not count in a sum of exponentials.
 pub const LEAST_TERM: f32 = 15.942_385;
@@ -44,8 +45,13 @@ impl Frame {
 impl DiagGmm {
     /// Puts into `out` the log-likelihood of each Gaussian, its weight included, at a frame of [`dim`](Self::dim) elements.
     pub fn component_log_likelihoods(&self, frame: &Frame, out: &mut Vec<f32>) {
+        self.of_frame(&frame.values, &frame.squares, out);
+    }
+
+    fn of_frame(&self, values: &[f32], squares: &[f32], out: &mut Vec<f32>) {
+        assert_eq!((values.len(), squares.len()), (self.dim(), self.dim()), "the dimension of the frame");
         out.clear();
-        vectorized(OfFrame { gmm: self, frame, out });
+        vectorized(OfFrame { gmm: self, panels: self.panels(), values, squares, out });
     }
 
     /// Puts into `out` the posterior of each Gaussian at a frame, and returns the log-likelihood of the frame. Fails if
@@ -59,7 +65,9 @@ impl DiagGmm {
 /// The log-likelihoods of a mixture's Gaussians at a frame.
 struct OfFrame<'a> {
     gmm: &'a DiagGmm,
-    frame: &'a Frame,
+    panels: &'a Panels,
+    values: &'a [f32],
+    squares: &'a [f32],
     out: &'a mut Vec<f32>,
 }
 
@@ -68,107 +76,83 @@ impl Work for OfFrame<'_> {
 
     #[inline(always)]
     fn run<F: Fused>(self) {
-        let OfFrame { gmm, frame, out } = self;
+        let OfFrame { gmm, panels, values, squares, out } = self;
         let count = gmm.num_gauss();
-        for g in 0..count {
-            let order = Order::of_row(g, count);
-            let linear = order.add::<F>(gmm.gconsts[g], 1.0, gmm.means_invvars.row(g), &frame.values);
-            out.push(order.add::<F>(linear, -0.5, gmm.inv_vars.row(g), &frame.squares));
+        for Panel { gconsts, means, inv_vars } in panels.iter() {
+            let linear = add_columns::<F>(gconsts, 1.0, means, values);
+            let Lanes(both) = add_columns::<F>(linear, -0.5, inv_vars, squares);
+            out.extend_from_slice(&both);
         }
-    }
-}
-
-/// The log-likelihoods of a mixture's Gaussians at the frames of a block. `block` returns the elements of a dimension, and
-/// after all dimensions their squares.
-struct OfBlock<'a, B> {
-    gmm: &'a DiagGmm,
-    block: B,
-    out: &'a mut [[f32; BLOCK]],
-}
-
-impl<'x, B: Fn(usize) -> &'x [f32; BLOCK]> Work for OfBlock<'_, B> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<F: Fused>(self) {
-        let OfBlock { gmm, block, out } = self;
-        let (count, dim) = (out.len(), gmm.dim());
-        for (g, out) in out.iter_mut().enumerate() {
+        // The last panel may have only four Gaussians.
+        let first = count / 4 * 4;
+        out.truncate(first);
+        for g in first..count {
             let order = Order::of_row(g, count);
-            let start = [gmm.gconsts[g]; BLOCK];
-            let linear = order.add_block::<F>(start, 1.0, gmm.means_invvars.row(g), &block);
-            *out = order.add_block::<F>(linear, -0.5, gmm.inv_vars.row(g), |d| block(dim + d));
+            let linear = order.add::<F>(gmm.gconsts[g], 1.0, gmm.means_invvars.row(g), values);
+            out.push(order.add::<F>(linear, -0.5, gmm.inv_vars.row(g), squares));
         }
     }
 }
 
 /// The logarithm of the sum of the exponentials of values; those below the largest by more than `prune` are left out.
-pub(crate) fn log_sum_exp(values: impl Iterator<Item = f32> + Clone, prune: f32) -> f32 {
-    let max = values.clone().fold(f32::NEG_INFINITY, f32::max);
-    let sum: f64 =
-        values.filter(|value| *value >= max - prune).map(|value| f64::from((value - max).exp())).sum();
+pub(crate) fn log_sum_exp(values: &[f32], prune: f32) -> f32 {
+    let max = largest(values);
+    let terms = values.iter().filter(|value| **value >= max - prune);
+    let sum: f64 = terms.map(|value| f64::from((value - max).exp())).sum();
     (f64::from(max) + sum.ln()) as f32
 }
 
-/// Log-likelihoods of an utterance by all pdfs of a model, computed on demand.
-///
-/// A pdf that is needed at a frame is likely to be needed at the next ones. So it is computed for a few frames at a
-/// time, as a product of its Gaussians with these frames.
+/// The largest value; −∞ if there are none. NaN does not count.
+pub(crate) fn largest(values: &[f32]) -> f32 {
+    // Several maxima at a time: each comparison waits for the one before.
+    let larger = |a: f32, b: f32| if b > a { b } else { a };
+    let (eights, rest) = values.as_chunks::<8>();
+    let mut lanes = [f32::NEG_INFINITY; 8];
+    for eight in eights {
+        lanes.iter_mut().zip(eight).for_each(|(lane, &value)| *lane = larger(*lane, value));
+    }
+    lanes.iter().chain(rest).fold(f32::NEG_INFINITY, |a, &b| larger(a, b))
+}
+
+/// Log-likelihoods of an utterance by all pdfs of a model, computed on demand. Those of one frame are kept; a search asks
+/// for the frames one after the other.
 pub struct Likelihoods<'a> {
     model: &'a AmDiagGmm,
     num_frames: usize,
     /// Terms below the largest by more than this are left out.
     prune: f32,
-    /// A row for each dimension and then one for each square: the element of each frame. Zeros follow the last frame.
-    columns: DenseMatrix<f32>,
-    /// Index of the first Gaussian of each pdf among all Gaussians.
-    offsets: Vec<usize>,
+    /// For each frame its elements, then their squares.
+    frames: Vec<f32>,
     memory: RefCell<Memory>,
 }
 
 struct Memory {
-    pdfs: Vec<OfPdf>,
-    /// The log-likelihoods of all Gaussians, each for the frames of its pdf's block.
-    components: Vec<[f32; BLOCK]>,
-}
-
-#[derive(Clone, Copy)]
-struct OfPdf {
-    /// The first frame of the block; [`NO_BLOCK`] before there is one.
-    first: usize,
-    /// Log-likelihoods of the requested frames; NaN for the others.
-    values: [f32; BLOCK],
+    /// For each pdf, the number of a frame and the log-likelihood of that frame.
+    pdfs: Vec<(usize, f32)>,
+    /// The log-likelihoods of the Gaussians of one pdf.
+    components: Vec<f32>,
 }
 
 impl<'a> Likelihoods<'a> {
     /// Prepares an utterance. Fails if features have another dimension than the model, or are not finite.
     pub fn new(model: &'a AmDiagGmm, features: &DenseMatrix<f32>) -> Result<Likelihoods<'a>> {
         model.check_features(features)?;
-        let (rows, dim) = (features.rows, features.cols);
-        let mut columns = DenseMatrix::new(2 * dim, rows + BLOCK);
-        let width = columns.cols;
-        for t in 0..rows {
-            for (d, &x) in features.row(t).iter().enumerate() {
-                let square = x * x;
-                if !square.is_finite() {
-                    return Err(Error::data(format!(
-                        "frame {t} of the features has element {x} in dimension {d}"
-                    )));
-                }
-                columns.data[d * width + t] = x;
-                columns.data[(dim + d) * width + t] = square;
+        let mut frames = Vec::with_capacity(2 * features.data.len());
+        for t in 0..features.rows {
+            let row = features.row(t);
+            frames.extend_from_slice(row);
+            frames.extend(row.iter().map(|x| x * x));
+            let squares = &frames[frames.len() - row.len()..];
+            if let Some(d) = squares.iter().position(|square| !square.is_finite()) {
+                let x = row[d];
+                return Err(Error::data(format!(
+                    "frame {t} of the features has element {x} in dimension {d}"
+                )));
             }
         }
-        let mut offsets = vec![0];
-        for pdf in model.pdfs() {
-            offsets.push(offsets[offsets.len() - 1] + pdf.num_gauss());
-        }
-        let memory = Memory {
-            pdfs: vec![OfPdf { first: NO_BLOCK, values: [f32::NAN; BLOCK] }; model.pdfs().len()],
-            components: vec![[0.0; BLOCK]; model.num_gauss()],
-        };
+        let memory = Memory { pdfs: vec![(NO_FRAME, 0.0); model.pdfs().len()], components: Vec::new() };
         let memory = RefCell::new(memory);
-        Ok(Likelihoods { model, num_frames: rows, prune: LEAST_TERM, columns, offsets, memory })
+        Ok(Likelihoods { model, num_frames: features.rows, prune: LEAST_TERM, frames, memory })
     }
 
     /// Leaves out more terms of sums: those below the largest by more than `prune`, if that is between 0 and
@@ -189,29 +173,14 @@ impl<'a> Likelihoods<'a> {
     pub fn get(&self, frame: usize, pdf: usize) -> f32 {
         assert!(frame < self.num_frames, "frame {frame} of {}", self.num_frames);
         let Memory { pdfs, components } = &mut *self.memory.borrow_mut();
-        let components = &mut components[self.offsets[pdf]..self.offsets[pdf + 1]];
-        let of_pdf = &mut pdfs[pdf];
-        let mut lane = frame.wrapping_sub(of_pdf.first);
-        if lane >= BLOCK {
-            self.compute(frame, &self.model.pdfs()[pdf], components);
-            *of_pdf = OfPdf { first: frame, values: [f32::NAN; BLOCK] };
-            lane = 0;
-        }
-        let value = &mut of_pdf.values[lane];
-        if value.is_nan() {
-            *value = log_sum_exp(components.iter().map(|component| component[lane]), self.prune);
+        let (of_frame, value) = &mut pdfs[pdf];
+        if *of_frame != frame {
+            let dim = self.model.dim();
+            let (values, squares) = self.frames[2 * dim * frame..][..2 * dim].split_at(dim);
+            self.model.pdfs()[pdf].of_frame(values, squares, components);
+            (*of_frame, *value) = (frame, log_sum_exp(components, self.prune));
         }
         *value
-    }
-
-    /// Computes a pdf's Gaussians for a block of frames.
-    fn compute(&self, first: usize, pdf: &DiagGmm, out: &mut [[f32; BLOCK]]) {
-        let width = self.columns.cols;
-        let block = |row: usize| -> &[f32; BLOCK] {
-            let start = row * width + first;
-            self.columns.data[start..start + BLOCK].first_chunk().expect("a block of frames")
-        };
-        vectorized(OfBlock { gmm: pdf, block, out });
     }
 
     /// Computes all log-likelihoods: a row for each frame, a column for each pdf. Fails if one is not finite.

@@ -5,12 +5,15 @@
 //! depends on its position. If the dimension is not a multiple of four, the last elements come last. All arithmetic is
 //! in single precision. Groups of four rows use fused multiply-add.
 
-/// Frames that are multiplied together.
-pub const BLOCK: usize = 8;
-/// Partial sums.
-const LANES: usize = 8;
+/// Partial sums, and rows that are multiplied together.
+pub const LANES: usize = 8;
 /// Elements that are added after the partial sums are those beyond a multiple of this.
 const GROUP: usize = 4;
+
+/// An element of each of eight rows, in one vector register.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[repr(align(32))]
+pub struct Lanes(pub [f32; LANES]);
 
 /// The order of additions of one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,36 +102,48 @@ impl Order {
         }
         out
     }
+}
 
-    /// Does the same as [`add`](Self::add) for several vectors; `x` returns one element of each.
-    #[inline(always)]
-    pub fn add_block<'x, F: Fused>(
-        self,
-        start: [f32; BLOCK],
-        factor: f32,
-        a: &[f32],
-        x: impl Fn(usize) -> &'x [f32; BLOCK],
-    ) -> [f32; BLOCK] {
-        let main = a.len() / GROUP * GROUP;
-        let sums = match self {
-            Order::OfFour => eight_of_block(&a[..main], &x, F::fused),
-            Order::OfTwo => four_of_block(&a[..main], &x),
-            Order::Single => eight_of_block(&a[..main], &x, plain),
-        };
-        let mut out = start;
-        for (out, sum) in out.iter_mut().zip(sums) {
-            *out += factor * sum;
-        }
-        let rest = a.len() - main;
-        if rest > 0 {
-            let product = |d: usize, frame: usize| a[d] * (factor * x(d)[frame]);
-            for (frame, out) in out.iter_mut().enumerate() {
-                let first = product(main, frame);
-                *out += (main + 1..a.len()).fold(first, |sum, d| sum + product(d, frame));
+/// Computes start + factor · (a·x) for eight rows a whose order is [`Order::OfFour`]. `columns` has the elements of these
+/// rows: element d of each is in column d.
+#[expect(clippy::needless_range_loop, reason = "loops of constant length keep sums in registers")]
+#[inline(always)]
+pub fn add_columns<F: Fused>(start: Lanes, factor: f32, columns: &[Lanes], x: &[f32]) -> Lanes {
+    let main = x.len() / GROUP * GROUP;
+    let first = main % LANES;
+    let mut sums = [[0.0; LANES]; LANES];
+    if first == GROUP {
+        for lane in 0..GROUP {
+            for row in 0..LANES {
+                sums[lane][row] = F::fused(columns[lane].0[row], x[lane], 0.0);
             }
         }
-        out
     }
+    let (chunks, _) = columns[first..main].as_chunks::<LANES>();
+    let (elements, _) = x[first..main].as_chunks::<LANES>();
+    for (columns, x) in chunks.iter().zip(elements) {
+        for lane in 0..LANES {
+            for row in 0..LANES {
+                sums[lane][row] = F::fused(columns[lane].0[row], x[lane], sums[lane][row]);
+            }
+        }
+    }
+    let mut out = start;
+    for row in 0..LANES {
+        let pair = |lane: usize| sums[lane][row] + sums[lane + GROUP][row];
+        out.0[row] += factor * total([pair(0), pair(1), pair(2), pair(3)]);
+    }
+    let mut rest = columns[main..].iter().zip(&x[main..]);
+    if let Some((column, x)) = rest.next() {
+        let product = |column: &Lanes, x: f32| column.0.map(|a| a * (factor * x));
+        let mut sum = product(column, *x);
+        for (column, x) in rest {
+            let products = product(column, *x);
+            sum.iter_mut().zip(products).for_each(|(sum, product)| *sum += product);
+        }
+        out.0.iter_mut().zip(sum).for_each(|(out, sum)| *out += sum);
+    }
+    out
 }
 
 /// Adds up four sums.
@@ -137,14 +152,16 @@ fn total(sums: [f32; 4]) -> f32 {
     (sums[0] + sums[1]) + (sums[2] + sums[3])
 }
 
-/// A scalar product with eight partial sums. If the number of elements is no multiple of eight, the first four elements go
-/// to the first four sums before the others.
+/// A scalar product with eight partial sums. The number of elements is a multiple of four; if it is none of eight, the first
+/// four elements go to the first four sums before the others.
 #[inline(always)]
 fn eight(a: &[f32], x: &[f32], step: impl Fn(f32, f32, f32) -> f32) -> f32 {
     let mut sums = [0.0; LANES];
     let first = a.len() % LANES;
-    for lane in 0..first {
-        sums[lane] = step(a[lane], x[lane], sums[lane]);
+    if first == GROUP {
+        for lane in 0..GROUP {
+            sums[lane] = step(a[lane], x[lane], sums[lane]);
+        }
     }
     for (a, x) in a[first..].chunks_exact(LANES).zip(x[first..].chunks_exact(LANES)) {
         for lane in 0..LANES {
@@ -166,51 +183,6 @@ fn four(a: &[f32], x: &[f32]) -> f32 {
     total(sums)
 }
 
-/// Does the same as [`eight`] for each vector of a block.
-#[inline(always)]
-fn eight_of_block<'x>(
-    a: &[f32],
-    x: &impl Fn(usize) -> &'x [f32; BLOCK],
-    step: impl Fn(f32, f32, f32) -> f32,
-) -> [f32; BLOCK] {
-    let mut sums = [[0.0; BLOCK]; LANES];
-    let first = a.len() % LANES;
-    for (d, sums) in sums.iter_mut().enumerate().take(first) {
-        let x = x(d);
-        for frame in 0..BLOCK {
-            sums[frame] = step(a[d], x[frame], sums[frame]);
-        }
-    }
-    // (Constant numbers of lanes: sums stay in registers.)
-    for (chunk, a) in a[first..].chunks_exact(LANES).enumerate() {
-        for lane in 0..LANES {
-            let x = x(first + LANES * chunk + lane);
-            for frame in 0..BLOCK {
-                sums[lane][frame] = step(a[lane], x[frame], sums[lane][frame]);
-            }
-        }
-    }
-    std::array::from_fn(|t| {
-        let pair = |lane: usize| sums[lane][t] + sums[lane + GROUP][t];
-        total([pair(0), pair(1), pair(2), pair(3)])
-    })
-}
-
-/// Does the same as [`four`] for each vector of a block.
-#[inline(always)]
-fn four_of_block<'x>(a: &[f32], x: &impl Fn(usize) -> &'x [f32; BLOCK]) -> [f32; BLOCK] {
-    let mut sums = [[0.0; BLOCK]; GROUP];
-    for (chunk, a) in a.chunks_exact(GROUP).enumerate() {
-        for lane in 0..GROUP {
-            let x = x(GROUP * chunk + lane);
-            for frame in 0..BLOCK {
-                sums[lane][frame] += a[lane] * x[frame];
-            }
-        }
-    }
-    std::array::from_fn(|t| total([sums[0][t], sums[1][t], sums[2][t], sums[3][t]]))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,22 +200,51 @@ mod tests {
         }
     }
 
+    struct AddColumns<'a> {
+        start: Lanes,
+        columns: &'a [Lanes],
+        x: &'a [f32],
+    }
+
+    impl Work for AddColumns<'_> {
+        type Output = Lanes;
+        fn run<F: Fused>(self) -> Lanes {
+            add_columns::<F>(self.start, -0.5, self.columns, self.x)
+        }
+    }
+
     #[test]
-    fn blocks_are_as_single_vectors() {
+    fn columns_are_as_rows() {
         let mut random = fastrand::Rng::with_seed(4);
+        for dim in [0, 1, 3, 4, 7, 8, 13, 39, 40] {
+            let x: Vec<f32> = (0..dim).map(|_| random.f32() - 0.5).collect();
+            let columns: Vec<Lanes> =
+                (0..dim).map(|_| Lanes(std::array::from_fn(|_| random.f32()))).collect();
+            let start = Lanes([0.25; LANES]);
+            let both = [
+                add_columns::<Emulated>(start, -0.5, &columns, &x),
+                vectorized(AddColumns { start, columns: &columns, x: &x }),
+            ];
+            for row in 0..LANES {
+                let a: Vec<f32> = columns.iter().map(|column| column.0[row]).collect();
+                let add = Order::OfFour.add::<Emulated>(0.25, -0.5, &a, &x);
+                let fused = vectorized(Add { order: Order::OfFour, a: &a, x: &x });
+                assert_eq!(both.map(|lanes| lanes.0[row]), [add, fused], "{dim}");
+            }
+        }
+    }
+
+    #[test]
+    fn all_orders_are_near_the_exact_product() {
+        let mut random = fastrand::Rng::with_seed(5);
         for dim in [1, 3, 4, 7, 8, 13, 39, 40] {
             let a: Vec<f32> = (0..dim).map(|_| random.f32() - 0.5).collect();
-            let columns: Vec<[f32; BLOCK]> =
-                (0..dim).map(|_| std::array::from_fn(|_| random.f32())).collect();
+            let x: Vec<f32> = (0..dim).map(|_| random.f32()).collect();
+            let exact: f64 = a.iter().zip(&x).map(|(a, x)| f64::from(*a) * f64::from(*x)).sum();
             for order in [Order::OfFour, Order::OfTwo, Order::Single] {
-                let block = order.add_block::<Emulated>([0.25; BLOCK], -0.5, &a, |d| &columns[d]);
-                for t in 0..BLOCK {
-                    let x: Vec<f32> = columns.iter().map(|column| column[t]).collect();
-                    assert_eq!(order.add::<Emulated>(0.25, -0.5, &a, &x), block[t], "{order:?} {dim}");
-                    let vectorized = vectorized(Add { order, a: &a, x: &x });
-                    assert!((vectorized - block[t]).abs() <= 1e-6, "{order:?} {dim}");
-                    let exact: f64 = a.iter().zip(&x).map(|(a, x)| f64::from(*a) * f64::from(*x)).sum();
-                    assert!((f64::from(block[t]) - 0.25 + 0.5 * exact).abs() < 1e-6);
+                let vectorized = vectorized(Add { order, a: &a, x: &x });
+                for found in [order.add::<Emulated>(0.25, -0.5, &a, &x), vectorized] {
+                    assert!((f64::from(found) - 0.25 + 0.5 * exact).abs() < 1e-6, "{order:?} {dim}");
                 }
             }
         }

@@ -4,7 +4,10 @@
 use std::cmp::Ordering;
 
 use crate::error::{Error, Result};
-use crate::likelihood::{LEAST_TERM, log_sum_exp};
+use crate::likelihood::{LEAST_TERM, largest, log_sum_exp};
+
+/// exp of numbers below this is 0 in single precision. (The library's function takes long to find that.)
+const LEAST_EXPONENT: f32 = -104.0;
 
 /// Sorts by decreasing value, and equal ones by decreasing index.
 fn best_first(a: &(usize, f32), b: &(usize, f32)) -> Ordering {
@@ -19,7 +22,8 @@ pub fn best(mut pairs: Vec<(usize, f32)>, count: usize) -> Result<(Vec<usize>, f
     }
     pairs.truncate(count);
     pairs.sort_unstable_by(best_first);
-    let total = log_sum(pairs.iter().map(|pair| pair.1))?;
+    let likelihoods: Vec<f32> = pairs.iter().map(|pair| pair.1).collect();
+    let total = log_sum(&likelihoods)?;
     Ok((pairs.into_iter().map(|pair| pair.0).collect(), total))
 }
 
@@ -60,7 +64,8 @@ pub fn softmax(likelihoods: &mut [f32]) -> Result<f32> {
     let max = maximum(likelihoods)?;
     let mut sum = 0.0;
     for value in likelihoods.iter_mut() {
-        *value = (*value - max).exp();
+        let exponent = *value - max;
+        *value = if exponent < LEAST_EXPONENT { 0.0 } else { exponent.exp() };
         sum += *value;
     }
     let scale = (1.0 / f64::from(sum)) as f32;
@@ -86,15 +91,15 @@ pub fn prune(posteriors: &mut [f32], least: f32) {
 }
 
 /// Returns ln Σ exp of log-likelihoods. An error if that is not a finite number.
-pub fn log_sum(likelihoods: impl Iterator<Item = f32> + Clone) -> Result<f32> {
+pub fn log_sum(likelihoods: &[f32]) -> Result<f32> {
     finite(log_sum_exp(likelihoods, LEAST_TERM))
 }
 
 /// The largest log-likelihood. An error if it is infinite or one is not a number.
 fn maximum(likelihoods: &[f32]) -> Result<f32> {
-    match likelihoods.iter().find(|x| x.is_nan()) {
-        Some(nan) => finite(*nan),
-        None => finite(likelihoods.iter().copied().fold(f32::NEG_INFINITY, f32::max)),
+    match likelihoods.iter().any(|x| x.is_nan()) {
+        true => finite(f32::NAN),
+        false => finite(largest(likelihoods)),
     }
 }
 

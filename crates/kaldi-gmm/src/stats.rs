@@ -49,6 +49,11 @@ pub struct GmmStats<K = Diagonal> {
     kind: PhantomData<K>,
 }
 
+/// A posterior is negligible if it is at most this times the sum of the posteriors before. Double precision has 53 bits, so
+/// the sum stays the same without it. Sums of frames also do, unless a sum is thousands of times smaller than its terms.
+/// Most posteriors of a large mixture are of this kind.
+const NEGLIGIBLE: f64 = 1.0 / (1u128 << 66) as f64;
+
 /// Statistics for a mixture with full covariances.
 pub type FullGmmStats = GmmStats<Full>;
 
@@ -106,7 +111,8 @@ impl<K: Kind> GmmStats<K> {
         vectorized(AddFrame { stats: self, frame, posteriors });
     }
 
-    /// Adds a frame with posteriors of some Gaussians.
+    /// Adds a frame with posteriors of some Gaussians. Leaves out posteriors that are negligible beside the sum of those
+    /// before.
     ///
     /// # Panics
     /// If the dimension differs, or there is no such Gaussian.
@@ -114,15 +120,22 @@ impl<K: Kind> GmmStats<K> {
     pub fn add_some(&mut self, frame: &[f32], posteriors: impl Iterator<Item = (usize, f32)>) {
         assert_eq!(frame.len(), self.dim, "the dimension of the frame");
         let frame: Vec<f64> = frame.iter().map(|&x| x.into()).collect();
-        for (g, posterior) in posteriors.filter(|(_, posterior)| *posterior != 0.0) {
+        let squares: Vec<f64> = frame.iter().map(|x| x * x).collect();
+        for (g, posterior) in posteriors {
             let posterior = f64::from(posterior);
+            if posterior.abs() <= NEGLIGIBLE * self.occupancy[g].abs() {
+                continue;
+            }
             self.occupancy[g] += posterior;
             if self.parts.means {
-                let sums = self.sums.row_mut(g).iter_mut().zip(&frame);
-                sums.for_each(|(sum, x)| *sum += posterior * x);
+                add_scaled(posterior, &frame, self.sums.row_mut(g));
             }
             if self.parts.variances {
-                K::COVARIANCE.add(posterior, &frame, self.products.row_mut(g));
+                let products = self.products.row_mut(g);
+                match K::COVARIANCE {
+                    Covariance::Diagonal => add_scaled(posterior, &squares, products),
+                    Covariance::Full => Covariance::Full.add(posterior, &frame, products),
+                }
             }
         }
     }
@@ -218,6 +231,17 @@ impl<K: Kind> GmmStats<K> {
         w.write_token("<MEANACCS>")?;
         self.sums.convert::<f32>().write(w)
     }
+}
+
+/// Adds factor · x to sums.
+#[inline(always)]
+fn add_scaled(factor: f64, x: &[f64], sums: &mut [f64]) {
+    // (Chunks as long as a vector register leave at most three elements over, at the dimensions of features.)
+    let ((x, x_rest), (sums, sums_rest)) = (x.as_chunks::<4>(), sums.as_chunks_mut::<4>());
+    for (sums, x) in sums.iter_mut().zip(x) {
+        sums.iter_mut().zip(x).for_each(|(sum, x)| *sum += factor * x);
+    }
+    sums_rest.iter_mut().zip(x_rest).for_each(|(sum, x)| *sum += factor * x);
 }
 
 /// Rows and columns of a part, which is empty if it is not wanted.
@@ -349,6 +373,24 @@ mod tests {
         blocks::<Diagonal>("mvw");
         assert_eq!(blocks::<Full>("m").products, DenseMatrix::default());
         assert_eq!(blocks::<Diagonal>("w").sums, DenseMatrix::default());
+    }
+
+    #[test]
+    fn negligible_posteriors_change_no_sum() {
+        let features = features(40, 4, 9);
+        let small = 2f32.powi(-70);
+        let [mut with, mut without] = [(); 2].map(|()| GmmStats::<Diagonal>::new(3, 4, Parts::ALL));
+        for t in 0..40 {
+            // The first posterior of Gaussian 2 is small, but not beside 0.
+            let rest = if t == 0 { small } else { 0.0 };
+            without.add(features.row(t), &[0.75, 0.25, rest]);
+            with.add(features.row(t), &[0.75, 0.25, small]);
+            with.add(features.row(t), &[small, -small, 0.0]);
+        }
+        assert_eq!(with.sums.row(0), without.sums.row(0));
+        assert_eq!(with.products.row(1), without.products.row(1));
+        assert_eq!(with.occupancy[..2], without.occupancy[..2]);
+        assert_eq!((with.occupancy[2], without.occupancy[2]), (40.0 * f64::from(small), f64::from(small)));
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl Default for SelfLoops<'_> {
 /// Adds the self-loops to a graph with transition-ids as inputs.
 pub fn add_self_loops(fst: &mut Fst, model: &TransitionModel, options: SelfLoops) -> Result<()> {
     let Some(start) = fst.start else { return Ok(()) };
-    let adder = Adder { model, options, costs: costs(model, options.scale) };
+    let adder = Adder { model, options };
     adder.check_labels(fst)?;
     if options.reorder {
         adder.split_states_by_entry(fst, start);
@@ -55,20 +55,9 @@ struct Costs {
     self_loop: Option<(i32, f32)>,
 }
 
-fn costs(model: &TransitionModel, scale: f32) -> Vec<Costs> {
-    let states = 0..model.states().len();
-    states
-        .map(|state| Costs {
-            leaving: -model.leaving_log_prob(state) * scale,
-            self_loop: model.self_loop_of(state).map(|id| (id.get() as i32, -model.log_prob(id) * scale)),
-        })
-        .collect()
-}
-
 struct Adder<'a> {
     model: &'a TransitionModel,
     options: SelfLoops<'a>,
-    costs: Vec<Costs>,
 }
 
 impl Adder<'_> {
@@ -77,8 +66,14 @@ impl Adder<'_> {
         self.model.transition_id(label).map_or(NO_STATE, |id| self.model.state_index(id) as Class + 1)
     }
 
-    fn costs(&self, class: Class) -> Option<&Costs> {
-        self.costs.get((class as usize).wrapping_sub(1))
+    /// The costs of a class. (A graph has few of the model's states, so they are not computed in advance.)
+    fn costs(&self, class: Class) -> Option<Costs> {
+        let state = (class as usize).checked_sub(1).filter(|&state| state < self.model.states().len())?;
+        let (model, scale) = (self.model, self.options.scale);
+        Some(Costs {
+            leaving: -model.leaving_log_prob(state) * scale,
+            self_loop: model.self_loop_of(state).map(|id| (id.get() as i32, -model.log_prob(id) * scale)),
+        })
     }
 
     fn check_labels(&self, fst: &Fst) -> Result<()> {
@@ -144,7 +139,7 @@ impl Adder<'_> {
             let Some(costs) = self.costs(classes[s]) else { continue };
             state.final_weight += costs.leaving;
             state.arcs.iter_mut().for_each(|arc| arc.weight += costs.leaving);
-            state.arcs.extend(self_loop(costs, s as StateId));
+            state.arcs.extend(self_loop(&costs, s as StateId));
         }
     }
 
@@ -175,7 +170,7 @@ impl Adder<'_> {
             let class = state.arcs.first().map_or(NO_STATE, |arc| self.class(arc.ilabel));
             let Some(costs) = self.costs(class) else { continue };
             state.arcs.iter_mut().for_each(|arc| arc.weight += costs.leaving);
-            state.arcs.extend(self_loop(costs, s as StateId));
+            state.arcs.extend(self_loop(&costs, s as StateId));
         }
     }
 }

@@ -30,3 +30,4 @@ pub use error::{Error, Result, listed};
 pub use topology::{HmmState, HmmTopology};
 pub use transitions::{TransitionId, TransitionModel, TransitionState};
 pub use tree::ContextDependency;
+pub use update::strided_sum;

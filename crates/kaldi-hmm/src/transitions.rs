@@ -58,6 +58,8 @@ pub struct TransitionModel {
     state_of: Vec<usize>,
     /// The pdf of each transition-id; the first element is unused.
     pdf_of: Vec<i32>,
+    /// True for self-loops, by transition-id; the first element is unused.
+    is_loop: Vec<bool>,
     num_pdfs: usize,
 }
 
@@ -72,7 +74,7 @@ impl TransitionModel {
         if let Some(s) = (1..states.len()).find(|&s| states[s - 1] >= states[s]) {
             return Err(Error::model(format!("transition-states {s} and {} are not in order", s + 1)));
         }
-        let (mut first_id, mut state_of, mut pdf_of) = (vec![1], vec![0], vec![0]);
+        let (mut first_id, mut state_of, mut pdf_of, mut is_loop) = (vec![1], vec![0], vec![0], vec![false]);
         let (mut initial, mut largest_pdf) = (vec![0.0], None);
         for (s, state) in states.iter().enumerate() {
             let hmm_state = check_state(&topology, state)
@@ -80,8 +82,12 @@ impl TransitionModel {
             largest_pdf = largest_pdf.max(Some(state.forward_pdf)).max(state.self_loop_pdf);
             for &(next, probability) in &hmm_state.transitions {
                 state_of.push(s);
-                let is_loop = next == state.hmm_state;
-                pdf_of.push(if is_loop { state.self_loop_pdf.unwrap_or(-1) } else { state.forward_pdf });
+                is_loop.push(next == state.hmm_state);
+                pdf_of.push(if next == state.hmm_state {
+                    state.self_loop_pdf.unwrap_or(-1)
+                } else {
+                    state.forward_pdf
+                });
                 initial.push(probability.ln());
             }
             first_id.push(state_of.len());
@@ -97,7 +103,8 @@ impl TransitionModel {
                 "the pdf-id {largest_pdf} is not believable in a model of {count} transition-states"
             )));
         }
-        let model = TransitionModel { topology, states, log_probs, first_id, state_of, pdf_of, num_pdfs };
+        let model =
+            TransitionModel { topology, states, log_probs, first_id, state_of, pdf_of, is_loop, num_pdfs };
         model.check_log_probs()?;
         Ok(model)
     }
@@ -210,7 +217,7 @@ impl TransitionModel {
     }
     /// True if a transition leads to the state that it leaves.
     pub fn is_self_loop(&self, id: TransitionId) -> bool {
-        self.next_hmm_state(id) == self.state(id).hmm_state
+        self.is_loop[id.0]
     }
     /// True if a transition leads to the end of the phone.
     pub fn is_final(&self, id: TransitionId) -> bool {

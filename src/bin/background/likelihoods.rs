@@ -63,7 +63,7 @@ pub fn run<M: Mixture>(options: &LikelihoodOptions) -> Result<u8> {
         let features = utterance.features;
         let mut values = Vec::with_capacity(features.rows);
         let mut add = |likelihoods: &[f32]| {
-            values.push(log_sum(likelihoods.iter().copied())?);
+            values.push(log_sum(likelihoods)?);
             Ok(())
         };
         match &utterance.lists {

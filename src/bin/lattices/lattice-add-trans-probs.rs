@@ -4,7 +4,7 @@ use anyhow::Result;
 use kaldi_hmm::TransitionModel;
 use kaldi_io::read_object;
 use nnet3::{lattices, messages};
-use nnet3_decode::decoder::align::add_transition_costs_to_lattice;
+use nnet3_decode::decoder::align::TransitionCosts;
 use nnet3_decode::lattice::compact;
 use nnet3_decode::{CompactLatticeHolder, LatticeHolder};
 
@@ -28,10 +28,10 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let model: TransitionModel = read_object(&options.model)?;
+    let costs = TransitionCosts::new(&model, options.transition_scale, options.self_loop_scale);
     let tables = (&*options.lattice_rspecifier, &*options.lattice_wspecifier);
     let output = lattices::map::<_, _, LatticeHolder, CompactLatticeHolder>(tables, |mut lattice| {
-        let scales = (options.transition_scale, options.self_loop_scale);
-        add_transition_costs_to_lattice(&mut lattice, &model, scales.0, scales.1)?;
+        costs.add_to_lattice(&mut lattice)?;
         Ok(compact(&lattice))
     })?;
     // (The reference counts each lattice twice.)

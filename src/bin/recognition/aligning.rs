@@ -8,7 +8,7 @@ use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::{FloatHolder, I32VectorHolder, VectorHolder};
 use kaldi_io::log::{Site, num};
 use kaldi_io::{DenseMatrix, TableWriter, kaldi_log, kaldi_warn};
-use nnet3_decode::decoder::align::{add_transition_costs, careful_graph};
+use nnet3_decode::decoder::align::{TransitionCosts, careful_graph};
 use nnet3_decode::decoder::{
     Decodable, MatrixDecodable, Pruning, SearchGraph, ViterbiDecoder, ViterbiPath, decodable,
 };
@@ -56,7 +56,8 @@ impl AlignOptions {
 pub struct Aligner<'a> {
     site: Site,
     options: &'a AlignOptions,
-    model: &'a TransitionModel,
+    costs: TransitionCosts,
+    transition_ids: usize,
     pdfs: Vec<u32>,
     /// The factor by which log-likelihoods have been multiplied when the search sees them.
     acoustic_scale: f32,
@@ -76,7 +77,7 @@ impl<'a> Aligner<'a> {
     pub fn open(
         site: Site,
         options: &'a AlignOptions,
-        model: &'a TransitionModel,
+        model: &TransitionModel,
         acoustic_scale: f32,
         (alignments, scores, frames): (&str, Option<&String>, Option<&String>),
     ) -> Result<Aligner<'a>> {
@@ -86,7 +87,8 @@ impl<'a> Aligner<'a> {
         Ok(Aligner {
             site,
             options,
-            model,
+            costs: TransitionCosts::new(model, options.transition_scale, options.self_loop_scale),
+            transition_ids: model.num_transition_ids(),
             pdfs: decodable::pdf_table(model),
             acoustic_scale,
             alignments: TableWriter::open(alignments)?,
@@ -164,20 +166,20 @@ impl<'a> Aligner<'a> {
         fst: &mut Fst,
         decodable: &impl Decodable,
     ) -> nnet3_decode::Result<(Option<ViterbiPath>, bool)> {
-        let AlignOptions { beam, retry_beam, careful, transition_scale, self_loop_scale } = *self.options;
-        add_transition_costs(fst, self.model, transition_scale, self_loop_scale)?;
+        let AlignOptions { beam, retry_beam, careful, .. } = *self.options;
+        self.costs.add_to_graph(fst)?;
         if careful {
             *fst = careful_graph(fst);
         }
-        let graph = SearchGraph::new((&*fst).into(), self.model.num_transition_ids())?;
-        let try_with =
-            |beam| ViterbiDecoder::new(&graph, Pruning { beam, ..Pruning::viterbi() })?.decode(decodable);
-        let path = try_with(beam)?;
+        let graph = SearchGraph::new((&*fst).into(), self.transition_ids)?;
+        let mut decoder = ViterbiDecoder::new(&graph, Pruning { beam, ..Pruning::viterbi() })?;
+        let path = decoder.decode(decodable)?;
         if path.is_some() || retry_beam == 0.0 {
             return Ok((path, false));
         }
         kaldi_warn!(UTTERANCE, "Retrying utterance {key} with beam {}", num(f64::from(retry_beam)));
-        Ok((try_with(retry_beam)?, true))
+        decoder.set_beam(retry_beam)?;
+        Ok((decoder.decode(decodable)?, true))
     }
 
     /// Closes the tables and logs the counts. Returns status 0 if an utterance was aligned.

@@ -6,57 +6,58 @@ use kaldi_hmm::TransitionModel;
 use crate::error::{Error, Result};
 use crate::lattice::Lattice;
 
-/// Adds the costs of transitions to the arcs with transition-ids. `self_loop_scale` is for self-loops and for leaving their
-/// states, `transition_scale` for which way a state is left.
-pub fn add_transition_costs(
-    fst: &mut Fst,
-    model: &TransitionModel,
-    transition_scale: f32,
-    self_loop_scale: f32,
-) -> Result<()> {
-    let costs = transition_costs(model, transition_scale, self_loop_scale);
-    for (s, state) in fst.states.iter_mut().enumerate() {
-        for arc in state.arcs.iter_mut().filter(|arc| arc.ilabel != EPSILON) {
-            arc.weight += costs.get(arc.ilabel as usize - 1).ok_or(Error::GraphLabel {
-                state: s as u32,
-                label: arc.ilabel,
-                last: costs.len(),
-            })?;
-        }
-    }
-    Ok(())
+/// The costs of a model's transitions, for graphs and lattices without them.
+#[derive(Debug, Clone)]
+pub struct TransitionCosts {
+    /// One for each transition-id, from the first.
+    costs: Vec<f32>,
 }
 
-/// Adds the costs of transitions to the graph costs of a lattice, as [`add_transition_costs`] does to a graph.
-///
-/// # Errors
-/// The lattice has a transition-id that the model has not.
-pub fn add_transition_costs_to_lattice(
-    lattice: &mut Lattice,
-    model: &TransitionModel,
-    transition_scale: f32,
-    self_loop_scale: f32,
-) -> Result<()> {
-    let costs = transition_costs(model, transition_scale, self_loop_scale);
-    let arcs = lattice.states.iter_mut().flat_map(|state| &mut state.arcs);
-    for arc in arcs.filter(|arc| arc.ilabel != EPSILON) {
-        let cost = costs.get(arc.ilabel as usize - 1);
-        arc.weight.graph += cost.ok_or(Error::TransitionId { found: arc.ilabel, last: costs.len() })?;
+impl TransitionCosts {
+    /// Computes the costs. `self_loop_scale` is for self-loops and for leaving their states, `transition_scale` for which way
+    /// a state is left.
+    pub fn new(model: &TransitionModel, transition_scale: f32, self_loop_scale: f32) -> TransitionCosts {
+        let cost = |id| match () {
+            () if transition_scale == self_loop_scale => -transition_scale * model.log_prob(id),
+            () if model.is_self_loop(id) => -self_loop_scale * model.log_prob(id),
+            () => {
+                let leaving = model.leaving_log_prob(model.state_index(id));
+                -(self_loop_scale * leaving + transition_scale * model.log_prob_when_leaving(id))
+            }
+        };
+        TransitionCosts { costs: model.ids().map(cost).collect() }
     }
-    Ok(())
-}
 
-/// The cost of each transition-id of the model, from the first.
-fn transition_costs(model: &TransitionModel, transition_scale: f32, self_loop_scale: f32) -> Vec<f32> {
-    let cost = |id| match () {
-        () if transition_scale == self_loop_scale => -transition_scale * model.log_prob(id),
-        () if model.is_self_loop(id) => -self_loop_scale * model.log_prob(id),
-        () => {
-            let leaving = model.leaving_log_prob(model.state_index(id));
-            -(self_loop_scale * leaving + transition_scale * model.log_prob_when_leaving(id))
+    /// Adds the costs to the arcs of a graph that have transition-ids.
+    ///
+    /// # Errors
+    /// The graph has a transition-id that the model has not.
+    pub fn add_to_graph(&self, fst: &mut Fst) -> Result<()> {
+        for (s, state) in fst.states.iter_mut().enumerate() {
+            for arc in state.arcs.iter_mut().filter(|arc| arc.ilabel != EPSILON) {
+                arc.weight += self.costs.get(arc.ilabel as usize - 1).ok_or(Error::GraphLabel {
+                    state: s as u32,
+                    label: arc.ilabel,
+                    last: self.costs.len(),
+                })?;
+            }
         }
-    };
-    model.ids().map(cost).collect()
+        Ok(())
+    }
+
+    /// Adds the costs to the graph costs of a lattice.
+    ///
+    /// # Errors
+    /// The lattice has a transition-id that the model has not.
+    pub fn add_to_lattice(&self, lattice: &mut Lattice) -> Result<()> {
+        let arcs = lattice.states.iter_mut().flat_map(|state| &mut state.arcs);
+        for arc in arcs.filter(|arc| arc.ilabel != EPSILON) {
+            let cost = self.costs.get(arc.ilabel as usize - 1);
+            arc.weight.graph +=
+                cost.ok_or(Error::TransitionId { found: arc.ilabel, last: self.costs.len() })?;
+        }
+        Ok(())
+    }
 }
 
 /// Returns the graph with a second copy behind its final states; the copy has no final states. Paths that reach the end

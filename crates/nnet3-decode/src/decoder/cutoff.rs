@@ -8,6 +8,8 @@ pub(super) trait Cost: Copy + PartialOrd {
     fn from_f32(value: f32) -> Self;
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
+    /// Rounds to single precision. The reference keeps beams, and the costs that it sorts, in that.
+    fn rounded(self) -> Self;
     fn order(&self, other: &Self) -> std::cmp::Ordering;
 }
 
@@ -23,6 +25,9 @@ macro_rules! cost {
             }
             fn minus(self, other: Self) -> Self {
                 self - other
+            }
+            fn rounded(self) -> Self {
+                (self as f32).into()
             }
             fn order(&self, other: &Self) -> std::cmp::Ordering {
                 self.total_cmp(other)
@@ -54,15 +59,16 @@ impl Pruning {
         let beam_cutoff = best_cost.plus(beam);
         let by_count = |cost: C| Cutoff {
             cost,
-            adaptive_beam: cost.minus(best_cost).plus(C::from_f32(self.beam_delta)),
+            adaptive_beam: cost.minus(best_cost).plus(C::from_f32(self.beam_delta)).rounded(),
             best,
         };
         // The cost of a rank is looked for only if it decides, since that takes longer than counting.
-        if costs.len() > self.max_active && count(costs, |cost| cost < beam_cutoff) > self.max_active {
+        let below = |cost: C| cost.rounded() < beam_cutoff;
+        if costs.len() > self.max_active && count(costs, below) > self.max_active {
             return by_count(of_rank(costs, self.max_active));
         }
         let least = self.min_active;
-        if least > 0 && best.is_some() && count(costs, |cost| cost <= beam_cutoff) <= least {
+        if least > 0 && best.is_some() && count(costs, |cost| cost.rounded() <= beam_cutoff) <= least {
             return by_count(if costs.len() > least { of_rank(costs, least) } else { C::INFINITE });
         }
         Cutoff { cost: beam_cutoff, adaptive_beam: beam, best }
@@ -73,8 +79,9 @@ fn count<C: Cost>(costs: &[C], counted: impl Fn(C) -> bool) -> usize {
     costs.iter().filter(|&&cost| counted(cost)).count()
 }
 
+/// The cost of a rank from 0, rounded.
 fn of_rank<C: Cost>(costs: &mut [C], rank: usize) -> C {
-    *costs.select_nth_unstable_by(rank, C::order).1
+    costs.select_nth_unstable_by(rank, C::order).1.rounded()
 }
 
 #[cfg(test)]
@@ -97,5 +104,16 @@ mod tests {
         assert_eq!(cutoff(3.0, 100, 2), (4.0, 3.0));
         // So few hypotheses are all followed.
         assert_eq!(cutoff(3.0, 100, 5), (f32::INFINITY, f32::INFINITY));
+    }
+
+    /// The reference sorts costs in single precision. A cutoff that is rounded up lets equal costs pass.
+    #[test]
+    fn costs_of_ranks_are_rounded() {
+        let cost = 54.630_041_942_000_39;
+        let pruning = Pruning { beam: 10.0, min_active: 1, ..Pruning::lattice() };
+        let cutoff = pruning.cutoff(&mut [cost, 30.5, cost]);
+        assert_eq!(cutoff.cost, f64::from(54.630_043_f32));
+        assert!(cost < cutoff.cost);
+        assert_eq!(cutoff.adaptive_beam, f64::from(24.630_043_f32));
     }
 }

@@ -65,6 +65,13 @@ impl<'g> ViterbiDecoder<'g> {
         Ok(ViterbiDecoder { graph, pruning, tokens, active, frames: 0, certain: 0, list, costs })
     }
 
+    /// Replaces the beam for the next utterance. (A second try with another decoder could find another path: the order of
+    /// states depends on the most that were active so far.)
+    pub fn set_beam(&mut self, beam: f32) -> Result<()> {
+        self.pruning = Pruning { beam, ..self.pruning };
+        self.pruning.check()
+    }
+
     /// The best of the paths that end in a final state, if there is one.
     pub fn decode(&mut self, decodable: &impl Decodable) -> Result<Option<ViterbiPath>> {
         self.search(decodable)?;
