@@ -51,7 +51,7 @@ system_commands=(awk basename bash cat cksum cmp cp cut date diff dirname du env
 check_wheel() {
   local wheel began command
   wheel=$(the_package 'nnet3-*.whl')
-  $debug || at_most 10 "$wheel"
+  $debug || at_most 16 "$wheel" # the programs and the module are two binaries
   python3 -m venv "$work/venv"
   # (numpy is for the module alone, and comes from where it was put the first time.)
   local wheels=$cache/wheels pip=("$work/venv/bin/python" -m pip --disable-pip-version-check)

@@ -6,8 +6,14 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+/// Imports numpy. Without it, the crate numpy would panic.
+fn need_numpy(py: Python<'_>) -> PyResult<()> {
+    py.import("numpy").map(drop)
+}
+
 /// Returns a vector of single precision.
 pub fn vector(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f32>> {
+    need_numpy(object.py())?;
     if let Ok(array) = object.extract::<PyReadonlyArray1<'_, f32>>() {
         return Ok(array.as_array().iter().copied().collect());
     }
@@ -20,6 +26,7 @@ pub fn vector(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f32>> {
 /// Returns samples with the values of wave files: of an array of float32, float64 or int16, or of bytes with 16 bits a
 /// sample.
 pub fn samples(object: &Bound<'_, PyAny>) -> PyResult<Vec<f32>> {
+    need_numpy(object.py())?;
     if let Ok(array) = object.extract::<PyReadonlyArray1<'_, i16>>() {
         return Ok(array.as_array().iter().map(|&x| f32::from(x)).collect());
     }
@@ -33,6 +40,7 @@ pub fn samples(object: &Bound<'_, PyAny>) -> PyResult<Vec<f32>> {
 
 /// Returns a matrix of single precision.
 pub fn matrix(object: &Bound<'_, PyAny>, what: &str) -> PyResult<DenseMatrix<f32>> {
+    need_numpy(object.py())?;
     let dense = |shape: &[usize], data: Vec<f32>| {
         let (rows, cols) = (shape[0], shape[1]);
         DenseMatrix { rows, cols, data }
@@ -56,9 +64,11 @@ fn unexpected(object: &Bound<'_, PyAny>, what: &str, expected: &str) -> PyErr {
 }
 
 pub fn to_vector(py: Python<'_>, data: Vec<f32>) -> PyResult<Bound<'_, PyArray1<f32>>> {
+    need_numpy(py)?;
     Ok(PyArray1::from_vec(py, data))
 }
 
 pub fn to_matrix(py: Python<'_>, matrix: DenseMatrix<f32>) -> PyResult<Bound<'_, PyArray2<f32>>> {
+    need_numpy(py)?;
     PyArray1::from_vec(py, matrix.data).reshape([matrix.rows, matrix.cols])
 }
