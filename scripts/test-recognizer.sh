@@ -63,6 +63,28 @@ transcribes() {
   diff <(sort -u "$work/exp/decode/held_out/text" "$work/exp/data/held_out/text" | grep -xFf "$work/transcribed") "$work/transcribed"
 }
 
+# A graph of two halves gives the texts of the whole one, takes phrases, and has the lexicon.
+looks_ahead() {
+  learned || return 1
+  local exp=$work/exp kind phrase
+  scripts/make_graph.sh --look-ahead=true --self-loop-scale=1.0 "$exp/lm/lm.arpa" "$exp/lang" "$exp/chain/model/tree" \
+    "$exp/chain/model/final.mdl" "$work/halves" && rm -rf "$work/ahead" &&
+    scripts/make_vosk_model.sh --graph="$work/halves" "$exp" "$work/ahead" || return 1
+  for kind in exp/model ahead; do
+    nnet3-transcribe --print-args=false "$work/$kind" "$toy"/wav/*.wav 2>/dev/null >"$work/by_$(basename "$kind")" || return 1
+  done
+  diff "$work/by_model" "$work/by_ahead" || return 1
+  phrase=$(head -n 1 "$toy/text" | cut -d' ' -f2-)
+  printf '%s\n' "$phrase" zebra >"$work/phrases"
+  nnet3-transcribe --print-args=false --phrases="$work/phrases" "$work/ahead" "$toy"/wav/*.wav 2>"$work/log" >"$work/by_phrases" &&
+    grep -qF "phrases, line 2: the word 'zebra' is not in the vocabulary" "$work/log" || return 1
+  awk -v phrase="$phrase" 'BEGIN { n = split(phrase, words, " "); for (i = 1; i <= n; i++) may[words[i]] }
+    { for (i = 2; i <= NF; i++) { if (!($i in may)) exit 1; some = 1 } } END { exit !some }' "$work/by_phrases" || return 1
+  cp "$exp/lang/phones.txt" "$work/ahead/graph/"
+  nnet3-lexicon --print-args=false "$work/ahead" 2>/dev/null >"$work/lexicon" &&
+    diff <(sort -u "$work/lexicon") <(awk '{ $1 = $1; print }' "$toy/lexicon.txt" | sort -u)
+}
+
 # What Kaldi's decode.sh, align.sh, prepare_online_decoding.sh and mkgraph.sh read, with the values that were used.
 has_what_kaldi_reads() {
   learned || return 1
@@ -125,6 +147,7 @@ survives_kills() {
   done
 }
 
+check "a graph of two halves: the same texts, phrases, the lexicon" looks_ahead
 check "a recogniser learns from words alone" learns
 check "the model folder understands what the decoder understands" transcribes
 check "folders have what Kaldi's scripts read" has_what_kaldi_reads

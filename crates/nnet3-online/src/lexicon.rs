@@ -151,8 +151,11 @@ fn without_position(name: &str) -> &str {
     ["_B", "_I", "_E", "_S"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
 }
 
+/// The word of each input label.
+type WordsByLabel = FxHashMap<i32, i32>;
+
 /// Reads the words of a language model by its input labels (`None` if these are the words), and their names if it has them.
-fn labels_of_grammar(file: &str) -> Result<(Option<FxHashMap<i32, i32>>, Option<Names>)> {
+fn labels_of_grammar(file: &str) -> Result<(Option<WordsByLabel>, Option<Names>)> {
     let mut r = KaldiReader::open_raw(file)?;
     r.set_binary(true);
     let (fst, names) = store::read_with_names(&mut r)?;
