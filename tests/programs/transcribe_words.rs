@@ -215,10 +215,10 @@ fn live_sentences_come_soon() {
     let mut endpoints = Vec::new();
     for (i, piece) in sound.chunks(1600).enumerate() {
         let piece: Vec<f32> = piece.iter().map(|&sample| sample.into()).collect();
-        if let State::Endpoint { .. } = recognizer.accept(&piece).unwrap() {
-            if !recognizer.result().unwrap().words.is_empty() {
-                endpoints.push((i + 1) as f64 * 0.1);
-            }
+        if let State::Endpoint { .. } = recognizer.accept(&piece).unwrap()
+            && !recognizer.result().unwrap().words.is_empty()
+        {
+            endpoints.push((i + 1) as f64 * 0.1);
         }
     }
     assert!(endpoints.len() > 2, "{endpoints:?}");
