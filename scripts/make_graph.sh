@@ -73,7 +73,8 @@ two_halves() {
   rm -f "$graph/HCLG.fst"
   mv -f "$work"/{words.txt,disambig_tid.int,Gr.fst,HCLr.fst} "$graph/"
   for file in HCLr.fst Gr.fst; do
-    fstinfo --print-args=false "$graph/$file" | awk -v file="$file" '/^# of (states|arcs)/ { n[++k] = $4 } END { print file ": " n[1] " states, " n[2] " arcs" }'
+    fstinfo --print-args=false "$graph/$file" |
+      file=$file awk '/^# of (states|arcs)/ { n[++k] = $4 } END { print ENVIRON["file"] ": " n[1] " states, " n[2] " arcs" }'
   done
 }
 if [[ $look_ahead == true ]]; then two_halves; exit; fi

@@ -78,7 +78,7 @@ looks_ahead() {
   printf '%s\n' "$phrase" zebra >"$work/phrases"
   nnet3-transcribe --print-args=false --phrases="$work/phrases" "$work/ahead" "$toy"/wav/*.wav 2>"$work/log" >"$work/by_phrases" &&
     grep -qF "phrases, line 2: the word 'zebra' is not in the vocabulary" "$work/log" || return 1
-  awk -v phrase="$phrase" 'BEGIN { n = split(phrase, words, " "); for (i = 1; i <= n; i++) may[words[i]] }
+  phrase=$phrase awk 'BEGIN { n = split(ENVIRON["phrase"], words, " "); for (i = 1; i <= n; i++) may[words[i]] }
     { for (i = 2; i <= NF; i++) { if (!($i in may)) exit 1; some = 1 } } END { exit !some }' "$work/by_phrases" || return 1
   cp "$exp/lang/phones.txt" "$work/ahead/graph/"
   nnet3-lexicon --print-args=false "$work/ahead" 2>/dev/null >"$work/lexicon" &&
