@@ -79,7 +79,7 @@ def main(options):
             page.goto(options.url)
             check_keyboard(page)
             page.click("#speak")
-            page.wait_for_function("document.querySelector('#words').innerText.trim() !== ''", timeout=60000)
+            page.locator("#words p").first.wait_for(timeout=60000)
             print(f"{scheme}: words so far: {page.inner_text('#words')}")
             assert page.get_attribute("#speak", "aria-pressed") == "true"
             check_colors(page, scheme)
@@ -87,12 +87,12 @@ def main(options):
                 page.screenshot(path=f"{options.pictures}/{scheme}-live.png")
             page.wait_for_timeout(6000)
             page.click("#speak")
-            page.wait_for_function("document.querySelector('#state').innerText === 'Done.'", timeout=60000)
+            page.locator("#state", has_text="Done.").wait_for(timeout=60000)
             heard = words(page)
             assert heard, "the microphone gives no words"
             page.click("#clear")
             page.set_input_files("#file", options.sound)
-            page.wait_for_function("document.querySelector('#state').innerText === 'Done.'", timeout=120000)
+            page.locator("#state", has_text="Done.").wait_for(timeout=120000)
             print(f"{scheme}: microphone: {heard}\n{scheme}: file: {words(page)}")
             assert words(page), "a file gives no words"
             check_colors(page, scheme)
@@ -100,7 +100,7 @@ def main(options):
                 page.screenshot(path=f"{options.pictures}/{scheme}-file.png")
             # A file that the browser cannot decode goes to the server, which says why it cannot, either.
             page.set_input_files("#file", {"name": "a.bin", "mimeType": "audio/x", "buffer": b"no sound"})
-            page.wait_for_function("document.querySelector('#fault').innerText !== ''", timeout=60000)
+            page.locator("#fault:not(:empty)").wait_for(timeout=60000)
             print(f"{scheme}: fault: {page.inner_text('#fault')}")
         browser.close()
     # (Chromium logs the status of the last one.)
