@@ -24,7 +24,7 @@ pub struct Options {
     #[command(flatten)]
     pieces: PieceArgs,
     /// <model-dir>, unless --mdl names a model
-    #[arg(value_name = "[<model-dir>]")]
+    #[arg(value_name = "<model-dir>")]
     model: Option<String>,
 }
 
