@@ -207,7 +207,7 @@ mod tests {
             ),
             (r#"{"config": {"sample_rate": 8000.5}}"#, "found 8000.5"),
             (r#"{"config": {"sample_rate": -1}}"#, "found -1"),
-            (r#"{"config": {"sample_rate": 1e99}}"#, "found 1e99"),
+            (r#"{"config": {"sample_rate": 1e99}}"#, "found 1e+99"),
             (r#"{"config": {"words": "yes"}}"#, "words: expected true or false, found \"yes\""),
             (r#"{"config": {"max_alternatives": 101}}"#, "from 0 to 100, found 101"),
             (r#"{"config": {"max_alternatives": -1}}"#, "from 0 to 100, found -1"),
