@@ -67,7 +67,7 @@ mv "$work/names" "$to/names"
 
 # ---- jobs -----------------------------------------------------------------------------------------------------------
 read -ra words <<<"$opts"
-size=$batch
+size=$batch # lint: whole: size
 for ((try = 1; try <= tries; try++)); do
   rm -rf "$work/batches"
   jobs=$(python3 "$here/recognizer/many.py" batches "$to/names" "$to/texts" "$suffix" "$size" "$work/batches")
