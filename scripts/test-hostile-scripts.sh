@@ -332,7 +332,8 @@ python_parts() {
     $quick && (( turn++ % 19 )) && continue
     attempt "$s/recognizer/data.py" --data=data --lexicon=lexicon.txt --test-data="$value" new
     attempt "$s/recognizer/data.py" --data="$value" --lexicon=lexicon.txt new
-    attempt "$s/recognizer/perturb.py" --srand="$value" data
+    # (It rewrites its folder: here a copy.)
+    attempt bash -c 'cp -a data new && exec "$@"' copy "$s/recognizer/perturb.py" --srand="$value" new
     attempt "$s/recognizer/cut.py" windows --window="$value" data lang/words.txt new
     attempt "$s/recognizer/lang.py" --silence-phones="$value" lexicon.txt new
   done

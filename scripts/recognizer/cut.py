@@ -35,7 +35,12 @@ def rows(path):
 
 def known_words(path):
     """{number: word} of words.txt."""
-    return {int(number): word for _, (word, number) in rows(path)}
+    words = {}
+    for number, parts in rows(path):
+        if len(parts) != 2 or not (parts[1].isascii() and parts[1].isdigit()):
+            stop(f"{path}, line {number}: expected a word and its number, found '{' '.join(parts)}'")
+        words[int(parts[1])] = parts[0]
+    return words
 
 
 def windows(args):
