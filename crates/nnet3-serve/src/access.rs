@@ -3,7 +3,7 @@
 use axum::http::{HeaderMap, header};
 use subtle::ConstantTimeEq;
 
-/// Who may use the server.
+/// Rules for clients: the token, and pages whose scripts may ask.
 #[derive(Debug, Clone, Default)]
 pub struct Access {
     /// The secret that clients have to send, if there is one: as `Authorization: Bearer …` or `?token=…`.

@@ -1,4 +1,4 @@
-//! What a terminal shows while recordings are recognised: words so far of live sound, minutes of sound of files.
+//! Progress on a terminal while recordings are recognised: words so far of live sound, minutes of sound of files.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
