@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use nnet3_export::safetensors::{ModelFile, NameMap, assign, export, restore};
 
-use super::{NETWORKS, network, written};
+use super::networks::{NETWORKS, network};
+use super::written;
 
 fn model(config: &str) -> ModelFile {
     let bytes = written(true, |w| network(config).write(w).expect("in memory"));
