@@ -2,9 +2,12 @@
 //! copy-feats …`). The build puts a link with each program's name beside the binary. So a folder on the `PATH` has all
 //! programs, but only one is linked.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use kaldi_io::cli;
 use nnet3_allocator::ProgramAllocator;
@@ -19,11 +22,28 @@ fn handles_examples(name: &[u8], argument: &[u8]) -> bool {
     ends.iter().any(|end| program.ends_with(end))
 }
 
-/// Ends the program, unless the caller can do without this memory. It must not allocate, because then it would call
-/// itself.
+/// True if some thread has run out of memory.
+static NO_MEMORY: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// True if this thread has run out of memory.
+    static ENDS_PROCESS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Ends the program with one message, unless the caller can do without this memory. It must not allocate, because then
+/// it would call itself.
 fn out_of_memory(bytes: usize) {
     if kaldi_io::memory::is_attempt() {
         return;
+    }
+    if ENDS_PROCESS.replace(true) {
+        // Ending itself needs memory.
+        std::process::exit(i32::from(cli::FAILED));
+    }
+    if NO_MEMORY.swap(true, Ordering::Relaxed) {
+        // Another thread has said so, and ends the process.
+        std::thread::sleep(Duration::from_secs(10));
+        std::process::abort();
     }
     kaldi_io::log::error_without_memory(format_args!(
         "out of memory: {bytes} bytes were asked for at once (is a number in the options or data absurd?)"
