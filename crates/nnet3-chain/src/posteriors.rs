@@ -147,6 +147,36 @@ mod tests {
         assert!(supervision_posteriors(&supervision, 3).is_err());
     }
 
+    /// As above, but arcs without a label lead to the two states of the first frame.
+    #[test]
+    fn posteriors_of_an_fst_with_empty_arcs() {
+        let mut fst = Fst::default();
+        (0..5).for_each(|_| _ = fst.add_state());
+        fst.start = Some(0);
+        let arc = |label, probability: f32, next| Arc {
+            ilabel: label,
+            olabel: label,
+            weight: -probability.ln(),
+            next,
+        };
+        fst.states[0].arcs = vec![arc(0, 1.0, 1), arc(0, 0.6, 2)];
+        fst.states[1].arcs = vec![arc(1, 0.1, 3)];
+        fst.states[2].arcs = vec![arc(3, 0.5, 3)];
+        fst.states[3].arcs = vec![arc(2, 0.5, 4)];
+        fst.states[4].final_weight = 0.0;
+        let supervision = Supervision {
+            weight: 1.0,
+            num_sequences: 1,
+            frames_per_sequence: 2,
+            label_dim: 3,
+            graph: Graph::Constrained(fst),
+            alignment_pdfs: Vec::new(),
+        };
+        let found = supervision_posteriors(&supervision, 3).unwrap();
+        let expected = [0.25, 0.0, 0.75, 0.0, 1.0, 0.0];
+        assert!(found.data.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
+    }
+
     #[test]
     fn alignments() {
         let found = aligned(&[1, 0], 2, 3).unwrap();

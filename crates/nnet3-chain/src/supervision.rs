@@ -46,6 +46,13 @@ impl Supervision {
         }
     }
 
+    pub(crate) fn fsts_mut(&mut self) -> &mut [Fst] {
+        match &mut self.graph {
+            Graph::Constrained(fst) => std::slice::from_mut(fst),
+            Graph::EndToEnd(fsts) => fsts,
+        }
+    }
+
     /// Checks that the parts agree with the fields. Reading and writing call this.
     pub fn check(&self) -> Result<()> {
         if !self.weight.is_finite() {

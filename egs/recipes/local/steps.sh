@@ -57,17 +57,12 @@ in_folder() { # <folder> <command> …
   cd "$1" && shift && "$@"
 }
 
-# Runs a script that has the option --stage from the stage where it was when it was last killed. Bash notes the comparisons of the script's
-# variable `stage` in stages/NAME; the number of the last one that was true is the stage to go on with.
+# Runs a script that has the option --stage from the stage where it was when it was last killed (resume.sh).
 from_stage() { # <name> <first stage> <script> [<option> …]
-  local trace=$PWD/.stages/$1 first=$2 at
+  local name=$1 first=$2
   shift 2
   mkdir -p .stages
-  touch "$trace"
-  at=$(sed -nE "s/^\++ '?\[+'? (-?[0-9]+) -le (-?[0-9]+) '?\]+'?\$/\1 \2/p" "$trace" | awk '$1 <= $2 { at = $2 } END { print at }')
-  if [[ $at ]]; then first=$at; fi
-  exec 9>>"$trace"
-  BASH_ENV=$here/local/trace.sh bash "$@" --stage "$first" 9>&9
+  RESUME_PLACE=$PWD/.stages/$name BASH_ENV=$here/local/resume.sh bash "$@" --stage "$first"
 }
 
 # Prints the word error rates below a folder, one line a decoding: the lowest of all scales of the language model.

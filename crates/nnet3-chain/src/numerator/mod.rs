@@ -5,7 +5,7 @@
 mod constrained;
 mod end_to_end;
 
-use kaldi_fst::Fst;
+use kaldi_fst::{Arc, Fst, ops};
 use nnet3_matrix::{Backend, View, ViewMut};
 use nnet3_train::{Error, Result};
 
@@ -21,6 +21,8 @@ pub(crate) struct Scratch {
     posteriors: Vec<f32>,
     constrained: constrained::Scratch,
     end_to_end: end_to_end::Scratch,
+    /// The supervision without empty arcs, if it has some.
+    plain: Option<Supervision>,
 }
 
 impl Scratch {
@@ -31,6 +33,8 @@ impl Scratch {
         device: &dyn Backend,
         output: View<'_>,
     ) -> Result<()> {
+        self.plain = without_empty_arcs(supervision)?;
+        let supervision = self.plain.as_ref().unwrap_or(supervision);
         supervision.fsts().iter().try_for_each(|fst| check(fst, output.cols()))?;
         self.places.clear();
         match &supervision.graph {
@@ -46,8 +50,8 @@ impl Scratch {
     /// The numerator of the minibatch that [`Scratch::fetch_for`] has fetched: its log-probability, summed over
     /// sequences. The posteriors stay here.
     pub fn forward_backward(&mut self, supervision: &Supervision, threads: usize) -> f64 {
-        let Scratch { scores, posteriors, constrained, end_to_end, .. } = self;
-        match &supervision.graph {
+        let Scratch { scores, posteriors, constrained, end_to_end, plain, .. } = self;
+        match &plain.as_ref().unwrap_or(supervision).graph {
             Graph::Constrained(fst) => constrained.forward_backward(fst, scores, posteriors),
             Graph::EndToEnd(fsts) => {
                 let frames = supervision.frames_per_sequence;
@@ -69,6 +73,20 @@ impl Scratch {
     }
 }
 
+/// Returns a copy without arcs that have no label, or nothing if there are none. A chunk from the middle of an utterance
+/// starts with such arcs if it has not been composed with a normalization FST.
+fn without_empty_arcs(supervision: &Supervision) -> Result<Option<Supervision>> {
+    let has_some = |fst: &Fst| fst.states.iter().flat_map(|state| &state.arcs).any(Arc::is_epsilon);
+    if !supervision.fsts().iter().any(has_some) {
+        return Ok(None);
+    }
+    let mut plain = supervision.clone();
+    for fst in plain.fsts_mut() {
+        ops::remove_epsilons(fst).map_err(|e| Error::data(format!("supervision FST: {e}")))?;
+    }
+    Ok(Some(plain))
+}
+
 /// Labels have to be pdfs plus 1, and there must be a path to start on.
 fn check(fst: &Fst, num_pdfs: usize) -> Result<()> {
     let problem = |why: String| Err(Error::data(format!("supervision FST: {why}")));
@@ -78,9 +96,7 @@ fn check(fst: &Fst, num_pdfs: usize) -> Result<()> {
     for (number, state) in fst.numbered() {
         for arc in &state.arcs {
             if arc.ilabel == kaldi_fst::EPSILON {
-                return problem(format!(
-                    "an arc of state {number} has no label: expected supervision that has been normalized"
-                ));
+                return problem(format!("an arc of state {number} has an output label but no input label"));
             }
             if arc.ilabel as usize > num_pdfs {
                 return problem(format!(
