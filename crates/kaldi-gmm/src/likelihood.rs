@@ -12,11 +12,12 @@ use crate::error::{Error, Result};
 use crate::gmm::DiagGmm;
 use crate::model::AmDiagGmm;
 use crate::panels::{Panel, Panels};
-use crate::products::{Fused, Lanes, Order, Work, add_columns, vectorized};
+use crate::products::{Fused, LANES, Lanes, Order, Work, add_columns, vectorized};
 use crate::selection::{finite, softmax};
 
-/// The number of a frame that no utterance has.
-const NO_FRAME: usize = usize::MAX;
+/// The largest number of frames that are computed at once. The parameters of a model are larger than a processor's fast
+/// memory: they come once for all these frames.
+const AHEAD: usize = 4;
 
 /// Terms that are below the largest by more than this, −ln of the precision of `f32`, do not count in a sum of exponentials.
 pub const LEAST_TERM: f32 = 15.942_385;
@@ -45,13 +46,15 @@ impl Frame {
 impl DiagGmm {
     /// Puts into `out` the log-likelihood of each Gaussian, its weight included, at a frame of [`dim`](Self::dim) elements.
     pub fn component_log_likelihoods(&self, frame: &Frame, out: &mut Vec<f32>) {
-        self.of_frame(&frame.values, &frame.squares, out);
-    }
-
-    fn of_frame(&self, values: &[f32], squares: &[f32], out: &mut Vec<f32>) {
-        assert_eq!((values.len(), squares.len()), (self.dim(), self.dim()), "the dimension of the frame");
+        assert_eq!(frame.values.len(), self.dim(), "the dimension of the frame");
         out.clear();
-        vectorized(OfFrame { gmm: self, panels: self.panels(), values, squares, out });
+        out.resize(self.num_gauss(), 0.0);
+        vectorized(OfFrames {
+            gmm: self,
+            panels: self.panels(),
+            frames: &[(&frame.values, &frame.squares)],
+            out,
+        });
     }
 
     /// Puts into `out` the posterior of each Gaussian at a frame, and returns the log-likelihood of the frame. Fails if
@@ -62,34 +65,39 @@ impl DiagGmm {
     }
 }
 
-/// The log-likelihoods of a mixture's Gaussians at a frame.
-struct OfFrame<'a> {
+/// The log-likelihoods of a mixture's Gaussians at some frames.
+struct OfFrames<'a> {
     gmm: &'a DiagGmm,
     panels: &'a Panels,
-    values: &'a [f32],
-    squares: &'a [f32],
-    out: &'a mut Vec<f32>,
+    /// Elements and their squares.
+    frames: &'a [(&'a [f32], &'a [f32])],
+    /// All Gaussians at the first frame, then at the next.
+    out: &'a mut [f32],
 }
 
-impl Work for OfFrame<'_> {
+impl Work for OfFrames<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<F: Fused>(self) {
-        let OfFrame { gmm, panels, values, squares, out } = self;
+        let OfFrames { gmm, panels, frames, out } = self;
         let count = gmm.num_gauss();
-        for Panel { gconsts, means, inv_vars } in panels.iter() {
-            let linear = add_columns::<F>(gconsts, 1.0, means, values);
-            let Lanes(both) = add_columns::<F>(linear, -0.5, inv_vars, squares);
-            out.extend_from_slice(&both);
-        }
         // The last panel may have only four Gaussians.
-        let first = count / 4 * 4;
-        out.truncate(first);
-        for g in first..count {
+        let in_panels = count / 4 * 4;
+        for (Panel { gconsts, means, inv_vars }, first) in panels.iter().zip((0..).step_by(LANES)) {
+            for (&(values, squares), out) in frames.iter().zip(out.chunks_exact_mut(count)) {
+                let linear = add_columns::<F>(gconsts, 1.0, means, values);
+                let Lanes(both) = add_columns::<F>(linear, -0.5, inv_vars, squares);
+                let out = &mut out[first..in_panels.min(first + LANES)];
+                out.copy_from_slice(&both[..out.len()]);
+            }
+        }
+        for g in in_panels..count {
             let order = Order::of_row(g, count);
-            let linear = order.add::<F>(gmm.gconsts[g], 1.0, gmm.means_invvars.row(g), values);
-            out.push(order.add::<F>(linear, -0.5, gmm.inv_vars.row(g), squares));
+            for (&(values, squares), out) in frames.iter().zip(out.chunks_exact_mut(count)) {
+                let linear = order.add::<F>(gmm.gconsts[g], 1.0, gmm.means_invvars.row(g), values);
+                out[g] = order.add::<F>(linear, -0.5, gmm.inv_vars.row(g), squares);
+            }
         }
     }
 }
@@ -114,8 +122,8 @@ pub(crate) fn largest(values: &[f32]) -> f32 {
     lanes.iter().chain(rest).fold(f32::NEG_INFINITY, |a, &b| larger(a, b))
 }
 
-/// Log-likelihoods of an utterance by all pdfs of a model, computed on demand. Those of one frame are kept; a search asks
-/// for the frames one after the other.
+/// Log-likelihoods of an utterance by all pdfs of a model, computed on demand. A search asks for the frames one after the
+/// other, and for a pdf often in frames that follow each other: these are computed together.
 pub struct Likelihoods<'a> {
     model: &'a AmDiagGmm,
     num_frames: usize,
@@ -127,10 +135,17 @@ pub struct Likelihoods<'a> {
 }
 
 struct Memory {
-    /// For each pdf, the number of a frame and the log-likelihood of that frame.
-    pdfs: Vec<(usize, f32)>,
+    pdfs: Vec<Known>,
     /// The log-likelihoods of the Gaussians of one pdf.
     components: Vec<f32>,
+}
+
+/// The log-likelihoods of one pdf in some frames.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    first: usize,
+    count: usize,
+    values: [f32; AHEAD],
 }
 
 impl<'a> Likelihoods<'a> {
@@ -150,7 +165,7 @@ impl<'a> Likelihoods<'a> {
                 )));
             }
         }
-        let memory = Memory { pdfs: vec![(NO_FRAME, 0.0); model.pdfs().len()], components: Vec::new() };
+        let memory = Memory { pdfs: vec![Known::default(); model.pdfs().len()], components: Vec::new() };
         let memory = RefCell::new(memory);
         Ok(Likelihoods { model, num_frames: features.rows, prune: LEAST_TERM, frames, memory })
     }
@@ -173,14 +188,35 @@ impl<'a> Likelihoods<'a> {
     pub fn get(&self, frame: usize, pdf: usize) -> f32 {
         assert!(frame < self.num_frames, "frame {frame} of {}", self.num_frames);
         let Memory { pdfs, components } = &mut *self.memory.borrow_mut();
-        let (of_frame, value) = &mut pdfs[pdf];
-        if *of_frame != frame {
-            let dim = self.model.dim();
-            let (values, squares) = self.frames[2 * dim * frame..][..2 * dim].split_at(dim);
-            self.model.pdfs()[pdf].of_frame(values, squares, components);
-            (*of_frame, *value) = (frame, log_sum_exp(components, self.prune));
+        let known = &mut pdfs[pdf];
+        let place = frame.wrapping_sub(known.first);
+        if place < known.count {
+            return known.values[place];
         }
-        *value
+        // A pdf that was needed in the frames before will be needed in those that follow.
+        let wanted = if place == known.count && place > 0 { 2 * place } else { 1 };
+        let count = wanted.min(AHEAD).min(self.num_frames - frame);
+        self.compute(frame, &self.model.pdfs()[pdf], &mut known.values[..count], components);
+        (known.first, known.count) = (frame, count);
+        known.values[0]
+    }
+
+    /// Computes the log-likelihoods of some frames, at most [`AHEAD`].
+    fn compute(&self, first: usize, pdf: &DiagGmm, out: &mut [f32], components: &mut Vec<f32>) {
+        let dim = self.model.dim();
+        let mut frames: [(&[f32], &[f32]); AHEAD] = Default::default();
+        for (frame, both) in
+            frames.iter_mut().zip(self.frames[2 * dim * first..].chunks_exact(2 * dim.max(1)))
+        {
+            *frame = both.split_at(dim);
+        }
+        let frames = &frames[..out.len()];
+        components.clear();
+        components.resize(frames.len() * pdf.num_gauss(), 0.0);
+        vectorized(OfFrames { gmm: pdf, panels: pdf.panels(), frames, out: components });
+        for (out, components) in out.iter_mut().zip(components.chunks_exact(pdf.num_gauss())) {
+            *out = log_sum_exp(components, self.prune);
+        }
     }
 
     /// Computes all log-likelihoods: a row for each frame, a column for each pdf. Fails if one is not finite.

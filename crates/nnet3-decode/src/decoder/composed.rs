@@ -8,11 +8,13 @@
 //!   path.
 //! - HCL takes an arc without a word only to states from which it can reach a word that G has here, or both can end.
 //! - The estimated cost of that word (from the summed probabilities of those words) is added immediately, and
-//!   subtracted later.
+//!   subtracted later, rounded. If both can end here and that costs less than all words together, the cost of the end
+//!   takes its place.
 //! - If only one word is possible, its label and its cost are written immediately. The state then has that word
 //!   *pending*, until HCL reaches it.
 //!
-//! Costs of whole paths are those of the plain composition.
+//! Costs of whole paths are those of the plain composition, but for the rounding. It has the size that it has in Kaldi, so
+//! that lattices have the same costs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
@@ -23,16 +25,15 @@ use rustc_hash::FxHashMap;
 
 use super::grammar::Grammar;
 use super::graph::Graph;
+use super::log_sums::{LogSums, StateArcs, plus};
 use crate::error::{Error, Result};
 
 /// No label is pending.
 const NOTHING: i32 = -1;
-/// The early cost is a multiple of this, so that few states differ in it.
+/// The early cost of a state is a multiple of this, so that few states differ in it.
 const STEP: f32 = 1.0 / 1024.0;
 /// Approximate memory limit of expanded states and arcs; above it they are dropped.
 const MOST_BYTES: usize = 64 << 20;
-/// Longest sum that is added up directly; longer ones are differences of cumulative sums.
-const SHORT_SUM: usize = 32;
 /// The position of the arcs of a state that has not been expanded.
 const UNKNOWN: u32 = u32::MAX;
 
@@ -100,8 +101,8 @@ struct Pair {
     grammar: StateId,
     /// The word that HCL must reach next; [`NOTHING`] if it is free to choose.
     pending: i32,
-    /// The cost added early, in [`STEP`]s.
-    paid: i32,
+    /// The bits of the cost added early, a multiple of [`STEP`].
+    paid: u32,
     /// True if HCL took an arc without a word, so that G may not go to a shorter history.
     bound: bool,
 }
@@ -129,7 +130,7 @@ struct Expanded {
     known: Vec<Span>,
     arcs: Vec<Arc>,
     numbers: FxHashMap<Pair, StateId>,
-    sums: Sums,
+    sums: LogSums,
     // Kept for their memory.
     epsilons: Vec<Arc>,
     emitting: Vec<Arc>,
@@ -140,8 +141,22 @@ enum Ahead {
     Nothing,
     /// One word, which is this arc of G, and no end.
     One(usize),
-    /// The cost of all that is possible, in [`STEP`]s.
-    Cost(i32),
+    /// The cost of all that is possible.
+    Cost(f32),
+}
+
+/// A cost of 0.
+const FREE: u32 = 0f32.to_bits();
+
+/// The bits of a cost that is rounded to a multiple of [`STEP`].
+fn rounded(cost: f32) -> u32 {
+    ((cost / STEP + 0.5).floor() * STEP).to_bits()
+}
+
+impl Pair {
+    fn paid(&self) -> f32 {
+        f32::from_bits(self.paid)
+    }
 }
 
 impl<P: Deref<Target = GraphPair>> ComposedGraph<P> {
@@ -200,8 +215,8 @@ impl Expanded {
 
     fn expand(&mut self, graphs: &GraphPair, pair: Pair) {
         let GraphPair { hcl, grammar } = graphs;
-        let paid = pair.paid as f32 * STEP;
-        let free = Pair { pending: NOTHING, paid: 0, bound: false, ..pair };
+        let paid = pair.paid();
+        let free = Pair { pending: NOTHING, paid: FREE, bound: false, ..pair };
         if !pair.bound {
             for arc in grammar.epsilons(pair.grammar) {
                 self.add(EPSILON, arc.olabel, arc.weight - paid, Pair { grammar: arc.next, ..free });
@@ -218,18 +233,18 @@ impl Expanded {
                 Ahead::One(i) => {
                     let word = grammar.arc(pair.grammar, i);
                     let to = Pair { grammar: word.next, pending: word.ilabel, ..to };
-                    self.add(arc.ilabel, word.olabel, arc.weight + word.weight - paid, to);
+                    self.add(arc.ilabel, word.olabel, arc.weight + (word.weight - paid), to);
                 }
                 Ahead::Cost(cost) => {
-                    let weight = arc.weight + cost as f32 * STEP - paid;
-                    self.add(arc.ilabel, EPSILON, weight, Pair { paid: cost, ..to });
+                    let weight = arc.weight + (cost - paid);
+                    self.add(arc.ilabel, EPSILON, weight, Pair { paid: rounded(cost), ..to });
                 }
             }
         }
         let mut matched = |arc: &Arc, i: usize| {
             let word = grammar.arc(pair.grammar, i);
             let to = Pair { hcl: arc.next, grammar: word.next, ..free };
-            self.add(arc.ilabel, word.olabel, arc.weight + costs[i] - paid, to);
+            self.add(arc.ilabel, word.olabel, arc.weight + (costs[i] - paid), to);
         };
         let arcs = &hcl.fst.arcs[with];
         if arcs.len() <= labels.len() {
@@ -250,16 +265,17 @@ impl Expanded {
         let (reach, grammar) = (&graphs.hcl.reach, &graphs.grammar);
         let (labels, costs) = grammar.labels_and_costs(state);
         let ending = if reach.reaches_end(hcl) { grammar.final_cost(state) } else { f32::INFINITY };
-        let (mut count, mut first, mut sum) = (0, 0, 0.0);
+        let arcs = StateArcs { grammar, state, costs, epsilons: grammar.epsilons(state).count() };
+        let (mut count, mut first, mut cost) = (0, 0, f32::INFINITY);
         let intervals = reach.intervals(hcl);
-        if 2 * labels.len() < intervals.len() {
+        if 2 * (arcs.epsilons + labels.len()) < intervals.len() {
             for (i, &label) in labels.iter().enumerate() {
                 if reach.contains(hcl, label) {
                     if count == 0 {
                         first = i;
                     }
                     count += 1;
-                    sum += f64::from(-costs[i]).exp();
+                    cost = plus(cost, costs[i]);
                 }
             }
         } else {
@@ -272,7 +288,7 @@ impl Expanded {
                         first = begin;
                     }
                     count += end - begin;
-                    sum += self.sums.sum(state, costs, begin..end);
+                    cost = self.sums.add(cost, &arcs, begin..end);
                 }
                 begin = end;
                 if begin == labels.len() {
@@ -283,11 +299,8 @@ impl Expanded {
         match (count, ending == f32::INFINITY) {
             (0, true) => Ahead::Nothing,
             (1, true) => Ahead::One(first),
-            _ => {
-                let cost = -(sum + f64::from(-ending).exp()).ln() / f64::from(STEP);
-                // (Infinite costs, which are allowed but make no sense, are paid when they come.)
-                Ahead::Cost(if cost.is_finite() { cost.round() as i32 } else { 0 })
-            }
+            _ if cost.min(ending) == f32::INFINITY => Ahead::Nothing,
+            _ => Ahead::Cost(cost.min(ending)),
         }
     }
 }
@@ -295,7 +308,7 @@ impl Expanded {
 impl<P: Deref<Target = GraphPair>> Graph for ComposedGraph<P> {
     fn start(&mut self) -> Option<StateId> {
         let (hcl, grammar) = (self.pair.hcl.fst.start?, self.pair.grammar.start()?);
-        Some(self.expanded.number(Pair { hcl, grammar, pending: NOTHING, paid: 0, bound: false }))
+        Some(self.expanded.number(Pair { hcl, grammar, pending: NOTHING, paid: FREE, bound: false }))
     }
 
     fn num_states(&self) -> usize {
@@ -308,7 +321,7 @@ impl<P: Deref<Target = GraphPair>> Graph for ComposedGraph<P> {
             return Ok(f32::INFINITY);
         }
         let GraphPair { hcl, grammar } = &*self.pair;
-        Ok(hcl.fst.finals[pair.hcl as usize] + grammar.final_cost(pair.grammar) - pair.paid as f32 * STEP)
+        Ok((hcl.fst.finals[pair.hcl as usize] - pair.paid()) + grammar.final_cost(pair.grammar))
     }
 
     fn visit(&mut self, state: StateId) -> Result<()> {
@@ -345,30 +358,5 @@ impl<P: Deref<Target = GraphPair>> Graph for ComposedGraph<P> {
         for state in keep {
             *state = expanded.number(pairs[*state as usize]);
         }
-    }
-}
-
-/// Sums of probabilities of words that follow each other in a state of G.
-#[derive(Debug, Default)]
-struct Sums {
-    /// The sums over all words before each word, for states with many words.
-    before: FxHashMap<StateId, Box<[f64]>>,
-}
-
-impl Sums {
-    /// The sum over the words in a range, given the costs of all of the state.
-    fn sum(&mut self, state: StateId, costs: &[f32], range: std::ops::Range<usize>) -> f64 {
-        let probability = |&cost: &f32| f64::from(-cost).exp();
-        if range.len() <= SHORT_SUM {
-            return costs[range].iter().map(probability).sum();
-        }
-        let before = self.before.entry(state).or_insert_with(|| {
-            let sums = costs.iter().scan(0.0, |sum, cost| {
-                *sum += probability(cost);
-                Some(*sum)
-            });
-            std::iter::once(0.0).chain(sums).collect()
-        });
-        before[range.end] - before[range.start]
     }
 }

@@ -17,6 +17,7 @@ pub mod grammar;
 pub mod grammar_graph;
 pub mod graph;
 pub mod incremental;
+mod log_sums;
 pub mod options;
 pub mod search;
 mod tokens;

@@ -182,8 +182,9 @@ fn the_same_paths_as_of_a_graph_composed_before() {
                 (None, None) => {}
                 (Some((words, ids, cost, total)), Some((w, i, c, t))) => {
                     assert_eq!((words, ids), (w, i), "seed {seed}");
+                    // (Each step of the look-ahead rounds a cost to 1/1024.)
                     assert!(
-                        (cost - c).abs() < 1e-3 && (total - t).abs() < 1e-3,
+                        (cost - c).abs() < 1e-2 && (total - t).abs() < 1e-2,
                         "{seed}: {cost} {c}, {total} {t}"
                     );
                 }
