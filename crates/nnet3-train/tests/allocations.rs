@@ -9,7 +9,7 @@ use nnet3_core::learning::Delta;
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Workspace;
 use nnet3_train::learn::learner::Pending;
-use nnet3_train::learn::optimizer::TYPES;
+use nnet3_train::learn::optimizer::type_names;
 use nnet3_train::learn::{AverageOptions, Learner, LearnerOptions, Plan, Rules};
 use nnet3_train::ledger::Ledger;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ fn nothing_is_allocated_after_the_first_step() {
     let before = ALLOCATOR.allocations();
     drop(std::hint::black_box(Box::new(1)));
     assert_eq!(ALLOCATOR.allocations(), before + 1, "allocations are not counted");
-    for kind in TYPES {
+    for kind in type_names() {
         let counts = allocations(kind);
         assert!(counts.iter().all(|&count| count == 0), "{kind}: {counts:?}");
     }

@@ -25,6 +25,7 @@ import sound
 SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
 CHUNK = 50  # sentences that one process speaks: espeak-ng carries state over, so a chunk starts with a fresh library
 FIRST_READER = 100
+NAMED = {"group", "one", "two", "assist"}  # words of Kaldi's local/grammar/*.sh
 
 
 def write_flac(path, samples):
@@ -65,7 +66,7 @@ def set_of(root, name, texts, readers_of_set, first):
 def write_language(folder, texts):
     """Vocabulary, lexicon and language models of `texts`, by the names that the recipe expects."""
     folder.mkdir(parents=True, exist_ok=True)
-    words = sorted({word for text in texts for word in text})
+    words = sorted({word for text in texts for word in text} | NAMED)
     upper = [word.upper() for word in words]
     (folder / "librispeech-vocab.txt").write_text("".join(f"{word}\n" for word in upper))
     lexicon = (f"{word.upper()}\t{' '.join(phones)}\n" for word, phones in sentences.pronunciations(words))

@@ -17,15 +17,48 @@ place_data() {
   [[ -e $s5/data/local/lm ]] || cp -r "$work/corpus/lm" "$s5/data/local/lm"
 }
 
+# Demonstrations of grammars need a tree only. The two that extend the vocabulary decode from stage 8 on, with a queue and a model that the recipe
+# does not train any more; they run up to there.
+grammars() {
+  local name
+  rm -rf data/lang_{nosp_,}grammar1
+  for name in simple_demo simple_demo_silprobs; do local/grammar/$name.sh || return; done
+  for name in extend_vocab_demo extend_vocab_demo_silprobs; do
+    rm -rf data/local/dict_{nosp_,}basevocab
+    sed -E 's:^if \[ \$stage -le [89] \]:if false:' local/grammar/$name.sh >local/grammar/to_decoding_$name.sh || return
+    bash local/grammar/to_decoding_$name.sh || return
+  done
+}
+
+# Keyword search in the lattices of chain2, in the place of a system that the recipe does not train any more.
+keywords() {
+  sed -i 's|^system=.*|system=exp/chain2/tdnn1a_sp/decode_tglarge_dev_clean_2/|' local/kws/run_kws.sh
+  local/kws/run_kws.sh
+}
+
+# Graphs that are composed while they are searched. The script looks for libraries of OpenFst, which it does not need.
+look_ahead() {
+  mkdir -p "$work/tools/openfst/lib" "$work/tools/openfst/bin"
+  touch "$work/tools/openfst/lib/libfstlookahead.so" "$work/tools/openfst/bin/ngramread"
+  local/lookahead/run_lookahead.sh
+}
+
 run_recipe() {
   local s5=egs/mini_librispeech/s5
   place_data
   local_jobs "$s5"
   step run $s5 from_stage run 1 ./run.sh
-  if ! $quick; then
+  if $quick; then
+    mkdir -p "$work/$s5/exp/chain"
+    ln -sfn ../chain2/tree_sp "$work/$s5/exp/chain/tree_sp"
+  else
     step tdnn $s5 from_stage tdnn 0 local/chain/run_tdnn.sh
     step cnn_tdnn $s5 from_stage cnn_tdnn 0 local/chain/run_cnn_tdnn.sh
+    step tdnn_1c $s5 from_stage tdnn_1c 0 local/chain/tuning/run_tdnn_1c.sh
     step discriminative $s5 from_stage discriminative 0 local/chain/run_tdnn_discriminative.sh
+    step look_ahead $s5 look_ahead
   fi
+  step keywords $s5 keywords
+  step grammars $s5 grammars
   error_rates $s5 >"$work/results.txt"
 }

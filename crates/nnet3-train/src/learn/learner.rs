@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::keys::{self, Keys};
-use crate::learn::muon;
+use crate::learn::optimizer::muon;
 use crate::learn::plan::{Part, Plan};
 use crate::learn::rules::FROZEN;
 use crate::learn::schedule::{PlateauState, Progress};

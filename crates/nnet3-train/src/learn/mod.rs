@@ -2,12 +2,10 @@
 //! their rates. Costs of outputs and metrics are objectives ([`crate::objective`]).
 //!
 //! [`rules`] parses the lines of users, [`plan`] applies them to a network, [`learner`] makes the steps. Optimisers are
-//! in [`optimizer`]; their arithmetic is the primitive `learn`. A rule that needs more than single elements has a file
-//! ([`muon`]). [`fit`] is the loop of a whole training.
+//! in [`optimizer`], a file each; their arithmetic is the primitive `learn`. [`fit`] is the loop of a whole training.
 
 pub mod fit;
 pub mod learner;
-mod muon;
 pub mod optimizer;
 pub mod plan;
 pub mod rules;

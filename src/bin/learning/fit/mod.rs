@@ -17,7 +17,7 @@ use nnet3_core::Random;
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Device;
 use nnet3_train::learn::fit::{Ended, FitOptions, Together, Training};
-use nnet3_train::learn::optimizer::OptimizerRule;
+use nnet3_train::learn::optimizer::{Kaldi, OptimizerRule};
 use nnet3_train::learn::rules::Rules;
 use nnet3_train::learn::state::LearningState;
 use nnet3_train::learn::{LearnerOptions, Plan};
@@ -214,7 +214,7 @@ impl Fit {
         options.accumulate = self.rules.accumulate;
         let mut first = None;
         for group in &plan.groups {
-            let OptimizerRule::Kaldi { momentum, max_param_change } = group.optimizer.rule else { continue };
+            let OptimizerRule::Kaldi(Kaldi { momentum, max_param_change }) = group.optimizer.rule else { continue };
             let own =
                 (momentum.unwrap_or(options.momentum), max_param_change.unwrap_or(options.max_param_change));
             match first {

@@ -1,12 +1,66 @@
-//! Muon: the momentum of a matrix, made nearly orthogonal, is its step.
+//! Muon: the momentum of a matrix, made nearly orthogonal, is its step (Jordan et al., "Muon: an optimizer for hidden
+//! layers in neural networks", 2024). Parameters that are not matrices learn by AdamW.
 
-use crate::learn::optimizer::Muon;
+use std::cell::RefCell;
+
+use super::adam::Adam;
+use super::{Decay, Elementwise, OptimizerRule, Type};
+use crate::error::Result;
+use crate::keys::{Keys, below_one, not_negative, positive};
 use nnet3_core::component::Context;
 use nnet3_matrix::{
     Accumulator, Device, Factor, Learned, LearningStep, Matrix, StepRule, Transpose::No, Transpose::Yes,
     ViewMut,
 };
-use std::cell::RefCell;
+
+pub(super) const TYPES: &[Type] = &[Type { name: "muon", rate: Some(0.02), decay: Decay::DECOUPLED, read }];
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Muon {
+    pub momentum: f64,
+    pub nesterov: bool,
+    /// Iterations of Newton and Schulz.
+    pub iterations: u32,
+    /// The size of a step of R × C is 0.2 · √max(R, C), as Adam's is; otherwise √max(1, R / C).
+    pub match_adam: bool,
+    /// Rate, betas and epsilon for parameters that are no matrices.
+    pub vector_rate: f64,
+    pub vector_betas: [f64; 2],
+    pub vector_epsilon: f64,
+}
+
+fn read(keys: &mut Keys<'_>) -> Result<OptimizerRule> {
+    let iterations = keys.line.get_dim("iterations")?.unwrap_or(5) as u32;
+    let match_adam = match keys.line.get_string("step-size").as_deref() {
+        None | Some("original") => false,
+        Some("match-adam") => true,
+        Some(other) => {
+            let message = format!("step-size={other}: expected original or match-adam");
+            return Err(keys.line.error(message).into());
+        }
+    };
+    Ok(OptimizerRule::Muon(Muon {
+        momentum: keys.get("momentum", 0.95, below_one)?,
+        nesterov: keys.flag("nesterov", true)?,
+        iterations,
+        match_adam,
+        vector_rate: keys.get("vector-learning-rate", 3e-4, not_negative)?,
+        vector_betas: [keys.get("vector-beta1", 0.9, below_one)?, keys.get("vector-beta2", 0.95, below_one)?],
+        vector_epsilon: keys.get("vector-epsilon", 1e-10, positive)?,
+    }))
+}
+
+impl Muon {
+    /// The primitive's rule and its rate at step `t`: of a matrix the momentum, which [`step`] makes orthogonal.
+    pub(super) fn step(&self, rate: f64, t: u64, is_matrix: bool) -> (StepRule, f32) {
+        if is_matrix {
+            let rule = StepRule::Momentum { momentum: self.momentum as f32, nesterov: self.nesterov };
+            return (rule, rate as f32);
+        }
+        let (betas, epsilon) = (self.vector_betas, self.vector_epsilon);
+        Adam { betas, epsilon, epsilon_before_correction: false }.step(rate, t)
+    }
+}
 
 /// The coefficients a, b, c of the polynomial a x + b x³ + c x⁵ that moves singular values towards 1.
 const COEFFICIENTS: [f32; 3] = [3.4445, -4.775, 2.0315];
