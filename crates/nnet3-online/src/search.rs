@@ -20,6 +20,9 @@ pub trait Search: Send {
     /// Returns the best path so far, from its last frame backwards. Must be called before the utterance is finished.
     fn best_path(&self) -> Box<dyn Iterator<Item = Step> + '_>;
 
+    /// See [`LatticeDecoder::best_words`].
+    fn best_words(&mut self) -> Vec<i32>;
+
     /// See [`LatticeDecoder::final_relative_cost`].
     fn final_relative_cost(&self) -> Result<f32>;
 
@@ -72,6 +75,10 @@ impl<G: Graph + Send> Search for LatticeDecoder<G> {
 
     fn best_path(&self) -> Box<dyn Iterator<Item = Step> + '_> {
         Box::new(LatticeDecoder::best_path(self))
+    }
+
+    fn best_words(&mut self) -> Vec<i32> {
+        LatticeDecoder::best_words(self)
     }
 
     fn final_relative_cost(&self) -> Result<f32> {

@@ -200,6 +200,12 @@ impl Stream {
         ids
     }
 
+    /// Returns the words of the best path so far, whether its last state is final or not. It must be called before the
+    /// utterance is finished.
+    pub fn best_words(&mut self) -> Vec<i32> {
+        self.search.best_words()
+    }
+
     /// Ends the utterance, whether all samples came or not: the search knows its lattice now. False if no path is left.
     pub fn finish(&mut self) -> Result<bool> {
         self.finished = true;

@@ -18,30 +18,41 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
-use std::sync::Arc as Shared;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc as Shared, Mutex, PoisonError};
 
 use kaldi_fst::{Arc, EPSILON, LookAheadFst, StateId};
 use rustc_hash::FxHashMap;
 
 use super::grammar::Grammar;
 use super::graph::Graph;
-use super::log_sums::{LogSums, StateArcs, plus};
+use super::log_sums::{StateArcs, plus};
+use super::shared_states::{ArcTo, SharedStates, hash};
 use crate::error::{Error, Result};
 
 /// No label is pending.
 const NOTHING: i32 = -1;
 /// The early cost of a state is a multiple of this, so that few states differ in it.
 const STEP: f32 = 1.0 / 1024.0;
-/// Approximate memory limit of expanded states and arcs; above it they are dropped.
+/// Approximate memory limit of expanded states and arcs for each search; above it they are dropped.
 const MOST_BYTES: usize = 64 << 20;
-/// The position of the arcs of a state that has not been expanded.
-const UNKNOWN: u32 = u32::MAX;
+/// The limit for all searches that share them.
+const MOST_SHARED_BYTES: usize = 4 * MOST_BYTES;
 
-/// HCL and G. Clones share HCL.
+/// HCL and G, and the part of their composition that searches have expanded. Clones share HCL and that part.
 #[derive(Debug, Clone)]
 pub struct GraphPair {
     hcl: Shared<LookAheadFst>,
     grammar: Grammar,
+    shared: Shared<SharedPart>,
+}
+
+/// The part that searches share.
+#[derive(Debug)]
+struct SharedPart {
+    latest: Mutex<Shared<Expanded>>,
+    /// The most searches that there were at a time.
+    searches: AtomicUsize,
 }
 
 impl GraphPair {
@@ -68,12 +79,38 @@ impl GraphPair {
                 return Err(Error::GraphLabel { state, label: arc.ilabel, last: num_transition_ids });
             }
         }
-        Ok(GraphPair { hcl: Shared::new(hcl), grammar })
+        Ok(GraphPair::of(Shared::new(hcl), grammar))
+    }
+
+    fn of(hcl: Shared<LookAheadFst>, grammar: Grammar) -> GraphPair {
+        let latest = Mutex::new(Shared::new(Expanded::new()));
+        GraphPair { hcl, grammar, shared: Shared::new(SharedPart { latest, searches: AtomicUsize::new(1) }) }
     }
 
     /// Returns the pair of the same HCL and another G, whose input labels must be those of HCL.
     pub fn with_grammar(&self, grammar: Grammar) -> GraphPair {
-        GraphPair { hcl: self.hcl.clone(), grammar }
+        GraphPair::of(self.hcl.clone(), grammar)
+    }
+
+    fn latest(&self) -> Shared<Expanded> {
+        self.shared.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the expanded part for a new search.
+    fn expanded(&self) -> Shared<Expanded> {
+        let latest = self.shared.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        // (One owner is the pair.)
+        self.shared.searches.fetch_max(Shared::strong_count(&latest), Ordering::Relaxed);
+        latest.clone()
+    }
+
+    /// Returns the part that has replaced a full one. The full one is dropped with the last search that uses it.
+    fn replaced(&self, full: &Shared<Expanded>) -> Shared<Expanded> {
+        let mut latest = self.shared.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        if Shared::ptr_eq(&latest, full) {
+            *latest = Shared::new(Expanded::new());
+        }
+        latest.clone()
     }
 
     /// Returns the input labels of G for these words, as far as HCL has paths with these labels. A word that G lacks has its
@@ -107,33 +144,28 @@ struct Pair {
     bound: bool,
 }
 
-/// The arcs of a state: the first epsilon arc, the first arc that consumes a frame, and the end.
-#[derive(Debug, Clone, Copy)]
-struct Span {
-    first: u32,
-    emitting: u32,
-    end: u32,
-}
-
-/// The composition, as far as one search has expanded it. `P` points to the pair: a reference, or an owner such as
-/// [`Arc`](std::sync::Arc).
+/// The composition for one search. `P` points to the pair: a reference, or an owner such as
+/// [`Arc`](std::sync::Arc). Searches share the expanded part.
 #[derive(Debug)]
 pub struct ComposedGraph<P> {
     pair: P,
-    expanded: Expanded,
+    expanded: Shared<Expanded>,
+    work: Work,
 }
 
 /// The expanded part of the composition.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Expanded {
-    pairs: Vec<Pair>,
-    known: Vec<Span>,
-    arcs: Vec<Arc>,
-    numbers: FxHashMap<Pair, StateId>,
-    sums: LogSums,
-    // Kept for their memory.
-    epsilons: Vec<Arc>,
-    emitting: Vec<Arc>,
+    states: SharedStates<Pair>,
+    /// Cumulative costs of the arcs of states of G with many arcs.
+    sums: Mutex<FxHashMap<StateId, Shared<[f64]>>>,
+}
+
+/// The arcs of a state that is being expanded. Kept for their memory.
+#[derive(Debug, Default)]
+struct Work {
+    epsilons: Vec<ArcTo<Pair>>,
+    emitting: Vec<ArcTo<Pair>>,
 }
 
 /// The result of the lookahead.
@@ -161,39 +193,29 @@ impl Pair {
 
 impl<P: Deref<Target = GraphPair>> ComposedGraph<P> {
     pub fn new(pair: P) -> ComposedGraph<P> {
-        ComposedGraph { pair, expanded: Expanded::default() }
+        ComposedGraph { expanded: pair.expanded(), pair, work: Work::default() }
     }
 }
 
 impl Expanded {
-    fn number(&mut self, pair: Pair) -> StateId {
-        *self.numbers.entry(pair).or_insert_with(|| {
-            self.pairs.push(pair);
-            self.known.push(Span { first: UNKNOWN, emitting: UNKNOWN, end: UNKNOWN });
-            self.pairs.len() as StateId - 1
-        })
+    fn new() -> Expanded {
+        Expanded { states: SharedStates::new(), sums: Mutex::default() }
     }
 
-    /// Works out the arcs of a state.
-    fn work_out(&mut self, graphs: &GraphPair, state: StateId) {
-        if self.known[state as usize].first != UNKNOWN {
-            return;
+    /// The cumulative costs of a state of G.
+    fn sums(&self, arcs: &StateArcs<'_>) -> Shared<[f64]> {
+        let known = || self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sums) = known().get(&arcs.state) {
+            return sums.clone();
         }
-        let pair = self.pairs[state as usize];
-        if pair.pending == NOTHING {
-            self.expand(graphs, pair);
-        } else {
-            self.expand_pending(graphs, pair);
-        }
-        let first = self.arcs.len() as u32;
-        let emitting = first + self.epsilons.len() as u32;
-        self.arcs.append(&mut self.epsilons);
-        self.arcs.append(&mut self.emitting);
-        self.known[state as usize] = Span { first, emitting, end: self.arcs.len() as u32 };
+        let sums = arcs.cumulative().into();
+        known().entry(arcs.state).or_insert(sums).clone()
     }
+}
 
+impl Work {
     fn add(&mut self, ilabel: i32, olabel: i32, weight: f32, to: Pair) {
-        let arc = Arc { ilabel, olabel, weight, next: self.number(to) };
+        let arc = ArcTo { ilabel, olabel, weight, to };
         (if ilabel == EPSILON { &mut self.epsilons } else { &mut self.emitting }).push(arc);
     }
 
@@ -213,8 +235,8 @@ impl Expanded {
         }
     }
 
-    fn expand(&mut self, graphs: &GraphPair, pair: Pair) {
-        let GraphPair { hcl, grammar } = graphs;
+    fn expand(&mut self, graphs: &GraphPair, expanded: &Expanded, pair: Pair) {
+        let GraphPair { hcl, grammar, .. } = graphs;
         let paid = pair.paid();
         let free = Pair { pending: NOTHING, paid: FREE, bound: false, ..pair };
         if !pair.bound {
@@ -226,9 +248,10 @@ impl Expanded {
         let (labels, costs) = grammar.labels_and_costs(pair.grammar);
         let bound = grammar.has_epsilons(pair.grammar);
         let dead_end = labels.is_empty() && grammar.final_cost(pair.grammar) == f32::INFINITY;
+        let mut next_words = NextWords::new(graphs, expanded, pair.grammar);
         for arc in hcl.fst.arcs[without].iter().filter(|_| !dead_end) {
             let to = Pair { hcl: arc.next, bound, ..free };
-            match self.ahead(graphs, arc.next, pair.grammar) {
+            match next_words.after(arc.next) {
                 Ahead::Nothing => {}
                 Ahead::One(i) => {
                     let word = grammar.arc(pair.grammar, i);
@@ -259,13 +282,34 @@ impl Expanded {
             }
         }
     }
+}
+
+/// The words of a state of G, for lookahead.
+struct NextWords<'g> {
+    graphs: &'g GraphPair,
+    expanded: &'g Expanded,
+    labels: &'g [i32],
+    arcs: StateArcs<'g>,
+    /// See [`Expanded::sums`]; from the first sum on that needs them.
+    sums: Option<Shared<[f64]>>,
+}
+
+impl<'g> NextWords<'g> {
+    fn new(graphs: &'g GraphPair, expanded: &'g Expanded, state: StateId) -> NextWords<'g> {
+        let grammar = &graphs.grammar;
+        let (labels, costs) = grammar.labels_and_costs(state);
+        let arcs = StateArcs { grammar, state, costs, epsilons: grammar.epsilons(state).count() };
+        NextWords { graphs, expanded, labels, arcs, sums: None }
+    }
 
     /// Returns the possible next words after HCL has gone to `hcl` while G has stayed.
-    fn ahead(&mut self, graphs: &GraphPair, hcl: StateId, state: StateId) -> Ahead {
-        let (reach, grammar) = (&graphs.hcl.reach, &graphs.grammar);
-        let (labels, costs) = grammar.labels_and_costs(state);
-        let ending = if reach.reaches_end(hcl) { grammar.final_cost(state) } else { f32::INFINITY };
-        let arcs = StateArcs { grammar, state, costs, epsilons: grammar.epsilons(state).count() };
+    fn after(&mut self, hcl: StateId) -> Ahead {
+        let NextWords { graphs, expanded, labels, arcs, sums } = self;
+        let reach = &graphs.hcl.reach;
+        let ending = match reach.reaches_end(hcl) {
+            true => graphs.grammar.final_cost(arcs.state),
+            false => f32::INFINITY,
+        };
         let (mut count, mut first, mut cost) = (0, 0, f32::INFINITY);
         let intervals = reach.intervals(hcl);
         if 2 * (arcs.epsilons + labels.len()) < intervals.len() {
@@ -275,20 +319,20 @@ impl Expanded {
                         first = i;
                     }
                     count += 1;
-                    cost = plus(cost, costs[i]);
+                    cost = plus(cost, arcs.costs[i]);
                 }
             }
         } else {
             let mut begin = 0;
             for &[low, high] in intervals {
-                begin += labels[begin..].partition_point(|&label| label < low);
-                let end = begin + labels[begin..].partition_point(|&label| label < high);
+                begin = position(labels, begin, low);
+                let end = position(labels, begin, high);
                 if begin < end {
                     if count == 0 {
                         first = begin;
                     }
                     count += end - begin;
-                    cost = self.sums.add(cost, &arcs, begin..end);
+                    cost = arcs.add(cost, begin..end, || sums.get_or_insert_with(|| expanded.sums(arcs)));
                 }
                 begin = end;
                 if begin == labels.len() {
@@ -305,58 +349,120 @@ impl Expanded {
     }
 }
 
+/// Returns the position of the first label from `begin` on that is at least `label`. Labels are in ascending order. If all
+/// differ, the position is as far from both ends as the label is, at most: few comparisons for labels with few gaps.
+fn position(labels: &[i32], begin: usize, label: i32) -> usize {
+    let (Some(&first), Some(&last)) = (labels.get(begin), labels.last()) else { return begin };
+    if label <= first {
+        return begin;
+    }
+    if label > last {
+        return labels.len();
+    }
+    // (`first` < `label` <= `last`.)
+    let high = begin.saturating_add(label.abs_diff(first) as usize).min(labels.len() - 1);
+    let low = (labels.len() - 1).saturating_sub(last.abs_diff(label) as usize).max(begin + 1);
+    let is_low = low <= high && labels[low - 1] < label;
+    let (low, high) =
+        if is_low && labels[high] >= label { (low, high) } else { (begin + 1, labels.len() - 1) };
+    low + labels[low..high].partition_point(|&there| there < label)
+}
+
 impl<P: Deref<Target = GraphPair>> Graph for ComposedGraph<P> {
+    const GROWS: bool = true;
+
     fn start(&mut self) -> Option<StateId> {
+        // (Memory of a full part that others have left is not held any longer.)
+        self.expanded = self.pair.latest();
         let (hcl, grammar) = (self.pair.hcl.fst.start?, self.pair.grammar.start()?);
-        Some(self.expanded.number(Pair { hcl, grammar, pending: NOTHING, paid: FREE, bound: false }))
+        let start = Pair { hcl, grammar, pending: NOTHING, paid: FREE, bound: false };
+        self.expanded.states.number(start).ok()
     }
 
     fn num_states(&self) -> usize {
-        self.expanded.pairs.len()
+        self.expanded.states.len()
+    }
+
+    fn order(&self, state: StateId) -> u32 {
+        // (The high bits are the better ones.)
+        self.expanded.states.key(state).map_or(0, |pair| (hash(&pair) >> 32) as u32)
     }
 
     fn final_cost(&self, state: StateId) -> Result<f32> {
-        let pair = &self.expanded.pairs[state as usize];
-        if pair.pending != NOTHING {
+        let Some(pair) = self.expanded.states.key(state).filter(|pair| pair.pending == NOTHING) else {
             return Ok(f32::INFINITY);
-        }
-        let GraphPair { hcl, grammar } = &*self.pair;
+        };
+        let GraphPair { hcl, grammar, .. } = &*self.pair;
         Ok((hcl.fst.finals[pair.hcl as usize] - pair.paid()) + grammar.final_cost(pair.grammar))
     }
 
     fn visit(&mut self, state: StateId) -> Result<()> {
-        self.expanded.work_out(&self.pair, state);
-        Ok(())
+        let ComposedGraph { pair: graphs, expanded, work } = self;
+        let states = &expanded.states;
+        if states.arcs(state).is_some() {
+            return Ok(());
+        }
+        match states.key(state) {
+            Some(pair) if pair.pending == NOTHING => work.expand(graphs, expanded, pair),
+            Some(pair) => work.expand_pending(graphs, pair),
+            None => return Ok(()),
+        }
+        states.expand(state, &mut work.epsilons, &mut work.emitting)
     }
 
     fn emitting(&self, state: StateId) -> impl Iterator<Item = Arc> {
-        let Span { emitting, end, .. } = self.expanded.known[state as usize];
-        self.expanded.arcs[emitting as usize..end as usize].iter().copied()
+        let arcs = self.expanded.states.arcs(state).map_or(&[][..], |arcs| arcs.emitting());
+        arcs.iter().copied()
     }
 
     fn epsilons(&self, state: StateId) -> impl Iterator<Item = Arc> {
-        let Span { first, emitting, .. } = self.expanded.known[state as usize];
-        self.expanded.arcs[first as usize..emitting as usize].iter().copied()
+        let arcs = self.expanded.states.arcs(state).map_or(&[][..], |arcs| arcs.epsilons());
+        arcs.iter().copied()
     }
 
     fn may_have_epsilons(&self, state: StateId) -> bool {
-        let Span { first, emitting, .. } = self.expanded.known[state as usize];
-        first == UNKNOWN || first < emitting
+        self.expanded.states.arcs(state).is_none_or(|arcs| !arcs.epsilons().is_empty())
     }
 
     fn is_full(&self) -> bool {
-        let bytes_per_state = 2 * size_of::<Pair>() + size_of::<Span>() + size_of::<StateId>();
-        self.expanded.pairs.len() * bytes_per_state + self.expanded.arcs.len() * size_of::<Arc>() > MOST_BYTES
+        let searches = self.pair.shared.searches.load(Ordering::Relaxed);
+        self.expanded.states.bytes() > searches.saturating_mul(MOST_BYTES).min(MOST_SHARED_BYTES)
     }
 
-    fn forget_others(&mut self, keep: &mut dyn Iterator<Item = &mut StateId>) {
-        let expanded = &mut self.expanded;
-        let pairs = std::mem::take(&mut expanded.pairs);
-        expanded.known.clear();
-        expanded.arcs.clear();
-        expanded.numbers.clear();
+    fn forget_others(&mut self, keep: &mut dyn Iterator<Item = &mut StateId>) -> Result<()> {
+        let latest = self.pair.replaced(&self.expanded);
+        let full = std::mem::replace(&mut self.expanded, latest);
         for state in keep {
-            *state = expanded.number(pairs[*state as usize]);
+            if let Some(pair) = full.states.key(*state) {
+                *state = self.expanded.states.number(pair)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::position;
+
+    #[test]
+    fn positions_of_labels() {
+        let mut random = fastrand::Rng::with_seed(1);
+        for round in 0..2000 {
+            // (Some lists are dense, some have the same label twice.)
+            let gap = [1, 2, 30][round % 3];
+            let mut label = random.i32(1..5);
+            let labels: Vec<i32> = (0..random.usize(0..40))
+                .map(|_| {
+                    label += random.i32(i32::from(round % 2 == 0)..=gap);
+                    label
+                })
+                .collect();
+            let begin = random.usize(0..=labels.len());
+            for wanted in 0..label + 3 {
+                let expected = begin + labels[begin..].iter().take_while(|&&there| there < wanted).count();
+                assert_eq!(position(&labels, begin, wanted), expected, "{labels:?} {begin} {wanted}");
+            }
         }
     }
 }

@@ -112,6 +112,8 @@ impl<P: Deref<Target = GrammarGraph>> ExpandedGrammar<P> {
 }
 
 impl<P: Deref<Target = GrammarGraph>> Graph for ExpandedGrammar<P> {
+    const GROWS: bool = true;
+
     fn start(&mut self) -> Option<StateId> {
         let start = self.expansion.start(&self.graph.grammar)?;
         Some(self.number(start))
@@ -152,7 +154,7 @@ impl<P: Deref<Target = GrammarGraph>> Graph for ExpandedGrammar<P> {
         self.states.len() * bytes_per_state + self.arcs.len() * size_of::<Arc>() > MOST_BYTES
     }
 
-    fn forget_others(&mut self, keep: &mut dyn Iterator<Item = &mut StateId>) {
+    fn forget_others(&mut self, keep: &mut dyn Iterator<Item = &mut StateId>) -> Result<()> {
         let places: Vec<&mut StateId> = keep.collect();
         let mut kept: Vec<GrammarState> = places.iter().map(|place| self.states[**place as usize]).collect();
         self.expansion.forget_others(&mut kept);
@@ -163,5 +165,6 @@ impl<P: Deref<Target = GrammarGraph>> Graph for ExpandedGrammar<P> {
         for (place, state) in places.into_iter().zip(kept) {
             *place = self.number(state);
         }
+        Ok(())
     }
 }

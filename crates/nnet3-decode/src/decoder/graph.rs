@@ -11,11 +11,20 @@ use crate::error::{Error, Result};
 /// A graph for searches. States are numbered in the order of discovery, and may be expanded when the search visits
 /// them.
 pub trait Graph {
+    /// True if the number of states is not known before.
+    const GROWS: bool = false;
+
     /// `None` if the graph is empty.
     fn start(&mut self) -> Option<StateId>;
 
     /// All states have numbers below this one, so far.
     fn num_states(&self) -> usize;
+
+    /// Returns a number that decides the order of states in a frame. The default is the state's own number, as in the
+    /// reference.
+    fn order(&self, state: StateId) -> u32 {
+        state
+    }
 
     /// Infinite if the state is not final.
     fn final_cost(&self, state: StateId) -> Result<f32>;
@@ -49,7 +58,9 @@ pub trait Graph {
     }
 
     /// Drops all states except these, and renumbers these.
-    fn forget_others(&mut self, _keep: &mut dyn Iterator<Item = &mut StateId>) {}
+    fn forget_others(&mut self, _keep: &mut dyn Iterator<Item = &mut StateId>) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A graph that does not change. Input labels are transition-ids, output labels are words.

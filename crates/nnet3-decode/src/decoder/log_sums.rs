@@ -4,9 +4,9 @@
 //! look-ahead finds the costs that Kaldi finds.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use kaldi_fst::StateId;
-use rustc_hash::FxHashMap;
 
 use super::grammar::Grammar;
 
@@ -25,17 +25,16 @@ pub(super) struct StateArcs<'a> {
     pub epsilons: usize,
 }
 
-/// Cumulative sums of states, which are computed when they are needed.
-#[derive(Debug, Default)]
-pub(super) struct LogSums {
-    /// For each state the costs of the first 0, 10, 20, … arcs.
-    stored: FxHashMap<StateId, Box<[f64]>>,
-}
-
-impl LogSums {
-    /// Returns the cost of all that `cost` stands for, and of a range of arcs with input labels.
-    pub fn add(&mut self, cost: f32, arcs: &StateArcs<'_>, range: Range<usize>) -> f32 {
-        let &StateArcs { costs, epsilons, .. } = arcs;
+impl StateArcs<'_> {
+    /// Returns the cost of all that `cost` stands for, and of a range of arcs with input labels. `cumulative` gives the
+    /// cumulative costs if they are needed.
+    pub fn add<'s>(
+        &self,
+        cost: f32,
+        range: Range<usize>,
+        cumulative: impl FnOnce() -> &'s mut Arc<[f64]>,
+    ) -> f32 {
+        let &StateArcs { costs, epsilons, .. } = self;
         let add_arcs =
             |cost, positions: Range<usize>| positions.fold(cost, |sum, p| plus(sum, costs[p - epsilons]));
         // Positions among all arcs.
@@ -46,7 +45,7 @@ impl LogSums {
         let (first, last) = (begin.div_ceil(PERIOD), end / PERIOD);
         let mut sum = add_arcs(cost, begin..end.min(first * PERIOD));
         if first < last {
-            let stored = self.stored.entry(arcs.state).or_insert_with(|| cumulative(arcs));
+            let stored = cumulative();
             let (more, less) = (stored[last], stored[first]);
             // (If they are equal, these arcs are too improbable to count.)
             if more < less {
@@ -55,19 +54,20 @@ impl LogSums {
         }
         add_arcs(sum, (first.max(last) * PERIOD).min(end)..end)
     }
-}
 
-fn cumulative(arcs: &StateArcs<'_>) -> Box<[f64]> {
-    let all = arcs.grammar.epsilons(arcs.state).map(|arc| arc.weight).chain(arcs.costs.iter().copied());
-    let mut sums = vec![f64::INFINITY];
-    let mut sum = f64::INFINITY;
-    for (count, cost) in (1..).zip(all) {
-        sum = plus_f64(sum, f64::from(cost));
-        if count % PERIOD == 0 {
-            sums.push(sum);
+    /// The costs of the first 0, 10, 20, … arcs together.
+    pub fn cumulative(&self) -> Vec<f64> {
+        let all = self.grammar.epsilons(self.state).map(|arc| arc.weight).chain(self.costs.iter().copied());
+        let mut sums = vec![f64::INFINITY];
+        let mut sum = f64::INFINITY;
+        for (count, cost) in (1..).zip(all) {
+            sum = plus_f64(sum, f64::from(cost));
+            if count % PERIOD == 0 {
+                sums.push(sum);
+            }
         }
+        sums
     }
-    sums.into_boxed_slice()
 }
 
 /// −ln(exp(−a) + exp(−b)), rounded to single precision.
@@ -91,7 +91,7 @@ fn minus(a: f64, b: f64) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kaldi_fst::{Arc, FlatFst, Fst};
+    use kaldi_fst::{FlatFst, Fst};
 
     /// A state with arcs, of which the first have no label.
     fn grammar(costs: &[f32], epsilons: usize) -> Grammar {
@@ -103,7 +103,7 @@ mod tests {
             .zip(0..)
             .map(|(&weight, i)| {
                 let label = (i - epsilons as i32 + 1).max(0);
-                Arc { ilabel: label, olabel: label, weight, next: 1 }
+                kaldi_fst::Arc { ilabel: label, olabel: label, weight, next: 1 }
             })
             .collect();
         Grammar::from(FlatFst::from(&fst))
@@ -118,7 +118,7 @@ mod tests {
             let (_, costs) = grammar.labels_and_costs(0);
             assert_eq!(costs, &all[epsilons..]);
             let arcs = StateArcs { grammar: &grammar, state: 0, costs, epsilons };
-            let mut sums = LogSums::default();
+            let mut sums: Arc<[f64]> = arcs.cumulative().into();
             for _ in 0..50 {
                 let begin = random.usize(0..costs.len());
                 let range = begin..random.usize(begin + 1..=costs.len());
@@ -126,7 +126,7 @@ mod tests {
                     let probability = |cost: f32| f64::from(-cost).exp();
                     let exact: f64 = costs[range.clone()].iter().map(|&cost| probability(cost)).sum();
                     let exact = -(exact + probability(start)).ln();
-                    let found = sums.add(start, &arcs, range.clone());
+                    let found = arcs.add(start, range.clone(), || &mut sums);
                     assert!((f64::from(found) - exact).abs() < 1e-5, "{count} {range:?} {found} {exact}");
                 }
             }

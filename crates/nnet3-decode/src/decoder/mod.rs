@@ -20,6 +20,7 @@ pub mod incremental;
 mod log_sums;
 pub mod options;
 pub mod search;
+mod shared_states;
 mod tokens;
 pub mod trace;
 pub mod viterbi;

@@ -10,6 +10,7 @@ use super::decodable::Decodable;
 use super::graph::Graph;
 use super::options::SearchOptions;
 use super::tokens::{Link, Tokens};
+use super::trace::TracedWords;
 use crate::error::{Error, Result};
 
 /// More steps along arcs without transition-ids in one frame, for each state of the graph, mean a cycle in which costs fall.
@@ -40,6 +41,7 @@ pub struct LatticeDecoder<G> {
     /// The states of the newest frame, with their costs. Their places are the numbers of the tokens.
     pub(super) active: ActiveStates<f32>,
     pub(super) ending: Ending,
+    pub(super) traced: TracedWords,
     no_tokens_after: Option<usize>,
     // Kept for their memory.
     list: Vec<Active<f32>>,
@@ -52,7 +54,7 @@ impl<G: Graph> LatticeDecoder<G> {
     /// Fails for options that make no sense.
     pub fn new(graph: G, options: SearchOptions) -> Result<LatticeDecoder<G>> {
         options.check()?;
-        let active = ActiveStates::new(graph.num_states());
+        let active = ActiveStates::new((!G::GROWS).then(|| graph.num_states()));
         Ok(LatticeDecoder {
             graph,
             options,
@@ -60,6 +62,7 @@ impl<G: Graph> LatticeDecoder<G> {
             offsets: Vec::new(),
             active,
             ending: Ending::default(),
+            traced: TracedWords::default(),
             no_tokens_after: None,
             list: Vec::new(),
             costs: Vec::new(),
@@ -84,7 +87,7 @@ impl<G: Graph> LatticeDecoder<G> {
         if self.frames_decoded().is_multiple_of(self.options.prune_interval) {
             self.prune();
             if self.graph.is_full() {
-                self.graph.forget_others(&mut list.iter_mut().map(|active| &mut active.state));
+                self.graph.forget_others(&mut list.iter_mut().map(|active| &mut active.state))?;
             }
         }
         let cutoff = self.process_emitting(&mut list, log_likelihood)?;
@@ -128,10 +131,11 @@ impl<G: Graph> LatticeDecoder<G> {
         self.active.clear();
         self.tokens.clear();
         self.offsets.clear();
+        self.traced.clear();
         self.ending = Ending::default();
         self.no_tokens_after = None;
         self.tokens.add_frame();
-        self.active.insert(start, 0.0);
+        self.active.insert(start, self.graph.order(start), 0.0);
         self.process_nonemitting(self.options.pruning.beam)
     }
 
@@ -173,7 +177,7 @@ impl<G: Graph> LatticeDecoder<G> {
                 if total < next_cutoff {
                     next_cutoff = next_cutoff.min(total + adaptive_beam);
                     graph.expect_state(next);
-                    let to = newest + reach(active, next, total).0;
+                    let to = newest + reach(graph, active, next, total).0;
                     tokens.add_link(Link { to, ilabel, olabel, graph: weight, acoustic });
                 }
             }
@@ -213,7 +217,7 @@ impl<G: Graph> LatticeDecoder<G> {
             for Arc { ilabel, olabel, weight, next } in graph.epsilons(state) {
                 let total = cost + weight;
                 if total < cutoff {
-                    let (to, better) = reach(active, next, total);
+                    let (to, better) = reach(graph, active, next, total);
                     tokens.add_link(Link { to: newest + to, ilabel, olabel, graph: weight, acoustic: 0.0 });
                     if better {
                         reached.push(next);
@@ -232,7 +236,7 @@ impl<G: Graph> LatticeDecoder<G> {
 
 /// The place of a state in the newest frame, and whether it is new or better than before.
 #[inline]
-fn reach(active: &mut ActiveStates<f32>, state: StateId, cost: f32) -> (u32, bool) {
+fn reach(graph: &impl Graph, active: &mut ActiveStates<f32>, state: StateId, cost: f32) -> (u32, bool) {
     match active.get_mut(state) {
         Some((place, known)) => {
             let better = *known > cost;
@@ -241,6 +245,6 @@ fn reach(active: &mut ActiveStates<f32>, state: StateId, cost: f32) -> (u32, boo
             }
             (place, better)
         }
-        None => (active.insert(state, cost), true),
+        None => (active.insert(state, graph.order(state), cost), true),
     }
 }

@@ -53,10 +53,67 @@ impl<G: Graph> LatticeDecoder<G> {
     }
 }
 
+/// The words of the best path when it was traced last. A path is followed back until it meets that one.
+#[derive(Debug, Default)]
+pub(super) struct TracedWords {
+    /// For each number of frames, the place of the token from which the path enters the next frame, or at which it ends.
+    tokens: Vec<u32>,
+    /// Words, with the frames after which they come.
+    words: Vec<(usize, i32)>,
+}
+
+impl TracedWords {
+    pub fn clear(&mut self) {
+        self.tokens.clear();
+        self.words.clear();
+    }
+}
+
+impl<G: Graph> LatticeDecoder<G> {
+    /// Returns the words of the best path so far, to any state. The work grows with the part of the path that differs from
+    /// that of the last call. Must be called before the utterance is finished.
+    pub fn best_words(&mut self) -> Vec<i32> {
+        let mut traced = std::mem::take(&mut self.traced);
+        let mut path = self.best_path();
+        let frames = path.frame + 1;
+        let known = traced.tokens.len();
+        traced.tokens.resize(frames, NONE);
+        // The words of each step in the order of speech, the last step first.
+        let mut newer: Vec<(usize, Vec<i32>)> = Vec::new();
+        let mut same_until = None;
+        while path.token != NONE {
+            let (frame, place) = (path.frame, self.tokens.get(path.token).place);
+            if frame < known && traced.tokens[frame] == place {
+                same_until = Some(frame);
+                break;
+            }
+            traced.tokens[frame] = place;
+            let mut words = Vec::new();
+            path.step(&mut words);
+            newer.push((frame, words));
+        }
+        traced.words.retain(|&(frame, _)| same_until.is_some_and(|same| frame <= same));
+        for (frame, words) in newer.into_iter().rev() {
+            traced.words.extend(words.into_iter().map(|word| (frame, word)));
+        }
+        let words = traced.words.iter().map(|&(_, word)| word).collect();
+        self.traced = traced;
+        words
+    }
+}
+
+/// A token on the way back along links without transition-ids, the position of the token after it, and the word between
+/// them.
+struct Way {
+    token: u32,
+    next: Option<usize>,
+    olabel: i32,
+}
+
 impl<G: Graph> BestPath<'_, G> {
     /// Returns the tokens after `frame` frames that give the token `to` its cost, and the labels of the links. The
     /// links have a transition-id if `emitting`, else none.
-    fn sources(&self, frame: usize, to: u32, emitting: bool) -> impl Iterator<Item = (u32, i32)> {
+    fn sources(&self, frame: usize, to: u32, emitting: bool) -> impl Iterator<Item = (u32, i32, i32)> {
         let tokens = &self.decoder.tokens;
         let cost = tokens.get(to).cost;
         tokens.of_frame(frame).rev().flat_map(move |token| {
@@ -65,9 +122,50 @@ impl<G: Graph> BestPath<'_, G> {
                 let same = link.to == to
                     && (link.ilabel != EPSILON) == emitting
                     && from + link.acoustic + link.graph == cost;
-                same.then_some((token, link.ilabel))
+                same.then_some((token, link.ilabel, link.olabel))
             })
         })
+    }
+
+    /// Goes back one frame, or to the start before the first frame. Adds the words of the step, in the order of speech.
+    fn step(&mut self, words: &mut Vec<i32>) -> Option<Step> {
+        if self.token == NONE {
+            return None;
+        }
+        // Links without transition-ids may form cycles of cost zero: each token is visited once.
+        let mut found = vec![Way { token: self.token, next: None, olabel: EPSILON }];
+        let mut at = 0;
+        while let Some(&Way { token, .. }) = found.get(at) {
+            let step = match self.frame.checked_sub(1) {
+                Some(before) => self.sources(before, token, true).next().map(Some),
+                None => (self.decoder.tokens.start() == Some(token)).then_some(None),
+            };
+            if let Some(step) = step {
+                let mut add = |word: i32| words.extend((word != EPSILON).then_some(word));
+                if let Some((_, _, olabel)) = step {
+                    add(olabel);
+                }
+                let mut way = Some(at);
+                while let Some(Way { next, olabel, .. }) = way.map(|at| &found[at]) {
+                    add(*olabel);
+                    way = *next;
+                }
+                let Some((token, transition_id, _)) = step else {
+                    self.token = NONE;
+                    return None;
+                };
+                (self.token, self.frame) = (token, self.frame - 1);
+                return Some(Step { token: self.decoder.tokens.get(token).place, transition_id });
+            }
+            for (source, _, olabel) in self.sources(self.frame, token, false) {
+                if found.iter().all(|way| way.token != source) {
+                    found.push(Way { token: source, next: Some(at), olabel });
+                }
+            }
+            at += 1;
+        }
+        self.token = NONE;
+        None
     }
 }
 
@@ -75,26 +173,6 @@ impl<G: Graph> Iterator for BestPath<'_, G> {
     type Item = Step;
 
     fn next(&mut self) -> Option<Step> {
-        if self.token == NONE || self.frame == 0 {
-            return None;
-        }
-        // Links without transition-ids may form cycles of cost zero: each token is visited once.
-        let mut found = vec![self.token];
-        let mut next = 0;
-        while let Some(&token) = found.get(next) {
-            let step = self.sources(self.frame - 1, token, true).next();
-            if let Some((token, transition_id)) = step {
-                (self.token, self.frame) = (token, self.frame - 1);
-                return Some(Step { token: self.decoder.tokens.get(token).place, transition_id });
-            }
-            for (source, _) in self.sources(self.frame, token, false) {
-                if !found.contains(&source) {
-                    found.push(source);
-                }
-            }
-            next += 1;
-        }
-        self.token = NONE;
-        None
+        if self.frame == 0 { None } else { self.step(&mut Vec::new()) }
     }
 }

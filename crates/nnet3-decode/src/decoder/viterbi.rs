@@ -60,7 +60,7 @@ impl<'g> ViterbiDecoder<'g> {
     pub fn new(graph: &'g SearchGraph, pruning: Pruning) -> Result<ViterbiDecoder<'g>> {
         pruning.check()?;
         let graph = graph.unvisited();
-        let active = ActiveStates::new(graph.num_states());
+        let active = ActiveStates::new(Some(graph.num_states()));
         let (tokens, list, costs) = (Vec::new(), Vec::new(), Vec::new());
         Ok(ViterbiDecoder { graph, pruning, tokens, active, frames: 0, certain: 0, list, costs })
     }
@@ -290,7 +290,7 @@ fn reach(tokens: &mut Vec<Token>, active: &mut ActiveStates<u32>, state: StateId
             *known = number;
         }
         None => {
-            active.insert(state, number);
+            active.insert(state, state, number);
         }
     }
     tokens.push(token);

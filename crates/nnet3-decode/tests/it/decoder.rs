@@ -113,7 +113,7 @@ fn the_best_path_while_the_search_goes_on() {
     decoder.begin().unwrap();
     assert_eq!(decoder.best_path().next(), None);
     let mut before: Vec<Step> = Vec::new();
-    let mut changed = 0;
+    let (mut changed, mut most_words) = (0, 0);
     for frame in 0..loglikes.rows {
         decoder.advance(decodable.frame(frame)).unwrap();
         assert_eq!(decoder.frames_decoded(), frame + 1);
@@ -127,19 +127,23 @@ fn the_best_path_while_the_search_goes_on() {
             let mut decoder = LatticeDecoder::new(graph.unvisited(), options).unwrap();
             assert!(decoder.decode(&prefix).unwrap());
             let best = path::read_linear(&path::best_path(&decoder.raw_lattice().unwrap())).unwrap();
-            (
-                best.ids,
-                f64::from(best.weight.graph) + f64::from(best.weight.acoustic),
-                decoder.reached_final(),
-            )
+            let cost = f64::from(best.weight.graph) + f64::from(best.weight.acoustic);
+            (best.ids, cost, decoder.reached_final(), best.words)
         };
-        let (ids, cost, _) = best(&all_final);
+        let (ids, cost, _, words) = best(&all_final);
+        // (Not after each frame: what is new may be several frames.)
+        if frame % 5 < 3 {
+            assert_eq!(decoder.best_words(), words, "frame {frame}");
+            most_words = most_words.max(words.len());
+        }
         let mut steps: Vec<Step> = decoder.best_path().collect();
         steps.reverse();
         assert_eq!(steps.iter().map(|step| step.transition_id).collect::<Vec<_>>(), ids, "frame {frame}");
         let relative = f64::from(decoder.final_relative_cost().unwrap());
         match best(&graph) {
-            (_, final_cost, true) => assert!((relative - (final_cost - cost)).abs() < 1e-2, "frame {frame}"),
+            (_, final_cost, true, _) => {
+                assert!((relative - (final_cost - cost)).abs() < 1e-2, "frame {frame}")
+            }
             _ => assert_eq!(relative, f64::INFINITY),
         }
         // From a token that both paths have, they are the same backwards.
@@ -148,7 +152,7 @@ fn the_best_path_while_the_search_goes_on() {
         changed += usize::from(common + 1 < before.len());
         before = steps;
     }
-    assert!(changed > 0);
+    assert!(changed > 0 && most_words > 2, "{changed} {most_words}");
 }
 
 /// Arcs that go in a circle at no cost are on no best path.

@@ -105,7 +105,7 @@ fn recursion() {
             next = arc.next;
         }
         kept = [next];
-        forgetful.forget_others(&mut kept.iter_mut());
+        forgetful.forget_others(&mut kept.iter_mut()).unwrap();
         assert_eq!((kept[0], forgetful.num_states()), (0, 1));
     }
     let mut again = LatticeDecoder::new(forgetful, OPTIONS).unwrap();
