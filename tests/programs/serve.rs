@@ -103,6 +103,29 @@ fn recordings_have_the_words_of_nnet3_transcribe() {
     server.stop();
 }
 
+/// A server decodes each recording in a process of its own. That process writes a wave with the same samples.
+#[test]
+fn a_decoder_is_a_process_of_its_own() {
+    use std::process::{Command, Stdio};
+    let decode = |file: &str| {
+        let input = std::fs::File::open(file).unwrap();
+        Command::new(common::binary("nnet3-serve"))
+            .arg("--decode")
+            .stdin(Stdio::from(input))
+            .output()
+            .unwrap()
+    };
+    let found = decode(&format!("{DATA}/sound/u7.flac"));
+    assert!(found.status.success() && found.stderr.is_empty(), "{found:?}");
+    let (rate, samples) = u7();
+    assert_eq!(found.stdout[24..28], rate.to_le_bytes());
+    assert_eq!(found.stdout[44..], samples);
+    let found = decode(&format!("{DATA}/../programs/serve.rs"));
+    let error = String::from_utf8_lossy(&found.stderr);
+    assert!(!found.status.success() && error.starts_with("the recording"), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+}
+
 #[test]
 fn messages_of_vosk_server() {
     let f = folder("serve-protocol", false);

@@ -20,6 +20,9 @@ pub enum Error {
     Changed { file: String, expected: (u32, usize), found: (u32, usize) },
     #[error("{file}: ffmpeg: {message}")]
     Ffmpeg { file: String, message: String },
+    /// A program that decodes the recording has failed.
+    #[error("{message}")]
+    Program { message: String },
     #[error("there is no channel {wanted} (from 1); {file} has {there}")]
     NoChannel { file: String, wanted: usize, there: usize },
 }

@@ -8,6 +8,7 @@ mod channels;
 mod decoded;
 mod error;
 mod ffmpeg;
+mod program;
 mod stream;
 
 pub use channels::Channels;

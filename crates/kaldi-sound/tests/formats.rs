@@ -127,3 +127,48 @@ fn damaged_and_other_files() {
     assert!(error.contains("none"), "{error}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// The wave that one process makes of a recording has the samples of the recording. A process that fails is an error.
+#[test]
+fn another_program_decodes() {
+    let program = |script: &str| {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", script]);
+        SoundStream::of_program("the recording", command, std::fs::File::open(file("chirp.flac")).unwrap())
+    };
+    let folder = std::env::temp_dir().join(format!("kaldi-sound-wave-{}", std::process::id()));
+    let mut wave = Vec::new();
+    SoundStream::open(&file("chirp.flac")).unwrap().write_wave(&mut wave).unwrap();
+    std::fs::write(&folder, &wave).unwrap();
+    let mut sound = program(&format!("cat '{}'", folder.display())).unwrap();
+    let signals = sound.signals(Channels::First).unwrap();
+    let mut samples = Vec::new();
+    loop {
+        let next = sound.read(1000, &signals).unwrap().remove(0);
+        if next.is_empty() {
+            break;
+        }
+        samples.extend(next);
+    }
+    let expected = read(&file("chirp.flac"), Channels::First).unwrap();
+    assert_eq!((sound.sample_rate(), &samples), (expected.0, &expected.1[0]));
+    assert_eq!(sound.complaint(), None);
+    for (script, expected) in [
+        ("echo one >&2; echo the recording: two >&2; exit 1", "the recording: two"),
+        ("echo why >&2; kill -ABRT $$", "the recording: its decoder was ended by signal: 6 (SIGABRT)"),
+        ("exit 3", "the recording: it failed"),
+    ] {
+        let error = program(script).map(|_| ()).unwrap_err();
+        assert!(whole(&error).starts_with(expected), "{}", whole(&error));
+    }
+    // A failure after the sound.
+    let mut sound = program(&format!("cat '{}'; kill -ABRT $$", folder.display())).unwrap();
+    let error = loop {
+        match sound.read(1000, &signals) {
+            Ok(samples) => assert!(!samples[0].is_empty(), "the failure is lost"),
+            Err(error) => break whole(&error),
+        }
+    };
+    assert!(error.contains("its decoder was ended by signal: 6 (SIGABRT)"), "{error}");
+    std::fs::remove_file(folder).unwrap();
+}

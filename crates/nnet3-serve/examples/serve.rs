@@ -13,6 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         limits: Limits::default(),
         threads: std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
         rate: None,
+        decoder: None,
     };
     let model = Model::open(folder, &ModelOptions::default())?;
     Server::new(model, settings, |event| eprintln!("{event:?}"))?.run()?;

@@ -28,4 +28,5 @@ mod workers;
 pub use access::Access;
 pub use error::{Error, Result};
 pub use limits::Limits;
-pub use server::{Event, Server, Settings, Stop};
+pub use server::{DecoderProgram, Event, Server, Settings, Stop};
+pub use upload::SOUND;

@@ -2,6 +2,9 @@
 
 use std::net::SocketAddr;
 use std::num::NonZero;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,6 +52,28 @@ pub struct Settings {
     pub threads: NonZero<usize>,
     /// Rate of sound of clients that do not name it, in Hz. `None`: the model's.
     pub rate: Option<u32>,
+    /// The program that decodes recordings, so that a decoder's fault cannot end the server. `None`: the server does it.
+    pub decoder: Option<DecoderProgram>,
+}
+
+/// A program that reads a recording from its standard input, and writes it as a wave file
+/// ([`SoundStream::write_wave`](kaldi_sound::SoundStream::write_wave)).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecoderProgram {
+    /// The file of the program.
+    pub program: PathBuf,
+    /// The name under which it is called, and its arguments.
+    pub name: String,
+    pub arguments: Vec<String>,
+}
+
+impl DecoderProgram {
+    /// The call of the program.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg0(&self.name).args(&self.arguments);
+        command
+    }
 }
 
 /// Events that an operator may want to know of.
@@ -80,6 +105,7 @@ pub struct Shared {
     pub rate: u32,
     pub limits: Limits,
     pub access: Access,
+    pub decoder: Option<DecoderProgram>,
     pub sessions: Arc<Sessions>,
     /// Places of recordings that arrive.
     pub uploads: Semaphore,
@@ -120,6 +146,7 @@ impl Server {
             workers: Workers::start(settings.threads)?,
             metrics: Metrics::default(),
             access: settings.access,
+            decoder: settings.decoder,
             limits: settings.limits,
             report: Box::new(report),
         };

@@ -25,6 +25,8 @@ use crate::sessions::Refusal;
 
 /// Bytes that are written to a file at once.
 const BLOCK: usize = 1 << 20;
+/// The name of a recording in errors.
+pub const SOUND: &str = "the recording";
 /// The name of a recording that has no other.
 const UNNAMED: &str = "recording";
 
@@ -193,10 +195,13 @@ async fn write(shared: &Shared, mut file: File, block: Vec<u8>) -> Result<std::i
 
 /// Recognises a recording, a piece at a time.
 async fn recognize(shared: &Shared, file: File) -> Result<Vec<Segment>, Failure> {
-    let model = shared.model.clone();
+    let (model, decoder) = (shared.model.clone(), shared.decoder.clone());
     let open = move || {
-        let reader = KaldiReader::from_read("the recording", file);
-        let sound = SoundStream::from_reader(reader).map_err(BadRecording::of)?;
+        let sound = match decoder {
+            Some(decoder) => SoundStream::of_program(SOUND, decoder.command(), file),
+            None => SoundStream::from_reader(KaldiReader::from_read(SOUND, file)),
+        };
+        let sound = sound.map_err(BadRecording::of)?;
         Recording::new(sound, Channels::First, &model, model.options())
     };
     let begin = Instant::now();

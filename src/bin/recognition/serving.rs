@@ -1,18 +1,24 @@
 //! A server of recognisers: the work of `nnet3-serve`.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use kaldi_io::KaldiReader;
+use kaldi_io::cli::FAILED;
+use kaldi_sound::SoundStream;
 use nnet3::messages;
 use nnet3::options::threads;
-use nnet3_serve::{Access, Event, Limits, Server, Settings};
+use nnet3_serve::{Access, DecoderProgram, Event, Limits, SOUND, Server, Settings};
 
 use crate::recognition::transcribe::PieceArgs;
 
 /// Bytes of a megabyte.
 const MEGABYTE: usize = 1 << 20;
+/// The running program, even if its file was replaced.
+const THIS_PROGRAM: &str = "/proc/self/exe";
 /// The shortest token that is no mistake.
 const SHORTEST_TOKEN: usize = 8;
 
@@ -64,6 +70,10 @@ pub struct ServingArgs {
     /// Megabytes of a recording
     #[arg(long, default_value_t = 100)]
     max_recording: usize,
+    /// Decode the recording of standard input to a wave on standard output, without a server. A server calls itself so for
+    /// each recording: a fault of a decoder ends that process alone
+    #[arg(long)]
+    decode: bool,
     /// Longest sending of a recording, in seconds
     #[arg(long, default_value_t = 600.0)]
     max_upload: f64,
@@ -112,6 +122,9 @@ impl ServingArgs {
 
 /// Serves clients until a signal comes, and the running sessions have ended.
 pub fn serve(args: &ServingArgs, pieces: &PieceArgs, folder: Option<String>) -> Result<u8> {
+    if args.decode {
+        return Ok(decode());
+    }
     let (limits, access) = (args.limits()?, args.access()?);
     let threads = threads::count(args.threads, usize::MAX)?;
     let settings = Settings {
@@ -120,6 +133,7 @@ pub fn serve(args: &ServingArgs, pieces: &PieceArgs, folder: Option<String>) -> 
         limits,
         threads: threads::number("threads", threads as i64)?,
         rate: Some(args.sample_rate).filter(|&rate| rate > 0),
+        decoder: Some(decoder()?),
     };
     let at_startup = threads::number("num-threads-startup", args.num_threads_startup.into())?;
     let mut paths: Vec<String> = folder.into_iter().collect();
@@ -134,6 +148,26 @@ pub fn serve(args: &ServingArgs, pieces: &PieceArgs, folder: Option<String>) -> 
     }
     Server::new(model, settings, tell)?.run()?;
     Ok(0)
+}
+
+/// The call of [`decode`].
+fn decoder() -> Result<DecoderProgram> {
+    let this = PathBuf::from(THIS_PROGRAM);
+    let program = if this.exists() { this } else { std::env::current_exe()? };
+    let (name, arguments) = ("nnet3-serve".to_owned(), vec!["--decode".to_owned()]);
+    Ok(DecoderProgram { program, name, arguments })
+}
+
+/// Decodes standard input to a wave on standard output. The last line of standard error is for the client.
+fn decode() -> u8 {
+    let sound = SoundStream::from_reader(KaldiReader::from_read(SOUND, std::io::stdin()));
+    match sound.and_then(|sound| sound.write_wave(std::io::stdout().lock())) {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("{:#}", anyhow::Error::from(error));
+            FAILED
+        }
+    }
 }
 
 /// Logs an event.
