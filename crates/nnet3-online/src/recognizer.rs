@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use kaldi_feat::spectral::FeatureStream;
+use kaldi_io::DenseMatrix;
 use kaldi_online::Speaker;
 use kaldi_online::endpoint::EndpointOptions;
 use nnet3_decode::path;
@@ -16,6 +18,9 @@ use crate::transcript::{Transcript, Word};
 use crate::voices::Voices;
 use crate::words;
 
+/// The last output frames of a sentence that its speaker's vector is made of, at most, as in vosk.
+const MOST_SPEECH: usize = 500;
+
 /// Recognises one sound after another, each a sequence of sentences of one speaker. Each thread has its own recogniser.
 pub struct Recognizer {
     stream: Stream,
@@ -24,7 +29,26 @@ pub struct Recognizer {
     /// The samples of the sentence so far, and their number in the sentences before it.
     samples: Vec<f32>,
     before: usize,
-    speakers: Option<Arc<SpeakerModel>>,
+    /// The output frames of those sentences.
+    frames_before: usize,
+    voice: Option<Voice>,
+}
+
+/// The speaker's voice in the sound so far. Features go on from sentence to sentence, as in vosk: none is lost, or computed
+/// of the beginning of a resampled sound, where sentences meet.
+struct Voice {
+    model: Arc<SpeakerModel>,
+    features: FeatureStream,
+    /// The output frames of the sound before the first one of `features`.
+    since: usize,
+}
+
+impl Voice {
+    /// The frame of `features` at which an output frame of `frame` seconds begins. (These are a whole number in each output
+    /// frame, as a rule.)
+    fn position(&self, frames: usize, frame: f32) -> usize {
+        ((frames - self.since) as f32 * frame / self.model.frame_shift()).round() as usize
+    }
 }
 
 impl Recognizer {
@@ -36,13 +60,18 @@ impl Recognizer {
             rate,
             samples: Vec::new(),
             before: 0,
-            speakers: None,
+            frames_before: 0,
+            voice: None,
         })
     }
 
-    /// Makes transcripts have the vectors of their speakers.
-    pub fn set_speaker_model(&mut self, model: Arc<SpeakerModel>) {
-        self.speakers = Some(model);
+    /// Makes transcripts have the vectors of their speakers. Must be called between two sentences. Fails if the features of
+    /// the model cannot be made of sound that arrives in pieces.
+    pub fn set_speaker_model(&mut self, model: Arc<SpeakerModel>) -> Result<()> {
+        let mut features = model.features()?;
+        features.accept(self.rate, &self.samples)?;
+        self.voice = Some(Voice { model, features, since: self.frames_before });
+        Ok(())
     }
 
     /// Changes the rules for the end of a sentence, from the next samples on. Without rules the whole sound is one.
@@ -77,7 +106,11 @@ impl Recognizer {
     pub fn begin(&mut self, rate: f32, speaker: Speaker) -> Result<()> {
         self.rate = rate;
         self.samples.clear();
-        self.before = 0;
+        (self.before, self.frames_before) = (0, 0);
+        if let Some(voice) = &mut self.voice {
+            voice.features.restart();
+            voice.since = 0;
+        }
         self.stream.begin(speaker)
     }
 
@@ -87,16 +120,19 @@ impl Recognizer {
     pub fn accept(&mut self, samples: &[f32]) -> Result<State> {
         let state = self.stream.accept(self.rate, samples)?;
         self.samples.extend_from_slice(samples);
+        if let Some(voice) = &mut self.voice {
+            voice.features.accept(self.rate, samples)?;
+        }
         Ok(state)
     }
 
     /// Returns the words of the best path of the sentence so far.
-    pub fn partial(&self) -> Result<String> {
+    pub fn partial(&mut self) -> Result<String> {
         if self.stream.frames_decoded() == 0 {
             return Ok(String::new());
         }
-        let best = path::read_linear(&path::best_path(&self.stream.raw_lattice()?))?;
-        let names = best.words.iter().map(|&word| self.model().word(word));
+        let words = self.stream.best_words();
+        let names = words.iter().map(|&word| self.model().word(word));
         Ok(names.collect::<Result<Vec<_>>>()?.join(" "))
     }
 
@@ -112,16 +148,16 @@ impl Recognizer {
     /// Ends the sentence, and begins the next one of the same speaker. Samples that were not decoded belong to the next
     /// sentence.
     pub fn result(&mut self) -> Result<Transcript> {
-        let decoded = self.decoded();
-        let transcript = self.transcript(decoded)?;
-        self.begin_next(decoded)?;
+        let (decoded, frames) = (self.decoded(), self.stream.frames_decoded());
+        let transcript = self.transcript()?;
+        self.begin_next(decoded, frames)?;
         Ok(transcript)
     }
 
     /// Forgets the sentence so far, and begins the next one of the same speaker. Samples that were not decoded belong to
     /// the next sentence.
     pub fn skip(&mut self) -> Result<()> {
-        self.begin_next(self.decoded())
+        self.begin_next(self.decoded(), self.stream.frames_decoded())
     }
 
     /// Samples of the sentence that the search has decoded.
@@ -130,12 +166,17 @@ impl Recognizer {
         ((seconds * self.rate) as usize).min(self.samples.len())
     }
 
-    /// Begins the sentence after so many samples of the present one.
-    fn begin_next(&mut self, decoded: usize) -> Result<()> {
+    /// Begins the sentence after so many samples and output frames of the present one.
+    fn begin_next(&mut self, decoded: usize, frames: usize) -> Result<()> {
         let speaker = self.stream.speaker()?;
         self.stream.begin(speaker)?;
         self.samples.drain(..decoded);
         self.before += decoded;
+        self.frames_before += frames;
+        if let Some(voice) = &mut self.voice {
+            let first = voice.position(self.frames_before, self.stream.output_frame_length());
+            voice.features.forget_before(first);
+        }
         self.stream.accept(self.rate, &self.samples)?;
         Ok(())
     }
@@ -146,23 +187,38 @@ impl Recognizer {
         if self.stream.frames_decoded() == 0 {
             return Ok(Transcript { start: self.start(), ..Transcript::default() });
         }
-        self.transcript(self.samples.len())
+        self.transcript()
     }
 
-    /// Ends the sentence that these samples belong to.
-    fn transcript(&mut self, samples: usize) -> Result<Transcript> {
+    /// Ends the sentence.
+    fn transcript(&mut self) -> Result<Transcript> {
         let start = self.start();
-        let Some(speakers) = &self.speakers else { return words::transcript(&mut self.stream, start) };
+        let Some(voice) = &self.voice else { return words::transcript(&mut self.stream, start) };
+        let transcript = words::transcript(&mut self.stream, start)?;
         let parts = self.stream.model().parts();
         let silence = &parts.silence_weighting.silence_phones;
-        // (The best path is known only before the end.)
-        let path = self.stream.best_path();
-        let speech: Vec<bool> =
-            path.iter().map(|&id| !silence.contains(&parts.transitions.phone(id))).collect();
-        let transcript = words::transcript(&mut self.stream, start)?;
-        let (sound, speech) =
-            ((self.rate, &self.samples[..samples]), (&*speech, self.stream.output_frame_length()));
-        let voices = Voices::of(speakers, &transcript.words, sound, start, speech)?;
+        let is_speech = |&id: &i32| {
+            parts
+                .transitions
+                .transition_id(id)
+                .is_ok_and(|id| !silence.contains(&parts.transitions.phone(id)))
+        };
+        let lattice = self.stream.raw_lattice()?;
+        let path = match lattice.start {
+            Some(_) => path::read_linear(&path::best_path(&lattice))?.ids,
+            None => Vec::new(),
+        };
+        let mut speech: Vec<bool> = path.iter().map(is_speech).collect();
+        let old = speech.len().saturating_sub(MOST_SPEECH);
+        speech[..old].fill(false);
+        let frame = self.stream.output_frame_length();
+        let first = voice.position(self.frames_before, frame);
+        let mut features = DenseMatrix::new(0, voice.features.dim());
+        while let Some(frame) = voice.features.frame(first + features.rows) {
+            features.data.extend_from_slice(frame);
+            features.rows += 1;
+        }
+        let voices = Voices::of(&voice.model, &transcript.words, &features, start, (&speech, frame))?;
         Ok(Transcript { voices: Some(voices), ..transcript })
     }
 

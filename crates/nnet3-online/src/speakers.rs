@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use kaldi_feat::sliding_cmn::SlidingCmn;
-use kaldi_feat::spectral::{Extractor, SpectralOptions};
+use kaldi_feat::spectral::{Extractor, FeatureStream, SpectralOptions};
 use kaldi_io::object::read_matrix;
 use kaldi_io::{DenseMatrix, read_object};
 use kaldi_speaker::cluster::{ClusterOptions, cluster};
@@ -130,17 +130,20 @@ impl SpeakerModel {
         self.parts.features.frames.shift / 1000.0
     }
 
+    /// The features of a sound, as its samples arrive.
+    pub fn features(&self) -> Result<FeatureStream> {
+        Ok(FeatureStream::new(Extractor::new(self.parts.features.clone())?)?)
+    }
+
     /// Returns the vector of a sentence, and vectors of parts of it, ranges of frames. A vector is `None` if fewer than
-    /// [`MIN_FRAMES`] frames are speech. `is_speech` tells it of a frame of the features; samples are those of wave files,
-    /// at `rate` Hz. Means are those of the sentence for its parts, too.
+    /// [`MIN_FRAMES`] frames are speech. `is_speech` tells it of a frame. `all` are the features of the sentence, a row for
+    /// each frame ([`features`](Self::features)). Means are those of the sentence for its parts, too.
     pub fn vectors(
         &self,
-        rate: f32,
-        samples: &[f32],
+        all: &DenseMatrix<f32>,
         is_speech: impl Fn(usize) -> bool,
         parts: &[Range<usize>],
     ) -> Result<(Option<SpeakerVector>, Vec<Option<SpeakerVector>>)> {
-        let all = Extractor::new(self.parts.features.clone())?.features(samples, rate, 1.0)?;
         let frames: Vec<usize> = (0..all.rows).filter(|&t| is_speech(t)).collect();
         if frames.len() < MIN_FRAMES {
             return Ok((None, vec![None; parts.len()]));
@@ -282,8 +285,9 @@ mod tests {
     fn a_vector_is_that_of_the_formula() {
         let model = SpeakerModel::new(parts(), &nnet3_matrix::cpu()).unwrap();
         let samples = tone(440.0);
-        let (found, parts) =
-            model.vectors(16000.0, &samples, |t| t % 10 != 0, &[0..98, 0..50, 10..70]).unwrap();
+        let all =
+            Extractor::new(model.parts.features.clone()).unwrap().features(&samples, 16000.0, 1.0).unwrap();
+        let (found, parts) = model.vectors(&all, |t| t % 10 != 0, &[0..98, 0..50, 10..70]).unwrap();
         let found = found.unwrap();
         assert_eq!(found.frames, 98 - 10);
         // Fewer frames than the window: the mean of all is subtracted, and the mean of the rest is 0, so x − m = −0.5.
@@ -296,8 +300,7 @@ mod tests {
         assert_eq!((&parts[0], &parts[1]), (&Some(found.clone()), &None));
         let part = parts[2].as_ref().unwrap();
         assert!(part.frames == 54 && part.values != found.values);
-        let frames =
-            |most: usize| model.vectors(16000.0, &samples, |t| t < most, &[]).unwrap().0.map(|v| v.frames);
+        let frames = |most: usize| model.vectors(&all, |t| t < most, &[]).unwrap().0.map(|v| v.frames);
         assert_eq!((frames(MIN_FRAMES - 1), frames(MIN_FRAMES)), (None, Some(MIN_FRAMES)));
     }
 

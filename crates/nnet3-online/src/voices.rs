@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use kaldi_io::DenseMatrix;
+
 use crate::error::Result;
 use crate::speakers::{SpeakerModel, SpeakerVector};
 use crate::transcript::Word;
@@ -26,12 +28,12 @@ pub struct Voices {
 }
 
 impl Voices {
-    /// Makes the vectors of a sentence and its phrases. The sentence's samples begin at `start` seconds; `speech` tells which
-    /// output frames, each of `frame` seconds, are speech.
+    /// Makes the vectors of a sentence and its phrases. The sentence begins at `start` seconds, and `features` are those of the
+    /// speaker model from there on; `speech` tells which output frames, each of `frame` seconds, are speech.
     pub fn of(
         model: &SpeakerModel,
         sentence: &[Word],
-        (rate, samples): (f32, &[f32]),
+        features: &DenseMatrix<f32>,
         start: f64,
         (speech, frame): (&[bool], f32),
     ) -> Result<Voices> {
@@ -43,7 +45,7 @@ impl Voices {
         let at = |time: f64| ((time - start).max(0.0) / f64::from(shift)).round() as usize;
         let range = |words: &Range<usize>| at(sentence[words.start].start)..at(sentence[words.end - 1].end);
         let ranges: Vec<Range<usize>> = words.iter().map(range).collect();
-        let (whole, vectors) = model.vectors(rate, samples, is_speech, &ranges)?;
+        let (whole, vectors) = model.vectors(features, is_speech, &ranges)?;
         let phrases = words.into_iter().zip(vectors).map(|(words, vector)| Phrase { words, vector });
         Ok(Voices { whole, phrases: phrases.collect() })
     }

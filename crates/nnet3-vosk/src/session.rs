@@ -86,8 +86,7 @@ impl Session {
     /// Adds a speaker model. Fails within a sentence.
     pub fn set_speaker_model(&mut self, model: Arc<SpeakerModel>) -> Result<(), Error> {
         self.check_between("a speaker model")?;
-        self.recognizer.set_speaker_model(model);
-        Ok(())
+        self.recognizer.set_speaker_model(model)
     }
 
     /// Replaces the grammar; `None` returns to the model's language model. Fails within a sentence.

@@ -120,6 +120,13 @@ impl FeatureStream {
         self.frames.get(start..start + self.dim())
     }
 
+    /// Drops the frames before `t`.
+    pub fn forget_before(&mut self, t: usize) {
+        let surplus = t.min(self.ready()).saturating_sub(self.dropped);
+        self.frames.drain(..surplus * self.dim());
+        self.dropped += surplus;
+    }
+
     fn compute(&mut self) {
         let options = &self.extractor.options().frames;
         let (kept, total) = (options.max_feature_vectors, self.gone + self.samples.len() as u64);

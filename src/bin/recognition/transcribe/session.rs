@@ -52,7 +52,7 @@ impl<'j> Session<'j> {
         while self.recognizers.len() < count {
             let mut recognizer = Recognizer::new(model, model.sample_rate(), options)?;
             if let Some(speakers) = speakers {
-                recognizer.set_speaker_model(speakers.model.clone());
+                recognizer.set_speaker_model(speakers.model.clone())?;
             }
             self.recognizers.push(recognizer);
         }
