@@ -62,6 +62,28 @@ class ModuleTest(InteropTest):
             writer.write("t", arrays["a"].T)
         np.testing.assert_array_equal(dict(nnet3.MatrixReader("ark:turned"))["t"], arrays["a"].T)
 
+    def test_double_precision(self):
+        matrix = np.random.default_rng(2).normal(size=(3, 2))
+        for form, kind in (("ark", b"BDM "), ("ark,t", b"[")):
+            with nnet3.MatrixWriter(f"{form}:double", dtype="float64") as writer:
+                writer.write("a", matrix)
+                writer.write("b", np.ones((1, 1), "f4"))
+            self.assertIn(kind, Path("double").read_bytes())
+            found = dict(nnet3.MatrixReader("ark:double", dtype=np.float64))
+            self.assertEqual((found["a"].dtype, found["b"].tolist()), (np.float64, [[1.0]]))
+            np.testing.assert_allclose(found["a"], matrix, rtol=0 if form == "ark" else 1e-5)
+            np.testing.assert_array_equal(dict(nnet3.MatrixReader("ark:double"))["a"], found["a"].astype("f4"))
+        with nnet3.VectorWriter("ark:vectors", dtype=np.float64) as writer:
+            writer.write("v", matrix[0])
+        np.testing.assert_array_equal(dict(nnet3.VectorReader("ark:vectors", dtype="float64"))["v"], matrix[0])
+        # Single precision is read as double precision, too.
+        with nnet3.VectorWriter("ark:vectors") as writer:
+            writer.write("v", matrix[0])
+        np.testing.assert_array_equal(dict(nnet3.VectorReader("ark:vectors", dtype="float64"))["v"], matrix[0].astype("f4"))
+        for make in (nnet3.MatrixWriter, nnet3.VectorWriter, nnet3.MatrixReader, nnet3.VectorReader):
+            with self.assertRaisesRegex(ValueError, "dtype: expected float32 or float64, found int32"):
+                make("ark:vectors", dtype="int32")
+
     def test_errors_are_exceptions(self):
         with self.assertRaisesRegex(nnet3.Error, "nowhere"):
             nnet3.MatrixReader("scp:nowhere.scp")

@@ -1,10 +1,9 @@
-//! Tables of matrices and vectors: readers are iterators, writers context managers.
+//! Tables of matrices and vectors, of single or double precision: readers are iterators, writers context managers.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use kaldi_io::holder::{Holder, MatrixHolder, VectorHolder};
+use kaldi_io::holder::{DoubleMatrixHolder, DoubleVectorHolder, Holder, MatrixHolder, VectorHolder};
 use kaldi_io::{SequentialReader, TableWriter};
-use numpy::{PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -54,31 +53,58 @@ fn finish<H: Holder>(writer: &Writer<H>) -> PyResult<()> {
     locked(writer).take().map_or(Ok(()), |writer| writer.close().map_err(raised))
 }
 
+/// A table of the one or the other precision.
+enum Precision<S, D> {
+    Single(S),
+    Double(D),
+}
+
 macro_rules! reader {
-    ($name:ident, $holder:ty, $array:ty, $doc:literal, $convert:expr) => {
+    ($name:ident, [$single:ty, $double:ty], $doc:literal, $convert:path) => {
         #[doc = $doc]
         #[pyclass(module = "nnet3")]
-        pub struct $name(Reader<$holder>);
+        pub struct $name(Precision<Reader<$single>, Reader<$double>>);
+
+        impl $name {
+            fn end(&self, py: Python<'_>) -> PyResult<()> {
+                py.detach(|| match &self.0 {
+                    Precision::Single(reader) => close(reader),
+                    Precision::Double(reader) => close(reader),
+                })
+            }
+        }
 
         #[pymethods]
         impl $name {
             #[new]
-            fn new(py: Python<'_>, rspecifier: &str) -> PyResult<Self> {
-                Ok($name(py.detach(|| open(rspecifier))?))
+            #[pyo3(signature = (rspecifier, dtype = None))]
+            fn new(py: Python<'_>, rspecifier: &str, dtype: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+                Ok($name(match arrays::is_double(py, dtype)? {
+                    false => Precision::Single(py.detach(|| open(rspecifier))?),
+                    true => Precision::Double(py.detach(|| open(rspecifier))?),
+                }))
             }
 
             fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
                 this
             }
 
-            fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<(String, Bound<'py, $array>)>> {
-                let Some((key, value)) = py.detach(|| next(&self.0))? else { return Ok(None) };
-                Ok(Some((key, $convert(py, value)?)))
+            fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<(String, Bound<'py, PyAny>)>> {
+                match &self.0 {
+                    Precision::Single(reader) => {
+                        let Some((key, value)) = py.detach(|| next(reader))? else { return Ok(None) };
+                        Ok(Some((key, $convert(py, value)?.into_any())))
+                    }
+                    Precision::Double(reader) => {
+                        let Some((key, value)) = py.detach(|| next(reader))? else { return Ok(None) };
+                        Ok(Some((key, $convert(py, value)?.into_any())))
+                    }
+                }
             }
 
             /// Closes the table. Raises Error if a command of the rspecifier failed.
             fn close(&self, py: Python<'_>) -> PyResult<()> {
-                py.detach(|| close(&self.0))
+                self.end(py)
             }
 
             fn __enter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -87,34 +113,55 @@ macro_rules! reader {
 
             #[pyo3(signature = (*_exception))]
             fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<()> {
-                py.detach(|| close(&self.0))
+                self.end(py)
             }
         }
     };
 }
 
 macro_rules! writer {
-    ($name:ident, $holder:ty, $doc:literal, $convert:expr) => {
+    ($name:ident, [$single:ty, $double:ty], $doc:literal, [$of_single:path, $of_double:path]) => {
         #[doc = $doc]
         #[pyclass(module = "nnet3")]
-        pub struct $name(Writer<$holder>);
+        pub struct $name(Precision<Writer<$single>, Writer<$double>>);
+
+        impl $name {
+            fn end(&self, py: Python<'_>) -> PyResult<()> {
+                py.detach(|| match &self.0 {
+                    Precision::Single(writer) => finish(writer),
+                    Precision::Double(writer) => finish(writer),
+                })
+            }
+        }
 
         #[pymethods]
         impl $name {
             #[new]
-            fn new(py: Python<'_>, wspecifier: &str) -> PyResult<Self> {
-                Ok($name(py.detach(|| create(wspecifier))?))
+            #[pyo3(signature = (wspecifier, dtype = None))]
+            fn new(py: Python<'_>, wspecifier: &str, dtype: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+                Ok($name(match arrays::is_double(py, dtype)? {
+                    false => Precision::Single(py.detach(|| create(wspecifier))?),
+                    true => Precision::Double(py.detach(|| create(wspecifier))?),
+                }))
             }
 
-            /// Writes an array under a name of one word, in single precision.
+            /// Writes an array under a name of one word, in the precision of the table.
             fn write(&self, py: Python<'_>, key: &str, array: &Bound<'_, PyAny>) -> PyResult<()> {
-                let value = $convert(array, key)?;
-                py.detach(|| write(&self.0, key, &value))
+                match &self.0 {
+                    Precision::Single(writer) => {
+                        let value = $of_single(array, key)?;
+                        py.detach(|| write(writer, key, &value))
+                    }
+                    Precision::Double(writer) => {
+                        let value = $of_double(array, key)?;
+                        py.detach(|| write(writer, key, &value))
+                    }
+                }
             }
 
             /// Ends the table. Raises Error if it could not be written.
             fn close(&self, py: Python<'_>) -> PyResult<()> {
-                py.detach(|| finish(&self.0))
+                self.end(py)
             }
 
             fn __enter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -123,7 +170,7 @@ macro_rules! writer {
 
             #[pyo3(signature = (*_exception))]
             fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<()> {
-                py.detach(|| finish(&self.0))
+                self.end(py)
             }
         }
     };
@@ -131,27 +178,27 @@ macro_rules! writer {
 
 reader!(
     MatrixReader,
-    MatrixHolder,
-    PyArray2<f32>,
-    "MatrixReader(rspecifier): iterates over (name, float32 array) of a table of matrices, compressed ones too.",
+    [MatrixHolder, DoubleMatrixHolder],
+    "MatrixReader(rspecifier, dtype=\"float32\"): iterates over (name, array) of a table of matrices of any precision, compressed \
+     ones too. Arrays have the type `dtype`, float32 or float64.",
     arrays::to_matrix
 );
 reader!(
     VectorReader,
-    VectorHolder,
-    PyArray1<f32>,
-    "VectorReader(rspecifier): iterates over (name, float32 array) of a table of vectors.",
+    [VectorHolder, DoubleVectorHolder],
+    "VectorReader(rspecifier, dtype=\"float32\"): iterates over (name, array) of a table of vectors of any precision. Arrays have \
+     the type `dtype`, float32 or float64.",
     arrays::to_vector
 );
 writer!(
     MatrixWriter,
-    MatrixHolder,
-    "MatrixWriter(wspecifier): writes a table of matrices of single precision.",
-    arrays::matrix
+    [MatrixHolder, DoubleMatrixHolder],
+    "MatrixWriter(wspecifier, dtype=\"float32\"): writes a table of matrices of single or (float64) double precision.",
+    [arrays::matrix, arrays::double_matrix]
 );
 writer!(
     VectorWriter,
-    VectorHolder,
-    "VectorWriter(wspecifier): writes a table of vectors of single precision.",
-    arrays::vector
+    [VectorHolder, DoubleVectorHolder],
+    "VectorWriter(wspecifier, dtype=\"float32\"): writes a table of vectors of single or (float64) double precision.",
+    [arrays::vector, arrays::double_vector]
 );

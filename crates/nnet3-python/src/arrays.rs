@@ -1,8 +1,10 @@
 //! Numpy arrays and the types of this project.
 
 use kaldi_io::DenseMatrix;
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
-use pyo3::exceptions::PyTypeError;
+use numpy::{
+    Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
+};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -40,18 +42,49 @@ pub fn samples(object: &Bound<'_, PyAny>) -> PyResult<Vec<f32>> {
 
 /// Returns a matrix of single precision.
 pub fn matrix(object: &Bound<'_, PyAny>, what: &str) -> PyResult<DenseMatrix<f32>> {
+    matrix_of(object, what, |x| x, |x| x as f32)
+}
+
+/// Returns a matrix of double precision.
+pub fn double_matrix(object: &Bound<'_, PyAny>, what: &str) -> PyResult<DenseMatrix<f64>> {
+    matrix_of(object, what, f64::from, |x| x)
+}
+
+fn matrix_of<T>(
+    object: &Bound<'_, PyAny>,
+    what: &str,
+    of_single: impl Fn(f32) -> T,
+    of_double: impl Fn(f64) -> T,
+) -> PyResult<DenseMatrix<T>> {
     need_numpy(object.py())?;
-    let dense = |shape: &[usize], data: Vec<f32>| {
-        let (rows, cols) = (shape[0], shape[1]);
-        DenseMatrix { rows, cols, data }
-    };
+    let dense = |shape: &[usize], data: Vec<T>| DenseMatrix { rows: shape[0], cols: shape[1], data };
     if let Ok(array) = object.extract::<PyReadonlyArray2<'_, f32>>() {
-        return Ok(dense(array.shape(), array.as_array().iter().copied().collect()));
+        return Ok(dense(array.shape(), array.as_array().iter().map(|&x| of_single(x)).collect()));
     }
     if let Ok(array) = object.extract::<PyReadonlyArray2<'_, f64>>() {
-        return Ok(dense(array.shape(), array.as_array().iter().map(|&x| x as f32).collect()));
+        return Ok(dense(array.shape(), array.as_array().iter().map(|&x| of_double(x)).collect()));
     }
     Err(unexpected(object, what, "a matrix of float32 or float64"))
+}
+
+/// Returns a vector of double precision.
+pub fn double_vector(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f64>> {
+    need_numpy(object.py())?;
+    match object.extract::<PyReadonlyArray1<'_, f64>>() {
+        Ok(array) => Ok(array.as_array().iter().copied().collect()),
+        Err(_) => Ok(vector(object, what)?.into_iter().map(f64::from).collect()),
+    }
+}
+
+/// True for float64, false for float32, which is the default. Raises ValueError for other types.
+pub fn is_double(py: Python<'_>, dtype: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+    let Some(dtype) = dtype else { return Ok(false) };
+    let name = py.import("numpy")?.getattr("dtype")?.call1((dtype,))?.getattr("name")?.extract::<String>()?;
+    match name.as_str() {
+        "float32" => Ok(false),
+        "float64" => Ok(true),
+        _ => Err(PyValueError::new_err(format!("dtype: expected float32 or float64, found {name}"))),
+    }
 }
 
 fn unexpected(object: &Bound<'_, PyAny>, what: &str, expected: &str) -> PyErr {
@@ -63,12 +96,12 @@ fn unexpected(object: &Bound<'_, PyAny>, what: &str, expected: &str) -> PyErr {
     PyTypeError::new_err(format!("{what}: expected {expected}, found {found}"))
 }
 
-pub fn to_vector(py: Python<'_>, data: Vec<f32>) -> PyResult<Bound<'_, PyArray1<f32>>> {
+pub fn to_vector<T: Element>(py: Python<'_>, data: Vec<T>) -> PyResult<Bound<'_, PyArray1<T>>> {
     need_numpy(py)?;
     Ok(PyArray1::from_vec(py, data))
 }
 
-pub fn to_matrix(py: Python<'_>, matrix: DenseMatrix<f32>) -> PyResult<Bound<'_, PyArray2<f32>>> {
+pub fn to_matrix<T: Element>(py: Python<'_>, matrix: DenseMatrix<T>) -> PyResult<Bound<'_, PyArray2<T>>> {
     need_numpy(py)?;
     PyArray1::from_vec(py, matrix.data).reshape([matrix.rows, matrix.cols])
 }
