@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Usage: package.sh [--debug] [--offline] [--kaldi S5] wheel|deb|library|check [PART ...]
+# Usage: package.sh [--debug] [--offline] [--static-openblas] [--kaldi S5] wheel|deb|library|check [PART ...]
 # Packages of the programs, in target/package:
 #   wheel   nnet3-*.whl for pip: the binary, a short script of each program's name, the Python module. Linked by zig, so that it
 #           runs with glibc 2.28 or later; installs maturin and zig (packaging/requirements.txt) with pip into packaging/.venv
@@ -8,21 +8,23 @@
 #   library libvosk.so, with the functions of vosk (docs/vosk.md)
 #   check   tests the packages that are there in empty environments; PARTs: wheel, deb, image (all)
 # --debug packs the debug build, which is there after the tests: for testing what is around the binary. --offline: what is missing
-# is an error instead of a download. --kaldi: check also runs a training driver of Kaldi from the packages; S5 is egs/wsj/s5 of a checkout, which
+# is an error instead of a download. --static-openblas: programs, module and library have OpenBLAS inside (libopenblas-dev of Debian), so that they
+# are fast on machines without it. --kaldi: check also runs a training driver of Kaldi from the packages; S5 is egs/wsj/s5 of a checkout, which
 # need not be built.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/usage.sh"
 source "$here/values.sh"
 export LC_ALL=C.UTF-8
-debug=false offline=false kaldi=
-while [[ ${1-} == --debug || ${1-} == --offline || ${1-} == --kaldi ]]; do
+debug=false offline=false static_openblas=false kaldi=
+while [[ ${1-} == --debug || ${1-} == --offline || ${1-} == --static-openblas || ${1-} == --kaldi ]]; do
   if [[ $1 == --kaldi ]]; then
     [[ -f ${2-}/steps/nnet3/train_raw_dnn.py ]] || refuse_usage "--kaldi: '${2-}' has no steps/nnet3/train_raw_dnn.py"
     kaldi=$(realpath "$2")
     shift
   else
-    printf -v "${1#--}" true # lint: --debug or --offline
+    name=${1#--}
+    printf -v "${name//-/_}" true # lint: --debug, --offline or --static-openblas
   fi
   shift
 done
@@ -47,6 +49,12 @@ if $debug; then
   build_folder=debug
 fi
 if $offline; then export CARGO_NET_OFFLINE=true; fi
+source "$here/package/openblas.sh"
+features=()
+if $static_openblas; then
+  use_static_openblas
+  features=(--features static-openblas)
+fi
 
 programs() { # the names of all programs
   # The first line of a program has its name.

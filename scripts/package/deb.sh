@@ -16,7 +16,7 @@ date_of_commit() { echo "${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/n
 
 make_deb() {
   command -v dpkg-deb >/dev/null || fail "there is no dpkg-deb here: Debian packages are made on Debian or its like"
-  cargo build "${build_options[@]}" -p nnet3 --bin nnet3
+  cargo build "${build_options[@]}" "${features[@]}" -p nnet3 --bin nnet3
   local root=$out/deb architecture name date
   date=$(date_of_commit)
   architecture=$(dpkg --print-architecture)

@@ -38,7 +38,7 @@ write_drivers() { # <folder of the wheel's data>
 build_module() { # <options of cargo> ...
   local folder=library
   if $debug; then folder=debug; fi
-  cargo build -p nnet3-python "$@"
+  cargo build -p nnet3-python "${features[@]}" "$@"
   cp "$target/$folder/libnnet3_python.so" packaging/python/nnet3/_native.abi3.so
 }
 
@@ -57,7 +57,7 @@ make_wheel() {
     options=(--compatibility manylinux_2_28 --strip true -- -C linker="$out/zig-linker")
   fi
   rm -rf "$out/new"
-  (cd packaging/python && "$OLDPWD/$tools/bin/maturin" build "${build_options[@]}" --out "$out/new" "${options[@]}")
+  (cd packaging/python && "$OLDPWD/$tools/bin/maturin" build "${build_options[@]}" "${features[@]}" --out "$out/new" "${options[@]}")
   rm -f "$out"/nnet3-*.whl
   mv "$out"/new/nnet3-*.whl "$out/"
   rmdir "$out/new"
