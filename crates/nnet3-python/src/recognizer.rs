@@ -120,7 +120,7 @@ impl Recognizer {
     /// The words of the sentence so far, a text.
     fn partial(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| {
-            let session = self.session();
+            let mut session = self.session();
             if session.is_over {
                 return Ok(String::new());
             }
