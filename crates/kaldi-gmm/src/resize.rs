@@ -28,12 +28,11 @@ impl DiagGmm {
                 matrix.data.extend_from_within(start..start + matrix.cols);
                 matrix.rows += 1;
             }
-            let (dim, new) = (self.dim(), self.num_gauss() - 1);
-            for d in 0..dim {
-                let step = factor * (gauss(rand) * self.inv_vars.row(heaviest)[d].sqrt());
-                self.means_invvars.row_mut(new)[d] += step;
-                self.means_invvars.row_mut(heaviest)[d] -= step;
-            }
+            let new = self.num_gauss() - 1;
+            let steps: Vec<f32> =
+                self.inv_vars.row(heaviest).iter().map(|inv_var| gauss(rand) * inv_var.sqrt()).collect();
+            add_scaled(self.means_invvars.row_mut(new), factor, &steps);
+            add_scaled(self.means_invvars.row_mut(heaviest), -factor, &steps);
         }
         self.compute_gconsts()
     }
@@ -57,6 +56,14 @@ impl DiagGmm {
             DenseMatrix::from_rows(&inv_vars),
         )?;
         Ok(())
+    }
+}
+
+/// Adds `factor` times x, rounded as by OpenBLAS's `saxpy`: products in whole groups of 32 elements are not rounded.
+fn add_scaled(to: &mut [f32], factor: f32, x: &[f32]) {
+    let whole = to.len() / 32 * 32;
+    for (i, (to, &x)) in to.iter_mut().zip(x).enumerate() {
+        *to = if i < whole { factor.mul_add(x, *to) } else { *to + factor * x };
     }
 }
 

@@ -170,13 +170,12 @@ fn estimate(counts: &[f64], total: f64, floor: f32) -> Vec<f32> {
     probabilities
 }
 
-/// Adds up numbers in the order of the reference's `VectorBase::Sum`, which is that of OpenBLAS's products of strided vectors:
-/// two partial sums that take the elements of each four in turns.
+/// Adds up numbers as the reference's `VectorBase::Sum` does, which is OpenBLAS's product with a vector of stride 0: pairs
+/// in single precision, their sums in double.
 pub fn strided_sum(values: &[f32]) -> f32 {
-    let (fours, rest) = values.as_chunks::<4>();
-    let [even, odd] =
-        fours.iter().fold([0.0, 0.0], |[even, odd], [a, b, c, d]| [even + (a + c), odd + (b + d)]);
-    rest.iter().fold(even, |sum, x| sum + x) + odd
+    let (pairs, rest) = values.as_chunks::<2>();
+    let sum: f64 = pairs.iter().map(|[a, b]| f64::from(a + b)).sum();
+    rest.iter().fold(sum, |sum, &x| sum + f64::from(x)) as f32
 }
 
 #[cfg(test)]
