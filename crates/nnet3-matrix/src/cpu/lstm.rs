@@ -10,6 +10,7 @@ use super::simd::{self, Kernel, Simd};
 use crate::backend::RecurrentCells;
 use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
+use std::cell::RefCell;
 
 const WIDTH: usize = 64;
 
@@ -150,6 +151,8 @@ struct Backward<'a> {
     in_deriv: Option<RowsMut<'a>>,
     params_deriv: Option<RowsMut<'a>>,
     sums: Option<(&'a mut [f64], &'a mut [f64])>,
+    /// Space for the sums of some rows, one for each stretch of cells.
+    stretches: &'a mut [Sums],
 }
 
 impl Kernel for Backward<'_> {
@@ -157,33 +160,41 @@ impl Kernel for Backward<'_> {
     #[inline(always)]
     fn run<S: Simd>(mut self) {
         let cells = self.params.cols();
+        let sums = std::mem::take(&mut self.stretches);
+        let mut scratch = Scratch { values: Values::ZERO, derivs: [[0.0; WIDTH]; 5] };
+        // Row by row, as memory has them: processors do not foresee jumps from row to row.
         for top in (0..self.input.rows()).step_by(HEIGHT) {
-            let bottom = self.input.rows().min(top + HEIGHT);
-            for start in (0..cells).step_by(WIDTH) {
-                let len = WIDTH.min(cells - start);
-                let mut sums =
-                    Sums { values: [[0.0; WIDTH]; 5], derivs: [[0.0; WIDTH]; 5], params: [[0.0; WIDTH]; 3] };
-                for row in top..bottom {
-                    self.stretch::<S>(row, start, len, &mut sums);
+            sums.fill(Sums::ZERO);
+            for row in top..self.input.rows().min(top + HEIGHT) {
+                for (start, sums) in (0..cells).step_by(WIDTH).zip(&mut *sums) {
+                    self.stretch::<S>(row, start, WIDTH.min(cells - start), (sums, &mut scratch));
                 }
-                if let Some((values, derivs)) = &mut self.sums {
-                    for part in 0..5 {
-                        let at = part * cells + start;
-                        add(&mut values[at..at + len], &sums.values[part]);
-                        add(&mut derivs[at..at + len], &sums.derivs[part]);
-                    }
-                }
-                if let Some(params_deriv) = &mut self.params_deriv {
-                    for (part, sums) in sums.params.iter().enumerate() {
-                        let to = &mut params_deriv.row(part)[start..start + len];
-                        for (d, s) in to.iter_mut().zip(sums) {
-                            *d += *s;
-                        }
-                    }
-                }
+            }
+            for (start, sums) in (0..cells).step_by(WIDTH).zip(&*sums) {
+                self.add_sums(start, WIDTH.min(cells - start), sums);
             }
         }
     }
+}
+
+thread_local! {
+    static SUMS: RefCell<Vec<Sums>> = const { RefCell::new(Vec::new()) };
+}
+
+/// One element of `all` for each stretch of `cells` cells.
+fn stretches(all: &mut Vec<Sums>, cells: usize) -> &mut [Sums] {
+    let count = cells.div_ceil(WIDTH);
+    if all.len() < count {
+        all.resize(count, Sums::ZERO);
+    }
+    &mut all[..count]
+}
+
+/// Space for one stretch of one row.
+struct Scratch {
+    values: Values,
+    /// The derivatives by i, f, g, o and the previous cell.
+    derivs: [Cells; 5],
 }
 
 #[inline(always)]
@@ -193,7 +204,8 @@ fn add(to: &mut [f64], from: &Cells) {
     }
 }
 
-/// The contributions of some rows to statistics and to the derivatives of the parameters.
+/// The contributions of some rows to statistics and to the derivatives of the parameters, for one stretch of cells.
+#[derive(Clone, Copy)]
 struct Sums {
     /// Sums of the values of i, f, g, o, h.
     values: [Cells; 5],
@@ -203,6 +215,9 @@ struct Sums {
 }
 
 impl Sums {
+    const ZERO: Sums =
+        Sums { values: [[0.0; WIDTH]; 5], derivs: [[0.0; WIDTH]; 5], params: [[0.0; WIDTH]; 3] };
+
     #[inline(always)]
     fn values(&mut self, v: &Values, len: usize) {
         for k in 0..len {
@@ -223,9 +238,36 @@ impl Sums {
 }
 
 impl Backward<'_> {
+    /// Adds the sums of some rows, for `len` cells from `start` on.
+    #[inline(always)]
+    fn add_sums(&mut self, start: usize, len: usize, sums: &Sums) {
+        let cells = self.params.cols();
+        if let Some((values, derivs)) = &mut self.sums {
+            for part in 0..5 {
+                let at = part * cells + start;
+                add(&mut values[at..at + len], &sums.values[part]);
+                add(&mut derivs[at..at + len], &sums.derivs[part]);
+            }
+        }
+        if let Some(params_deriv) = &mut self.params_deriv {
+            for (part, sums) in sums.params.iter().enumerate() {
+                let to = &mut params_deriv.row(part)[start..start + len];
+                for (d, s) in to.iter_mut().zip(sums) {
+                    *d += *s;
+                }
+            }
+        }
+    }
+
     /// Computes `len` cells of one row from `start` on.
     #[inline(always)]
-    fn stretch<S: Simd>(&mut self, row: usize, start: usize, len: usize, sums: &mut Sums) {
+    fn stretch<S: Simd>(
+        &mut self,
+        row: usize,
+        start: usize,
+        len: usize,
+        (sums, scratch): (&mut Sums, &mut Scratch),
+    ) {
         let cells = self.params.cols();
         let input = Input::new(self.input.row(row), cells, start, len);
         let weights = Peepholes::new(self.params, start, len);
@@ -235,9 +277,8 @@ impl Backward<'_> {
         let (repair_i, repair_f, repair_g, repair_o, repair_h) =
             (repair(0), repair(1), repair(2), repair(3), repair(4));
         let [keep_i, keep_f, keep_o] = input.keep;
-        let mut v = Values::ZERO;
+        let Scratch { values: v, derivs: out } = scratch;
         v.set::<S>(&input, &weights);
-        let mut out: [Cells; 5] = [[0.0; WIDTH]; 5];
         for k in 0..len {
             let (i, f, g, o, h) = (v.i[k], v.f[k], v.g[k], v.o[k], v.h[k]);
             let previous = input.previous[k];
@@ -258,7 +299,7 @@ impl Backward<'_> {
             sums.params[2][k] += v.cell[k] * out[3][k];
         }
         if self.sums.is_some() {
-            sums.values(&v, len);
+            sums.values(v, len);
         }
         if let Some(in_deriv) = &mut self.in_deriv {
             let to = in_deriv.row(row);
@@ -316,6 +357,18 @@ impl RecurrentCells for CpuBackend {
             (values.values_mut(), derivs.values_mut())
         });
         let [input, params, out_deriv, self_repair] = sources.map(source);
-        simd::run(Backward { input, params, out_deriv, self_repair, in_deriv, params_deriv, sums })
+        SUMS.with_borrow_mut(|all| {
+            let stretches = stretches(all, cells);
+            simd::run(Backward {
+                input,
+                params,
+                out_deriv,
+                self_repair,
+                in_deriv,
+                params_deriv,
+                sums,
+                stretches,
+            })
+        })
     }
 }
