@@ -60,19 +60,13 @@ fn tridiagonalise(a: &mut [f64], diagonal: &mut [f64], v: &mut [f64], below: &mu
         below[k] = image;
         let (upper, lower) = a.split_at_mut((k + 1) * n);
         let u = &upper[k * n + k + 1..];
-        let m = n - k - 1;
-        let row = |i: usize| i * n + k + 1..i * n + n;
         // A -= u wᵀ + w uᵀ with p = A u, w = p - u (uᵀ p) / 2; `diagonal` has room for w.
         let w = &mut diagonal[k + 1..];
-        for (i, w) in w.chunks_mut(TOGETHER).enumerate() {
-            let rows = lower[i * TOGETHER * n..].chunks_exact(n).map(|row| &row[k + 1..]);
-            dots(rows, u, w);
-        }
+        combine_rows(lower.chunks_exact(n).map(|row| &row[k + 1..]), u, w);
         let half = 0.5 * dot(u, w);
         w.iter_mut().zip(u).for_each(|(w, u)| *w -= half * u);
-        for i in 0..m {
-            let (ui, wi) = (u[i], w[i]);
-            for ((a, u), w) in lower[row(i)].iter_mut().zip(u).zip(&*w) {
+        for (row, (ui, wi)) in lower.chunks_exact_mut(n).zip(u.iter().zip(&*w)) {
+            for ((a, u), w) in row[k + 1..].iter_mut().zip(u).zip(&*w) {
                 *a -= ui * w + wi * u;
             }
         }
@@ -83,40 +77,51 @@ fn tridiagonalise(a: &mut [f64], diagonal: &mut [f64], v: &mut [f64], below: &mu
     if n >= 1 {
         below[n - 1] = 0.0;
     }
-    for k in 0..n {
-        diagonal[k] = a[k * n + k];
-    }
-    // V = (I - u uᵀ)(…)…: from the last reflection to the first, each changes rows and columns after its own.
+    // Vᵀ = (…)(I - u uᵀ): from the last reflection to the first, each changes rows and columns after its own. `diagonal` has room for
+    // products.
     v.fill(0.0);
     (0..n).for_each(|i| v[i * n + i] = 1.0);
     for k in (0..n.saturating_sub(2)).rev() {
         let u = &a[k * n + k + 1..k * n + n];
-        for rows in v[(k + 1) * n..].chunks_mut(TOGETHER * n) {
-            let overlaps = &mut [0.0; TOGETHER][..rows.len() / n];
-            dots(rows.chunks_exact(n).map(|row| &row[k + 1..]), u, overlaps);
-            for (row, overlap) in rows.chunks_exact_mut(n).zip(overlaps) {
-                row[k + 1..].iter_mut().zip(u).for_each(|(v, u)| *v -= *overlap * u);
-            }
+        let overlaps = &mut diagonal[k + 1..];
+        combine_rows(v[(k + 1) * n..].chunks_exact(n).map(|row| &row[k + 1..]), u, overlaps);
+        for (row, u) in v[(k + 1) * n..].chunks_exact_mut(n).zip(u) {
+            row[k + 1..].iter_mut().zip(&*overlaps).for_each(|(v, overlap)| *v -= overlap * u);
         }
+    }
+    for i in 0..n {
+        for j in 0..i {
+            v.swap(i * n + j, j * n + i);
+        }
+    }
+    for k in 0..n {
+        diagonal[k] = a[k * n + k];
     }
 }
 
-/// Number of rows with products by a vector that are summed side by side.
+/// Number of rows that are added in one pass.
 const TOGETHER: usize = 4;
 
-/// The products of at most [`TOGETHER`] rows with `u`, each summed from the first element to the last. Sums of
-/// different rows do not wait for each other.
+/// out = Σ factor · row, in the order of the rows. Rows have the length of `out`.
 #[inline(always)]
-fn dots<'a>(rows: impl Iterator<Item = &'a [f64]>, u: &[f64], out: &mut [f64]) {
-    let mut all = [u; TOGETHER];
-    all.iter_mut().zip(rows).for_each(|(own, row)| *own = &row[..u.len()]);
-    let mut sums = [-0.0; TOGETHER];
-    for (k, u) in u.iter().enumerate() {
-        for r in 0..TOGETHER {
-            sums[r] += all[r][k] * u;
+fn combine_rows<'a>(rows: impl Iterator<Item = &'a [f64]> + Clone, factors: &[f64], out: &mut [f64]) {
+    out.fill(0.0);
+    let (mut rows, mut done) = (rows, 0);
+    while done + TOGETHER <= factors.len() {
+        let mut all: [&[f64]; TOGETHER] = [&[]; TOGETHER];
+        all.iter_mut().zip(&mut rows).for_each(|(own, row)| *own = &row[..out.len()]);
+        let mut own = [0.0; TOGETHER];
+        own.copy_from_slice(&factors[done..done + TOGETHER]);
+        for (j, out) in out.iter_mut().enumerate() {
+            for r in 0..TOGETHER {
+                *out += all[r][j] * own[r];
+            }
         }
+        done += TOGETHER;
     }
-    out.copy_from_slice(&sums[..out.len()]);
+    for (row, factor) in rows.zip(&factors[done..]) {
+        out.iter_mut().zip(row).for_each(|(out, x)| *out += x * factor);
+    }
 }
 
 #[inline(always)]
@@ -229,7 +234,7 @@ mod tests {
     #[test]
     fn agrees_with_nalgebra() {
         let mut random = fastrand::Rng::with_seed(1);
-        for n in 1..40 {
+        for n in (1..40).chain([64, 83]) {
             let g = DMatrix::from_fn(n, n, |_, _| random.f64() - 0.5);
             check(&(&g + g.transpose()));
             // Positive, with a spectrum over many decades.
