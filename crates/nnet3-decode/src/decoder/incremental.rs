@@ -144,8 +144,9 @@ impl IncrementalLattice {
         }
     }
 
-    /// Determinizes the remaining frames of a search that is [finished](LatticeDecoder::finish), and returns the whole
-    /// lattice. It has no dead ends, may not be sorted, and is empty if no path is left.
+    /// Determinizes the remaining frames of a search that is [finished](LatticeDecoder::finish), and takes the whole
+    /// lattice. It has no dead ends, may not be sorted, and is empty if no path is left. A second call for the same search
+    /// determinizes all frames at once.
     ///
     /// # Errors
     /// The lattice has a cycle, or a transition-id that the model does not have.
@@ -159,7 +160,8 @@ impl IncrementalLattice {
             let cost = |search: &LatticeDecoder<G>, token| ending(search.tokens.get(token).place);
             self.append(search, model, search.frames_decoded(), cost)?;
         }
-        Ok(self.determinizer.lattice(ending))
+        self.frames = 0;
+        Ok(self.determinizer.take_lattice(ending))
     }
 
     /// Appends the frames from the end of the last chunk to `end`. `cost` is the cost of ending in a token, for the

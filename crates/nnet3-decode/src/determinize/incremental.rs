@@ -327,16 +327,18 @@ impl Incremental {
         self.open.sort_unstable();
     }
 
-    /// The determinized lattice to the end of the last chunk, without dead ends. Its states are in the order in which
+    /// Takes the determinized lattice to the end of the last chunk, without dead ends. Its states are in the order in which
     /// chunks brought them, which may not be topological. `ending` gives the cost of ending in a token; a token without
-    /// one is no end.
-    pub fn lattice(&self, ending: impl Fn(Token) -> Option<f32>) -> CompactLattice {
-        let mut out = self.lattice.clone();
-        for End { from, token, weight } in &self.ends {
-            let Some(cost) = ending(*token) else { continue };
-            let mut weight = weight.clone();
+    /// one is no end. The next chunk begins anew; the [report](Self::report) remains.
+    pub fn take_lattice(&mut self, ending: impl Fn(Token) -> Option<f32>) -> CompactLattice {
+        let report = std::mem::replace(&mut self.report, Report { complete: true, events: Vec::new() });
+        let (mut out, ends) = (std::mem::take(&mut self.lattice), std::mem::take(&mut self.ends));
+        self.clear();
+        self.report = report;
+        for End { from, token, mut weight } in ends {
+            let Some(cost) = ending(token) else { continue };
             weight.weight.graph += cost;
-            let end = &mut out.state_mut(*from).final_weight;
+            let end = &mut out.state_mut(from).final_weight;
             *end = end.plus(&weight);
         }
         ops::connect(&mut out);

@@ -76,7 +76,7 @@ fn in_chunks(lattice: &Lattice, beam: f64, ends: &[usize]) -> (CompactLattice, u
     }
     assert!(determinizer.report().complete);
     let ending = |s: u32| Some(lattice.state(s).final_weight.cost() as f32).filter(|cost| cost.is_finite());
-    (determinizer.lattice(ending), joined)
+    (determinizer.take_lattice(ending), joined)
 }
 
 /// The result has one path for each sequence of words, the cheapest. Paths outside the beam may be missing.
@@ -165,9 +165,12 @@ fn searches_in_chunks() {
             assert_eq!(max_active == 0, lattice.frames() == 0);
             assert!(decoder.finish().unwrap());
             let found = lattice.finish(&decoder, &model).unwrap();
-            assert_eq!(lattice.frames(), loglikes.rows);
             let found = best_paths(&found, 6.5);
             assert_eq!(found.len(), expected.len(), "{key}, {options:?}");
+            // The lattice has been taken: now all frames are one chunk.
+            assert_eq!(lattice.frames(), 0);
+            let again = best_paths(&lattice.finish(&decoder, &model).unwrap(), 6.5);
+            assert_eq!(again.len(), expected.len(), "{key}, {options:?}");
             for (found, expected) in found.iter().zip(&expected) {
                 assert!((found.2 - expected.2).abs() < 1e-2, "{key}, {options:?}: {found:?}, {expected:?}");
             }
