@@ -177,3 +177,20 @@ fn hostile_clients_harm_nobody() {
     let log = server.log();
     assert!(log.contains("slower than --max-delay allows") && !log.contains("panicked"), "{log}");
 }
+
+/// A broken connection tells the client that it was not heard; an orderly end would mean that it said nothing.
+#[test]
+fn a_client_of_another_rate_sees_a_broken_connection() {
+    let f = folder("tcp-rate", false);
+    let mut server = Server::start(&f, &["--samp-freq=11025"]);
+    let mut stream = server.connect();
+    stream.write_all(&[1; 100_000]).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    let error = stream.read_to_end(&mut Vec::new()).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}");
+    assert_eq!(server.child.wait().unwrap().code(), Some(255));
+    // (The last line of the log may still be on its way.)
+    std::thread::sleep(Duration::from_millis(300));
+    let log = server.log();
+    assert!(log.contains("Sampling frequency mismatch, expected 16000, got 11025"), "{log}");
+}

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
@@ -55,6 +55,9 @@ pub struct ServerArgs {
     max_delay: f32,
 }
 
+/// A client that cannot be served is listened to for at most so long.
+const REFUSAL: Duration = Duration::from_secs(1);
+
 /// A client that does not take what is sent to it is given up after so many seconds.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -99,7 +102,7 @@ pub fn serve(
     let conversation = match conversation {
         Ok(conversation) => conversation,
         Err(error) => {
-            accept(&listener);
+            refuse(&accept(&listener));
             return Err(error);
         }
     };
@@ -141,6 +144,20 @@ fn accept(listener: &TcpListener) -> TcpStream {
                 std::thread::sleep(Duration::from_millis(100));
             }
         }
+    }
+}
+
+/// Waits until a client has sent its sound, or [`REFUSAL`] is over. The sound remains unread, so that the end of the process breaks the
+/// connection: an orderly end would look like sound without words.
+fn refuse(client: &TcpStream) {
+    let (begin, mut before) = (Instant::now(), 0);
+    let mut bytes = vec![0; 1 << 20];
+    while begin.elapsed() < REFUSAL && client.set_read_timeout(Some(REFUSAL)).is_ok() {
+        match client.peek(&mut bytes) {
+            Ok(count) if count > before => before = count,
+            _ => return,
+        }
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
