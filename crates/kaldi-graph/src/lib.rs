@@ -4,6 +4,7 @@
 //! HMMs without self-loops; [`self_loops`] adds those. L comes from scripts; [`arpa`] makes G from a language model.
 //! [`decoding_graph`] does all of these steps. [`grammar`] handles graphs that refer to other graphs.
 //! [`training`] makes the graphs that align transcripts with speech, and [`equal_align`] aligns without a model.
+//! [`recover`] finds the tree of a model in its graph.
 //! [`ilabels`] is the file with the phones in context that the input labels of C stand for.
 
 pub mod arpa;
@@ -14,6 +15,7 @@ pub mod error;
 pub mod grammar;
 pub mod h_transducer;
 pub mod ilabels;
+pub mod recover;
 pub mod self_loops;
 pub mod training;
 

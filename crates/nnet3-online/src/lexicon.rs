@@ -6,24 +6,19 @@
 //! followed to the end of their first word only.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use kaldi_fst::labels::read_disambiguation;
-use kaldi_fst::store::{self, FlatOrNgrams, Names, Symbols};
-use kaldi_fst::{EPSILON, FlatFst, Fst, StateId};
+use kaldi_fst::{EPSILON, FlatFst, StateId};
 use kaldi_hmm::TransitionModel;
-use kaldi_io::{KaldiReader, read_object};
 use nnet3_decode::align::{PhoneType, WordBoundaries};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::error::{Error, Result};
+use crate::model_graph::ModelGraph;
 
 /// Steps along paths, for each arc of the graph and besides, after which a graph is given up. (A lexicon takes a few for each
 /// arc.)
 const STEPS_PER_ARC: usize = 1000;
 const MOST_STEPS_BESIDES: usize = 1_000_000;
-/// The word on arcs to shorter histories.
-const BACKOFF: &str = "#0";
 
 /// The pronunciations of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -38,134 +33,50 @@ pub struct Lexicon {
 
 impl Lexicon {
     /// Reads the lexicon of the model in a folder, as published for vosk, or of the older form. Phones have the names of
-    /// `phones.txt`, without the suffixes `_B`, `_I`, `_E` and `_S` for places in a word unless `positions` is set. If there
-    /// is no such file, or it does not fit the model, a phone is `p` and the number of its first form.
+    /// [`ModelGraph::phone_name`], without the suffixes `_B`, `_I`, `_E` and `_S` for places in a word unless `positions` is
+    /// set.
     ///
     /// # Errors
     /// A file is missing or damaged; files do not fit each other; no phone is known to end words.
     pub fn read(folder: &str, positions: bool) -> Result<Lexicon> {
-        let there = |name: &str| {
-            let path = format!("{folder}/{name}");
-            Path::new(&path).exists().then_some(path)
-        };
-        let (graph, phones) =
-            if there("am/final.mdl").is_some() { ("graph/", "graph/phones/") } else { ("", "") };
-        let needed = |name: String| {
-            there(&name)
-                .ok_or_else(|| Error::Incomplete { folder: folder.to_owned(), lacks: format!("no {name}") })
-        };
-        let mdl = there("am/final.mdl").map_or_else(|| needed("final.mdl".to_owned()), Ok)?;
-        let transitions: TransitionModel = read_object(&mdl)?;
-        let boundaries_file = needed(format!("{phones}word_boundary.int"))?;
-        let boundaries = WordBoundaries::load(&boundaries_file)?;
-        boundaries.check(&transitions).map_err(Error::of(&boundaries_file))?;
-        let (file, grammar) = match there(&format!("{graph}HCLG.fst")) {
-            Some(file) => (file, None),
-            None => (needed(format!("{graph}HCLr.fst"))?, Some(needed(format!("{graph}Gr.fst"))?)),
-        };
-        let mut r = KaldiReader::open_raw(&file)?;
-        r.set_binary(true);
-        let (fst, symbols): (Fst, _) = store::read_with_symbols(&mut r)?;
-        let [_, of_graph] = symbols;
-        let (words, names) = match &grammar {
-            None => (None, of_graph.as_ref().map(Names::try_from).transpose().map_err(Error::of(&file))?),
-            Some(grammar) => labels_of_grammar(grammar)?,
-        };
-        let disambiguation: FxHashSet<i32> = match &grammar {
-            None => FxHashSet::default(),
-            Some(_) => {
-                let file = needed(format!("{graph}disambig_tid.int"))?;
-                read_disambiguation(&file)?.into_iter().collect()
-            }
-        };
-        let names = match (names, there(&format!("{graph}words.txt"))) {
-            (Some(names), _) => names,
-            (None, Some(file)) => Names::try_from(&Symbols::load(&file)?).map_err(Error::of(&file))?,
-            (None, None) => return Err(Error::NoNames),
-        };
-        let phone_names = match there(&format!("{graph}phones.txt")) {
-            Some(file) => Some(Names::try_from(&Symbols::load(&file)?).map_err(Error::of(&file))?),
-            None => None,
-        };
-        let (phone_names, nameless) = names_of_phones(phone_names.as_ref(), &transitions, &boundaries);
-        let word_of =
-            |label: i32| words.as_ref().map_or(label, |words| words.get(&label).copied().unwrap_or(label));
-        let is_backoff = |label: i32| names.get(word_of(label)) == Some(BACKOFF);
-        let found =
-            pronunciations(&FlatFst::from(&fst), &disambiguation, is_backoff, &transitions, &boundaries)
-                .map_err(Error::of(&file))?;
+        Lexicon::of(&ModelGraph::read(folder)?, positions)
+    }
+
+    /// Returns the lexicon within a model's graph.
+    ///
+    /// # Errors
+    /// A word has no name; the graph has an input label that is no transition-id, or too many paths.
+    pub fn of(model: &ModelGraph, positions: bool) -> Result<Lexicon> {
+        let found = pronunciations(
+            &model.graph,
+            &model.disambiguation,
+            |label| model.is_backoff(label),
+            &model.transitions,
+            &model.boundaries,
+        )
+        .map_err(Error::of(&model.file))?;
         let phone = |phone: &i32| {
-            let name = phone_names.get(phone).map_or("", String::as_str);
+            let name = model.phone_name(*phone);
             if positions { name.to_owned() } else { without_position(name).to_owned() }
         };
         let mut spoken = BTreeSet::new();
         let mut entries = BTreeSet::new();
         for (label, phones) in &found {
-            let word = word_of(*label);
-            let name = names.get(word).ok_or(Error::UnknownWord(word))?;
+            let word = model.word(*label);
+            let name = model.words.get(word).ok_or(Error::UnknownWord(word))?;
             spoken.insert(name);
             entries.insert((name.to_owned(), phones.iter().map(phone).collect()));
         }
-        let without = names.iter().filter(|(number, name)| *number != EPSILON && !spoken.contains(name));
+        let without =
+            model.words.iter().filter(|(number, name)| *number != EPSILON && !spoken.contains(name));
         let without = without.map(|(_, name)| name.to_owned()).collect();
-        Ok(Lexicon { entries: entries.into_iter().collect(), without, nameless })
+        Ok(Lexicon { entries: entries.into_iter().collect(), without, nameless: model.nameless })
     }
-}
-
-/// Returns the names of a model's phones. Also returns the first phone that a table does not name: its names are not used
-/// then, as it belongs to another model. (Names that begin with # are those of disambiguation symbols.)
-fn names_of_phones(
-    table: Option<&Names>,
-    transitions: &TransitionModel,
-    boundaries: &WordBoundaries,
-) -> (FxHashMap<i32, String>, Option<i32>) {
-    let phones = || transitions.topology().phones().iter().copied();
-    let named = |phone: i32| table.and_then(|table| table.get(phone)).filter(|name| !name.starts_with('#'));
-    let nameless = phones().find(|&phone| named(phone).is_none());
-    if nameless.is_none() {
-        let names = phones().filter_map(|phone| Some((phone, named(phone)?.to_owned())));
-        return (names.collect(), None);
-    }
-    // Kaldi numbers the forms of a phone in this order: outside of words, _B, _E, _I, _S.
-    let mut names = FxHashMap::default();
-    let (mut first, mut last) = (0, (0, 0));
-    for phone in phones() {
-        let (place, suffix) = match boundaries.kind(phone) {
-            None | Some(PhoneType::Nonword) => (0, ""),
-            Some(PhoneType::Begin) => (1, "_B"),
-            Some(PhoneType::End) => (2, "_E"),
-            Some(PhoneType::Internal) => (3, "_I"),
-            Some(PhoneType::Singleton) => (4, "_S"),
-        };
-        if last.0 + 1 != phone || last.1 >= place {
-            first = phone;
-        }
-        last = (phone, place);
-        names.insert(phone, format!("p{first}{suffix}"));
-    }
-    (names, table.and(nameless))
 }
 
 /// A phone's name without its place in a word.
 fn without_position(name: &str) -> &str {
     ["_B", "_I", "_E", "_S"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
-}
-
-/// The word of each input label.
-type WordsByLabel = FxHashMap<i32, i32>;
-
-/// Reads the words of a language model by its input labels (`None` if these are the words), and their names if it has them.
-fn labels_of_grammar(file: &str) -> Result<(Option<WordsByLabel>, Option<Names>)> {
-    let mut r = KaldiReader::open_raw(file)?;
-    r.set_binary(true);
-    let (fst, names) = store::read_with_names(&mut r)?;
-    let words = match fst {
-        FlatOrNgrams::Flat(fst) if fst.arcs.iter().any(|arc| arc.ilabel != arc.olabel) => {
-            Some(fst.arcs.iter().map(|arc| (arc.ilabel, arc.olabel)).collect())
-        }
-        FlatOrNgrams::Flat(_) | FlatOrNgrams::Ngrams(_) => None,
-    };
-    Ok((words, names))
 }
 
 /// A step of a path: a state, the next arc to take there, and the lengths of the path's lists before it.

@@ -37,6 +37,7 @@ pub mod graph;
 pub mod json;
 pub mod lexicon;
 mod model;
+pub mod model_graph;
 mod network;
 mod notice;
 mod options;
