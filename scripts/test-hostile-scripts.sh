@@ -245,6 +245,8 @@ check "segment_long.sh: options" options_of "$s/segment_long.sh" -- data graph n
 check "segment_long.sh: names" arguments_of "$s/segment_long.sh" data graph new
 check "make_vosk_model.sh: options" options_of "$s/make_vosk_model.sh" -- data new
 check "make_vosk_model.sh: names" arguments_of "$s/make_vosk_model.sh" data new
+check "adapt_model.sh: options" options_of "$s/adapt_model.sh" --text=data/text -- model new
+check "adapt_model.sh: names" arguments_of "$s/adapt_model.sh" --text=data/text model new
 check "transcribe_many.sh: options" options_of "$s/transcribe_many.sh" --model=model -- data/wav.scp new
 check "transcribe_many.sh: names" arguments_of "$s/transcribe_many.sh" --model=model data/wav.scp new
 check "make_graph.sh: names" arguments_of "$s/make_graph.sh" lm/lm.arpa lang tree/tree net.xconfig new

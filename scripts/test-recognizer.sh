@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Usage: test-recognizer.sh [WORDS]
-# Tests scripts/recognizer.sh, make_graph.sh, make_vosk_model.sh and make_arpa.py on a language of tones: a recogniser learns it from words
+# Tests scripts/recognizer.sh, adapt_model.sh, make_graph.sh, make_vosk_model.sh and make_arpa.py on a language of tones: a recogniser learns it from words
 # alone, one that is killed and started again ends with the same bytes, and what is wrong with data is said. With WORDS, only the tests with
 # these words in their names. Takes the programs from the PATH, or builds them; needs Python 3. Takes half a minute on two idle cores. Ends
 # with the line `N passed, N failed`.
@@ -26,7 +26,7 @@ says() {
 toy=$work/toy
 tests/recognizer/toy_speech.py --num 90 "$toy"
 fast=(--flat-network="$toy/toy.xconfig" --network="$toy/toy.xconfig" --flat-epochs=3 --num-epochs=3 --flat-initial-lrate=0.004
-  --initial-lrate=0.004 --num-jobs-final=1 --cmvn=true --use-gpu=no --train-opts=--report=false)
+  --initial-lrate=0.004 --num-jobs-final=1 --cmvn=true --garbage=false --use-gpu=no --train-opts=--report=false)
 
 recognizer() { # <folder> <options> …
   scripts/recognizer.sh --wav="$toy/wav" --text="$toy/text" --utt2spk="$toy/utt2spk" --lexicon="$toy/lexicon.txt" "${fast[@]}" "${@:2}" \
@@ -83,6 +83,88 @@ looks_ahead() {
   cp "$exp/lang/phones.txt" "$work/ahead/graph/"
   nnet3-lexicon --print-args=false "$work/ahead" 2>/dev/null >"$work/lexicon" &&
     diff <(sort -u "$work/lexicon") <(awk '{ $1 = $1; print }' "$toy/lexicon.txt" | sort -u)
+}
+
+# A new word, with a model that has its tree and with one whose tree is recovered from the graph, in both forms of graphs. The old word `mi`
+# is in no new text.
+adapts() {
+  local from options hears
+  learned || return 1
+  if [[ ! -e $work/ahead ]]; then looks_ahead || return 1; fi
+  python3 - "$work/new" <<'PYTHON'
+import random, sys
+sys.path.append("tests/recognizer")
+import toy_speech
+from pathlib import Path
+toy_speech.LEXICON["qartu"] = ("Q R T U",)
+out, draw = Path(sys.argv[1]), random.Random(9)
+out.mkdir()
+for i in range(4):
+    toy_speech.write_wave(out / f"new{i}.wav", toy_speech.utterance(draw, ["lo", "qartu", "ru", "qartu"]))
+(out / "text").write_text("lo qartu ru qartu\nru lo qartu\nqartu ru\n")
+(out / "phrases").write_text("qartu\n")
+(out / "lexicon").write_text("qartu Q R T U\n")
+(out / "g2p").write_text("#!/bin/sh\nwhile read -r word; do echo $word Q R T U; done\n")
+(out / "g2p").chmod(0o755)
+PYTHON
+  hears() { nnet3-transcribe --print-args=false "$1" "$work"/new/*.wav 2>/dev/null | cut -d' ' -f2- | tee "$work/heard"; }
+  hears "$work/ahead" | grep qartu && return 1
+  for from in exp ahead; do
+    for options in "--text=$work/new/text --lexicon=$work/new/lexicon" "--phrases=$work/new/phrases --g2p=$work/new/g2p" \
+      "--text=$work/new/text --lexicon=$work/new/lexicon --old-weight=0 --look-ahead=false"; do
+      rm -rf "$work/adapted"
+      # shellcheck disable=SC2086
+      scripts/adapt_model.sh $options "$work/$from" "$work/adapted" || return 1 # lint: options of this script
+      hears "$work/adapted"
+      (( $(grep -c 'lo qartu ru qartu' "$work/heard") >= 3 )) || return 1
+      nnet3-lexicon --print-args=false --words=qartu "$work/adapted" 2>/dev/null | grep -x 'qartu Q R T U' || return 1
+    done
+    [[ ! -e $work/adapted/graph/HCLr.fst && -e $work/adapted/am/tree ]] || return 1
+  done
+  # The recovered tree has the pdfs of the tree itself, so that the same graph comes of both.
+  mkdir -p "$work/recovered"
+  nnet3-recover --print-args=false "$work/ahead" "$work/recovered" || return 1
+  for from in "$work/recovered/tree" "$work/exp/tree/tree"; do
+    rm -rf "$work/graph"
+    scripts/make_graph.sh --self-loop-scale=1.0 "$work/exp/lm/lm.arpa" "$work/exp/lang" "$from" "$work/exp/chain/model/final.mdl" "$work/graph" || return 1
+    cksum <"$work/graph/HCLG.fst"
+  done | grep -v HCLG | uniq -d | grep .
+}
+
+# Noise is no word, and words are words.
+rejects() {
+  recognizer garbage --garbage=true || return 1
+  awk 'NR > 1 && $4 > 15 { exit 1 }' "$work/garbage/results.txt" || { cat "$work/garbage/results.txt"; return 1; }
+  python3 scripts/recognizer/garbage.py --help >/dev/null
+  local seed
+  for seed in 1 2 3 4; do
+    python3 scripts/recognizer/garbage.py noise --kind=pink --seconds=2 --rate=8000 --srand=$((1000 + seed)) >"$work/noise$seed.wav" # lint: whole: seed
+  done
+  nnet3-transcribe --print-args=false "$work/garbage/model" "$work"/noise?.wav 2>/dev/null | tee "$work/heard"
+  ! cut -s -d' ' -f2- "$work/heard" | tr ' ' '\n' | grep -v '^<unk>$' | grep .
+}
+
+# Slurm and Kubernetes are stand-ins: tests/train/slurm, tests/train/kubernetes.py.
+on_clusters() {
+  local cmd status=0 pid
+  learned || return 1
+  find "$PWD" "$toy/wav" -maxdepth 1 -name 'toy-00?.wav' | sort >"$work/list"
+  many() { PATH=$PWD/tests/train/slurm:$PATH FAKE_SLURM=$work/fake scripts/transcribe_many.sh --cmd="$1" --batch=4 --nj=2 --model="$work/exp/model" "$work/list" "$2"; }
+  mkdir -p "$work/fake"
+  many run.sh "$work/many_run" && many slurm.sh "$work/many_slurm" && cmp "$work/many_run/text" "$work/many_slurm/text" &&
+    (( $(wc -l <"$work/many_run/text") == $(wc -l <"$work/list") )) && compgen -G "$work/fake/*" || return 1
+  command -v kubectl >/dev/null || { echo "no kubectl here: not tested with k8s.sh"; return 0; }
+  python3 tests/train/kubernetes.py 2 >"$work/port" 2>"$work/cluster.log" &
+  pid=$!
+  until [[ -s $work/port ]] || ! kill -0 $pid; do sleep 0.1; done
+  printf '%s\n' '{"apiVersion": "v1", "kind": "Config", "current-context": "test",' \
+    "\"clusters\": [{\"name\": \"test\", \"cluster\": {\"server\": \"http://127.0.0.1:$(<"$work/port")\"}}]," \
+    '"contexts": [{"name": "test", "context": {"cluster": "test", "user": "test", "namespace": "speech"}}], "users": [{"name": "test", "user": {}}]}' \
+    >"$work/config"
+  KUBECONFIG=$work/config KUBECACHEDIR=$work/cache NNET3_K8S_IMAGE=nnet3 NNET3_K8S_VOLUME=host:$PWD,claim:speech:$work many k8s.sh "$work/many_k8s" || status=1
+  kill $pid
+  wait $pid
+  (( status == 0 )) && cmp "$work/many_run/text" "$work/many_k8s/text"
 }
 
 # What Kaldi's decode.sh, align.sh, prepare_online_decoding.sh and mkgraph.sh read, with the values that were used.
@@ -148,6 +230,9 @@ survives_kills() {
 }
 
 check "a graph of two halves: the same texts, phrases, the lexicon" looks_ahead
+check "another language model and a new word, with the tree and without" adapts
+check "a garbage word: noise is no word" rejects
+check "many recordings: by run.sh, slurm.sh and k8s.sh" on_clusters
 check "a recogniser learns from words alone" learns
 check "the model folder understands what the decoder understands" transcribes
 check "folders have what Kaldi's scripts read" has_what_kaldi_reads
@@ -380,6 +465,20 @@ alone() { # a second one in the same folder waits for the first
   return $status
 }
 check "two at the same time: one waits" alone
+
+# ---- adapted models: what is wrong -----------------------------------------------------------------------------------
+adapt() { # <part of a sentence> <options> …
+  learned || return 1
+  says "$1" scripts/adapt_model.sh "${@:2}" "$work/exp" "$work/adapted_wrongly" && ! compgen -G "$work/adapted_wrongly*" && ! compgen -G "$work/.tmp.*"
+}
+printf '%s\n' 'lo zebra' >"$work/zebra"
+check "adapt: no text" adapt "give --text or --phrases"
+check "adapt: a word without a pronunciation" adapt "zebra, line 1: the word 'zebra' has no pronunciation" --text="$work/zebra"
+printf '%s\n' 'zebra Z' >"$work/zebra_lexicon"
+check "adapt: a phone that the model lacks" adapt "'Z' is no phone of the model" --text="$work/zebra" --lexicon="$work/zebra_lexicon"
+check "adapt: a command that fails" adapt "--g2p: the command failed" --text="$work/zebra" --g2p=false
+check "adapt: a weight above 1" adapt "--old-weight: expected a number from 0 to 1" --text="$work/zebra" --old-weight=2
+check "adapt: a folder that is no model" says "is no model folder" scripts/adapt_model.sh --text="$work/zebra" "$toy" "$work/adapted_wrongly"
 
 # ---- model folders --------------------------------------------------------------------------------------------------
 misfit() { # <what changes a copy of the recogniser in $copy> <part of a sentence> [<options> …]

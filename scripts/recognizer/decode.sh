@@ -1,7 +1,7 @@
 # Language model, graph, recognition of the recordings for tests, and the model folder.
 
 do_graph() {
-  if [[ $arpa ]]; then step "language model" lm copy_language_model "@$arpa" "@$dir/lang/words.txt"
+  if [[ $arpa ]]; then step "language model" lm copy_language_model "@$arpa" "@$dir/lang/words.txt" "$garbage"
   else step "language model" lm estimate_language_model "@$dir/data/transcripts" "@$dir/lang/words.txt" "$lm_order"
   fi
   local system=chain
@@ -23,7 +23,14 @@ estimate_language_model() {
   "$here/make_arpa.py" --order="$lm_order" --vocabulary="$dir/lang/words.txt" "$dir/data/transcripts" "$out/lm.arpa" || exit 1
 }
 
-copy_language_model() { cp "$arpa" "$out/lm.arpa"; }
+# A model without the garbage word gets it as a sentence of its own.
+copy_language_model() {
+  if [[ $garbage == false ]] || grep -q "[[:blank:]]$garbage_word\([[:blank:]]\|\$\)" "$arpa"; then cp "$arpa" "$out/lm.arpa"; return; fi
+  echo "$garbage_word" >"$out/garbage.txt"
+  "$here/make_arpa.py" --keys=false --order=2 --vocabulary="$out/garbage.txt" "$out/garbage.txt" "$out/garbage.arpa" || exit 1
+  run "$log.log" arpa-mix --weights=0.95,0.05 "$arpa" "$out/garbage.arpa" "$out/lm.arpa"
+  rm "$out"/garbage.*
+}
 
 make_graph() {
   local tree mdl graph skipped
@@ -68,7 +75,10 @@ decode() {
     "scp:$out/part.JOB.scp" "ark:| gzip -c >$out/lat.JOB.gz"
   rm "$out"/part.*.scp
   run "${log}_words.log" lattice-best-path --acoustic-scale=1.0 "ark:gunzip -c $out/lat.*.gz |" "ark,t:$out/numbers"
-  names_of_words <"$out/numbers" >"$out/text"
+  # The garbage word stands for no word.
+  names_of_words <"$out/numbers" | garbage_word="$garbage_word" garbage="$garbage" awk '{ line = $1
+    for (i = 2; i <= NF; i++) if (ENVIRON["garbage"] == "false" || $i != ENVIRON["garbage_word"]) line = line " " $i
+    print line }' >"$out/text"
   rm "$out/numbers"
   compute-wer --print-args=false --text --mode=all "ark:$reference" "ark:$out/text" >"$out/wer" 2>"${log}_wer.log" ||
     fail_with_log "the words cannot be compared" "${log}_wer.log"

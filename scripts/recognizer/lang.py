@@ -4,6 +4,9 @@
 The lexicon has lines `word phone phone …`, several for words with several pronunciations; if the second field of every line is a number,
 it is the pronunciation's probability. Writes phones.txt, words.txt, L.fst.txt and L_disambig.fst.txt (for fstcompile), topo
 (one state a phone, as chain models have it), oov.txt and oov.int (the word that Kaldi's scripts take for others) and the lists in phones/.
+
+With --phones, phones have the names and numbers of a model that is there already, and the lexicon has these names, with places in words.
+Only phones.txt, words.txt, L_disambig.fst.txt, phones/disambig.int and phones/optional_silence.int are written then.
 """
 
 import argparse
@@ -147,17 +150,62 @@ def topology(ids):
     ]
 
 
+def numbered(names):
+    """{word: number} with the words that graphs need."""
+    return {word: number for number, word in enumerate(["<eps>", *dict.fromkeys(names), "#0", "<s>", "</s>"])}
+
+
+def write_lines(path, lines):
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def write_for_model(entries, args):
+    """The files for a new graph of a model: its phones stay as they are."""
+    phones = {}
+    for number, line in lines_of(args.phones):
+        columns = fields(line)
+        if len(columns) != 2 or not columns[1].isdecimal():
+            fail(f"{args.phones}, line {number}: expected a phone and its number, found '{line}'")
+        if not re.fullmatch(r"#\d+", columns[0]):
+            phones[columns[0]] = int(columns[1])
+    for word, _, pronunciation in entries:
+        for phone in pronunciation:
+            if phone not in phones:
+                fail(f"{args.lexicon}: the word '{word}' has the phone '{phone}', which {args.phones} does not have")
+    silence = args.silence_phones.split(",")[0]
+    if silence not in phones:
+        fail(f"--silence-phones: {args.phones} has no phone '{silence}'")
+    marked = disambiguated(entries)
+    first = max(phones.values()) + 1
+    disambig = list(range(first, first + max(number for *_, number in marked) + 2))  # #0, #1 …, silence's own
+    words = numbered(word for word, _, _ in entries)
+    (args.out / "phones").mkdir(parents=True)
+    symbols = phones | {f"#{i}": number for i, number in enumerate(disambig)}
+    write_lines(args.out / "phones.txt", (f"{name} {number}" for name, number in symbols.items()))
+    write_lines(args.out / "words.txt", (f"{word} {number}" for word, number in words.items()))
+    write_lines(args.out / "L_disambig.fst.txt", lexicon_lines(marked, phones, words, silence, args.silence_probability, disambig))
+    write_lines(args.out / "phones/disambig.int", disambig)
+    write_lines(args.out / "phones/optional_silence.int", [phones[silence]])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--silence-phones", default="SIL", help="the first may be between words, others are noises")
     parser.add_argument("--silence-probability", type=float, default=0.5)
     parser.add_argument("--word-positions", choices=("true", "false"), default="true")
     parser.add_argument("--oov-word", default="", help="the word that stands for others")
+    parser.add_argument("--phones", default="", help="phones of a model: names and numbers")
     parser.add_argument("lexicon")
     parser.add_argument("out", type=Path)
     args = parser.parse_args()
 
     entries = read_lexicon(args.lexicon)
+    if args.phones:
+        try:
+            write_for_model(entries, args)
+        except NotText as error:
+            fail(error)
+        return
     silences = args.silence_phones.split(",")
     base = sorted({phone for _, _, phones in entries for phone in phones} - set(silences))
     if not base:
@@ -178,15 +226,14 @@ def main():
     symbols = ["<eps>", *names, *(f"#{i}" for i in range(num_disambig))]
     phones = {name: number for number, name in enumerate(symbols)}
     disambig = [phones[f"#{i}"] for i in range(num_disambig)]
-    word_list = ["<eps>", *dict.fromkeys(word for word, _, _ in entries), "#0", "<s>", "</s>"]
-    words = {word: number for number, word in enumerate(word_list)}
+    words = numbered(word for word, _, _ in entries)
     silence_names = [name for members in sets[: len(silences)] for name in members]
     silence_ids = [phones[name] for name in silence_names]
 
     (args.out / "phones").mkdir(parents=True)
 
     def write(name, lines):
-        (args.out / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        write_lines(args.out / name, lines)
 
     write("phones.txt", (f"{name} {number}" for name, number in phones.items()))
     write("words.txt", (f"{word} {number}" for word, number in words.items()))

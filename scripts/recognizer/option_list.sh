@@ -23,6 +23,8 @@ option skip-bad bool false "leave out utterances that cannot be used, with warni
 heading "Language"
 option silence-phones word SIL "phones that are not speech, separated by commas; the first is the pause between words"
 option silence-probability number 0.5 "probability of a pause between two words, for the lexicon"
+option garbage bool true "train a word <unk> for noise, music and speech of other words, on noise and scrambled pieces of the training speech; \
+recognised text for results leaves it out"
 option word-positions bool true "phones are different ones at the beginning, in the middle and at the end of a word, if their sounds differ; \
 the model folder then knows to the frame where words begin and end"
 option arpa word "" "language model, an ARPA file; without it one is estimated from the transcripts"
@@ -57,6 +59,7 @@ option lattice-beam number 6 "beam of lattices"
 option max-active integer 7000 "hypotheses at a time, at most"
 option decode-flat bool false "also recognise with the model that was trained without alignments, to see what the other one gains"
 
+garbage_word="<unk>" garbage_phone=GBG
 parts="data language features ivectors flat alignments tree chain graph recognition model"
 heading "Running"
 option last-part "${parts// /|}" model "what is done last"

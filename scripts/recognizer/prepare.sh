@@ -16,10 +16,15 @@ do_data() {
     "$here/recognizer/data.py" --wav="$wav" --text="$text" --utt2spk="$utt2spk" --data="$data" --lexicon="$lexicon" \
       --test-wav="$test_wav" --test-text="$test_text" --test-data="$test_data" --test-speakers="$test_speakers" --num-test="$num_test" \
       --oov-word="$oov_word" --sample-frequency="$sample_frequency" --skip-bad="$skip_bad" --srand="$srand" "$1"
+    [[ $garbage == false ]] || "$here/recognizer/garbage.py" --srand="$srand" add --word="$garbage_word" --phone="$garbage_phone" "$1" "$lexicon" "$1/lexicon.txt"
     cp "$1/train/text" "$1/transcripts"
     [[ $perturb == false ]] || "$here/recognizer/perturb.py" --srand="$srand" "$1/train"
   }
   refresh data make_data
+  if [[ $garbage == true ]]; then
+    lexicon=$dir/data/lexicon.txt
+    if grep -q "[[:blank:]]$garbage_phone\$" "$lexicon"; then silence_phones+=,$garbage_phone; fi
+  fi
   mapfile -t tests <"$dir/data/tests"
   number_in hours decimal "$dir/data/hours" 0
   say "$(wc -l <"$dir/data/transcripts") utterances to train on, about $hours hours$([[ $perturb == false ]] || echo ", three times at different speeds"); for tests: $(for set in "${tests[@]}"; do

@@ -1,0 +1,178 @@
+#!/usr/bin/env bash
+# Gives a recogniser a new language model and new words. See docs/recognizer.md.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export LC_ALL=C
+
+driver=adapt_model.sh
+source "$here/train/messages.sh"
+source "$here/values.sh"
+source "$here/folders.sh"
+
+usage() {
+  cat <<'HELP'
+usage: adapt_model.sh [options] MODEL OUT
+Makes the model folder OUT, for nnet3-transcribe and vosk, of the recogniser MODEL: the same acoustic model with another language model and
+with new words. MODEL is a published model folder or a folder of recognizer.sh. Nothing is trained but n-grams. e.g.:
+  adapt_model.sh --text=corpus.txt --lexicon=new_words.txt model-ko adapted
+  adapt_model.sh --phrases=names.txt --g2p='./phones_of_words.py' exp adapted
+HELP
+  explain_options
+}
+
+source "$here/train/options.sh"
+heading "Language"
+option text word "" "sentences of what will be said, one a line"
+option phrases word "" "phrases, one a line, each as likely as the others: names, titles, commands"
+option lexicon word "" "pronunciations of new words: lines 'word phone phone ...', with the phones that nnet3-lexicon MODEL prints; \
+or more pronunciations of known words"
+option g2p text "" "program, with its options, that reads words, one a line, and writes lines of a lexicon for those that --lexicon and the model lack. \
+'parts' (./parts is a program): the phones of known words that make up a new one"
+option skip-unknown bool false "leave out sentences with words without a pronunciation, with a warning, instead of stopping"
+heading "Mixture"
+option old-weight number 0.5 "share of the old language model; 0: only words of --text, --phrases and --lexicon, and a small graph"
+option phrases-weight number 0.2 "share of --phrases in what is left, if there is a --text too"
+option old-lm word "" "old language model, ARPA or an FST of n-grams (Gr.fst of MODEL, or lm/lm.arpa of a folder of recognizer.sh)"
+option lm-order integer 3 "words in the n-grams of --text and --phrases"
+heading "Graph"
+option tree word "" "tree of the model (MODEL/am/tree, MODEL/tree, tree/tree of a folder of recognizer.sh, or recovered from the graph)"
+option silence-probability number 0.5 "probability of a pause between two words"
+option look-ahead bool true "a graph of two halves, whose language model can be replaced; false: one graph, for small language models"
+
+parse_options "$@"
+(( ${#arguments[@]} == 2 )) || { usage >&2; exit 1; }
+file_name model MODEL "${arguments[0]}"
+file_name to OUT "${arguments[1]}"
+if [[ $to == */ && $to != / ]]; then to=${to%/}; fi
+for name in text phrases lexicon tree old-lm; do
+  variable=${name//-/_}
+  [[ ! ${!variable} ]] || file_name "$variable" "--$name" "${!variable}" # lint: an option's name
+  need_file "$name" "${!variable}"
+done
+plain_words --g2p "$g2p"
+[[ $text || $phrases ]] || fail "give --text or --phrases: a language model comes from sentences"
+[[ -d $model ]] || fail "$model: there is no such folder"
+[[ ! -e $to && ! -L $to ]] || fail "$to is there already"
+within decimal 0 1 old-weight phrases-weight
+within whole 1 9 lm-order
+is_less "$old_weight" 1 || fail "--old-weight=$old_weight: expected less than 1"
+is_less 0 "$silence_probability" || fail "--silence-probability=$silence_probability: expected more than 0"
+is_less "$silence_probability" 1 || fail "--silence-probability=$silence_probability: expected less than 1"
+if ! command -v nnet3-recover >/dev/null && [[ -x $here/../target/release/nnet3-recover ]]; then
+  PATH=$(cd "$here/../target/release" && pwd):$PATH
+fi
+for name in nnet3-recover python3; do command -v "$name" >/dev/null || fail "$name is not on the PATH"; done
+
+parent=$(dirname "$to")
+mkdir -p "$parent"
+trap remove_private EXIT
+make_private "$parent"
+work=$private
+mkdir "$work/old"
+quietly() { # <what it does> <command> …: the end of its log if it fails, its warnings if not
+  local log=$work/command.log
+  "${@:2}" >"$log" 2>&1 || fail_with_log "$1 failed" "$log"
+  { grep -h '^WARNING' "$log" || true; } | head -n 5 | sed 's/^WARNING ([^ ]*) /adapt_model.sh: WARNING: /' >&2
+}
+
+# ---- the old model: tree, phones, lexicon ----------------------------------------------------------------------------
+say "the lexicon and the phones of $model"
+words_of_grammar=()
+if [[ -e $model/lang/phones/align_lexicon.txt ]]; then # a folder of recognizer.sh
+  lang=$model/lang mdl=$model/chain/model/final.mdl conf=$model/conf
+  tree=${tree:-$model/tree/tree} old_lm=${old_lm:-$model/lm/lm.arpa}
+  grep -v '^#' "$lang/phones.txt" >"$work/old/phones.txt"
+  cp "$lang/phones/align_lexicon.txt" "$work/old/lexicon.txt"
+  cp "$lang/phones/optional_silence.txt" "$work/old/silence.txt"
+  : >"$work/old/guessed.txt"
+  silence_csl=$lang/phones/silence.csl boundaries=$lang/phones/word_boundary.int settings=$model/model/conf
+  probabilities=true
+else
+  mdl=$model/am/final.mdl conf=$model/conf graph=$model/graph
+  if [[ ! -e $mdl ]]; then mdl=$model/final.mdl conf=$model graph=$model; fi
+  [[ -e $mdl ]] || fail "$model has neither am/final.mdl nor final.mdl: it is no model folder"
+  quietly "recovering the lexicon" nnet3-recover --print-args=false "$model" "$work/old"
+  for name in "$model/am/tree" "$model/tree"; do
+    if [[ ! $tree && -e $name ]]; then tree=$name; fi
+  done
+  if [[ $tree ]]; then : >"$work/old/guessed.txt"; fi
+  tree=${tree:-$work/old/tree}
+  if [[ -e $graph/Gr.fst ]]; then old_lm=${old_lm:-$graph/Gr.fst}; fi
+  if [[ -e $graph/words.txt ]]; then words_of_grammar=(--words="$graph/words.txt"); fi
+  silence_csl='' boundaries=$graph/phones/word_boundary.int settings=$conf
+  if [[ ! -e $boundaries ]]; then boundaries=$graph/word_boundary.int; fi
+  probabilities=false
+fi
+for name in "$mdl" "$tree"; do [[ -r $name ]] || fail "cannot read $name"; done
+if [[ ! $old_lm ]] && is_less 0 "$old_weight"; then
+  say "WARNING: the language model is within the old graph: the new one is made of --text and --phrases alone (give --old-lm, an ARPA file, to mix)"
+  old_weight=0
+fi
+
+# ---- words and their pronunciations ----------------------------------------------------------------------------------
+files=()
+for name in text phrases; do
+  if [[ ${!name} ]]; then files+=("--$name=${!name}"); fi # lint: an option's name
+done
+if is_less 0 "$old_weight"; then
+  quietly "reading the old language model" arpa-mix --print-args=false "${words_of_grammar[@]}" "$old_lm" "$work/old/lm.arpa"
+  files+=("--old-arpa=$work/old/lm.arpa")
+fi
+adapt() { python3 "$here/recognizer/adapt.py" "$@" --probabilities=$probabilities "${files[@]}" --new="$lexicon" --skip-unknown="$skip_unknown" "$work"; }
+if [[ $g2p == parts ]]; then
+  adapt parts >"$work/g2p.txt" || exit 1
+  files+=("--g2p=$work/g2p.txt")
+elif [[ $g2p ]]; then
+  adapt missing >"$work/missing" || exit 1
+  if [[ -s $work/missing ]]; then
+    read -ra command <<<"$g2p"
+    "${command[@]}" <"$work/missing" >"$work/g2p.txt" || fail "--g2p: the command failed"
+    files+=("--g2p=$work/g2p.txt")
+  fi
+fi
+adapt language || exit 1
+
+# ---- language model and graph ----------------------------------------------------------------------------------------
+models=() weights=
+add_model() { models+=("$1") weights+=${weights:+,}$2; }
+both=0
+if [[ -s $work/text.txt && -s $work/phrases.txt ]]; then both=1; fi
+read -r text_weight phrases_weight < <(w=$old_weight p=$phrases_weight both=$both awk 'BEGIN {
+  w = 1 - ENVIRON["w"]; p = ENVIRON["p"]; print ENVIRON["both"] ? w * (1 - p) " " w * p : w " " w }')
+for name in text phrases; do
+  weight=${name}_weight weight=${!weight} # lint: an option's name
+  if [[ ! -s $work/$name.txt ]] || ! is_less 0 "$weight"; then continue; fi
+  "$here/make_arpa.py" --keys=false --order="$lm_order" --vocabulary="$work/vocabulary" "$work/$name.txt" "$work/$name.arpa" || exit 1
+  add_model "$work/$name.arpa" "$weight"
+done
+if is_less 0 "$old_weight"; then add_model "$work/old/lm.arpa" "$old_weight"; fi
+quietly "mixing the language models" arpa-mix --print-args=false --weights="$weights" "${models[@]}" "$work/lm.arpa"
+say "language model: $(awk '/^ngram/ { split($2, n, "="); print n[2] }' "$work/lm.arpa" | paste -sd' ') n-grams of 1, 2, … words"
+
+"$here/recognizer/lang.py" --phones="$work/old/phones.txt" --silence-phones="$(<"$work/old/silence.txt")" \
+  --silence-probability="$silence_probability" "$work/lexicon.txt" "$work/lang" || exit 1
+fstcompile --print-args=false "$work/lang/L_disambig.fst.txt" | fstarcsort --print-args=false --sort_type=olabel >"$work/lang/L_disambig.fst"
+rm "$work/lang"/*.fst.txt
+if [[ -e $boundaries ]]; then cp "$boundaries" "$work/lang/phones/word_boundary.int"; fi
+rm -f "$work/lang/phones/silence.csl"
+if [[ $silence_csl ]]; then cp "$silence_csl" "$work/lang/phones/silence.csl"; fi
+say "the graph"
+quietly "making the graph" "$here/make_graph.sh" --look-ahead="$look_ahead" --self-loop-scale=1.0 "$work/lm.arpa" "$work/lang" "$tree" "$mdl" "$work/graph"
+
+# ---- the folder ------------------------------------------------------------------------------------------------------
+more=()
+if [[ ! $silence_csl ]]; then
+  [[ -r $settings/model.conf ]] || fail "cannot read $settings/model.conf"
+  silence=$(sed -n 's/^--endpoint.silence-phones=//p' "$settings/model.conf" | tail -n 1)
+  more+=(--silence-phones="${silence:-$(awk 'NR == FNR { name = $1; next } $1 == name { print $2 }' "$work/old/silence.txt" "$work/old/phones.txt")}")
+fi
+if [[ -d $model/ivector ]]; then more+=(--ivector="$model/ivector"); fi
+if [[ -e $model/am/global_cmvn.stats ]]; then more+=(--global-cmvn="$model/am/global_cmvn.stats"); fi
+quietly "making the model folder" "$here/make_vosk_model.sh" --mdl="$mdl" --graph="$work/graph" --conf="$conf" "${more[@]}" "$model" "$work/model"
+cp "$tree" "$work/model/am/tree"
+cp "$work/old/phones.txt" "$work/model/graph/phones.txt"
+for name in model.conf online_cmvn.conf; do
+  if [[ -e $settings/$name ]]; then cp "$settings/$name" "$work/model/conf/"; fi
+done
+mv -T "$work/model" "$to"
+say "$to: $(du -sh "$to" | cut -f1)"
