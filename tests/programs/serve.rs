@@ -110,7 +110,7 @@ fn a_decoder_is_a_process_of_its_own() {
     let decode = |file: &str| {
         let input = std::fs::File::open(file).unwrap();
         Command::new(common::binary("nnet3-serve"))
-            .arg("--decode")
+            .args(["--decode", "--print-args=false"])
             .stdin(Stdio::from(input))
             .output()
             .unwrap()

@@ -154,8 +154,8 @@ pub fn serve(args: &ServingArgs, pieces: &PieceArgs, folder: Option<String>) -> 
 fn decoder() -> Result<DecoderProgram> {
     let this = PathBuf::from(THIS_PROGRAM);
     let program = if this.exists() { this } else { std::env::current_exe()? };
-    let (name, arguments) = ("nnet3-serve".to_owned(), vec!["--decode".to_owned()]);
-    Ok(DecoderProgram { program, name, arguments })
+    let arguments = vec!["--decode".to_owned(), "--print-args=false".to_owned()];
+    Ok(DecoderProgram { program, name: "nnet3-serve".to_owned(), arguments })
 }
 
 /// Decodes standard input to a wave on standard output. The last line of standard error is for the client.
