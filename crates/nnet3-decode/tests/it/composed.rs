@@ -228,6 +228,39 @@ fn searches_share_states() {
     }
 }
 
+/// The early cost is that of two words together, or of the end if that is lower; what is paid is rounded to 1/1024.
+#[test]
+fn early_costs() {
+    let arc = |ilabel, olabel, weight, next| Arc { ilabel, olabel, weight, next };
+    let mut hcl = Fst::default();
+    (0..4).for_each(|_| _ = hcl.add_state());
+    hcl.start = Some(0);
+    hcl.states[0].arcs = vec![arc(1, EPSILON, 0.25, 1)];
+    hcl.states[1].arcs = vec![arc(2, 1, 0.0, 2), arc(3, 2, 0.0, 2)];
+    hcl.states[1].final_weight = 0.0;
+    hcl.states[2].final_weight = 0.0;
+    for (ending, early) in [(0.5, 0.5), (2.0, 0.686_738_4), (f32::INFINITY, 0.686_738_4)] {
+        let mut g = Fst::default();
+        (0..2).for_each(|_| _ = g.add_state());
+        g.start = Some(0);
+        g.states[0].arcs = vec![arc(1, 1, 1.0, 1), arc(2, 2, 2.0, 1)];
+        g.states[0].final_weight = ending;
+        g.states[1].final_weight = 0.0;
+        let grammar: Grammar = FlatFst::from(&g).into();
+        let pair = GraphPair::new(look_ahead(hcl.clone()), grammar, &[], TRANSITION_IDS as usize).unwrap();
+        let mut graph = ComposedGraph::new(&pair);
+        let start = graph.start().unwrap();
+        graph.visit(start).unwrap();
+        let [first] = graph.emitting(start).collect::<Vec<_>>()[..] else { panic!("one arc was expected") };
+        assert!((first.weight - (0.25 + early)).abs() < 1e-6, "{ending}: {first:?}");
+        let paid = (early * 1024.0).round() / 1024.0;
+        graph.visit(first.next).unwrap();
+        let words: Vec<f32> = graph.emitting(first.next).map(|arc| arc.weight).collect();
+        assert_eq!(words, [1.0 - paid, 2.0 - paid], "{ending}");
+        assert_eq!(graph.final_cost(first.next).unwrap(), ending - paid);
+    }
+}
+
 /// States that are forgotten in the middle are found again.
 #[test]
 fn forgetting() {
