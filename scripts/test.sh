@@ -192,6 +192,7 @@ script_checks() {
   check "values that scripts could evaluate" scripts/lint-shell.py "${files[@]}"
   check "values that scripts could evaluate: a sample" scripts/lint-shell.py --expect tests/lint/hostile.sh
   check "comments that begin with a relative word" scripts/lint-prose.py
+  check "a recipe that was killed goes on" python3 -m unittest discover -s tests/recipes
 }
 
 # The whole is scripts/test-hostile-scripts.sh.

@@ -1,0 +1,78 @@
+"""A recipe's script that was killed goes on with the stage where it was, and so do the scripts that it calls (egs/recipes/local/resume.sh)."""
+
+import os
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+RESUME = Path(__file__).resolve().parents[2] / "egs/recipes/local/resume.sh"
+
+RUN = """#!/usr/bin/env bash
+set -euo pipefail
+stage=0
+while (( $# )); do [ "$1" == --stage ] && stage=$2; shift; done
+if [ $stage -le 1 ]; then echo run 1; fi
+if [ "$stage" -le 2 ]; then echo run 2; local/nested.sh; fi
+if [[ $stage -le 3 ]]; then echo run 3; local/nested.sh; [ ! -e end_run_3 ] || exit 9; fi
+"""
+NESTED = """#!/bin/bash
+set -e
+stage=0
+[ $stage -le 0 ] && echo nested 0
+if [ ${stage} -le 1 ]; then echo nested 1; [ ! -e end_nested_1 ] || exit 9; fi
+if [ $stage -le 2 ]; then echo nested 2; fi
+bash -c '[ $stage -le 5 ]' || true
+"""
+
+
+class Resume(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        (self.folder / "local").mkdir()
+        (self.folder / "data/a").mkdir(parents=True)
+        (self.folder / ".stages").mkdir()
+        for name, text in (("run.sh", RUN), ("local/nested.sh", NESTED)):
+            (self.folder / name).write_text(text)
+            (self.folder / name).chmod(0o755)
+
+    def run_recipe(self):
+        """Status and lines of a run from stage 1 on."""
+        settings = os.environ | {"BASH_ENV": str(RESUME), "RESUME_PLACE": str(self.folder / ".stages/run")}
+        done = subprocess.run(["bash", "./run.sh", "--stage", "1"], cwd=self.folder, env=settings, capture_output=True, text=True)
+        return done.returncode, done.stdout.splitlines()
+
+    def test_nested_scripts_go_on(self):
+        for name in ("end_nested_1", "end_run_3"):
+            (self.folder / name).touch()
+        self.assertEqual(self.run_recipe(), (9, ["run 1", "run 2", "nested 0", "nested 1"]))
+        (self.folder / "end_nested_1").unlink()
+        # The second call of the same script begins anew.
+        self.assertEqual(
+            self.run_recipe(), (9, ["run 2", "nested 1", "nested 2", "run 3", "nested 0", "nested 1", "nested 2"])
+        )
+        (self.folder / "end_run_3").unlink()
+        self.assertEqual(self.run_recipe(), (0, ["run 3", "nested 2"]))
+
+    def test_features_of_the_killed_stage_go(self):
+        features = self.folder / "data/a/feats.scp"
+        features.touch()
+        time.sleep(0.05)
+        (self.folder / "end_nested_1").touch()
+        self.assertEqual(self.run_recipe()[0], 9)
+        self.assertTrue(features.exists())
+        (self.folder / "data/b").mkdir()
+        time.sleep(0.05)
+        made = self.folder / "data/b/feats.scp"
+        made.touch()
+        (self.folder / "end_nested_1").unlink()
+        self.assertEqual(self.run_recipe()[0], 0)
+        self.assertTrue(features.exists())
+        self.assertFalse(made.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
