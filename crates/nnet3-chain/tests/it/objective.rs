@@ -257,7 +257,13 @@ fn what_does_not_fit() {
         let fst = kaldi_fst::text::parse(text).unwrap();
         with(&|s| s.graph = Graph::Constrained(fst.clone()))
     };
-    refused(&case.options, &fst("0 1 0 0\n1\n"), &case.output, "has no label: expected supervision that has");
+    refused(
+        &case.options,
+        &fst("0 1 0 0\n1\n"),
+        &case.output,
+        "0 labels lead to state 0, expected paths of 20",
+    );
+    refused(&case.options, &fst("0 1 0 5\n1\n"), &case.output, "has an output label but no input label");
     refused(&case.options, &fst("0 1 89 89\n1\n"), &case.output, "has the label 89");
     let nothing = with(&|s| s.graph = Graph::Constrained(kaldi_fst::Fst::default()));
     refused(&case.options, &nothing, &case.output, "no start state");
