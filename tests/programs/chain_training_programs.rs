@@ -201,7 +201,8 @@ fn examples_that_are_not_normalized() {
     succeed("nnet3-chain-merge-egs", &["--minibatch-size=2", &plain, &merged]);
     let objective = |egs: &str| {
         let log = succeed("nnet3-chain-compute-prob", &[&at("0.raw"), &at("den.fst"), egs]);
-        let line = log.lines().find(|line| line.contains("for 'output' is")).unwrap_or_else(|| panic!("{log}"));
+        let line =
+            log.lines().find(|line| line.contains("for 'output' is")).unwrap_or_else(|| panic!("{log}"));
         let words: Vec<&str> = line.split_whitespace().collect();
         let at = words.iter().position(|&word| word == "is").unwrap();
         words[at + 1].parse::<f64>().unwrap()
