@@ -117,6 +117,17 @@ mod tests {
     use super::*;
     use kaldi_fst::{Arc, Fst};
 
+    fn of_two_frames(fst: Fst) -> Supervision {
+        Supervision {
+            weight: 0.5,
+            num_sequences: 1,
+            frames_per_sequence: 2,
+            label_dim: 3,
+            graph: Graph::Constrained(fst),
+            alignment_pdfs: Vec::new(),
+        }
+    }
+
     /// Two frames: pdf 0 or, three times as probable, pdf 2, and then pdf 1.
     #[test]
     fn posteriors_of_an_fst() {
@@ -132,14 +143,7 @@ mod tests {
         fst.states[0].arcs = vec![arc(0, 0.1, 1), arc(2, 0.3, 1)];
         fst.states[1].arcs = vec![arc(1, 0.5, 2)];
         fst.states[2].final_weight = 0.0;
-        let mut supervision = Supervision {
-            weight: 0.5,
-            num_sequences: 1,
-            frames_per_sequence: 2,
-            label_dim: 3,
-            graph: Graph::Constrained(fst),
-            alignment_pdfs: Vec::new(),
-        };
+        let mut supervision = of_two_frames(fst);
         let found = supervision_posteriors(&supervision, 3).unwrap();
         let expected = [0.25, 0.0, 0.75, 0.0, 1.0, 0.0];
         assert!(found.data.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
@@ -164,14 +168,7 @@ mod tests {
         fst.states[2].arcs = vec![arc(3, 0.5, 3)];
         fst.states[3].arcs = vec![arc(2, 0.5, 4)];
         fst.states[4].final_weight = 0.0;
-        let supervision = Supervision {
-            weight: 1.0,
-            num_sequences: 1,
-            frames_per_sequence: 2,
-            label_dim: 3,
-            graph: Graph::Constrained(fst),
-            alignment_pdfs: Vec::new(),
-        };
+        let supervision = of_two_frames(fst);
         let found = supervision_posteriors(&supervision, 3).unwrap();
         let expected = [0.25, 0.0, 0.75, 0.0, 1.0, 0.0];
         assert!(found.data.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");

@@ -214,7 +214,9 @@ impl Fit {
         options.accumulate = self.rules.accumulate;
         let mut first = None;
         for group in &plan.groups {
-            let OptimizerRule::Kaldi(Kaldi { momentum, max_param_change }) = group.optimizer.rule else { continue };
+            let OptimizerRule::Kaldi(Kaldi { momentum, max_param_change }) = group.optimizer.rule else {
+                continue;
+            };
             let own =
                 (momentum.unwrap_or(options.momentum), max_param_change.unwrap_or(options.max_param_change));
             match first {
