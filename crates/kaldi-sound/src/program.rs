@@ -108,7 +108,8 @@ impl SoundStream {
                 out.flush().map_err(failed)?;
                 return self.close();
             }
-            let bytes: Vec<u8> = samples.iter().flat_map(|&sample| (sample as i16).to_le_bytes()).collect();
+            let bytes: Vec<u8> =
+                samples.iter().flat_map(|&sample| (sample.round() as i16).to_le_bytes()).collect();
             out.write_all(&bytes).map_err(failed)?;
         }
     }

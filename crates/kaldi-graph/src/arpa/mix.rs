@@ -6,7 +6,7 @@
 
 use super::backoff::{BackoffModel, EMPTY, Node, Vocabulary};
 
-/// What is left for other words is at least this, in place of sums that rounding takes above 1.
+/// The least probability of all words that a history has no n-gram for. (Rounding may take the sum of the others above 1.)
 const LEAST_LEFT: f64 = 1e-9;
 
 /// Returns the mixture of models with these weights, which should sum to 1.

@@ -26,7 +26,7 @@ use rustc_hash::FxHashMap;
 
 use super::grammar::Grammar;
 use super::graph::Graph;
-use super::log_sums::{StateArcs, plus};
+use super::log_sums::{GrammarArcs, plus};
 use super::shared_states::{ArcTo, SharedStates, hash};
 use crate::error::{Error, Result};
 
@@ -203,7 +203,7 @@ impl Expanded {
     }
 
     /// The cumulative costs of a state of G.
-    fn sums(&self, arcs: &StateArcs<'_>) -> Shared<[f64]> {
+    fn sums(&self, arcs: &GrammarArcs<'_>) -> Shared<[f64]> {
         let known = || self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sums) = known().get(&arcs.state) {
             return sums.clone();
@@ -289,7 +289,7 @@ struct NextWords<'g> {
     graphs: &'g GraphPair,
     expanded: &'g Expanded,
     labels: &'g [i32],
-    arcs: StateArcs<'g>,
+    arcs: GrammarArcs<'g>,
     /// See [`Expanded::sums`]; from the first sum on that needs them.
     sums: Option<Shared<[f64]>>,
 }
@@ -298,7 +298,7 @@ impl<'g> NextWords<'g> {
     fn new(graphs: &'g GraphPair, expanded: &'g Expanded, state: StateId) -> NextWords<'g> {
         let grammar = &graphs.grammar;
         let (labels, costs) = grammar.labels_and_costs(state);
-        let arcs = StateArcs { grammar, state, costs, epsilons: grammar.epsilons(state).count() };
+        let arcs = GrammarArcs { grammar, state, costs, epsilons: grammar.epsilons(state).count() };
         NextWords { graphs, expanded, labels, arcs, sums: None }
     }
 

@@ -4,7 +4,6 @@
 //! look-ahead finds the costs that Kaldi finds.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use kaldi_fst::StateId;
 
@@ -16,7 +15,7 @@ const STORED_FROM: usize = 20;
 const PERIOD: usize = 10;
 
 /// The arcs of a state of the language model.
-pub(super) struct StateArcs<'a> {
+pub(super) struct GrammarArcs<'a> {
     pub grammar: &'a Grammar,
     pub state: StateId,
     /// The costs of the arcs with input labels.
@@ -25,16 +24,11 @@ pub(super) struct StateArcs<'a> {
     pub epsilons: usize,
 }
 
-impl StateArcs<'_> {
+impl GrammarArcs<'_> {
     /// Returns the cost of all that `cost` stands for, and of a range of arcs with input labels. `cumulative` gives the
     /// cumulative costs if they are needed.
-    pub fn add<'s>(
-        &self,
-        cost: f32,
-        range: Range<usize>,
-        cumulative: impl FnOnce() -> &'s mut Arc<[f64]>,
-    ) -> f32 {
-        let &StateArcs { costs, epsilons, .. } = self;
+    pub fn add<'s>(&self, cost: f32, range: Range<usize>, cumulative: impl FnOnce() -> &'s [f64]) -> f32 {
+        let &GrammarArcs { costs, epsilons, .. } = self;
         let add_arcs =
             |cost, positions: Range<usize>| positions.fold(cost, |sum, p| plus(sum, costs[p - epsilons]));
         // Positions among all arcs.
@@ -91,7 +85,7 @@ fn minus(a: f64, b: f64) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kaldi_fst::{FlatFst, Fst};
+    use kaldi_fst::{Arc, FlatFst, Fst};
 
     /// A state with arcs, of which the first have no label.
     fn grammar(costs: &[f32], epsilons: usize) -> Grammar {
@@ -103,7 +97,7 @@ mod tests {
             .zip(0..)
             .map(|(&weight, i)| {
                 let label = (i - epsilons as i32 + 1).max(0);
-                kaldi_fst::Arc { ilabel: label, olabel: label, weight, next: 1 }
+                Arc { ilabel: label, olabel: label, weight, next: 1 }
             })
             .collect();
         Grammar::from(FlatFst::from(&fst))
@@ -117,8 +111,8 @@ mod tests {
             let grammar = grammar(&all, epsilons);
             let (_, costs) = grammar.labels_and_costs(0);
             assert_eq!(costs, &all[epsilons..]);
-            let arcs = StateArcs { grammar: &grammar, state: 0, costs, epsilons };
-            let mut sums: Arc<[f64]> = arcs.cumulative().into();
+            let arcs = GrammarArcs { grammar: &grammar, state: 0, costs, epsilons };
+            let sums = arcs.cumulative();
             for _ in 0..50 {
                 let begin = random.usize(0..costs.len());
                 let range = begin..random.usize(begin + 1..=costs.len());
@@ -126,7 +120,7 @@ mod tests {
                     let probability = |cost: f32| f64::from(-cost).exp();
                     let exact: f64 = costs[range.clone()].iter().map(|&cost| probability(cost)).sum();
                     let exact = -(exact + probability(start)).ln();
-                    let found = arcs.add(start, range.clone(), || &mut sums);
+                    let found = arcs.add(start, range.clone(), || &sums);
                     assert!((f64::from(found) - exact).abs() < 1e-5, "{count} {range:?} {found} {exact}");
                 }
             }
