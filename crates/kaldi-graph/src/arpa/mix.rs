@@ -6,7 +6,8 @@
 
 use super::backoff::{BackoffModel, EMPTY, Node, Vocabulary};
 
-/// The least probability of all words that a history has no n-gram for. (Rounding may take the sum of the others above 1.)
+/// The least probability of all words that a history has no n-gram for. (Rounding may take the sum of the others above
+/// 1.)
 const LEAST_LEFT: f64 = 1e-9;
 
 /// Returns the mixture of models with these weights, which should sum to 1.
