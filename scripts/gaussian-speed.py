@@ -6,9 +6,10 @@ usage: gaussian-speed.py [--turns=N] [--only=NAME,...] <folder A> <folder B> <re
 <recipe> is the folder egs/mini_librispeech/s5 after its run.sh has trained tri3b and made its graph; --train=NAME and --test=NAME
 name other data folders than train_clean_5 and dev_clean_2. The first of the training data's parts is the input. Inputs are files
 without compression, which the programs of folder A write first. Each command runs N times (3) by A and B in turns. The table has
-the least user and system time of each in seconds, their ratio, and "same" if both wrote the same bytes.
+the least user and system time of each in seconds, their ratio, and "same" if both wrote the same bytes. Then the peak of each
+program's private memory in MB (RssAnon, looked at each half millisecond: a short peak may be missed) and the ratio.
 """
-import glob, os, re, resource, shlex, subprocess, sys, tempfile
+import glob, os, re, resource, shlex, subprocess, sys, tempfile, threading, time
 
 ALIGN = "--transition-scale=1.0 --acoustic-scale=0.1 --self-loop-scale=0.1 --beam=10 --retry-beam=40 --careful=false"
 DECODE = "--max-active=2000 --beam=10.0 --lattice-beam=6.0 --acoustic-scale=0.083333 --allow-partial=true"
@@ -70,6 +71,23 @@ gmm-global-acc-stats T/ubm ark:T/lda.ark OUT
 IN_T = re.compile(r"^((?:--\w+=)?(?:ark:)?)T/")   # a file in the temporary folder, in a word of a command
 
 
+class Peak:
+    """The peak of a process's private memory in kB, while the process runs."""
+
+    def __init__(self, process):
+        self.kilobytes, self.status = 0, f"/proc/{process.pid}/status"
+        self.thread = threading.Thread(target=self.watch)
+        self.thread.start()
+
+    def watch(self):
+        try:
+            while found := re.search(r"^RssAnon:\s+(\d+)", open(self.status).read(), re.M):
+                self.kilobytes = max(self.kilobytes, int(found[1]))
+                time.sleep(0.0005)
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+
+
 class Folders:
     """Commands run in the recipe's folder, with one folder of programs before all others."""
 
@@ -81,18 +99,22 @@ class Folders:
         return " ".join(IN_T.sub(lambda m: f"{m[1]}{self.temporary}/", word) for word in command.split(" "))
 
     def run(self, programs, command, out=None):
-        """Runs a pipeline that writes to the file `out`, or without it a program alone. Returns user and system time."""
+        """Runs a pipeline that writes to the file `out`, or without it a program alone. Returns user and system time,
+        and the peak of the private memory in kB."""
         settings = {"PATH": f"{programs}:{self.recipe}/utils:{os.environ['PATH']}", "LC_ALL": "C"}
         settings |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         command = self.expand(command)
         shell = ["bash", "-o", "pipefail", "-c"]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run(shell + [command] if out else shlex.split(command), cwd=self.recipe, env=os.environ | settings,
-                              stdout=out or subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(shell + [command] if out else shlex.split(command), cwd=self.recipe, env=os.environ | settings,
+                                   stdout=out or subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        peak = Peak(process)
+        messages = process.communicate()[1]
+        peak.thread.join()
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        if done.returncode != 0:
-            sys.exit(f"{programs}: {command}\n{done.stderr[-2000:]}")
-        return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+        if process.returncode != 0:
+            sys.exit(f"{programs}: {command}\n{messages[-2000:]}")
+        return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, peak.kilobytes
 
     def make(self, programs, values):
         for line in INPUTS.strip().splitlines():
@@ -101,16 +123,16 @@ class Folders:
                 self.run(programs, command.format(**values), out)
 
     def time(self, both, command, turns):
-        """Returns the least time of each folder's program, and True if their outputs are equal."""
-        least, outputs = [float("inf")] * len(both), [None] * len(both)
+        """Returns the least time of each folder's program, the largest memory, and True if their outputs are equal."""
+        least, most, outputs = [float("inf")] * len(both), [0] * len(both), [None] * len(both)
         for _ in range(turns):
             for i, programs in enumerate(both):
                 out = f"{self.temporary}/out"
-                seconds = self.run(programs, f"{programs}/" + command.replace("OUT", out))
-                least[i] = min(least[i], seconds)
+                seconds, kilobytes = self.run(programs, f"{programs}/" + command.replace("OUT", out))
+                least[i], most[i] = min(least[i], seconds), max(most[i], kilobytes)
                 with open(out, "rb") as f:
                     outputs[i] = f.read()
-        return least, outputs[0] == outputs[1]
+        return least, most, outputs[0] == outputs[1]
 
 
 def first_line(name):
@@ -137,20 +159,23 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         runner = Folders(recipe, temporary)
         runner.make(both[0], values)
-        print("| program | A, s | B, s | A/B | outputs |\n|---|---|---|---|---|")
-        sums = [0.0, 0.0]
+        print("| program | A, s | B, s | A/B | outputs | A, MB | B, MB | A/B |\n|---|---|---|---|---|---|---|---|")
+        sums = [0.0] * 4
         for case in CASES.strip().splitlines():
             name = case.split()[0]
             if only and name not in only:
                 continue
             lacking = [folder for folder in both if not os.path.exists(f"{folder}/{name}")]
             if lacking:
-                print(f"| {name} | – | – | – | not in {lacking[0]} |")
+                print(f"| {name} | – | – | – | not in {lacking[0]} | – | – | – |")
                 continue
-            (a, b), same = runner.time(both, case.format(**values), int(options.get("turns", 3)))
-            sums = [sums[0] + a, sums[1] + b]
-            print(f"| {name} | {a:.3f} | {b:.3f} | {a / max(b, 1e-6):.2f} | {'same' if same else 'differ'} |", flush=True)
-        print(f"| sum | {sums[0]:.2f} | {sums[1]:.2f} | {sums[0] / max(sums[1], 1e-6):.2f} | |")
+            (a, b), memory, same = runner.time(both, case.format(**values), int(options.get("turns", 3)))
+            c, d = (kilobytes / 1000 for kilobytes in memory)
+            sums = [sum + value for sum, value in zip(sums, (a, b, c, d))]
+            print(f"| {name} | {a:.3f} | {b:.3f} | {a / max(b, 1e-6):.2f} | {'same' if same else 'differ'} "
+                  f"| {c:.1f} | {d:.1f} | {c / max(d, 1e-6):.2f} |", flush=True)
+        a, b, c, d = sums
+        print(f"| sum | {a:.2f} | {b:.2f} | {a / max(b, 1e-6):.2f} | | {c:.1f} | {d:.1f} | {c / max(d, 1e-6):.2f} |")
 
 
 if __name__ == "__main__":

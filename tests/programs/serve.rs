@@ -6,6 +6,8 @@ mod client;
 mod hostile;
 mod limits;
 
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -15,6 +17,8 @@ use crate::common;
 use crate::online_programs::{folder, model_folder};
 use client::{Server, u7};
 
+/// The signal for too much time of the processor.
+const XCPU: i32 = 24;
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
 
 /// The text of results.
@@ -107,14 +111,13 @@ fn recordings_have_the_words_of_nnet3_transcribe() {
 #[test]
 fn a_decoder_is_a_process_of_its_own() {
     use std::process::{Command, Stdio};
-    let decode = |file: &str| {
-        let input = std::fs::File::open(file).unwrap();
-        Command::new(common::binary("nnet3-serve"))
-            .args(["--decode", "--print-args=false"])
-            .stdin(Stdio::from(input))
-            .output()
-            .unwrap()
+    let program = || {
+        let mut command = Command::new(common::binary("nnet3-serve"));
+        command.args(["--decode", "--print-args=false"]);
+        command
     };
+    let decode =
+        |file: &str| program().stdin(Stdio::from(std::fs::File::open(file).unwrap())).output().unwrap();
     let found = decode(&format!("{DATA}/sound/u7.flac"));
     assert!(found.status.success() && found.stderr.is_empty(), "{found:?}");
     let (rate, samples) = u7();
@@ -124,6 +127,22 @@ fn a_decoder_is_a_process_of_its_own() {
     let error = String::from_utf8_lossy(&found.stderr);
     assert!(!found.status.success() && error.starts_with("the recording"), "{error}");
     assert_eq!(error.lines().count(), 1, "{error}");
+
+    // It has limits of memory and time. (A wave without a length does not end.)
+    let input = || Stdio::from(std::fs::File::open(format!("{DATA}/sound/u7.flac")).unwrap());
+    let found = program().arg("--max-decoder-memory=0").stdin(input()).output().unwrap();
+    let error = String::from_utf8_lossy(&found.stderr);
+    assert!(!found.status.success() && error.contains("memory"), "{error}");
+    let header = [
+        &b"RIFF\xff\xff\xff\xffWAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0"[..],
+        b"data\xff\xff\xff\xff",
+    ];
+    let mut endless =
+        program().arg("--max-decoder-seconds=1").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut pipe = endless.stdin.take().unwrap();
+    pipe.write_all(&header.concat()).unwrap();
+    while pipe.write_all(&[0; 1 << 16]).is_ok() {}
+    assert_eq!(endless.wait().unwrap().signal(), Some(XCPU));
 }
 
 #[test]

@@ -139,10 +139,10 @@ fn hessian(model: &AmDiagGmm) -> DMatrix<f64> {
             let mean = pdf.mean(g).into_iter().map(f64::from).chain([1.0]);
             let mean = DVector::from_iterator(width, mean);
             let mut square = &mean * mean.transpose();
-            for (d, &inv_var) in pdf.inv_vars().row(g).iter().enumerate() {
+            for (d, inv_var) in pdf.inv_vars().row(g).enumerate() {
                 square[(d, d)] += 1.0 / f64::from(inv_var);
             }
-            for (d, &inv_var) in pdf.inv_vars().row(g).iter().enumerate() {
+            for (d, inv_var) in pdf.inv_vars().row(g).enumerate() {
                 let mut block = out.view_mut((d * width, d * width), (width, width));
                 block += &square * (weight * f64::from(inv_var));
             }

@@ -62,11 +62,11 @@ impl FmllrStats {
         let pending = &mut self.frame;
         for (g, &posterior) in posteriors.iter().enumerate().filter(|(_, posterior)| **posterior != 0.0) {
             pending.count += posterior;
-            let add = |sums: &mut [f32], row: &[f32]| {
-                sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += posterior * x)
-            };
-            add(&mut pending.means, gmm.means_invvars().row(g));
-            add(&mut pending.inv_vars, gmm.inv_vars().row(g));
+            for (sums, parameters) in
+                [(&mut pending.means, gmm.means_invvars()), (&mut pending.inv_vars, gmm.inv_vars())]
+            {
+                sums.iter_mut().zip(parameters.row(g)).for_each(|(sum, x)| *sum += posterior * x);
+            }
         }
     }
 
@@ -210,10 +210,10 @@ pub(crate) mod tests {
                 let posteriors = accumulator.posteriors(gmm, features.row(t), weight).unwrap().0.to_vec();
                 for (g, &posterior) in posteriors.iter().enumerate() {
                     for (d, quadratic) in quadratic.iter_mut().enumerate() {
-                        let mean = f64::from(posterior * gmm.means_invvars().row(g)[d]);
+                        let mean = f64::from(posterior * gmm.means_invvars().get(g, d));
                         let mut row = linear.row_mut(d);
                         row += mean * extended.transpose();
-                        *quadratic += f64::from(posterior * gmm.inv_vars().row(g)[d])
+                        *quadratic += f64::from(posterior * gmm.inv_vars().get(g, d))
                             * &extended
                             * extended.transpose();
                     }

@@ -64,13 +64,13 @@ impl FullGmm {
     pub fn from_diag(gmm: &DiagGmm) -> Result<FullGmm> {
         let inv_covar = |g: usize| {
             let mut out = SymmetricMatrix::new(gmm.dim());
-            for (d, &inv_var) in gmm.inv_vars().row(g).iter().enumerate() {
+            for (d, inv_var) in gmm.inv_vars().row(g).enumerate() {
                 out.data[SymmetricMatrix::<f32>::offset(d, d)] = inv_var;
             }
             out
         };
         let inv_covars = (0..gmm.num_gauss()).map(inv_covar).collect();
-        FullGmm::new(gmm.weights().to_vec(), gmm.means_invvars().clone(), inv_covars)
+        FullGmm::new(gmm.weights().to_vec(), gmm.means_invvars().to_matrix(), inv_covars)
     }
 
     /// Makes the mixture with the same weights and means, and the variances of the single dimensions.
@@ -229,16 +229,16 @@ mod tests {
             assert!((a - b).abs() < 1e-4, "{a} {b}");
         }
         let back = full.to_diag().unwrap();
-        for (a, b) in back.means_invvars().data.iter().zip(&diag.means_invvars().data) {
-            assert!((a - b).abs() < 1e-5, "{a} {b}");
-        }
-        for (a, b) in back.inv_vars().data.iter().zip(&diag.inv_vars().data) {
-            assert!((a - b).abs() < 1e-5, "{a} {b}");
+        for (back, diag) in [(back.means_invvars(), diag.means_invvars()), (back.inv_vars(), diag.inv_vars())]
+        {
+            for (a, b) in back.to_matrix().data.iter().zip(&diag.to_matrix().data) {
+                assert!((a - b).abs() < 1e-5, "{a} {b}");
+            }
         }
         // Variances are those of the covariance, not the inverses of the diagonal of Σ⁻¹.
         let full = full_mixture(2, 3, 5);
         let var = full.covariance(1).unwrap().get(2, 2);
-        assert!((1.0 / f64::from(full.to_diag().unwrap().inv_vars().row(1)[2]) - var).abs() < 1e-5 * var);
+        assert!((1.0 / f64::from(full.to_diag().unwrap().inv_vars().get(1, 2)) - var).abs() < 1e-5 * var);
     }
 
     #[test]

@@ -63,7 +63,7 @@ mod tests {
         }
         assert!(mean.add(&[1.0]).is_err());
         let gmm = mean.gaussian().unwrap();
-        assert_eq!((gmm.mean(0), gmm.inv_vars().data.clone()), (vec![2.0, 7.0], vec![1.0, 0.25]));
+        assert_eq!((gmm.mean(0), gmm.inv_vars().to_matrix().data), (vec![2.0, 7.0], vec![1.0, 0.25]));
         assert!(GlobalMean::new(1).gaussian().unwrap_err().to_string().contains("no features"));
         let mut same = GlobalMean::new(1);
         same.add(&[4.0]).unwrap();

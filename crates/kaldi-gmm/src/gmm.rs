@@ -4,7 +4,7 @@
 //! in single precision if the reference's is.
 
 use crate::error::{Error, Result};
-use crate::panels::{PanelCell, Panels};
+use crate::parameters::Parameters;
 use crate::random::{Rand, gauss};
 use kaldi_hmm::strided_sum;
 use kaldi_io::{DenseMatrix, KaldiObject, KaldiReader, KaldiWriter, read_vector, write_vector};
@@ -19,10 +19,9 @@ pub struct DiagGmm {
     pub(crate) gconsts: Vec<f32>,
     pub(crate) weights: Vec<f32>,
     /// A row for each Gaussian: means divided by variances.
-    pub(crate) means_invvars: DenseMatrix<f32>,
+    pub(crate) means_invvars: Parameters,
     /// A row for each Gaussian: 1 / variances.
-    pub(crate) inv_vars: DenseMatrix<f32>,
-    panels: PanelCell,
+    pub(crate) inv_vars: Parameters,
 }
 
 impl DiagGmm {
@@ -47,8 +46,9 @@ impl DiagGmm {
         if let Some(weight) = weights.iter().find(|weight| weight.is_nan() || **weight < 0.0) {
             return Err(Error::data(format!("{weight} is not a possible weight")));
         }
-        let (gconsts, panels) = (vec![0.0; weights.len()], PanelCell::default());
-        let mut gmm = DiagGmm { gconsts, weights, means_invvars, inv_vars, panels };
+        let gconsts = vec![0.0; weights.len()];
+        let (means_invvars, inv_vars) = (Parameters::from(&means_invvars), Parameters::from(&inv_vars));
+        let mut gmm = DiagGmm { gconsts, weights, means_invvars, inv_vars };
         gmm.compute_gconsts()?;
         Ok(gmm)
     }
@@ -62,7 +62,7 @@ impl DiagGmm {
     }
 
     pub fn dim(&self) -> usize {
-        self.inv_vars.cols
+        self.inv_vars.dim()
     }
     pub fn num_gauss(&self) -> usize {
         self.weights.len()
@@ -78,30 +78,28 @@ impl DiagGmm {
     }
 
     /// A row for each Gaussian: means divided by variances.
-    pub fn means_invvars(&self) -> &DenseMatrix<f32> {
+    pub fn means_invvars(&self) -> &Parameters {
         &self.means_invvars
     }
 
     /// A row for each Gaussian: 1 / variances.
-    pub fn inv_vars(&self) -> &DenseMatrix<f32> {
+    pub fn inv_vars(&self) -> &Parameters {
         &self.inv_vars
-    }
-
-    /// The parameters as products read them.
-    pub(crate) fn panels(&self) -> &Panels {
-        self.panels.of(self)
     }
 
     /// Computes the mean of a Gaussian.
     pub fn mean(&self, component: usize) -> Vec<f32> {
         let (means, inv_vars) = (self.means_invvars.row(component), self.inv_vars.row(component));
-        means.iter().zip(inv_vars).map(|(mean, inv_var)| mean / inv_var).collect()
+        means.zip(inv_vars).map(|(mean, inv_var)| mean / inv_var).collect()
     }
 
     /// Replaces all means; a row for each Gaussian. Variances and weights stay.
     pub(crate) fn set_means(&mut self, means: &DenseMatrix<f32>) -> Result<()> {
-        let products = means.data.iter().zip(&self.inv_vars.data);
-        self.means_invvars.data = products.map(|(mean, inv_var)| mean * inv_var).collect();
+        for g in 0..self.num_gauss() {
+            for ((d, mean), inv_var) in means.row(g).iter().enumerate().zip(self.inv_vars.row(g)) {
+                *self.means_invvars.get_mut(g, d) = mean * inv_var;
+            }
+        }
         self.compute_gconsts()
     }
 
@@ -113,8 +111,10 @@ impl DiagGmm {
 
     /// Moves means by `factor` standard deviations times normally distributed numbers.
     pub fn perturb(&mut self, factor: f32, rand: Rand<'_>) -> Result<()> {
-        for (mean, inv_var) in self.means_invvars.data.iter_mut().zip(&self.inv_vars.data) {
-            *mean += factor * (gauss(rand) * inv_var.sqrt());
+        for g in 0..self.num_gauss() {
+            for (d, inv_var) in self.inv_vars.row(g).enumerate() {
+                *self.means_invvars.get_mut(g, d) += factor * (gauss(rand) * inv_var.sqrt());
+            }
         }
         self.compute_gconsts()
     }
@@ -122,26 +122,29 @@ impl DiagGmm {
     /// Removes Gaussians one after the other, in ascending order; each time weights are divided by their sum.
     pub(crate) fn remove(&mut self, components: &[usize]) -> Result<()> {
         for (removed, &component) in components.iter().enumerate() {
-            let row = component - removed;
-            self.weights.remove(row);
-            self.gconsts.remove(row);
-            for matrix in [&mut self.means_invvars, &mut self.inv_vars] {
+            self.weights.remove(component - removed);
+            self.gconsts.remove(component - removed);
+            let scale = 1.0 / strided_sum(&self.weights);
+            self.weights.iter_mut().for_each(|weight| *weight *= scale);
+        }
+        for parameters in [&mut self.means_invvars, &mut self.inv_vars] {
+            let mut matrix = parameters.to_matrix();
+            for (removed, &component) in components.iter().enumerate() {
+                let row = component - removed;
                 matrix.data.drain(row * matrix.cols..(row + 1) * matrix.cols);
                 matrix.rows -= 1;
             }
-            let scale = 1.0 / strided_sum(&self.weights);
-            self.weights.iter_mut().for_each(|weight| *weight *= scale);
+            *parameters = Parameters::from(&matrix);
         }
         self.compute_gconsts()
     }
 
     /// Brings [`gconsts`](Self::gconsts) up to date after a change of other parameters. Fails if a density is not a number.
     pub(crate) fn compute_gconsts(&mut self) -> Result<()> {
-        self.panels = PanelCell::default();
         let offset = (-0.5 * LOG_2PI * self.dim() as f64) as f32;
         for mix in 0..self.num_gauss() {
             let mut gconst = self.weights[mix].ln() + offset;
-            for (&mean, &inv_var) in self.means_invvars.row(mix).iter().zip(self.inv_vars.row(mix)) {
+            for (mean, inv_var) in self.means_invvars.row(mix).zip(self.inv_vars.row(mix)) {
                 let distance = 0.5 * f64::from(mean) * f64::from(mean) / f64::from(inv_var);
                 gconst = (f64::from(gconst) + (0.5 * f64::from(inv_var.ln()) - distance)) as f32;
             }
@@ -191,9 +194,9 @@ impl KaldiObject for DiagGmm {
         w.write_token("<WEIGHTS>")?;
         write_vector(w, &self.weights)?;
         w.write_token("<MEANS_INVVARS>")?;
-        self.means_invvars.write(w)?;
+        self.means_invvars.to_matrix().write(w)?;
         w.write_token("<INV_VARS>")?;
-        self.inv_vars.write(w)?;
+        self.inv_vars.to_matrix().write(w)?;
         w.write_token("</DiagGMM>")?;
         w.newline_in_text()
     }
@@ -223,8 +226,8 @@ mod tests {
         let rows = DenseMatrix::from_rows(&[[1.0f32], [2.0], [3.0], [4.0]]);
         let mut gmm = DiagGmm::new(vec![0.1, 0.2, 0.3, 0.4], rows.clone(), rows).unwrap();
         gmm.remove(&[0, 2]).unwrap();
-        assert_eq!(gmm.inv_vars.data, [2.0, 4.0]);
+        assert_eq!(gmm.inv_vars.to_matrix().data, [2.0, 4.0]);
         assert!((gmm.weights[0] - 1.0 / 3.0).abs() < 1e-6 && (gmm.weights[1] - 2.0 / 3.0).abs() < 1e-6);
-        assert_eq!((gmm.gconsts.len(), gmm.means_invvars.rows), (2, 2));
+        assert_eq!((gmm.gconsts.len(), gmm.means_invvars.to_matrix().rows), (2, 2));
     }
 }

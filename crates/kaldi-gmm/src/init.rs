@@ -95,13 +95,13 @@ pub fn from_random_frames(
         global.add(&frames.row(t).iter().map(|&x| x.into()).collect::<Vec<f64>>())?;
     }
     let global = global.gaussian()?;
-    let inv_var = global.inv_vars().row(0);
+    let inv_var: Vec<f32> = global.inv_vars().row(0).collect();
     let (mut used, mut means) = (HashSet::new(), Vec::new());
     while means.len() < num_gauss {
         let t = chance.int(0, frames.rows as i32 - 1) as usize;
         if used.insert(t) {
             means.push(
-                frames.row(t).iter().zip(inv_var).map(|(x, inv_var)| x * inv_var).collect::<Vec<f32>>(),
+                frames.row(t).iter().zip(&inv_var).map(|(x, inv_var)| x * inv_var).collect::<Vec<f32>>(),
             );
         }
     }

@@ -28,7 +28,7 @@ pub mod mllt;
 pub mod model;
 pub mod model_stats;
 mod outer;
-mod panels;
+pub mod parameters;
 mod pdf_posterior;
 mod products;
 pub mod random;

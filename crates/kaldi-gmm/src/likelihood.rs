@@ -11,7 +11,7 @@ use kaldi_io::DenseMatrix;
 use crate::error::{Error, Result};
 use crate::gmm::DiagGmm;
 use crate::model::AmDiagGmm;
-use crate::panels::{Panel, Panels};
+use crate::parameters::in_panels;
 use crate::products::{Fused, LANES, Lanes, Order, Work, add_columns, vectorized};
 use crate::selection::{finite, softmax};
 
@@ -49,12 +49,7 @@ impl DiagGmm {
         assert_eq!(frame.values.len(), self.dim(), "the dimension of the frame");
         out.clear();
         out.resize(self.num_gauss(), 0.0);
-        vectorized(OfFrames {
-            gmm: self,
-            panels: self.panels(),
-            frames: &[(&frame.values, &frame.squares)],
-            out,
-        });
+        vectorized(OfFrames { gmm: self, frames: &[(&frame.values, &frame.squares)], out });
     }
 
     /// Puts into `out` the posterior of each Gaussian at a frame, and returns the log-likelihood of the frame. Fails if
@@ -68,7 +63,6 @@ impl DiagGmm {
 /// The log-likelihoods of a mixture's Gaussians at some frames.
 struct OfFrames<'a> {
     gmm: &'a DiagGmm,
-    panels: &'a Panels,
     /// Elements and their squares.
     frames: &'a [(&'a [f32], &'a [f32])],
     /// All Gaussians at the first frame, then at the next.
@@ -80,23 +74,27 @@ impl Work for OfFrames<'_> {
 
     #[inline(always)]
     fn run<F: Fused>(self) {
-        let OfFrames { gmm, panels, frames, out } = self;
+        let OfFrames { gmm, frames, out } = self;
         let count = gmm.num_gauss();
-        // The last panel may have only four Gaussians.
-        let in_panels = count / 4 * 4;
-        for (Panel { gconsts, means, inv_vars }, first) in panels.iter().zip((0..).step_by(LANES)) {
+        let in_panels = in_panels(count);
+        for (panel, eight) in gmm.gconsts[..in_panels].chunks(LANES).enumerate() {
+            let first = panel * LANES;
+            let mut gconsts = Lanes::default();
+            gconsts.0[..eight.len()].copy_from_slice(eight);
+            let (means, inv_vars) = (gmm.means_invvars.panel(panel), gmm.inv_vars.panel(panel));
             for (&(values, squares), out) in frames.iter().zip(out.chunks_exact_mut(count)) {
                 let linear = add_columns::<F>(gconsts, 1.0, means, values);
                 let Lanes(both) = add_columns::<F>(linear, -0.5, inv_vars, squares);
-                let out = &mut out[first..in_panels.min(first + LANES)];
-                out.copy_from_slice(&both[..out.len()]);
+                out[first..first + eight.len()].copy_from_slice(&both[..eight.len()]);
             }
         }
         for g in in_panels..count {
             let order = Order::of_row(g, count);
+            let (means, inv_vars) =
+                (gmm.means_invvars.rest_row(g - in_panels), gmm.inv_vars.rest_row(g - in_panels));
             for (&(values, squares), out) in frames.iter().zip(out.chunks_exact_mut(count)) {
-                let linear = order.add::<F>(gmm.gconsts[g], 1.0, gmm.means_invvars.row(g), values);
-                out[g] = order.add::<F>(linear, -0.5, gmm.inv_vars.row(g), squares);
+                let linear = order.add::<F>(gmm.gconsts[g], 1.0, means, values);
+                out[g] = order.add::<F>(linear, -0.5, inv_vars, squares);
             }
         }
     }
@@ -213,7 +211,7 @@ impl<'a> Likelihoods<'a> {
         let frames = &frames[..out.len()];
         components.clear();
         components.resize(frames.len() * pdf.num_gauss(), 0.0);
-        vectorized(OfFrames { gmm: pdf, panels: pdf.panels(), frames, out: components });
+        vectorized(OfFrames { gmm: pdf, frames, out: components });
         for (out, components) in out.iter_mut().zip(components.chunks_exact(pdf.num_gauss())) {
             *out = log_sum_exp(components, self.prune);
         }
@@ -241,7 +239,7 @@ mod tests {
     fn slow(gmm: &DiagGmm, frame: &[f32]) -> f64 {
         let density = |g: usize| {
             let mean = gmm.mean(g);
-            let terms = frame.iter().zip(&mean).zip(gmm.inv_vars().row(g)).map(|((&x, &mean), &inv_var)| {
+            let terms = frame.iter().zip(&mean).zip(gmm.inv_vars().row(g)).map(|((&x, &mean), inv_var)| {
                 let (difference, inv_var) = (f64::from(x) - f64::from(mean), f64::from(inv_var));
                 (inv_var / (2.0 * std::f64::consts::PI)).sqrt()
                     * (-0.5 * inv_var * difference * difference).exp()

@@ -43,11 +43,12 @@ impl MlltStats {
                 continue;
             }
             let inv_vars = gmm.inv_vars().row(g);
-            let means = gmm.means_invvars().row(g).iter().zip(inv_vars).map(|(mean, inv_var)| mean / inv_var);
+            let means =
+                gmm.means_invvars().row(g).zip(inv_vars.clone()).map(|(mean, inv_var)| mean / inv_var);
             for ((offset, mean), x) in offset.iter_mut().zip(means).zip(frame) {
                 *offset = f64::from(mean - x);
             }
-            self.sums.add(inv_vars.iter().map(|&inv_var| f64::from(inv_var) * f64::from(posterior)), &offset);
+            self.sums.add(inv_vars.map(|inv_var| f64::from(inv_var) * f64::from(posterior)), &offset);
             self.count += f64::from(posterior);
         }
     }

@@ -118,7 +118,8 @@ impl KaldiObject for AmDiagGmm {
         let dim = r.read_i32().and_then(|n| r.check_count(n, "dimensions"))?;
         r.expect_token("<NUMPDFS>")?;
         let count = r.read_i32().and_then(|n| r.check_count(n, "pdfs"))?;
-        let mut pdfs = Vec::new();
+        // A file that claims many pdfs must have them.
+        let mut pdfs = Vec::with_capacity(count.min(1 << 13));
         for pdf in 0..count {
             let gmm = DiagGmm::read(r)?;
             if gmm.dim() != dim {
@@ -149,7 +150,7 @@ mod tests {
         let affine = DenseMatrix::from_rows(&[[1.0f32, 1.0, 0.5], [2.0, 0.0, -1.0]]);
         model.transform_means(&affine).unwrap();
         assert_eq!(model.pdfs()[1].mean(0), [-0.5, 1.0]);
-        assert_eq!(model.pdfs()[0].inv_vars().data, [1.0, 4.0]);
+        assert_eq!(model.pdfs()[0].inv_vars().to_matrix().data, [1.0, 4.0]);
         model.transform_means(&affine.block(0, 2, 0, 2)).unwrap();
         assert_eq!(model.pdfs()[0].mean(0), [0.5, -1.0]);
         let wrong = |rows, cols| {

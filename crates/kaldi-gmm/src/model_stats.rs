@@ -1,6 +1,6 @@
 //! Statistics for estimating a whole model (`gmm/mle-am-diag-gmm.cc`): counts of transitions, and statistics of each pdf.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::flags::Parts;
 use crate::gmm::DiagGmm;
 use crate::likelihood::Frame;
@@ -37,26 +37,27 @@ impl ModelStats {
         self.transitions[id.get()] += weight;
     }
 
-    /// Adds other statistics; an error if they are of another model or other parts.
-    pub fn merge(&mut self, other: &ModelStats) -> Result<()> {
-        let (found, expected) = (other.transitions.len(), self.transitions.len());
+    /// Reads other statistics and adds them, a pdf at a time. An error if they are of another model or other parts; then
+    /// some of them may have been added.
+    pub fn add_from(&mut self, r: &mut KaldiReader) -> kaldi_io::Result<()> {
+        let (transitions, pdfs) = read_beginning(r)?;
+        let (found, expected) = (transitions.len(), self.transitions.len());
         if found != expected {
-            return Err(Error::data(format!(
+            return Err(r.error(format!(
                 "Vector<Real>::Read, adding but dimensions mismatch {expected} vs. {found} (counts of transition-ids)"
             )));
         }
-        if other.pdfs.len() != self.pdfs.len() {
-            let (found, expected) = (other.pdfs.len(), self.pdfs.len());
-            return Err(Error::data(format!(
-                "statistics of {found} pdfs cannot be added to such of {expected}"
-            )));
+        if pdfs != self.pdfs.len() {
+            let expected = self.pdfs.len();
+            return Err(r.error(format!("statistics of {pdfs} pdfs cannot be added to such of {expected}")));
         }
-        self.transitions.iter_mut().zip(&other.transitions).for_each(|(sum, count)| *sum += count);
-        for (pdf, (sum, stats)) in self.pdfs.iter_mut().zip(&other.pdfs).enumerate() {
-            sum.merge(stats).map_err(|e| Error::data(format!("pdf {pdf}: {e}")))?;
+        self.transitions.iter_mut().zip(&transitions).for_each(|(sum, count)| *sum += count);
+        for (pdf, sum) in self.pdfs.iter_mut().enumerate() {
+            sum.merge(&GmmStats::read(r)?).map_err(|e| r.error(format!("pdf {pdf}: {e}")))?;
         }
-        self.log_likelihood += other.log_likelihood;
-        self.frames += other.frames;
+        let (log_likelihood, frames) = read_end(r)?;
+        self.log_likelihood += log_likelihood;
+        self.frames += frames;
         Ok(())
     }
 
@@ -73,21 +74,12 @@ impl ModelStats {
 
 impl KaldiObject for ModelStats {
     fn read(r: &mut KaldiReader) -> kaldi_io::Result<ModelStats> {
-        let transitions = read_vector::<f64>(r)?;
-        r.expect_token("<NUMPDFS>")?;
-        let count = r.read_i32().and_then(|n| r.check_count(n, "pdfs"))?;
+        let (transitions, count) = read_beginning(r)?;
         let mut pdfs = Vec::new();
         for _ in 0..count {
             pdfs.push(GmmStats::read(r)?);
         }
-        // Files of older versions end here.
-        let (mut log_likelihood, mut frames) = (0.0, 0.0);
-        if !r.at_eof()? {
-            r.expect_token("<total_like>")?;
-            log_likelihood = r.read_f64()?;
-            r.expect_token("<total_frames>")?;
-            frames = r.read_f64()?;
-        }
+        let (log_likelihood, frames) = read_end(r)?;
         Ok(ModelStats { transitions, pdfs, log_likelihood, frames })
     }
 
@@ -101,6 +93,25 @@ impl KaldiObject for ModelStats {
         w.write_token("<total_frames>")?;
         w.write_f64(self.frames)
     }
+}
+
+/// Reads counts of transitions and the number of pdfs.
+fn read_beginning(r: &mut KaldiReader) -> kaldi_io::Result<(Vec<f64>, usize)> {
+    let transitions = read_vector::<f64>(r)?;
+    r.expect_token("<NUMPDFS>")?;
+    let pdfs = r.read_i32().and_then(|n| r.check_count(n, "pdfs"))?;
+    Ok((transitions, pdfs))
+}
+
+/// Reads the log-likelihood and the number of frames. Files of older versions do not have them.
+fn read_end(r: &mut KaldiReader) -> kaldi_io::Result<(f64, f64)> {
+    if r.at_eof()? {
+        return Ok((0.0, 0.0));
+    }
+    r.expect_token("<total_like>")?;
+    let log_likelihood = r.read_f64()?;
+    r.expect_token("<total_frames>")?;
+    Ok((log_likelihood, r.read_f64()?))
 }
 
 /// Adds frames to statistics, with memory for one frame's posteriors.
@@ -174,14 +185,20 @@ mod tests {
 
     #[test]
     fn merging_doubles() {
-        let mut sum = stats("mvwt");
-        sum.merge(&stats("mvwt")).unwrap();
+        let (mut sum, (text, _)) = (stats("mvwt"), both_forms(&stats("mvwt")));
+        let add = |sum: &mut ModelStats, text: &str| {
+            let read =
+                sum.add_from(&mut KaldiReader::from_read("stats", std::io::Cursor::new(text.to_owned())));
+            read.map_err(|e| e.to_string())
+        };
+        add(&mut sum, &text).unwrap();
         assert_eq!((sum.transitions.clone(), sum.frames), (vec![0.0, 8.0, 12.0], 10.0));
-        assert_eq!(sum.pdfs[1].occupancies()[2], 2.0 * stats("mvwt").pdfs[1].occupancies()[2]);
-        let error = sum.merge(&stats("m")).unwrap_err().to_string();
+        let occupancy = stats("mvwt").pdfs[1].occupancies()[2];
+        assert!((sum.pdfs[1].occupancies()[2] - 2.0 * occupancy).abs() < 1e-6 * occupancy);
+        let error = add(&mut sum, &both_forms(&stats("m")).0).unwrap_err();
         assert!(error.contains("pdf 0") && error.contains("flags 5"), "{error}");
         sum.transitions.pop();
-        assert!(sum.merge(&stats("mvwt")).unwrap_err().to_string().contains("2 vs. 3"));
+        assert!(add(&mut sum, &text).unwrap_err().contains("2 vs. 3"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::gmm::DiagGmm;
+use crate::parameters::Parameters;
 use crate::random::{Rand, gauss};
 use kaldi_io::DenseMatrix;
 
@@ -13,6 +14,7 @@ impl DiagGmm {
     /// deviations times normally distributed numbers, one for each dimension. Does not change a mixture of at least
     /// `target` Gaussians.
     pub fn split(&mut self, target: usize, factor: f32, rand: Rand<'_>) -> Result<()> {
+        let (mut means, mut inv_vars) = (self.means_invvars.to_matrix(), self.inv_vars.to_matrix());
         while self.num_gauss() < target {
             let mut heaviest = 0;
             for g in 1..self.num_gauss() {
@@ -23,17 +25,18 @@ impl DiagGmm {
             self.weights[heaviest] /= 2.0;
             self.weights.push(self.weights[heaviest]);
             self.gconsts.push(0.0);
-            for matrix in [&mut self.means_invvars, &mut self.inv_vars] {
+            for matrix in [&mut means, &mut inv_vars] {
                 let start = heaviest * matrix.cols;
                 matrix.data.extend_from_within(start..start + matrix.cols);
                 matrix.rows += 1;
             }
             let new = self.num_gauss() - 1;
             let steps: Vec<f32> =
-                self.inv_vars.row(heaviest).iter().map(|inv_var| gauss(rand) * inv_var.sqrt()).collect();
-            add_scaled(self.means_invvars.row_mut(new), factor, &steps);
-            add_scaled(self.means_invvars.row_mut(heaviest), -factor, &steps);
+                inv_vars.row(heaviest).iter().map(|inv_var| gauss(rand) * inv_var.sqrt()).collect();
+            add_scaled(means.row_mut(new), factor, &steps);
+            add_scaled(means.row_mut(heaviest), -factor, &steps);
         }
+        (self.means_invvars, self.inv_vars) = (Parameters::from(&means), Parameters::from(&inv_vars));
         self.compute_gconsts()
     }
 
@@ -78,7 +81,7 @@ struct Moments {
 impl Moments {
     fn of(gmm: &DiagGmm, g: usize) -> Moments {
         let (mut mean, mut square) = (Vec::new(), Vec::new());
-        for (&mean_invvar, &inv_var) in gmm.means_invvars.row(g).iter().zip(gmm.inv_vars.row(g)) {
+        for (mean_invvar, inv_var) in gmm.means_invvars.row(g).zip(gmm.inv_vars.row(g)) {
             let var = 1.0 / f64::from(inv_var);
             let m = f64::from(mean_invvar) * var;
             mean.push(m);
@@ -194,11 +197,10 @@ mod tests {
         gmm.split(3, 0.5, &mut || numbers.next().unwrap()).unwrap();
         assert_eq!(numbers.next(), None, "two for each dimension");
         let heaviest = usize::from(old.weights()[1] > old.weights()[0]);
-        let step = 0.5 * -(2.0 * 2f32.ln()).sqrt() * old.inv_vars().row(heaviest)[1].sqrt();
-        assert!((gmm.means_invvars().row(2)[1] - old.means_invvars().row(heaviest)[1] - step).abs() < 1e-5);
-        assert!(
-            (gmm.means_invvars().row(heaviest)[1] - old.means_invvars().row(heaviest)[1] + step).abs() < 1e-5
-        );
+        let (old_means, means) = (old.means_invvars().to_matrix(), gmm.means_invvars().to_matrix());
+        let step = 0.5 * -(2.0 * 2f32.ln()).sqrt() * old.inv_vars().to_matrix().row(heaviest)[1].sqrt();
+        assert!((means.row(2)[1] - old_means.row(heaviest)[1] - step).abs() < 1e-5);
+        assert!((means.row(heaviest)[1] - old_means.row(heaviest)[1] + step).abs() < 1e-5);
     }
 
     #[test]
@@ -231,6 +233,6 @@ mod tests {
         gmm.merge(1).unwrap();
         // Mean 0.2·1.5·1.5, mean square 1.04·1.5·1.5.
         let var = 1.04 * 2.25 - 0.45 * 0.45;
-        assert!((1.0 / gmm.inv_vars().data[0] - var).abs() < 1e-4 && gmm.weights() == [1.0]);
+        assert!((1.0 / gmm.inv_vars().to_matrix().data[0] - var).abs() < 1e-4 && gmm.weights() == [1.0]);
     }
 }

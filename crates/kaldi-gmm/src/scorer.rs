@@ -81,8 +81,8 @@ pub struct Scorer {
 impl From<&DiagGmm> for Scorer {
     fn from(gmm: &DiagGmm) -> Scorer {
         let row = |g: usize| {
-            let squares = gmm.inv_vars().row(g).iter().map(|inv_var| -0.5 * inv_var);
-            gmm.means_invvars().row(g).iter().copied().chain(squares).collect()
+            let squares = gmm.inv_vars().row(g).map(|inv_var| -0.5 * inv_var);
+            gmm.means_invvars().row(g).chain(squares).collect()
         };
         Scorer::new(Covariance::Diagonal, gmm.dim(), gmm.gconsts(), row)
     }

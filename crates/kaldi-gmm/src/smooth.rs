@@ -44,8 +44,8 @@ impl ModelStats {
 
 /// Mean and mean square of a Gaussian in one dimension.
 fn moments(gmm: &DiagGmm, g: usize, d: usize) -> Option<(f64, f64)> {
-    let var = 1.0 / f64::from(gmm.inv_vars.row(g)[d]);
-    let mean = f64::from(gmm.means_invvars.row(g)[d]) * var;
+    let var = 1.0 / f64::from(gmm.inv_vars.get(g, d));
+    let mean = f64::from(gmm.means_invvars.get(g, d)) * var;
     (gmm.weights[g] != 0.0).then_some((mean, var + mean * mean))
 }
 
@@ -112,7 +112,7 @@ mod tests {
         let mut smoothed = stats(&[]);
         smoothed.smooth_with_model(&model, 10.0).unwrap();
         let pdf = &smoothed.pdfs[0];
-        let (mean, var) = (model.pdfs()[0].mean(1)[0], 1.0 / model.pdfs()[0].inv_vars().data[1]);
+        let (mean, var) = (model.pdfs()[0].mean(1)[0], 1.0 / model.pdfs()[0].inv_vars().to_matrix().data[1]);
         assert_eq!(pdf.occupancy, [10.0, 10.0]);
         assert!((pdf.sums.data[1] as f32 - 10.0 * mean).abs() < 1e-5);
         assert!((pdf.products.data[1] as f32 - 10.0 * (var + mean * mean)).abs() < 1e-5);

@@ -40,7 +40,7 @@ pub fn full_mixture(components: usize, dim: usize, seed: u64) -> FullGmm {
         SymmetricMatrix { dim, data }
     };
     let covars = (0..components).map(covar).collect();
-    FullGmm::new(diag.weights().to_vec(), diag.means_invvars().clone(), covars).unwrap()
+    FullGmm::new(diag.weights().to_vec(), diag.means_invvars().to_matrix(), covars).unwrap()
 }
 
 pub fn model(pdfs: u64, components: usize, dim: usize, seed: u64) -> AmDiagGmm {

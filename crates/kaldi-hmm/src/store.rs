@@ -16,7 +16,8 @@ impl KaldiObject for TransitionModel {
             other => return Err(r.error(format!("expected <Triples> or <Tuples>, found '{other}'"))),
         };
         let count = r.read_i32().and_then(|n| r.check_count(n, "transition-states"))?;
-        let mut states = Vec::new();
+        // A file that claims many states must have them.
+        let mut states = Vec::with_capacity(count.min(1 << 13));
         for _ in 0..count {
             states.push(read_state(r, extended)?);
         }

@@ -92,6 +92,8 @@ impl TransitionModel {
             }
             first_id.push(state_of.len());
         }
+        state_of.shrink_to_fit();
+        pdf_of.shrink_to_fit();
         let Some(largest_pdf) = largest_pdf else {
             return Err(Error::model("the transition model has no states"));
         };

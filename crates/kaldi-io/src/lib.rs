@@ -52,7 +52,7 @@ pub use error::{IoError, Result};
 pub use general::GeneralMatrix;
 pub use matrix::{DenseMatrix, read_vector, write_vector};
 pub use number::Real;
-pub use object::{KaldiObject, read_object, write_object};
+pub use object::{KaldiObject, read_object, read_object_by, write_object};
 pub use packed::{PackedMatrix, SymmetricMatrix};
 pub use posterior::{GaussPost, Posterior};
 pub use reader::KaldiReader;

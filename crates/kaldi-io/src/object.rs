@@ -21,12 +21,20 @@ pub trait KaldiObject: Sized {
 
 /// Opens `rxfilename` and reads the header and one object. The failure of a command is an error.
 pub fn read_object<T: KaldiObject>(rxfilename: &str) -> Result<T> {
+    read_object_by::<T, T>(rxfilename, T::read)
+}
+
+/// Does the same as [`read_object`], and leaves the reading after the header to `read`.
+pub fn read_object_by<T: KaldiObject, O>(
+    rxfilename: &str,
+    read: impl FnOnce(&mut KaldiReader) -> Result<O>,
+) -> Result<O> {
     let mut r = KaldiReader::open_raw(rxfilename)?;
     let beginning = r.beginning()?;
-    let read = r.detect_header().and_then(|_| T::read(&mut r));
-    let object = read.map_err(|e| r.explain(e, &beginning, T::reads))?;
+    let read = r.detect_header().and_then(|_| read(&mut r));
+    let out = read.map_err(|e| r.explain(e, &beginning, T::reads))?;
     r.finish()?;
-    Ok(object)
+    Ok(out)
 }
 
 /// Does the same as [`read_object`]. The name may end in a range, as in `foo.ark:123[0:10]`.

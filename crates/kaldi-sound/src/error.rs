@@ -18,11 +18,9 @@ pub enum Error {
     /// Sampling rate or number of channels are others than at the beginning.
     #[error("{file}: expected {} Hz and {} channels as at the beginning, found {} Hz and {} channels", .expected.0, .expected.1, .found.0, .found.1)]
     Changed { file: String, expected: (u32, usize), found: (u32, usize) },
-    #[error("{file}: ffmpeg: {message}")]
-    Ffmpeg { file: String, message: String },
-    /// A program that decodes the recording has failed.
-    #[error("{message}")]
-    Program { message: String },
+    /// A program that decodes the recording cannot be started.
+    #[error("{file}: {message}")]
+    Program { file: String, message: String },
     #[error("there is no channel {wanted} (from 1); {file} has {there}")]
     NoChannel { file: String, wanted: usize, there: usize },
 }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use kaldi_io::KaldiReader;
 
-use crate::{Error, Result, program};
+use crate::{Result, program};
 
 /// True if ffmpeg can be started.
 pub(crate) fn is_installed() -> bool {
@@ -20,10 +20,6 @@ pub(crate) fn is_installed() -> bool {
 /// A wave file that ffmpeg makes of the rest of the input. A playlist in the input cannot make it read files or addresses.
 pub(crate) fn convert(mut reader: KaldiReader) -> Result<KaldiReader> {
     let file = reader.name().to_owned();
-    let failed = {
-        let file = file.clone();
-        Box::new(move |message| Error::Ffmpeg { file: file.clone(), message })
-    };
     let mut command = Command::new("ffmpeg");
     command.args(["-hide_banner", "-v", "error", "-protocol_whitelist", "pipe", "-i", "pipe:0"]).args([
         "-f",
@@ -32,7 +28,8 @@ pub(crate) fn convert(mut reader: KaldiReader) -> Result<KaldiReader> {
         "pcm_s16le",
         "pipe:1",
     ]);
-    let (wave, input) = program::start(&file, command, Stdio::piped(), failed)?;
+    let (wave, input) =
+        program::start(&file, command, Stdio::piped(), |message| format!("ffmpeg: {message}"))?;
     if let Some(mut input) = input {
         // ffmpeg may end before it has read all, so a closed pipe is no fault.
         std::thread::spawn(move || io::copy(&mut reader, &mut input).unwrap_or(0));

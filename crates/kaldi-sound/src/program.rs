@@ -17,8 +17,8 @@ const SAMPLES: usize = 1 << 14;
 /// The size of a file whose length is not known when its header is written.
 const UNKNOWN: u32 = u32::MAX;
 
-/// Makes the error of a program that failed, of its last message.
-pub(crate) type Failed = Box<dyn Fn(String) -> Error + Send>;
+/// Says that a program failed, by its last message. The name of the recording comes before it.
+type Failed = Box<dyn Fn(String) -> String + Send>;
 
 /// The output of a program. At its end, a failure of the program is an error of reading.
 struct Output {
@@ -64,12 +64,13 @@ pub(crate) fn start(
     file: &str,
     mut command: Command,
     input: Stdio,
-    failed: Failed,
+    failed: impl Fn(String) -> String + Send + 'static,
 ) -> Result<(KaldiReader, Option<std::process::ChildStdin>)> {
+    let not_started = |why: String| Error::Program { file: file.to_owned(), message: failed(why) };
     let started = command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let mut child = started.map_err(|source| failed(source.to_string()))?;
+    let mut child = started.map_err(|source| not_started(source.to_string()))?;
     let (Some(samples), Some(errors)) = (child.stdout.take(), child.stderr.take()) else {
-        return Err(failed("its pipes are not there".to_owned()));
+        return Err(not_started("its pipes are not there".to_owned()));
     };
     let input = child.stdin.take();
     let message = std::thread::spawn(move || {
@@ -77,7 +78,7 @@ pub(crate) fn start(
         let _read = errors.take(MESSAGE).read_to_end(&mut text);
         String::from_utf8_lossy(&text).into_owned()
     });
-    let output = Output { child, samples, message: Some(message), failed };
+    let output = Output { child, samples, message: Some(message), failed: Box::new(failed) };
     Ok((KaldiReader::from_read(file, output), input))
 }
 
@@ -87,12 +88,9 @@ impl SoundStream {
     /// alone. `name` is that of the recording in errors; the program may begin its messages with it. Fails if the program
     /// does.
     pub fn of_program(name: &str, command: Command, input: File) -> Result<SoundStream> {
-        let file = name.to_owned();
-        let failed = move |message: String| {
-            let message = message.strip_prefix(&format!("{file}: ")).unwrap_or(&message).to_owned();
-            Error::Program { message }
-        };
-        let (mut reader, _) = start(name, command, input.into(), Box::new(failed))?;
+        let prefix = format!("{name}: ");
+        let failed = move |message: String| message.strip_prefix(&prefix).unwrap_or(&message).to_owned();
+        let (mut reader, _) = start(name, command, input.into(), failed)?;
         reader.peek_bytes(1)?;
         SoundStream::from_reader(reader)
     }

@@ -167,7 +167,7 @@ mod tests {
         let gmm = gaussian(&stats, 0.5).unwrap();
         assert_eq!((gmm.dim(), gmm.num_gauss()), (2, 1));
         assert_eq!(
-            (gmm.inv_vars().data.clone(), gmm.means_invvars().data.clone()),
+            (gmm.inv_vars().to_matrix().data, gmm.means_invvars().to_matrix().data),
             (vec![1.0, 2.0], vec![2.0, 10.0])
         );
         assert!(gaussian(&stats, 0.0).is_err());

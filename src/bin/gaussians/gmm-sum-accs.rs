@@ -1,9 +1,9 @@
 //! `gmm-sum-accs`: adds up statistics for training Gaussians.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use kaldi_gmm::ModelStats;
 use kaldi_io::log::num;
-use kaldi_io::{read_object, write_object};
+use kaldi_io::{read_object, read_object_by, write_object};
 use nnet3::messages;
 
 /// Sum multiple accumulated stats files for GMM training.
@@ -21,8 +21,7 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let mut sum: ModelStats = read_object(&options.stats_in[0])?;
     for file in &options.stats_in[1..] {
-        let stats: ModelStats = read_object(file)?;
-        sum.merge(&stats).with_context(|| file.clone())?;
+        read_object_by::<ModelStats, _>(file, |r| sum.add_from(r))?;
     }
     write_object(&options.stats_out, options.binary, &sum)?;
     messages::log(&format!(

@@ -12,6 +12,7 @@ use kaldi_sound::SoundStream;
 use nnet3::messages;
 use nnet3::options::threads;
 use nnet3_serve::{Access, DecoderProgram, Event, Limits, SOUND, Server, Settings};
+use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::recognition::transcribe::PieceArgs;
 
@@ -70,6 +71,12 @@ pub struct ServingArgs {
     /// Megabytes of a recording
     #[arg(long, default_value_t = 100)]
     max_recording: usize,
+    /// Megabytes of data of the process that decodes a recording
+    #[arg(long, default_value_t = 1024)]
+    max_decoder_memory: usize,
+    /// Seconds of a processor that decode a recording
+    #[arg(long, default_value_t = 300)]
+    max_decoder_seconds: u64,
     /// Decode the recording of standard input to a wave on standard output, without a server. A server calls itself so for
     /// each recording: a fault of a decoder ends that process alone
     #[arg(long)]
@@ -123,7 +130,7 @@ impl ServingArgs {
 /// Serves clients until a signal comes, and the running sessions have ended.
 pub fn serve(args: &ServingArgs, pieces: &PieceArgs, folder: Option<String>) -> Result<u8> {
     if args.decode {
-        return Ok(decode());
+        return decode(args);
     }
     let (limits, access) = (args.limits()?, args.access()?);
     let threads = threads::count(args.threads, usize::MAX)?;
@@ -133,7 +140,7 @@ pub fn serve(args: &ServingArgs, pieces: &PieceArgs, folder: Option<String>) -> 
         limits,
         threads: threads::number("threads", threads as i64)?,
         rate: Some(args.sample_rate).filter(|&rate| rate > 0),
-        decoder: Some(decoder()?),
+        decoder: Some(decoder(args)?),
     };
     let at_startup = threads::number("num-threads-startup", args.num_threads_startup.into())?;
     let mut paths: Vec<String> = folder.into_iter().collect();
@@ -151,21 +158,33 @@ pub fn serve(args: &ServingArgs, pieces: &PieceArgs, folder: Option<String>) -> 
 }
 
 /// The call of [`decode`].
-fn decoder() -> Result<DecoderProgram> {
+fn decoder(args: &ServingArgs) -> Result<DecoderProgram> {
     let this = PathBuf::from(THIS_PROGRAM);
     let program = if this.exists() { this } else { std::env::current_exe()? };
-    let arguments = vec!["--decode".to_owned(), "--print-args=false".to_owned()];
+    let arguments = vec![
+        "--decode".to_owned(),
+        "--print-args=false".to_owned(),
+        format!("--max-decoder-memory={}", args.max_decoder_memory),
+        format!("--max-decoder-seconds={}", args.max_decoder_seconds),
+    ];
     Ok(DecoderProgram { program, name: "nnet3-serve".to_owned(), arguments })
 }
 
-/// Decodes standard input to a wave on standard output. The last line of standard error is for the client.
-fn decode() -> u8 {
+/// Decodes standard input to a wave on standard output, within limits of memory and time, which hold for the programs that
+/// it calls, too. The last line of standard error is for the client.
+fn decode(args: &ServingArgs) -> Result<u8> {
+    let bytes = args.max_decoder_memory.saturating_mul(MEGABYTE) as u64;
+    for (resource, most) in [(Resource::Data, bytes), (Resource::Cpu, args.max_decoder_seconds)] {
+        // (At the larger one of two limits of time, a signal comes that names no reason.)
+        let limit = Rlimit { current: Some(most), maximum: Some(most.saturating_add(1)) };
+        setrlimit(resource, limit).with_context(|| format!("a limit of {most} for {resource:?}"))?;
+    }
     let sound = SoundStream::from_reader(KaldiReader::from_read(SOUND, std::io::stdin()));
     match sound.and_then(|sound| sound.write_wave(std::io::stdout().lock())) {
-        Ok(()) => 0,
+        Ok(()) => Ok(0),
         Err(error) => {
             eprintln!("{:#}", anyhow::Error::from(error));
-            FAILED
+            Ok(FAILED)
         }
     }
 }

@@ -27,8 +27,8 @@ impl GaussianSelector {
             dim,
         };
         for d in 0..dim {
-            out.means.extend((0..count).map(|g| mixture.means_invvars().row(g)[d]));
-            out.halves.extend((0..count).map(|g| -0.5 * mixture.inv_vars().row(g)[d]));
+            out.means.extend((0..count).map(|g| mixture.means_invvars().get(g, d)));
+            out.halves.extend((0..count).map(|g| -0.5 * mixture.inv_vars().get(g, d)));
         }
         out
     }

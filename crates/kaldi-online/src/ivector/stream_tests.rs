@@ -97,10 +97,10 @@ impl Parts {
     fn posteriors(&self, frame: &[f32], weight: f64) -> Vec<(usize, f64)> {
         let least = (f64::from(self.options.min_post) / weight.abs()).min(0.99);
         let density = |g: usize| {
-            let (means, inverses) = (self.mixture.means_invvars().row(g), self.mixture.inv_vars().row(g));
+            let (means, inverses) = (self.mixture.means_invvars(), self.mixture.inv_vars());
             let exponent = |d: usize| {
-                let (x, inverse) = (f64::from(frame[d]), f64::from(inverses[d]));
-                let distance = x - f64::from(means[d]) / inverse;
+                let (x, inverse) = (f64::from(frame[d]), f64::from(inverses.get(g, d)));
+                let distance = x - f64::from(means.get(g, d)) / inverse;
                 0.5 * (inverse / (2.0 * std::f64::consts::PI)).ln() - 0.5 * inverse * distance.powi(2)
             };
             0.25 * (0..REDUCED).map(exponent).sum::<f64>().exp()
