@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Usage: package.sh [--debug] [--offline] [--static-openblas] [--kaldi S5] wheel|deb|library|check [PART ...]
+# Usage: package.sh [--debug] [--offline] [--static-openblas] [--kaldi S5] wheel|deb|library|test|check [PART ...]
 # Packages of the programs, in target/package:
 #   wheel   nnet3-*.whl for pip: the binary, a short script of each program's name, the Python module. Linked by zig, so that it
 #           runs with glibc 2.28 or later; installs maturin and zig (packaging/requirements.txt) with pip into packaging/.venv
 #   deb     nnet3_*.deb for Debian and its like: the binary, a link of each program's name, manual pages, completions, the
 #           drivers of trainings and recognisers in /usr/share/nnet3/scripts
 #   library libvosk.so, with the functions of vosk (docs/vosk.md)
+#   test    with --static-openblas: the tests of products, networks and recognition, with OpenBLAS inside, in a build folder of its own
 #   check   tests the packages that are there in empty environments; PARTs: wheel, deb, image (all)
 # --debug packs the debug build, which is there after the tests: for testing what is around the binary. --offline: what is missing
 # is an error instead of a download. --static-openblas: programs, module and library have OpenBLAS inside (libopenblas-dev of Debian), so that they
@@ -31,6 +32,7 @@ done
 plain_usage 1 4 "$@"
 case $1 in
   wheel | deb | library | check) ;;
+  test) $static_openblas || refuse_usage "test goes with --static-openblas; scripts/test.sh tests the other build" ;;
   *) refuse_usage "unknown task '$1'; --help says what there is" ;;
 esac
 cd "$here/.."
@@ -87,6 +89,11 @@ case $task in
   wheel) make_wheel ;;
   deb) make_deb ;;
   library) make_library ;;
+  test)
+    # (Features of one crate hold for all that are built with it.)
+    tested=(-p nnet3-matrix -p nnet3-primitives-suite -p nnet3-core -p nnet3-train -p nnet3-chain -p nnet3-online -p nnet3-export)
+    cargo nextest run --features nnet3-matrix/static-openblas --target-dir "$target/static-openblas" "${tested[@]}"
+    ;;
   check)
     source "$here/package/check.sh"
     check_parts "$@"

@@ -172,6 +172,16 @@ class ModuleTest(InteropTest):
         with self.assertRaisesRegex(ValueError, "rate: expected a positive number, found 0"):
             nnet3.Recognizer(model, 0)
 
+    def test_scores_of_a_recognizer_are_those_of_its_network(self):
+        model = nnet3.Model(folder := make_recognizer(self))
+        features = np.random.default_rng(3).standard_normal((40, model.network().input_dim)).astype("f4")
+        expected = nnet3.Network(f"{folder}/am/final.mdl").compute(features, frame_subsampling_factor=3)
+        np.testing.assert_array_equal(model.compute(features, frame_subsampling_factor=3), expected)
+        with self.assertRaisesRegex(ValueError, "acoustic_scale"):
+            model.compute(features, acoustic_scale=0)
+        with self.assertRaisesRegex(ValueError, "has no output 'x'"):
+            model.network("x")
+
     def test_the_lock_is_released(self):
         folder = make_recognizer(self)
         recognizer, counts, end = nnet3.Recognizer(nnet3.Model(folder), RATE), [0], threading.Event()

@@ -56,7 +56,7 @@ mod words;
 
 pub use error::{Error, Result};
 pub use graph::SharedGraph;
-pub use model::{Model, ModelParts};
+pub use model::{Model, ModelParts, acoustic_model};
 pub use network::AcousticNetwork;
 pub use notice::Notice;
 pub use options::{Files, MakeObserver, ModelOptions, RecognizerOptions};

@@ -47,7 +47,7 @@ impl Network {
     #[new]
     #[pyo3(signature = (path, output = "output"))]
     fn new(py: Python<'_>, path: &str, output: &str) -> PyResult<Network> {
-        py.detach(|| Network::open(path, output))
+        Network::read(py, path, output)
     }
 
     /// The names of all outputs of the network.
@@ -138,6 +138,11 @@ impl Network {
 }
 
 impl Network {
+    /// Reads a network while other threads of Python run.
+    pub(crate) fn read(py: Python<'_>, path: &str, output: &str) -> PyResult<Network> {
+        py.detach(|| Network::open(path, output))
+    }
+
     fn open(path: &str, output: &str) -> PyResult<Network> {
         let (mut nnet, log_priors) = load(path)?;
         let outputs: Vec<String> = nnet.output_nodes().map(|node| nnet.node_name(node).to_owned()).collect();

@@ -1,16 +1,20 @@
 //! Recognition.
 
 use std::num::NonZero;
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kaldi_sound::{Channels, SoundStream};
 use nnet3_online::{ModelOptions, State, Transcript, Word, json};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
 use serde_json::Value;
 
 use crate::arrays;
 use crate::error::raised;
+use crate::network::Network;
 
 /// Seconds of sound between two looks for the end of a sentence, as in nnet3-transcribe.
 const PIECE: f32 = 0.2;
@@ -20,40 +24,62 @@ const PIECE: f32 = 0.2;
 /// The folder has vosk's form, as published or as scripts/recognizer.sh makes it. `allow_upsample` takes sound at a lower
 /// rate than the model's as well. `threads` prepare the i-vector extractor.
 #[pyclass(module = "nnet3", frozen)]
-pub struct Model(nnet3_online::Model);
+pub struct Model {
+    model: nnet3_online::Model,
+    folder: PathBuf,
+    /// The network for `compute`, once it has been needed.
+    network: PyOnceLock<Py<Network>>,
+}
 
 #[pymethods]
 impl Model {
     #[new]
     #[pyo3(signature = (folder, allow_upsample = false, threads = 1))]
-    fn new(
-        py: Python<'_>,
-        folder: std::path::PathBuf,
-        allow_upsample: bool,
-        threads: usize,
-    ) -> PyResult<Model> {
+    fn new(py: Python<'_>, folder: PathBuf, allow_upsample: bool, threads: usize) -> PyResult<Model> {
         let threads = NonZero::new(threads)
             .ok_or_else(|| PyValueError::new_err("threads: expected at least 1, found 0"))?;
         let options = ModelOptions { allow_upsample, threads, ..ModelOptions::default() };
-        py.detach(|| nnet3_online::Model::open(&folder, &options).map(Model).map_err(raised))
+        let model = py.detach(|| nnet3_online::Model::open(&folder, &options).map_err(raised))?;
+        Ok(Model { model, folder, network: PyOnceLock::new() })
+    }
+
+    /// network(output="output"): the network of the acoustic model.
+    #[pyo3(signature = (output = "output"))]
+    fn network(&self, py: Python<'_>, output: &str) -> PyResult<Network> {
+        let file = nnet3_online::acoustic_model(&self.folder).map_err(raised)?;
+        Network::read(py, &file, output)
+    }
+
+    /// compute(features, ivectors=None, ...): the acoustic model's scores of pdfs. The same as network().compute(...), for a
+    /// network that is read once.
+    #[pyo3(signature = (features, ivectors = None, **options))]
+    fn compute<'py>(
+        &self,
+        py: Python<'py>,
+        features: &Bound<'py, PyAny>,
+        ivectors: Option<&Bound<'py, PyAny>>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let network = self.network.get_or_try_init(py, || Py::new(py, self.network(py, "output")?))?;
+        network.bind(py).call_method("compute", (features, ivectors), options)
     }
 
     /// The rate (in Hz) of sound that needs no resampling.
     #[getter]
     fn sample_rate(&self) -> f32 {
-        self.0.sample_rate()
+        self.model.sample_rate()
     }
 
     /// Messages while the model was opened, such as files that have no effect.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        let warnings = self.0.notices().iter().filter(|notice| notice.is_warning());
+        let warnings = self.model.notices().iter().filter(|notice| notice.is_warning());
         warnings.map(ToString::to_string).collect()
     }
 
     /// Returns the number of a word; None if the model does not have the word.
     fn word_number(&self, word: &str) -> Option<i32> {
-        self.0.word_number(word)
+        self.model.word_number(word)
     }
 }
 
@@ -93,7 +119,7 @@ impl Recognizer {
         if !(rate > 0.0 && rate.is_finite()) {
             return Err(PyValueError::new_err(format!("rate: expected a positive number, found {rate}")));
         }
-        let model = &model.0;
+        let model = &model.model;
         py.detach(|| {
             let phrases = phrases.map(|phrases| model.phrases(&phrases)).transpose().map_err(raised)?;
             let options =
@@ -193,7 +219,7 @@ impl Session {
 /// `recording` is the name of a file of any format that nnet3-transcribe reads; the first of several channels is taken.
 #[pyfunction]
 pub fn transcribe<'py>(py: Python<'py>, model: &Model, recording: &str) -> PyResult<Bound<'py, PyAny>> {
-    let model = &model.0;
+    let model = &model.model;
     let sentences = py.detach(|| sentences(model, recording))?;
     to_python(py, &json::recording(recording, &sentences))
 }

@@ -101,6 +101,23 @@ pub(super) struct Pieces {
     pub word_boundary: Option<String>,
 }
 
+/// Finds the acoustic model of a folder, which says where the other files are.
+fn layout(folder: &str) -> Result<(Layout, String)> {
+    let found = [NESTED, FLAT].into_iter().find_map(|layout| {
+        let mdl = format!("{folder}/{}", layout.mdl);
+        Path::new(&mdl).exists().then_some((layout, mdl))
+    });
+    found.ok_or_else(|| Error::Incomplete {
+        folder: folder.to_owned(),
+        lacks: format!("no {}, nor {}", NESTED.mdl, FLAT.mdl),
+    })
+}
+
+/// Returns the file of the acoustic model in the folder of a model.
+pub fn acoustic_model(folder: impl AsRef<Path>) -> Result<String> {
+    layout(&folder.as_ref().to_string_lossy()).map(|(_, mdl)| mdl)
+}
+
 impl Pieces {
     /// Takes the files that a caller gives.
     pub fn of_files(files: &Files) -> Result<Pieces> {
@@ -129,11 +146,7 @@ impl Pieces {
         let incomplete = |lacks: String| Error::Incomplete { folder: folder.to_owned(), lacks };
         let path = |name: &str| format!("{folder}/{name}");
         let there = |name: &str| Path::new(&path(name)).exists().then(|| path(name));
-        let (layout, mdl) = match (there(NESTED.mdl), there(FLAT.mdl)) {
-            (Some(mdl), _) => (NESTED, mdl),
-            (None, Some(mdl)) => (FLAT, mdl),
-            (None, None) => return Err(incomplete(format!("no {}, nor {}", NESTED.mdl, FLAT.mdl))),
-        };
+        let (layout, mdl) = layout(folder)?;
         let Layout { conf, graph, phones, .. } = layout;
         let needed = |name: &str| there(name).ok_or_else(|| incomplete(format!("no {name}")));
         let or = |given: &Option<String>, name: &str| given.clone().or_else(|| there(name));

@@ -17,6 +17,7 @@ use crate::notice::Notice;
 use crate::options::{ModelOptions, RecognizerOptions};
 use crate::phrases::Phrases;
 
+pub use files::acoustic_model;
 pub use parts::ModelParts;
 
 /// Names of the word for sounds that are no known word.
