@@ -24,6 +24,7 @@ pub mod global;
 pub mod gmm;
 pub mod init;
 pub mod likelihood;
+mod log_sums;
 pub mod mllt;
 pub mod model;
 pub mod model_stats;

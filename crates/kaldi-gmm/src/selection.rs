@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use crate::error::{Error, Result};
-use crate::likelihood::{LEAST_TERM, largest, log_sum_exp};
+use crate::log_sums::{LEAST_TERM, largest, log_sum_exp};
 
 /// exp of numbers below this is 0 in single precision. (The library's function takes long to find that.)
 const LEAST_EXPONENT: f32 = -104.0;

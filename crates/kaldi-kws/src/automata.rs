@@ -8,24 +8,10 @@ use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 
 use crate::error::Result;
-use crate::weight::HitWeight;
+use crate::weight::{Divisible, HitWeight};
 
 /// Weights that are equal but for this are one.
 pub const DELTA: f32 = 1.0 / 1024.0;
-
-/// A semiring in which the first factor of a product can be taken out.
-pub trait Divisible: Copy {
-    /// The weight of what is impossible.
-    fn none() -> Self;
-    fn is_none(&self) -> bool;
-    /// The weight of both, one after the other.
-    fn after(&self, other: &Self) -> Self;
-    /// The weight of either.
-    fn or(&self, other: &Self) -> Self;
-    /// The weight that is left of `self` behind `first`.
-    fn without(&self, first: &Self) -> Self;
-    fn is_near(&self, other: &Self, delta: f32) -> bool;
-}
 
 /// An acceptor whose labels are pairs.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,9 +5,10 @@ use kaldi_fst::{EPSILON, StateId};
 use nnet3_decode::posterior::{ForwardBackward, forward_backward, log_add};
 use nnet3_decode::{AnyLattice, CompactLattice};
 
-use crate::automata::{Automaton, Divisible, Edge, Node};
+use crate::automata::{Automaton, Edge, Node};
 use crate::clusters::clusters;
 use crate::error::Result;
+use crate::weight::Divisible;
 
 /// The weight of a factor in which probabilities add up: of two, the earlier beginning and the later end count.
 #[derive(Debug, Clone, Copy, PartialEq)]

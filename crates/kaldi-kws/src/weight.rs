@@ -6,7 +6,19 @@ use kaldi_fst::Weight;
 use kaldi_io::text::{FILE_PRECISION, push_g};
 use kaldi_io::{KaldiReader, KaldiWriter};
 
-use crate::automata::Divisible;
+/// A semiring in which the first factor of a product can be taken out.
+pub trait Divisible: Copy {
+    /// The weight of what is impossible.
+    fn none() -> Self;
+    fn is_none(&self) -> bool;
+    /// The weight of both, one after the other.
+    fn after(&self, other: &Self) -> Self;
+    /// The weight of either.
+    fn or(&self, other: &Self) -> Self;
+    /// The weight that is left of `self` behind `first`.
+    fn without(&self, first: &Self) -> Self;
+    fn is_near(&self, other: &Self, delta: f32) -> bool;
+}
 
 /// Cost and times in frames. Of two alternatives the cheaper one counts, then the earlier one.
 #[derive(Debug, Clone, Copy, PartialEq)]

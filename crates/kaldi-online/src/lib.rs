@@ -16,4 +16,5 @@ pub mod pipeline;
 pub mod silence;
 
 pub use error::{Error, Result};
-pub use pipeline::{NetworkFeatures, OnlineFeaturePipeline, PipelineModel, Speaker};
+pub use network::NetworkFeatures;
+pub use pipeline::{OnlineFeaturePipeline, PipelineModel, Speaker};

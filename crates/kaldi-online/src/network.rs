@@ -2,11 +2,62 @@
 
 use std::collections::VecDeque;
 
-use kaldi_feat::online_cmvn::{OnlineCmvnState, OnlineCmvnStream};
-use kaldi_feat::pitch::PitchStream;
+use kaldi_feat::cmvn::CmvnStats;
+use kaldi_feat::online_cmvn::{OnlineCmvnOptions, OnlineCmvnState, OnlineCmvnStream};
+use kaldi_feat::pitch::{PitchOptions, PitchProcessOptions, PitchStream};
+use kaldi_feat::spectral::{Extractor, FeatureStream, SpectralOptions};
 
 use crate::error::{Error, Result};
-use crate::pipeline::NetworkFeatures;
+
+/// The features that a network reads: features of each frame's spectrum, then pitch, and the normalisation of both.
+#[derive(Debug, Clone)]
+pub struct NetworkFeatures {
+    /// Base features, which i-vectors are estimated of, too.
+    pub base: SpectralOptions,
+    /// Pitch and its features, if there are any.
+    pub pitch: Option<(PitchOptions, PitchProcessOptions)>,
+    /// Normalisation with these global statistics, if there is any.
+    pub cmvn: Option<(OnlineCmvnOptions, CmvnStats)>,
+}
+
+impl From<SpectralOptions> for NetworkFeatures {
+    fn from(base: SpectralOptions) -> Self {
+        NetworkFeatures { base, pitch: None, cmvn: None }
+    }
+}
+
+impl NetworkFeatures {
+    /// Features of a frame.
+    pub fn dim(&self) -> usize {
+        self.base.dim() + self.pitch.as_ref().map_or(0, |(_, process)| process.dim())
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        FeatureStream::new(Extractor::new(self.base.clone())?)?;
+        if let Some((pitch, process)) = &self.pitch {
+            PitchStream::new(pitch, process)?;
+            let frames = &self.base.frames;
+            if (pitch.sample_rate, pitch.frame_shift) != (frames.sample_rate, frames.shift) {
+                return Err(Error::options(format!(
+                    "pitch at {} Hz every {} ms does not fit the other features at {} Hz every {} ms: expected the same \
+                     sample frequency and frame shift",
+                    pitch.sample_rate, pitch.frame_shift, frames.sample_rate, frames.shift
+                )));
+            }
+        }
+        if let Some((options, global)) = &self.cmvn {
+            options.check(global)?;
+            if global.dim() != self.dim() {
+                return Err(Error::data(format!(
+                    "the features of sound have dimension {}, the global statistics of their normalisation {}",
+                    self.dim(),
+                    global.dim()
+                )));
+            }
+        }
+        Ok(())
+    }
+}
 
 /// The frames of one utterance, up to the samples that have arrived.
 ///

@@ -6,67 +6,15 @@
 
 use std::sync::Arc;
 
-use kaldi_feat::cmvn::CmvnStats;
-use kaldi_feat::online_cmvn::{OnlineCmvnOptions, OnlineCmvnState};
-use kaldi_feat::pitch::{PitchOptions, PitchProcessOptions, PitchStream};
-use kaldi_feat::spectral::{Extractor, FeatureStream, SpectralOptions};
+use kaldi_feat::online_cmvn::OnlineCmvnState;
+use kaldi_feat::spectral::{Extractor, FeatureStream};
 
 use crate::error::{Error, Result};
 use crate::ivector::{AdaptationState, Diagnostics, IvectorModel, IvectorStream};
-use crate::network::NetworkFrames;
+use crate::network::{NetworkFeatures, NetworkFrames};
 
 /// Frames that are computed at a time if old frames are dropped. It is less than the smallest number of kept frames.
 const FRAMES_AT_ONCE: usize = 100;
-
-/// The features that a network reads: features of each frame's spectrum, then pitch, and the normalisation of both.
-#[derive(Debug, Clone)]
-pub struct NetworkFeatures {
-    /// Base features, which i-vectors are estimated of, too.
-    pub base: SpectralOptions,
-    /// Pitch and its features, if there are any.
-    pub pitch: Option<(PitchOptions, PitchProcessOptions)>,
-    /// Normalisation with these global statistics, if there is any.
-    pub cmvn: Option<(OnlineCmvnOptions, CmvnStats)>,
-}
-
-impl From<SpectralOptions> for NetworkFeatures {
-    fn from(base: SpectralOptions) -> Self {
-        NetworkFeatures { base, pitch: None, cmvn: None }
-    }
-}
-
-impl NetworkFeatures {
-    /// Features of a frame.
-    pub fn dim(&self) -> usize {
-        self.base.dim() + self.pitch.as_ref().map_or(0, |(_, process)| process.dim())
-    }
-
-    fn check(&self) -> Result<()> {
-        FeatureStream::new(Extractor::new(self.base.clone())?)?;
-        if let Some((pitch, process)) = &self.pitch {
-            PitchStream::new(pitch, process)?;
-            let frames = &self.base.frames;
-            if (pitch.sample_rate, pitch.frame_shift) != (frames.sample_rate, frames.shift) {
-                return Err(Error::options(format!(
-                    "pitch at {} Hz every {} ms does not fit the other features at {} Hz every {} ms: expected the same \
-                     sample frequency and frame shift",
-                    pitch.sample_rate, pitch.frame_shift, frames.sample_rate, frames.shift
-                )));
-            }
-        }
-        if let Some((options, global)) = &self.cmvn {
-            options.check(global)?;
-            if global.dim() != self.dim() {
-                return Err(Error::data(format!(
-                    "the features of sound have dimension {}, the global statistics of their normalisation {}",
-                    self.dim(),
-                    global.dim()
-                )));
-            }
-        }
-        Ok(())
-    }
-}
 
 /// All that does not change from utterance to utterance.
 #[derive(Debug)]
@@ -255,8 +203,12 @@ impl OnlineFeaturePipeline {
 mod tests {
     use super::*;
     use crate::ivector::{IvectorOptions, Parts};
+    use kaldi_feat::cmvn::CmvnStats;
     use kaldi_feat::online_cmvn::OnlineCmvn;
+    use kaldi_feat::online_cmvn::OnlineCmvnOptions;
+    use kaldi_feat::pitch::{PitchOptions, PitchProcessOptions};
     use kaldi_feat::pitch::{PitchTracker, extract_and_process};
+    use kaldi_feat::spectral::SpectralOptions;
     use kaldi_feat::spectral::{EnergyOptions, FrameOptions, Kind, MelOptions};
     use kaldi_io::DenseMatrix;
 

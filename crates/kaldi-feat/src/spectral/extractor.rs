@@ -4,6 +4,7 @@ use kaldi_io::DenseMatrix;
 
 use super::fft::{self, Spectrum};
 use super::frames::{EPSILON, FrameOptions, Framer, dot, log_energy};
+use super::lifter::Lifter;
 use super::mel::{MelBank, MelOptions};
 use super::plp::{Plp, PlpOptions, equal_loudness};
 use super::resample::Resampler;
@@ -95,16 +96,6 @@ impl SpectralOptions {
 
 /// A higher order of linear prediction than anybody can mean.
 const MOST_LPC_ORDER: usize = 1000;
-
-/// Scales of cepstra: 1 + ½Q sin(πk/Q), or 1 if Q is 0.
-pub(super) struct Lifter(pub f32);
-
-impl Lifter {
-    pub fn scale(&self, k: usize) -> f64 {
-        let q = f64::from(self.0);
-        if q == 0.0 { 1.0 } else { 1.0 + 0.5 * q * (std::f64::consts::PI * k as f64 / q).sin() }
-    }
-}
 
 /// Mel filters, and the sensitivity of the ear at their centres if PLP needs it.
 struct Filters {

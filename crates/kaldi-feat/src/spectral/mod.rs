@@ -9,6 +9,7 @@
 mod extractor;
 mod fft;
 mod frames;
+mod lifter;
 mod mel;
 pub(crate) mod noise;
 mod plp;

@@ -2,8 +2,8 @@
 
 use std::f64::consts::PI;
 
-use super::extractor::Lifter;
 use super::frames::dot;
+use super::lifter::Lifter;
 
 /// Parameters of PLP cepstra.
 #[derive(Debug, Clone, PartialEq)]
