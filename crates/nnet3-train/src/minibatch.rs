@@ -6,6 +6,7 @@ use kaldi_io::GeneralMatrix;
 use nnet3_core::execute::{CachingCompiler, CompilerOptions, Executor, Program};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::OptimizeOptions;
+use nnet3_core::random::Random;
 use std::fmt;
 use std::sync::Arc;
 
@@ -97,6 +98,18 @@ impl Runner {
     ) -> Result<Arc<Program>> {
         let computation = request.computation_request(purpose.derivatives, purpose.store_component_stats)?;
         Ok(self.compiler.program(nnet, &computation)?)
+    }
+
+    /// As [`Runner::compile`], with the random numbers that the reference takes while it compiles.
+    pub(crate) fn compile_drawing(
+        &mut self,
+        nnet: &Nnet,
+        request: &MinibatchRequest<'_>,
+        purpose: Purpose,
+        random: &Random,
+    ) -> Result<Arc<Program>> {
+        let computation = request.computation_request(purpose.derivatives, purpose.store_component_stats)?;
+        Ok(self.compiler.program_drawing(nnet, &computation, random)?)
     }
 
     /// Starts the program of a minibatch, and gives it the inputs.

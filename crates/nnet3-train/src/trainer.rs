@@ -17,10 +17,11 @@ use crate::max_change::{MaxChange, MaxChangeCounts, Stepped};
 use crate::minibatch::{CompileOptions, MinibatchMemory, Purpose, Runner};
 use crate::objective::{Exchange, FrameObjective, Objective, ObjectiveValue};
 use crate::phase_stats::{Phase, PhaseStats, Total};
+use crate::request::MinibatchRequest;
 use crate::update::{Step, Stepper, apply_l2, constrain_orthonormal};
 use nnet3_core::component::Context;
 use nnet3_core::execute::CachingCompiler;
-use nnet3_core::execute::{Executor, Model};
+use nnet3_core::execute::{Executor, Model, Program};
 use nnet3_core::learning::{Delta, SecondThread};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::orthonormal::warning;
@@ -41,7 +42,7 @@ pub struct TrainerOptions {
     pub zero_component_stats: bool,
     pub store_component_stats: bool,
     /// Make simple steps, as the reference does in discriminative training: components' own max-change and constraints have no
-    /// effect, and random numbers are drawn for components alone. With a limit or momentum, statistics are part of the change, with
+    /// effect, and random numbers are drawn for components, for compiling and for the model's context. With a limit or momentum, statistics are part of the change, with
     /// its factor. (l2 constants have `l2_regularize_factor`.)
     pub simple_steps: bool,
     /// Minibatches of a phase, after which averages are reported.
@@ -251,6 +252,9 @@ impl<O: Objective> Trainer<O> {
             stepper.add_statistics(&nnet);
         }
         let random = Random::new(seed);
+        if options.simple_steps && nnet.is_simple() {
+            nnet.draw_for_context(&random)?;
+        }
         let mut executor = Executor::new(device);
         executor.update_on_second_thread(options.second_thread);
         Ok(Trainer {
@@ -280,6 +284,8 @@ impl<O: Objective> Trainer<O> {
         let backstitch = self.options.backstitch_training_scale > 0.0
             && self.minibatches % interval == self.seed as u64 % interval;
         if backstitch {
+            // Compiles before the random numbers start again.
+            self.program(minibatch)?;
             self.delta.freeze_natural_gradient(true);
             self.restart_random_numbers();
             self.pass(minibatch, sequences, Pass::Back, report)?;
@@ -392,6 +398,18 @@ impl<O: Objective> Trainer<O> {
         }
     }
 
+    /// The request of a minibatch, and its program.
+    fn program<'e>(
+        &mut self,
+        minibatch: &'e O::Example,
+    ) -> Result<(MinibatchRequest<'e>, Arc<Program>)> {
+        let request = self.objective.request(&self.nnet, minibatch)?;
+        let purpose =
+            Purpose { derivatives: true, store_component_stats: self.options.store_component_stats };
+        let program = self.runner.compile_drawing(&self.nnet, &request, purpose, &self.random)?;
+        Ok((request, program))
+    }
+
     /// Forward and backward: the change of parameters is added to `delta`. The weight of the minibatch's targets.
     fn propagate_and_backprop(
         &mut self,
@@ -399,10 +417,7 @@ impl<O: Objective> Trainer<O> {
         pass: Pass,
         report: &mut dyn Report,
     ) -> Result<f64> {
-        let store_stats = self.options.store_component_stats;
-        let request = self.objective.request(&self.nnet, minibatch)?;
-        let purpose = Purpose { derivatives: true, store_component_stats: store_stats };
-        let program = self.runner.compile(&self.nnet, &request, purpose)?;
+        let (request, program) = self.program(minibatch)?;
         let memory = MinibatchMemory {
             sequences: request.sequences(),
             matrices: program.plan().arena_bytes(),

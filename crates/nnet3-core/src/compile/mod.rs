@@ -1,6 +1,7 @@
 //! From a request to an unoptimised computation: the graph, its steps, then the commands.
 
 mod backward;
+pub(crate) mod draws;
 mod forward;
 mod locations;
 pub mod looped;

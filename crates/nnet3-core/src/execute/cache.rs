@@ -2,13 +2,14 @@
 
 use super::Program;
 use crate::check::{CheckOptions, check};
-use crate::compile::{compile, shortcut};
+use crate::compile::{compile, draws, shortcut};
 use crate::computation::Computation;
 use crate::error::Result;
 use crate::fast_hash::FastMap;
 use crate::lower::{self, Watch};
 use crate::nnet::Nnet;
 use crate::optimize::{self, OptimizeOptions, optimize_observed};
+use crate::random::Random;
 use crate::request::ComputationRequest;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
@@ -93,6 +94,15 @@ pub enum Stage<'a> {
 /// Is called after each stage.
 pub type Observer<'a> = &'a mut dyn FnMut(Stage<'_>);
 
+/// The manner of making a program.
+#[derive(Clone, Copy, Default)]
+struct Manner<'r> {
+    /// The observer wants to see the passes over lowered operations.
+    observed: bool,
+    /// Takes random numbers from here, as the reference does.
+    random: Option<&'r Random>,
+}
+
 /// A computation that is to be run, or that others were expanded from.
 enum Compiled {
     Program(Arc<Program>),
@@ -150,7 +160,18 @@ impl CachingCompiler {
 
     /// The program of a request, compiled if need be.
     pub fn program(&mut self, nnet: &Nnet, request: &ComputationRequest) -> Result<Arc<Program>> {
-        self.make(nnet, request, &mut |_| (), false)
+        self.make(nnet, request, &mut |_| (), Manner::default())
+    }
+
+    /// As [`CachingCompiler::program`]. If it compiles, it takes as many random numbers as the reference's compiler, so that
+    /// training goes on at the same place of the sequence.
+    pub fn program_drawing(
+        &mut self,
+        nnet: &Nnet,
+        request: &ComputationRequest,
+        random: &Random,
+    ) -> Result<Arc<Program>> {
+        self.make(nnet, request, &mut |_| (), Manner { random: Some(random), ..Manner::default() })
     }
 
     /// As [`CachingCompiler::program`]; `observer` sees the stages that run: `compile`, the passes, `expand`, the
@@ -161,7 +182,7 @@ impl CachingCompiler {
         request: &ComputationRequest,
         observer: Observer<'_>,
     ) -> Result<Arc<Program>> {
-        self.make(nnet, request, observer, true)
+        self.make(nnet, request, observer, Manner { observed: true, random: None })
     }
 
     fn make(
@@ -169,7 +190,7 @@ impl CachingCompiler {
         nnet: &Nnet,
         request: &ComputationRequest,
         observer: Observer<'_>,
-        observed: bool,
+        manner: Manner<'_>,
     ) -> Result<Arc<Program>> {
         let computation = match self.find(request) {
             Some(Compiled::Program(program)) => return Ok(program.clone()),
@@ -179,13 +200,13 @@ impl CachingCompiler {
         let start = Instant::now();
         let computation = match computation {
             Some(computation) => (*computation).clone(),
-            None => self.create(nnet, request, observer)?,
+            None => self.create(nnet, request, observer, manner.random)?,
         };
         let planning = Instant::now();
         let mut passes: Vec<lower::Stage> = Vec::new();
         let mut note = |stage| passes.push(stage);
         let mut watch = Watch { check: self.options.check_all, ..Watch::default() };
-        if observed {
+        if manner.observed {
             watch.observer = Some(&mut note);
         }
         let program = Arc::new(Program::for_device(nnet, computation, &self.device, &mut watch)?);
@@ -208,14 +229,15 @@ impl CachingCompiler {
         nnet: &Nnet,
         request: &ComputationRequest,
         observer: Observer<'_>,
+        random: Option<&Random>,
     ) -> Result<Computation> {
         if self.options.use_shortcut
             && let Some((mini, count)) = shortcut::mini_request(request)
-            && let Some(computation) = self.expand(nnet, mini, count, observer)?
+            && let Some(computation) = self.expand(nnet, mini, count, observer, random)?
         {
             return Ok(computation);
         }
-        self.compile(nnet, request, observer)
+        self.compile(nnet, request, observer, random)
     }
 
     /// Expands a computation for two sequences; `None` if it cannot be expanded.
@@ -225,9 +247,10 @@ impl CachingCompiler {
         mini: ComputationRequest,
         count: usize,
         observer: Observer<'_>,
+        random: Option<&Random>,
     ) -> Result<Option<Computation>> {
         if self.find(&mini).is_none() {
-            let compiled = Compiled::Computation(Arc::new(self.compile(nnet, &mini, observer)?));
+            let compiled = Compiled::Computation(Arc::new(self.compile(nnet, &mini, observer, random)?));
             self.insert(mini.clone(), compiled);
         }
         let Some(entry) = self.entries.get(&mini) else {
@@ -240,6 +263,9 @@ impl CachingCompiler {
         let Ok(expanded) = expanded else {
             return Ok(None);
         };
+        if let Some(random) = random {
+            draws::of_expansion(nnet, entry.compiled.computation(), &expanded, random);
+        }
         observer(Stage::Computation(optimize::Stage { name: "expand", computation: &expanded, time }));
         if self.options.check_all {
             self.check(nnet, &expanded, CheckOptions::default())?;
@@ -252,9 +278,14 @@ impl CachingCompiler {
         nnet: &Nnet,
         request: &ComputationRequest,
         observer: Observer<'_>,
+        random: Option<&Random>,
     ) -> Result<Computation> {
         let start = Instant::now();
         let mut computation = compile(nnet, std::slice::from_ref(request))?;
+        let mut draws = match random {
+            Some(random) => Some(draws::Draws::begin(nnet, request, &computation, random)?),
+            None => None,
+        };
         let time = start.elapsed();
         self.timing.compile += time;
         observer(Stage::Computation(optimize::Stage { name: "compile", computation: &computation, time }));
@@ -270,7 +301,10 @@ impl CachingCompiler {
             max_time,
             &mut computation,
             self.options.check_all,
-            &mut |stage| observer(Stage::Computation(stage)),
+            &mut |stage| {
+                draws.iter_mut().for_each(|draws| draws.pass(&stage));
+                observer(Stage::Computation(stage));
+            },
         )?;
         self.timing.optimize += start.elapsed();
         self.check(nnet, &computation, CheckOptions::default())?;

@@ -48,6 +48,13 @@ pub struct GraphBuilder<'n> {
     indexes: Vec<Index>,
     ids: Vec<CindexId>,
     stack: Vec<CindexId>,
+    visits: Vec<Visit>,
+}
+
+/// A stage of the walk through the dependencies of a cindex.
+enum Visit {
+    Enter(CindexId),
+    Leave(CindexId),
 }
 
 /// Levels, besides the network's own, after which the dependencies are taken to be endless.
@@ -68,11 +75,23 @@ impl<'n> GraphBuilder<'n> {
             indexes: Vec::new(),
             ids: Vec::new(),
             stack: Vec::new(),
+            visits: Vec::new(),
         }
     }
 
     /// Adds all possible dependencies of the request's outputs, and decides the computability of each.
     pub fn compute(&mut self, request: &ComputationRequest) -> Result<()> {
+        self.compute_observed(request, &mut |_| ())
+    }
+
+    /// As [`GraphBuilder::compute`]. Calls `level` after each level, with the number of cindexes so far.
+    ///
+    /// Levels process cindexes in the reference's order, so that each level adds the same number.
+    pub fn compute_observed(
+        &mut self,
+        request: &ComputationRequest,
+        level: &mut dyn FnMut(usize),
+    ) -> Result<()> {
         self.graph.expect(request);
         self.add_inputs(request)?;
         self.add_outputs(request)?;
@@ -84,6 +103,7 @@ impl<'n> GraphBuilder<'n> {
                 return Ok(());
             }
             self.process_level();
+            level(self.graph.cindexes.len());
         }
         let names: Vec<&str> = self.next_queue.iter().take(3).map(|&c| self.name_of(c)).collect();
         Err(Error::NotComputable(format!(
@@ -178,17 +198,15 @@ impl<'n> GraphBuilder<'n> {
             info.queued = false;
             if !info.dependencies_added && info.usable_count != 0 {
                 info.dependencies_added = true;
-                if self.add_dependencies(id) {
-                    self.enqueue(id);
-                }
+                self.add_dependencies(id);
+                self.enqueue(id);
             } else if info.computable == Computable::Unknown {
                 self.update_computable(id);
             }
         }
     }
 
-    /// Returns whether it may be known now if the cindex is computable.
-    fn add_dependencies(&mut self, id: CindexId) -> bool {
+    fn add_dependencies(&mut self, id: CindexId) {
         let cindex = self.graph.cindexes[id as usize];
         let mut inputs = std::mem::take(&mut self.inputs);
         inputs.clear();
@@ -219,50 +237,40 @@ impl<'n> GraphBuilder<'n> {
         ids.dedup();
         self.graph.set_dependencies(id, &ids);
         let mut waiting_for = 0;
-        let mut may_be_known = !self.needs_all[cindex.node.index()];
         for &input in &ids {
             let info = &mut self.info[input as usize];
-            match info.computable {
-                Computable::Unknown => {
-                    waiting_for += 1;
-                    self.dependents.push((id, info.first_dependent));
-                    info.first_dependent = self.dependents.len() as u32 - 1;
-                }
-                Computable::No => may_be_known = true,
-                Computable::Yes => {}
+            if info.computable == Computable::Unknown {
+                waiting_for += 1;
+                self.dependents.push((id, info.first_dependent));
+                info.first_dependent = self.dependents.len() as u32 - 1;
             }
             self.increment_usable(input);
         }
         self.info[id as usize].waiting_for = waiting_for;
         (self.inputs, self.ids) = (inputs, ids);
-        may_be_known || waiting_for == 0
-    }
-
-    /// `id`, which depends on a cindex of now known status, may have a known status now.
-    fn notify(&mut self, id: CindexId, status: Computable) {
-        let node = self.graph.cindexes[id as usize].node;
-        let info = &mut self.info[id as usize];
-        info.waiting_for -= 1;
-        let needs_all = self.needs_all[node.index()];
-        if info.computable == Computable::Unknown
-            && (!needs_all || info.waiting_for == 0 || status == Computable::No)
-        {
-            self.enqueue(id);
-        }
     }
 
     fn increment_usable(&mut self, id: CindexId) {
-        self.stack.push(id);
-        while let Some(id) = self.stack.pop() {
+        let mut visits = std::mem::take(&mut self.visits);
+        visits.push(Visit::Enter(id));
+        while let Some(visit) = visits.pop() {
+            let id = match visit {
+                Visit::Enter(id) => id,
+                Visit::Leave(id) => {
+                    self.enqueue(id);
+                    continue;
+                }
+            };
             let info = &mut self.info[id as usize];
             info.usable_count += 1;
             if info.usable_count == 1 && info.computable != Computable::No {
-                self.stack.extend(self.graph.dependencies(id).iter().rev());
                 if info.computable == Computable::Unknown {
-                    self.enqueue(id);
+                    visits.push(Visit::Leave(id));
                 }
+                visits.extend(self.graph.dependencies(id).iter().rev().map(|&input| Visit::Enter(input)));
             }
         }
+        self.visits = visits;
     }
 
     fn decrement_usable(&mut self, id: CindexId) {
@@ -286,10 +294,18 @@ impl<'n> GraphBuilder<'n> {
             return;
         }
         let mut next = self.info[id as usize].first_dependent;
+        self.stack.clear();
         while next != END {
             let (dependent, following) = self.dependents[next as usize];
-            self.notify(dependent, status);
+            self.stack.push(dependent);
             next = following;
+        }
+        // The chain begins with the latest.
+        while let Some(dependent) = self.stack.pop() {
+            self.info[dependent as usize].waiting_for -= 1;
+            if self.info[dependent as usize].computable == Computable::Unknown {
+                self.enqueue(dependent);
+            }
         }
         if status == Computable::No {
             for i in 0..self.graph.dependencies(id).len() {

@@ -1,9 +1,11 @@
 //! Finds how many frames around an output frame a network needs.
 
 use super::computable_outputs;
+use super::draws::Draws;
 use super::epochs::is_recurrent;
 use crate::error::{Error, Result};
 use crate::nnet::Nnet;
+use crate::random::Random;
 use crate::request::{ComputationRequest, IoSpecification};
 
 impl Nnet {
@@ -16,6 +18,15 @@ impl Nnet {
 
     /// Left and right context in frames, of a simple network.
     pub fn context(&self) -> Result<(i32, i32)> {
+        self.context_drawing(None)
+    }
+
+    /// As [`Nnet::context`]. Takes as many random numbers as the reference does when it reads an acoustic model.
+    pub fn draw_for_context(&self, random: &Random) -> Result<()> {
+        self.context_drawing(Some(random)).map(|_| ())
+    }
+
+    fn context_drawing(&self, random: Option<&Random>) -> Result<(i32, i32)> {
         if !self.is_simple() {
             return Err(Error::network(
                 "the network is not simple: it needs an input node 'input', an output node 'output' and no other input \
@@ -23,7 +34,7 @@ impl Nnet {
             ));
         }
         for window in [40, 80, 160, 320, 640] {
-            let shifts = (0..=self.modulus()).map(|shift| self.context_at(shift, window));
+            let shifts = (0..=self.modulus()).map(|shift| self.context_at(shift, window, random));
             if let Some(contexts) = shifts.collect::<Result<Option<Vec<_>>>>()? {
                 let left = contexts.iter().map(|c| c.0).max().unwrap_or(0);
                 let right = contexts.iter().map(|c| c.1).max().unwrap_or(0);
@@ -37,7 +48,7 @@ impl Nnet {
         Err(Error::network(format!("no output frame can be computed from 640 input frames{hint}")))
     }
 
-    fn context_at(&self, shift: i32, window: i32) -> Result<Option<(i32, i32)>> {
+    fn context_at(&self, shift: i32, window: i32, random: Option<&Random>) -> Result<Option<(i32, i32)>> {
         let mut inputs = vec![IoSpecification::new("input", 1, shift..shift + window, false)];
         if self.find_input("ivector").is_some() {
             let first = shift - self.modulus();
@@ -45,7 +56,18 @@ impl Nnet {
         }
         let outputs = vec![IoSpecification::new("output", 1, shift..shift + window, false)];
         let request = ComputationRequest { inputs, outputs, ..Default::default() };
-        let computable = &computable_outputs(self, &request)?[0];
+        let computable = match random {
+            None => computable_outputs(self, &request, &mut |_| ())?,
+            Some(random) => {
+                // The number of the sequence; it changes nothing.
+                random.key();
+                let mut draws = Draws::new(random);
+                let computable = computable_outputs(self, &request, &mut |count| draws.level(count))?;
+                draws.finish();
+                computable
+            }
+        };
+        let computable = &computable[0];
         let first = computable.iter().position(|&c| c);
         Ok(first.map(|first| {
             let end = computable[first..].iter().position(|&c| !c).map_or(computable.len(), |n| first + n);

@@ -8,6 +8,7 @@
 pub mod build;
 pub mod cindexes;
 pub mod context;
+pub(crate) mod draws;
 pub mod epochs;
 pub mod explain;
 pub mod phases;
@@ -113,9 +114,14 @@ pub(crate) fn in_all_ways(
     ]
 }
 
-/// For each requested output, whether each of its indexes is computable.
-pub(crate) fn computable_outputs(nnet: &Nnet, request: &ComputationRequest) -> Result<Vec<Vec<bool>>> {
+/// For each requested output, whether each of its indexes is computable. `level` is called as by
+/// [`GraphBuilder::compute_observed`].
+pub(crate) fn computable_outputs(
+    nnet: &Nnet,
+    request: &ComputationRequest,
+    level: &mut dyn FnMut(usize),
+) -> Result<Vec<Vec<bool>>> {
     let mut builder = GraphBuilder::new(nnet);
-    builder.compute(request)?;
+    builder.compute_observed(request, level)?;
     Ok(builder.computable_outputs(request))
 }

@@ -180,7 +180,8 @@ impl CoreTrainer {
         (pass, objective): (Pass, &ObjectiveOptions),
         report: &mut dyn FnMut(Event),
     ) -> Result<Value> {
-        let program = self.compiler.program(&self.nnet, &request(example, true, deriv.is_some()))?;
+        let request = request(example, true, deriv.is_some());
+        let program = self.compiler.program_drawing(&self.nnet, &request, &self.random)?;
         if pass == Pass::Back {
             self.delta.freeze_natural_gradient(true);
         }

@@ -442,6 +442,10 @@ impl Indexed for Tdnn {
         Ok(Some(Box::new(self.rows(&grid)?)))
     }
 
+    fn draws_of_precomputing(&self, _: &dyn PrecomputedIndexes) -> usize {
+        1
+    }
+
     fn check_precomputed(
         &self,
         indexes: Option<&dyn PrecomputedIndexes>,

@@ -128,6 +128,11 @@ struct StepTimes<'p> {
 }
 
 impl Plan {
+    /// The number of output times.
+    pub fn times_out(&self) -> usize {
+        self.times_out
+    }
+
     /// Makes the plan for a grid that [`padded_grid`] has made.
     pub fn new(model: &ConvolutionModel, grid: &Grid, max_memory_mb: f32) -> Result<Plan> {
         let ratio = grid.reorder;

@@ -295,6 +295,17 @@ impl Indexed for TimeHeightConvolution {
         Ok(Some(Box::new(Plan::new(&self.model, &grid, self.max_memory_mb)?)))
     }
 
+    /// Each of four checks looks at up to five output times.
+    fn draws_of_precomputing(&self, indexes: &dyn PrecomputedIndexes) -> usize {
+        const CHECKS: usize = 4;
+        const MOST_TIMES: usize = 5;
+        let plan: std::result::Result<&Plan, _> = fit::own(Some(indexes));
+        match plan.map_or(0, Plan::times_out) {
+            ..2 => 0,
+            times => CHECKS * times.min(MOST_TIMES),
+        }
+    }
+
     fn check_precomputed(
         &self,
         indexes: Option<&dyn PrecomputedIndexes>,

@@ -49,6 +49,12 @@ pub trait Indexed: Component {
         Ok(None)
     }
 
+    /// Returns the random numbers that the reference takes while it makes these precomputed indexes, for checks.
+    fn draws_of_precomputing(&self, indexes: &dyn PrecomputedIndexes) -> usize {
+        let _ = indexes;
+        0
+    }
+
     /// Checks that propagate (or backprop, if `backprop`) can run with these precomputed indexes and numbers of rows.
     /// Precomputed indexes may come from a file: they may be missing, or belong to another component.
     fn check_precomputed(
@@ -150,6 +156,11 @@ impl dyn Component {
     ) -> Result<Option<Box<dyn PrecomputedIndexes>>> {
         let indexed = self.as_indexed();
         indexed.map_or(Ok(None), |indexed| indexed.precompute_indexes(inputs, outputs, need_backprop))
+    }
+
+    /// As [`Indexed::draws_of_precomputing`].
+    pub(crate) fn draws_of_precomputing(&self, indexes: &dyn PrecomputedIndexes) -> usize {
+        self.as_indexed().map_or(0, |indexed| indexed.draws_of_precomputing(indexes))
     }
 
     /// As [`Indexed::check_precomputed`].

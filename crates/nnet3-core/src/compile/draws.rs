@@ -1,0 +1,83 @@
+//! Random numbers that the reference takes while it compiles, for checks of its own.
+//!
+//! Its compiler draws from the sequence of training: while it builds the graph ([`crate::graph::draws`]), makes precomputed
+//! indexes, inserts commands (one number each time), and expands a computation for two sequences (one number for each of up
+//! to five rows of each list of indexes). With the same draws here, a training has the reference's random numbers.
+
+use crate::component::PrecomputedIndexes;
+use crate::computation::{Backprop, Command, Computation, PrecomputedId, Propagate};
+use crate::error::Result;
+use crate::graph;
+use crate::index::ComponentId;
+use crate::nnet::Nnet;
+use crate::optimize::Stage;
+use crate::random::Random;
+use crate::request::ComputationRequest;
+
+/// Passes of which the reference's insert commands.
+const INSERTING: [&str; 2] = ["split-row-ops", "memory-compression"];
+/// Rows that the expansion of a list of indexes checks.
+const CHECKED_ROWS: usize = 5;
+
+/// Takes the numbers of compiling one request.
+pub(crate) struct Draws<'r> {
+    random: &'r Random,
+    /// The number of commands before the next pass.
+    commands: usize,
+}
+
+impl<'r> Draws<'r> {
+    /// Takes the numbers of making the commands of a request, before optimisation.
+    pub fn begin(
+        nnet: &Nnet,
+        request: &ComputationRequest,
+        computation: &Computation,
+        random: &'r Random,
+    ) -> Result<Draws<'r>> {
+        graph::draws::draw(nnet, request, random)?;
+        take(random, of_indexes(nnet, computation));
+        Ok(Draws { random, commands: computation.commands.len() })
+    }
+
+    /// Takes the numbers of a pass that has been made.
+    pub fn pass(&mut self, stage: &Stage<'_>) {
+        let commands = stage.computation.commands.len();
+        if INSERTING.contains(&stage.name) && commands > self.commands {
+            take(self.random, 1);
+        }
+        self.commands = commands;
+    }
+}
+
+/// Takes the numbers of the expansion of `mini` to `expanded`.
+pub(crate) fn of_expansion(nnet: &Nnet, mini: &Computation, expanded: &Computation, random: &Random) {
+    let lists = mini.precomputed.iter().skip(1).flat_map(|p| [&p.input_indexes, &p.output_indexes]);
+    let rows: usize = lists.map(|list| list.len().min(CHECKED_ROWS)).sum();
+    take(random, rows + of_indexes(nnet, expanded));
+}
+
+/// Returns the numbers of making the precomputed indexes of a computation.
+fn of_indexes(nnet: &Nnet, computation: &Computation) -> usize {
+    let mut users: Vec<Option<ComponentId>> = vec![None; computation.precomputed.len()];
+    for command in &computation.commands {
+        match *command {
+            Command::Propagate(Propagate { component, precomputed: Some(PrecomputedId(p)), .. })
+            | Command::Backprop(Backprop { component, precomputed: Some(PrecomputedId(p)), .. }) => {
+                users[p as usize] = Some(component);
+            }
+            _ => {}
+        }
+    }
+    let draws = |(user, precomputed): (Option<ComponentId>, Option<&dyn PrecomputedIndexes>)| match (
+        user,
+        precomputed,
+    ) {
+        (Some(user), Some(indexes)) => nnet.component(user).draws_of_precomputing(indexes),
+        _ => 0,
+    };
+    users.into_iter().zip(computation.precomputed.iter().map(|p| p.data.as_deref())).map(draws).sum()
+}
+
+fn take(random: &Random, count: usize) {
+    (0..count).for_each(|_| _ = random.key());
+}
