@@ -536,11 +536,6 @@ impl<O: Objective> Trainer<O> {
         &self.max_change
     }
 
-    /// The generator for components, orthonormal constraints and backstitch.
-    pub fn random(&self) -> &Random {
-        &self.random
-    }
-
     pub fn runner(&mut self) -> &mut Runner {
         &mut self.runner
     }

@@ -119,11 +119,6 @@ impl RnnlmTrainer {
         })
     }
 
-    /// The random numbers of components.
-    pub fn random(&self) -> &Random {
-        self.core.random()
-    }
-
     /// One minibatch.
     ///
     /// # Errors
