@@ -399,14 +399,15 @@ impl<O: Objective> Trainer<O> {
     }
 
     /// The request of a minibatch, and its program.
-    fn program<'e>(
-        &mut self,
-        minibatch: &'e O::Example,
-    ) -> Result<(MinibatchRequest<'e>, Arc<Program>)> {
+    fn program<'e>(&mut self, minibatch: &'e O::Example) -> Result<(MinibatchRequest<'e>, Arc<Program>)> {
         let request = self.objective.request(&self.nnet, minibatch)?;
         let purpose =
             Purpose { derivatives: true, store_component_stats: self.options.store_component_stats };
-        let program = self.runner.compile_drawing(&self.nnet, &request, purpose, &self.random)?;
+        // Learning by rules goes on from snapshots, after which a program is compiled again: there it takes no numbers.
+        let program = match &self.learner {
+            None => self.runner.compile_drawing(&self.nnet, &request, purpose, &self.random)?,
+            Some(_) => self.runner.compile(&self.nnet, &request, purpose)?,
+        };
         Ok((request, program))
     }
 

@@ -35,7 +35,7 @@ impl<'r> Draws<'r> {
         random: &'r Random,
     ) -> Result<Draws<'r>> {
         graph::draws::draw(nnet, request, random)?;
-        take(random, of_indexes(nnet, computation));
+        take(random, of_indexes(nnet, computation, true));
         Ok(Draws { random, commands: computation.commands.len() })
     }
 
@@ -53,11 +53,12 @@ impl<'r> Draws<'r> {
 pub(crate) fn of_expansion(nnet: &Nnet, mini: &Computation, expanded: &Computation, random: &Random) {
     let lists = mini.precomputed.iter().skip(1).flat_map(|p| [&p.input_indexes, &p.output_indexes]);
     let rows: usize = lists.map(|list| list.len().min(CHECKED_ROWS)).sum();
-    take(random, rows + of_indexes(nnet, expanded));
+    take(random, rows + of_indexes(nnet, expanded, false));
 }
 
-/// Returns the numbers of making the precomputed indexes of a computation.
-fn of_indexes(nnet: &Nnet, computation: &Computation) -> usize {
+/// Returns the number of numbers for the precomputed indexes of a computation. `reordering`: also for bringing the lists
+/// into order before.
+fn of_indexes(nnet: &Nnet, computation: &Computation, reordering: bool) -> usize {
     let mut users: Vec<Option<ComponentId>> = vec![None; computation.precomputed.len()];
     for command in &computation.commands {
         match *command {
@@ -72,7 +73,7 @@ fn of_indexes(nnet: &Nnet, computation: &Computation) -> usize {
         user,
         precomputed,
     ) {
-        (Some(user), Some(indexes)) => nnet.component(user).draws_of_precomputing(indexes),
+        (Some(user), Some(indexes)) => nnet.component(user).draws_of_precomputing(indexes, reordering),
         _ => 0,
     };
     users.into_iter().zip(computation.precomputed.iter().map(|p| p.data.as_deref())).map(draws).sum()

@@ -55,3 +55,40 @@ pub(crate) fn draw(nnet: &Nnet, request: &ComputationRequest, random: &Random) -
     draws.finish();
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::parse_config;
+    use crate::request::IoSpecification;
+
+    /// Takes numbers for an output that is its input, from the sequence of seed 1 without its first `skipped` numbers. Returns the
+    /// next number.
+    fn next(skipped: usize, frames: i32) -> u64 {
+        let mut nnet = Nnet::default();
+        let config = "input-node name=input dim=1\noutput-node name=output input=input";
+        nnet.read_config(parse_config("test", config.lines()).unwrap(), &Random::new(1)).unwrap();
+        let request = ComputationRequest {
+            inputs: vec![IoSpecification::new("input", 1, 0..frames, false)],
+            outputs: vec![IoSpecification::new("output", 1, 0..frames, false)],
+            ..Default::default()
+        };
+        let random = Random::new(1);
+        (0..skipped).for_each(|_| _ = random.key());
+        draw(&nnet, &request, &random).unwrap();
+        random.key()
+    }
+
+    /// The sequence begins with 1804289383, 846930886, 1681692777, 1714636915, 1957747793, 424238335, 719885386, 1649760492,
+    /// 596516649, 1189641421, 1025202362. The graph has two levels.
+    #[test]
+    fn numbers_by_hand() {
+        // 1804289383 mod 2, 846930886 mod 3 and 1681692777 mod 2 are 1: no checks.
+        assert_eq!(next(0, 1), 1_714_636_915);
+        // 846930886 mod 2 is 0: a check takes a number for the second of two cindexes. Then 1714636915 mod 3 and 1957747793
+        // mod 2 are 1.
+        assert_eq!(next(1, 1), 424_238_335);
+        // A check takes three numbers for four cindexes. Then 424238335 mod 3 is 1, and 719885386 mod 2 is 0: another check.
+        assert_eq!(next(1, 2), 1_025_202_362);
+    }
+}

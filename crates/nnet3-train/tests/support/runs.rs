@@ -54,13 +54,7 @@ fn assert_equal(run: &str, found: &Nnet, expected: &Nnet) {
     println!("{run}: largest relative difference {:.1e}, in {}", largest.0, largest.1);
 }
 
-fn compare(
-    device: &Device,
-    run: &str,
-    network: &str,
-    options: TrainerOptions,
-    total: f64,
-) {
+fn compare(device: &Device, run: &str, network: &str, options: TrainerOptions, total: f64) {
     let nnet = Nnet::load(&data(&format!("{network}.initial.raw"))).unwrap();
     let mut trainer = Trainer::new(nnet, options, device, 1).unwrap();
     let mut egs = ExampleReader::open(&format!("ark:{}", data("minibatches.egs"))).unwrap();

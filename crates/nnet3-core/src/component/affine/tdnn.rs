@@ -442,7 +442,7 @@ impl Indexed for Tdnn {
         Ok(Some(Box::new(self.rows(&grid)?)))
     }
 
-    fn draws_of_precomputing(&self, _: &dyn PrecomputedIndexes) -> usize {
+    fn draws_of_precomputing(&self, _: &dyn PrecomputedIndexes, _: bool) -> usize {
         1
     }
 

@@ -295,14 +295,16 @@ impl Indexed for TimeHeightConvolution {
         Ok(Some(Box::new(Plan::new(&self.model, &grid, self.max_memory_mb)?)))
     }
 
-    /// Each of four checks looks at up to five output times.
-    fn draws_of_precomputing(&self, indexes: &dyn PrecomputedIndexes) -> usize {
+    /// The reference makes a plan for bringing lists into order, too. Each of four checks of a plan looks at up to five
+    /// output times.
+    fn draws_of_precomputing(&self, indexes: &dyn PrecomputedIndexes, reordering: bool) -> usize {
         const CHECKS: usize = 4;
         const MOST_TIMES: usize = 5;
+        let plans = 1 + usize::from(reordering);
         let plan: std::result::Result<&Plan, _> = fit::own(Some(indexes));
         match plan.map_or(0, Plan::times_out) {
             ..2 => 0,
-            times => CHECKS * times.min(MOST_TIMES),
+            times => plans * CHECKS * times.min(MOST_TIMES),
         }
     }
 

@@ -49,9 +49,10 @@ pub trait Indexed: Component {
         Ok(None)
     }
 
-    /// Returns the random numbers that the reference takes while it makes these precomputed indexes, for checks.
-    fn draws_of_precomputing(&self, indexes: &dyn PrecomputedIndexes) -> usize {
-        let _ = indexes;
+    /// Returns the number of random numbers that the reference takes, for checks, while it makes these precomputed indexes;
+    /// with `reordering`, also while it brings the lists into order before.
+    fn draws_of_precomputing(&self, indexes: &dyn PrecomputedIndexes, reordering: bool) -> usize {
+        let _ = (indexes, reordering);
         0
     }
 
@@ -159,8 +160,8 @@ impl dyn Component {
     }
 
     /// As [`Indexed::draws_of_precomputing`].
-    pub(crate) fn draws_of_precomputing(&self, indexes: &dyn PrecomputedIndexes) -> usize {
-        self.as_indexed().map_or(0, |indexed| indexed.draws_of_precomputing(indexes))
+    pub(crate) fn draws_of_precomputing(&self, indexes: &dyn PrecomputedIndexes, reordering: bool) -> usize {
+        self.as_indexed().map_or(0, |indexed| indexed.draws_of_precomputing(indexes, reordering))
     }
 
     /// As [`Indexed::check_precomputed`].
