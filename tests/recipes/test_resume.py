@@ -26,6 +26,20 @@ if [ $stage -le 2 ]; then echo nested 2; fi
 bash -c '[ $stage -le 5 ]' || true
 """
 
+WITHOUT_STAGES = """#!/usr/bin/env bash
+words=(one two)
+for word in ${words[*]}; do
+  local/say.sh $word || exit 1
+done
+local/nested.sh
+local/say.sh three
+exit 0
+"""
+SAY = """#!/bin/bash
+echo $1
+[ ! -e end_$1 ]
+"""
+
 
 class Resume(unittest.TestCase):
     def setUp(self):
@@ -35,14 +49,15 @@ class Resume(unittest.TestCase):
         (self.folder / "local").mkdir()
         (self.folder / "data/a").mkdir(parents=True)
         (self.folder / ".stages").mkdir()
-        for name, text in (("run.sh", RUN), ("local/nested.sh", NESTED)):
+        for name, text in (("run.sh", RUN), ("local/nested.sh", NESTED), ("commands.sh", WITHOUT_STAGES), ("local/say.sh", SAY)):
             (self.folder / name).write_text(text)
             (self.folder / name).chmod(0o755)
 
-    def run_recipe(self):
-        """Status and lines of a run from stage 1 on."""
-        settings = os.environ | {"BASH_ENV": str(RESUME), "RESUME_PLACE": str(self.folder / ".stages/run")}
-        done = subprocess.run(["bash", "./run.sh", "--stage", "1"], cwd=self.folder, env=settings, capture_output=True, text=True)
+    def run_recipe(self, *command, **more):
+        """Status and lines of a run from stage 1 on, or of a command."""
+        settings = os.environ | {"BASH_ENV": str(RESUME), "RESUME_PLACE": str(self.folder / ".stages/run")} | more
+        command = command or ("./run.sh", "--stage", "1")
+        done = subprocess.run(["bash", *command], cwd=self.folder, env=settings, capture_output=True, text=True)
         return done.returncode, done.stdout.splitlines()
 
     def test_nested_scripts_go_on(self):
@@ -68,10 +83,44 @@ class Resume(unittest.TestCase):
         time.sleep(0.05)
         made = self.folder / "data/b/feats.scp"
         made.touch()
+        # Part of a data folder with features from an earlier stage: a script that finds it does not make it anew.
+        half = self.folder / "data/a/split2/1"
+        half.mkdir(parents=True)
+        (half / "feats.scp").touch()
         (self.folder / "end_nested_1").unlink()
         self.assertEqual(self.run_recipe()[0], 0)
         self.assertTrue(features.exists())
         self.assertFalse(made.exists())
+        self.assertFalse(half.parent.exists())
+
+    def test_parts_of_an_earlier_stage_stay(self):
+        part = self.folder / "data/a/split2/1"
+        part.mkdir(parents=True)
+        (part / "feats.scp").touch()
+        time.sleep(0.05)
+        (self.folder / "end_nested_1").touch()
+        self.assertEqual(self.run_recipe()[0], 9)
+        (self.folder / "end_nested_1").unlink()
+        self.assertEqual(self.run_recipe()[0], 0)
+        self.assertTrue((part / "feats.scp").exists())
+
+    def test_commands_go_on(self):
+        def start():
+            return self.run_recipe("./commands.sh", RESUME_COMMANDS="./commands.sh")
+
+        for name in ("end_two", "end_nested_1"):
+            (self.folder / name).touch()
+        self.assertEqual(start(), (1, ["one", "two"]))
+        (self.folder / "end_two").unlink()
+        # Without `|| exit 1`, too, a failure ends the script.
+        self.assertEqual(start(), (9, ["two", "nested 0", "nested 1"]))
+        (self.folder / "end_nested_1").unlink()
+        self.assertEqual(start(), (0, ["nested 1", "nested 2", "three"]))
+
+    def test_stages_have_times(self):
+        self.assertEqual(self.run_recipe()[0], 0)
+        lines = (self.folder / ".stages/run.run.sh.times").read_text().splitlines()
+        self.assertEqual([line.split()[0] for line in lines[::3]], ["1", "2", "3", "end"])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 # Bash reads this file before each script of a recipe (BASH_ENV names it). A script with a variable `stage` that was killed goes on with the
 # stage where it was; so does a script that it calls in that stage. RESUME_PLACE is the file, or the beginning of the name of files, where
-# scripts note the stages that they begin: `PLACE.SCRIPT` for the first script, `PLACE.SCRIPT.STAGE.SCRIPT` for one that it calls.
+# scripts note the stages that they begin: `PLACE.SCRIPT` for the first script, `PLACE.SCRIPT.STAGE.SCRIPT` for one that it calls. A file with
+# `.times` after such a name has the times of these stages. RESUME_COMMANDS names a script without stages: its commands of the folders steps,
+# utils and local count as stages.
 
 # Looks at a command that is about to run. It uses no `[[ =~ ]]`, whose results the script may need.
 resume_stage() { # <command>
@@ -15,6 +17,7 @@ resume_stage() { # <command>
   if test -z "${resume_record:-}"; then
     resume_record=$RESUME_PLACE.${0##*/}
     resume_last
+    trap 'resume_time end' EXIT
   fi
   case $1 in
     '[ '* | '[[ '* | 'test '*) ;;
@@ -31,22 +34,76 @@ resume_stage() { # <command>
   rest=${rest%%[!0-9-]*}
   if test -n "$rest" && test "$stage" -le "$rest"; then # lint: test evaluates nothing
     echo "$rest" >>"$resume_record"
+    resume_time "$rest"
     export RESUME_PLACE=$resume_record.$rest
   fi
 }
 
-# Sets `stage` to the last stage that this script began. Some of Kaldi's scripts refuse a data folder that has features: those that were
-# made since then go, if no script that was called in that stage knows better.
-resume_last() {
-  local at='' line nested
-  test -f "$resume_record" || return 0
-  while read -r line; do at=$line; done <"$resume_record"
-  if test -z "$at" || test "$at" -lt "$stage"; then return 0; fi # lint: test evaluates nothing
-  stage=$at
-  for nested in "$resume_record.$at".*; do
-    test ! -e "$nested" || return 0
-  done
-  if test -d data; then find data -name feats.scp -newer "$resume_record" -delete; fi
+# Notes the time, and the processor time of this script and of those that it called; `stage_times` in steps.sh reads it.
+resume_time() { # <stage, or end>
+  { echo "$1 $$ $EPOCHREALTIME"; times; } >>"$resume_record.times"
 }
 
-if test -z "${BASH_EXECUTION_STRING:-}"; then trap 'resume_stage "$BASH_COMMAND"' DEBUG; fi
+# Prints the last line of the record, or an empty line.
+resume_at() {
+  local at='' line
+  if test -f "$resume_record"; then
+    while read -r line; do at=$line; done <"$resume_record"
+  fi
+  echo "$at"
+}
+
+# Sets `stage` to the last stage that this script began.
+resume_last() {
+  local at
+  at=$(resume_at)
+  if test -z "$at" || test "$at" -lt "$stage"; then return 0; fi # lint: test evaluates nothing
+  stage=$at
+  resume_clean "$at"
+}
+
+# Some of Kaldi's scripts refuse a data folder that has features, and take a part of a data folder as whole: those that were made since the
+# last stage began go, unless that stage called a script that has stages itself and knows better.
+resume_clean() { # <stage>
+  local nested
+  for nested in "$resume_record.$1".*; do
+    test ! -e "$nested" || return 0
+  done
+  test -d data || return 0
+  find data -type d -name 'split[0-9]*' -prune -newer "$resume_record" -exec rm -rf {} +
+  find data -type d -name 'split[0-9]*' -prune -o -name feats.scp -newer "$resume_record" -exec rm -f {} +
+}
+
+# Looks at a command of a script without stages; false if it was done before the script was killed. Ends the script if the one before failed.
+resume_command() { # <command>
+  local status=$?
+  if test -n "${resume_begun:-}"; then
+    resume_begun=
+    test "$status" = 0 || exit "$status"
+  fi
+  case $1 in
+    steps/* | utils/* | local/*) ;;
+    *) return 0 ;;
+  esac
+  test "$BASH_SUBSHELL" = 0 || return 0
+  if test -z "${resume_record:-}"; then
+    shopt -s extdebug # a false result skips the command
+    resume_record=$RESUME_PLACE.${0##*/}
+    resume_number=0
+    resume_from=$(resume_at)
+    trap 'resume_time end' EXIT
+  fi
+  resume_number=$((resume_number + 1))
+  test "$resume_number" -ge "${resume_from:-0}" || return 1 # lint: test evaluates nothing
+  test "$resume_number" != "${resume_from:-0}" || resume_clean "$resume_number"
+  echo "$resume_number" >>"$resume_record"
+  resume_time "$resume_number"
+  export RESUME_PLACE=$resume_record.$resume_number
+  resume_begun=true
+}
+
+if test "${RESUME_COMMANDS:-}" = "$0"; then
+  trap 'resume_command "$BASH_COMMAND"' DEBUG
+elif test -z "${BASH_EXECUTION_STRING:-}"; then
+  trap 'resume_stage "$BASH_COMMAND"' DEBUG
+fi
