@@ -11,22 +11,24 @@ usage() {
   cat <<'END'
 usage: run.sh [options] KALDI
 KALDI is a checkout of Kaldi (git clone https://github.com/kaldi-asr/kaldi); it need not be built, and stays as it is.
-  --only NAME,…     recipes to run (all but vosk: yesno,mini_librispeech,rnnlm,voxceleb,callhome,cifar,aishell)
+  --only NAME,…     recipes to run (yesno,mini_librispeech,rnnlm,voxceleb,callhome,cifar,aishell; with --vosk also vosk)
   --vosk DIR        a checkout of vosk-api (git clone https://github.com/alphacep/vosk-api), for the recipe vosk
   --quick           little data, and the first systems only
+  --every           with --quick, too, all systems
   --dir DIR         where recipes run (exp); with --quick exp/quick
   --programs DIR    programs (built from this repository: target/release)
-  --nj N            processes that make data (2)
+  --nj N            processes that make data, and with --quick jobs of scripts (2)
 Prints a table for each recipe: steps, times, error rates. Started again, it goes on where it was.
 END
 }
 
-only=yesno,mini_librispeech,rnnlm,voxceleb,callhome,cifar,aishell quick=false dir='' programs='' nj=2 vosk='' arguments=()
+only='' quick=false every=false dir='' programs='' nj=2 vosk='' arguments=()
 while (( $# )); do
   case $1 in
     --only | --dir | --programs | --nj | --vosk) (( $# > 1 )) || { echo "run.sh: $1 needs a value" >&2; exit 2; } ;;&
     --only) only=$2; shift ;;
     --quick) quick=true ;;
+    --every) every=true ;;
     --dir) dir=$2; shift ;;
     --programs) programs=$2; shift ;;
     --nj) nj=$2; shift ;;
@@ -52,6 +54,10 @@ fi
 plain_name --dir "$dir"
 dir=$(realpath -m "$dir")
 plain_name "the folder" "$dir"
+if [[ ! $only ]]; then
+  only=yesno,mini_librispeech,rnnlm,voxceleb,callhome,cifar,aishell
+  if [[ $vosk ]]; then only+=,vosk; fi
+fi
 IFS=, read -ra recipes <<<"$only"
 for recipe in "${recipes[@]}"; do
   [[ $recipe =~ ^[a-z_]+$ && -f $here/local/$recipe.sh && -f $here/programs/$recipe.txt ]] || refuse_value "--only: there is no recipe '$recipe'"
@@ -69,7 +75,8 @@ text=$here/../chars/text/train.txt
 claim_folder "$dir" egs/recipes/run.sh
 
 failed=()
-export here kaldi programs python text quick nj vosk
+if ! $quick; then every=true; fi
+export here kaldi programs python text quick every nj vosk
 for recipe in "${recipes[@]}"; do
   "$here/local/one.sh" "$recipe" "$dir/$recipe" || failed+=("$recipe")
 done

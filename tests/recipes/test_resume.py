@@ -1,6 +1,7 @@
 """A recipe's script that was killed goes on with the stage where it was, and so do the scripts that it calls (egs/recipes/local/resume.sh)."""
 
 import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -35,7 +36,14 @@ local/nested.sh
 local/say.sh three
 exit 0
 """
+GOES_ON = """#!/bin/bash
+stage=1
+if [ $stage -le 1 ]; then local/say.sh one; fi
+if [ $stage -le 2 ]; then local/say.sh two; fi
+if [ $stage -le 3 ]; then local/say.sh three; fi
+"""
 SAY = """#!/bin/bash
+[ ! -e wait_$1 ] || python3 -c 'import time; time.sleep(60)'
 echo $1
 [ ! -e end_$1 ]
 """
@@ -49,7 +57,7 @@ class Resume(unittest.TestCase):
         (self.folder / "local").mkdir()
         (self.folder / "data/a").mkdir(parents=True)
         (self.folder / ".stages").mkdir()
-        for name, text in (("run.sh", RUN), ("local/nested.sh", NESTED), ("commands.sh", WITHOUT_STAGES), ("local/say.sh", SAY)):
+        for name, text in (("run.sh", RUN), ("local/nested.sh", NESTED), ("commands.sh", WITHOUT_STAGES), ("local/goes_on.sh", GOES_ON), ("local/say.sh", SAY)):
             (self.folder / name).write_text(text)
             (self.folder / name).chmod(0o755)
 
@@ -116,6 +124,24 @@ class Resume(unittest.TestCase):
         self.assertEqual(start(), (9, ["two", "nested 0", "nested 1"]))
         (self.folder / "end_nested_1").unlink()
         self.assertEqual(start(), (0, ["nested 1", "nested 2", "three"]))
+
+    def test_killed_scripts_note_no_later_stage(self):
+        (self.folder / "wait_two").touch()
+        for script, more in (("./commands.sh", {"RESUME_COMMANDS": "./commands.sh"}), ("local/goes_on.sh", {})):
+            for number in (signal.SIGTERM, signal.SIGKILL):
+                place = self.folder / ".stages" / number.name
+                settings = os.environ | {"BASH_ENV": str(RESUME), "RESUME_PLACE": str(place)} | more
+                streams = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+                run = subprocess.Popen(["bash", script], cwd=self.folder, env=settings, start_new_session=True, **streams)
+                self.assertEqual(run.stdout.readline(), b"one\n")
+                record = Path(f"{place}.{Path(script).name}")
+                while "2" not in record.read_text():
+                    time.sleep(0.01)
+                time.sleep(0.2)
+                os.killpg(run.pid, number)
+                run.stdout.close()
+                self.assertNotEqual(run.wait(), 0)
+                self.assertEqual(record.read_text().split(), ["1", "2"], (script, number))
 
     def test_stages_have_times(self):
         self.assertEqual(self.run_recipe()[0], 0)

@@ -4,7 +4,7 @@ recipe_folders=(egs/wsj/s5 egs/cifar/v1 tools/config tools/extras)
 
 make_data() {
   local sizes=()
-  if $quick; then sizes=(--num-train=1000 --num-test=200); fi
+  if $quick; then sizes=(--num-train=500 --num-test=100); fi
   step images . "$python" "$here/local/images.py" "${sizes[@]}" "$work/images"
 }
 

@@ -17,7 +17,7 @@ resume_stage() { # <command>
   if test -z "${resume_record:-}"; then
     resume_record=$RESUME_PLACE.${0##*/}
     resume_last
-    trap 'resume_time end' EXIT
+    resume_traps
   fi
   case $1 in
     '[ '* | '[[ '* | 'test '*) ;;
@@ -42,6 +42,14 @@ resume_stage() { # <command>
 # Notes the time, and the processor time of this script and of those that it called; `stage_times` in steps.sh reads it.
 resume_time() { # <stage, or end>
   { echo "$1 $$ $EPOCHREALTIME"; times; } >>"$resume_record.times"
+}
+
+# Notes the end of the script. A signal ends it at once: without a trap of its own, bash first looks at the commands that follow.
+resume_traps() {
+  trap 'resume_time end' EXIT
+  trap 'exit 129' HUP
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
 }
 
 # Prints the last line of the record, or an empty line.
@@ -91,7 +99,7 @@ resume_command() { # <command>
     resume_record=$RESUME_PLACE.${0##*/}
     resume_number=0
     resume_from=$(resume_at)
-    trap 'resume_time end' EXIT
+    resume_traps
   fi
   resume_number=$((resume_number + 1))
   test "$resume_number" -ge "${resume_from:-0}" || return 1 # lint: test evaluates nothing

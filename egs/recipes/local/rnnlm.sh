@@ -37,4 +37,5 @@ run_recipe() {
     grep -h 'train/dev perplexity' "$work/logs/run.log" || true
     error_rates $s5
   } >"$work/results.txt"
+  expect_rates tri3b/decode_looped_tgpr_dev93_rnnlm tri3b/decode_looped_tgpr_eval92_rnnlm
 }

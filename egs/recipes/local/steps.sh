@@ -57,8 +57,24 @@ in_folder() { # <folder> <command> …
   cd "$1" && shift && "$@"
 }
 
+# Fewer jobs in scripts, for little data on one machine: most of the time of small jobs goes into starting programs.
+few_jobs() { # <file> …
+  sed -i --follow-symlinks -E 's/(--nj)([= ])[0-9]+/\1\2'"$nj"'/' "$@"
+}
+
+# Smaller Gaussian models, for little data: numbers of leaves and of Gaussians that stand before a data folder, or at the end of a line.
+few_gaussians() { # <file> …
+  sed -i -E 's/(^|.* )[0-9]{4} [0-9]{5,6} (data|\\$)/\1800 4000 \2/' "$@"
+}
+
+# Runs a script without stages from the command where it was when it was last killed (resume.sh). A command that fails ends it.
+from_command() { # <name> <script>
+  mkdir -p .stages
+  RESUME_PLACE=$PWD/.stages/$1 RESUME_COMMANDS=$2 BASH_ENV=$here/local/resume.sh bash "$2"
+}
+
 # Runs a script that has the option --stage from the stage where it was when it was last killed (resume.sh).
-from_stage() { # <name> <first stage> <script> [<option> …]
+from_stage() { # <name> <first stage> [<option of bash> …] <script> [<option> …]
   local name=$1 first=$2
   shift 2
   mkdir -p .stages
@@ -74,10 +90,46 @@ error_rates() { # <folder of the recipe>
   done
 }
 
+# Ends the script if a decoding has no error rate in results.txt: some of Kaldi's scripts go on after a failure, and end with status 0.
+expect_rates() { # <decoding> …
+  local decoding
+  for decoding; do
+    name=$decoding awk '$3 == ENVIRON["name"] { found = 1 } END { exit !found }' "$work/results.txt" ||
+      refuse_value "$recipe: $decoding has no error rate; see the files in $work/logs"
+  done
+}
+
+# Prints stages of scripts with the seconds and processor seconds that they took, in all starts together. Those of less than a second are left out.
+stage_times() {
+  local file name
+  find "$work" -path '*/.stages/*.times' | sort -V | while read -r file; do
+    name=${file##*/}
+    name=${name%.times}
+    name=${name//.sh/} # STEP.SCRIPT, or STEP.SCRIPT.STAGE.SCRIPT
+    name=${name//./ } awk '
+      function seconds(text,   part) { split(text, part, /[ms]/); return 60 * part[1] + part[2] }
+      NR % 3 == 1 { stage = $1; process = $2; time = $3 }
+      NR % 3 == 2 { cpu = seconds($1) + seconds($2) }
+      NR % 3 == 0 {
+        cpu += seconds($1) + seconds($2)
+        if (process == last_process) { wall[last] += time - last_time; used[last] += cpu - last_cpu }
+        if (stage != "end" && !(stage in known)) { known[stage]; order[++n] = stage }
+        last = stage; last_process = process; last_time = time; last_cpu = cpu
+      }
+      END {
+        for (i = 1; i <= n; i++) {
+          stage = order[i]
+          if (wall[stage] >= 1) printf "  %-32s %9d %14d\n", ENVIRON["name"] " " stage, wall[stage], used[stage]
+        }
+      }' "$file"
+  done
+}
+
 # Prints the steps with their times, and the results.
 report() {
-  printf '\n== %s\n%-24s %9s %14s\n' "$recipe" step seconds 'of processor'
-  awk -F'\t' '{ printf "%-24s %9d %14d%s\n", $1, $2, $3, $4 ? "  failed" : ""; wall += $2; cpu += $3 }
-    END { printf "%-24s %9d %14d\n", "all", wall, cpu }' "$work/steps.tsv"
+  printf '\n== %s\n%-34s %9s %14s\n' "$recipe" step seconds 'of processor'
+  awk -F'\t' '{ printf "%-34s %9d %14d%s\n", $1, $2, $3, $4 ? "  failed" : ""; wall += $2; cpu += $3 }
+    END { printf "%-34s %9d %14d\n", "all", wall, cpu }' "$work/steps.tsv"
+  stage_times
   if [[ -f $work/results.txt ]]; then cat "$work/results.txt"; fi
 }

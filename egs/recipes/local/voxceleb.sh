@@ -4,7 +4,7 @@ recipe_folders=(egs/wsj/s5 egs/sre08/v1 egs/voxceleb tools/config tools/extras)
 
 make_data() {
   local sizes=()
-  if $quick; then sizes=(--train-recordings=8 --test-recordings=4 --mixed=5 --seconds=7); fi
+  if $quick; then sizes=(--train-recordings=6 --test-recordings=4 --mixed=5 --seconds=7); fi
   step speech . "$python" "$here/local/speakers.py" --nj="$nj" "${sizes[@]}" "$text" "$work/speech"
 }
 
@@ -20,13 +20,17 @@ place_data() {
 
 # Folders and numbers that a user edits: run.sh and run_xvector_1a.sh assume a million recordings of 7,000 speakers, and many machines.
 edit_numbers() {
-  local v2=$work/egs/voxceleb/v2 recordings
+  local v2=$work/egs/voxceleb/v2 recordings repeats=8
   recordings=$(wc -l <"$work/speech/train/utt2spk")
   cp "$kaldi/egs/voxceleb/v2/run.sh" "$v2/run.sh"
+  if $quick; then
+    repeats=5
+    few_jobs "$v2/run.sh"
+  fi
   sed -i -e "s|^musan_root=.*|musan_root=$work/speech/musan|" -e 's|^stage=0|stage=1; . utils/parse_options.sh|' -e "s|train_aug 1000000|train_aug $recordings|" \
     -e 's|^ *min_len=400|  min_len=300|' -e 's|lda_dim=200|lda_dim=100|' "$v2/run.sh"
   sed -i -e 's|num-jobs-final=8|num-jobs-final=2|' -e 's|num-jobs-initial=3|num-jobs-initial=2|' \
-    -e 's|--frames-per-iter 1000000000|--frames-per-iter 2000000|' -e 's|--num-repeats 50|--num-repeats 8|' \
+    -e 's|--frames-per-iter 1000000000|--frames-per-iter 2000000|' -e "s|--num-repeats 50|--num-repeats $repeats|" \
     -e 's|--max-frames-per-chunk 400|--max-frames-per-chunk 300|' "$v2/local/nnet3/xvector/tuning/run_xvector_1a.sh"
 }
 
