@@ -27,7 +27,7 @@ edit_numbers() {
   if $quick; then
     few_gaussians "$s5/run.sh"
     few_jobs "$s5/run.sh" "$s5"/local/chain/*.sh
-    sed -i 's/--trainer.num-epochs 20/--trainer.num-epochs 5/' "$s5/local/chain/run_tdnn.sh"
+    sed -i 's/--trainer.num-epochs 20/--trainer.num-epochs 3/' "$s5/local/chain/run_tdnn.sh"
   fi
 }
 

@@ -4,7 +4,7 @@ recipe_folders=(egs/wsj/s5 egs/sre08/v1 egs/voxceleb tools/config tools/extras)
 
 make_data() {
   local sizes=()
-  if $quick; then sizes=(--train-recordings=6 --test-recordings=4 --mixed=5 --seconds=7); fi
+  if $quick; then sizes=(--train-recordings=5 --test-recordings=4 --mixed=5 --seconds=7); fi
   step speech . "$python" "$here/local/speakers.py" --nj="$nj" "${sizes[@]}" "$text" "$work/speech"
 }
 
@@ -24,7 +24,7 @@ edit_numbers() {
   recordings=$(wc -l <"$work/speech/train/utt2spk")
   cp "$kaldi/egs/voxceleb/v2/run.sh" "$v2/run.sh"
   if $quick; then
-    repeats=5
+    repeats=4
     few_jobs "$v2/run.sh"
   fi
   sed -i -e "s|^musan_root=.*|musan_root=$work/speech/musan|" -e 's|^stage=0|stage=1; . utils/parse_options.sh|' -e "s|train_aug 1000000|train_aug $recordings|" \
