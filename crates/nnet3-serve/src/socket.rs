@@ -11,8 +11,8 @@ use crate::connections::Peer;
 use crate::decoding::{Decoder, Manner, piece, silence};
 use crate::metrics::Kind;
 use crate::protocol::{self, Config, Message};
-use crate::server::{Event, Shared};
 use crate::sessions::{Refusal, Ticket};
+use crate::shared::{Event, Shared};
 
 /// Longest reason of a close frame, in bytes.
 const REASON: usize = 123;

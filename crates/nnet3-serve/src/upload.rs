@@ -20,8 +20,8 @@ use tokio::time::{timeout, timeout_at};
 use crate::decoding::{BadRecording, Progress, Recording};
 use crate::metrics::Kind;
 use crate::protocol;
-use crate::server::Shared;
 use crate::sessions::Refusal;
+use crate::shared::Shared;
 
 /// Bytes that are written to a file at once.
 const BLOCK: usize = 1 << 20;
