@@ -9,9 +9,11 @@ use kaldi_fst::ops::{self, Determinize, Side};
 use kaldi_fst::{Arc, EPSILON, Fst, State, StateId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::automata::DELTA;
 use crate::error::{Error, Result};
 
+/// Costs left to pay are rounded to multiples of this while the best strings are searched (`kShortestDelta` of OpenFst; plain
+/// determinization rounds to 1/1024).
+const SHORTEST_DELTA: f32 = 1e-6;
 /// Most states of an FST of proxies.
 const MOST_STATES: usize = 1 << 20;
 
@@ -111,7 +113,8 @@ pub fn best_strings(mut fst: Fst, count: usize) -> Result<Fst> {
 fn rounded(fst: &Fst, path: &[Arc]) -> (Vec<Arc>, f32) {
     let lowest = |left: &BTreeMap<StateId, f32>| left.values().copied().fold(f32::INFINITY, f32::min);
     let round = |left: &mut BTreeMap<StateId, f32>, least: f32| {
-        left.values_mut().for_each(|cost| *cost = ((*cost - least) / DELTA + 0.5).floor() * DELTA);
+        left.values_mut()
+            .for_each(|cost| *cost = ((*cost - least) / SHORTEST_DELTA + 0.5).floor() * SHORTEST_DELTA);
     };
     let ends = fst.numbered().filter(|(_, state)| state.is_final());
     let mut left: BTreeMap<StateId, f32> = ends.map(|(s, state)| (s, state.final_weight)).collect();
