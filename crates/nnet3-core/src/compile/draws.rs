@@ -6,7 +6,6 @@
 
 use crate::component::PrecomputedIndexes;
 use crate::computation::{Backprop, Command, Computation, PrecomputedId, Propagate};
-use crate::error::Result;
 use crate::graph;
 use crate::index::ComponentId;
 use crate::nnet::Nnet;
@@ -33,10 +32,10 @@ impl<'r> Draws<'r> {
         request: &ComputationRequest,
         computation: &Computation,
         random: &'r Random,
-    ) -> Result<Draws<'r>> {
-        graph::draws::draw(nnet, request, random)?;
+    ) -> Draws<'r> {
+        graph::draws::draw(nnet, request, random);
         take(random, of_indexes(nnet, computation, true));
-        Ok(Draws { random, commands: computation.commands.len() })
+        Draws { random, commands: computation.commands.len() }
     }
 
     /// Takes the numbers of a pass that has been made.

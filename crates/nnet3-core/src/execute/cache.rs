@@ -282,10 +282,7 @@ impl CachingCompiler {
     ) -> Result<Computation> {
         let start = Instant::now();
         let mut computation = compile(nnet, std::slice::from_ref(request))?;
-        let mut draws = match random {
-            Some(random) => Some(draws::Draws::begin(nnet, request, &computation, random)?),
-            None => None,
-        };
+        let mut draws = random.map(|random| draws::Draws::begin(nnet, request, &computation, random));
         let time = start.elapsed();
         self.timing.compile += time;
         observer(Stage::Computation(optimize::Stage { name: "compile", computation: &computation, time }));
