@@ -3,6 +3,7 @@
 mod arc_sort;
 pub mod components;
 mod compose;
+mod compose_look_ahead;
 mod compose_transducers;
 mod concat;
 mod connect;
@@ -34,6 +35,7 @@ mod union;
 
 pub use arc_sort::sort_arcs;
 pub use compose::{SortedAcceptor, compose};
+pub use compose_look_ahead::compose_look_ahead;
 pub use compose_transducers::compose_transducers;
 pub use concat::concatenate;
 pub use connect::connect;

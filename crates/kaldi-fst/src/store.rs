@@ -24,6 +24,7 @@ mod with_names;
 use kaldi_io::{KaldiReader, KaldiWriter};
 
 use crate::fst::{Arc, Fst, State, StateId};
+use crate::look_ahead::LookAheadFst;
 use crate::mapped::words;
 use crate::properties;
 use crate::weight::Weight;
@@ -66,6 +67,24 @@ pub fn write_fst<W: Weight>(wxfilename: &str, fst: &Fst<W>) -> kaldi_io::Result<
 pub fn read_with_symbols<W: Weight>(r: &mut KaldiReader) -> kaldi_io::Result<(Fst<W>, [Option<Symbols>; 2])> {
     let mut header = Header::read(r)?;
     let fst = read_checked(r, &header)?;
+    Ok((fst, std::mem::take(&mut header.symbols)))
+}
+
+/// The first FST of a composition: with the labels that can come next from its states if its file has them.
+pub enum PlainOrLookAhead {
+    Plain(Fst),
+    LookAhead(LookAheadFst),
+}
+
+/// Reads the first FST of a composition, with its tables of input and output symbols, as far as it has any.
+pub fn read_first_with_symbols(
+    r: &mut KaldiReader,
+) -> kaldi_io::Result<(PlainOrLookAhead, [Option<Symbols>; 2])> {
+    let mut header = Header::read(r)?;
+    let fst = match header.fst_type.as_str() {
+        OLABEL_LOOKAHEAD => PlainOrLookAhead::LookAhead(look_ahead::read_after_header(r, &header)?),
+        _ => PlainOrLookAhead::Plain(read_checked(r, &header)?),
+    };
     Ok((fst, std::mem::take(&mut header.symbols)))
 }
 

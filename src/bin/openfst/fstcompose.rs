@@ -2,11 +2,14 @@
 
 use anyhow::{Result, bail};
 use kaldi_fst::ops;
+use kaldi_fst::store::{self, PlainOrLookAhead};
+use kaldi_io::KaldiReader;
 use nnet3::fsts::WithSymbols;
 
 /// Composes two FSTs.
 ///
-/// One of the two must be sorted: the first one on output labels, or the second one on input labels.
+/// One of the two must be sorted: the first one on output labels, or the second one on input labels. If the first one is of type
+/// olabel_lookahead, the second one must be, and the composition makes only states from which a path goes on.
 #[derive(clap::Parser)]
 pub struct Options {
     /// Composition filter, one of: "auto", "sequence". Both mean "sequence".
@@ -24,12 +27,18 @@ pub fn run(options: Options) -> Result<u8> {
     if !matches!(options.compose_filter.as_str(), "auto" | "sequence") {
         bail!("the composition filter must be auto or sequence, found {}", options.compose_filter);
     }
-    let first = WithSymbols::read(Some(&options.fst1_in))?;
-    let second = WithSymbols::read(Some(&options.fst2_in))?;
-    let Some(fst) = ops::compose_transducers(&first.fst, &second.fst, options.connect) else {
+    let mut r = KaldiReader::open_raw(&options.fst1_in)?;
+    r.set_binary(true);
+    let (first, [input, _]) = store::read_first_with_symbols(&mut r)?;
+    r.finish()?;
+    let WithSymbols { fst: second, symbols: [_, output] } = WithSymbols::read(Some(&options.fst2_in))?;
+    let fst = match first {
+        PlainOrLookAhead::Plain(first) => ops::compose_transducers(&first, &second, options.connect),
+        PlainOrLookAhead::LookAhead(first) => ops::compose_look_ahead(&first, &second, options.connect),
+    };
+    let Some(fst) = fst else {
         bail!("ComposeFst: 1st argument not output label sorted and 2nd argument not input label sorted");
     };
-    let ([input, _], [_, output]) = (first.symbols, second.symbols);
     WithSymbols { fst, symbols: [input, output] }.write(options.fst_out.as_deref())?;
     Ok(0)
 }
