@@ -46,7 +46,7 @@ fn out_of_memory(bytes: usize) {
         std::process::abort();
     }
     kaldi_io::log::error_without_memory(format_args!(
-        "out of memory: {bytes} bytes were asked for at once (is a number in the options or data absurd?)"
+        "out of memory: {bytes} bytes were asked for at once (does an option or the data have too large a number?)"
     ));
     kaldi_io::temporary::remove_all();
     std::process::exit(i32::from(cli::FAILED));

@@ -56,10 +56,10 @@ fn serve(find: Find) -> Result<()> {
 fn status_of(find: Find, line: &str) -> Result<u8> {
     for command in line.split(" && ") {
         let Some(words) = shell::plain_words(command) else {
-            bail!("'{command}' is more than a program and its arguments")
+            bail!("expected a program and its arguments, found '{command}'")
         };
         let Some(program) = words.first().and_then(|name| find(name)) else {
-            bail!("'{command}' is no program of these")
+            bail!("'{command}' is not a program of this binary")
         };
         let status = cli::run_main(program, words.into_iter().map(OsString::from).collect());
         if status != 0 {

@@ -333,7 +333,7 @@ fn supervision_that_the_denominator_does_not_accept() {
         1,
         &[
             "WARNING (nnet3-chain-normalize-egs[5.5]:",
-            "For example a-0: nothing is left of its FST after composing with the normalization FST",
+            "For example a-0: its FST has no path in common with the normalization FST",
             "Added normalization to 0 egs; had errors on 2",
         ],
     );
@@ -343,7 +343,7 @@ fn supervision_that_the_denominator_does_not_accept() {
     expect(
         of("nnet3-chain-train", &["--use-gpu=no", &at("0.raw"), &at("den1.fst"), &pipe, &at("1.raw")]),
         255,
-        &["For example b-0: nothing is left", "had errors on 2"],
+        &["For example b-0: its FST has no path in common", "had errors on 2"],
     );
     assert!(!std::path::Path::new(&at("1.raw")).exists());
     let pipe = format!("ark:{} {} {} ark:- |", program.display(), at("norm.fst"), tables[0]);

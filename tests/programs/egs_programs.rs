@@ -235,7 +235,7 @@ fn examples_of_whole_matrices() {
     for (program, arguments, why) in [
         ("nnet3-get-egs-simple", vec!["ark:x", &*egs], "expected name=rspecifier"),
         ("nnet3-get-egs-simple", vec!["in put=ark:x", &*egs], "expected name=rspecifier"),
-        ("nnet3-get-egs-simple", vec!["a=ark:x", "a=ark:x", &*egs], "two tables for 'a'"),
+        ("nnet3-get-egs-simple", vec!["a=ark:x", "a=ark:x", &*egs], "'a' has two tables"),
         (
             "nnet3-egs-augment-image",
             vec!["--num-channels=3", &*from, &*to],

@@ -205,7 +205,12 @@ fn utterances_and_files_that_do_not_fit() {
     );
     assert!(log.stderr.contains("Done 0 files, 3 with errors.  Total frames 0"), "{}", log.stderr);
     f.write("keep", "old\n");
-    fails(&f, 255, "ivector-extractor-est @0.ie @none.acc @keep", &["the statistics are of no frames"]);
+    fails(
+        &f,
+        255,
+        "ivector-extractor-est @0.ie @none.acc @keep",
+        &["the statistics have a count of 0 frames"],
+    );
     // Another dimension, or a Gaussian that does not exist, is another model: nothing is written.
     ok(&f, "select-feats 0-9 ark:@feats ark:@narrow");
     let narrow = ["Feature dimension mismatch, expected 20, got 10", "124-1240-0000"];

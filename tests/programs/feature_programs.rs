@@ -152,7 +152,7 @@ fn normalisation_statistics() {
         "compute-cmvn-stats --spk2utt=ark:@spk2utt ark:@feats.txt @x",
         &["--spk2utt", "did you forget ark:?"],
     );
-    fails(&f, 1, "compute-cmvn-stats ark:@empty.ark @new", &["nothing to count"]);
+    fails(&f, 1, "compute-cmvn-stats ark:@empty.ark @new", &["no utterance could be used"]);
     fails(&f, 255, "modify-cmvn-stats 1:x ark:@s.ark ark:-", &["'1:x'"]);
     fails(&f, 255, "modify-cmvn-stats ark:@feats.txt ark:-", &["feats.txt, key 'a'", "found 3×2"]);
     fails(&f, 1, "modify-cmvn-stats ark:@s.ark", &[]);
@@ -187,7 +187,12 @@ fn applying_normalisation() {
         &["--norm-means=true"],
     );
     fails(&f, 255, "apply-cmvn --utt2spk=ark:@utt2spk @global ark:@feats.txt ark:-", &["--utt2spk"]);
-    fails(&f, 255, "apply-cmvn --skip-dims=2 @global ark:@feats.txt ark:-", &["global", "dimension 2"]);
+    fails(
+        &f,
+        255,
+        "apply-cmvn --skip-dims=2 @global ark:@feats.txt ark:-",
+        &["global", "dimensions to skip below 2"],
+    );
     fails(&f, 255, "apply-cmvn --skip-dims=a @global ark:@feats.txt ark:-", &["--skip-dims", "'a'"]);
     f.write("one", " [\n 6 2 ]\n");
     fails(
@@ -291,7 +296,7 @@ fn frames() {
     fails(&f, 255, "add-deltas --delta-window=0 ark:@feats.txt ark:-", &["--delta-window=0"]);
     fails(&f, 255, "subsample-feats --n=0 ark:@feats.txt ark:-", &["--n=0"]);
     fails(&f, 255, "subsample-feats --n=-1 --offset=1 ark:@feats.txt ark:-", &["--offset"]);
-    fails(&f, 255, "select-feats 0-2 ark:@feats.txt ark:-", &["feats.txt, key 'a'", "column 2"]);
+    fails(&f, 255, "select-feats 0-2 ark:@feats.txt ark:-", &["feats.txt, key 'a'", "columns below 2"]);
     fails(&f, 255, "select-feats 0,,1 ark:@feats.txt ark:-", &["0,,1"]);
 }
 

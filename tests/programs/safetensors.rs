@@ -90,7 +90,12 @@ fn parameters_by_name() {
     assert!(text.contains("<Count> 8 <StatsMean>  [ 1 2 3 ]"), "{text}");
 
     let old = f.path("old");
-    refused(&f, "nnet3-import", &[&base, &weights, &old], &["w.safetensors for ", "nothing called 'b'"]);
+    refused(
+        &f,
+        "nnet3-import",
+        &[&base, &weights, &old],
+        &["w.safetensors for ", "no parameter or node 'b'"],
+    );
     refused(&f, "nnet3-import", &[&base, &base, &old], &["0.raw for ", "no safetensors file"]);
     refused(&f, "nnet3-import", &[&base, &old], &["0.raw", "no safetensors file"]);
     refused(&f, "nnet3-import", &[&weights, &old], &["no metadata 'nnet3'", "give a model and this file"]);

@@ -168,7 +168,7 @@ fn plda_without_enough_data_and_wrong_trials() {
     f.write("two", "s a b\n");
     fails(&f, 255, "ivector-compute-plda ark:@two ark:@v @o", &["2 vectors of dimension 2"]);
     f.write("single", "s a\nt b\nu c\n");
-    fails(&f, 255, "ivector-compute-plda ark:@single ark:@v @o", &["none of 3 speakers has two vectors"]);
+    fails(&f, 255, "ivector-compute-plda ark:@single ark:@v @o", &["found none among 3 speakers"]);
     f.write("nobody", "s\n");
     fails(&f, 255, "ivector-compute-plda ark:@nobody ark:@v @o", &["key 's'", "Speaker with no utterances"]);
     f.write("odd", "a  [ 1 2 ]\nb  [ 2 ]\n");

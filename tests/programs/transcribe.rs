@@ -37,7 +37,7 @@ fn types_of_phones_lose_no_words() {
     write_types(&model, &["nonword", "begin", "end", "internal"]);
     let lines: Vec<String> = std::fs::read_to_string(&file).unwrap().lines().map(str::to_owned).collect();
     std::fs::write(&file, lines[..20].join("\n") + "\n").unwrap();
-    fails(&f, 255, &line, &[&file, "phone 21 of the model has no line"]);
+    fails(&f, 255, &line, &[&file, "no line for phone 21 of the model"]);
     for (types, cause) in [
         (
             &["nonword", "internal", "end"][..],
@@ -86,7 +86,7 @@ fn lattice_align_words_names_the_cause() {
     let first: String = types.lines().take(20).map(|line| format!("{line}\n")).collect();
     let short = align(&first);
     assert!(
-        short.status == 255 && short.stderr.contains("types: phone 21 of the model has no line"),
+        short.status == 255 && short.stderr.contains("types: the file has no line for phone 21 of the model"),
         "{}",
         short.stderr
     );
@@ -218,7 +218,7 @@ fn other_formats_and_channels() {
     assert_eq!(words("--channels=mix", &format!("{DATA}/sound/u7.flac")), expected);
     let line =
         |channels: &str| format!("nnet3-transcribe --channels={channels} {model} {DATA}/sound/u7.flac");
-    fails(&f, 1, &line("2"), &["there is no channel 2 (from 1)", "u7.flac has 1"]);
+    fails(&f, 1, &line("2"), &["u7.flac has no channel 2: expected a number from 1 to 1"]);
     for wrong in ["0", "all", "-1"] {
         fails(&f, 255, &line(wrong), &["expected first, each, mix, or the number of a channel from 1"]);
     }

@@ -152,7 +152,7 @@ fn alignments_that_cannot_be_converted() {
     assert!(log.contains("a: Could not convert alignment: frame 0: phone 1 has no end"), "{log}");
     let few = ["--frame-subsampling-factor=9", &old, &new, &tree, &alignments, "ark:/dev/null"];
     let log = fail(1, "convert-ali", &few);
-    assert!(log.contains("there are too few frames for its phones"), "{log}");
+    assert!(log.contains("the utterance has too few frames for its phones"), "{log}");
     let map = folder.write("map", "1 1\n");
     let log =
         fail(255, "convert-ali", &[&format!("--phone-map={map}"), &old, &new, &tree, &alignments, "ark:-"]);
@@ -198,7 +198,7 @@ fn statistics_that_do_not_fit() {
     assert!(log.contains("num_classes is 20, number of phone sets is 11"), "{log}");
     let more = folder.write("more", "1 14\n");
     let log = fail(255, "compile-questions", &[&topology, &more, "-"]);
-    assert!(log.contains("undefined in the topology, such as 14"), "{log}");
+    assert!(log.contains("that the topology lacks, such as 14"), "{log}");
 
     let cut = folder.write("cut.acc", &std::fs::read(&stats).unwrap()[..5000]);
     let log = fail(255, "sum-tree-stats", &[&path("x.acc"), &stats, &cut]);

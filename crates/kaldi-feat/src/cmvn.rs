@@ -31,7 +31,7 @@ impl CmvnStats {
     pub fn from_matrix(m: &DenseMatrix<f64>) -> Result<Self> {
         if !(1..=2).contains(&m.rows) || m.cols < 2 {
             return Err(Error::data(format!(
-                "normalisation statistics are 2 rows of sums and a count, found {}×{}",
+                "expected normalisation statistics with 2 rows (sums with the count, squares), found {}×{}",
                 m.rows, m.cols
             )));
         }
@@ -109,12 +109,12 @@ impl CmvnStats {
     pub fn skip(&mut self, dims: &[usize]) -> Result<()> {
         let (dim, count) = (self.dim(), self.count);
         let Some(squares) = &mut self.squares else {
-            return Err(Error::data("dimensions can only be skipped in statistics with variances"));
+            return Err(Error::data("dimensions can be skipped only if the statistics have variances"));
         };
         for &d in dims {
             if d >= dim {
                 return Err(Error::data(format!(
-                    "dimension {d} is to be skipped, statistics have dimension {dim}"
+                    "expected dimensions to skip below {dim}, as of the statistics, found {d}"
                 )));
             }
             self.sums[d] = 0.0;
@@ -147,7 +147,7 @@ impl CmvnStats {
         for (mean, deviation) in self.deviations(&mut out.floored)? {
             let scale = 1.0 / deviation;
             if scale.is_nan() || scale.is_infinite() {
-                return Err(Error::data("mean or variance is not a number or infinite"));
+                return Err(Error::data("a mean or variance is NaN or infinite"));
             }
             out.offset.push(-(mean * scale) as f32);
             out.scale.get_or_insert_default().push(scale as f32);

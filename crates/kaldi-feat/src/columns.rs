@@ -32,9 +32,9 @@ impl Columns {
     /// Checks that features of this dimension have all the columns.
     pub fn check(&self, dim: usize) -> Result<()> {
         match self.0.iter().find(|&&column| column >= dim) {
-            Some(column) => {
-                Err(Error::data(format!("column {column} is selected, features have dimension {dim}")))
-            }
+            Some(column) => Err(Error::data(format!(
+                "expected columns below {dim}, the dimension of the features, found {column}"
+            ))),
             None => Ok(()),
         }
     }
@@ -64,6 +64,6 @@ mod tests {
         let selected = Columns::parse("2,0-1").unwrap().select(&features).unwrap();
         assert_eq!(selected, DenseMatrix::from_rows(&[[2.0, 0.0, 1.0], [5.0, 3.0, 4.0]]));
         let error = Columns::parse("1,3").unwrap().select(&features).unwrap_err().to_string();
-        assert!(error.contains("column 3") && error.contains("dimension 3"), "{error}");
+        assert!(error.contains("columns below 3") && error.contains("found 3"), "{error}");
     }
 }

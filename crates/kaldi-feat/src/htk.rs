@@ -79,7 +79,7 @@ fn read_with(r: &mut KaldiReader, header: &mut [u8; HEADER]) -> Result<DenseMatr
     let sample_size = r.check_count(BigEndian::read_i16(&header[8..]).into(), "bytes of a frame")?;
     let kind = BigEndian::read_u16(&header[10..]);
     if kind & (COMPRESSED | VECTOR_QUANTISED) != 0 {
-        return Err(r.error("compressed or vector-quantised HTK features are not supported"));
+        return Err(r.error("HTK features are compressed or vector-quantised, which is not supported"));
     }
     if NO_FEATURES.contains(&(kind & BASE_KIND)) {
         return Err(r.error(format!("HTK data of kind {} are not features", kind & BASE_KIND)));

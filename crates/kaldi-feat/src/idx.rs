@@ -86,10 +86,12 @@ impl Idx {
         let (left, item) = (sizes[0], sizes[1..].to_vec());
         let bytes = item.iter().try_fold(kind.bytes(), |bytes, &size| bytes.checked_mul(size));
         if bytes == Some(0) {
-            return Err(reader.error(format!("items of {item:?} numbers are empty")).into());
+            return Err(reader
+                .error(format!("expected items with at least one number, found the shape {item:?}"))
+                .into());
         }
         if bytes.is_none_or(|bytes| bytes > i32::MAX as usize) {
-            return Err(reader.error(format!("items of {item:?} numbers are too large")).into());
+            return Err(reader.error(format!("items of the shape {item:?} are too large")).into());
         }
         Ok(Idx { reader, kind, left, item })
     }
@@ -157,7 +159,7 @@ mod tests {
             (&b"PK\x03\x04"[..], "begins with two zero bytes"),
             (&[0, 0, 7, 1], "expected the type"),
             (&[0, 0, 8, 0], "dimensions"),
-            (&[0, 0, 8, 2, 255, 255, 255, 255, 0, 0, 0, 0], "are empty"),
+            (&[0, 0, 8, 2, 255, 255, 255, 255, 0, 0, 0, 0], "at least one number"),
             (&[0, 0, 8, 3, 0, 0, 0, 1, 255, 255, 255, 255, 255, 255, 255, 255], "too large"),
         ] {
             let error = idx(&[bytes]).err().map(|e| e.to_string()).unwrap_or_default();

@@ -40,7 +40,7 @@ impl ImageShape {
         if self.len() != Some(values.len()) {
             let ImageShape { width, height, channels } = self;
             return Err(Error::data(format!(
-                "an image of {width} x {height} with {channels} channels has other than {} numbers",
+                "an image of {width} x {height} with {channels} channels does not have {} numbers",
                 values.len()
             )));
         }

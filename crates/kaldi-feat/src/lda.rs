@@ -177,7 +177,8 @@ impl KaldiObject for LdaStats {
 
     fn write(&self, w: &mut KaldiWriter) -> std::result::Result<(), IoError> {
         let count = |n: usize| {
-            i32::try_from(n).map_err(|_| IoError::Value(format!("{n} is too large for LDA statistics")))
+            i32::try_from(n)
+                .map_err(|_| IoError::Value(format!("the size {n} is too large for LDA statistics")))
         };
         w.write_token("<LDAACCS>")?;
         w.write_token("<VECSIZE>")?;

@@ -34,9 +34,7 @@ impl Directions {
     pub fn new(stats: &LdaStats) -> Result<Self> {
         let count = stats.count();
         if stats.dim() == 0 || count.is_nan() || count <= 0.0 {
-            return Err(Error::data(format!(
-                "nothing can be estimated from statistics with a count of {count}"
-            )));
+            return Err(Error::data(format!("expected statistics with a count above 0, found {count}")));
         }
         let (mean, total, between) = covariances(stats, count);
         let mut within = &total - &between;
@@ -357,6 +355,8 @@ mod tests {
         let directions = Directions::new(&stats).unwrap();
         let within = (2.0 * 0.25 + 2.0 * 2.25) / 4.0;
         assert!((directions.smoothing.unwrap() - SMOOTHING * within / 2.0).abs() < 1e-9);
-        assert!(Directions::new(&LdaStats::new(2, 2)).unwrap_err().to_string().contains("count of 0"));
+        assert!(
+            Directions::new(&LdaStats::new(2, 2)).unwrap_err().to_string().contains("count above 0, found 0")
+        );
     }
 }

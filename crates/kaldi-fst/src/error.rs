@@ -20,9 +20,13 @@ pub enum Error {
     Epsilon { state: StateId },
     #[error("two arcs of state {state} have label {label}")]
     Nondeterministic { state: StateId, label: i32 },
-    #[error("there are paths of {first} and of {second} labels to state {state}")]
+    #[error(
+        "state {state} is reached after {first} and after {second} labels; expected the same number on all paths"
+    )]
     UnequalPaths { state: StateId, first: usize, second: usize },
-    #[error("there are final states after {first} and after {second} labels")]
+    #[error(
+        "final states are reached after {first} and after {second} labels; expected the same number on all paths"
+    )]
     UnequalLengths { first: usize, second: usize },
     #[error("state {state} cannot be reached, or leads to no final state")]
     NotConnected { state: StateId },
@@ -36,8 +40,8 @@ pub enum Error {
     NegativeCycle { state: StateId },
     #[error("the rule with label {label} calls itself, so it cannot be expanded")]
     Recursive { label: i32 },
-    #[error("the largest label is {}, so there is no number for another one", i32::MAX)]
+    #[error("the largest label is {}, so no number is free for another label", i32::MAX)]
     NoLabelLeft,
-    #[error("there would be more than {limit} states")]
+    #[error("the result has more than {limit} states, which is the limit")]
     TooManyStates { limit: usize },
 }

@@ -28,7 +28,7 @@ pub fn read_disambiguation(rxfilename: &str) -> Result<Vec<i32>> {
     }
     let symbols = read_labels(rxfilename)?;
     match repeated(&symbols) {
-        Some(symbol) => Err(IoError::Value(format!("{rxfilename}: {symbol} is there twice"))),
+        Some(symbol) => Err(IoError::Value(format!("{rxfilename}: {symbol} appears twice"))),
         None => Ok(symbols),
     }
 }

@@ -44,7 +44,7 @@ impl Numbering {
         let (largest, count) = (self.largest(), self.count());
         if largest >= KEPT_SPARSE * count + KEPT_FREE {
             return Err(format!(
-                "state {largest} is the largest of {count} states, so to keep the numbers would take {} states",
+                "keeping the state numbers would take {} states: the largest of {count} states has number {largest}",
                 largest.saturating_add(1)
             ));
         }

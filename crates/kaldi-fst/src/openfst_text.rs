@@ -78,7 +78,7 @@ fn number(text: &str, symbols: Option<&Symbols>, what: &str) -> std::result::Res
             format!("symbol '{text}' is not in the symbol table {}{}", symbols.title, symbols.hint(text))
         }),
         None => match parse_integer::<i64>(text) {
-            None => Err(format!("'{text}' is not the number of a {what}")),
+            None => Err(format!("expected the number of a {what}, found '{text}'")),
             Some(number) if number < 0 => Err(format!("{what} {number} is negative")),
             Some(number) => Ok(number),
         },

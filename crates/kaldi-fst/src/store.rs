@@ -205,8 +205,8 @@ fn read_vector_states<W: Weight>(
         }
         let final_weight = weight(r)?;
         let count = i64::from_le_bytes(read_raw(r)?);
-        let count = usize::try_from(count)
-            .map_err(|_| r.error(format!("{count} is not a possible number of arcs")))?;
+        let count =
+            usize::try_from(count).map_err(|_| r.error(format!("invalid number of arcs: {count}")))?;
         let mut arcs = Vec::new();
         for _ in 0..count {
             arcs.push(read_arc(r, &weight)?);
@@ -221,8 +221,7 @@ fn read_compact_states<W: Weight>(
     weight: impl Fn(&mut KaldiReader) -> kaldi_io::Result<W>,
 ) -> kaldi_io::Result<Vec<State<W>>> {
     let count = usize::try_from(header.states).ok().filter(|&n| n < StateId::MAX as usize);
-    let count =
-        count.ok_or_else(|| r.error(format!("{} is not a possible number of states", header.states)))?;
+    let count = count.ok_or_else(|| r.error(format!("invalid number of states: {}", header.states)))?;
     header.align(r)?;
     let offsets: Vec<[u8; 4]> = r.read_growing(count + 1, |r, out| r.read_exact(out.as_flattened_mut()))?;
     let offset = |s: usize| u32::from_le_bytes(offsets[s]) as usize;

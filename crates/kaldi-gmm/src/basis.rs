@@ -50,7 +50,7 @@ impl BasisStats {
     pub fn merge(&mut self, other: &BasisStats) -> Result<()> {
         if other.dim != self.dim {
             return Err(Error::data(format!(
-                "basis statistics of dimension {} cannot be added to such of dimension {}",
+                "basis statistics of dimension {} cannot be added to basis statistics of dimension {}",
                 other.dim, self.dim
             )));
         }
@@ -70,7 +70,7 @@ impl KaldiObject for BasisStats {
         r.expect_token("</BASISFMLLRACCUS>")?;
         let dim = scatter.dim.isqrt();
         if dim * (dim + 1) != scatter.dim {
-            return Err(r.error(format!("{} rows are not D·(D+1) for any dimension D", scatter.dim)));
+            return Err(r.error(format!("expected D·(D+1) rows for a dimension D, found {}", scatter.dim)));
         }
         Ok(BasisStats { dim, count, scatter })
     }

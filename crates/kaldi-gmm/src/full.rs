@@ -53,7 +53,9 @@ impl FullGmm {
             )));
         }
         if let Some(weight) = weights.iter().find(|weight| weight.is_nan() || **weight < 0.0) {
-            return Err(Error::data(format!("{weight} is not a possible weight")));
+            return Err(Error::data(format!(
+                "invalid weight {weight}: expected a finite number that is not negative"
+            )));
         }
         let mut gmm = FullGmm { gconsts: vec![0.0; rows], weights, means_invcovars, inv_covars };
         gmm.compute_gconsts()?;
@@ -145,9 +147,7 @@ impl FullGmm {
             let gconst = f64::from(self.weights[mix]).ln() - 0.5 * LOG_2PI * self.dim() as f64
                 + 0.5 * (log_determinant(&factor) - distance);
             if gconst.is_nan() {
-                return Err(Error::data(format!(
-                    "the density of component {mix} of a mixture is not a number"
-                )));
+                return Err(Error::data(format!("the density of component {mix} of a mixture is NaN")));
             }
             self.gconsts[mix] = if gconst == f64::INFINITY { f32::NEG_INFINITY } else { gconst as f32 };
         }
@@ -265,7 +265,7 @@ mod tests {
             "inverse covariance of component 0 of a mixture is not positive definite",
         );
         refused(&one("1", "2"), "means of dimension 2 and a covariance of dimension 1");
-        refused(&one("-1", "2\n1 2"), "-1 is not a possible weight");
+        refused(&one("-1", "2\n1 2"), "invalid weight -1");
         refused("<FullGMM> <WEIGHTS> [ ] <MEANS_INVCOVARS> [ ] <INV_COVARS> </FullGMM> ", "0 weights");
     }
 }

@@ -44,7 +44,9 @@ impl DiagGmm {
             )));
         }
         if let Some(weight) = weights.iter().find(|weight| weight.is_nan() || **weight < 0.0) {
-            return Err(Error::data(format!("{weight} is not a possible weight")));
+            return Err(Error::data(format!(
+                "invalid weight {weight}: expected a finite number that is not negative"
+            )));
         }
         let gconsts = vec![0.0; weights.len()];
         let (means_invvars, inv_vars) = (Parameters::from(&means_invvars), Parameters::from(&inv_vars));
@@ -149,9 +151,7 @@ impl DiagGmm {
                 gconst = (f64::from(gconst) + (0.5 * f64::from(inv_var.ln()) - distance)) as f32;
             }
             if gconst.is_nan() {
-                return Err(Error::data(format!(
-                    "the density of component {mix} of a mixture is not a number"
-                )));
+                return Err(Error::data(format!("the density of component {mix} of a mixture is NaN")));
             }
             self.gconsts[mix] = if gconst == f32::INFINITY { -gconst } else { gconst };
         }

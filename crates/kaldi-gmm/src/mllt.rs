@@ -57,7 +57,7 @@ impl MlltStats {
     pub fn merge(&mut self, other: &MlltStats) -> Result<()> {
         if other.dim != self.dim {
             return Err(Error::data(format!(
-                "MLLT statistics of dimension {} cannot be added to such of dimension {}",
+                "MLLT statistics of dimension {} cannot be added to MLLT statistics of dimension {}",
                 other.dim, self.dim
             )));
         }

@@ -181,7 +181,7 @@ mod tests {
         refused("<NUMPDFS> 2", "<NUMPDFS> 0", "there are no pdfs");
         refused("<DIMENSION> 2", "<DIMENSION> 3", "pdf 0 has dimension 2, the model has 3");
         refused("<WEIGHTS>  [ 1 ]", "<WEIGHTS>  [ 1 1 ]", "2 weights");
-        refused("<WEIGHTS>  [ 1 ]", "<WEIGHTS>  [ -1 ]", "-1 is not a possible weight");
+        refused("<WEIGHTS>  [ 1 ]", "<WEIGHTS>  [ -1 ]", "invalid weight -1");
         refused("<DiagGMM>", "<FullGMM>", "found '<FullGMM>'");
         for end in 0..text.len() - 2 {
             assert!(from_text::<AmDiagGmm>(&text[..end]).is_err(), "{end}");

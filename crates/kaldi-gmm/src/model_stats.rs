@@ -49,7 +49,7 @@ impl ModelStats {
         }
         if pdfs != self.pdfs.len() {
             let expected = self.pdfs.len();
-            return Err(r.error(format!("statistics of {pdfs} pdfs cannot be added to such of {expected}")));
+            return Err(r.error(format!("statistics of {pdfs} pdfs cannot be added to statistics of {expected} pdfs")));
         }
         self.transitions.iter_mut().zip(&transitions).for_each(|(sum, count)| *sum += count);
         for (pdf, sum) in self.pdfs.iter_mut().enumerate() {
@@ -217,7 +217,7 @@ mod tests {
             let error = from_text::<ModelStats>(&text.replace(old, new)).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
         };
-        refused("<FLAGS> 5", "<FLAGS> 1", "1 are not the flags");
+        refused("<FLAGS> 5", "<FLAGS> 1", "invalid flags of statistics: 1");
         refused("<FLAGS> 5", "<FLAGS> 7", "0×0 squares");
         refused("<NUMCOMPONENTS> 3", "<NUMCOMPONENTS> 2", "3 occupancies and 3×4 sums");
         refused("<VECSIZE> 4", "<VECSIZE> -4", "dimensions");

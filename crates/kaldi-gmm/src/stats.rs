@@ -200,7 +200,7 @@ impl<K: Kind> GmmStats<K> {
         r.expect_token("<FLAGS>")?;
         let bits = r.read_u16()?;
         let parts = Parts::from_bits(bits).filter(|parts| parts.for_statistics() == *parts);
-        let parts = parts.ok_or_else(|| r.error(format!("{bits} are not the flags of statistics")))?;
+        let parts = parts.ok_or_else(|| r.error(format!("invalid flags of statistics: {bits}")))?;
         r.expect_token("<OCCUPANCY>")?;
         let occupancy = read_vector::<f64>(r)?;
         r.expect_token("<MEANACCS>")?;

@@ -111,7 +111,7 @@ impl WindowContext {
         }
         if let Some(&symbol) = phones.iter().chain(&disambiguation).find(|&&symbol| symbol <= 0) {
             return Err(Error::mismatch(format!(
-                "{symbol} is among the phones and disambiguation symbols, which are numbered from 1"
+                "expected phones and disambiguation symbols above 0, found {symbol}"
             )));
         }
         if phones.contains(&subsequential) || disambiguation.contains(&subsequential) {
@@ -189,7 +189,7 @@ impl InverseContext for WindowContext {
             history.last() != Some(&self.subsequential)
         } else {
             return Err(Error::mismatch(format!(
-                "input label {phone} is neither a phone nor a disambiguation symbol"
+                "input label {phone} of the FST is neither a phone nor a disambiguation symbol"
             )));
         };
         if !allowed {

@@ -21,7 +21,7 @@ pub enum EqualAlignError {
     #[error("No self-loops on chosen path; cannot match length.")]
     NoSelfLoops,
     /// A path came to a state that it cannot leave, or did not end.
-    #[error("state {state} of the graph leads to no end")]
+    #[error("state {state} of the graph leads to no final state")]
     NoEnd { state: StateId },
 }
 

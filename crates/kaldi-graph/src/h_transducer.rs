@@ -37,7 +37,7 @@ pub fn make_h_transducer(
     for (label, window) in (0..).zip(&labels.0) {
         match window[..] {
             [] if label == 0 => {}
-            [] => return Err(Error::mismatch(format!("label {label} stands for an empty window"))),
+            [] => return Err(Error::mismatch(format!("label {label} has an empty phone window"))),
             [symbol] if symbol <= 0 => {
                 next_symbol += 1;
                 disambiguation.push(next_symbol);
@@ -48,7 +48,7 @@ pub fn make_h_transducer(
             }
             [symbol, ..] if symbol < 0 => {
                 return Err(Error::mismatch(format!(
-                    "label {label} stands for {}, which is no window",
+                    "label {label} has the invalid phone window {}",
                     listed(window)
                 )));
             }
@@ -64,12 +64,12 @@ pub fn make_h_transducer(
 fn grammar_symbol(nonterminal: i32, phone: i32, first_nonterminal: Option<i32>) -> Result<i32> {
     let Some(first) = first_nonterminal else {
         return Err(Error::mismatch(
-            "the labels are those of a grammar; then the number of the first nonterminal symbol must be given",
+            "the labels are those of a grammar: expected `nonterm-phones-offset`, the number of the first nonterminal symbol",
         ));
     };
     Nonterminals { first_symbol: first }.label(nonterminal, phone).ok_or_else(|| {
         Error::mismatch(format!(
-            "nonterminal {nonterminal} with phone {phone} does not make sense if the first nonterminal is {first}"
+            "nonterminal {nonterminal} with phone {phone} is invalid, since the first nonterminal is {first}"
         ))
     })
 }
@@ -97,7 +97,7 @@ impl Hmms<'_> {
         let width = self.tree.context_width();
         if window.len() != width {
             return Err(Error::mismatch(format!(
-                "a label stands for {} phones, but the tree looks at {width}",
+                "a label has a window of {} phones, but the tree has a context width of {width}",
                 window.len()
             )));
         }

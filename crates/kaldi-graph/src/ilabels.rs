@@ -22,7 +22,7 @@ impl KaldiObject for IlabelInfo {
     fn read(r: &mut KaldiReader) -> Result<IlabelInfo> {
         let count = r.read_i32()?;
         if count < 0 {
-            return Err(r.error(format!("{count} is not a possible number of labels")));
+            return Err(r.error(format!("invalid number of labels: {count}")));
         }
         let mut windows = Vec::new();
         for _ in 0..count {

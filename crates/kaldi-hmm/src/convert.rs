@@ -109,7 +109,9 @@ impl Conversion<'_> {
                     continue;
                 }
                 let Some(giver) = nearest_giver(&lengths, &least, at) else {
-                    return Err(Error::Alignment("there are too few frames for its phones".to_owned()));
+                    return Err(Error::Alignment(
+                        "the utterance has too few frames for its phones".to_owned(),
+                    ));
                 };
                 lengths[at] += 1;
                 lengths[giver] -= 1;

@@ -65,7 +65,11 @@ impl Renderer<'_> {
             2 if (width, central) == (3, 1) => "RContext = ?".to_owned(),
             key if key == central => "Center = ?".to_owned(),
             key if (0..width).contains(&key) => format!("Ctx Position {key} = ?"),
-            key => return Err(Error::model(format!("the tree has the key {key}, which is no position"))),
+            key => {
+                return Err(Error::model(format!(
+                    "the tree has the key {key}, which is not a position of its context window"
+                )));
+            }
         })
     }
 

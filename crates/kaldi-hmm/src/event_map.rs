@@ -144,7 +144,7 @@ impl EventMap {
 
     fn read_at(r: &mut KaldiReader, depth: usize) -> Result<Option<EventMap>> {
         if depth > DEEPEST {
-            return Err(r.error(format!("a tree of more than {DEEPEST} levels is not believable")));
+            return Err(r.error(format!("the tree has more than {DEEPEST} levels, which is the limit")));
         }
         let token = r.read_token()?;
         Ok(Some(match token.as_str() {

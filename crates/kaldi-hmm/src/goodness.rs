@@ -52,7 +52,7 @@ impl Goodness {
         let phones = phones_of_pdf.iter().flatten().max().map_or(0, |&last| last + 1);
         if let Some(phone) = skipped.iter().find(|&&phone| phone < 0 || phone as usize >= phones) {
             return Err(Error::Value(format!(
-                "phone {phone} is to be skipped, expected one of 0 to {}",
+                "the phone to skip is {phone}, expected 0 to {}",
                 phones.saturating_sub(1)
             )));
         }

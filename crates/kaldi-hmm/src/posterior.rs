@@ -100,7 +100,7 @@ impl PhonesOfPdfs {
         let expected = model.num_transition_ids() + 1;
         if counts.len() != expected {
             return Err(Error::Value(format!(
-                "expected {expected} counts (one a transition-id and one more), found {}",
+                "expected {expected} counts (one for each transition-id, and one more), found {}",
                 counts.len()
             )));
         }

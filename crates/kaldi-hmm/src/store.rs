@@ -131,10 +131,10 @@ mod tests {
         };
         refused("2 0 1", "3 0 1", "phone 3 is not in the topology");
         refused("2 0 1", "2 1 1", "phone 2 has no state 1");
-        refused("2 0 1", "2 0 -2", "-2 is not a possible pdf-id");
+        refused("2 0 1", "2 0 -2", "invalid pdf-id -2");
         refused("2 0 1", "1 0 0", "1 and 2 are not in order");
         refused("[ 0 ", "[ ", "expected 5 logarithms");
-        refused("[ 0 -0.69", "[ 0 0.69", "not the logarithm of a probability (transition-id 1)");
+        refused("[ 0 -0.69", "[ 0 0.69", "not a log-probability (transition-id 1)");
         refused("<Triples>", "<Quadruples>", "found '<Quadruples>'");
         refused("2 \n1 0 0 \n2 0 1 \n", "0 \n", "has no states");
         for end in 0..TEXT.len() - 2 {

@@ -61,7 +61,7 @@ impl HmmTopology {
         /// More phones than anyone has; the table by phone must not fill the memory.
         const MOST_PHONES: i32 = 1 << 24;
         if !(1..MOST_PHONES).contains(&phone) {
-            return Err(Error::model(format!("{phone} is not a possible phone: they are numbered from 1")));
+            return Err(Error::model(format!("invalid phone {phone}: expected a number above 0")));
         }
         let at = phone as usize;
         if self.entry_of_phone.len() <= at {
@@ -158,7 +158,7 @@ impl HmmTopology {
 fn check_entry(states: &[HmmState]) -> std::result::Result<(), String> {
     let [others @ .., end] = states else { return Err("it has no states".to_owned()) };
     if others.is_empty() {
-        return Err("it has one state only; the last one emits nothing".to_owned());
+        return Err("it has only one state, expected at least two (the last one is non-emitting)".to_owned());
     }
     if !end.transitions.is_empty() || end.pdf_classes().next().is_some() {
         return Err("its last state emits something or has transitions".to_owned());
@@ -174,7 +174,7 @@ fn check_entry(states: &[HmmState]) -> std::result::Result<(), String> {
         }
         for (i, &(next, probability)) in state.transitions.iter().enumerate() {
             if next >= states.len() {
-                return Err(format!("state {s} has a transition to state {next}, which there is not"));
+                return Err(format!("state {s} has a transition to state {next}, which does not exist"));
             }
             if probability.is_nan() || probability <= 0.0 {
                 return Err(format!("the transition from state {s} to {next} has probability {probability}"));
@@ -183,7 +183,7 @@ fn check_entry(states: &[HmmState]) -> std::result::Result<(), String> {
                 return Err(format!("state {s} has two transitions to state {next}"));
             }
             if !emits && next + 1 == states.len() {
-                return Err(format!("state {s} emits nothing and has a transition to the last state"));
+                return Err(format!("state {s} is non-emitting and has a transition to the last state"));
             }
             if next == s && state.self_loop_pdf_class.is_none() {
                 return Err(format!("state {s} has a self-loop, but no pdf class for it"));
@@ -218,20 +218,20 @@ mod tests {
         let end = HmmState::default;
         let with = |states: Vec<HmmState>| vec![(vec![1], states)];
         refused(vec![], "no phones");
-        refused(with(vec![end()]), "one state only");
+        refused(with(vec![end()]), "only one state");
         refused(with(vec![state(0, vec![(1, 1.0)]), state(1, vec![])]), "last state emits");
-        refused(with(vec![state(0, vec![(2, 1.0)]), end()]), "to state 2, which there is not");
+        refused(with(vec![state(0, vec![(2, 1.0)]), end()]), "to state 2, which does not exist");
         refused(with(vec![state(0, vec![(1, 0.0)]), end()]), "probability 0");
         refused(with(vec![state(0, vec![(1, 0.5), (1, 0.5)]), end()]), "two transitions to state 1");
         refused(with(vec![state(1, vec![(1, 1.0)]), end()]), "pdf classes [1]");
         refused(with(vec![state(0, vec![(0, 1.0)]), end()]), "no transition leads to state 1");
         refused(with(vec![state(0, vec![(1, 1.0)]), state(0, vec![]), end()]), "state 1 has no transitions");
         let silent = HmmState { transitions: vec![(1, 1.0)], ..end() };
-        refused(with(vec![silent.clone(), end()]), "emits nothing and has a transition to the last state");
+        refused(with(vec![silent.clone(), end()]), "is non-emitting and has a transition to the last state");
         let one = || vec![state(0, vec![(0, 0.5), (1, 0.5)]), end()];
         refused(vec![(vec![1, 2], one()), (vec![2], one())], "phone 2 appears in two");
         refused(vec![(vec![1], one()), (vec![], one())], "entry 1: it has no phones");
-        refused(vec![(vec![0], one())], "0 is not a possible phone");
+        refused(vec![(vec![0], one())], "invalid phone 0");
     }
 
     #[test]

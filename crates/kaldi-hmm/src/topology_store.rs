@@ -62,7 +62,7 @@ fn read_class(r: &mut KaldiReader) -> Result<Option<i32>> {
     match r.read_i32()? {
         -1 => Ok(None),
         class if class >= 0 => Ok(Some(class)),
-        class => Err(r.error(format!("{class} is not a possible pdf class"))),
+        class => Err(r.error(format!("invalid pdf class {class}"))),
     }
 }
 
@@ -270,7 +270,7 @@ mod tests {
         refused("<State> 1", "<State> 2", "line 7: expected state 1, found 2");
         refused("1 3 ", "1 x ", "found 'x'");
         refused("<Transition> 2 0.75 <Transition> 3 0.25", "<Final>", "obsolete");
-        refused("<Transition> 4 1 ", "<Transition> 5 1 ", "which there is not");
+        refused("<Transition> 4 1 ", "<Transition> 5 1 ", "which does not exist");
         refused("2 \n</For", "3 \n</For", "phone 3 appears in two");
         for end in 0..TEXT.len() - 2 {
             assert!(from_text::<HmmTopology>(&TEXT[..end]).is_err(), "{end}");

@@ -102,7 +102,7 @@ impl TransitionModel {
         if num_pdfs > most_pdfs(states.len()) {
             let count = states.len();
             return Err(Error::model(format!(
-                "the pdf-id {largest_pdf} is not believable in a model of {count} transition-states"
+                "the pdf-id {largest_pdf} is too large for a model of {count} transition-states"
             )));
         }
         let model =
@@ -121,7 +121,7 @@ impl TransitionModel {
         let wrong = |&id: &usize| !self.log_probs[id].is_finite() || self.log_probs[id] > 0.0;
         match (1..expected).find(wrong) {
             Some(id) => Err(Error::model(format!(
-                "{} is not the logarithm of a probability (transition-id {id})",
+                "{} is not a log-probability (transition-id {id})",
                 self.log_probs[id]
             ))),
             None => Ok(()),
@@ -252,7 +252,7 @@ fn check_state<'a>(
         .ok_or_else(|| format!("phone {phone} has no state {} that emits something", state.hmm_state))?;
     for pdf in [Some(state.forward_pdf), state.self_loop_pdf].into_iter().flatten() {
         if pdf < 0 {
-            return Err(format!("{pdf} is not a possible pdf-id"));
+            return Err(format!("invalid pdf-id {pdf}"));
         }
     }
     if state.self_loop_pdf.is_none() && hmm_state.transitions.iter().any(|t| t.0 == state.hmm_state) {

@@ -41,9 +41,7 @@ impl ContextDependency {
             ));
         }
         if context_width > WIDEST {
-            return error(format!(
-                "a context width of {context_width} is not believable; at most {WIDEST} is"
-            ));
+            return error(format!("the context width is {context_width}, expected at most {WIDEST}"));
         }
         let mut asked = Vec::new();
         for key in to_pdf.keys() {
@@ -52,7 +50,7 @@ impl ContextDependency {
                 _ if key == PDF_CLASS => {}
                 _ => {
                     return error(format!(
-                        "the tree asks about position {key}, but its windows have {context_width} phones"
+                        "the tree has a question about position {key}, but its context windows have {context_width} phones"
                     ));
                 }
             }
@@ -67,7 +65,7 @@ impl ContextDependency {
         let num_pdfs = largest as usize + 1;
         if num_pdfs > most_pdfs(answers.len()) {
             return error(format!(
-                "a leaf has the pdf-id {largest}, which is not believable in a tree of {} pdfs",
+                "a leaf has the pdf-id {largest}, which is too large for a tree of {} pdfs",
                 answers.len()
             ));
         }
@@ -241,15 +239,12 @@ mod tests {
         refused(&BIPHONE.replacen("CE 1", "XE 1", 1), "found 'XE'");
         refused(&BIPHONE.replacen("CE 1", "NULL", 1), "NULL for a child");
         refused(&BIPHONE.replacen("CE 4", "CE -4", 1), "number -4");
-        refused(&BIPHONE.replacen("2 1", "2000 1", 1), "context width of 2000");
+        refused(&BIPHONE.replacen("2 1", "2000 1", 1), "context width is 2000");
         refused(
             &BIPHONE.replacen("TE 1 3", "TE 2 3", 1),
-            "asks about position 2, but its windows have 2 phones",
+            "question about position 2, but its context windows have 2 phones",
         );
-        refused(
-            &BIPHONE.replacen("CE 4", "CE 70000", 1),
-            "pdf-id 70000, which is not believable in a tree of 5",
-        );
+        refused(&BIPHONE.replacen("CE 4", "CE 70000", 1), "pdf-id 70000, which is too large for a tree of 5");
         refused("ContextDependency 1 0 ToPdf NULL EndContextDependency ", "the tree is NULL");
         refused("ContextDependency 1 0 ToPdf TE 0 0 ( ) EndContextDependency ", "no leaves");
         let deep = format!("ContextDependency 1 0 ToPdf {}", "TE 0 1 ( ".repeat(2000));

@@ -154,7 +154,7 @@ impl CompressedMatrix {
             return if n == 0 {
                 Ok(Self::default())
             } else {
-                Err(IoError::Value("no rows to take rows from".into()))
+                Err(IoError::Value("the matrix has no rows".into()))
             };
         }
         let source = |row: usize| first.saturating_add(row as i64).clamp(0, self.rows as i64 - 1) as usize;

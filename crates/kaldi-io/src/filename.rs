@@ -46,7 +46,7 @@ impl RxFilename {
             return invalid("it begins or ends with a blank");
         }
         if is_table_specifier(name) {
-            return invalid("a file is expected here, not a table ('ark:', 'scp:')");
+            return invalid("expected a file, found a table ('ark:', 'scp:')");
         }
         if let Some((path, digits)) = name.rsplit_once(':')
             && !digits.is_empty()
@@ -81,7 +81,7 @@ impl WxFilename {
             return invalid("'command |' reads from a command; '| command' writes to one");
         }
         if is_table_specifier(name) {
-            return invalid("a file is expected here, not a table ('ark:', 'scp:')");
+            return invalid("expected a file, found a table ('ark:', 'scp:')");
         }
         if let Some((_, digits)) = name.rsplit_once(':')
             && !digits.is_empty()

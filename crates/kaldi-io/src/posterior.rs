@@ -34,7 +34,7 @@ fn read_frames<T>(
 ) -> Result<Vec<Vec<(i32, T)>>> {
     let frames = r.read_i32().and_then(|n| r.check_count(n, "frames"))?;
     if frames > TOO_MANY_FRAMES {
-        return Err(r.error(format!("{frames} frames are not believable")));
+        return Err(r.error(format!("the number of frames, {frames}, is too large")));
     }
     let mut out = Vec::with_capacity(frames.min(4096));
     for _ in 0..frames {

@@ -74,7 +74,7 @@ impl SparseVector {
             let count = r.read_i32().and_then(|n| r.check_count(n, "elements"))?;
             if count > vector.dim {
                 return Err(
-                    r.error(format!("{count} elements in a sparse vector of dimension {}", vector.dim))
+                    r.error(format!("a sparse vector of dimension {} has {count} elements", vector.dim))
                 );
             }
             vector.pairs.reserve_exact(count.min(MOST_AT_ONCE));
@@ -151,7 +151,7 @@ impl SparseMatrix {
             read_assignment(r, "rows")?
         };
         if count >= TOO_MANY_ROWS {
-            return Err(r.error(format!("a sparse matrix with {count} rows is not believable")));
+            return Err(r.error(format!("the number of rows of a sparse matrix, {count}, is too large")));
         }
         let mut rows: Vec<SparseVector> = Vec::with_capacity(count.min(MOST_AT_ONCE));
         for _ in 0..count {

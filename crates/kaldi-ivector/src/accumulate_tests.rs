@@ -216,7 +216,7 @@ fn utterances_that_cannot_be_used() {
         let error = accumulator.add("u", features, posterior, &mut rand).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     };
-    refused(&features, &posterior[1..].to_vec(), "posteriors of 4 frames for 5 frames");
+    refused(&features, &posterior[1..].to_vec(), "the posteriors have 4 frames, the features 5");
     refused(&DenseMatrix::new(5, 3), &posterior, "Feature dimension mismatch, expected 2, got 3");
     let with = |pair| {
         let mut posterior = posterior.clone();

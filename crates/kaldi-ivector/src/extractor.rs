@@ -158,7 +158,7 @@ mod tests {
         refused("[ 0.5 0.25 0.25 ]", "[ 0.5 0.5 ]", "2 weights");
         refused("[ 0.5 0.25 0.25 ]", "[ 0.5 inf 0.5 ]", "inf in an i-vector extractor");
         refused("<M> 3", "<M> 0", "expected token '<SigmaInv>'");
-        refused("<M> 3", "<M> -1", "-1 is not a possible number of Gaussians");
+        refused("<M> 3", "<M> -1", "invalid number of Gaussians: -1");
         refused("<IvectorOffset> 12.5", "<IvectorOffset> 0", "0 is not a possible offset");
         for end in 0..text.len() - 2 {
             assert!(from_text::<IvectorExtractor>(&text[..end]).is_err(), "{end}");

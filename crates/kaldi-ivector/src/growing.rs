@@ -136,6 +136,6 @@ mod tests {
         assert!(refused(&features, &posterior, &never).contains("`ivector-period`=0"));
         assert!(refused(&DenseMatrix::default(), &Vec::new(), &options).contains("empty"));
         assert!(refused(&features, &vec![vec![(3, 1.0)]; 5], &options).contains("Gaussian 3"));
-        assert!(refused(&features, &posterior[1..].to_vec(), &options).contains("4 frames for 5"));
+        assert!(refused(&features, &posterior[1..].to_vec(), &options).contains("4 frames, the features 5"));
     }
 }

@@ -166,7 +166,7 @@ impl KaldiObject for OnlineStats {
         ];
         for (name, values) in fields {
             if let Some(value) = values.iter().find(|value| !value.is_finite()) {
-                return Err(r.error(format!("{name}: {value} is not a possible value")));
+                return Err(r.error(format!("{name}: invalid value {value}")));
             }
         }
         Ok(OnlineStats { prior_offset, max_count, count, quadratic, linear })

@@ -218,7 +218,7 @@ fn add_part<T: Real>(
     values: Vec<T>,
 ) -> kaldi_io::Result<()> {
     if let Some(value) = values.iter().map(|value| value.to_f64()).find(|value| !value.is_finite()) {
-        return Err(r.error(format!("{name}: {value} is not a possible value")));
+        return Err(r.error(format!("{name}: invalid value {value}")));
     }
     let values = values.into_iter().map(|value| value.to_f64());
     match first {

@@ -307,7 +307,7 @@ pub fn check(
 ) -> Result<()> {
     if features.rows != posterior.len() {
         let (frames, found) = (features.rows, posterior.len());
-        return Err(Error::data(format!("posteriors of {found} frames for {frames} frames of features")));
+        return Err(Error::data(format!("the posteriors have {found} frames, the features {frames}")));
     }
     if features.rows > 0 && features.cols != feature_dim {
         let found = features.cols;

@@ -99,7 +99,9 @@ impl Decoded {
                 Ok(decoded)
             }
             (true, Some(reason)) => Err(NotDecoded { reason, unsupported: false }),
-            (true, None) => Err(NotDecoded { reason: "there are no samples".to_owned(), unsupported: false }),
+            (true, None) => {
+                Err(NotDecoded { reason: "the recording has no samples".to_owned(), unsupported: false })
+            }
         }
     }
 

@@ -21,6 +21,6 @@ pub enum Error {
     /// A program that decodes the recording cannot be started.
     #[error("{file}: {message}")]
     Program { file: String, message: String },
-    #[error("there is no channel {wanted} (from 1); {file} has {there}")]
+    #[error("{file} has no channel {wanted}: expected a number from 1 to {there}")]
     NoChannel { file: String, wanted: usize, there: usize },
 }

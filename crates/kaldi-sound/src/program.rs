@@ -70,7 +70,7 @@ pub(crate) fn start(
     let started = command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = started.map_err(|source| not_started(source.to_string()))?;
     let (Some(samples), Some(errors)) = (child.stdout.take(), child.stderr.take()) else {
-        return Err(not_started("its pipes are not there".to_owned()));
+        return Err(not_started("the pipes to the program could not be opened".to_owned()));
     };
     let input = child.stdin.take();
     let message = std::thread::spawn(move || {

@@ -83,7 +83,7 @@ fn channels() {
     let mean: Vec<f32> = each[0].iter().zip(&each[1]).map(|(a, b)| (a + b) / 2.0).collect();
     assert_eq!(mixed, [mean]);
     let error = read(&file("chirp.wav"), Channels::Number(3)).unwrap_err().to_string();
-    assert!(error.contains("there is no channel 3") && error.ends_with("has 2"), "{error}");
+    assert!(error.contains("has no channel 3") && error.ends_with("from 1 to 2"), "{error}");
 }
 
 /// Opus and Windows Media are left to ffmpeg.

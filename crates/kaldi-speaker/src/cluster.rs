@@ -31,10 +31,10 @@ pub struct ClusterOptions {
 pub fn cluster(costs: &DenseMatrix<f32>, options: &ClusterOptions) -> Result<Vec<usize>> {
     let n = costs.rows;
     if n != costs.cols {
-        return Err(Error::data(format!("a matrix of {n}×{} scores, expected a square one", costs.cols)));
+        return Err(Error::data(format!("expected a square matrix of scores, found {n}×{}", costs.cols)));
     }
     if let Some(i) = costs.data.iter().position(|x| x.is_nan()) {
-        return Err(Error::data(format!("the score of {} and {} is no number", i / n, i % n)));
+        return Err(Error::data(format!("the score of points {} and {} is NaN", i / n, i % n)));
     }
     if options.min_clusters == 0 || options.max_size == 0 || options.first_pass_max < 2 {
         return Err(Error::options(format!(
@@ -283,9 +283,7 @@ mod tests {
     fn wrong_matrices_and_options() {
         let message = |m: &DenseMatrix<f32>| cluster(m, &options(0.0)).unwrap_err().to_string();
         assert!(message(&DenseMatrix::new(2, 3)).contains("2×3"));
-        assert!(
-            message(&DenseMatrix::from_rows(&[[0.0, f32::NAN], [0.0, 0.0]])).contains("0 and 1 is no number")
-        );
+        assert!(message(&DenseMatrix::from_rows(&[[0.0, f32::NAN], [0.0, 0.0]])).contains("0 and 1 is NaN"));
         assert!(cluster(&sample(3), &ClusterOptions { min_clusters: 0, ..options(0.0) }).is_err());
         assert_eq!(cluster(&DenseMatrix::new(1, 1), &options(0.0)).unwrap(), [1]);
     }

@@ -54,7 +54,9 @@ pub fn lda(speakers: &[Vec<Vec<f32>>], options: &LdaOptions) -> Result<Lda> {
     }
     if speakers.iter().all(|vectors| vectors.len() < 2) {
         let speakers = speakers.len();
-        return Err(Error::data(format!("none of {speakers} speakers has two vectors")));
+        return Err(Error::data(format!(
+            "none of {speakers} speakers has two vectors; expected at least one such speaker"
+        )));
     }
     let vectors = linear::columns(&all)?;
     let (mean, total) = linear::mean_and_covariance(&vectors);
@@ -155,7 +157,10 @@ mod tests {
                 .starts_with("2 vectors of dimension 3")
         );
         let singles: Vec<Vec<Vec<f32>>> = (0..3).map(|i| vec![vec![i as f32, 1.0]]).collect();
-        assert_eq!(message(&singles), "none of 3 speakers has two vectors");
+        assert_eq!(
+            message(&singles),
+            "none of 3 speakers has two vectors; expected at least one such speaker"
+        );
         assert!(message(&[vec![vec![1.0, 2.0]; 3]]).contains("zero"));
     }
 }

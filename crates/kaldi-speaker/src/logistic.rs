@@ -51,7 +51,7 @@ pub fn train<V: AsRef<[f32]>>(vectors: &[V], classes: &[i32], options: &TrainOpt
         return Err(Error::data("no vectors"));
     };
     if let Some(wrong) = classes.iter().find(|class| !(0..MOST_CLASSES).contains(*class)) {
-        return Err(Error::data(format!("class {wrong}, expected 0 to {}", MOST_CLASSES - 1)));
+        return Err(Error::data(format!("found class {wrong}, expected 0 to {}", MOST_CLASSES - 1)));
     }
     if !(options.normalizer >= 0.0 && options.power.is_finite()) {
         return Err(Error::options("`normalizer` must not be negative, and `power` must be a number"));
@@ -238,7 +238,7 @@ impl KaldiObject for LogisticRegression {
             return Err(r.error("a weight is not finite"));
         }
         if let Some(wrong) = class_of.iter().find(|class| !(0..MOST_CLASSES).contains(*class)) {
-            return Err(r.error(format!("class {wrong}, expected 0 to {}", MOST_CLASSES - 1)));
+            return Err(r.error(format!("found class {wrong}, expected 0 to {}", MOST_CLASSES - 1)));
         }
         Ok(LogisticRegression { weights, class_of })
     }

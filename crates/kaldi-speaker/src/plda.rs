@@ -100,7 +100,9 @@ impl Plda {
             Length::Simple => y.norm_squared(),
         };
         if squares <= 0.0 {
-            return Err(Error::data("equal to the model's mean, so that its length cannot be normalised"));
+            return Err(Error::data(
+                "the vector equals the model's mean, so its length cannot be normalised",
+            ));
         }
         let factor = (expected as f64 / squares).sqrt();
         Ok((y.iter().map(|y| (y * factor) as f32).collect(), factor))

@@ -32,7 +32,9 @@ pub fn estimate(speakers: &[Vec<Vec<f32>>], iterations: usize) -> Result<Estimat
     }
     if speakers.iter().all(|vectors| vectors.len() < 2) {
         let speakers = speakers.len();
-        return Err(Error::data(format!("none of {speakers} speakers has two vectors: PLDA needs some")));
+        return Err(Error::data(format!(
+            "PLDA needs a speaker with two vectors, found none among {speakers} speakers"
+        )));
     }
     let mut scatter = DMatrix::zeros(dim, dim);
     let mut means: BTreeMap<usize, Vec<DVector<f64>>> = BTreeMap::new();
@@ -41,7 +43,10 @@ pub fn estimate(speakers: &[Vec<Vec<f32>>], iterations: usize) -> Result<Estimat
     let classes = known.clone().count() as f64;
     for vectors in known {
         if let Some(x) = vectors.iter().find(|x| x.len() != dim) {
-            return Err(Error::data(format!("vectors of the dimensions {dim} and {}", x.len())));
+            return Err(Error::data(format!(
+                "the vectors have dimensions {dim} and {}; expected the same",
+                x.len()
+            )));
         }
         let (own_mean, covariance) = linear::mean_and_covariance(&linear::columns(vectors)?);
         scatter += covariance * vectors.len() as f64;
@@ -152,7 +157,7 @@ pub(crate) mod tests {
         let message = |speakers: &[Vec<Vec<f32>>]| estimate(speakers, 3).unwrap_err().to_string();
         assert!(message(&[]).starts_with("0 vectors"));
         assert!(message(&[vec![vec![1.0, 2.0], vec![2.0, 1.0]]]).starts_with("2 vectors of dimension 2"));
-        assert!(message(&[vec![vec![1.0]], vec![vec![2.0]]]).starts_with("none of 2 speakers"));
+        assert!(message(&[vec![vec![1.0]], vec![vec![2.0]]]).ends_with("found none among 2 speakers"));
         assert!(message(&[vec![vec![1.0]; 2], vec![vec![2.0, 1.0]]]).contains("dimensions 1 and 2"));
     }
 }

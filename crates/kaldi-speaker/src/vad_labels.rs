@@ -61,7 +61,7 @@ impl Classes {
                 return Err(Error::data(format!("class 0 has {frames} frames, class {class} has {found}")));
             }
             if let Some(t) = likes.iter().position(|x| x.is_nan()) {
-                return Err(Error::data(format!("the likelihood of class {class}, frame {t} is no number")));
+                return Err(Error::data(format!("the likelihood of class {class} in frame {t} is NaN")));
             }
         }
         let decide = |t: usize| {

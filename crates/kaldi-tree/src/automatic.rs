@@ -209,7 +209,9 @@ mod tests {
         };
         assert!(error(&sets(), &[2], 0).contains("no statistics of the pdf classes 2"));
         assert!(error(&sets(), &[1], 7).contains("num_classes is 7, number of phone sets is 6"));
-        assert!(error(&[vec![1, 2], vec![2]], &[1], 0).contains("phone 2 is in the sets of phones twice"));
+        assert!(
+            error(&[vec![1, 2], vec![2]], &[1], 0).contains("phone 2 appears twice in the sets of phones")
+        );
         assert!(error(&[vec![1], vec![]], &[1], 0).contains("empty"));
     }
 }

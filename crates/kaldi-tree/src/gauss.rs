@@ -149,13 +149,13 @@ impl KaldiObject for Gauss {
         }
         let refused = |what: IoError| Err(what);
         if !(count.is_finite() && count >= 0.0) {
-            return refused(r.error(format!("{count} is not a possible count")));
+            return refused(r.error(format!("invalid count {count}")));
         }
         if !(var_floor.is_finite() && var_floor >= 0.0) {
-            return refused(r.error(format!("{var_floor} is not a possible least variance")));
+            return refused(r.error(format!("invalid variance floor {var_floor}")));
         }
         if let Some(value) = sums.data.iter().find(|value| !value.is_finite()) {
-            return refused(r.error(format!("{value} is not a possible sum")));
+            return refused(r.error(format!("invalid sum {value}")));
         }
         Ok(Gauss { count, var_floor, sums })
     }

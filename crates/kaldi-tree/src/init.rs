@@ -36,7 +36,9 @@ fn gaussian(stats: &Gauss, var_floor: f32) -> Result<DiagGmm> {
         })
         .collect();
     if let Some(value) = inv_var.iter().find(|value| !(value.is_finite() && **value > 0.0)) {
-        return Err(Error::stats(format!("a Gaussian's variance cannot be 1 / {value}; raise the floor")));
+        return Err(Error::stats(format!(
+            "a Gaussian has the invalid inverse variance {value}; a larger variance floor may help"
+        )));
     }
     Ok(DiagGmm::single(&mean, &inv_var)?)
 }

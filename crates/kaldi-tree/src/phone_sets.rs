@@ -40,10 +40,10 @@ pub(crate) fn check_disjoint<'a>(sets: impl IntoIterator<Item = &'a [i32]>) -> R
     }
     phones.sort_unstable();
     if let Some(&phone) = phones.iter().find(|phone| !(1..MOST_PHONES).contains(*phone)) {
-        return Err(Error::value(format!("{phone} is not a possible phone: they are numbered from 1")));
+        return Err(Error::value(format!("invalid phone {phone}: expected a number above 0")));
     }
     match phones.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(Error::value(format!("phone {} is in the sets of phones twice", pair[0]))),
+        Some(pair) => Err(Error::value(format!("phone {} appears twice in the sets of phones", pair[0]))),
         None => Ok(()),
     }
 }
@@ -78,7 +78,7 @@ pub fn read_sets(r: &mut KaldiReader) -> Result<Vec<Vec<i32>>> {
         let mut set = integers(r, line)?;
         set.sort_unstable();
         if let Some(pair) = set.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(r.error(format!("phone {} is in a set twice", pair[0])).into());
+            return Err(r.error(format!("phone {} appears twice in a set", pair[0])).into());
         }
         sets.push(set);
         Ok(())
@@ -114,7 +114,7 @@ pub fn read_roots(r: &mut KaldiReader) -> Result<Vec<Root>> {
             return Err(r.error("a root has no phones").into());
         }
         if let Some(pair) = phones.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(r.error(format!("phone {} is in a root twice", pair[0])).into());
+            return Err(r.error(format!("phone {} appears twice in a root", pair[0])).into());
         }
         roots.push(Root { phones, shared, split });
         Ok(())
@@ -234,7 +234,10 @@ mod tests {
         assert_eq!(read_lists(&mut reader("3 1\n\n2\n")).unwrap(), [vec![3, 1], vec![], vec![2]]);
         assert_eq!(read_sets(&mut reader("3 1\t\r\n2")).unwrap(), [vec![1, 3], vec![2]]);
         assert!(
-            read_sets(&mut reader("3 3\n")).unwrap_err().to_string().contains("phone 3 is in a set twice")
+            read_sets(&mut reader("3 3\n"))
+                .unwrap_err()
+                .to_string()
+                .contains("phone 3 appears twice in a set")
         );
         assert!(read_lists(&mut reader("3 a\n")).unwrap_err().to_string().contains("found '3 a'"));
         let mut w = KaldiWriter::in_memory(false);
@@ -251,9 +254,9 @@ mod tests {
     fn sets_that_overlap() {
         let error = |sets: &[&[i32]]| check_disjoint(sets.iter().copied()).unwrap_err().to_string();
         assert!(check_disjoint([&[1, 3][..], &[2]]).is_ok());
-        assert!(error(&[&[1, 2], &[2]]).contains("phone 2 is in the sets of phones twice"));
-        assert!(error(&[&[0, 2]]).contains("0 is not a possible phone"));
-        assert!(error(&[&[2_000_000_000]]).contains("2000000000 is not a possible phone"));
+        assert!(error(&[&[1, 2], &[2]]).contains("phone 2 appears twice in the sets of phones"));
+        assert!(error(&[&[0, 2]]).contains("invalid phone 0"));
+        assert!(error(&[&[2_000_000_000]]).contains("invalid phone 2000000000"));
         assert!(error(&[&[1], &[]]).contains("a set of phones is empty"));
     }
 
@@ -268,7 +271,7 @@ mod tests {
             ("shared 1\n", "expected split or not-split, found '1'"),
             ("share split 1\n", "expected shared or not-shared, found 'share'"),
             ("shared split 0\n", "expected a phone, found '0'"),
-            ("shared split 1 1\n", "phone 1 is in a root twice"),
+            ("shared split 1 1\n", "phone 1 appears twice in a root"),
         ] {
             let error = read_roots(&mut reader(text)).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");

@@ -76,7 +76,9 @@ impl KaldiObject for QuestionsForKey {
         let refine = RefineOptions { num_iters: r.read_i32()?, top_n: r.read_i32()? };
         r.expect_token("</RefineClustersOptions>")?;
         if refine.num_iters > 0 && refine.top_n < 2 {
-            return Err(r.error(format!("a point must consider at least 2 clusters, found {}", refine.top_n)));
+            return Err(
+                r.error(format!("expected at least 2 clusters for each point, found {}", refine.top_n))
+            );
         }
         r.expect_token("</QuestionsForKey>")?;
         Ok(QuestionsForKey { sets, refine })
@@ -151,6 +153,6 @@ mod tests {
         refused("1 2 ]", "2 1 ]", "not a sorted set");
         refused("[ 0 ]", "[ -1 0 ]", "not negative");
         refused("<Key>", "<Kay>", "found '<Kay>'");
-        refused("0 2 <", "5 1 <", "at least 2 clusters, found 1");
+        refused("0 2 <", "5 1 <", "at least 2 clusters for each point, found 1");
     }
 }

@@ -54,7 +54,7 @@ impl KaldiObject for Scalar {
         r.expect_token("SCL")?;
         let (sum, sum_of_squares, count) = (r.read_f32()?, r.read_f32()?, r.read_f32()?);
         if count.is_nan() || count < 0.0 {
-            return Err(r.error(format!("{count} is not a possible count")));
+            return Err(r.error(format!("invalid count {count}")));
         }
         Ok(Scalar { sum, sum_of_squares, count })
     }

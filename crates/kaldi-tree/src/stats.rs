@@ -98,7 +98,7 @@ const MOST_LEAVES: usize = 1 << 24;
 pub(crate) fn by_key<'a, C>(stats: &[&'a Entry<C>], key: i32) -> Result<Vec<Part<'a, C>>> {
     by_number(stats, |(event, _)| match value_of(event, key) {
         Some(value) if (0..MOST_PHONES).contains(&value) => Ok(value as usize),
-        Some(value) => Err(Error::stats(format!("the value {value} of key {key} is not possible"))),
+        Some(value) => Err(Error::stats(format!("invalid value {value} of key {key}"))),
         None => Err(Error::stats(format!("the event {} has no key {key}", describe(event)))),
     })
 }
@@ -257,8 +257,8 @@ mod tests {
         };
         refused("BTS 1 EV 1 0 1 \nF ", "the event 0:1 has no statistics");
         refused("BTS 1 EV 2 0 1 -1 0 \nT ", "keys of the event 0:1 -1:0 are not in order");
-        refused("BTS 1 EV 0 \nT GCL -1 0.1 [ 1 \n 1 ]\n", "-1 is not a possible count");
-        refused("BTS 1 EV 0 \nT GCL 1 -0.1 [ 1 \n 1 ]\n", "-0.1 is not a possible least variance");
+        refused("BTS 1 EV 0 \nT GCL -1 0.1 [ 1 \n 1 ]\n", "invalid count -1");
+        refused("BTS 1 EV 0 \nT GCL 1 -0.1 [ 1 \n 1 ]\n", "invalid variance floor -0.1");
         refused("BTS 1 EV 0 \nT GCL 1 0.1 [ 1 ]\n", "2 rows, found 1");
         refused(
             "BTS 2 EV 0 \nT GCL 1 0.1 [ 1 \n 1 ]\nEV 0 \nT GCL 1 0 [ 1 2 \n 1 2 ]\n",

@@ -177,7 +177,7 @@ impl Biphones {
         without_context: &mut Option<i32>,
     ) -> Result<i32> {
         let Some(counts) = counts else { return Ok(self.new_pdfs()) };
-        let unknown = |phone| Error::value(format!("phone {phone} is beyond those that have been counted"));
+        let unknown = |phone| Error::value(format!("phone {phone} has no count"));
         let pairs = counts.pairs.get(left as usize).ok_or_else(|| unknown(left))?;
         let of_pair = *pairs.get(phone as usize).ok_or_else(|| unknown(phone))?;
         let of_phone = *counts.phones.get(phone as usize).ok_or_else(|| unknown(phone))?;
@@ -219,7 +219,9 @@ mod tests {
         assert_eq!([leaf(2, 0), leaf(4, 1)], [Some(2), Some(2)]);
         assert_eq!([leaf(3, 0), leaf(3, 1)], [Some(3), Some(4)]);
         let error = |list: &[Root]| roots(1, list, &topology(2), &mut |_| {}).unwrap_err().to_string();
-        assert!(error(&[root(&[1], true), root(&[1, 2], true)]).contains("phone 1 is in the sets"));
+        assert!(
+            error(&[root(&[1], true), root(&[1, 2], true)]).contains("phone 1 appears twice in the sets")
+        );
         assert!(error(&[root(&[7], false)]).contains("phone 7 has a root, but is not in the topology"));
         assert!(error(&[]).contains("no roots"));
     }

@@ -18,7 +18,7 @@ pub struct Normalization(SortedAcceptor);
 /// Reason to leave an example out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
-    #[error("nothing is left of its FST after composing with the normalization FST")]
+    #[error("its FST has no path in common with the normalization FST")]
     Empty,
     #[error("its FST cannot be made deterministic: {0}")]
     TooManyStates(FstError),
@@ -48,7 +48,9 @@ impl Normalization {
     /// Returns the supervision with costs. It works for one sequence only.
     pub fn apply(&self, supervision: &Supervision) -> Result<Normalized<Supervision>> {
         if supervision.num_sequences != 1 {
-            return Err(Error::data("the example has several sequences: too late to normalize it"));
+            return Err(Error::data(
+                "the example has several sequences: expected one that has not been merged",
+            ));
         }
         let composed = match &supervision.graph {
             Graph::Constrained(fst) => self.constrained(fst).map(|fst| fst.map(Graph::Constrained)),
@@ -186,6 +188,6 @@ mod tests {
         assert!(Normalization::new(parse("0 0 0 0\n0\n").unwrap(), 1.0).is_err());
         assert!(Normalization::new(parse("0 0 1 1\n0\n").unwrap(), -1.0).is_err());
         let merged = Supervision { num_sequences: 2, ..given };
-        assert!(normalization(1.0).apply(&merged).unwrap_err().to_string().contains("too late"));
+        assert!(normalization(1.0).apply(&merged).unwrap_err().to_string().contains("has not been merged"));
     }
 }

@@ -120,7 +120,7 @@ impl PhoneLmEstimator {
     /// Counts the phones of one utterance, which are above 0.
     pub fn add(&mut self, phones: &[i32]) -> Result<()> {
         if let Some(phone) = phones.iter().find(|&&phone| phone <= BOUNDARY) {
-            return Err(Error::data(format!("found the phone {phone}, expected numbers above 0")));
+            return Err(Error::data(format!("found phone {phone}, expected numbers above 0")));
         }
         let mut history = vec![BOUNDARY];
         for &phone in phones {
@@ -263,7 +263,7 @@ impl PhoneLmEstimator {
         let mut known = ends.filter_map(|end| self.by_history.get(end).copied());
         known.find(|&state| self.states[state].total > 0).ok_or_else(|| {
             Error::data(format!(
-                "the language model has no state for the history {history:?} or an end of it"
+                "the language model has no state for the history {history:?} or a shorter one"
             ))
         })
     }

@@ -29,7 +29,7 @@ impl<'s> SupervisionSplitter<'s> {
             )));
         }
         let Graph::Constrained(fst) = &supervision.graph else {
-            return Err(Error::data("end-to-end supervision says nothing about times: it cannot be split"));
+            return Err(Error::data("end-to-end supervision has no times, so it cannot be split"));
         };
         let (times, _) = ops::state_times(fst).map_err(fst_error)?;
         let start = fst.start.ok_or_else(|| Error::data("the supervision FST is empty"))?;

@@ -53,7 +53,10 @@ impl CRand {
         keeper.count(&mut self.at)?;
         match self.at < Self::LONG_LAG {
             true => Ok(()),
-            false => Err(snapshot::wrong(format!("random numbers have no place {}", self.at))),
+            false => Err(snapshot::wrong(format!(
+                "invalid position {} in the sequence of random numbers",
+                self.at
+            ))),
         }
     }
 

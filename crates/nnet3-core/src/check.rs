@@ -269,7 +269,7 @@ impl Lives<'_> {
                 let what = self.variables.describe(v);
                 self.fail(
                     write,
-                    format!("{what} is changed after it was read, which is not expected before optimisation"),
+                    format!("{what} is changed after it was read, which is invalid before optimisation"),
                 )
             }
             None => Ok(()),

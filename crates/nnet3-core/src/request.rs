@@ -51,7 +51,7 @@ impl ComputationRequest {
     /// The largest time of any output index.
     pub fn max_output_time(&self) -> Result<i32> {
         let times = self.outputs.iter().flat_map(|io| io.indexes.iter()).map(|i| i.t);
-        times.max().ok_or_else(|| Error::Request("no output is asked for".to_string()))
+        times.max().ok_or_else(|| Error::Request("no output is requested".to_string()))
     }
 
     pub fn input(&self, name: &str) -> Option<&IoSpecification> {

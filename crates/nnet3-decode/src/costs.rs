@@ -45,7 +45,7 @@ impl AcousticCosts {
                     None => {
                         let id = arc.ilabel;
                         return Err(Error::Data(format!(
-                            "no cost is known of transition-id {id} in frame {time}"
+                            "the cost of transition-id {id} in frame {time} is unknown"
                         )));
                     }
                 };

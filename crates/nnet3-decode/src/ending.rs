@@ -79,6 +79,6 @@ fn check_not_empty<W: AnyLattice>(lattice: &Fst<W>) -> Result<()> {
     if lattice.start.is_some() {
         return Ok(());
     }
-    let reason = "its lattice is empty (are the log-likelihoods too large, or is a scale or beam absurd?)";
+    let reason = "its lattice is empty (check the log-likelihoods, scales and beams)";
     Err(Error::Data(reason.to_owned()))
 }

@@ -13,10 +13,10 @@ pub enum Error {
     #[error("the lattice has a cycle, so it cannot be sorted topologically")]
     Cyclic,
     #[error(
-        "state {state} of the lattice has the costs {graph} and {acoustic}, which are no weight (is a scale absurd?)"
+        "state {state} of the lattice has the costs {graph} and {acoustic}, which are not a valid weight (check the scales)"
     )]
     Weight { state: StateId, graph: f32, acoustic: f32 },
-    #[error("scaled costs of the lattice are too large to be written (is a scale absurd?)")]
+    #[error("scaled costs of the lattice are too large to be written (check the scales)")]
     TooLarge,
     #[error("no path of the lattice leads to a final state")]
     NoPath,
@@ -24,7 +24,7 @@ pub enum Error {
     UnequalTimes { state: StateId, first: usize, second: usize },
     #[error("paths of the lattice end after {first} and after {second} frames")]
     UnequalLengths { first: usize, second: usize },
-    #[error("state {state} of the lattice has more than one way on, but it must be linear")]
+    #[error("state {state} of the lattice has more than one arc; expected a linear lattice (one path)")]
     NotLinear { state: StateId },
     #[error(
         "the lattice has the transition-id {found}, but the model has {last}, so it was made with another model"
@@ -33,8 +33,7 @@ pub enum Error {
     #[error("word {word} is not present in the lexicon")]
     NotInLexicon { word: i32 },
     #[error(
-        "phone {phone} of the model has no line; expected '{phone} TYPE' with one of the types nonword, begin, end, internal, \
-         singleton"
+        "the file has no line for phone {phone} of the model; expected '{phone} TYPE' with one of the types nonword, begin, end, internal, singleton"
     )]
     NoPhoneType { phone: i32 },
     #[error(
@@ -51,13 +50,9 @@ pub enum Error {
          made for another model"
     )]
     GraphLabel { state: StateId, label: i32, last: usize },
-    #[error(
-        "the graph has a cycle without transition-ids through state {state} on which costs fall for ever"
-    )]
+    #[error("the graph has a cycle without transition-ids and with negative cost through state {state}")]
     EpsilonCycle { state: StateId },
-    #[error(
-        "state {state} of the FST comes back to itself by arcs with the label {label}, by which it backs off"
-    )]
+    #[error("arcs with the backoff label {label} form a cycle through state {state} of the FST")]
     BackOffCycle { state: StateId, label: i32 },
     #[error("the lattice has {found} frames, but the alignment {expected}")]
     AlignmentLength { found: usize, expected: usize },

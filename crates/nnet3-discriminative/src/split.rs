@@ -88,7 +88,7 @@ impl<'m> LatticeSplitter<'m> {
         let frames = self.times.last().copied().unwrap_or(0);
         if range.is_empty() || range.end > frames {
             return Err(Error::Data(format!(
-                "the lattice has {frames} frames, but those from {} to {} are wanted",
+                "the lattice has {frames} frames, but frames {} to {} were requested",
                 range.start, range.end
             )));
         }

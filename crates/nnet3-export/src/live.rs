@@ -301,9 +301,9 @@ impl<'a> Copier<'a> {
         let new = match &item.op {
             Op::Constant(_) => return Ok(()),
             Op::Fill(_) => self.operand(value)?,
-            Op::Input(name) if name == "ivector" => {
-                self.ivector.ok_or_else(|| Error::unsupported("an i-vector that is not given"))?
-            }
+            Op::Input(name) if name == "ivector" => self
+                .ivector
+                .ok_or_else(|| Error::unsupported("the network reads an i-vector, which was not given"))?,
             Op::Input(_) => {
                 let first = self.taken as u32;
                 self.taken += item.rows;

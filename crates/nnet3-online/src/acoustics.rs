@@ -85,7 +85,9 @@ impl Acoustics {
         for t in frames {
             let t = usize::try_from(t).unwrap_or(0).min(last);
             let Some(frame) = self.pipeline.frame(t)? else {
-                return Err(Error::Data(format!("frame {t} is needed, but max-feature-vectors let it go")));
+                return Err(Error::Data(format!(
+                    "frame {t} is needed, but was discarded (see `max-feature-vectors`)"
+                )));
             };
             input.extend_from_slice(frame);
         }

@@ -36,7 +36,7 @@ pub enum Error {
     Incomplete { folder: String, lacks: String },
 
     /// A piece that has no default, of a model without a folder.
-    #[error("a model without a folder needs the file of its {0}")]
+    #[error("expected the file of the model's {0}, since no folder is given")]
     NoFile(&'static str),
 
     #[error("the graph has no names of words, and there is no words.txt")]

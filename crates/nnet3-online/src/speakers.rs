@@ -185,7 +185,7 @@ impl SpeakerModel {
         vectors::check(&values)?;
         let ratio = vectors::length_ratio(&values, false);
         if ratio == 0.0 {
-            return Err(Error::Data("a speaker vector is zero".to_owned()));
+            return Err(Error::Data("the speaker vector is zero, so it cannot be normalised".to_owned()));
         }
         values.iter_mut().for_each(|x| *x /= ratio);
         Ok(values)

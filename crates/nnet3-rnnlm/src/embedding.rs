@@ -33,11 +33,13 @@ impl Embedding {
     ) -> Result<Embedding> {
         let (rows, cols) = (matrix.rows, matrix.cols);
         if rows == 0 || cols == 0 {
-            return Err(Error::data(format!("an embedding matrix of {rows} rows and {cols} columns")));
+            return Err(Error::data(format!(
+                "the embedding matrix has {rows} rows and {cols} columns; expected at least one of each"
+            )));
         }
         if let Some(dim) = features.as_ref().map(WordFeatures::dim).filter(|&dim| dim != rows) {
             return Err(Error::data(format!(
-                "words with {dim} features, but an embedding matrix of {rows} rows"
+                "the words have {dim} features, but the embedding matrix has {rows} rows"
             )));
         }
         if let Some(place) = matrix.data.iter().position(|value| !value.is_finite()) {

@@ -94,7 +94,7 @@ pub fn evaluate(
     let (words, rows) = (example.vocab_size as usize, example.output_words.len());
     if embedding.rows() != words || words < 2 {
         return Err(Error::data(format!(
-            "a minibatch of {words} words, but an embedding matrix of {} rows",
+            "the minibatch has {words} words, but the embedding matrix has {} rows",
             embedding.rows()
         )));
     }

@@ -112,7 +112,7 @@ impl Sampler {
             let probability = f64::from(weight) + between(word, word + 1);
             if probability <= 0.0 || !probability.is_finite() {
                 return Err(Error::data(format!(
-                    "the language model for sampling gives word {word} the weight {probability}, expected one above 0"
+                    "the language model for sampling gives word {word} the weight {probability}, expected a weight above 0"
                 )));
             }
             add(probability, word, word + 1);

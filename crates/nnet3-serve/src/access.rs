@@ -19,7 +19,7 @@ pub enum Denial {
     NoToken,
     #[error("the token is not that of this server")]
     WrongToken,
-    #[error("pages of {0} may not use this server")]
+    #[error("web pages of {0} are not allowed to use this server")]
     Origin(String),
 }
 

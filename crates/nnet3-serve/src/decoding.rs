@@ -195,13 +195,16 @@ impl Recording {
             return Ok(Progress::Going(self));
         }
         if self.taken == 0 {
-            return Err(BadRecording("there are no samples".to_owned()));
+            return Err(BadRecording("the recording has no samples".to_owned()));
         }
         let last = self.recognizer.finish().map_err(BadRecording::of)?;
         if last.frames > 0 {
             self.segments.push(Segment::of(last, 1, 0.0).0);
         } else if self.segments.is_empty() {
-            return Err(BadRecording(format!("{} samples are too few for a frame", self.taken)));
+            return Err(BadRecording(format!(
+                "the recording has {} samples, too few for a frame",
+                self.taken
+            )));
         }
         Ok(Progress::Done { segments: self.segments, seconds })
     }

@@ -30,7 +30,7 @@ impl<S> Patient<S> {
         }
         let end = self.end.get_or_insert_with(|| Box::pin(sleep(self.limit)));
         ready!(end.as_mut().poll(context));
-        Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "the client does not take what is sent to it")))
+        Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "the client does not read its replies")))
     }
 }
 

@@ -228,7 +228,7 @@ impl AmNnet {
 /// Divides by the sum, which rounds as the reference's does.
 fn normalize(what: &str, values: &mut [f32]) -> Result<()> {
     if let Some(value) = values.iter().find(|&&value| value.is_nan() || value < 0.0) {
-        return Err(Error::data(format!("the {what} contain {value}")));
+        return Err(Error::data(format!("the {what} contain the invalid value {value}")));
     }
     let sum: f32 = values.iter().sum();
     if !(sum.is_finite() && sum > 0.0) {
@@ -353,7 +353,7 @@ mod tests {
         for (posteriors, words) in [
             (vec![1.0; 3], "has dimension 2, but there are 3 posteriors"),
             (vec![0.0; 2], "the sum of the posteriors is 0"),
-            (vec![1.0, f32::NAN], "contain NaN"),
+            (vec![1.0, f32::NAN], "contain the invalid value NaN"),
         ] {
             let error = model.adjust_priors(posteriors).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");

@@ -54,7 +54,7 @@ where
     L: Fn(usize) -> Result<Nnet> + Sync,
 {
     if names.is_empty() {
-        return Err(Error::options("no networks to average"));
+        return Err(Error::options("expected at least one network to average"));
     }
     // One network for each thread would not be faster.
     let threads = threads.clamp(1, (names.len() / 2).max(1));
@@ -76,7 +76,8 @@ where
         running.into_iter().map(|thread| thread.map_or_else(sum_every, ScopedThread::join)).collect()
     });
     let mut parts = parts.into_iter();
-    let mut sum = parts.next().unwrap_or_else(|| Err(Error::options("no networks to average")))?;
+    let mut sum =
+        parts.next().unwrap_or_else(|| Err(Error::options("expected at least one network to average")))?;
     for (i, part) in parts.enumerate() {
         let part = part?;
         same_structure(&sum, &names[0], &part, &names[i + 1])?;

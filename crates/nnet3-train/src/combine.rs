@@ -42,7 +42,9 @@ pub fn combine<O: Objective, E: From<Error>>(
     device: &Device,
     mut report: impl FnMut(usize, f64),
 ) -> std::result::Result<Combined, E> {
-    let Some(first) = names.first() else { return Err(Error::options("no networks to combine").into()) };
+    let Some(first) = names.first() else {
+        return Err(Error::options("expected at least one network to combine").into());
+    };
     if options.max_objective_evaluations == 0 {
         return Err(Error::options("`max-objective-evaluations`=0: expected a number above 0").into());
     }

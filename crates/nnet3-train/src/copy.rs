@@ -168,7 +168,7 @@ impl Copier {
 fn time_ranges(example: &NnetExample) -> Result<((i32, i32), (i32, i32))> {
     if let Some(io) = example.ios.iter().find(|io| io.indexes.iter().any(|index| index.n != 0)) {
         return Err(Error::data(format!(
-            "'{}' has several sequences: too late to select frames or reduce the context of merged examples",
+            "'{}' has several sequences: frames and context of merged examples cannot be reduced",
             io.name
         )));
     }
@@ -282,7 +282,7 @@ mod tests {
         let options = CopyOptions { frame: FrameChoice::Random, ..Default::default() };
         let error =
             merged.clone().copied(&mut Copier::new(options), &mut CRand::default()).unwrap_err().to_string();
-        assert!(error.contains("too late"), "{error}");
+        assert!(error.contains("has several sequences"), "{error}");
         assert!(
             merged.clone().copied(&mut Copier::new(CopyOptions::default()), &mut CRand::default()).is_ok()
         );

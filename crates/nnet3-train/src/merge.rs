@@ -140,7 +140,7 @@ impl<E: Example> ExampleMerger<E> {
 
 /// Merges examples of equal structure: the sequences of each get new numbers, in the given order.
 pub fn merge(examples: Vec<NnetExample>, compress: bool) -> Result<NnetExample> {
-    let first = examples.first().ok_or_else(|| Error::data("nothing to merge"))?;
+    let first = examples.first().ok_or_else(|| Error::data("expected at least one example to merge"))?;
     let sequences = first.num_sequences()? as i32;
     let parts = examples.into_iter().map(|example| example.ios).collect();
     Ok(NnetExample { ios: merge_ios(parts, sequences, compress)? })

@@ -29,7 +29,7 @@ impl std::str::FromStr for MinibatchSizes {
             let (example_size, ranges) = match part.split_once('=') {
                 Some((size, ranges)) => {
                     let size = parse_integer(size)
-                        .ok_or_else(|| invalid(&format!("'{size}' is not a size of examples")))?;
+                        .ok_or_else(|| invalid(&format!("expected a size of examples, found '{size}'")))?;
                     (size, ranges)
                 }
                 None if parts.len() > 1 => {

@@ -93,7 +93,9 @@ pub fn objective_change<O: Objective>(
     mut report: impl FnMut(&Segment<'_, O>),
 ) -> Result<PerComponent> {
     if examples.is_empty() || segments == 0 {
-        return Err(Error::data("no examples, or no segments of the line between the networks"));
+        return Err(Error::data(
+            "expected at least one example and at least one segment between the networks",
+        ));
     }
     old.check_same_structure(new)?;
     let zeros = old.updatable_components().iter().map(|_| 0.0).collect::<Vec<_>>();

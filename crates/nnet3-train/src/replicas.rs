@@ -374,6 +374,6 @@ fn mean(nnets: Vec<Nnet>, counts: &[bool]) -> Result<Nnet> {
     let weights = vec![1.0 / nnets.len() as f32; nnets.len()];
     average_numbered(&names, &weights, default_threads(nnets.len()), |i| {
         let nnet = nnets[i].lock().unwrap_or_else(PoisonError::into_inner).take();
-        nnet.ok_or_else(|| Error::data(format!("{} was averaged before", names[i])))
+        nnet.ok_or_else(|| Error::data(format!("network {} has already been averaged", names[i])))
     })
 }

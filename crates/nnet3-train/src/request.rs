@@ -100,7 +100,7 @@ impl<'e> MinibatchRequest<'e> {
         };
         for (list, kind) in [(&request.inputs, "input"), (&request.outputs, "output")] {
             if list.is_empty() {
-                return Err(Error::data(format!("the example has nothing for an {kind} of the network")));
+                return Err(Error::data(format!("the example has no data for an {kind} of the network")));
             }
         }
         Ok(request)

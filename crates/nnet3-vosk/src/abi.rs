@@ -30,7 +30,7 @@ use crate::session::{Session, c_text};
 /// Runs the body of a function. Returns `failed` if it panics.
 fn guarded<T>(function: &str, failed: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
-        log::failure(function, "a defect of this library: the call was given up");
+        log::failure(function, "an internal error of this library: the call was aborted");
         failed
     })
 }
@@ -89,7 +89,10 @@ unsafe fn bytes<'s, T>(function: &str, data: *const T, length: c_int) -> Option<
             Some(unsafe { std::slice::from_raw_parts(data.cast::<u8>(), length * size_of::<T>()) })
         }
         _ => {
-            log::failure(function, format_args!("expected samples, found {length} at {data:?}"));
+            log::failure(
+                function,
+                format_args!("expected samples, found the length {length} and the address {data:?}"),
+            );
             None
         }
     }

@@ -12,7 +12,7 @@ use crate::session::Session;
 /// The text is no list of texts, or no word of it is in the vocabulary of the model, or a sentence has begun.
 pub fn set(function: &str, session: &mut Session, grammar: &str) -> Result<(), Error> {
     let phrases: Vec<String> = serde_json::from_str(grammar)
-        .map_err(|error| Error::Data(format!("the grammar is no list of texts as JSON: {error}")))?;
+        .map_err(|error| Error::Data(format!("expected the grammar as a JSON list of texts: {error}")))?;
     let phrases = match session.model().phrases(&phrases) {
         _ if phrases.is_empty() => None,
         Err(error @ Error::OneGraph) => {

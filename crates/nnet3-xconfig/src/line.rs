@@ -74,7 +74,7 @@ fn mark_quoted(text: &str) -> Result<String, Problem> {
         }
     }
     match quoted {
-        true => Err(Problem::Syntax("a double quote has no partner".into())),
+        true => Err(Problem::Syntax("a double quote is not closed".into())),
         false => Ok(out),
     }
 }
@@ -161,7 +161,7 @@ mod tests {
             ("X-layer a=1", "found 'X-layer'"),
             ("x-layer foo a=1", "found 'foo'"),
             ("x-layer a=1 a=2", "'a' occurs twice"),
-            ("x-layer a=\"b", "no partner"),
+            ("x-layer a=\"b", "is not closed"),
             ("x-layer 1a=2", "expected a key before '=2', found '1a'"),
             ("x-layer a= =2", "expected a key"),
         ];

@@ -29,7 +29,7 @@ pub fn run(options: Options) -> Result<u8> {
             return Ok(());
         };
         if alignment.len() != posterior.len() {
-            bail!("{} frames of posteriors, {} of the alignment", posterior.len(), alignment.len());
+            bail!("the posteriors have {} frames, the alignment {}", posterior.len(), alignment.len());
         }
         let weight = |(frame, id): (&Vec<(i32, f32)>, &i32)| {
             frame.iter().find(|entry| entry.0 == *id).map_or(0.0, |entry| entry.1)

@@ -30,7 +30,7 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let least = options.min_post;
     if !(0.0..1.0).contains(&least) {
-        bail!("--min-post={least}: expected a number from 0 to 1, and not 1");
+        bail!("--min-post={least}: expected a number from 0 to below 1");
     }
     let scorer = read_scorer::<DiagGmm>(&options.model_in)?;
     let n = number(options.n, scorer.num_gauss(), "")?;

@@ -37,7 +37,7 @@ pub fn run(options: Options) -> Result<u8> {
     let arguments = options.name_and_table.iter().map(|a| split(a)).collect::<Result<Vec<_>>>()?;
     for (i, (name, _)) in arguments.iter().enumerate() {
         if arguments[..i].iter().any(|(other, _)| other == name) {
-            bail!("there are two tables for '{name}'");
+            bail!("'{name}' has two tables, expected one");
         }
     }
     let (first_name, first_table) = arguments[0];

@@ -36,7 +36,7 @@ pub fn run(options: Options) -> Result<u8> {
             return tables::skip(tables::NO_FRAMES);
         }
         if dim > features.cols {
-            bail!("--truncate={dim}: features have dimension {}", features.cols);
+            bail!("--truncate={dim}: expected at most {}, the dimension of the features", features.cols);
         }
         if dim > 0 {
             features = features.block(0, features.rows, 0, dim);

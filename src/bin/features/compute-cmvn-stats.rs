@@ -144,7 +144,10 @@ fn global(options: &Options, accumulator: &mut Accumulator) -> Result<()> {
             kaldi_io::write_object(&options.stats_out, options.binary, &matrix)?;
             messages::log(&format!("Wrote global CMVN stats to {}", options.stats_out));
         }
-        None => messages::error(&format!("{}: there was nothing to count", options.feats_rspecifier)),
+        None => messages::error(&format!(
+            "{}: no utterance could be used, so there are no statistics",
+            options.feats_rspecifier
+        )),
     }
     Ok(())
 }

@@ -100,7 +100,7 @@ fn noises(options: &Options) -> Result<Vec<Noise>> {
     }
     if (snrs.len(), starts.len()) != (signals, signals) {
         bail!(
-            "{signals} additive signals, {} SNRs and {} start times: expected as many",
+            "{signals} additive signals, {} SNRs and {} start times: expected equal numbers",
             snrs.len(),
             starts.len()
         );

@@ -42,7 +42,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
             let (old_tree, (_, old_model)) = (read_object(old_tree)?, gaussians::read_model(old_model)?);
             init::from_other_model(&stats, &tree, &old_tree, &old_model, var_floor, &mut trees::print)
         }
-        _ => bail!("an old tree needs an old model after it"),
+        _ => bail!("expected an old model after the old tree"),
     };
     let mixtures = mixtures.with_context(|| options.tree_stats_in.clone())?;
     if !options.write_occs.is_empty() {

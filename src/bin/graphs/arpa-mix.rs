@@ -30,7 +30,9 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    let Some((out, files)) = options.files.split_last() else { bail!("expected models and an output") };
+    let Some((out, files)) = options.files.split_last() else {
+        bail!("expected at least one model and an output")
+    };
     let weights = match options.weights.as_str() {
         "" => vec![1.0; files.len()],
         list => list.split(',').map(|weight| parse_real(weight).unwrap_or(f64::NAN)).collect(),
@@ -72,7 +74,7 @@ fn read(file: &str, words: &str, vocabulary: &mut Vocabulary) -> Result<BackoffM
     let (fst, names) = store::read_with_names(&mut r)?;
     let names = match (names, words) {
         (Some(names), _) => names,
-        (None, "") => bail!("the acceptor has no names of words; give --words"),
+        (None, "") => bail!("the acceptor has no symbol table: expected --words=FILE"),
         (None, table) => Names::try_from(&Symbols::load(table)?).map_err(anyhow::Error::msg)?,
     };
     Ok(BackoffModel::from_fst(&fst, &names, vocabulary)?)

@@ -101,7 +101,9 @@ pub fn run(options: Options) -> Result<u8> {
     if options.ilabel_sort {
         ops::sort_arcs(&mut fst, Side::Input);
     }
-    let Words::Symbols(symbols, _) = arpa.words else { bail!("the symbol table is lost") };
+    let Words::Symbols(symbols, _) = arpa.words else {
+        bail!("the language model was compiled without a symbol table")
+    };
     if !options.write_symbol_table.is_empty() {
         let mut w = KaldiWriter::create(&options.write_symbol_table, false)?;
         symbols.write_text(&mut w)?;

@@ -17,7 +17,7 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let Some((to, [first, others @ ..])) = options.tables.split_last() else {
-        bail!("expected tables to read and a table to write");
+        bail!("expected at least one table to read and a table to write");
     };
     let mut readers = others
         .iter()

@@ -22,7 +22,9 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    let [inputs @ .., output] = &options.files[..] else { bail!("expected statistics and an output") };
+    let [inputs @ .., output] = &options.files[..] else {
+        bail!("expected at least one file of statistics and an output")
+    };
     // Opening a pipe starts its command.
     let ahead = if options.parallel { inputs.len() } else { 0 };
     let mut open = Vec::new();

@@ -45,10 +45,10 @@ pub fn run(options: Options) -> Result<u8> {
     let acoustic = lattices::acoustic_scale(options.acoustic_scale, options.inv_acoustic_scale)?;
     let scale = Scale::new(f64::from(options.lm_scale), acoustic);
     let Some((to, rspecifiers)) = options.tables.split_last() else {
-        bail!("there are no tables");
+        bail!("expected at least one table of lattices");
     };
     let weights = weights(&options.lat_weights, rspecifiers.len())?;
-    let (first, others) = rspecifiers.split_first().context("there are no lattices to read")?;
+    let (first, others) = rspecifiers.split_first().context("expected at least one table of lattices")?;
     let input = Input::<CompactLatticeHolder>::open(first)?;
     let mut readers = Vec::new();
     for other in others {

@@ -74,7 +74,7 @@ pub fn run(options: Options) -> Result<u8> {
         feats.write(&key, &matrix)?;
         if let (Some((_, labels)), Some(alignments)) = (&mut labels, &mut alignments) {
             let number = labels.next()?.and_then(|label| label.first().copied());
-            let number = number.with_context(|| format!("{key} has no label"))?;
+            let number = number.with_context(|| format!("image {key} has no label"))?;
             alignments.write(&key, &vec![label(number).with_context(|| key.clone())?])?;
         }
     }

@@ -71,11 +71,7 @@ impl Vocabulary {
         let id = |(place, symbol): (usize, char)| {
             let found = self.ids.get(&symbol).copied();
             found.with_context(|| {
-                format!(
-                    "character {} is '{}', which the vocabulary has not",
-                    place + 1,
-                    symbol.escape_default()
-                )
+                format!("character {} ('{}') is not in the vocabulary", place + 1, symbol.escape_default())
             })
         };
         text.chars().enumerate().map(id).collect()

@@ -49,7 +49,7 @@ pub fn run(options: Options) -> Result<u8> {
         ops::randomly_equivalent(&first, &second, comparison)?
     } else {
         ops::equivalent(&first, &second, options.delta)
-            .context("only deterministic acceptors are compared")?
+            .context("expected deterministic acceptors (see fstdeterminize)")?
     };
     Ok(if equal { 0 } else { DIFFERENT })
 }

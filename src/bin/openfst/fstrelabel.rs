@@ -48,14 +48,14 @@ pub fn run(options: Options) -> Result<u8> {
             }
             (true, false) => {
                 let Some(old) = fsts::symbols(old)?.or(own.take()) else {
-                    bail!("there is no symbol table of the labels that become those of {new}");
+                    bail!("expected a symbol table of the present labels, to map them to those of {new}");
                 };
                 let table = Symbols::load(new)?;
                 let pairs = between(&old, &table)?;
                 ops::relabel(&mut file.fst, side, &pairs);
                 *own = Some(table);
             }
-            (false, false) => bail!("pairs and a symbol table to relabel to exclude each other"),
+            (false, false) => bail!("relabelling by pairs and by a symbol table exclude each other"),
         }
     }
     file.write(options.fst_out.as_deref())?;
@@ -81,7 +81,11 @@ fn between(old: &Symbols, new: &Symbols) -> Result<Pairs> {
     for (name, number) in old.iter() {
         match (i32::try_from(number), new.number(name).map(i32::try_from)) {
             (Ok(from), Some(Ok(to))) => pairs.insert(from, to),
-            _ => bail!("{}: '{name}' of {} is not there, or its number is too large", new.title, old.title),
+            _ => bail!(
+                "{}: the symbol '{name}' of {} is missing or has too large a number",
+                new.title,
+                old.title
+            ),
         };
     }
     Ok(pairs)

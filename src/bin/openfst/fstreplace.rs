@@ -34,7 +34,7 @@ pub fn run(options: Options) -> Result<u8> {
         fsts.push((file.fst, label));
     }
     let mut rules = fsts.iter().map(|(fst, label)| (fst, *label));
-    let root = rules.next().context("there is no root")?;
+    let root = rules.next().context("expected a root FST")?;
     let fst = ops::replace(root, &rules.collect::<Vec<_>>(), options.epsilon_on_replace)?;
     WithSymbols { fst, symbols: kept }.write(rest.first().map(String::as_str))?;
     Ok(0)

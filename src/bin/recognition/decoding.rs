@@ -286,7 +286,7 @@ impl Decoder<'_> {
             (None, Some(SharedDecoder::Whole(decoder))) => decoding.search(decoder, chunks, decodable)?,
             (None, Some(SharedDecoder::Pair(decoder))) => decoding.search(decoder, chunks, decodable)?,
             (None, Some(SharedDecoder::Grammar(decoder))) => decoding.search(decoder, chunks, decodable)?,
-            (None, None) => bail!("utterance {key} has no graph"),
+            (None, None) => bail!("no graph for utterance {key}"),
         };
         Ok(Searched { key, frames: decodable.num_frames(), lost_at, result })
     }

@@ -70,7 +70,7 @@ pub fn run(options: Options) -> Result<u8> {
         |give| forward::outputs(utterances, &mut ivectors, network, Together::No, |output| Ok(give(output))),
         |Output { key, graph, output, .. }| match (graph, output) {
             (Some(graph), Ok(loglikes)) => aligner.align(&key, graph, loglikes, 1.0),
-            (None, _) => bail!("utterance {key} has no graph"),
+            (None, _) => bail!("no graph for utterance {key}"),
             (_, Err(reason)) => {
                 aligner.fail(&reason);
                 Ok(())

@@ -32,7 +32,7 @@ pub fn run(options: Options) -> Result<u8> {
         ));
     }
     let context = model.context()?;
-    let silence = context.silence.context("no phone outside of words is in the graph")?;
+    let silence = context.silence.context("the graph has no phone outside of words (silence)")?;
     let lexicon = Lexicon::of(&model, true)?;
     write_object(&format!("{}/tree", options.out), true, &context.tree.tree)?;
     let write = |name: &str, lines: &mut dyn Iterator<Item = String>| -> Result<()> {

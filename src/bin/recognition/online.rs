@@ -208,7 +208,7 @@ impl Decoding<'_> {
             Err(error) => return Ok(Err(error.to_string())),
         }
         if self.stream.frames_decoded() == 0 {
-            return Ok(Err(format!("{} samples are too few for a frame", wave.len())));
+            return Ok(Err(format!("the recording has {} samples, too few for a frame", wave.len())));
         }
         if !self.stream.finish()? {
             return Ok(Err("no path was left".to_owned()));

@@ -180,7 +180,7 @@ fn accept_all(listener: &TcpListener, mut streams: Vec<Stream>, rules: &Rules<'_
             });
         }
         loop {
-            give.send(accept(listener)).context("no thread is left that serves clients")?;
+            give.send(accept(listener)).context("all threads that serve clients have ended")?;
         }
     })
 }

@@ -163,7 +163,7 @@ impl Spotting<'_, '_> {
             }
         }
         if self.spotter.frames_decoded() == 0 {
-            return Ok(Err(format!("{} samples are too few for a frame", wave.len())));
+            return Ok(Err(format!("the recording has {} samples, too few for a frame", wave.len())));
         }
         self.timing.add(timer);
         Ok(self.spotter.best_path()?.ok_or_else(|| "no path was left".to_owned()))

@@ -103,7 +103,7 @@ pub fn transcribe(arguments: &Arguments, mut paths: Vec<String>) -> Result<u8> {
     let speakers = speakers.load(texts.format)?;
     let model = pieces.open(&mut paths, threads.at_startup)?;
     if paths.is_empty() {
-        bail!("expected recordings");
+        bail!("expected at least one recording");
     }
     let options = words.recognizer(&model)?;
     let sounds = texts.sounds(&paths)?;
@@ -148,7 +148,7 @@ pub fn transcribe(arguments: &Arguments, mut paths: Vec<String>) -> Result<u8> {
     })?;
     minutes.finish();
     if failed > 0 {
-        messages::warn(&format!("no text of {failed} of {} files", sounds.len()));
+        messages::warn(&format!("{failed} of {} files could not be transcribed", sounds.len()));
     }
     Ok(u8::from(failed > 0))
 }

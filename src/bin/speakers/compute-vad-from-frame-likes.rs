@@ -36,8 +36,8 @@ pub fn run(options: Options) -> Result<u8> {
     };
     let mut priors = Vec::new();
     for prior in options.priors.split(',').filter(|prior| !prior.is_empty()) {
-        let value =
-            kaldi_io::text::parse_real(prior).with_context(|| format!("--priors: '{prior}' is no number"))?;
+        let value = kaldi_io::text::parse_real(prior)
+            .with_context(|| format!("--priors: '{prior}' is not a number"))?;
         priors.push(value as f32);
     }
     let map: Vec<(i32, i32)> = labels::read_map::<2>(&options.map)?.iter().map(|&[a, b]| (a, b)).collect();

@@ -49,7 +49,7 @@ pub fn run(options: Options) -> Result<u8> {
         if vector.is_empty() {
             messages::warn(&format!("{key}: empty vector"));
         } else if vector.len() != model.dim() {
-            bail!("dimension {}, the PLDA model has {}", vector.len(), model.dim());
+            bail!("the vector has dimension {}, the PLDA model has {}", vector.len(), model.dim());
         } else {
             vectors.push(vector);
         }

@@ -26,7 +26,7 @@ pub fn run(options: Options) -> Result<u8> {
     let second = read("2nd table of ivectors", &options.ivector2_rspecifier)?;
     let counts = trials::score(&options.trials_in, [&first, &second], &options.scores_out, |x, y| {
         if x.len() != y.len() {
-            bail!("vectors of the dimensions {} and {}", x.len(), y.len());
+            bail!("the vectors have dimensions {} and {}; expected the same", x.len(), y.len());
         }
         Ok(x.iter().zip(y).map(|(&x, &y)| f64::from(x) * f64::from(y)).sum())
     })?;
@@ -40,7 +40,7 @@ fn read(name: &'static str, table: &str) -> Result<Side<Vec<f32>>> {
         if vector.is_empty() {
             nnet3::messages::warn(&format!("{key}: empty vector"));
         } else if vectors.insert(key.to_owned(), vector).is_some() {
-            bail!("the key is there twice");
+            bail!("the key appears twice");
         }
         Ok(())
     })?;

@@ -40,7 +40,7 @@ fn check_phones(sets: &[Vec<i32>], topology: &HmmTopology) -> anyhow::Result<()>
         ));
     }
     if let Some(phone) = asked.iter().find(|phone| phones.binary_search(phone).is_err()) {
-        bail!("phones are asked about that are undefined in the topology, such as {phone}");
+        bail!("the questions have phones that the topology lacks, such as {phone}");
     }
     Ok(())
 }

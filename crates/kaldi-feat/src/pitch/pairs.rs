@@ -22,7 +22,7 @@ pub fn normalize_pairs(pitch: &mut DenseMatrix<f32>, normalization: usize, smoot
     let wrong = |row: &[f32]| !((0.0..=1.0).contains(&row[0]) && row[1] > 0.0 && row[1].is_finite());
     if let Some(t) = (0..pitch.rows).find(|&t| wrong(pitch.row(t))) {
         return Err(Error::data(format!(
-            "frame {t} has probability {} and pitch {}: expected one from 0 to 1, and one above 0",
+            "frame {t} has probability {} and pitch {}: expected a probability from 0 to 1 and a pitch above 0",
             pitch.row(t)[0],
             pitch.row(t)[1]
         )));

@@ -45,7 +45,7 @@ pub fn process(
     let wrong = |row: &[f32]| !(row[0].is_finite() && row[1] > 0.0 && row[1].is_finite());
     if let Some(t) = (0..pitch.rows).find(|&t| wrong(pitch.row(t))) {
         return Err(Error::data(format!(
-            "frame {t} has NCCF {} and pitch {}: expected a number, and one above 0",
+            "frame {t} has NCCF {} and pitch {}: expected a finite NCCF and a pitch above 0",
             pitch.row(t)[0],
             pitch.row(t)[1]
         )));

@@ -133,7 +133,7 @@ impl<N: SmoothingNoise> PitchSmoother<N> {
         let bins = nearest(highest - lowest) + 2.0;
         if bins > MOST_BINS {
             return Err(Error::data(format!(
-                "pitch from {lowest} to {highest} Hz: expected that of a voice"
+                "pitch from {lowest} to {highest} Hz: expected a range of voices"
             )));
         }
         let observed = (0..pitch.rows)
@@ -232,7 +232,7 @@ fn check(pitch: &DenseMatrix<f32>) -> Result<()> {
     match (0..pitch.rows).find(|&t| wrong(pitch.row(t))) {
         None => Ok(()),
         Some(t) => Err(Error::data(format!(
-            "frame {t} has probability {} and pitch {}: expected one from 0 to 1, and one of at least 0",
+            "frame {t} has probability {} and pitch {}: expected a probability from 0 to 1 and a pitch of at least 0",
             pitch.row(t)[0],
             pitch.row(t)[1]
         ))),
@@ -332,7 +332,7 @@ mod tests {
         for (rows, words) in [
             (vec![vec![0.5, -1.0]], "frame 0 has probability 0.5 and pitch -1"),
             (vec![vec![0.5]], "1 columns: expected 2"),
-            (vec![vec![0.5, 100.0], vec![0.5, 1e9]], "expected that of a voice"),
+            (vec![vec![0.5, 100.0], vec![0.5, 1e9]], "expected a range of voices"),
         ] {
             let error = smoother.smooth(&mut DenseMatrix::from_rows(&rows)).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");

@@ -48,7 +48,7 @@ impl PitchStream {
         };
         if *known != rate {
             return Err(Error::data(format!(
-                "samples at {rate} Hz after some at {known} Hz in one recording"
+                "one recording has samples at {known} Hz and then at {rate} Hz"
             )));
         }
         tracker.accept(samples);

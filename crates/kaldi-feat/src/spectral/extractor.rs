@@ -85,7 +85,7 @@ impl SpectralOptions {
             Kind::Fbank { .. } | Kind::Spectrogram { .. } => return Ok(()),
         };
         match num_ceps {
-            0 => Err(Error::options("no cepstra are wanted: expected at least 1")),
+            0 => Err(Error::options("the number of cepstra is 0: expected at least 1")),
             _ if num_ceps > most => {
                 Err(Error::options(format!("{num_ceps} cepstra of {of}: there are at most {most}")))
             }

@@ -116,16 +116,13 @@ impl FrameOptions {
     pub(super) fn check(&self) -> Result<()> {
         let positive = |x: f32| x > 0.0 && f64::from(x) <= MOST_SAMPLES;
         if !positive(self.sample_rate) {
-            return Err(Error::options(format!(
-                "a sample frequency of {} Hz makes no sense",
-                self.sample_rate
-            )));
+            return Err(Error::options(format!("invalid sample frequency of {} Hz", self.sample_rate)));
         }
         for (name, value) in [("length", self.length), ("shift", self.shift)] {
             let samples = f64::from(self.sample_rate) * 0.001 * f64::from(value);
             if !positive(value) || !(1.0..=MOST_SAMPLES).contains(&samples) {
                 return Err(Error::options(format!(
-                    "a frame {name} of {value} ms is {samples} samples at {} Hz, which makes no sense",
+                    "invalid frame {name} of {value} ms, which is {samples} samples at {} Hz",
                     self.sample_rate
                 )));
             }

@@ -48,13 +48,15 @@ impl Resampler {
     pub fn with_zeros(from: f32, to: f32, cutoff: f32, zeros: usize) -> Result<Resampler> {
         let whole = |rate: f32| if (1.0..1e9).contains(&rate) { Some(rate as u64) } else { None };
         let (Some(rate_in), Some(rate_out)) = (whole(from), whole(to)) else {
-            return Err(Error::options(format!("resampling from {from} to {to} Hz makes no sense")));
+            return Err(Error::options(format!(
+                "cannot resample from {from} to {to} Hz: expected rates above 0"
+            )));
         };
         let common = gcd(rate_in, rate_out);
         let (inputs_of_unit, outputs_of_unit) = (rate_in / common, rate_out / common);
         if outputs_of_unit > MOST_PHASES {
             return Err(Error::options(format!(
-                "resampling from {rate_in} to {rate_out} Hz: the two have too little in common"
+                "cannot resample from {rate_in} to {rate_out} Hz: their greatest common divisor is too small"
             )));
         }
         let ticks = rate_in * outputs_of_unit;

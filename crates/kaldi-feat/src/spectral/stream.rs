@@ -81,7 +81,7 @@ impl FeatureStream {
         };
         if *known != rate {
             return Err(Error::data(format!(
-                "samples at {rate} Hz after some at {known} Hz in one recording"
+                "one recording has samples at {known} Hz and then at {rate} Hz"
             )));
         }
         match resampler {

@@ -42,7 +42,7 @@ pub(super) fn read_bounds<W: Weight>(
 ) -> kaldi_io::Result<(Vec<W>, Vec<u32>)> {
     let count = |what: &str, number: i64| {
         let possible = u32::try_from(number).ok().filter(|&n| n < StateId::MAX);
-        possible.ok_or_else(|| r.error(format!("{number} is not a possible number of {what}")))
+        possible.ok_or_else(|| r.error(format!("invalid number of {what}: {number}")))
     };
     let (num_states, num_arcs) = (count("states", header.states)?, count("arcs", header.arcs)?);
     header.align(r)?;

@@ -73,7 +73,7 @@ fn read_vector(r: &mut KaldiReader, header: &Header, flat: &mut FlatFst) -> kald
         flat.finals.push(f32::read(r)?);
         let count = i64::from_le_bytes(read_raw(r)?);
         let possible = usize::try_from(count).ok().filter(|&n| flat.arcs.len() + n < u32::MAX as usize);
-        let count = possible.ok_or_else(|| r.error(format!("{count} is not a possible number of arcs")))?;
+        let count = possible.ok_or_else(|| r.error(format!("invalid number of arcs: {count}")))?;
         read_arcs(r, count, &mut flat.arcs, &mut block)?;
         flat.first_arcs.push(flat.arcs.len() as u32);
     }

@@ -84,7 +84,7 @@ impl Header {
         let (version, flags) = (read_i32(r)?, read_i32(r)?);
         let last = if fst_type == NGRAM { NGRAM_VERSION } else { VERSION };
         if !(ALIGNED_VERSION..=last).contains(&version) {
-            return Err(r.error(format!("version {version} of FST files is not known")));
+            return Err(r.error(format!("unknown version {version} of FST files")));
         }
         let properties = read_raw(r).map(u64::from_le_bytes)?;
         let (start, states, arcs) = (read_i64(r)?, read_i64(r)?, read_i64(r)?);

@@ -40,7 +40,7 @@ pub(super) fn read_after_header(r: &mut KaldiReader, header: &Header) -> kaldi_i
     let parts = [r.read_byte()?, r.read_byte()?, r.read_byte()?];
     if parts != [1, 0, 1] {
         return Err(r.error(format!(
-            "expected the labels that can come next on the output side alone, which the bytes 1, 0, 1 stand for, found {parts:?}"
+            "expected the reachable labels of the output side alone (the bytes 1, 0, 1), found {parts:?}"
         )));
     }
     let reach = read_reach(r, fst.num_states())?;
@@ -82,7 +82,7 @@ fn read_reach(r: &mut KaldiReader, num_states: usize) -> kaldi_io::Result<Reach>
             };
             if begin < last || begin >= end {
                 return Err(r.error(format!(
-                    "state {s} has the labels from {begin} to before {end} behind those to before {last}"
+                    "state {s} has the label interval from {begin} to {end}, which overlaps the one before it, to {last}"
                 )));
             }
             reach.intervals.push([begin, end]);

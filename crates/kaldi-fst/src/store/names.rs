@@ -88,7 +88,7 @@ fn read_entries(
     let read_name = |r: &mut KaldiReader, name: &mut Vec<u8>| {
         let length = read_i32(r)?;
         if !(0..=LONGEST_NAME).contains(&length) {
-            return Err(r.error(format!("{length} is not a possible length of a name")));
+            return Err(r.error(format!("invalid length of a name: {length}")));
         }
         name.resize(length as usize, 0);
         r.read_exact(name)

@@ -27,7 +27,7 @@ fn read_body(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<NgramFst>
     let mut count = |what: &str| {
         let number = u64::from_le_bytes(read_raw(r)?);
         let possible = usize::try_from(number).ok().filter(|&n| n < u32::MAX as usize / 2);
-        possible.ok_or_else(|| r.error(format!("{number} is not a possible number of {what}")))
+        possible.ok_or_else(|| r.error(format!("invalid number of {what}: {number}")))
     };
     let (num_states, num_words, num_finals) = (count("states")?, count("words")?, count("final states")?);
     if num_states == 0 || header.states != num_states as i64 {
@@ -43,7 +43,7 @@ fn read_body(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<NgramFst>
     let costs = read_values(r, num_words + 1, f32::from_le_bytes)?;
     if is_final.ones() != num_finals {
         let found = is_final.ones();
-        return Err(r.error(format!("{found} states are said to be final, expected {num_finals}")));
+        return Err(r.error(format!("the file marks {found} states as final, expected {num_finals}")));
     }
     let mut final_costs = final_costs.into_iter();
     let final_cost = |state| if is_final.get(state) { final_costs.next() } else { None };
@@ -70,7 +70,7 @@ fn read_body(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<NgramFst>
 fn check(fst: &NgramFst) -> Result<(), String> {
     let member = |cost: &f32| cost.is_member();
     if !fst.backoff.iter().chain(&fst.finals).chain(&fst.costs).all(member) {
-        return Err("a cost is not a number".to_owned());
+        return Err("a cost is NaN".to_owned());
     }
     let ascends =
         |words: &[i32], least| words.iter().all(|&word| word >= least) && words.is_sorted_by(|a, b| a < b);
@@ -126,7 +126,7 @@ fn read_futures(r: &mut KaldiReader, num_states: usize, num_words: usize) -> kal
         }
     }
     if first.last() != Some(&words) {
-        return Err(r.error("there are words behind those of the last state"));
+        return Err(r.error("the file has words after those of the last state"));
     }
     Ok(first)
 }

@@ -20,7 +20,7 @@ pub(super) fn read_i64(r: &mut KaldiReader) -> kaldi_io::Result<i64> {
 pub(super) fn read_string(r: &mut KaldiReader, longest: i32) -> kaldi_io::Result<String> {
     let length = read_i32(r)?;
     if !(0..=longest).contains(&length) {
-        return Err(r.error(format!("{length} is not a possible length of a name")));
+        return Err(r.error(format!("invalid length of a name: {length}")));
     }
     let bytes = r.read_growing(length as usize, |r, out: &mut [u8]| r.read_exact(out))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

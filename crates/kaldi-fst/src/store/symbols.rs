@@ -102,7 +102,7 @@ impl Symbols {
                 [] => continue,
                 [name, number] => match parse_integer::<i64>(number) {
                     Some(number) if number >= 0 => symbols.add(name, number),
-                    _ => Err(format!("'{number}' is not a possible number of a symbol")),
+                    _ => Err(format!("invalid number of a symbol: '{number}'")),
                 },
                 _ => Err(format!("expected a name and a number, found '{line}'")),
             };

@@ -228,12 +228,12 @@ fn what_is_refused() {
     };
     for (error, why) in [
         (with(0, b"x"), "expected an OpenFst file, which begins with 2125659606, found 2125659512"),
-        (with(4, b"\xFF\xFF\xFF\xFF"), "-1 is not a possible length of a name"),
+        (with(4, b"\xFF\xFF\xFF\xFF"), "invalid length of a name: -1"),
         (with(8, b"d"), "found 'dompact_acceptor'"),
         (with(28, b"l"), "arcs of type 'standard', found 'ltandard'"),
         (with(36, b"\x03"), "version 3"),
         (with(52, b"\x03"), "the start is state 3, but there are 3"),
-        (with(60, b"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"), "-1 is not a possible number of states"),
+        (with(60, b"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"), "invalid number of states: -1"),
         (with(60, b"\xFF\xFF\xFF"), "the file ends within a block"),
         (with(76, b"\x01"), "the offsets of the states"),
         (with(80, b"\x04"), "the offsets of the states"),

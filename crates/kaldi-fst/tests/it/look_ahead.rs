@@ -91,7 +91,7 @@ fn language_models_round_trip() {
     let marks = u64::from_le_bytes(*futures);
     *futures = (marks ^ 1 << marks.ilog2() | 1 << 24).to_le_bytes();
     let error = store::read_with_names(&mut reader(&broken)).unwrap_err().to_string();
-    assert!(error.contains("there are words behind those of the last state"), "{error}");
+    assert!(error.contains("the file has words after those of the last state"), "{error}");
 }
 
 /// The history of the beginning of a sentence is a child of the empty one with the word 0.

@@ -163,8 +163,14 @@ fn times_of_states() {
 #[test]
 fn what_is_refused() {
     let times = |text: &str| ops::state_times(&text::parse(text).unwrap()).unwrap_err().to_string();
-    assert_eq!(times("0 1 1 1\n0 2 1 1\n1 2 1 1\n2\n"), "there are paths of 1 and of 2 labels to state 2");
-    assert_eq!(times("0 1 1 1\n1 2 1 1\n1\n2\n"), "there are final states after 1 and after 2 labels");
+    assert_eq!(
+        times("0 1 1 1\n0 2 1 1\n1 2 1 1\n2\n"),
+        "state 2 is reached after 1 and after 2 labels; expected the same number on all paths"
+    );
+    assert_eq!(
+        times("0 1 1 1\n1 2 1 1\n1\n2\n"),
+        "final states are reached after 1 and after 2 labels; expected the same number on all paths"
+    );
     assert_eq!(times("0 1 1 1\n"), "state 0 cannot be reached, or leads to no final state");
     assert_eq!(ops::state_times(&Fst::<f32>::default()), Err(Error::Empty));
     let mut cycle = text::parse("0 1 1 1\n1 2 0 0\n2 1 0 0\n2\n").unwrap();

@@ -39,7 +39,8 @@ impl Vocabulary {
     /// There are more words than labels.
     pub fn number(&mut self, word: &str) -> Result<i32> {
         let number = self.symbols.number_or_add(word);
-        i32::try_from(number).map_err(|_| Error::mismatch(format!("'{word}' is one word too many")))
+        i32::try_from(number)
+            .map_err(|_| Error::mismatch(format!("expected no further word, found '{word}'")))
     }
 
     pub fn name(&self, word: i32) -> Option<&str> {

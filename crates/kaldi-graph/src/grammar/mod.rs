@@ -89,7 +89,7 @@ impl KaldiObject for GrammarFst {
         }
         let (count, first_symbol) = (r.read_i32()?, r.read_i32()?);
         if count < 0 {
-            return Err(r.error(format!("{count} is not a possible number of graphs")));
+            return Err(r.error(format!("invalid number of graphs: {count}")));
         }
         let top = store::read(r)?;
         let mut parts = Vec::new();

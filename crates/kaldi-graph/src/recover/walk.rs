@@ -84,7 +84,7 @@ impl Walk<'_> {
             members.iter().copied().filter(|pair| pair.phone == phone).collect()
         };
         if pairs.is_empty() {
-            return Err(Error::mismatch(format!("the transition-id {} is not within its phone", id.get())));
+            return Err(Error::mismatch(format!("transition-id {} lies outside of its phone", id.get())));
         }
         for &pair in &pairs {
             self.record(pair, state.hmm_state, self.transitions.state_index(id))?;
@@ -104,8 +104,7 @@ impl Walk<'_> {
                 let all = self.transitions.states();
                 let PhonePair { left, phone } = pair;
                 Err(Error::mismatch(format!(
-                    "phone {phone} behind phone {left} has more than one pdf ({} and {}): the tree of this model asks for more than \
-                     the phone before, and cannot be recovered",
+                    "phone {phone} after phone {left} has more than one pdf ({} and {}): the tree of this model has more context than the phone before, so it cannot be recovered",
                     all[other].forward_pdf, all[index].forward_pdf
                 )))
             }

@@ -30,7 +30,7 @@ impl Scale {
         let range = max - min;
         if !range.is_finite() {
             return Err(IoError::Value(format!(
-                "values from {min} to {max} are too far apart to be compressed"
+                "the range of values from {min} to {max} is too large to be compressed"
             )));
         }
         Ok(Scale { min, range })

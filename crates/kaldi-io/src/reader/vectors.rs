@@ -35,7 +35,7 @@ impl KaldiReader {
 
     /// A count that must not be negative.
     pub fn check_count(&self, count: i32, what: &str) -> Result<usize> {
-        usize::try_from(count).map_err(|_| self.error(format!("{count} is not a possible number of {what}")))
+        usize::try_from(count).map_err(|_| self.error(format!("invalid number of {what}: {count}")))
     }
 
     /// The raw (unprefixed) 32-bit count of a binary integer vector.

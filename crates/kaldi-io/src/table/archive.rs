@@ -60,7 +60,7 @@ impl<H: Holder> ArchiveReader<H> {
         let key = match r.to_utf8(key, "key") {
             Ok(key) if is_token(&key) && key != "[" && key != "]" => key,
             Ok(key) => {
-                return Err(r.error(format!("'{}' is no key", excerpt(key.as_bytes()))).remark(before));
+                return Err(r.error(format!("'{}' is not a key", excerpt(key.as_bytes()))).remark(before));
             }
             Err(e) => return Err(e.remark(before)),
         };

@@ -75,7 +75,7 @@ impl<H: Holder> RandomArchive<H> {
         if self.called_sorted {
             if let Some(last) = self.last_asked.as_ref().filter(|last| last.as_str() > key) {
                 let why = "the option 'cs' promises that keys are asked for in order";
-                return Err(self.error(format!("key '{key}' is asked for after '{last}', but {why}")));
+                return Err(self.error(format!("key '{key}' is requested after '{last}', but {why}")));
             }
             if self.last_asked.as_deref() != Some(key) {
                 self.last_asked = Some(key.to_owned());
@@ -83,7 +83,7 @@ impl<H: Holder> RandomArchive<H> {
         }
         if self.dropped.contains(key) {
             let why = "the option 'o' promises that each key is asked for once";
-            return Err(self.error(format!("key '{key}' is asked for again, but {why}")));
+            return Err(self.error(format!("key '{key}' is requested again, but {why}")));
         }
         while !self.kept.contains_key(key) {
             let passed = self.sorted && self.last_read.as_deref().is_some_and(|last| last > key);

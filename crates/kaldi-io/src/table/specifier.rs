@@ -102,7 +102,7 @@ impl Rspecifier {
                 other => return Err(unknown(other)),
             }
         }
-        spec.kind = kind.ok_or("it has neither 'ark' nor 'scp'")?;
+        spec.kind = kind.ok_or("expected 'ark' or 'scp' before the colon")?;
         Ok(spec)
     }
 }
@@ -137,7 +137,7 @@ impl Wspecifier {
                 let (archive, script) = rest.split_once(',').ok_or("'ark,scp' needs two file names")?;
                 WspecifierKind::Both { archive: archive.to_owned(), script: script.to_owned() }
             }
-            (false, false) => return Err("it has neither 'ark' nor 'scp'".to_owned()),
+            (false, false) => return Err("expected 'ark' or 'scp' before the colon".to_owned()),
         };
         Ok(Wspecifier { kind, binary, flush, permissive })
     }

@@ -68,11 +68,11 @@ pub fn update(
     }
     let (found, expected) = (stats.shape, Shape::of(extractor));
     if found != expected {
-        return Err(Error::data(format!("statistics of {found}, the model has {expected}")));
+        return Err(Error::data(format!("the statistics have {found}, the model has {expected}")));
     }
     let frames: f64 = stats.counts.iter().sum();
     if frames <= 0.0 || stats.num_ivectors <= 0.0 {
-        return Err(Error::data("the statistics are of no frames"));
+        return Err(Error::data("the statistics have a count of 0 frames"));
     }
     let update = Update { stats, options, frames };
     if stats.objective != 0.0 {

@@ -142,7 +142,7 @@ fn statistics_that_cannot_be_used() {
     let other = statistics(&random(3, 2, 4, 7), true);
     refused(&other, options(), "with i-vectors of dimension 4, the model has 3 Gaussians of dimension 2");
     refused(&statistics(&with_regression(start.clone(), 1), true), options(), "do not depend");
-    refused(&ExtractorStats::new(&start, true), options(), "of no frames");
+    refused(&ExtractorStats::new(&start, true), options(), "a count of 0 frames");
     let many = UpdateOptions { min_count: 1e6, ..options() };
     refused(&stats, many, "no Gaussian has a count of at least `gaussian-min-count`=1000000");
     for factor in [0.0, -1.0, 1.5, f64::NAN] {

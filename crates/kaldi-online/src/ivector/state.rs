@@ -66,7 +66,7 @@ mod tests {
             assert!(error.contains(words), "{error}");
         };
         refused("<LinearTerm>  [ 12.5 0 ]", "<LinearTerm>  [ 12.5 ]", "dimension 2, a linear one of 1");
-        refused("<LinearTerm>  [ 12.5 0 ]", "<LinearTerm>  [ nan 0 ]", "NaN is not a possible value");
+        refused("<LinearTerm>  [ 12.5 0 ]", "<LinearTerm>  [ nan 0 ]", "invalid value NaN");
         refused("<MaxCount> 100", "<LeastCount> 100", "found '<LeastCount>'");
         for end in 0..text.len() - 2 {
             assert!(from_text::<AdaptationState>(&text[..end]).is_err(), "{end}");

@@ -112,7 +112,9 @@ impl IvectorStream {
     pub fn change_weights(&mut self, changes: impl IntoIterator<Item = (usize, f32)>) -> Result<()> {
         if matches!(self.weights, Weights::Ones) {
             if self.counted > 0 {
-                return Err(Error::data("weights of frames after i-vectors without them in one utterance"));
+                return Err(Error::data(
+                    "the utterance has i-vectors without frame weights and then frame weights",
+                ));
             }
             self.weights = Weights::Changes(BTreeMap::new());
         }
@@ -127,7 +129,7 @@ impl IvectorStream {
         let ready = self.ready();
         if t >= ready {
             return Err(Error::data(format!(
-                "an i-vector for frame {t} was asked for, {ready} frames are ready"
+                "the i-vector of frame {t} was requested, but only {ready} frames are ready"
             )));
         }
         self.count_until(if self.model.options.greedy { ready - 1 } else { t })?;
@@ -182,7 +184,7 @@ impl IvectorStream {
         let mut frames = Vec::with_capacity(weights.len());
         for (&t, &weight) in weights.iter().filter(|(_, weight)| **weight != 0.0) {
             let (Some(normalized), Some(plain)) = (self.normalized.frame(t), self.plain.frame(t)) else {
-                return Err(Error::data(format!("frame {t} is not there any more")));
+                return Err(Error::data(format!("frame {t} is no longer available")));
             };
             // What counts little needs fewer Gaussians.
             let least = (options.min_post / weight.abs()).min(0.99);

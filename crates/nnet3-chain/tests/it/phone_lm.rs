@@ -87,7 +87,7 @@ fn what_is_refused() {
     }
     let mut estimator = PhoneLmEstimator::new(options).unwrap();
     let found = estimator.add(&[3, 0]).unwrap_err().to_string();
-    assert!(found.contains("found the phone 0"), "{found}");
+    assert!(found.contains("found phone 0"), "{found}");
     let found = estimator.estimate().unwrap_err().to_string();
     assert!(found.contains("no phone sequences"), "{found}");
 }

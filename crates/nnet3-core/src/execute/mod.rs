@@ -277,7 +277,7 @@ impl Executor {
         }
         if let Some((_, node)) = self.wanted(&program).next() {
             let name = model.nnet().node_name(node);
-            return Err(Error::Execution(format!("'{name}' has not been given to the computation")));
+            return Err(Error::Execution(format!("the computation needs '{name}', which was not given")));
         }
         self.next += self.exchange(&program).len();
         self.supplied.borrow_mut().clear();

@@ -131,7 +131,7 @@ impl<'n> GraphBuilder<'n> {
                 let (id, new) = self.add(Cindex::new(node, index), true);
                 if !new {
                     return Err(Error::Request(format!(
-                        "index {index:?} of input '{}' is given twice",
+                        "index {index:?} of input '{}' appears twice",
                         io.name
                     )));
                 }
@@ -147,13 +147,13 @@ impl<'n> GraphBuilder<'n> {
                 return Err(Error::Request(format!("the network has no output node '{}'", io.name)));
             };
             if io.indexes.is_empty() {
-                return Err(Error::Request(format!("no index of output '{}' is asked for", io.name)));
+                return Err(Error::Request(format!("no index of output '{}' is requested", io.name)));
             }
             for &index in &io.indexes {
                 let (id, new) = self.add(Cindex::new(node, index), false);
                 if !new {
                     return Err(Error::Request(format!(
-                        "index {index:?} of output '{}' is asked for twice",
+                        "index {index:?} of output '{}' is requested twice",
                         io.name
                     )));
                 }
@@ -164,7 +164,7 @@ impl<'n> GraphBuilder<'n> {
             }
         }
         if request.outputs.is_empty() {
-            return Err(Error::Request("no output is asked for".to_string()));
+            return Err(Error::Request("no output is requested".to_string()));
         }
         Ok(())
     }

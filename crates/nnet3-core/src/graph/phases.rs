@@ -116,5 +116,5 @@ fn explain_circle(nnet: &Nnet, graph: &ComputationGraph, circle: &[CindexId]) ->
         names.push("…".to_string());
     }
     names.extend(circle.first().map(name));
-    Error::NotComputable(format!("a circle of dependencies, each needs the next: {}", names.join(", ")))
+    Error::NotComputable(format!("the nodes depend on each other in a cycle: {}", names.join(", ")))
 }

@@ -35,7 +35,9 @@ impl Remote {
         keeper.any_matrix(&mut self.flags)?;
         match (self.state.len(), self.flags.rows(), self.flags.cols()) == (2 * rank + 1, 1, FLAGS) {
             true => Ok(()),
-            false => Err(wrong("an estimate of a device has another size".to_owned())),
+            false => {
+                Err(wrong("the estimate on the device has another size than the one to be loaded".to_owned()))
+            }
         }
     }
 

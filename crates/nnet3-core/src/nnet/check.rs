@@ -65,7 +65,7 @@ impl Nnet {
 
     fn descriptor_dim(&self, id: NodeId) -> Result<usize> {
         let descriptor =
-            self.node(id).descriptor().ok_or_else(|| Error::network("a node without a descriptor"))?;
+            self.node(id).descriptor().ok_or_else(|| Error::network("the node has no descriptor"))?;
         descriptor.dim(&|n| self.node_dim(n)).map_err(|(a, b)| {
             Error::network(format!(
                 "dimension mismatch in the input of node '{}': {} adds or chooses between terms of dimensions {a} and \

@@ -180,7 +180,7 @@ fn remove_redefined(old: Vec<ConfigLine>, mut new: Vec<ConfigLine>) -> Result<Ve
     }
     let mut all = Vec::new();
     for mut line in old {
-        let name = line.get_string("name").ok_or_else(|| Error::network("a node without a name"))?;
+        let name = line.get_string("name").ok_or_else(|| Error::network("the node has no name"))?;
         if !places.contains_key(&(false, name)) {
             all.push(line);
         }

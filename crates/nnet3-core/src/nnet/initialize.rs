@@ -107,7 +107,7 @@ impl Initializer {
             Initializer::Kaiming => random.normal_rows(rows, cols, 0.0, (2.0 / cols as f32).sqrt()),
             Initializer::Identity { blocks } => {
                 if !center.len().is_multiple_of(blocks) {
-                    return Err(format!("{} columns cannot be {blocks} blocks", center.len()));
+                    return Err(format!("{} columns cannot be divided into {blocks} blocks", center.len()));
                 }
                 let width = center.len() / blocks;
                 let mut out = vec![0.0; rows * cols];
@@ -293,7 +293,7 @@ mod tests {
             ("name=* type=he", "there are constant, uniform"),
             ("name=* type=uniform low=2", "above high"),
             ("name=* type=gaussian stddev=-1", "expected 0 or more"),
-            ("name=a* type=identity blocks=7", "60 columns cannot be 7 blocks"),
+            ("name=a* type=identity blocks=7", "60 columns cannot be divided into 7 blocks"),
             ("name=a* type=kaiming gain=2", "unknown or unused key: gain=2"),
             ("name=a* type=array matrix=/nonexistent", "/nonexistent"),
         ] {

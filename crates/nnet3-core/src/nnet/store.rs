@@ -99,7 +99,7 @@ impl Nnet {
         r.expect_token("</Nnet3>")?;
         let parsed = parse_config(r.name(), lines.iter().map(String::as_str))?;
         if let Some(line) = parsed.iter().find(|line| line.first_token == "component") {
-            return Err(line.error("a component line inside a model file"));
+            return Err(line.error("a component line is not allowed among the node lines of a model file"));
         }
         nnet.with_config(parsed, &Random::new(0))
     }

@@ -94,7 +94,10 @@ fn insert_phones(model: &TransitionModel, lattice: &mut Lattice) -> Result<i32> 
                 continue;
             }
             let label = first_phone.checked_add(model.phone(id)).ok_or_else(|| {
-                Error::Data(format!("word {} leaves no numbers for phones", first_phone - 1))
+                Error::Data(format!(
+                    "word number {} is too large: no numbers are free for phones",
+                    first_phone - 1
+                ))
             })?;
             if olabel == EPSILON {
                 lattice.states[s].arcs[position].olabel = label;

@@ -44,14 +44,14 @@ const LAST_WORD: i32 = 1 << 24;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
     #[error(
-        "word {word} is no number of a list of words: there are {ngrams} n-grams, and a place is needed for each smaller number"
+        "word number {word} is too large for a language model of {ngrams} n-grams: the file needs an entry for each smaller number"
     )]
     TooLarge { word: i32, ngrams: usize },
     #[error("n-gram {words:?} appears twice")]
     Twice { words: Vec<i32> },
-    #[error("n-gram {words:?} has no history: there is no n-gram of all but its last word")]
+    #[error("n-gram {words:?} has no history: the model lacks the n-gram without its last word")]
     NoHistory { words: Vec<i32> },
-    #[error("word {word} is no possible word")]
+    #[error("invalid word number {word}")]
     Word { word: i32 },
     #[error("word {word} for {what} is above the largest word of the language model, {largest}")]
     NoUnigram { what: &'static str, word: i32, largest: i32 },

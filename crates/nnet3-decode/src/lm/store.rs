@@ -16,7 +16,7 @@ impl KaldiObject for ConstArpa {
         }
         // The format of older programs begins with the size of the first number, and has no tokens.
         let lm = if r.peek_byte()? == Some(4) { read_old(r)? } else { read_new(r)? };
-        check(&lm).map_err(|why| r.error(format!("this is no valid ConstArpaLm: {why}")))?;
+        check(&lm).map_err(|why| r.error(format!("invalid ConstArpaLm: {why}")))?;
         Ok(lm)
     }
 
@@ -70,8 +70,7 @@ fn read_new(r: &mut KaldiReader) -> kaldi_io::Result<ConstArpa> {
     r.expect_token("</LmInfo>")?;
     r.expect_token("<LmStates>")?;
     let count = r.read_i64()?;
-    let count =
-        usize::try_from(count).map_err(|_| r.error(format!("{count} is no possible size of the array")))?;
+    let count = usize::try_from(count).map_err(|_| r.error(format!("invalid size of the array: {count}")))?;
     let states: Vec<[u8; 4]> = r.read_growing(count, |r, out| r.read_exact(out.as_flattened_mut()))?;
     lm.states = states.into_iter().map(i32::from_le_bytes).collect();
     r.expect_token("</LmStates>")?;

@@ -339,7 +339,7 @@ impl<'a> Emitter<'a> {
         }
         self.check(|_, graph| same(graph.item(value)));
         match &item.op {
-            Op::Input(name) => Err(Error::unsupported(format!("nothing is given for the input '{name}'"))),
+            Op::Input(name) => Err(Error::unsupported(format!("no value is given for the input '{name}'"))),
             Op::Constant(Constant::Ints(values)) => Ok(self.ints(values)),
             Op::Constant(Constant::Floats { dims, data }) => {
                 let base = format!("{}/constant", item.node);

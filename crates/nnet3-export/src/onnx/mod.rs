@@ -99,8 +99,9 @@ fn check_simple(nnet: &Nnet, options: &Options) -> Result<i32> {
     }
     let (modulus, factor) = (i64::from(nnet.modulus()), i64::from(options.frame_subsampling_factor));
     let unit = lcm(modulus, factor) / factor;
-    i32::try_from(unit)
-        .map_err(|_| Error::unsupported(format!("its structure repeats only after {unit} frames")))
+    i32::try_from(unit).map_err(|_| {
+        Error::unsupported(format!("its structure repeats only after {unit} frames, which is too many"))
+    })
 }
 
 /// The bytes of a model for chunks of one length.

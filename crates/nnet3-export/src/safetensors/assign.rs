@@ -116,7 +116,7 @@ fn unknown(theirs: &str, ours: &str, places: &BTreeMap<&str, &Place>) -> Error {
         Some((distance, name)) if distance <= ours.len() / 3 => format!("; did you mean '{name}'?"),
         _ => String::new(),
     };
-    Error::tensors(format!("the model has nothing called '{ours}'{who}{hint}"))
+    Error::tensors(format!("the model has no parameter or node '{ours}'{who}{hint}"))
 }
 
 /// The bytes that a tensor has for a place.

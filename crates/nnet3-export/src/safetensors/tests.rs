@@ -195,9 +195,9 @@ fn what_does_not_fit_is_refused() {
     refused(
         &[("a.1.bias_param", Dtype::F32, &[3], ones())],
         "",
-        "nothing called 'a.1.bias_param'; did you mean 'a.1.bias_params'?",
+        "no parameter or node 'a.1.bias_param'; did you mean 'a.1.bias_params'?",
     );
-    refused(&[("b", Dtype::F32, &[3], ones())], "b a.2", "nothing called 'a.2' (the tensor 'b')");
+    refused(&[("b", Dtype::F32, &[3], ones())], "b a.2", "no parameter or node 'a.2' (the tensor 'b')");
     refused(&[("b", Dtype::F32, &[3], ones())], "c a.2", "no tensor 'c', which has a line");
     refused(
         &[(bias, Dtype::F32, &[1, 3], ones())],

@@ -81,7 +81,8 @@ pub fn compile(target: Target) -> Result<Vec<u8>, NvrtcError> {
 /// Any program, as [`compile`] does the kernels.
 pub fn compile_program(text: &str, target: Target) -> Result<Vec<u8>, NvrtcError> {
     require()?;
-    let text = CString::new(text).map_err(|_| NvrtcError::Failed("a zero in the program".to_string()))?;
+    let text = CString::new(text)
+        .map_err(|_| NvrtcError::Failed("the source of the kernels has a zero byte".to_string()))?;
     let mut program = Program(std::ptr::null_mut());
     // SAFETY: the strings live during the call; there are no headers.
     check(unsafe {

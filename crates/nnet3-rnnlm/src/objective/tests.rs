@@ -172,7 +172,7 @@ fn wrong_shapes_and_options() {
     let workspace = Workspace::new(&nnet3_matrix::cpu());
     let matrix = |rows: usize, cols: usize| Matrix::from_vec(rows, cols, vec![0.0; rows * cols]);
     for (embedding, output, expected) in [
-        (matrix(WORDS + 1, DIM), matrix(ROWS, DIM), "an embedding matrix of 8 rows"),
+        (matrix(WORDS + 1, DIM), matrix(ROWS, DIM), "the embedding matrix has 8 rows"),
         (matrix(WORDS, DIM), matrix(ROWS, DIM + 1), "4 columns, expected 6 rows and 3 columns"),
     ] {
         let views = (embedding.view(), output.view());

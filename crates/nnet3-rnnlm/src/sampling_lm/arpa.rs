@@ -42,14 +42,14 @@ impl NgramConsumer for Consumer {
         let Some((&word, history)) = ngram.words.split_last() else { return Ok(()) };
         let probability = ngram.log_prob.exp();
         let index = usize::try_from(word).ok().filter(|&word| word > 0 && word <= self.largest);
-        let index = index.ok_or_else(|| Wrong::Error(format!("word {word} is no possible word")))?;
+        let index = index.ok_or_else(|| Wrong::Error(format!("invalid word number {word}")))?;
         if history.is_empty() {
             let unigrams = &mut self.lm.unigrams;
             if unigrams.len() <= index {
                 unigrams.resize(index + 1, 0.0);
             }
             if std::mem::replace(&mut unigrams[index], probability) != 0.0 {
-                return Err(Wrong::Error(format!("the unigram of word {word} comes twice")));
+                return Err(Wrong::Error(format!("the unigram of word {word} appears twice")));
             }
         } else {
             let state = self.lm.states[history.len() - 1].entry(history.to_vec()).or_default();
@@ -88,7 +88,7 @@ impl SamplingLm {
             if let Some(pair) = state.words.windows(2).find(|pair| pair[0].0 == pair[1].0) {
                 let word = pair[0].0;
                 return Err(Error::data(format!(
-                    "the n-gram of word {word} after history {history:?} comes twice"
+                    "the n-gram of word {word} after history {history:?} appears twice"
                 )));
             }
         }
@@ -116,8 +116,7 @@ impl SamplingLm {
                     let shorter = state.backoff * self.whole_probability(&history[1..], *word);
                     if shorter > LARGEST_RATIO * *probability {
                         warn(format!(
-                            "The part of shorter histories in the probability of word {word} after history {history:?} is {shorter}, \
-                             larger than all of it, {probability}: the language model should be one with addition"
+                            "The shorter history's share of the probability of word {word} after history {history:?} is {shorter}, larger than the whole probability {probability}: expected an interpolated language model"
                         ));
                     }
                     *probability -= shorter;

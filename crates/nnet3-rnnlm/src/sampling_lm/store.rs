@@ -41,7 +41,7 @@ impl KaldiObject for SamplingLm {
                     return Err(r.error(format!("history {history:?} among those of {} words", order - 1)));
                 }
                 if states.contains_key(&history) {
-                    return Err(r.error(format!("history {history:?} comes twice")));
+                    return Err(r.error(format!("history {history:?} appears twice")));
                 }
                 states.insert(history, state);
             }

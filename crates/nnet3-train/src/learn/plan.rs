@@ -284,7 +284,9 @@ fn groups(rules: &Rules, parts: &[Part]) -> Result<Vec<Group>> {
     let mut groups = Vec::new();
     for (k, (optimizer, line)) in rules.optimizers.iter().enumerate() {
         if !parts.iter().any(|part| part.group == Some(k)) {
-            return Err(line.error(format!("no part learns by optimizer '{}'", optimizer.name)).into());
+            return Err(line
+                .error(format!("no part of the network is assigned to optimizer '{}'", optimizer.name))
+                .into());
         }
         let of_it = rules.schedules.iter().rev().find(|s| matches_pattern(&optimizer.name, &s.optimizer));
         let schedule = of_it.map(|line| line.schedule.clone()).unwrap_or_default();
@@ -309,6 +311,9 @@ fn unmatched(nnet: &Nnet, line: &ConfigLine) -> Error {
         format!("{} ({}: {})", nnet.component_name(*id), component.type_name(), parts.join(", "))
     };
     let ids = nnet.updatable_components();
-    line.error(format!("nothing that learns matches; there are {}", some_names(ids.iter().map(of_component))))
-        .into()
+    line.error(format!(
+        "no trainable part matches; the network has {}",
+        some_names(ids.iter().map(of_component))
+    ))
+    .into()
 }

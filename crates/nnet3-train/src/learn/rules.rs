@@ -132,9 +132,7 @@ impl Rules {
                 }
                 line.finish()?;
                 if !says_something {
-                    return Err(line
-                        .error("the line says nothing: expected norm, value or parameter")
-                        .into());
+                    return Err(line.error("the line has no rule: expected norm, value or parameter").into());
                 }
             }
             "cost" => {
@@ -193,7 +191,7 @@ impl Rules {
         if settings == Settings::default() {
             line.finish()?;
             let expected = "optimizer, weight-decay, learning-rate-factor, max-change or l2";
-            return Err(line.error(format!("the line says nothing: expected {expected}")).into());
+            return Err(line.error(format!("the line has no setting: expected {expected}")).into());
         }
         Ok(Learn { components, component_type, part, settings, line: line.clone() })
     }

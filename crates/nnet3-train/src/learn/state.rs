@@ -232,14 +232,16 @@ impl LearningState {
         match self.settings.get(now.len()) {
             None => Ok(()),
             Some((name, value)) => Err(Error::options(format!(
-                "the checkpoint is of a training with {name} '{value}', which this one has not"
+                "the checkpoint is of a training with {name} '{value}', which this training lacks"
             ))),
         }
     }
 }
 
 fn count_of(w: &mut KaldiWriter, count: usize) -> Result<()> {
-    Ok(w.write_i32(i32::try_from(count).map_err(|_| Error::data("more parts than a file can have"))?)?)
+    Ok(w.write_i32(
+        i32::try_from(count).map_err(|_| Error::data("the state has more parts than a file can hold"))?,
+    )?)
 }
 
 fn text(w: &mut KaldiWriter, text: &str) -> Result<()> {

@@ -96,7 +96,7 @@ pub(crate) fn function_of(nnet: &Nnet, output: &str) -> Result<&'static dyn Obje
         return Err(Error::data(format!("the network has no output '{output}'")));
     };
     let found = FUNCTIONS.iter().find(|f| f.name() == objective.name());
-    found.copied().ok_or_else(|| Error::data(format!("objective '{}' is not known", objective.name())))
+    found.copied().ok_or_else(|| Error::data(format!("unknown objective '{}'", objective.name())))
 }
 
 /// Evaluates outputs by the functions that the network's output nodes name, or by costs in their place.

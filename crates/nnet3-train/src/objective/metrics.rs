@@ -53,7 +53,7 @@ impl std::str::FromStr for Metric {
             _ => name
                 .strip_prefix("top-")
                 .and_then(top)
-                .ok_or_else(|| Error::options(format!("metric '{name}' is not known; there are {NAMES}"))),
+                .ok_or_else(|| Error::options(format!("unknown metric '{name}'; expected one of {NAMES}"))),
         }
     }
 }
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn unknown_metrics() {
         for name in ["acc", "top-0", "top-", "top-x"] {
-            assert!(parse(name).unwrap_err().to_string().contains("there are accuracy"), "{name}");
+            assert!(parse(name).unwrap_err().to_string().contains("expected one of accuracy"), "{name}");
         }
     }
 }

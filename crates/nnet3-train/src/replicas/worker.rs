@@ -141,7 +141,7 @@ impl<E: Send + 'static> Worker<E> {
 }
 
 fn gone() -> Error {
-    Error::data("a replica has ended before its time")
+    Error::data("a replica has ended unexpectedly")
 }
 
 /// The work of a thread. Fails if the trainer could not be made, which has been answered before, or if the device

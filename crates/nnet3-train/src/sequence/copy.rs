@@ -73,7 +73,7 @@ fn output_shift<S: SequenceSupervision>(output: &SequenceOutput<S>, frames: i32)
 fn time_ranges<S: SequenceSupervision>(example: &SequenceExample<S>) -> Result<((i32, i32), (i32, i32))> {
     if let Some(name) = example.merged_part() {
         return Err(Error::data(format!(
-            "'{name}' has several sequences: too late to reduce the context of merged examples"
+            "'{name}' has several sequences: the context of merged examples cannot be reduced"
         )));
     }
     let input = example.inputs.iter().find(|io| io.name == "input").and_then(NnetIo::time_range);

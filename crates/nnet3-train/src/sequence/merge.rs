@@ -12,7 +12,8 @@ pub(super) fn merge<S: SequenceSupervision>(
     examples: Vec<SequenceExample<S>>,
     compress: bool,
 ) -> Result<SequenceExample<S>> {
-    let count = examples.first().ok_or_else(|| Error::data("nothing to merge"))?.outputs.len();
+    let count =
+        examples.first().ok_or_else(|| Error::data("expected at least one example to merge"))?.outputs.len();
     if examples.iter().any(|example| example.outputs.len() != count) {
         return Err(Error::data("the examples to merge have different numbers of outputs"));
     }

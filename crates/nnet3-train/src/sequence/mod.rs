@@ -100,7 +100,7 @@ impl<S: SequenceSupervision> SequenceOutput<S> {
         let (num_sequences, frames) =
             (self.supervision.num_sequences(), self.supervision.frames_per_sequence());
         if frames < 2 {
-            return problem("there must be more than one frame a sequence".to_owned());
+            return problem("expected more than one frame in each sequence".to_owned());
         }
         let (found, expected) = (self.indexes.len(), num_sequences * frames);
         if found != expected {

@@ -118,7 +118,7 @@ impl Checkpoints {
             r.finish()?;
             Ok((nnet, state))
         };
-        read().map(Some).with_context(|| format!("cannot go on from {name}"))
+        read().map(Some).with_context(|| format!("cannot continue from {name}"))
     }
 }
 

@@ -119,7 +119,11 @@ impl Fit {
             saved.check_settings(&settings)?;
             nnet.check_same_structure(&saved_nnet).context("the checkpoint is of another network")?;
             if saved.epochs + u64::from(saved.within.is_some()) > self.num_epochs {
-                bail!("the checkpoint is of {} epochs, and --num-epochs={}", saved.epochs, self.num_epochs);
+                bail!(
+                    "the checkpoint is after {} epochs, but --num-epochs={}",
+                    saved.epochs,
+                    self.num_epochs
+                );
             }
             (nnet, state) = (saved_nnet, saved);
             let within =

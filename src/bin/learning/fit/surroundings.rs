@@ -42,7 +42,7 @@ pub(super) struct Running {
 pub(super) fn cannot_go_on(checkpoints: &Option<Checkpoints>) -> String {
     let last = checkpoints.as_ref().and_then(|checkpoints| checkpoints.last().ok().flatten());
     let path = last.map(|(_, path)| path.display().to_string());
-    format!("cannot go on from {}", path.unwrap_or_else(|| "the checkpoint".to_owned()))
+    format!("cannot continue from {}", path.unwrap_or_else(|| "the checkpoint".to_owned()))
 }
 
 impl Surroundings {

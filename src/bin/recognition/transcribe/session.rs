@@ -143,7 +143,7 @@ impl<'j> Session<'j> {
         }
         stream.close()?;
         if taken == 0 {
-            bail!("there are no samples");
+            bail!("the recording has no samples");
         }
         let mut is_too_short = true;
         for signal in 0..used {
@@ -154,7 +154,7 @@ impl<'j> Session<'j> {
             }
         }
         if is_too_short && segments.is_empty() {
-            bail!("{taken} samples are too few for a frame");
+            bail!("the recording has {taken} samples, too few for a frame");
         }
         shown.finish_and_clear();
         loudness.warning(used).iter().for_each(|warning| warn(warning));

@@ -25,7 +25,9 @@ pub enum FitError {
     Resume(#[source] Error),
 
     /// The state of an earlier training is of more minibatches than an epoch has now.
-    #[error("the checkpoint is of minibatch {expected} of an epoch, which has only {found}")]
+    #[error(
+        "the checkpoint was written at minibatch {expected} of an epoch, but this epoch has only {found} minibatches (have the examples changed?)"
+    )]
     Short { expected: u64, found: u64 },
 
     #[error("evaluation")]
