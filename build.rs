@@ -1,10 +1,10 @@
 //! Finds the programs, `src/bin/FAMILY/NAME.rs`, and writes the modules and the table of programs for `src/main.rs`. Makes
 //! a link of each program's name beside the binary.
 //!
-//! A family is a folder with a `mod.rs`. Its first doc sentence describes the family, its `mod` lines name the modules
-//! that its programs share; every other file of the folder is a program. A program has `pub fn run(options) -> Result<u8>`
-//! and a first line ``//! `NAME`: one sentence.``; `pub fn main() -> ExitCode` in addition replaces the usual `main`.
-//! A family may name the function that starts its programs: `pub use … as start;`.
+//! A family is a folder with a `mod.rs`. Its first doc sentence describes the family. Its `mod` lines name the modules
+//! that its programs share. Every other file of the folder is a program. A program has `pub fn run(options) -> Result<u8>`
+//! and a first line ``//! `NAME`: one sentence.``; `pub fn main() -> ExitCode` in addition replaces the usual `main`. A
+//! family may name the function that starts its programs: `pub use … as start;`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -2,9 +2,9 @@
 //! run.
 //!
 //! `cargo run --release --example chunk_latency -- MODEL FACTOR FRAMES...` streams random features in utterances
-//! through a network with an output for every FACTOR frames, in chunks of FRAMES, and prints a line of JSON for each
-//! FRAMES: milliseconds of processor time for an utterance's first chunk and for later ones (median, 99th percentile),
-//! the sum of all, and the time for a second of sound.
+//! through a network with an output for every FACTOR frames, in chunks of FRAMES. It prints a line of JSON for each
+//! FRAMES. The line has milliseconds of processor time for an utterance's first chunk and for later ones (median, 99th
+//! percentile). It also has the sum of all, and the time for a second of sound.
 
 use anyhow::{Context, Result};
 use clap::Parser;

@@ -2,7 +2,7 @@
 //!
 //! A fault of one entry is a warning that names the key, and the entry is left out. Any other fault is an error that
 //! names table and key. An empty entry (a matrix without rows, a lattice without states) is such a fault if the program
-//! cannot use it; `tests/programs/empty_entries.rs` runs all programs on empty entries. If a program could not write
+//! cannot use it. `tests/programs/empty_entries.rs` runs all programs on empty entries. If a program could not write
 //! any entry, it leaves an existing output file unchanged.
 
 use std::fmt::Display;

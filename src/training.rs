@@ -1,5 +1,5 @@
-//! Parts shared by the training programs: one network or several replicas of it, minibatches from a table, log lines,
-//! the final model and the compiled computations.
+//! Parts shared by the training programs: one network or several replicas of it, and minibatches from a table. They
+//! also share log lines, the final model and the compiled computations.
 
 use std::sync::Arc;
 use std::time::Instant;

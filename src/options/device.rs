@@ -21,8 +21,8 @@ pub const USE_GPU: [&str; 4] = ["yes", "no", "optional", "wait"];
 /// If set (and not to 0), `--use-gpu=yes` is an error wherever no GPU can be used.
 pub const REQUIRE_GPU: &str = "NNET3_REQUIRE_GPU";
 
-/// `optional` here makes `cuda-compiled` succeed and takes `--use-gpu=yes` and `wait` for `optional`: recipes that insist on a GPU
-/// then run on any machine, and use a GPU where there is one.
+/// `optional` here makes `cuda-compiled` succeed and takes `--use-gpu=yes` and `wait` for `optional`. Recipes that insist on a GPU
+/// then run on any machine, and use a GPU if there is one.
 pub const GPU: &str = "NNET3_GPU";
 
 /// Switches for the search of faults on a GPU: `no-graphs`, `synchronous`, with commas between them.
@@ -141,9 +141,9 @@ pub fn first_gpu() -> Result<Device> {
 }
 
 impl DeviceOptions {
-    /// Selects the device that `use_gpu` means: with `yes` a GPU or an error, with `optional` a GPU if one can be used, with
-    /// `wait` a GPU as soon as there is one that others do not occupy. On machines without the driver `yes` and `wait` warn and
-    /// take the CPU, unless [`REQUIRE_GPU`] is set. With [`GPU`]`=optional` in the environment they mean `optional`.
+    /// Selects the device that `use_gpu` means. `yes` needs a GPU, or gives an error; `optional` takes a GPU if one can be
+    /// used. `wait` takes a GPU as soon as one is free. On machines without the driver `yes` and `wait` warn and take the CPU,
+    /// unless [`REQUIRE_GPU`] is set. With [`GPU`]`=optional` in the environment they mean `optional`.
     pub fn select(&self, use_gpu: &str) -> Result<Device> {
         Ok(self.select_many(use_gpu, 1)?.remove(0))
     }

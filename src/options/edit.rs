@@ -19,8 +19,8 @@ pub struct EditOptions {
     /// learning-rate-factor
     #[arg(long, default_value_t = UNCHANGED)]
     pub learning_rate: f32,
-    /// Name of nnet3 config file that can be used to add or replace components or nodes of the neural network (the same
-    /// as you would give to nnet3-init)
+    /// Name of an nnet3 config file that adds or replaces components or nodes of the neural network (the same as for
+    /// nnet3-init)
     #[arg(long, default_value = "")]
     pub nnet_config: String,
     /// Name of edits-config file that can be used to modify the network (applied after nnet-config)

@@ -114,8 +114,8 @@ pub struct MergeOptions {
     /// This value is deprecated and ignored
     #[arg(long, default_value = DEPRECATED)]
     pub discard_partial_minibatches: String,
-    /// For chain examples with keys such as utt?lang=NAME: the output gets the name output-NAME, so that examples of
-    /// different languages are not merged, and minibatches get such keys too. Other examples are merged as without
+    /// For chain examples with keys such as utt?lang=NAME: the output gets the name output-NAME, and minibatches get
+    /// such keys too. So examples of different languages are not merged. Other examples are merged as without
     #[arg(long, default_value_t = false)]
     pub multilingual_eg: bool,
 }

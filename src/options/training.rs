@@ -72,7 +72,7 @@ pub struct TrainingOptions {
     #[arg(long, default_value_t = true)]
     pub binary_write_cache: bool,
     /// Number of threads that train on the CPU, 1 or 2. A second one computes changes of parameters beside the rest of
-    /// the backward pass, with the same results (if not set: 2 while a processor is idle, 1 with --num-replicas)
+    /// the backward pass, with the same results. (If not set: 2 while a processor is idle, 1 with --num-replicas)
     #[arg(long, default_value_t = -1)]
     pub num_threads: i32,
     /// Make simple steps (`TrainerOptions::simple_steps`).

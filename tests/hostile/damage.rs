@@ -1,5 +1,5 @@
-//! Single faults of files and options that were taken for good: trees with a changed number, graphs that change while
-//! they are read, keys that no program reads, checkpoints of another training.
+//! Single faults of files and options that used to pass unnoticed: trees with a changed number, and graphs that
+//! change while they are read. Also keys that no program reads, and checkpoints of another training.
 
 use std::fs::OpenOptions;
 use std::io::{Seek, SeekFrom, Write};
@@ -28,7 +28,7 @@ fn scaled_loglikes(folder: &Folder, scale: &str) -> String {
     scaled
 }
 
-/// Sums of costs have 24 bits: where costs are as large as 10⁸, every path was found outside the beam, and an empty
+/// Sums of costs have 24 bits. With costs as large as 10⁸, every path used to lie outside the beam, and an empty
 /// lattice was written as a success.
 #[test]
 fn log_likelihoods_that_are_too_large() {

@@ -1,5 +1,6 @@
-//! Background models and Gaussian selection, against figures of the reference (`tests/data/background`: a mixture of 64
-//! Gaussians, sums of its statistics, the first 60 frames of an utterance) and figures computed by hand.
+//! Background models and Gaussian selection, against figures of the reference and figures computed by hand.
+//! (`tests/data/background` has a mixture of 64 Gaussians, sums of its statistics, and the first 60 frames of an
+//! utterance.)
 
 use crate::command_lines::{close, fails, numbers, output};
 use crate::common::Folder;

@@ -1,5 +1,5 @@
-//! The programs of chain training from phone sequences to a combined model: their messages and statuses, for valid
-//! inputs and for files that do not fit each other.
+//! The programs of chain training from phone sequences to a combined model. Tests check their messages and
+//! statuses, for valid inputs and for files that do not fit each other.
 
 use crate::common::{Folder, binary, run, succeed};
 use crate::json::{compare_with_log, document, lines};

@@ -1,5 +1,5 @@
-//! Bad input to the real programs: each case ends with an error that names file and place, a status other than 0, and
-//! all existing files as they were.
+//! Bad input to the real programs. Each case ends with an error that names file and place, and a status other than 0.
+//! All existing files stay as they were.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -227,8 +227,8 @@ fn kill_and_resume(folder: &str, options: &[&str]) {
     );
 }
 
-/// With natural gradient alone, replicas are those of `nnet3-train`; with rules the result is the same however threads are
-/// scheduled, and a training goes on from its checkpoint.
+/// With natural gradient alone, replicas are those of `nnet3-train`. With rules the result does not depend on the
+/// scheduling of threads, and a training continues from its checkpoint.
 #[test]
 fn replicas() {
     let folder = Folder::new("fit-replicas");

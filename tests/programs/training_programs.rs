@@ -47,9 +47,9 @@ fn number(log: &str, start: &str) -> f64 {
     rest.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// OpenBLAS starts a thread for each processor if it is loaded by a program that has several threads, and these spin
-/// for a while: so it is loaded before examples are read by a thread of their own. A program that waits for examples
-/// shows how it is.
+/// OpenBLAS starts a thread for each processor if a program with several threads loads it, and these spin for a
+/// while. So it is loaded before a thread of its own reads examples. A program that waits for examples shows how it
+/// is.
 #[test]
 #[cfg(target_os = "linux")]
 fn no_threads_but_its_own() {

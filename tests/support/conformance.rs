@@ -1,7 +1,7 @@
 //! Runs cases with expected figures: a folder with `model.raw`, `request.txt`, `inputs.ark`, `outputs.ark` and so on.
 //!
-//! Agreement: ‖ours − expected‖ ≤ 1e-4·‖expected‖ + 1e-5 for outputs, ≤ 1e-3·‖expected‖ + 1e-4 for derivatives and for
-//! each component's gradient (Frobenius norms); the model is copied byte for byte; the info text is equal.
+//! Agreement in Frobenius norms: ‖ours − expected‖ ≤ 1e-4·‖expected‖ + 1e-5 for outputs, ≤ 1e-3·‖expected‖ + 1e-4 for
+//! derivatives and for each component's gradient. The model is copied byte for byte, and the info text is equal.
 //!
 //! On other devices than the CPU the derivatives of [`AMPLIFIERS`] may differ by more.
 

@@ -28,8 +28,8 @@ pub fn apply(features: &DenseMatrix<f32>, transform: &DenseMatrix<f32>) -> Optio
     Some(DenseMatrix { rows: features.rows, cols: transform.rows, data })
 }
 
-/// Half the logarithm of the determinant of T Tᵀ, where T is the linear part of the transform: the logarithm of |T| if it
-/// is square. Not finite if the transform is singular.
+/// Half the logarithm of the determinant of T Tᵀ, where T is the linear part of the transform. If T is square, this is
+/// the logarithm of |T|. Not finite if the transform is singular.
 pub fn log_determinant(transform: &DenseMatrix<f32>, input_dim: usize) -> f64 {
     let (rows, cols) = (transform.rows, input_dim);
     let linear = DMatrix::from_fn(rows, cols, |i, j| f64::from(transform.row(i)[j]));

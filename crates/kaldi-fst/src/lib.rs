@@ -2,8 +2,8 @@
 //! ([`store`], [`text`], [`holder`]), and has the operations for graphs, lattices and the supervision of chain models
 //! ([`ops`]).
 //!
-//! By default, a [weight](Weight) is a cost (the tropical semiring): the smaller of two alternatives counts, costs
-//! along a path are added, and infinity means that there is no path.
+//! By default, a [weight](Weight) is a cost (the tropical semiring). Costs along a path are added, and the smaller
+//! of two alternatives counts. Infinity means that there is no path.
 
 pub mod draw;
 pub mod error;

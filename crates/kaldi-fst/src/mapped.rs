@@ -9,8 +9,8 @@ use crate::fst::{Arc, EPSILON, StateId};
 use crate::store;
 use crate::weight::Weight;
 
-/// Bytes of a state in a file of type `const`: its final weight, the position of its first arc, and its numbers of
-/// arcs, of arcs without input label, and of arcs without output label.
+/// Bytes of a state in a file of type `const`: its final weight, the position of its first arc, and three numbers
+/// of arcs. These are all arcs, arcs without input label, and arcs without output label.
 pub(crate) const STATE_BYTES: usize = 20;
 /// Bytes of an arc in a file: two labels, the weight, the next state.
 pub(crate) const ARC_BYTES: usize = 16;
@@ -106,8 +106,8 @@ impl MappedFst {
         self.file[self.arcs_at..self.arcs_at + self.num_arcs * ARC_BYTES].as_chunks().0
     }
 
-    /// Returns the record of a state: its final weight, the position of its first arc, its number of arcs, and the
-    /// numbers of arcs without input label and without output label.
+    /// Returns the record of a state: its final weight, the position of its first arc, and three numbers of arcs.
+    /// These are all arcs, arcs without input label, and arcs without output label.
     #[inline]
     fn record(&self, state: StateId) -> [u32; 5] {
         let at = self.states_at + state as usize * STATE_BYTES;

@@ -1,5 +1,6 @@
-//! N-gram language models as acceptors, with one state for each history and an arc without label to the shorter history
-//! (type `ngram` of OpenFst: Sorensen and Allauzen, "Unary data structures for language models", 2011).
+//! N-gram language models as acceptors, with one state for each history and an arc without label to the shorter
+//! history. The file type is `ngram` of OpenFst (Sorensen and Allauzen, "Unary data structures for language models",
+//! 2011).
 //!
 //! Files store the tree of histories as bits. Here arrays store the shorter history of a state, its first child, and
 //! its first word.
@@ -8,8 +9,8 @@ use crate::fst::StateId;
 
 /// A language model, in the tropical semiring. State 0 is the empty history. Words are labels above 0.
 ///
-/// The children of a state, which are the histories that are longer by one word further back, have numbers without gaps, in
-/// the order of those words.
+/// The children of a state are the histories that are longer by one word further back. Their numbers have no gaps and
+/// follow the order of those words.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NgramFst {
     pub start: Option<StateId>,

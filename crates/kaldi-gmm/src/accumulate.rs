@@ -1,5 +1,5 @@
-//! Statistics of utterances for one mixture, as a background model is trained: by all Gaussians or by lists of them, with
-//! weights of frames, or by posteriors from elsewhere.
+//! Statistics of utterances for one mixture, such as a background model. Posteriors come from all Gaussians, from lists
+//! of Gaussians, or from elsewhere; frames may have weights.
 
 use crate::error::{Error, Result};
 use crate::scorer::{FRAMES, Scorer, at_frame};
@@ -71,8 +71,8 @@ pub fn accumulate<K: Kind>(scorer: &Scorer, frames: Frames<'_>, stats: &mut GmmS
 }
 
 /// Adds an utterance with given posteriors of Gaussians to statistics. The result has the sum of all posteriors, once for each
-/// frame, in the place of the log-likelihood. An error if there are not as many posteriors as frames, or if one is not finite or
-/// of a Gaussian that does not exist; then the statistics stay as they were.
+/// frame, in the place of the log-likelihood. An error if the numbers of posteriors and frames differ, if a posterior is not
+/// finite, or if its Gaussian does not exist. Then the statistics are unchanged.
 ///
 /// As in the reference, the weight of a frame scales the posteriors of that frame and of all that follow.
 pub fn accumulate_posteriors<K: Kind>(

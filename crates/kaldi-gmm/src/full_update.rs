@@ -104,7 +104,7 @@ impl FullGmm {
     }
 
     /// Makes a mixture of statistics alone. A Gaussian without data gets a small weight, random means of `chance` and unit
-    /// covariance; `warn` gets a sentence about their number, and one about raised eigenvalues. An error if the statistics
+    /// covariance. `warn` gets a sentence about their number, and one about raised eigenvalues. An error if the statistics
     /// lack variances or are of no Gaussians.
     pub fn from_stats(
         stats: &FullGmmStats,

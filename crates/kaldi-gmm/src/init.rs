@@ -1,5 +1,5 @@
-//! A mixture from random frames (`gmm-global-init-from-feats`): Gaussians around frames of a sample, then EM on the sample, in
-//! which Gaussians are split until there are as many as wanted.
+//! A mixture from random frames (`gmm-global-init-from-feats`). Gaussians start around frames of a sample. EM on the sample
+//! then splits them until the wanted number is reached.
 
 use std::collections::HashSet;
 use std::num::NonZero;

@@ -72,8 +72,8 @@ impl MlltStats {
     }
 
     /// Estimates the transform. `report` gets the number of an iteration and the growth of the objective function per
-    /// frame since the beginning, after the first ten iterations and then every tenth. It is an error if a G_d is
-    /// singular.
+    /// frame since the start. It is called after the first ten iterations and then every tenth. It is an error if a
+    /// G_d is singular.
     pub fn estimate(&self, report: &mut dyn FnMut(usize, f64)) -> Result<MlltEstimate> {
         let dim = self.dim;
         let mut sums = self.sums.clone();

@@ -130,8 +130,8 @@ impl Accumulator {
         Ok((&mut self.posteriors, log_likelihood))
     }
 
-    /// Adds a frame to the statistics of a pdf: posteriors of its Gaussians at `frame`, sums of `added`, which is the same
-    /// frame or that of other features. Returns the log-likelihood of the frame.
+    /// Adds a frame to the statistics of a pdf. `frame` gives the posteriors of its Gaussians, and `added` is summed. Both
+    /// are the same frame, or frames of two kinds of features. Returns the log-likelihood of the frame.
     pub fn add(
         &mut self,
         stats: &mut ModelStats,

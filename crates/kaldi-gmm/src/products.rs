@@ -1,6 +1,6 @@
 //! Products of a row of a matrix with a vector, added up in the order of the reference.
 //!
-//! The reference multiplies matrices by vectors with OpenBLAS, whose order of additions depends on the number of rows:
+//! The reference multiplies matrices by vectors with OpenBLAS. Its order of additions depends on the number of rows:
 //! it takes rows in groups of four, then two, then one. Each kind of group adds an element to a partial sum that
 //! depends on its position. If the dimension is not a multiple of four, the last elements come last. All arithmetic is
 //! in single precision. Groups of four rows use fused multiply-add.
@@ -152,8 +152,8 @@ fn total(sums: [f32; 4]) -> f32 {
     (sums[0] + sums[1]) + (sums[2] + sums[3])
 }
 
-/// A scalar product with eight partial sums. The number of elements is a multiple of four; if it is none of eight, the first
-/// four elements go to the first four sums before the others.
+/// A scalar product with eight partial sums. The number of elements is a multiple of four. If it is not a multiple of eight,
+/// the first four elements go to the first four sums before the others.
 #[inline(always)]
 fn eight(a: &[f32], x: &[f32], step: impl Fn(f32, f32, f32) -> f32) -> f32 {
     let mut sums = [0.0; LANES];

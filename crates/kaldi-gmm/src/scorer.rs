@@ -1,7 +1,8 @@
 //! Log-likelihoods of frames by all Gaussians of one mixture, as matrix products.
 //!
-//! The weighted log-density of Gaussian i at x is g_i + a_i · φ(x), where φ(x) has x and then products of its elements:
-//! x_d² for diagonal covariances, all x_d x_e with e ≤ d for full ones. A block of frames is one product of matrices.
+//! The weighted log-density of Gaussian i at x is g_i + a_i · φ(x), where φ(x) has x and products of its elements.
+//! These are x_d² for diagonal covariances, and all x_d x_e with e ≤ d for full ones. A block of frames is one product
+//! of matrices.
 
 use std::borrow::Cow;
 
@@ -182,8 +183,8 @@ impl Scorer {
 
     /// Computes the log-likelihoods of listed Gaussians at a frame of [`dim`](Self::dim) elements, in the order of the list.
     ///
-    /// For diagonal covariances the reference has a shortcut for lists g₁ … g_n with g_n + 1 − g₁ = n: it takes the
-    /// Gaussians from g₁ to g_n in ascending order, whatever is between the ends. Lists sorted by likelihood have such ends by
+    /// For diagonal covariances the reference has a shortcut for lists g₁ … g_n with g_n + 1 − g₁ = n. It takes the Gaussians
+    /// from g₁ to g_n in ascending order, whatever the elements between are. Lists sorted by likelihood have such ends by
     /// chance, and get the same values here.
     pub fn listed(&self, frame: &[f32], list: &[usize]) -> Vec<f32> {
         let mut expanded = Vec::with_capacity(self.rows.cols);

@@ -202,8 +202,8 @@ struct Floored {
     gaussians: usize,
 }
 
-/// Mean and variance of one Gaussian. Without statistics they stay, but as in the reference they are computed from the
-/// parameters and then the parameters from them, which may change last bits.
+/// Mean and variance of one Gaussian. Without statistics they stay. But as in the reference, the program converts the
+/// parameters to natural ones and back, which may change last bits.
 fn estimate(
     gmm: &mut DiagGmm,
     stats: Option<&GmmStats>,

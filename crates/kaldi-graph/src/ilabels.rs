@@ -4,9 +4,9 @@
 use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter, Result};
 use rustc_hash::FxHashMap;
 
-/// For each label the phones of a window, or a disambiguation symbol as the single element -symbol, or `[0]`, which
-/// stands for the beginning before any phone. Label 0 is the empty window. With grammars an entry may be a pair of a
-/// negated nonterminal symbol and a phone.
+/// For each label the phones of a window, or a disambiguation symbol as the single element -symbol. `[0]` is the
+/// beginning before any phone. Label 0 is the empty window. With grammars an entry may be a pair of a negated
+/// nonterminal symbol and a phone.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IlabelInfo(pub Vec<Vec<i32>>);
 

@@ -135,7 +135,8 @@ mod tests {
     use super::*;
     use crate::testing::from_text;
 
-    /// Ids 1 and 2 belong to phone 1 and pdf 0; ids 3 and 4 to phone 2 and pdf 0; ids 5 and 6 to phone 3 and pdf 1.
+    /// Phone and pdf of the ids: 1 and 2 have phone 1 and pdf 0; 3 and 4 have phone 2 and pdf 0; 5 and 6 have phone
+    /// 3 and pdf 1.
     fn model() -> TransitionModel {
         let topology = "<Topology> <TopologyEntry> <ForPhones> 1 2 3 </ForPhones> \
             <State> 0 <PdfClass> 0 <Transition> 0 0.5 <Transition> 1 0.5 </State> <State> 1 </State> \

@@ -139,7 +139,7 @@ fn is_count(number: i32) -> bool {
     (0..1 << 24).contains(&number)
 }
 
-/// True if the bytes after a number of frames look like a posterior: each frame has a count, and this count of pairs of
+/// True if the bytes after a number of frames look like a posterior. Each frame then has a count, and as many pairs of
 /// an id and a probability. Only the available bytes are examined, and they must have at least one pair.
 fn is_posterior(frames: i32, mut bytes: &[u8]) -> bool {
     let mut pairs = 0;

@@ -171,7 +171,7 @@ fn threads_change_no_bit() {
     }
 }
 
-/// With W = 0 the weights say nothing of the i-vector, so that the statistics are those of fixed weights, and those of the
+/// With W = 0 the weights do not depend on the i-vector. So the statistics are those of fixed weights. Those of the
 /// weights are sums over samples of known coefficients.
 #[test]
 fn weights_that_depend_on_nothing() {

@@ -1,7 +1,7 @@
 //! The inverse of a Cholesky factor, by products of blocks.
 //!
-//! For A = [B Cᵀ; C D] with the factor L of B, W = L⁻¹ and E = C Wᵀ, the factor of A is [L 0; E F] where F is that of
-//! D − E Eᵀ, and its inverse is [W 0; −F⁻¹ E W, F⁻¹]. So all but small blocks is matrix products.
+//! A = [B Cᵀ; C D] has B with the factor L. With W = L⁻¹ and E = C Wᵀ, the factor of A is [L 0; E F], where F is the
+//! factor of D − E Eᵀ. Its inverse is [W 0; −F⁻¹ E W, F⁻¹]. So all but small blocks is matrix products.
 
 use nalgebra::{DMatrix, DMatrixViewMut};
 

@@ -12,9 +12,10 @@ use crate::random::normal_matrix;
 /// The offset of the prior of a first extractor.
 const OFFSET: f64 = 100.0;
 
-/// Makes an extractor for i-vectors of dimension `ivector_dim`. Each M_g has normal numbers, a stream of `rand` each, and the
-/// mean of the Gaussian divided by the prior's offset (100) in column 0, so that the mean of the prior gives the mixture's
-/// means. With `regression`, weights depend on the i-vector, at first by W = 0; otherwise they are those of the mixture.
+/// Makes an extractor for i-vectors of dimension `ivector_dim`. Each M_g has normal random numbers, from a stream of `rand`
+/// of its own. Column 0 is the mean of the Gaussian divided by the prior's offset (100). So the mean of the prior gives the
+/// mixture's means. With `regression`, weights depend on the i-vector, at first by W = 0; otherwise they are those of the
+/// mixture.
 ///
 /// # Errors
 /// If `ivector_dim` is 0, or a covariance of the mixture cannot be inverted.

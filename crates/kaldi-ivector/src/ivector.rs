@@ -89,8 +89,8 @@ impl Prior {
         }
     }
 
-    /// Returns the growth of the objective from the mean of the prior to an i-vector x: of γ·ln w(x) + x·a − ½ xᵀBx −
-    /// ½‖x − o‖², where a and B are the linear and quadratic terms without the prior.
+    /// Returns the growth of the objective from the mean of the prior to an i-vector x. The objective is γ·ln w(x) +
+    /// x·a − ½ xᵀBx − ½‖x − o‖². Here a and B are the linear and quadratic terms without the prior.
     pub(crate) fn improvement(
         &self,
         block: &Block,
@@ -114,9 +114,9 @@ impl Prior {
 
     /// Returns the expected objective of an utterance's i-vector, without the terms that do not depend on the i-vector.
     ///
-    /// With fixed weights, covariance Q⁻¹ and mean x = Q⁻¹l it is ½ x·l − ½ o² + ½ ln|Q⁻¹|. With regression it is
-    /// γ·ln w(x) − ½ tr(V JᵀΓJ) + x·a − ½ xᵀBx − ½ tr(V B) − ½(‖x − o‖² + tr V − S − ln|V|), where V is the covariance and
-    /// J = W + ŵ(Wᵀŵ)ᵀ (the plus sign is the reference's).
+    /// With fixed weights, covariance Q⁻¹ and mean x = Q⁻¹l it is ½ x·l − ½ o² + ½ ln|Q⁻¹|. With regression it is γ·ln
+    /// w(x) − ½ tr(V JᵀΓJ) + x·a − ½ xᵀBx − ½ tr(V B) − ½(‖x − o‖² + tr V − S − ln|V|). V is the covariance and J = W +
+    /// ŵ(Wᵀŵ)ᵀ (the plus sign is the reference's).
     pub(crate) fn objective(
         &self,
         block: &Block,

@@ -59,10 +59,10 @@ impl Divisible for FactorWeight {
     }
 }
 
-/// Returns the acceptor of all factors of a sorted lattice, over words with clusters; behind the last word is a mark with the
-/// number of the utterance. Silences (arcs without a word) of more than `longest_silence` frames are not passed.
+/// Returns the acceptor of all factors of a sorted lattice, over words with clusters. A mark with the number of the utterance
+/// follows the last word. Silences (arcs without a word) of more than `longest_silence` frames are not passed.
 ///
-/// State 0 is the start. Of a state s of the lattice, state 1 + 2 s is s behind a word, and state 2 + 2 s is s behind a silence.
+/// State 0 is the start. A state s of the lattice becomes two states: 1 + 2 s after a word, and 2 + 2 s after a silence.
 pub fn factors(
     lattice: &CompactLattice,
     times: &[usize],

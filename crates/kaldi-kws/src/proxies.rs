@@ -108,8 +108,8 @@ pub fn best_strings(mut fst: Fst, count: usize) -> Result<Fst> {
     deterministic(ops::union_of_paths(&strings))
 }
 
-/// Gives a path the costs that it has in the reference, which makes the acceptor deterministic from its end to its start and rounds
-/// what is left to pay before each label. The cost of ending is the lowest one of all strings.
+/// Gives a path the costs that it has in the reference. The reference makes the acceptor deterministic from its end to its start,
+/// and rounds the residual cost before each label. The cost of ending is the lowest one of all strings.
 fn rounded(fst: &Fst, path: &[Arc]) -> (Vec<Arc>, f32) {
     let lowest = |left: &BTreeMap<StateId, f32>| left.values().copied().fold(f32::INFINITY, f32::min);
     let round = |left: &mut BTreeMap<StateId, f32>, least: f32| {
@@ -162,8 +162,8 @@ impl Ord for Cost {
     }
 }
 
-/// A state of a composition: states of both, and true if the second one has moved without input, so that the first one may not
-/// move without output.
+/// A state of a composition: states of both, and a flag. The flag is true if the second one has moved without input; then the
+/// first one may not move without output.
 type Pair = (StateId, StateId);
 
 /// The outputs of a composition as far as they cost at most `beam` more than the cheapest, or until there are `most_states`. States

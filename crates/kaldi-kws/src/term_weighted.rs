@@ -49,8 +49,8 @@ pub struct Alignment<'t> {
     pub hits: usize,
 }
 
-/// Gives each hit the reference with which it overlaps most, of those of the same utterance and keyword that are not taken and
-/// whose centers are at most `max_distance` frames away.
+/// Gives each hit the free reference of the same utterance and keyword with which it overlaps most. Centers may be at most
+/// `max_distance` frames apart.
 pub fn align<'t>(references: &'t [Term], hits: &'t [Term], max_distance: i32) -> Alignment<'t> {
     let mut places: HashMap<(i32, &str), Vec<usize>> = HashMap::new();
     for (i, term) in references.iter().enumerate() {

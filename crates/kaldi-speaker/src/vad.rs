@@ -35,8 +35,9 @@ impl EnergyOptions {
         Ok(())
     }
 
-    /// Returns a decision for each row of `features`. Frame t is voiced if at least the given share of the frames
-    /// t - context to t + context inside the utterance has an energy above threshold + scale · mean.
+    /// Returns a decision for each row of `features`. Frame t looks at the frames t - context to t + context
+    /// inside the utterance. It is voiced if at least the given share of them has an energy above threshold +
+    /// scale · mean.
     pub fn decide(&self, features: &DenseMatrix<f32>) -> Vec<f32> {
         let energy = |t: usize| features.row(t)[0];
         let frames = features.rows;

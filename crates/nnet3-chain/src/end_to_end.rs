@@ -94,8 +94,8 @@ impl<'m> EndToEnd<'m> {
         self.rounding.as_deref()
     }
 
-    /// The example of an utterance: frames are added at its end by repeating the last, or left off, so that it gets a length
-    /// that is allowed. If that would be too many it is an error; so are labels that the transition model does not have.
+    /// The example of an utterance. The last frame is repeated, or frames at the end are left out, to reach a permitted
+    /// length. If that would be too many it is an error; so are labels that the transition model does not have.
     pub fn make(&mut self, utterance: EndToEndUtterance<'_>) -> Result<EndToEndMade> {
         let EndToEndUtterance { key, features, ivectors, training_graph } = utterance;
         let frames = features.rows();

@@ -1,11 +1,10 @@
 //! Chain models (lattice-free MMI): their examples and the supervision in them.
 //!
-//! A chain example has inputs like any other; its outputs have, in the place of targets, a [`Supervision`]: an FST
-//! that says which sequences of pdfs are right. What is common to all kinds of supervision is in
-//! [`nnet3_train::sequence`]; here are its files and its merging. [`objective`] is what chain models are trained with: a [`denominator`] that
-//! is the same for all examples and a numerator from their supervision; [`training`] gives it to the trainer.
-//! [`normalize`] gives supervision the costs of the denominator graph; [`chunk`] and [`end_to_end`] make examples of
-//! utterances; [`language`] is for examples of several languages in one table.
+//! A chain example has inputs like any other. In place of targets, its outputs have a [`Supervision`]: an FST of the valid sequences of pdfs.
+//! What is common to all kinds of supervision is in [`nnet3_train::sequence`]; here are its files and its merging. [`objective`] is the
+//! training objective: a [`denominator`] that is the same for all examples, and a numerator from their supervision. [`training`] gives it to
+//! the trainer. [`normalize`] gives supervision the costs of the denominator graph. [`chunk`] and [`end_to_end`] make examples of utterances.
+//! [`language`] is for examples of several languages in one table.
 
 pub mod chunk;
 pub mod denominator;

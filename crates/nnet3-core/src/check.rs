@@ -1,7 +1,7 @@
 //! The checker: finds the first fault of a computation and names its command.
 //!
-//! A computation that passes can be planned and run: every index is in range, shapes fit, every matrix is used only
-//! while it has storage, and every element is written before it is read.
+//! A computation that passes can be planned and run. Every index is in range, and shapes fit. Every matrix is used
+//! only while it has storage, and every element is written before it is read.
 
 mod commands;
 mod uses;

@@ -28,8 +28,8 @@ use std::ops::Range;
 const INITIAL_UPDATES: usize = 10;
 /// Elements between rows of large matrices are a multiple of this, so that rows begin with a cache line.
 pub(crate) const ALIGNED: usize = 16;
-/// Number of multiplications in a product that take as long as the rest of the work for an element: copying it and
-/// adding to both norms.
+/// The rest of the work for an element (copying it and adding to both norms) takes as long as this many
+/// multiplications of a product.
 const WORK_OF_A_COPY: usize = 16;
 /// Smallest share of ‖X‖² in ‖X - H W‖² that is still above the rounding errors of its parts.
 const LEAST_SHARE: f64 = 1e-3;

@@ -52,7 +52,7 @@ pub struct Norms<'s> {
     pub index: usize,
 }
 
-/// The decision how large a step with a negative constraint is, of the squared norms of the matrix and of its products,
+/// Decides the size of the step for a negative constraint, from the squared norms of the matrix and of its products,
 /// which are `dim` × `dim`. It makes two numbers: M becomes the first · M + the second · P M.
 pub struct FloatingStep {
     pub dim: usize,

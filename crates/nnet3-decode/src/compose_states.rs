@@ -8,7 +8,7 @@ use crate::lattice::CompactLattice;
 use crate::lm::deterministic::DeterministicLm;
 
 /// Adds the costs of a language model to the graph costs of a lattice. Pairs of states are visited in the order in which they are
-/// found, arcs of a state in the order of their words; so the model sees the histories that lead to one of its states in this
+/// found, and arcs of a state in the order of their words. So the model sees the histories that lead to one of its states in this
 /// order. The result is empty if the model accepts nothing of the lattice.
 pub fn compose_states(lattice: &CompactLattice, lm: &mut impl DeterministicLm) -> CompactLattice {
     let Some(start) = lattice.start else { return CompactLattice::default() };

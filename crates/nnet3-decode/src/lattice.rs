@@ -16,8 +16,8 @@ pub type CompactArc = Arc<CompactLatticeWeight>;
 
 /// Methods of lattices of both kinds.
 pub trait AnyLattice: Weight {
-    /// The sum of costs along a path. As in the reference, it decides which of two paths of nearly the same cost is the best: of
-    /// lattices a pair of 32-bit sums, of compact lattices one 64-bit sum.
+    /// The sum of costs along a path. As in the reference, it decides between two paths of nearly the same cost. It is a pair of
+    /// 32-bit sums for lattices, and one 64-bit sum for compact lattices.
     type PathCost: Copy + PartialEq;
     /// The cost of a path without arcs.
     const NO_ARCS: Self::PathCost;
@@ -231,8 +231,9 @@ fn chain(
     })
 }
 
-/// Merges chains of arcs: a state is removed if it has one arc in and one out, without a word, and is neither start nor
-/// final. The result is topologically sorted, unless it is cyclic.
+/// Merges chains of arcs: removes each state with one arc in and one out, without a word, that is neither start nor
+/// final. The result is topologically sorted, unless it is cyclic. The result is topologically sorted, unless it is
+/// cyclic.
 pub fn compact(lattice: &Lattice) -> CompactLattice {
     let Some(start) = lattice.start else { return CompactLattice::default() };
     let kept = kept_states(lattice, start);

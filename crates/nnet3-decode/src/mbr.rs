@@ -1,5 +1,5 @@
-//! Decoding for the least expected number of word errors (Xu, Povey, Mangu and Zhu, "Minimum Bayes Risk decoding and system
-//! combination based on a recursion for edit distance", 2011; `lat/sausages.cc`).
+//! Decoding for the smallest expected number of word errors (`lat/sausages.cc`). (Xu, Povey, Mangu and Zhu, "Minimum Bayes
+//! Risk decoding and system combination based on a recursion for edit distance", 2011.)
 
 use std::collections::BTreeMap;
 

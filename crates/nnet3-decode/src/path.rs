@@ -7,9 +7,9 @@ use crate::lattice::{AnyLattice, CompactLattice, Lattice};
 use crate::order;
 use crate::weight::{CompactLatticeWeight, LatticeWeight};
 
-/// Returns the best path of a lattice without cycles, as a lattice; an empty one if no path ends. Of paths with the same cost
-/// ([`AnyLattice::PathCost`]) the one that is found first is taken, as OpenFst's search takes it: states in their order if that is
-/// topological, else in that of a depth-first search.
+/// Returns the best path of a lattice without cycles, as a lattice; an empty one if no path ends. Among paths with the same cost
+/// ([`AnyLattice::PathCost`]) the first one found is taken. As in OpenFst's search, states come in their order if that is
+/// topological, else in depth-first order.
 pub fn best_path<W: AnyLattice>(lattice: &Fst<W>) -> Fst<W> {
     let Some(start) = lattice.start else { return Fst::default() };
     /// The cost of the best path to a state; its last arc: the state before, and the position there.

@@ -1,5 +1,5 @@
-//! Composition of a lattice with a language model, pruned while it goes on: states of the result are expanded in the
-//! order of their likely best path.
+//! Composition of a lattice with a language model, pruned during composition. States of the result are expanded in
+//! the order of their estimated best path.
 //!
 //! The estimate for a state is the cost to it, plus the cost from its lattice state to the end, plus a correction. The
 //! correction is the extra cost of the rest in the composed lattice, compared with the original one.

@@ -1,9 +1,9 @@
 //! Discriminative training from lattices: the criteria MMI (with boosting), MPFE and sMBR.
 //!
-//! An example has inputs like any other; its outputs have [`Supervision`]: the alignment of what was said, and a denominator
-//! lattice of what a recogniser made of it. [`nnet3_train::sequence`] has what examples with supervision have in common. [`split`]
-//! cuts the lattice of an utterance, [`chunk`] makes examples of utterances, [`objective`] evaluates the output for a
-//! minibatch, and [`training`] gives that to the trainer.
+//! An example has inputs like any other. Its outputs have [`Supervision`]: the alignment of the transcript, and a denominator
+//! lattice, which a recogniser made of the utterance. [`nnet3_train::sequence`] has what examples with supervision have in common.
+//! [`split`] cuts the lattice of an utterance, and [`chunk`] makes examples of utterances. [`objective`] evaluates the output for
+//! a minibatch, and [`training`] gives that to the trainer.
 
 pub mod chunk;
 mod merge;

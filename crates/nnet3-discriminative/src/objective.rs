@@ -1,7 +1,7 @@
 //! The objective of a minibatch and its derivatives. Povey and others, "Boosted MMI for model and feature-space discriminative
 //! training", 2008; Veselý and others, "Sequence-discriminative training of deep neural networks", 2013.
 //!
-//! The host fetches the elements of the output that some arc of the lattice reads, works out forward and backward
+//! The host fetches the elements of the output that an arc of the lattice reads. It computes forward and backward
 //! probabilities of the lattice, and adds derivatives to the same elements.
 
 use std::collections::BTreeMap;

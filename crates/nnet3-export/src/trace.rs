@@ -1,5 +1,5 @@
-//! From the commands of an unoptimised computation to a graph of values: each matrix is zeroed, added to and then read,
-//! and so is a value.
+//! Makes a graph of values from the commands of an unoptimised computation. A matrix becomes a value: it is zeroed,
+//! added to and then read.
 
 use crate::components;
 use crate::error::{Error, Result};

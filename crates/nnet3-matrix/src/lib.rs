@@ -1,11 +1,11 @@
 //! Matrices that live on a device, and the primitives that run on them.
 //!
-//! [`Backend`] is the list of primitives, one method each and a trait per kind ([`mod@backend`]); [`mod@cpu`]
+//! [`Backend`] is the list of primitives, one method each and a trait per kind ([`mod@backend`]). [`mod@cpu`]
 //! implements them with BLAS and vectorised loops, [`mod@cuda`] with kernels. Users of this crate are written once,
 //! against the trait. Memory is `f32`, row-major.
 //!
-//! This crate follows raw pointers: a view is a pointer with a shape, so that two of them may name the same arena
-//! memory (as in-place commands do). Each file with `unsafe` code allows it at its top.
+//! This crate follows raw pointers. A view is a pointer with a shape, so two views may name the same arena memory
+//! (as in-place commands do). Each file with `unsafe` code allows it at its top.
 
 pub mod backend;
 pub mod bytes;

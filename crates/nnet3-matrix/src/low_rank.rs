@@ -1,13 +1,13 @@
 //! Low-rank estimates of Fisher matrices that a device updates itself.
 //!
-//! The estimate is Qᵀ diag(d) Q + ρ I with n orthonormal rows in Q; W = E^{1/2} Q, E with e_i = 1 / (β / d_i + 1),
-//! β = ρ (1 + α) + α/D Σ d. The state is d (n numbers), e (n) and ρ, one after another.
+//! The estimate is Qᵀ diag(d) Q + ρ I with n orthonormal rows in Q. W = E^{1/2} Q, where E has e_i = 1 / (β / d_i
+//! + 1) and β = ρ (1 + α) + α/D Σ d. The state is d (n numbers), e (n) and ρ, one after another.
 
 use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
 
-/// Places in the flags, a 1 × 4 matrix of zeros and ones: the numbers of an update are finite, orthogonality must be
-/// checked, the correction must be applied, the rows must be made again.
+/// Places in the flags, a 1 × 4 matrix of zeros and ones. The flags, each 0 or 1: the numbers of an update are
+/// finite; check orthogonality; apply the correction; make the rows again.
 pub const FINITE: usize = 0;
 pub const SUSPECT: usize = 1;
 pub const CORRECT: usize = 2;

@@ -48,9 +48,9 @@ pub fn result(words: &[Word]) -> Value {
     }
 }
 
-/// Returns the texts of a sentence in the form of vosk's recogniser with `max_alternatives`: `alternatives`, a list of
-/// objects with `result` (words with `word`, `start` and `end`; left out without words), `text`, and the log-likelihood as
-/// `confidence`. Without texts there is an empty one with the confidence 1.
+/// Returns the texts of a sentence in the form of vosk's recogniser with `max_alternatives`. `alternatives` is a list of
+/// objects with `result`, `text` and `confidence`, the log-likelihood. `result` has words with `word`, `start` and `end`;
+/// it is left out if there are no words. Without texts there is an empty one with the confidence 1.
 pub fn alternatives(alternatives: &[Alternative]) -> Value {
     match alternatives {
         [] => json!({ "alternatives": [{ "text": "", "confidence": 1.0 }] }),

@@ -117,8 +117,8 @@ impl ModelGraph {
         self.words.get(self.word(label)) == Some(BACKOFF)
     }
 
-    /// Returns the name of a phone, from `phones.txt`. If there is no such file, or it does not fit the model, a phone is `p`
-    /// and the number of its first form, with a suffix for its place in a word.
+    /// Returns the name of a phone, from `phones.txt`. If there is no such file, or it does not fit the model, names are
+    /// made. A phone is then `p` and the number of its first form, with a suffix for its place in a word.
     pub fn phone_name(&self, phone: i32) -> &str {
         self.phone_names.get(&phone).map_or("", String::as_str)
     }

@@ -1,8 +1,8 @@
 //! The conversation of a recognizer with a client: samples come, lines of words go
 //! (`online2bin/online2-tcp-nnet3-decode-faster.cc`).
 //!
-//! The client sends samples of 16 bits, the low byte first, without a header. While it speaks it gets the words so far, ended by a
-//! carriage return, now and then; at each endpoint and at the end it gets a line.
+//! The client sends samples of 16 bits, the low byte first, without a header. Now and then it gets the words so far, ended by a
+//! carriage return. At each endpoint and at the end it gets a line.
 
 use std::io::{ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
@@ -110,7 +110,7 @@ pub fn converse(
     }
 }
 
-/// Reads until the buffer is full, or the client pauses, ends, or has been waited for too long in all; returns the number of
+/// Reads until the buffer is full, or the client pauses, ends, or exceeds the total waiting time. Returns the number of
 /// whole samples. An odd byte is lost.
 fn read_chunk(
     client: &mut impl Read,

@@ -1,8 +1,9 @@
 //! Speakers of sentences: vectors from a network, as vosk makes them with its folder of a speaker model, and clusters of
 //! such vectors.
 //!
-//! A vector is made of the speech of one sentence: features without the frames of silence, minus their mean in a window of
-//! 300 frames, give the output of the network at time 0. The vector is T (output − mean), scaled to the length √D.
+//! A vector is made of the speech of one sentence. Its features have no frames of silence, and their mean in a window of
+//! 300 frames is subtracted. The vector is the network's output at time 0. The vector is T (output − mean), scaled to the
+//! length √D.
 
 use std::ops::Range;
 use std::path::Path;

@@ -222,8 +222,9 @@ impl Stream {
         Ok(self.search.raw_lattice()?)
     }
 
-    /// Returns the lattice of the finished utterance, with one path for each sequence of words and acoustic costs as
-    /// scaled for the search, and events of its determinization. The lattice is empty if no path is left.
+    /// Returns the lattice of the finished utterance, and events of its determinization. The lattice has one path
+    /// for each sequence of words, and acoustic costs as scaled for the search. The lattice is empty if no path is
+    /// left.
     pub fn lattice(&mut self) -> Result<(CompactLattice, Report)> {
         if let Some(chunks) = &mut self.chunks {
             let lattice = self.search.finish_chunks(chunks, self.model.transitions())?;

@@ -29,7 +29,7 @@ pub struct Voices {
 
 impl Voices {
     /// Makes the vectors of a sentence and its phrases. The sentence begins at `start` seconds, and `features` are those of the
-    /// speaker model from there on; `speech` tells which output frames, each of `frame` seconds, are speech.
+    /// speaker model from there on. `speech` tells for each output frame, of `frame` seconds, if it is speech.
     pub fn of(
         model: &SpeakerModel,
         sentence: &[Word],

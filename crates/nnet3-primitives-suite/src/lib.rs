@@ -1,8 +1,9 @@
-//! One check for each primitive, for any device. It compares the primitive with a slow and obvious version in `f64`: on
-//! empty matrices, single rows and columns, odd sizes, sub-matrices of larger matrices, and in place if allowed.
+//! One check for each primitive, for any device. It compares the primitive with a slow and obvious version in `f64`.
+//! Cases are empty matrices, single rows and columns, odd sizes, sub-matrices of larger matrices, and operations in
+//! place if allowed.
 //!
 //! If the device is wrong, a check panics. Three users run [`ALL`]: the tests of the CPU, the tests of the kernels on
-//! the twin, and the program that `scripts/gpu-check.sh` takes to a machine with a GPU.
+//! the twin, and a program for a machine with a GPU (`scripts/gpu-check.sh`).
 
 mod banded;
 mod broadcast;

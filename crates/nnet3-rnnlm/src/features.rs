@@ -17,8 +17,8 @@ pub struct WordFeatures {
 }
 
 impl WordFeatures {
-    /// Reads a text file: on each line a word, counted from 0 on, and pairs of a feature below `dim` and its value, in the order of
-    /// the features.
+    /// Reads a text file. Each line has a word, counted from 0 on, and pairs of a feature below `dim` and its value, in the order
+    /// of the features.
     pub fn load(rxfilename: &str, dim: usize) -> Result<WordFeatures> {
         let mut r = KaldiReader::open_raw(rxfilename)?;
         let features = WordFeatures::read(&mut r, dim)?;

@@ -1,8 +1,8 @@
 //! A binary heap with the element order of the C++ standard library's heap.
 //!
-//! The order in which equal or unequal elements lie in the heap decides which words a random number picks, so that the same
-//! random numbers pick the same words as in the reference. The algorithms are those of any binary heap: an element is taken out by
-//! moving the larger child up to the bottom, and the last element from there up to its place.
+//! The order of elements in the heap decides the words that a random number picks. So the same random numbers must pick the same
+//! words as in the reference. The algorithms are those of any binary heap. To take out an element, the larger child moves up to
+//! the bottom, and the last element moves up from there to its place.
 
 /// A heap whose first element is the largest.
 pub struct Heap<T, F> {

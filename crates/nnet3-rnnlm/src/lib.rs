@@ -1,6 +1,6 @@
 //! Recurrent language models (Kaldi's `rnnlm`): an nnet3 network between word embeddings.
 //!
-//! The network reads the embedding of each word and gives a vector; the score of a next word is the product of that vector with
+//! The network reads the embedding of each word and gives a vector. The score of a next word is the product of that vector with
 //! the word's embedding. [`sampling_lm`] estimates the small n-gram model that importance sampling draws from, [`sampler`]
 //! draws words, [`creator`] cuts text into chunks and makes [`example`]s of them. [`objective`] is what [`training`] maximises
 //! and [`probability`] reports. [`embedding`] has the matrices of words or of their [`features`]. [`sentence`] gives the

@@ -1,10 +1,10 @@
 //! Sampling of words without replacement, each with an inclusion probability of its own (`rnnlm/sampler.cc`).
 //!
-//! The distribution is p(w) = U · unigram(w) + weight(w), not normalised. The inclusion probability of a word is
-//! q(w) = min(1, α p(w)), with α such that the q sum to the number of samples. Words without a weight of their own stay in ranges
-//! of the unigram distribution: a range has a sample with its total probability, and the sample is then one word of it. A range
-//! that would have more than one sample is cut in half. One random number for the whole sample (systematic sampling) chooses
-//! words and ranges, in the order in which they lie in a heap.
+//! The distribution is p(w) = U · unigram(w) + weight(w), not normalised. The inclusion probability of a word is q(w) = min(1, α
+//! p(w)), with α such that the q sum to the number of samples. Words without a weight of their own stay in ranges of the unigram
+//! distribution. A range is sampled with its total probability, and the sample is then one word of it. A range that would have
+//! more than one sample is cut in half. One random number for the whole sample (systematic sampling) chooses words and ranges, in
+//! the order in which they lie in a heap.
 
 use nnet3_core::Random;
 

@@ -4,9 +4,9 @@
 //! - `POST /transcribe`: a recording in any format comes, its text goes.
 //! - `/healthz`, `/readyz`, `/metrics`, and a page at `/` for a microphone or a file.
 //!
-//! [`Server::run`] serves until it is told to stop, and then until the running sessions have ended. All sockets are handled
-//! by the thread that calls it; recognition is done by other threads, a fifth of a second of sound at a time, in turns. So
-//! no session waits for another one to end. [`Limits`] bound the share of each client.
+//! [`Server::run`] serves until it is told to stop, and then until the running sessions have ended. The calling thread
+//! handles all sockets. Other threads do recognition, a fifth of a second of sound at a time, in turns. So no session waits
+//! for another one to end. [`Limits`] bound the share of each client.
 //!
 //! This crate does not log: a caller gets each [`Event`].
 

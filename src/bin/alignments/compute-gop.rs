@@ -15,8 +15,8 @@ use nnet3::{messages, trees};
 
 /// Compute Goodness Of Pronunciation (GOP) from a matrix of probabilities (e.g. from nnet3-compute).
 ///
-/// Writes a pair of phone and goodness for each phone of an utterance, and a vector of features under the utterance's key, a dot and
-/// the phone's number.
+/// Writes a pair of phone and goodness for each phone of an utterance. Writes a vector of features under the utterance's key, a dot
+/// and the phone's number.
 #[derive(clap::Parser)]
 #[command(
     after_help = "e.g.: nnet3-compute ... | compute-gop --phone-map=phone_map.txt final.mdl ark:ali ark:ali-phone ark:- ark:gop ark:feats"

@@ -6,8 +6,8 @@ use kaldi_io::holder::{I32VectorHolder, PosteriorHolder, VectorHolder};
 use nnet3::messages;
 use nnet3::tables::{Input, Output};
 
-/// Given input posteriors, e.g. derived from lattice-to-post, and an alignment typically derived from the best path of
-/// a lattice, outputs the posterior of the corresponding index in the alignment.
+/// Reads posteriors, e.g. derived from lattice-to-post, and an alignment, typically of the best path of a lattice.
+/// Outputs the posterior of the alignment's index in each frame.
 ///
 /// This is the posterior of the alignment, a confidence of each frame. If the posteriors of a frame do not have the id,
 /// it is 0.

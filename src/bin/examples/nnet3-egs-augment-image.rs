@@ -11,8 +11,8 @@ const SITE: Site = Site::main("nnet3-egs-augment-image.cc", 366);
 
 /// Copy examples of images, doing image augmentation: each image is shifted, flipped and rotated at random.
 ///
-/// Each example must have an input named 'input', with successive t values for different horizontal positions, and the
-/// feature dimension for the vertical position and the channel (color), with the channel varying the fastest.
+/// Each example must have an input named 'input'. Successive t values are horizontal positions. The feature dimension
+/// is the vertical position and the channel (color), with the channel varying the fastest.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: nnet3-egs-augment-image --horizontal-flip-prob=0.5 --horizontal-shift=0.1 \\\n    \

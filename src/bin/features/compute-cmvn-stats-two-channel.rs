@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 
 /// Compute cepstral mean and variance normalization statistics.
 ///
-/// Specialized for two-sided telephone data where we only accumulate the louder of the two channels at each frame (and
-/// add it to that side's stats). Reads a 'reco2file_and_channel' file with lines <utterance-id> <call-id> <side>, normally
-/// like 'sw02001-A sw02001 A'; for each <call-id> that has two sides, does the 'only-the-louder' computation, else does
-/// per-utterance stats in the normal way. Loudness is judged by the first feature component, either energy or c0.
+/// Specialized for two-sided telephone data where we only accumulate the louder of the two channels at each frame (and add
+/// it to that side's stats). Reads a 'reco2file_and_channel' file with lines <utterance-id> <call-id> <side>, normally
+/// like 'sw02001-A sw02001 A'. For each <call-id> that has two sides, does the 'only-the-louder' computation. Otherwise
+/// does per-utterance stats in the normal way. Loudness is judged by the first feature component, either energy or c0.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: compute-cmvn-stats-two-channel data/train_unseg/reco2file_and_channel \
     scp:data/train_unseg/feats.scp ark,t:-")]

@@ -13,8 +13,8 @@ use nnet3::tables::Output;
 /// Extract segments from a large audio file in WAV format.
 ///
 /// Each line of the segments file is <segment-id> <recording-id> <start-time> <end-time>, e.g. call-861225-A-0050-0065
-/// call-861225-A 5.0 6.5, or the same with a channel at the end, normally 0 (left) or 1 (right). An end time of -1
-/// means that the segment runs till the end of the recording.
+/// call-861225-A 5.0 6.5. It may have a channel at the end, normally 0 (left) or 1 (right). An end time of -1 means
+/// that the segment runs till the end of the recording.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g. extract-segments scp:wav.scp segments ark:- | <some-other-program>\n\
     See also: extract-feature-segments, wav-copy, wav-to-duration")]

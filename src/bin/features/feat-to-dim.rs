@@ -10,8 +10,8 @@ use serde_json::json;
 
 /// Reads an archive of features.
 ///
-/// If the second argument is a file, writes the feature dimension of the first utterance; if it is a table, a table of
-/// the feature dimension of each utterance.
+/// If the second argument is a file, writes the feature dimension of the first utterance. If it is a table, writes a
+/// table of the feature dimension of each utterance.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: feat-to-dim scp:feats.scp -")]
 pub struct Options {

@@ -7,8 +7,8 @@ use nnet3::tables::{self, Input, Output};
 use serde_json::json;
 use std::io::Write;
 
-/// Reads an archive of features and writes a corresponding archive that maps utterance-id to utterance length in frames,
-/// or (with one argument) prints to stdout the total number of frames in the input archive.
+/// Reads an archive of features and writes a corresponding archive that maps utterance-id to utterance length in frames.
+/// With one argument, prints to stdout the total number of frames in the input archive.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: feat-to-len scp:feats.scp ark,t:feats.lengths\nor: feat-to-len scp:feats.scp")]
 pub struct Options {

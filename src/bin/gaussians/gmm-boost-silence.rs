@@ -7,8 +7,8 @@ use kaldi_io::log::num;
 use kaldi_tree::phone_sets::parse_phones;
 use nnet3::{gaussians, messages};
 
-/// Modify GMM-based model to boost (by a certain factor) all probabilities associated with the specified phones (could
-/// be all silence phones, or just the ones used for optional silence).
+/// Modifies a GMM-based model to boost (by a certain factor) all probabilities of the specified phones. These can be
+/// all silence phones, or just the ones used for optional silence.
 ///
 /// Weights are not normalised afterwards.
 #[derive(clap::Parser)]

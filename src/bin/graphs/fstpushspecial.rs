@@ -5,8 +5,8 @@ use kaldi_fst::ops::{self, DELTA};
 use kaldi_io::log::{self, Site};
 use nnet3::fsts;
 
-/// Pushes weights in an FST such that all the states in the FST have arcs and final-probs with weights that sum to the
-/// same amount (viewed as being in the log semiring).
+/// Pushes weights in an FST such that the weights that leave each state (of arcs and the final-prob) have the same sum
+/// for all states. Sums are in the log semiring.
 ///
 /// Thus, the "extra weight" is distributed throughout the FST. Tolerance parameter --delta controls how exact this is, and
 /// the speed.

@@ -6,7 +6,7 @@ use kaldi_io::RandomReader;
 use nnet3::messages;
 use nnet3::tables::{Input, Output};
 
-/// Reads FSTs from several tables; for each key of the first, concatenates the FSTs that all tables have of this key,
+/// Reads FSTs from several tables. For each key of the first, concatenates the FSTs that all tables have of this key,
 /// in the order of the tables. Keys that a table lacks are left out with a warning.
 #[derive(clap::Parser)]
 pub struct Options {

@@ -5,8 +5,8 @@ use kaldi_fst::FstHolder;
 use kaldi_fst::ops::{self, Side};
 use nnet3::{messages, tables};
 
-/// Reads a table of FSTs; for each element, performs the project operation either on input (default) or on the output
-/// (if the option --project-output is true).
+/// Reads a table of FSTs and performs the project operation on each element. It projects on the input (default), or
+/// on the output if --project-output is true.
 #[derive(clap::Parser)]
 pub struct Options {
     /// If true, project output vs input

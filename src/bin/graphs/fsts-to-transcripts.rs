@@ -6,7 +6,7 @@ use kaldi_fst::{EPSILON, FstHolder};
 use kaldi_io::holder::I32VectorHolder;
 use nnet3::{messages, tables};
 
-/// Reads a table of FSTs; for each element, finds the best path and prints out the output-side labels (if
+/// Reads a table of FSTs and finds the best path of each. Prints out the output-side labels (if
 /// --output-side=true, the default), or the input-side ones.
 #[derive(clap::Parser)]
 pub struct Options {

@@ -22,8 +22,8 @@ pub struct Limits {
     acoustic_weight: f64,
     /// Maximum frame count (affects prior scaling): if >0, the prior term will be scaled up after the frame count exceeds
     /// this value. Note that this count is considered after posterior scaling (e.g. --acoustic-weight option, or scale
-    /// argument to scale-post), so you should use a cutoff 10 times smaller than the corresponding number of frames if you
-    /// scale by 0.1.
+    /// argument to scale-post). So if you scale by 0.1, use a cutoff 10 times smaller than the corresponding number of
+    /// frames.
     #[arg(long, default_value_t = 0.0)]
     max_count: f64,
 }

@@ -5,10 +5,9 @@ use kaldi_io::holder::MatrixHolder;
 use nnet3::{messages, tables};
 use nnet3_core::c_rand::CRand;
 
-/// Copy matrices of online-estimated i-vectors, but randomize them; this is intended primarily for training the online
-/// nnet2 setup with iVectors. For each input matrix, each row with index t is, with probability given by the option
-/// --randomize-prob, replaced with the contents an input row chosen randomly from the interval [t, T] where T is the index of
-/// the last row of the matrix.
+/// Copy matrices of online-estimated i-vectors, but randomize them; this is intended primarily for training the online nnet2
+/// setup with iVectors. For each input matrix, replaces each row t with the probability given by --randomize-prob. The new
+/// contents are those of a row chosen at random from t to T, the last row of the matrix.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: ivector-randomize ark:- ark:-\n\
     See also: ivector-extract-online, ivector-extract-online2, subsample-feats")]

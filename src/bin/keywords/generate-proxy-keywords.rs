@@ -13,9 +13,9 @@ use nnet3::{fsts, lattices, messages};
 /// (L2.fst) and inverted small lexicon (L1'.fst) are also expected to be present.
 ///
 /// We actually use the composed FST L2xE.fst to be more efficient. Both FSTs are sorted on input. Keywords are in the transcription
-/// format. If kwlist-wspecifier is given, the program also prints out the proxies in a format where each line is
-/// "kwid weight proxy"; of proxies that begin with another one it has none. A keyword without proxies has an empty FST and no lines;
-/// if there are no lines at all, the status is 1.
+/// format. If kwlist-wspecifier is given, the program also prints out the proxies in a format where each line is "kwid weight
+/// proxy". It leaves out proxies that begin with another one. A keyword without proxies has an empty FST and no lines; if there are
+/// no lines at all, the status is 1.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: generate-proxy-keywords L2xE.fst L1'.fst ark:keywords.int ark:proxy.fsts ark,t:proxy.kwlist.txt"

@@ -212,7 +212,7 @@ impl EmbeddingTrainingOptions {
 // Options of the objective.
 #[derive(Args, Clone, Debug)]
 pub struct ObjectiveArguments {
-    /// Modification to the objective that prevents instability early in training, but in the end makes no difference: if the
+    /// Modification to the objective that prevents instability early in training, but in the end makes no difference. If the
     /// average denominator part per word is below this, its derivative is scaled down. 0 to turn off.
     #[arg(long, default_value_t = -10.0)]
     den_term_limit: f32,

@@ -10,7 +10,7 @@ use nnet3::options::device;
 
 use super::options::{Files, SentenceArguments};
 
-/// Takes input of a text corpus (with words represented by symbol-id's), and an already trained RNNLM model, and prints the
+/// Takes a text corpus (with words represented by symbol-id's) and an already trained RNNLM model. Prints the
 /// log-probabilities of each word in the corpus.
 ///
 /// The RNNLM resets its hidden state for each new line. This is used in n-best rescoring with RNNLMs.

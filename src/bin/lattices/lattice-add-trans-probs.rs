@@ -8,8 +8,8 @@ use nnet3_decode::decoder::align::TransitionCosts;
 use nnet3_decode::lattice::compact;
 use nnet3_decode::{CompactLatticeHolder, LatticeHolder};
 
-/// Add transition probabilities into graph part of lattice scores, controlled by options --transition-scale and
-/// --self-loop-scale, which for compatibility with the original graph, would normally be set to 1 and 0.1.
+/// Adds transition probabilities to the graph part of lattice scores, controlled by options --transition-scale
+/// and --self-loop-scale. For compatibility with the original graph, these are normally 1 and 0.1.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: lattice-add-trans-probs --transition-scale=1.0 --self-loop-scale=0.1 1.mdl ark:in.lats ark:out.lats"

@@ -35,18 +35,18 @@ pub struct Options {
     /// Only has an effect if --test=true. If true, duplicate paths are no error.
     #[arg(long, default_value_t = false)]
     allow_duplicate_paths: bool,
-    /// Numeric id of word symbol that is to be used for arcs in the word-aligned lattice corresponding to partial words
-    /// at the end of "forced-out" utterances (zero is OK)
+    /// Numeric id of the word symbol for arcs in the word-aligned lattice that correspond to partial words at the end
+    /// of "forced-out" utterances (zero is OK)
     #[arg(long, default_value_t = 0)]
     partial_word_label: i32,
     /// True if the lattices were generated from graphs that had the --reorder option true, relating to reordering
     /// self-loops (typically true)
     #[arg(long, default_value_t = true)]
     reorder: bool,
-    /// If >0.0, the maximum ratio by which we allow the lattice-alignment code to increase the #states in a lattice
-    /// (vs. the phone-aligned lattice) before we fail and refuse to align the lattice. This is helpful in order to
-    /// prevent pathological lattices from causing the program to exhaust memory. Actual max-states is 1000 plus
-    /// max-expand * orig-num-states.
+    /// If >0.0, the maximum ratio by which the alignment may increase the number of states, relative to the
+    /// phone-aligned lattice. A lattice that would need more is not aligned. This is helpful in order to prevent
+    /// pathological lattices from causing the program to exhaust memory. Actual max-states is 1000 plus max-expand
+    /// * orig-num-states.
     #[arg(long, default_value_t = -1.0)]
     max_expand: f32,
     lexicon_file: String,

@@ -31,8 +31,8 @@ pub struct Options {
     /// Numeric id of word symbol that is to be used for silence arcs in the word-aligned lattice (zero is OK)
     #[arg(long, default_value_t = 0)]
     silence_label: i32,
-    /// Numeric id of word symbol that is to be used for arcs in the word-aligned lattice corresponding to partial words
-    /// at the end of "forced-out" utterances (zero is OK)
+    /// Numeric id of the word symbol for arcs in the word-aligned lattice that correspond to partial words at the end
+    /// of "forced-out" utterances (zero is OK)
     #[arg(long, default_value_t = 0)]
     partial_word_label: i32,
     /// True if the lattices were generated from graphs that had the --reorder option true, relating to reordering

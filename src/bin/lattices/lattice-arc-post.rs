@@ -15,11 +15,10 @@ use nnet3_decode::{CompactLattice, CompactLatticeHolder, Scale, order};
 /// Print out information regarding posteriors of lattice arcs.
 ///
 /// This program computes posteriors from a lattice and prints out information for each arc (the format is reminiscent of
-/// ctm, but contains information from multiple paths). Each line is:
-/// <utterance-id> <start-frame> <num-frames> <posterior> <word> [<ali>] [<phone1> <phone2>...]
-/// for instance: 2013a04-bk42 104 26 0.95 0 11,242,242,242,71,894,894,62,63,63,63,63 2 8 9
-/// where the --print-alignment option determines whether the alignments (i.e. the sequences of transition-ids) are
-/// printed, and the phones are printed only if the <model> is supplied on the command line.
+/// ctm, but contains information from multiple paths). Each line is: <utterance-id> <start-frame> <num-frames>
+/// <posterior> <word> [<ali>] [<phone1> <phone2>...] for instance: 2013a04-bk42 104 26 0.95 0
+/// 11,242,242,242,71,894,894,62,63,63,63,63 2 8 9. The --print-alignment option determines if the alignments (the
+/// sequences of transition-ids) are printed. The phones are printed only if the <model> is supplied on the command line.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: lattice-arc-post --acoustic-scale=0.1 final.mdl 'ark:gunzip -c lat.1.gz|' post.txt\n\

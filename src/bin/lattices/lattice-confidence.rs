@@ -11,8 +11,8 @@ use nnet3_decode::{Lattice, LatticeHolder, Scale, path};
 
 /// Compute sentence-level lattice confidence measures for each utterance.
 ///
-/// The output is simply the difference between the total costs of the best and second-best paths in the lattice (or a
-/// very large value if the lattice had only one path).
+/// The output is the difference between the total costs of the best and second-best paths in the lattice. It is a
+/// very large value if the lattice has only one path.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: lattice-confidence --acoustic-scale=0.08333 ark:- ark,t:-")]
 pub struct Options {

@@ -12,9 +12,9 @@ use nnet3_decode::{LatticeHolder, Scale};
 
 /// Determinize lattices, keeping only the best path (sequence of acoustic states) for each input-symbol sequence.
 ///
-/// This version does phone insertion when doing a first pass determinization, it then removes the inserted phones and
-/// does a second pass determinization on the word lattices. It also does pruning as part of the determinization
-/// algorithm, which is more efficient and prevents blowup.
+/// This version does phone insertion in a first pass of determinization. It then removes the inserted phones and does
+/// a second pass on the word lattices. It also does pruning as part of the determinization algorithm, which is more
+/// efficient and prevents blowup.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: lattice-determinize-phone-pruned --acoustic-scale=0.1 final.mdl ark:in.lats ark:det.lats"

@@ -10,10 +10,10 @@ use nnet3_decode::{CompactLatticeHolder, Scale, mbr};
 
 /// Do Minimum Bayes Risk decoding (decoding that aims to minimize the expected word error rate).
 ///
-/// Possible outputs include the 1-best path (i.e. the word-sequence, as a sequence of ints per utterance), the computed
-/// Bayes Risk for each utterance, and the sausage stats: for each position, words with probabilities, in the form of
-/// posteriors. times-wspecifier writes pairs of (start-time, end-time) in frames, for each sausage position, or for each
-/// one-best entry if --one-best-times=true.
+/// Possible outputs include the 1-best path (the word-sequence, as a sequence of ints per utterance) and the computed
+/// Bayes Risk for each utterance. They also include the sausage stats: for each position, words with probabilities, in
+/// the form of posteriors. times-wspecifier writes pairs of (start-time, end-time) in frames, for each sausage position,
+/// or for each one-best entry if --one-best-times=true.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: lattice-mbr-decode --acoustic-scale=0.1 ark:1.lats 'ark,t:|int2sym.pl -f 2- words.txt > text' ark:/dev/null ark:1.sau"

@@ -5,8 +5,8 @@ use nnet3::messages;
 
 use super::pushing::PushOptions;
 
-/// Push lattices, in CompactLattice format, so that the strings are as close to the start as possible, and the lowest cost
-/// weight for each state except the start state is (0, 0).
+/// Pushes lattices, in CompactLattice format, so that the strings are as close to the start as possible. The lowest cost
+/// weight for each state except the start state is then (0, 0).
 ///
 /// This can be helpful prior to word-alignment (in this case, only strings need to be pushed).
 #[derive(clap::Parser, Debug)]

@@ -11,8 +11,8 @@ use nnet3_decode::{CompactLatticeHolder, LatticeHolder, LatticeWeight, Scale, pa
 
 /// Work out N-best paths in lattices and write out as lattices with a single path.
 ///
-/// Only guarantees distinct word sequences if distinct paths in input lattices had distinct word-sequences (this will not
-/// be true if you produced lattices with --determinize-lattice=false, i.e. state-level lattices).
+/// Only guarantees distinct word sequences if distinct paths in input lattices had distinct word-sequences. That is not
+/// so for state-level lattices (--determinize-lattice=false).
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: lattice-to-nbest --acoustic-scale=0.1 --n=10 ark:1.lats ark:nbest.lats")]
 pub struct Options {

@@ -8,9 +8,8 @@ use nnet3::messages;
 use nnet3::tables::Input;
 use nnet3_decode::{CompactLatticeHolder, path};
 
-/// Takes as input lattices which must be linear (single path), and must be in CompactLattice form where the
-/// transition-ids on the arcs have been aligned with the word boundaries, as lattice-1best and then lattice-align-words
-/// make them.
+/// Takes as input lattices which must be linear (single path), in CompactLattice form. The transition-ids on the arcs
+/// must have been aligned with the word boundaries, by lattice-1best and then lattice-align-words.
 ///
 /// It outputs ctm format (with integers in place of words): <utterance-id> 1 <begin-time> <duration> <word-id>
 #[derive(clap::Parser, Debug)]

@@ -7,8 +7,8 @@ use nnet3::tables::{Input, Output};
 use nnet3_decode::combine::unite;
 use nnet3_decode::{CompactLattice, CompactLatticeHolder};
 
-/// Read in a Table containing N-best entries from a lattices (i.e. individual lattices with a linear structure, one for each
-/// N-best entry, indexed by utt_id_a-1, utt_id_a-2, etc., and merge them into one lattice per utterance-id.
+/// Reads a table of N-best entries from lattices and merges them into one lattice per utterance-id. The entries are
+/// individual linear lattices, indexed by utt_id_a-1, utt_id_a-2, etc.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: nbest-to-lattice ark:1.nbest ark:1.lats")]
 pub struct Options {

@@ -10,8 +10,8 @@ use nnet3::tables::Input;
 use nnet3_decode::CompactLatticeHolder;
 use nnet3_decode::pronunciation::pronunciations;
 
-/// Reads lattices which must be linear (single path), and must be in CompactLattice form where the transition-ids on the
-/// arcs have been aligned with the word boundaries (see lattice-align-words*), and outputs the pronunciations.
+/// Reads lattices and outputs the pronunciations. The lattices must be linear (single path), in CompactLattice form. The
+/// transition-ids on the arcs must have been aligned with the word boundaries (see lattice-align-words*).
 ///
 /// Each line is: <utterance-id> <begin-frame> <num-frames> <word> <phone1> <phone2> ... <phoneN>
 #[derive(clap::Parser, Debug)]

@@ -8,9 +8,9 @@ use nnet3_decode::pronunciation::{NoAlignment, PhoneLexicon};
 
 /// Convert pairs of (phone-level, word-level) transcriptions to output that indicates the phones assigned to each word.
 ///
-/// Format is standard format for archives of vector<vector<int32> >, i.e.: utt-id 600 4 7 19 ; 512 4 18 ; 0 1
-/// where 600, 512 and 0 are the word-ids (0 for non-word phones, e.g. optional-silence introduced by the lexicon), and the
-/// phone-ids follow the word-ids. Note: L_align.fst must have word-start and word-end symbols in it.
+/// Format is standard format for archives of vector<vector<int32> >, i.e.: utt-id 600 4 7 19 ; 512 4 18 ; 0 1. Here 600,
+/// 512 and 0 are the word-ids (0 for non-word phones, e.g. optional-silence introduced by the lexicon). The phone-ids
+/// follow the word-ids. Note: L_align.fst must have word-start and word-end symbols in it.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: ali-to-phones 1.mdl ark:1.ali ark:- | \\\n\
     phones-to-prons L_align.fst 46 47 ark:- 'ark:sym2int.pl -f 2- words.txt text|' ark:1.prons")]

@@ -5,8 +5,9 @@ use kaldi_hmm::TransitionModel;
 use kaldi_io::read_object;
 use nnet3::{messages, models, trees};
 use nnet3_train::acoustic::AmNnet;
-/// Initialize nnet3 am-nnet (i.e. neural network-based acoustic model, with associated transition model) from an existing
-/// nnet and either an existing transition model (or a model that has one) or a tree and a topology.
+/// Initializes an nnet3 am-nnet (a neural network-based acoustic model, with associated transition model) from an
+/// existing nnet. The transition model comes from an existing transition model (or a model that has one), or from a tree
+/// and a topology.
 ///
 /// Priors are not set: see nnet3-am-train-transitions and nnet3-am-adjust-priors.
 #[derive(clap::Parser)]

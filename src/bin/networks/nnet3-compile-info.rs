@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 /// Compile a computation request for a network and print the commands, to standard output.
 ///
-/// Without a request file, the request is the one that training or forward computing would make: --num-sequences
-/// sequences of --num-frames output frames with the context that the network needs.
+/// Without a request file, the request is the one that training or forward computing would make. It has
+/// --num-sequences sequences of --num-frames output frames with the context that the network needs.
 #[derive(clap::Parser)]
 #[command(
     after_help = "e.g.: nnet3-compile-info --num-sequences=64 --derivatives=true --profile=true 0.raw\n \

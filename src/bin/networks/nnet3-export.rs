@@ -12,9 +12,9 @@ use nnet3_export::safetensors::{self, ModelFile};
 
 /// Write a network as an ONNX model (operators of the standard, opset 17) for other programs.
 ///
-/// Inputs and outputs are tensors [sequences, frames, columns]. The model has any number of frames, or with
-/// --fixed-frames=true the number that --frames-per-chunk new frames and the network's context need, or with --request
-/// the rows of a computation request. Frames that the network needs before and after are part of the input.
+/// Inputs and outputs are tensors [sequences, frames, columns]. The model takes any number of frames. With
+/// --fixed-frames=true it takes the number that --frames-per-chunk new frames and the network's context need; with
+/// --request, the rows of a computation request. Frames that the network needs before and after are part of the input.
 ///
 /// With --streaming=true the network goes from chunk to chunk, and <onnx-out> is a folder. It gets first.onnx for the
 /// first chunk and the frames around it, step.onnx for each later chunk, and weights.bin, which both need beside them.
@@ -22,7 +22,7 @@ use nnet3_export::safetensors::{self, ModelFile};
 /// file) takes the place of both; it begins with states of zeros.
 ///
 /// With --sherpa=speaker the network's output at time 0 of a whole recording, such as an x-vector, becomes a vector for
-/// each sequence, and the model has the metadata that sherpa-onnx expects of a speaker model.
+/// each sequence. The model then has the metadata that sherpa-onnx expects of a speaker model.
 ///
 /// If the second file ends in .safetensors, it gets the whole model, to the last byte. Every matrix and vector is a
 /// tensor named after its component and its token in the file, such as tdnn1.affine.linear_params. No options apply to

@@ -7,8 +7,9 @@ use nnet3::fsts::{self, WithSymbols};
 
 /// Relabels the input and/or the output labels of the FST.
 ///
-/// New labels come from lists of pairs (old and new number), or from symbol tables: a label gets the number of its
-/// symbol in the other table. Labels without a pair stay unchanged. Symbols must be in both tables.
+/// New labels come from lists of pairs (old and new number), or from symbol tables. In the second case a label
+/// gets the number of its symbol in the other table. Labels without a pair stay unchanged. Symbols must be in both
+/// tables.
 #[derive(clap::Parser)]
 pub struct Options {
     /// Input relabel set from pairs file

@@ -9,11 +9,10 @@ use nnet3_online::model_graph::ModelGraph;
 /// Recover the tree, the lexicon and the phones of a recogniser from its graph, so that a new graph can be made.
 ///
 /// Published models have neither a tree nor a lexicon. The folder has vosk's form (see nnet3-transcribe) and
-/// graph/phones/word_boundary.int. The output folder, which must exist, gets five files. tree: a decision tree of windows of
-/// two phones, as chain models have them. lexicon.txt: words and phones with their places in a word, as nnet3-lexicon
-/// prints them. phones.txt: names and numbers of phones. silence.txt: the phone between words. guessed.txt: pairs of a phone and the
-/// phone before it (or <eps>) that the graph lacks; the tree gives them the pdfs of the most similar pair. A tree that asks for more than
-/// the phone before is an error.
+/// graph/phones/word_boundary.int. The output folder, which must exist, gets five files. tree: a decision tree of windows of two phones,
+/// as chain models have them. lexicon.txt: words and phones with their places in a word, as nnet3-lexicon prints them. phones.txt: names
+/// and numbers of phones. silence.txt: the phone between words. guessed.txt: pairs of a phone and the phone before it (or <eps>) that the
+/// graph lacks. The tree gives them the pdfs of the most similar pair. A tree that asks for more than the phone before is an error.
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: nnet3-recover model-ko recovered")]
 pub struct Options {

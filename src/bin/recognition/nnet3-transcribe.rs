@@ -12,12 +12,12 @@ use nnet3::options::threads;
 /// Recordings may be waves with any kind of samples, FLAC, MP3, Ogg Vorbis, AAC, ALAC, CAF, AIFF, and the sound of MP4,
 /// Matroska and WebM files. Other formats, such as Opus, are decoded by the program ffmpeg if it is installed.
 ///
-/// The folder has am/final.mdl, conf/mfcc.conf (or conf/fbank.conf or conf/plp.conf), conf/pitch.conf if the network
-/// needs pitch, conf/model.conf, graph/HCLG.fst (or graph/HCLr.fst, graph/Gr.fst and graph/disambig_tid.int),
-/// graph/words.txt if the graph has no names, and ivector/ if the network needs i-vectors. The folder may have the
-/// older form: final.mdl, mfcc.conf and the files of graph/ side by side, and ivector/. If it has am/global_cmvn.stats,
-/// the mean of these statistics is subtracted from features. If it has conf/online_cmvn.conf too, a running mean that
-/// begins with this mean is subtracted.
+/// The folder has am/final.mdl, conf/model.conf, and conf/mfcc.conf, conf/fbank.conf or conf/plp.conf. The graph is
+/// graph/HCLG.fst, or graph/HCLr.fst with graph/Gr.fst and graph/disambig_tid.int. Depending on the model, there are
+/// also conf/pitch.conf (pitch), graph/words.txt (a graph without names of words) and ivector/ (i-vectors). The folder
+/// may have the older form: final.mdl, mfcc.conf and the files of graph/ side by side, and ivector/. If it has
+/// am/global_cmvn.stats, the mean of these statistics is subtracted from features. If it has conf/online_cmvn.conf too,
+/// a running mean that begins with this mean is subtracted.
 ///
 /// The name of a text is the name of its file without folders and suffix. If several files have the same name, the
 /// names of their folders are added. In text and CTM, blanks in names become _.
@@ -26,9 +26,9 @@ use nnet3::options::threads;
 /// of the graph needs a name. This is checked before the recognition; for graphs of type const of more than 256 MB it
 /// is checked when the word is recognised.
 ///
-/// A file may be - (standard input) or a command that ends with |. They are read live: text then has a line for each
-/// sentence, JSON an object, as soon as it ends, and a terminal shows the words recognised so far. For files, a terminal
-/// shows the minutes of sound so far.
+/// A file may be - (standard input) or a command that ends with |. They are read live. As soon as a sentence ends, text
+/// has a line for it, and JSON an object. A terminal shows the words recognised so far. For files, a terminal shows the
+/// minutes of sound so far.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: nnet3-transcribe --format=json model-ko a.wav b.wav\n      nnet3-transcribe --format=srt --output-dir=subtitles model-ko *.wav\n      arecord -f S16_LE -r 16000 | nnet3-transcribe model-ko -\n      nnet3-transcribe --speakers=model-spk model-ko meeting.wav"
@@ -40,9 +40,9 @@ pub struct Options {
     /// Write the text of each file to a separate file in this folder: NAME.txt, .json, .srt, .vtt or .ctm
     #[arg(long, value_name = "FOLDER")]
     output_dir: Option<String>,
-    /// The channel of each recording that is transcribed: first, mix (the mean of all), or its number from 1; or each, for
-    /// the sentences of all channels in the order of time, with the channel of each. Without it the first, with a warning if
-    /// there are others. A silent channel beside another one is a warning
+    /// The channel of each recording that is transcribed: first, mix (the mean of all), or its number from 1. With each, the
+    /// sentences of all channels come in the order of time, with the channel of each. Without it the first, with a warning
+    /// if there are others. A silent channel beside another one is a warning
     #[arg(long, value_parser = channel, value_name = "first|each|mix|N")]
     channels: Option<Channels>,
     /// Number of threads that prepare the i-vector extractor at the beginning

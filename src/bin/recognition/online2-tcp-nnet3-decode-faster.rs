@@ -9,8 +9,8 @@ use nnet3_online::config::recognizer::RecognizerArgs;
 /// Reads in audio from a network socket and performs online decoding with neural nets (nnet3 setup), with iVector-based speaker
 /// adaptation and endpointing.
 ///
-/// Clients send samples of 16 bits, the low byte first, and get lines of words: words so far end with a carriage return, what is known at
-/// an endpoint or at the end with a newline. Some configuration values and inputs are set via config files whose filenames are
+/// Clients send samples of 16 bits, the low byte first, and get lines of words. Words so far end with a carriage return; final words, at
+/// an endpoint or at the end, end with a newline. Some configuration values and inputs are set via config files whose filenames are
 /// passed as options.
 #[derive(clap::Parser, Debug)]
 #[command(

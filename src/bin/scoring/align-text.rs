@@ -23,8 +23,7 @@ pub struct Options {
     #[arg(long, default_value = "<eps>")]
     special_symbol: String,
     /// Separator for each aligned pair in the output alignment file. Note: it should not be necessary to change this
-    /// even if your sentences contain ';', because to parse the output of this program you can just split on space and
-    /// then assert that every third token is ';'.
+    /// even if your sentences contain ';'. To parse the output, split on space; every third token is ';'.
     #[arg(long, default_value = ";")]
     separator: String,
     text1_rspecifier: String,

@@ -11,8 +11,8 @@ use nnet3_decode::edit_distance::errors;
 /// Compute a bootstrapping of WER to extract the 95% confidence interval.
 ///
 /// Takes a reference and a transcription file, in integer or text format, and outputs overall WER statistics to standard
-/// output along with its confidence interval using the bootstrap method of Bisani and Ney. If a second transcription file
-/// corresponding to the same reference is provided, a bootstrap comparison of the two transcriptions is performed to
+/// output. The statistics have a confidence interval by the bootstrap method of Bisani and Ney. If a second transcription
+/// file corresponding to the same reference is provided, a bootstrap comparison of the two transcriptions is performed to
 /// estimate the probability of improvement.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: compute-wer-bootci --mode=present ark:data/train/text ark:hyp_text\n\

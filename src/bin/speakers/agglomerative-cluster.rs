@@ -7,9 +7,9 @@ use kaldi_io::holder::{I32Holder, MatrixHolder, TokenVectorHolder};
 use kaldi_speaker::cluster::{ClusterOptions, cluster};
 use nnet3::tables::{self, Input, Output};
 
-/// Cluster utterances by similarity score, used in diarization. Takes a table of score matrices indexed by recording, with
-/// the rows/columns corresponding to the utterances of that recording in sorted order and a reco2utt file that contains the
-/// mapping from recordings to utterances, and outputs a list of labels in the form `<utt> <label>`.
+/// Cluster utterances by similarity score, used in diarization. Takes a table of score matrices indexed by recording, and a
+/// reco2utt file that maps recordings to utterances. Rows and columns are the utterances of the recording in sorted order.
+/// Outputs a list of labels in the form `<utt> <label>`.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: agglomerative-cluster ark:scores.ark ark:reco2utt ark,t:labels.txt\n\
     See also: ivector-plda-scoring-dense")]

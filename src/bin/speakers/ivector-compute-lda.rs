@@ -12,8 +12,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Compute an LDA matrix for iVector system. Reads in iVectors per utterance, and an utt2spk file which it uses to help
 /// work out the within-speaker and between-speaker covariance matrices. Outputs an LDA projection to a specified
-/// dimension. By default it will normalize so that the projected within-class covariance is unit, but if you set
-/// --total-covariance-factor=1 it is the total covariance that is unit. The last column is an offset.
+/// dimension. By default it normalizes the projected within-class covariance to unit. With --total-covariance-factor=1
+/// it normalizes the total covariance. The last column is an offset.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: ivector-compute-lda ark:ivectors.ark ark:utt2spk lda.mat\n\
     See also: ivector-transform, transform-vec")]

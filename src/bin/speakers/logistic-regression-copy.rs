@@ -3,9 +3,9 @@
 use anyhow::{Context, Result};
 use kaldi_speaker::logistic::LogisticRegression;
 
-/// Copy a logistic-regression model, possibly changing the binary mode; also supports the --scale-priors option which can
-/// scale the prior probabilities the model assigns to different classes (e.g., you can multiply by the inverses of their
-/// priors in training, or multiply by the priors in the test data).
+/// Copies a logistic-regression model, possibly changing the binary mode. The --scale-priors option scales the prior
+/// probabilities that the model assigns to different classes. (For example, multiply by the inverses of their priors in
+/// training, or by the priors in the test data.)
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: echo '[ 2.6 1.7 3.9 1.24 7.5 ]' | logistic-regression-copy --scale-priors=- 1.model \

@@ -9,9 +9,9 @@ use kaldi_speaker::vad_labels::Merge;
 use nnet3::{messages, tables};
 
 /// This program merges two archives of per-frame weights representing voice activity decisions. By default, the program
-/// assumes that the input vectors consist of floats that are 0.0 if a frame is judged as nonspeech and 1.0 if it is
-/// considered speech. The output of a frame is 1.0 if both inputs are 1.0. An additional feature of this program is
-/// that it is possible to merge labels by a map of lines `<label1> <label2> <result>`.
+/// assumes that the input vectors consist of floats: 0.0 if a frame is judged as nonspeech, 1.0 if it is considered
+/// speech. The output of a frame is 1.0 if both inputs are 1.0. An additional feature of this program is that it is
+/// possible to merge labels by a map of lines `<label1> <label2> <result>`.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: merge-vads --map=map.txt scp:vad1.scp scp:vad2.scp ark:vad.ark\n\
     See also: compute-vad-from-frame-likes, compute-vad, select-voiced-frames")]

@@ -6,8 +6,8 @@ use kaldi_io::holder::{MatrixHolder, VectorHolder};
 use kaldi_speaker::vad::select_voiced;
 use nnet3::{messages, tables};
 
-/// Select a subset of frames of the input files, based on the output of compute-vad or a similar program (a vector of
-/// length num-frames, containing 1.0 for voiced, 0.0 for unvoiced).
+/// Selects a subset of frames of the input files, based on the output of compute-vad or a similar program. That is a
+/// vector of length num-frames, containing 1.0 for voiced, 0.0 for unvoiced.
 ///
 /// If an utterance has no voiced frames, or if its decisions do not fit, it is left out with a warning.
 #[derive(clap::Parser, Debug)]

@@ -8,8 +8,8 @@ use nnet3::options::combine::CombineArgs;
 
 const SITE: Site = Site::main("nnet3-chain-combine.cc", 175);
 
-/// Using a subset of training or held-out chain examples, compute the average over the first n nnet3 models where we
-/// maximize the 'chain' objective function for n.
+/// Computes the average over the first n nnet3 models, for the n that maximizes the 'chain' objective function. The
+/// objective is that of a subset of training or held-out chain examples.
 ///
 /// Note that the order of models has been reversed before being fed into this binary. So we are actually combining last n
 /// models. Inputs and outputs are 'raw' nnets.

@@ -8,8 +8,8 @@ use nnet3::options::combine::CombineArgs;
 
 const SITE: Site = Site::main("nnet3-chain-combine2.cc", 175);
 
-/// Using a subset of training or held-out chain examples of several languages, compute the average over the first n
-/// nnet3 models where we maximize the 'chain' objective function for n.
+/// Computes the average over the first n nnet3 models, for the n that maximizes the 'chain' objective function. The
+/// objective is that of a subset of training or held-out chain examples of several languages.
 ///
 /// Denominator FSTs and languages are as for nnet3-chain-train2. Models are given newest first. Inputs and outputs are 'raw'
 /// nnets.

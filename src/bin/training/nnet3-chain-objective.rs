@@ -14,8 +14,8 @@ use std::io::Write;
 /// Reads a denominator FST, the supervision of one minibatch (in the form of chain examples), and the output of the
 /// network. The output is one matrix, with a row for each sequence of the first frame, then of the second, and so on.
 /// Writes the derivative with the same key and, if it has a name, the derivative for an 'xent' output. Standard output
-/// gets one JSON object: the objective, the term for l2 regularization, the weight (divide by it for values per frame),
-/// and the weighted log-probabilities of numerator and denominator. Values that are not finite are null.
+/// gets one JSON object: the objective, the term for l2 regularization, the weight, and the weighted log-probabilities
+/// of numerator and denominator. Divide by the weight for values per frame. Values that are not finite are null.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: nnet3-chain-objective --leaky-hmm-coefficient=0.1 den.fst supervision ark:output.ark ark:deriv.ark\n\

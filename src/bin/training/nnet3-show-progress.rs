@@ -12,7 +12,7 @@ const fn site(line: u32) -> Site {
     Site::main("nnet3-show-progress.cc", line)
 }
 
-/// Given an old and a new 'raw' nnet3 network and some training examples (possibly held-out), show the average
+/// Reads an old and a new 'raw' nnet3 network and some training examples (possibly held-out). Shows the average
 /// objective function of the mean of the two networks, and the contribution of each component to its change (computed
 /// from derivatives).
 ///

@@ -7,8 +7,8 @@ use kaldi_io::object::read_matrix;
 use kaldi_io::write_object;
 use nnet3::{messages, tables};
 
-/// Read in transform from dimension d -> d (affine or linear), and output a transform from dimension e -> e (with e >=
-/// d, and e controlled by option --new-dimension). This new transform will leave the extra dimension unaffected, and
+/// Reads in a transform from dimension d -> d (affine or linear), and outputs a transform from dimension e -> e. e is
+/// given by --new-dimension and must be >= d. This new transform will leave the extra dimension unaffected, and
 /// transform the old dimensions in the same way.
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: extend-transform-dim --new-dimension=117 in.mat big.mat")]

@@ -6,9 +6,8 @@ use kaldi_io::object::read_matrix;
 use kaldi_io::write_object;
 
 /// This is a special-purpose program to be used in "predictive SGMMs". It takes in an LDA+MLLT matrix, and the original
-/// "full" LDA matrix as output by the --write-full-matrix option of est-lda; and it writes out a "full" LDA+MLLT matrix
-/// formed by the LDA+MLLT matrix plus the remaining rows of the "full" LDA matrix; and also writes out the inverse of
-/// this matrix
+/// "full" LDA matrix as output by the --write-full-matrix option of est-lda. It writes out a "full" LDA+MLLT matrix:
+/// the LDA+MLLT matrix plus the remaining rows of the "full" LDA matrix. It also writes out the inverse of this matrix
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: get-full-lda-mat final.mat full.mat full_lda_mllt.mat full_lda_mllt_inv.mat")]
 pub struct Options {

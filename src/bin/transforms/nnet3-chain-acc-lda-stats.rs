@@ -12,7 +12,7 @@ use nnet3_train::sequence::output_request;
 /// Accumulate statistics in the same format as acc-lda (i.e. stats for estimation of LDA and similar types of
 /// transform), starting from nnet+chain training examples.
 ///
-/// This program puts the features through the network, and the network output will be the features; the supervision in
+/// This program puts the features through the network, and the network output will be the features. The supervision in
 /// the training examples is used for the class labels. Used in obtaining feature transforms that help nnet training work
 /// better. Examples must not have been merged; end-to-end examples must have alignments.
 #[derive(clap::Parser, Debug)]

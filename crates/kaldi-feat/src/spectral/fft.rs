@@ -33,8 +33,8 @@ pub(super) fn write_power(spectrum: &[Complex<f32>], power: &mut [f32]) {
     power.iter_mut().zip(spectrum).for_each(|(p, z)| *p = z.norm_sqr());
 }
 
-/// Writes a packed spectrum, of the frame's length: the first and the last value, which are real, then the real and
-/// imaginary parts of the values between.
+/// Writes a packed spectrum, of the frame's length. The first and the last value are real and come first; the real
+/// and imaginary parts of the values between follow.
 pub(super) fn write_packed(spectrum: &[Complex<f32>], out: &mut [f32]) {
     let [first, between @ .., last] = spectrum else { return };
     out[0] = first.re;

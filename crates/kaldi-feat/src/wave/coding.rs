@@ -1,5 +1,5 @@
-//! Codings of samples in wave files. All are read as 16-bit numbers: wider ones lose their lower bits, numbers with a
-//! fraction are rounded, and what is out of range is clipped.
+//! Codings of samples in wave files. All are read as 16-bit numbers. Wider ones lose their lower bits, fractions are
+//! rounded, and values out of range are clipped.
 
 use byteorder::{BigEndian, ByteOrder, LittleEndian};
 

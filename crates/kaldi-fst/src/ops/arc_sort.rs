@@ -7,8 +7,8 @@ use crate::weight::Weight;
 
 /// Sorts the arcs of each state on one of their labels, those with equal ones on the other.
 ///
-/// Arcs in which both labels are equal come in the order in which OpenFst leaves them where it is built with GNU's C++
-/// library, so that files are the same byte for byte.
+/// Arcs in which both labels are equal have the order that OpenFst gives them with GNU's C++ library. So files are the
+/// same byte for byte.
 pub fn sort_arcs<W: Weight>(fst: &mut Fst<W>, on: Side) {
     for state in &mut fst.states {
         match on {

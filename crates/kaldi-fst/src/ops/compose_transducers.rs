@@ -1,5 +1,5 @@
 //! Composition of transducers. The filter puts all empty moves of the first transducer before the empty moves of the
-//! second (Mohri, Pereira and Riley, "Weighted automata in text and speech processing", 1996).
+//! second. (Mohri, Pereira and Riley, "Weighted automata in text and speech processing", 1996.)
 //!
 //! States and arcs have the same order as with OpenFst's `Compose` and Kaldi's `TableCompose`.
 
@@ -9,8 +9,8 @@ use crate::fst::{Arc, EPSILON, Fst, State, StateId};
 use crate::ops::connect::connect as keep_connected;
 use crate::weight::Weight;
 
-/// Returns the FST of all pairs of an input of `first` and an output of `second` for which an output of `first` is an
-/// input of `second`. Costs are added. With `connect`, states without a complete path are removed.
+/// Returns the FST of all pairs of an input of `first` and an output of `second` that share a string: an output of
+/// `first` equals an input of `second`. Costs are added. With `connect`, states without a complete path are removed.
 ///
 /// One of the two must be sorted: `first` on output labels, or `second` on input labels. `None` if neither is.
 pub fn compose_transducers<W: Weight + Copy>(

@@ -10,9 +10,9 @@ use crate::random_paths::{Choice, random_paths};
 
 /// Returns true if two deterministic acceptors accept the same strings at the same costs, up to `delta` an arc.
 ///
-/// States are joined as long as they must be equal (Hopcroft and Karp, "A linear algorithm for testing equivalence of
-/// finite automata", 1971), after costs have been pushed to the start. It is an error if an FST is not an acceptor, has
-/// arcs without label, or has two arcs with one label from a state.
+/// Costs are first pushed to the start. Then states are joined as long as they must be equal (Hopcroft and Karp, "A
+/// linear algorithm for testing equivalence of finite automata", 1971). It is an error if an FST is not an acceptor,
+/// has arcs without label, or has two arcs with one label from a state.
 pub fn equivalent(first: &Fst, second: &Fst, delta: f32) -> Result<bool> {
     let mut fsts = [first.clone(), second.clone()];
     let mut totals = [f32::INFINITY; 2];

@@ -72,8 +72,9 @@ impl Codes {
     }
 }
 
-/// Returns the state that OpenFst keeps of each class if there are no cycles: among the states of a height (arcs of the longest
-/// path to an end), the class of the largest number keeps its largest one, other classes keep their smallest one.
+/// Returns the state that OpenFst keeps of each class if there are no cycles. The height of a state is the number of arcs of
+/// its longest path to an end. Among the classes of one height, the class with the largest number keeps its largest state.
+/// Other classes keep their smallest one.
 fn kept_of_acyclic(fst: &Fst, order: &[StateId], classes: &[u32]) -> Vec<StateId> {
     let mut heights = vec![0; fst.states.len()];
     for &s in order.iter().rev() {

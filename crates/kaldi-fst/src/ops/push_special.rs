@@ -1,7 +1,7 @@
 //! Distributes weight so that the probabilities that leave a state have the same sum for all states (Hannemann and
 //! Povey, "Combining forward and backward search in decoding", 2013).
 //!
-//! Language models with back-off do not sum up to one, and the sum over all their strings may be infinite, so ordinary
+//! Language models with back-off do not sum to one, and the sum over all their strings may be infinite. So ordinary
 //! weight pushing does not apply to them. Here a final probability counts as an arc back to the start. Potentials of
 //! states are the dominant eigenvector of the matrix of probabilities between states. The power method computes it.
 

@@ -51,8 +51,8 @@ impl Symbols {
         self.positions.get(&number).map(|&position| self.entries[position].0.as_str())
     }
 
-    /// Returns a clause for messages with a similar name of the table, for a name that it does not have; empty if there
-    /// is no similar name.
+    /// Returns a clause for messages about a missing name: a similar name of the table, or an empty string if there is
+    /// none.
     pub fn hint(&self, name: &str) -> String {
         kaldi_io::alike::hint(name, self.iter().map(|(other, _)| other))
     }

@@ -1,5 +1,5 @@
-//! Compares operations and files with the crate rustfst, an independent implementation, on random FSTs: costs of
-//! strings, numbers of remaining states, and each implementation's reading of the other's files.
+//! Compares operations and files with the crate rustfst, an independent implementation, on random FSTs. Compared
+//! are costs of strings, numbers of remaining states, and each implementation's reading of the other's files.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,9 @@
 //! Linear interpolation of language models into one model with backoff weights.
 //!
-//! The mixture has the n-grams of all models, each with the weighted sum of the models' probabilities; a model gives 0 to a
-//! word that it lacks. The backoff weight of a history h is (1 − Σ P(w|h)) / (1 − Σ P(w|h′)), where h′ is h without its
-//! first word, and sums are over the words w behind h. So probabilities behind each history sum to 1 if they do in the models.
+//! The mixture has the n-grams of all models, each with the weighted sum of the models' probabilities. A model gives 0 to a
+//! word that it lacks. The backoff weight of a history h is (1 − Σ P(w|h)) / (1 − Σ P(w|h′)). Here h′ is h without its first
+//! word, and sums are over the words w that follow h in the mixture. So probabilities behind each history sum to 1 if they do
+//! in the models.
 
 use super::backoff::{BackoffModel, EMPTY, Node, Vocabulary};
 

@@ -1,5 +1,6 @@
-//! The n-grams of a language model that is an acceptor: a state for each history, an arc for each n-gram, and arcs without
-//! a word to shorter histories, as [`compile`](super::compile()) makes it and as published models have it (`Gr.fst`).
+//! The n-grams of a language model that is an acceptor. It has a state for each history, an arc for each n-gram, and arcs
+//! without a word to shorter histories. [`compile`](super::compile()) makes such acceptors, and published models have them
+//! (`Gr.fst`).
 
 use kaldi_fst::ops;
 use kaldi_fst::store::{FlatOrNgrams, Names};

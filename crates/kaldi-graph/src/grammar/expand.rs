@@ -1,5 +1,5 @@
-//! The states of a grammar, worked out where somebody comes to (`GrammarFstTpl` in `decoder/grammar-fst.h`): a nonterminal is
-//! a visit to its graph, which ends where the visitor came from.
+//! The states of a grammar, expanded when a search reaches them (`GrammarFstTpl` in `decoder/grammar-fst.h`). A nonterminal
+//! is a visit to its graph, which returns to the state after the nonterminal.
 
 use std::collections::hash_map::Entry;
 

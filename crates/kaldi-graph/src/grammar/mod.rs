@@ -1,9 +1,9 @@
 //! Grammars: graphs that refer to other graphs by nonterminal symbols. The phones that surround such a reference are
-//! not known when a graph is made, so arcs at its ends carry the phone on the known side beside the nonterminal (Kaldi's
+//! unknown when a graph is made. So arcs at its ends carry the phone on the known side beside the nonterminal (Kaldi's
 //! `doc/grammar.dox`). Only one phone of left context is possible.
 //!
-//! [`context`] is C of such graphs; [`labels`] are the labels of nonterminals in them; [`prepare`] makes a graph fit to be
-//! a part of a [`GrammarFst`], which [`expand`] puts together state by state.
+//! [`context`] is C of such graphs, and [`labels`] are the labels of nonterminals in them. [`prepare`] makes a graph a
+//! part of a [`GrammarFst`]. [`expand`] joins the parts state by state.
 
 pub mod context;
 pub mod expand;

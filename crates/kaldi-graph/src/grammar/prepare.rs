@@ -1,5 +1,5 @@
-//! Preparing graphs for a grammar (`PrepareForGrammarFst` in `decoder/grammar-fst.cc`): all arcs of a state that leave to other
-//! graphs lead to the same place and write no word, and the state is marked.
+//! Preparing graphs for a grammar (`PrepareForGrammarFst` in `decoder/grammar-fst.cc`). Afterwards, all arcs of a state that
+//! leave to other graphs lead to the same place and write no word. Such a state is marked.
 
 use std::collections::{BTreeMap, BTreeSet};
 

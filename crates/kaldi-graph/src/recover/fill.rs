@@ -1,8 +1,9 @@
 //! A tree of all pairs of phones, from the pairs that a graph has.
 //!
-//! Two phones are similar as neighbours if the pdfs of other phones behind both are the same; phones are similar in the
-//! middle if they have the same pdfs behind the same phones. The pdfs of a missing pair are those of the pair with the most
-//! similar neighbour, or with the most similar phone in the middle, if the model has this phone with these pdfs.
+//! Two phones are similar as left neighbours if the pdfs of other phones after both are the same. Phones are similar in the
+//! middle if they have the same pdfs after the same phones. The pdfs of a missing pair are those of the pair with the most
+//! similar left neighbour. Or they are those of the most similar phone in the middle, if the model has this phone with
+//! these pdfs.
 
 use std::collections::BTreeMap;
 

@@ -11,8 +11,8 @@ pub(super) const STANDARD: &str = "Standard options";
 const WIDTH: usize = 100;
 const NAME_WIDTH: usize = 25;
 
-/// The description of the program, its arguments, and its options by groups: the program's own, those with a common
-/// prefix (`--optimization.…`), those with a heading, and last the standard ones.
+/// The description of the program, its arguments, and its options by groups. The program's own options come first.
+/// Those with a common prefix (`--optimization.…`) and those with a heading follow, and last the standard ones.
 pub(super) fn usage(command: &Command) -> String {
     let mut out = String::from("\n");
     if let Some(about) = command.get_long_about().or(command.get_about()) {

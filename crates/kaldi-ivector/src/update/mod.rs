@@ -1,7 +1,7 @@
 //! The update of an extractor: the model with the largest objective, given statistics.
 //!
-//! Parts are updated one after another: projections M, weights that depend on the i-vector, covariances, and the prior,
-//! which is kept at unit variance by a change of the basis of i-vectors.
+//! Parts are updated one after another: projections M, weights that depend on the i-vector, covariances, and the prior.
+//! A change of the basis of i-vectors keeps the prior at unit variance.
 
 mod prior;
 mod projections;
@@ -125,8 +125,8 @@ fn projection(m: &DenseMatrix<f64>) -> DMatrix<f64> {
     owned(&m.data, m.rows, m.cols)
 }
 
-/// Returns the part of the variance that i-vectors explain: tr B / (tr B + tr W), where B = Σ p_g M_gM_gᵀ and W = Σ p_g Σ_g
-/// for the proportions p_g of `counts`. Eigenvalues of Σ_g⁻¹ below 1 count as 1, and the mean of the prior is in B, as in the
+/// Returns the part of the variance that i-vectors explain: tr B / (tr B + tr W). With the proportions p_g of `counts`, B = Σ
+/// p_g M_gM_gᵀ and W = Σ p_g Σ_g. Eigenvalues of Σ_g⁻¹ below 1 count as 1, and the mean of the prior is in B, as in the
 /// reference.
 pub fn explained_variance(extractor: &IvectorExtractor, counts: &[f64]) -> f64 {
     let (mut between, mut within) = (0.0, 0.0);

@@ -22,8 +22,8 @@ struct Estimate {
 }
 
 impl Update<'_> {
-    /// Updates the covariances of Gaussians with enough data: (S − Y Mᵀ − M Yᵀ + M R Mᵀ) / γ with the new M, floored at a
-    /// factor times the average of all. Returns the growth of the objective for each frame.
+    /// Updates the covariances of Gaussians with enough data to (S − Y Mᵀ − M Yᵀ + M R Mᵀ) / γ with the new M. The floor
+    /// is a factor times the average of all. Returns the growth of the objective for each frame.
     pub(super) fn variances(
         &self,
         extractor: &mut IvectorExtractor,

@@ -55,7 +55,7 @@ impl GaussianSelector {
     }
 
     /// The posteriors of at most `most` Gaussians, the largest first and 1 in sum, without those below `least` (between 0
-    /// and 1); and the log-likelihood of the frame by these Gaussians.
+    /// and 1). The second result is the log-likelihood of the frame by these Gaussians.
     pub(crate) fn posteriors(
         &self,
         frame: &[f32],

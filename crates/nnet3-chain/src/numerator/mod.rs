@@ -1,6 +1,6 @@
 //! The numerator of the objective: the probability of the output under the supervision, and the posteriors of pdfs
-//! given both. All of it is in logarithms and `f64`, on the host; of the output only the elements are fetched that
-//! some arc of the supervision reads.
+//! given both. All computations are in logarithms and `f64`, on the host. Only the elements of the output that an
+//! arc of the supervision reads are fetched.
 
 mod constrained;
 mod end_to_end;

@@ -24,8 +24,8 @@ use crate::objective::{ChainObjective, ChainOptions, ChainScratch, evaluate};
 use crate::supervision::Graph;
 use denominators::Graphs;
 
-/// Upper ends of numbers that are drawn in each minibatch: where it is 0, the range of the output is looked at, the penalty
-/// is applied, and derivatives are logged.
+/// Upper ends of numbers that are drawn in each minibatch. If the number is 0, the range of the output is checked, the
+/// penalty is applied, or derivatives are logged.
 const SELDOM_RANGE: i32 = 99;
 const PENALTY: i32 = 1;
 const SELDOM_DERIVATIVES: i32 = 10;

@@ -304,8 +304,8 @@ fn split_repeats(list: Vec<RowOf>) -> Vec<List> {
     out.into_iter().map(|list| List::new(list.len(), |row| list[row])).collect()
 }
 
-/// Returns, if every row fills one run of positions without gaps, the run of each of `size` rows, (-1, -1) for a row that
-/// does not occur. `rows` are positions and rows, by position.
+/// Returns the run of each of `size` rows if every row fills one run of positions without gaps. A row that does not occur
+/// has (-1, -1). `rows` are positions and rows, by position.
 pub(crate) fn contiguous_ranges(
     rows: impl Iterator<Item = (usize, i32)>,
     size: usize,

@@ -1,6 +1,6 @@
 //! `RestrictedAttentionComponent`: multi-head attention over a window of relative positions, with a learnt bias for
-//! each position in place of position encodings (Povey, Hadian, Ghahremani, Li and Khudanpur, "A time-restricted
-//! self-attention layer for ASR", 2018).
+//! each position in place of position encodings. (Povey, Hadian, Ghahremani, Li and Khudanpur, "A time-restricted
+//! self-attention layer for ASR", 2018.)
 
 use super::fields::{self};
 use super::grid::{self, Grid, Times, gcd, shifted};

@@ -260,8 +260,8 @@ pub trait Component: Any + Stored + CloneComponent + Send + Sync {
         None
     }
 
-    /// The linear part of the parameters, and the orthonormal constraint on it, for the types that can have one: Linear,
-    /// Affine (and those derived of it) and Tdnn.
+    /// The linear part of the parameters, and the orthonormal constraint on it. Linear, Affine (and types derived from
+    /// it) and Tdnn can have one.
     fn orthonormal_constraint(&mut self) -> Option<(f32, &mut Matrix)> {
         None
     }

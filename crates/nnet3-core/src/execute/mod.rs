@@ -1,7 +1,7 @@
 //! Runs programs: a loop over operations with one `match`.
 //!
 //! A [`Program`] is a computation with a plan, index tables and the operations it has been lowered to. An [`Executor`]
-//! owns the arena and runs one program at a time: start, give inputs, run to the next exchange with the user, read
+//! owns the arena and runs one program at a time. The caller starts it, gives inputs, runs to the next exchange, reads
 //! outputs, and so on. After the first run of a program no memory is allocated.
 
 pub mod cache;

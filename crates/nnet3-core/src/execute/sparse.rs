@@ -59,9 +59,9 @@ pub(super) fn takers(nnet: &Nnet, computation: &Computation) -> Vec<MatrixId> {
 }
 
 impl Executor {
-    /// Takes sparse rows as the input of this node. Returns false and leaves the input unset in three cases: the
-    /// computation wants dense rows, the device does, or the rows are not sparse enough to be faster. The shape must be
-    /// the request's.
+    /// Takes sparse rows as the input of this node. Returns false and leaves the input unset if the computation or the
+    /// device needs dense rows. It does the same if the rows are not sparse enough to be faster. The shape must be the
+    /// request's.
     pub fn accept_sparse_input(&mut self, nnet: &Nnet, node: &str, rows: &SparseMatrix) -> Result<bool> {
         let program = self.program()?.clone();
         if self.literal || self.device.sparse().is_none() {

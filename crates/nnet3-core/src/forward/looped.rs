@@ -178,8 +178,8 @@ impl LoopedForward {
         frames.saturating_sub(right_context.max(0) as usize) / chunk * (chunk / factor)
     }
 
-    /// The frames of input that the next chunk needs: those before 0 are the first one, those after the last one are the
-    /// last one again.
+    /// The frames of input that the next chunk needs. Frames before 0 are copies of the first one, frames after the end
+    /// are copies of the last one.
     pub fn next_input(&self) -> Range<i32> {
         let LoopedOptions { chunk_size, left_context, right_context, .. } = self.shared.options;
         let begin = self.chunks as i32 * chunk_size + right_context;

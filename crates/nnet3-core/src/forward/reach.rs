@@ -57,8 +57,8 @@ impl Reach {
         Ok(uses.latest[short.outputs - 1] <= short.last_input())
     }
 
-    /// True if a chunk of the shape `first` and the next one, of the shape `second`, keep their outputs when they run
-    /// as one chunk of the shape `joined`.
+    /// True if two chunks keep their outputs when they run as one chunk of the shape `joined`. The chunks have the
+    /// shapes `first` and then `second`.
     pub(crate) fn may_join(
         &mut self,
         nnet: &Nnet,

@@ -250,8 +250,8 @@ impl<'a> BatchedXvectors<'a> {
 
 /// Returns the first frames of an utterance's chunks.
 ///
-/// If no whole number of chunks fits, either fewer chunks with gaps or more chunks with overlaps are used: the choice
-/// whose mean over frames has the smaller variance. `context` frames of each chunk give no statistics.
+/// If no whole number of chunks fits, either fewer chunks with gaps or more chunks with overlaps are used. The choice
+/// is the one whose mean over frames has the smaller variance. `context` frames of each chunk give no statistics.
 fn starts(rows: usize, size: usize, context: usize) -> Vec<usize> {
     if rows <= size {
         return vec![0];

@@ -6,7 +6,7 @@ use crate::index::{Cindex, NO_TIME};
 
 const NONE: CindexId = CindexId::MAX;
 
-/// A map from cindexes to ids. Nearly all cindexes have x = 0, few n and times close together: these lie in a box and
+/// A map from cindexes to ids. Nearly all cindexes have x = 0, few n and times close together. These lie in a box and
 /// are found by position, the others by hash. Nodes must be below the number of nodes.
 #[derive(Clone, Default)]
 pub(crate) struct CindexTable {

@@ -69,8 +69,8 @@ impl Inspection<'_> {
         items
     }
 
-    /// Names of a command's nodes: those of the rows that it writes, if debug info tells, and, for a component's
-    /// command, those that use the component.
+    /// Names of a command's nodes. These are the nodes of the rows that it writes, if debug info exists, and the
+    /// nodes that use the command's component.
     fn nodes_of(&self, computation: &Computation, command: &Command) -> Vec<&str> {
         let rows_of = |s: SubmatrixId| rows_of(computation, s);
         let nodes = match *command {

@@ -1,8 +1,8 @@
 //! Computes changes of parameters on a second thread while the backward pass goes on.
 //!
-//! The change of a layer's parameters depends on the layer's input and on the derivative of its output, and no step of
-//! the backward pass depends on the change. So a second thread can compute it beside the derivatives of the layers
-//! below. It gets copies of both matrices (the arena reuses their places), the rule, and the matrices that collect the
+//! The change of a layer's parameters depends on the layer's input and on the derivative of its output. No step of the
+//! backward pass depends on the change. So a second thread can compute it beside the derivatives of the layers below.
+//! It gets copies of both matrices (the arena reuses their places), the rule, and the matrices that collect the
 //! changes. After the pass the executor's own thread computes the changes that the second one has not begun. The result
 //! is the same.
 //!

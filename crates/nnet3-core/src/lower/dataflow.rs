@@ -219,8 +219,8 @@ pub(super) fn is_read_only_by(
     }
 }
 
-/// True if the contents of a matrix are lost at this event: it is freed, or its storage goes to a matrix that is set
-/// next.
+/// True if the contents of a matrix are lost at this event. Either it is freed, or its storage goes to a matrix that
+/// is set next.
 pub(super) fn forgets(computation: &Computation, events: &Events, event: Event) -> bool {
     match event.effect {
         Effect::Deallocates => true,

@@ -92,8 +92,8 @@ pub struct Share {
     pub source: SubmatrixId,
 }
 
-/// Commands that set, copy to and add to parts of one matrix from others: all of them for some rows of the matrix, then
-/// for the next ones.
+/// Commands that set, copy to and add to parts of one matrix from others. All commands run for some rows of the matrix,
+/// then for the next ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blocks {
     pub matrix: MatrixId,

@@ -1,8 +1,8 @@
 //! Merges consecutive components, for networks that only run forward.
 //!
 //! A component-node can often do the work of two if its input is an Append of copies, possibly shifted in time, of one
-//! other component-node. Outputs change by rounding only. The reference changes them in two cases, which differ here:
-//! it ignores a `Scale` on the copied node, and it divides by the factor of dropout's test mode.
+//! other component-node. Outputs change by rounding only. The reference changes them in two cases, in which results
+//! differ here. It ignores a `Scale` on the copied node, and it divides by the factor of dropout's test mode.
 
 mod pairs;
 

@@ -1,5 +1,5 @@
-//! Copies of nearly all rows of a matrix to the end of another become copies of all rows, to a slightly longer matrix;
-//! then a merge can remove them.
+//! Copies of nearly all rows of a matrix to the end of another become copies of all rows, to a slightly longer matrix.
+//! Then a merge can remove them.
 
 use crate::analysis::is_zeroing;
 use crate::check::LEAST_COPIED;

@@ -80,8 +80,8 @@ impl WordBoundaries {
     }
 
     /// Checks that these are the types of a model's phones. It is an error if a phone has no type, or if words could be
-    /// lost. Words could be lost if only one of the types for the beginning and the end of a word occurs, or if no
-    /// phone belongs to words.
+    /// lost. Words could be lost if only one of the types for the beginning and the end of a word occurs. The same
+    /// holds if no phone belongs to words.
     pub fn check(&self, model: &TransitionModel) -> Result<()> {
         let mut found: HashMap<PhoneType, i32> = HashMap::new();
         for &phone in model.topology().phones() {

@@ -28,7 +28,7 @@ struct Element<V> {
     next: u32,
 }
 
-/// States of a frame. Clearing does not erase the tables of places and `last_of_bucket`: an entry is valid only if the
+/// States of a frame. Clearing does not erase the tables of places and `last_of_bucket`. An entry is valid only if the
 /// element that it names exists and belongs to that state or bucket.
 #[derive(Debug)]
 pub(super) struct ActiveStates<V> {

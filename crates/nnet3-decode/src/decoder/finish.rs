@@ -101,8 +101,8 @@ impl<G: Graph> LatticeDecoder<G> {
 }
 
 impl<G: Graph> LatticeDecoder<G> {
-    /// The tokens of a frame that are kept: in the order in which their states were reached, but for tokens with an epsilon from a
-    /// later one, which move to the end (as in the reference: best paths of the same cost are told apart by this order).
+    /// The remaining tokens of a frame, in the order in which their states were reached. Tokens with an epsilon arc from a later
+    /// one move to the end. The reference does so, and this order decides between best paths of the same cost.
     fn in_topological_order(&self, frame: usize) -> Vec<u32> {
         let all = self.tokens.of_frame(frame);
         let mut kept: Vec<u32> = all.clone().filter(|&token| self.tokens.get(token).is_kept()).collect();

@@ -50,8 +50,8 @@ impl ChunkOptions {
 /// The determinized lattice of an utterance that is being decoded.
 ///
 /// A chunk can be joined to the others only if each of its tokens needs a word; otherwise it begins anew with the first
-/// frame. If `min_active` keeps all states of a small graph active, a path of silence stays alive, so that each chunk
-/// begins anew and the work grows with the square of the length (as in the reference).
+/// frame. If `min_active` keeps all states of a small graph active, a path of silence stays alive. Then each chunk
+/// starts anew, and the work grows with the square of the length (as in the reference).
 #[derive(Debug)]
 pub struct IncrementalLattice {
     options: ChunkOptions,

@@ -1,10 +1,10 @@
 //! Decoding: from log-likelihoods and a graph to a lattice, or to an alignment.
 //!
-//! - [`graph`]: graphs as a search wants them; [`composed`]: a graph composed of two during the search, with
-//!   [`grammar`] as the second; [`grammar_graph`]: graphs that refer to other graphs; [`decodable`]: sources of log-likelihoods.
-//! - [`search`]: the search that leaves lattices, with [`tokens`] as its memory, [`active`] as its states of a frame
-//!   and [`cutoff`] as the rule of pruning; [`finish`] prunes at the end and makes the lattice; [`trace`] finds the
-//!   best path before the end; [`incremental`] determinizes the lattice while the search goes on.
+//! - [`graph`] has graphs as a search needs them. [`composed`] is a graph composed of two during the search, with [`grammar`] as
+//!   the second. [`grammar_graph`] has graphs that refer to other graphs. [`decodable`] has sources of log-likelihoods.
+//! - [`search`] is the search that leaves lattices. [`tokens`] is its memory, [`active`] the states of a frame, and
+//!   [`cutoff`] the rule of pruning. [`finish`] prunes at the end and makes the lattice. [`trace`] finds the best
+//!   path before the end. [`incremental`] determinizes the lattice during the search.
 //! - [`viterbi`]: the search for one path, for alignments; [`align`] prepares the graphs of alignments.
 
 mod active;

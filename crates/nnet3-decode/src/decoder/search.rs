@@ -1,6 +1,6 @@
-//! The search that leaves lattices: tokens move along the arcs of a graph, frame by frame, and keep all links within a
-//! beam (Povey and others, "Generating exact lattices in the WFST framework", 2012;
-//! `decoder/lattice-faster-decoder.cc`).
+//! The search that leaves lattices. Tokens move along the arcs of a graph, frame by frame, and keep all links within a
+//! beam. (Povey and others, "Generating exact lattices in the WFST framework", 2012;
+//! `decoder/lattice-faster-decoder.cc`.)
 
 use kaldi_fst::{Arc, StateId};
 

@@ -121,8 +121,8 @@ impl Tokens {
         self.frames[frame].first_token..end
     }
 
-    /// The number of tokens of a frame before the last pruning that removed links of it, as the reference counts them
-    /// where it looks for a frame with few tokens. 0 if the frame was in no pruning.
+    /// The number of tokens of a frame before the last pruning that removed links of it. The reference counts them so
+    /// when it looks for a frame with few tokens. 0 if the frame was in no pruning.
     pub fn count_before_pruning(&self, frame: usize) -> usize {
         self.frames[frame].count as usize
     }

@@ -3,14 +3,14 @@
 //!
 //! A chunk is the raw lattice from one frame to another. A token is a state at its last frame. The determinized chunks
 //! so far are one lattice, with arcs at its end that lead to tokens. A state with such an arc, or with a path to one,
-//! is open: the next chunk may change its arcs, so the raw lattice of that chunk begins with all open states. Other
+//! is open. The next chunk may change its arcs, so the raw lattice of that chunk begins with all open states. Other
 //! states are settled.
 //!
-//! The raw lattice has labels that are no words. The first arcs lead from its start to the open states; each has a label
+//! The raw lattice has labels that are no words. The first arcs lead from its start to the open states. Each has a label
 //! of its own, and the cost of the best path to the state. The last arcs lead from tokens to ends, with the label of the
 //! token. So determinization keeps these states apart, and the result tells which state is which. An open state that
-//! only other open states lead to needs no such arc. It has one because the reference gives it one: with it, fewer
-//! paths from the state are pruned.
+//! only other open states lead to needs no such arc. It has one because the reference gives it one: with it, fewer paths
+//! from the state are pruned.
 
 use kaldi_fst::{Arc, EPSILON, StateId, Weight, ops};
 use kaldi_hmm::TransitionModel;
@@ -56,8 +56,8 @@ impl Chunk {
         }
     }
 
-    /// Adds a state for a token at the end of this chunk. `cost` guides the pruning, and does not remain in the result:
-    /// it estimates the cost of the best path from the token on, apart from a constant.
+    /// Adds a state for a token at the end of this chunk. `cost` guides the pruning, and does not remain in the result.
+    /// It estimates the cost of the best path from the token on, apart from a constant.
     pub fn end(&mut self, token: Token, cost: f32) -> StateId {
         let state = self.lattice.add_state();
         let end = self.lattice.add_state();
@@ -164,8 +164,8 @@ impl Incremental {
         self.report = Report { complete: true, events: Vec::new() };
     }
 
-    /// True if the next chunk must begin with the first frame: there was no chunk, or a token can be reached without a
-    /// word, so that the start is open.
+    /// True if the next chunk must begin with the first frame. There was no chunk yet, or the start is open because a
+    /// token can be reached without a word.
     pub fn begins_anew(&self) -> bool {
         self.lattice.states.is_empty() || self.ends.iter().any(|end| end.from == 0)
     }
@@ -269,7 +269,7 @@ impl Incremental {
         Ok(())
     }
 
-    /// Finds the states of a part that the arcs of its start lead to, and moves the weight of these arcs to the arcs of
+    /// Finds the states of a part that the arcs of its start lead to. Moves the weight of these arcs to the arcs of
     /// settled states that enter them. Two open states may have become one.
     fn enter(&mut self, part: &CompactLattice, chunk: &Chunk, numbers: &mut [Option<StateId>]) {
         let arcs = part.start.map_or(&[][..], |start| &part.state(start).arcs);

@@ -525,7 +525,7 @@ impl Search {
     }
 
     /// The same subset as [`Search::close`], found first in, first out. A state is expanded again if a better way to it
-    /// turns up, and each arc makes its sequence first, so the memory in use is that of the reference.
+    /// appears, and each arc makes its sequence first. So the memory in use is that of the reference.
     fn close_in_turn(&mut self, subset: &mut Vec<Element>) {
         let Scratch { closure, places, .. } = &mut self.scratch;
         closure.clear();

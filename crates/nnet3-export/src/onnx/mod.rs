@@ -113,8 +113,8 @@ pub fn export_chunk(nnet: &Nnet, options: &Options) -> Result<Vec<u8>> {
     export_request(nnet, &chunk_request(nnet, options, context, outputs), options)
 }
 
-/// The bytes of a model for any number of output frames that is a multiple of how many the network's structure repeats after
-/// (nearly always 1).
+/// The bytes of a model for any valid number of output frames. Valid numbers are multiples of the period of the network's
+/// structure (nearly always 1).
 pub fn export_any_length(nnet: &Nnet, options: &Options) -> Result<Vec<u8>> {
     let unit = check_simple(nnet, options)?;
     let context = nnet.context()?;

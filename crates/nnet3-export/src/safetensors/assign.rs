@@ -60,9 +60,9 @@ pub struct Assigned {
 /// Replaces values of the model by tensors with the same names (after `names` has been applied). Numbers of 16, 32 and
 /// 64 bits are converted to the model's type.
 ///
-/// Errors: a tensor has another shape or does not hold floating-point numbers, a number is not finite, two tensors have
-/// the same target, or a line of `names` has no tensor. If `strict`, a tensor without a counterpart in the model is an
-/// error too.
+/// Errors: a tensor has another shape or does not hold floating-point numbers, or a number is not finite. Two tensors
+/// may not have the same target, and each line of `names` needs a tensor. If `strict`, a tensor without a counterpart
+/// in the model is an error too.
 pub fn assign(model: &ModelFile, tensors: &[u8], names: &NameMap, strict: bool) -> Result<Assigned> {
     let file = open(tensors)?;
     let mut tensors: Vec<_> = file.tensors();

@@ -1,6 +1,6 @@
 //! Models as safetensors files: writing and reading.
 //!
-//! A file of [`export`] has all bytes of a model file: each matrix and vector is a tensor, named after its component
+//! A file of [`export`] has all bytes of a model file. Each matrix and vector is a tensor, named after its component
 //! and the token before it (`tdnn1.affine.linear_params`). All other bytes are one tensor, `nnet3.rest`. The metadata
 //! `nnet3` gives the order in which [`restore`] must join them. So types of components need no code here, and models in
 //! an old form keep it.

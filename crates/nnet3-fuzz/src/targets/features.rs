@@ -53,8 +53,8 @@ pub fn read_wave(input: &[u8]) {
 }
 
 /// Wave files of many forms. The 16-bit mono files have a chunk before the data, unknown lengths, the extensible
-/// format, two chunks of samples, odd chunks, sizes that are too small, or sizes of 64 bits. Other files are of other
-/// kinds.
+/// format, two chunks of samples, or odd chunks. Others have sizes that are too small, or sizes of 64 bits. Other
+/// files are of other kinds.
 pub fn corpus_wave() -> Vec<Vec<u8>> {
     let file = |order: &[u8; 4], format: &[u8], extra: &[u8], data_length: u32| {
         let samples = [0u8, 1, 2, 3, 4, 5, 6, 7];

@@ -10,8 +10,9 @@ pub trait HiddenMarkovModels {
         None
     }
     /// One step of the forward recursion for the sequences in the columns. For each state j, next\[j\] = Σ x(e) ·
-    /// (scale · Σ q · alpha\[i\] + leak · Σ q · π\[i\]) over the entries e of j and the arcs of e, with probabilities
-    /// q, from states i. x(e) is the likelihood of the symbol of e. total (1 × n) = Σ next\[j\].
+    /// (scale · Σ q · alpha\[i\] + leak · Σ q · π\[i\]). The outer sum is over the entries e of j. The inner sums are
+    /// over the arcs of e, with probabilities q, from states i. x(e) is the likelihood of the symbol of e. total (1 ×
+    /// n) = Σ next\[j\].
     fn hmm_forward(&self, next: ViewMut<'_>, total: ViewMut<'_>, hmm: &Hmm, step: HmmStep<'_>);
     /// One step of the backward recursion, from `way.beta` at its end to that at its beginning. For each state j,
     /// b\[j\] = beta\[j\] + shared. Then posteriors\[s\] = factor · Σ b\[j\] · (share of e in next\[j\]) over the

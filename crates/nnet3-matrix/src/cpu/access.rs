@@ -195,8 +195,9 @@ pub(super) fn flattened_sources<const N: usize>(sources: [View<'_>; N]) -> [View
     }
 }
 
-/// Calls `f` with each row of dst and the `cols` elements of the arena (a 1 × n view) at that row's offset, or `None`
-/// if the offset is -1. The arena may contain dst itself, but a row must not overlap its source.
+/// Calls `f` with each row of dst and the `cols` elements of the arena (a 1 × n view) at that row's offset. The
+/// second argument is `None` if the offset is -1. The arena may contain dst itself, but a row must not overlap its
+/// source.
 #[inline(always)]
 pub(super) fn gather(
     dst: ViewMut<'_>,

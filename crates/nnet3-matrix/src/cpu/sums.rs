@@ -211,9 +211,10 @@ fn col_sums(row: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32) {
     simd::run(FewRows { row, alpha, src, beta });
 }
 
-/// row = alpha · (column sums of a ⊙ b) + beta · row. Pairs of rows are summed in `f32`, with one rounding where
-/// products can be fused, and the pairs in `f64`: as accurate as BLAS's dot product of two columns, and equal to
-/// OpenBLAS's. If terms nearly cancel, as in the variance of a single frame, a different last digit shows.
+/// row = alpha · (column sums of a ⊙ b) + beta · row. Pairs of rows are summed in `f32`, with one rounding if
+/// products can be fused, and the pairs in `f64`. This is as accurate as BLAS's dot product of two columns, and
+/// equal to OpenBLAS's. If terms nearly cancel, as in the variance of a single frame, a different last digit
+/// shows.
 struct ColumnDots<'a> {
     row: RowsMut<'a>,
     alpha: f32,

@@ -1,7 +1,8 @@
 //! The interface of a device for [`super::GpuBackend`]: memory, transfers, and running [`Op`]s in order.
 //!
-//! The CUDA driver implements it, and so do, without a GPU, a twin that compiles the same kernels for the CPU and the
-//! recorder of the tests. After the first error of any method the queue makes no more calls ([`super::Queue`]).
+//! The CUDA driver implements it. Two others do so without a GPU: a twin that compiles the same kernels for the CPU,
+//! and the recorder of the tests. After the first error of any method the queue makes no more calls
+//! ([`super::Queue`]).
 
 use super::op::Op;
 use crate::backend::Memory;

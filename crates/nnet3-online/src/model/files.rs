@@ -1,5 +1,4 @@
-//! Places of a model's parts: in a folder as vosk has it (of the newer form or the older one), or at paths that a caller
-//! gives.
+//! Places of a model's parts: in a folder as vosk has it (newer or older form), or at paths that a caller gives.
 
 use std::path::Path;
 

@@ -50,8 +50,8 @@ fn make(options: &EgsOptions, sampler: Option<Box<ExampleSampler>>) -> (Collecte
     (sink, summary)
 }
 
-/// Each word of each sentence, and its end, is predicted once with its sentence's weight; what is read before a word is the word
-/// before it, or `<s>` at the beginning of a sentence, or `<brk>`. A piece has at least the least context.
+/// Each word of each sentence, and its end, is predicted once with its sentence's weight. The network reads the word before it,
+/// or `<s>` at the beginning of a sentence, or `<brk>`. A piece has at least the least context.
 #[test]
 fn every_word_is_predicted_once() {
     let options = options();

@@ -1,7 +1,7 @@
 //! Estimation of a language model for sampling: counts, discounting, pruning (`rnnlm/sampling-lm-estimate.cc`).
 //!
-//! With discount D, total count c(h) and the discounted count c'(h, w), p(w | h) = c'(h, w) / c(h) + backoff(h) / c(h) · p(w | h'),
-//! where backoff(h) is the sum of what was taken away. [`super::prune`] decides which n-grams and states stay.
+//! With discount D, total count c(h) and the discounted count c'(h, w), p(w | h) = c'(h, w) / c(h) + backoff(h) / c(h) · p(w | h').
+//! Here backoff(h) is the sum of all discounts. [`super::prune`] decides which n-grams and states stay.
 
 use std::collections::BTreeMap;
 use std::fmt;

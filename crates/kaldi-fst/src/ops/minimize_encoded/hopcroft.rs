@@ -1,5 +1,5 @@
-//! Hopcroft's partition of the states of an acceptor ("An n log n algorithm for minimizing states in a finite automaton", 1971)
-//! in the order of OpenFst's `CyclicMinimizer`: it says which state of each class keeps its number.
+//! Hopcroft's partition of the states of an acceptor ("An n log n algorithm for minimizing states in a finite automaton",
+//! 1971). It follows the order of OpenFst's `CyclicMinimizer`, which decides the state of each class that keeps its number.
 
 use std::ops::Range;
 

@@ -34,7 +34,8 @@ impl Item for RowOf {
 }
 
 /// Expands the list `old`, for the rows in `places`, to a list for `size` rows. For an item of sequence 0, `source`
-/// returns the new item and the distance in rows to that of the next sequence; `None` for a row that is left alone.
+/// returns the new item and the distance in rows to that of the next sequence. It returns `None` for a row that
+/// stays as it is.
 pub fn expand<T: Item>(
     places: &Places,
     old: &[T],

@@ -3,7 +3,7 @@
 //! Rows are ordered by time, then image. All input rows that one time offset reads are then a range of rows. If the
 //! output has fewer times than the input, `ratio` consecutive input times of one image are consecutive rows. The plan
 //! treats them as one row of `ratio` times the height. Each *step* of the plan gathers the heights that one such range
-//! gives to each output height, and multiplies them with a range of columns of the parameters.
+//! gives to each output height. It then multiplies them with a range of columns of the parameters.
 
 use crate::component::convolution_model::ConvolutionModel;
 use crate::component::fit::{self, Fit};

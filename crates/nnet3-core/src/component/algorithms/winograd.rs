@@ -4,14 +4,14 @@
 //! by several outputs. A *tile* is m outputs, `step` rows one after the other, and the n = m + taps - 1 inputs that
 //! they read. The tile needs n products in place of m · taps (A. Toom, 1963; S. Winograd, "Arithmetic Complexity of
 //! Computations", 1980; Lavin and Gray, "Fast algorithms for convolutional neural networks", 2015). A product of
-//! polynomials is known from its values at n - 1 points and its leading coefficient, and a filter is the transpose of
-//! such a product. Product j multiplies a sum of weights and a sum of inputs, and each output is a sum of products:
+//! polynomials is known from its values at n - 1 points and its leading coefficient. A filter is the transpose of such
+//! a product. Product j multiplies a sum of weights and a sum of inputs, and each output is a sum of products:
 //!
 //! m_j = (Σ_k G_jk W_k) (Σ_i B_ji x_i), y_o = Σ_j A_oj m_j.
 //!
-//! The derivatives go through the same tables, transposed. Results differ from those of the obvious products by
-//! rounding: for inputs of like size they are 1.4 to 3.2 times as far from the exact ones as BLAS's. An output is
-//! rounded relative to all inputs of its tile, also those that it does not read.
+//! The derivatives go through the same tables, transposed. Results differ from those of the plain products by
+//! rounding. For inputs of similar size they are 1.4 to 3.2 times as far from the exact ones as BLAS's. An output
+//! is rounded relative to all inputs of its tile, also those that it does not read.
 
 mod form;
 
@@ -37,8 +37,8 @@ const MOST_TILES: usize = 256;
 pub struct Taps {
     pub count: usize,
     pub step: usize,
-    /// True if the blocks of the input's derivative are only ever added onto the source rows that they share, so that
-    /// only those sums must be right.
+    /// True if the blocks of the input's derivative are only added to the source rows that they share. Then only the
+    /// sums must be right.
     pub summed: bool,
 }
 
@@ -167,8 +167,8 @@ impl Filter {
         (0..parts).map(part).filter(|rows| !rows.is_empty())
     }
 
-    /// The tap by which the first output of a tile that reads input `k` reads it, and the rows from the tile's first
-    /// output to that one.
+    /// The first output of a tile that reads input `k`: its tap for `k`, and its distance in rows from the tile's
+    /// first output.
     fn reader(&self, k: usize) -> (usize, usize) {
         let tap = k.min(self.form.taps - 1);
         (tap, (k - tap) * self.step)

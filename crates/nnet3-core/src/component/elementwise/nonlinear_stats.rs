@@ -1,5 +1,6 @@
-//! Parts shared by Sigmoid, Tanh, RectifiedLinear, Softmax and LogSoftmax: dimension, self-repair settings and
-//! activation statistics, with their config keys, file form and info text (`NonlinearComponent` of the reference).
+//! Parts shared by Sigmoid, Tanh, RectifiedLinear, Softmax and LogSoftmax (`NonlinearComponent` of the reference).
+//! These are dimension, self-repair settings and activation statistics, with their config keys, file form and info
+//! text.
 
 use crate::component::declared::*;
 use crate::component::fields::{self};
@@ -242,9 +243,9 @@ impl NonlinearStats {
         self.self_repair_scale != 0.0 && !self.count.is_zero() && self.deriv_sum.len() == self.dim
     }
 
-    /// Sets `terms` to +1 where the average derivative of a column of a block, over rows and blocks, is too small, to -1 where
-    /// it is too large, else to 0. With blocks of another size than `terms` each column is one of its own. A count below 0, as the
-    /// first step of backstitch can leave, turns the signs, as in the reference.
+    /// Sets `terms` by the average derivative of each column of a block, over rows and blocks: +1 if it is too small, -1 if it is
+    /// too large, else 0. With blocks of another size than `terms` each column is one of its own. A count below 0, as the first
+    /// step of backstitch can leave, turns the signs, as in the reference.
     pub(crate) fn compare_derivatives(&mut self, context: Context<'_>, terms: ViewMut<'_>, band: Band) {
         let blocks = self.dim / terms.cols();
         let known = self.count.known();

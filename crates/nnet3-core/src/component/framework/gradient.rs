@@ -30,8 +30,8 @@ pub enum Products<'a> {
     },
 }
 
-/// For each block of columns of the linear part (one for each entry of `first`), some rows of the input are multiplied
-/// with all rows of the derivative.
+/// The linear part has blocks of columns, one for each entry of `first`. For each block, some rows of the input are
+/// multiplied with all rows of the derivative.
 #[derive(Clone, Copy)]
 pub struct RowProducts<'a> {
     pub input: View<'a>,

@@ -1,8 +1,8 @@
-//! Extraction and pooling of statistics without the statistics of each frame: pooling needs only their sums over its
+//! Extraction and pooling of statistics without the statistics of each frame. Pooling needs only their sums over its
 //! windows, and extraction needs only the derivatives of these sums.
 //!
 //! The matrix between the two is then *summed*. Column 0 still holds counts, and the backward pass ignores it. In the
-//! other columns, row i belongs to window i: it holds the sums over the window's frames or, in the backward pass, the
+//! other columns, row i belongs to window i. It holds the sums over the window's frames or, in the backward pass, the
 //! derivatives of those sums. All other rows are unspecified.
 
 use crate::component::pooling::{Pooling, Windows};

@@ -1,11 +1,11 @@
 //! Checks that operations give the same results as the commands.
 //!
 //! Both lists run on symbols instead of numbers ([`symbols`]), through the components' structure only. A component that
-//! treats its rows one by one makes the symbols of a row from its input's row; other components make them from the
+//! treats its rows one by one makes the symbols of a row from its input's row. Other components make them from the
 //! whole input. An affine function is a sum over columns, which can be formed in parts. Additions commute, since their
 //! order shows in roundings only. Every element must be written before it is read, and its matrix must have memory at
-//! that time. The results for the user, the statistics of components and the factors of their changes must be the same
-//! symbols as by the commands, in the same order.
+//! that time. Three kinds of symbols must be the same as by the commands, in the same order: the results for the user,
+//! statistics of components, and factors of their changes.
 
 mod symbols;
 #[cfg(test)]

@@ -38,8 +38,8 @@ const TERMS: usize = 1024;
 const MOST_DOTS: usize = 1200;
 const LEAST_TERMS: usize = 32;
 
-/// True if [`product`] should be used for m rows of a, n rows of b and k terms: it is faster than BLAS, or has the
-/// required roundings.
+/// True if [`product`] should be used for m rows of a, n rows of b and k terms. It is then faster than BLAS, or
+/// has the required roundings.
 pub(in crate::cpu) fn pays(m: usize, n: usize, k: usize) -> bool {
     is_faster(m, n, k) || (has_own_roundings(m, n, k) && m * n <= MOST_DOTS && k >= LEAST_TERMS)
 }
