@@ -49,7 +49,9 @@ impl ModelStats {
         }
         if pdfs != self.pdfs.len() {
             let expected = self.pdfs.len();
-            return Err(r.error(format!("statistics of {pdfs} pdfs cannot be added to statistics of {expected} pdfs")));
+            return Err(r.error(format!(
+                "statistics of {pdfs} pdfs cannot be added to statistics of {expected} pdfs"
+            )));
         }
         self.transitions.iter_mut().zip(&transitions).for_each(|(sum, count)| *sum += count);
         for (pdf, sum) in self.pdfs.iter_mut().enumerate() {
