@@ -14,7 +14,7 @@ use super::{Sound, print};
 
 /// Seconds of sound in a piece: of files as in vosk, and of live sound.
 const PIECE: f32 = 0.2;
-const LIVE_PIECE: f32 = 0.1;
+const LIVE_PIECE: f32 = 0.05;
 /// Seconds of sound between two displays of partial results.
 const LOOK: f32 = 0.6;
 /// A channel is silent if its root mean square is below this share of the loudest one's.
