@@ -20,6 +20,7 @@ mkdir -p "$folder"
 "${run[@]}" --dir "$folder/whole" "$kaldi" >"$folder/whole.log" 2>&1 || refuse_value "the run as a whole failed; see $folder/whole.log"
 
 rm -rf "$folder/killed"
+mkdir "$folder/killed"
 kills=0 status=
 until [[ $status ]]; do
   before=$(progress)

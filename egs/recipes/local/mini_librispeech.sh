@@ -28,7 +28,7 @@ edit_numbers() {
     few_gaussians "$s5/run.sh"
     few_jobs "$s5/run.sh" "$s5"/local/{chain,chain/tuning,chain2,nnet3}/*.sh "$s5/local/kws/run_kws.sh"
     sed -i -E -e 's/(--trainer.num-epochs=|num_epochs=)[0-9]+/\11/' -e 's/(--trainer.optimization.num-jobs-(initial|final)=|num_jobs_nnet=)[0-9]/\11/' \
-      -e 's/(--num-jobs-initial) 2 (--num-jobs-final) 5/--num-epochs 2 \1 1 \2 2/' -e 's/ (dim|big-dim)=(512|768)/ \1=256/' \
+      -e 's/(--num-jobs-initial) 2 (--num-jobs-final) 5/--num-epochs 4 \1 1 \2 2/' -e 's/ (dim|big-dim)=(512|768)/ \1=256/' \
       "$s5"/local/chain{/tuning/run_{tdnn_1k,cnn_tdnn_1b,tdnn_1c,tdnn_1c_discriminative},2/tuning/run_tdnn_1a}.sh
     sed -i 's|^train_data_dir=data/train_clean_5_sp_hires|train_data_dir=data/train_short_sp_hires|' "$s5/local/chain/tuning/run_tdnn_1c_discriminative.sh"
     sed -i -e 's/`seq 8 14`/`seq 10 11`/' -e 's/--min-lmwt 8 --max-lmwt 14/--min-lmwt 10 --max-lmwt 11/' "$s5/local/kws/run_kws.sh"
