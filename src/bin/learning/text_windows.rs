@@ -109,7 +109,7 @@ mod tests {
         assert_eq!((vocabulary.len(), vocabulary.symbol(0)), (5, Some('\n')));
         let ids = vocabulary.ids("hello\n").unwrap();
         assert_eq!(ids, [2, 1, 3, 3, 4, 0]);
-        assert!(vocabulary.ids("help").unwrap_err().to_string().contains("character 4 is 'p'"));
+        assert!(vocabulary.ids("help").unwrap_err().to_string().contains("character 4 ('p')"));
         let found: Vec<_> = windows(&ids, 2, 1).collect();
         assert_eq!(found, [(&[2, 1, 3][..], &[1, 3, 3][..]), (&[3, 3, 4], &[3, 4, 0])]);
         // As many as there are of 20 and 50 in 200001.
