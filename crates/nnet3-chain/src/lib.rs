@@ -1,7 +1,7 @@
 //! Chain models (lattice-free MMI): their examples and the supervision in them.
 //!
 //! A chain example has inputs like any other. In place of targets, its outputs have a [`Supervision`]: an FST of the valid sequences of pdfs.
-//! What is common to all kinds of supervision is in [`nnet3_train::sequence`]; here are its files and its merging. [`objective`] is the
+//! Parts that all kinds of supervision share are in [`nnet3_train::sequence`]; files and merging are here. [`objective`] is the
 //! training objective: a [`denominator`] that is the same for all examples, and a numerator from their supervision. [`training`] gives it to
 //! the trainer. [`normalize`] gives supervision the costs of the denominator graph. [`chunk`] and [`end_to_end`] make examples of utterances.
 //! [`language`] is for examples of several languages in one table.
