@@ -13,8 +13,10 @@ number period whole SECONDS "${4:-300}" 1 100000
 [[ $recipe =~ ^[a-z_]+$ ]] || refuse_value "RECIPE: there is no recipe '$recipe'"
 run=("$here/../../egs/recipes/run.sh" --quick --only "$recipe" --programs "$programs")
 
-# Steps and stages that the run has begun or done.
-progress() { find "$folder/killed" \( -path '*/.stages/*' -o -path '*/done/*' \) -type f ! -name '*.times' -exec cat {} + -exec echo {} ';' 2>/dev/null | wc -l; }
+# Steps and stages that the run has begun or done. (Each start notes the stage where it goes on once more.)
+progress() {
+  find "$folder/killed" \( -path '*/.stages/*' -o -path '*/done/*' \) -type f ! -name '*.times' -exec sed 's,^,{} ,' {} ';' -exec echo {} ';' | sort -u | wc -l
+}
 
 mkdir -p "$folder"
 "${run[@]}" --dir "$folder/whole" "$kaldi" >"$folder/whole.log" 2>&1 || refuse_value "the run as a whole failed; see $folder/whole.log"
