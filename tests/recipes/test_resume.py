@@ -68,6 +68,12 @@ class Resume(unittest.TestCase):
         done = subprocess.run(["bash", *command], cwd=self.folder, env=settings, capture_output=True, text=True)
         return done.returncode, done.stdout.splitlines()
 
+    def test_a_stage_may_call_a_script_twice(self):
+        text = RUN.replace("echo run 2; local/nested.sh;", "echo run 2; local/nested.sh a; local/nested.sh b;")
+        (self.folder / "run.sh").write_text(text)
+        stages = ["nested 0", "nested 1", "nested 2"]
+        self.assertEqual(self.run_recipe(), (0, ["run 1", "run 2"] + 2 * stages + ["run 3"] + stages))
+
     def test_nested_scripts_go_on(self):
         for name in ("end_nested_1", "end_run_3"):
             (self.folder / name).touch()

@@ -44,19 +44,32 @@ resume_time() { # <stage, or end>
   { echo "$1 $$ $EPOCHREALTIME"; times; } >>"$resume_record.times"
 }
 
-# Notes the end of the script. A signal ends it at once: without a trap of its own, bash first looks at the commands that follow.
+# Notes the end of the script, and that it succeeded in this start of the recipe. The next call in the same start is another one, which begins
+# at its beginning: a stage may score two decodings by one script.
+resume_end() { # <status>
+  resume_time end
+  test "$1" != 0 || echo "end.$RESUME_START" >>"$resume_record"
+}
+
+# Lets the end of the script be noted. A signal ends it at once: without a trap of its own, bash first looks at the commands that follow.
 resume_traps() {
-  trap 'resume_time end' EXIT
+  trap 'resume_end $?' EXIT
   trap 'exit 129' HUP
   trap 'exit 130' INT
   trap 'exit 143' TERM
 }
 
-# Prints the last line of the record, or an empty line.
+# Prints the last stage of the record; an empty line if there is none, or if the script ended in this start of the recipe.
 resume_at() {
   local at='' line
   if test -f "$resume_record"; then
-    while read -r line; do at=$line; done <"$resume_record"
+    while read -r line; do
+      case $line in
+        "end.$RESUME_START") at='' ;;
+        end.*) ;;
+        *) at=$line ;;
+      esac
+    done <"$resume_record"
   fi
   echo "$at"
 }
@@ -110,6 +123,7 @@ resume_command() { # <command>
   resume_begun=true
 }
 
+export RESUME_START=${RESUME_START:-$$}
 if test "${RESUME_COMMANDS:-}" = "$0"; then
   trap 'resume_command "$BASH_COMMAND"' DEBUG
 elif test -z "${BASH_EXECUTION_STRING:-}"; then
