@@ -92,7 +92,7 @@ case $task in
   test)
     # (Features of one crate hold for all that are built with it.)
     tested=(-p nnet3-matrix -p nnet3-primitives-suite -p nnet3-core -p nnet3-train -p nnet3-chain -p nnet3-online -p nnet3-export)
-    cargo nextest run --features nnet3-matrix/static-openblas --target-dir "$target/static-openblas" "${tested[@]}"
+    cargo nextest run --no-fail-fast --features nnet3-matrix/static-openblas --target-dir "$target/static-openblas" "${tested[@]}"
     ;;
   check)
     source "$here/package/check.sh"
