@@ -78,7 +78,10 @@ run_takes_jobs_with_it() { # <signal>
   done 2>/dev/null
   kill "-$1" $pid
   wait $pid
-  sleep 1
+  for ((try = 0; try < 100; try++)); do
+    if ! pgrep --full --exact "sleep $marker" >/dev/null; then break; fi
+    sleep 0.1
+  done
   grep -q 'Ended (code 143)' "$work/run/s.1.log" && ! pgrep --full --exact "sleep $marker"
 }
 

@@ -230,7 +230,7 @@ fn two_trainings_in_one_folder() {
     let folder = Folder::new("hostile-two");
     let (egs, net) = (format!("ark:{}", examples(&folder, 6, &[])), network(&folder, 1));
     let (dir, model) = (format!("--checkpoint-dir={}", folder.path("dir")), folder.path("1.raw"));
-    let slow = format!("ark:sleep 4; cat {} |", folder.path("egs.ark"));
+    let slow = format!("ark:sleep 60; cat {} |", folder.path("egs.ark"));
     let mut first = Command::new(binary("nnet3-fit"))
         .args(["--use-gpu=no", &dir, "--num-epochs=1", &net, &slow, &model])
         .stderr(Stdio::null())

@@ -250,7 +250,7 @@ fn running_sessions_end_after_sigterm() {
     // The running session gets all its words.
     let answers = running.send_all(&sound[3200..], 3200);
     assert!(text(&answers).starts_with('w'), "{answers:?}");
-    assert_eq!(server.status(Duration::from_secs(10)), Some(0));
+    assert_eq!(server.status(Duration::from_secs(60)), Some(0));
     server.wait_for("Stopped");
 }
 

@@ -12,8 +12,7 @@ use crate::error::{Error, Result};
 use crate::gmm::DiagGmm;
 use crate::log_sums::{LEAST_TERM, log_sum_exp};
 use crate::model::AmDiagGmm;
-use crate::parameters::in_panels;
-use crate::products::{Fused, LANES, Lanes, Order, Work, add_columns, vectorized};
+use crate::products::{Fused, LANES, Order, Work, add_columns, vectorized};
 use crate::selection::{finite, softmax};
 
 /// The largest number of frames that are computed at once. The parameters of a model are larger than a processor's fast
@@ -74,27 +73,38 @@ impl Work for OfFrames<'_> {
     fn run<F: Fused>(self) {
         let OfFrames { gmm, frames, out } = self;
         let count = gmm.num_gauss();
-        let in_panels = in_panels(count);
-        for (panel, eight) in gmm.gconsts[..in_panels].chunks(LANES).enumerate() {
-            let first = panel * LANES;
-            let mut gconsts = Lanes::default();
-            gconsts.0[..eight.len()].copy_from_slice(eight);
-            let (means, inv_vars) = (gmm.means_invvars.panel(panel), gmm.inv_vars.panel(panel));
-            for (&(values, squares), out) in frames.iter().zip(out.chunks_exact_mut(count)) {
-                let linear = add_columns::<F>(gconsts, 1.0, means, values);
-                let Lanes(both) = add_columns::<F>(linear, -0.5, inv_vars, squares);
-                out[first..first + eight.len()].copy_from_slice(&both[..eight.len()]);
-            }
+        let mut first = 0;
+        for (means, inv_vars) in gmm.means_invvars.eights().zip(gmm.inv_vars.eights()) {
+            of_panel::<F, _>(gmm, frames, first, (means, inv_vars), out);
+            first += LANES;
         }
-        for g in in_panels..count {
+        if let (Some((first, means)), Some((_, inv_vars))) = (gmm.means_invvars.four(), gmm.inv_vars.four()) {
+            of_panel::<F, _>(gmm, frames, first, (means, inv_vars), out);
+        }
+        for ((g, means), (_, inv_vars)) in gmm.means_invvars.rest().zip(gmm.inv_vars.rest()) {
             let order = Order::of_row(g, count);
-            let (means, inv_vars) =
-                (gmm.means_invvars.rest_row(g - in_panels), gmm.inv_vars.rest_row(g - in_panels));
             for (&(values, squares), out) in frames.iter().zip(out.chunks_exact_mut(count)) {
                 let linear = order.add::<F>(gmm.gconsts[g], 1.0, means, values);
                 out[g] = order.add::<F>(linear, -0.5, inv_vars, squares);
             }
         }
+    }
+}
+
+/// Computes the log-likelihoods of the Gaussians from `first` on, whose means over variances and inverse variances are in
+/// panels of columns.
+#[inline(always)]
+fn of_panel<F: Fused, const ROWS: usize>(
+    gmm: &DiagGmm,
+    frames: &[(&[f32], &[f32])],
+    first: usize,
+    (means, inv_vars): (&[[f32; ROWS]], &[[f32; ROWS]]),
+    out: &mut [f32],
+) {
+    let gconsts: [f32; ROWS] = std::array::from_fn(|row| gmm.gconsts[first + row]);
+    for (&(values, squares), out) in frames.iter().zip(out.chunks_exact_mut(gmm.num_gauss())) {
+        let linear = add_columns::<F, ROWS>(gconsts, 1.0, means, values);
+        out[first..first + ROWS].copy_from_slice(&add_columns::<F, ROWS>(linear, -0.5, inv_vars, squares));
     }
 }
 

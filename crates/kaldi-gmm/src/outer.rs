@@ -6,7 +6,7 @@
 use nalgebra::{DMatrix, DVector};
 
 /// Vectors that are collected before they are multiplied.
-const BLOCK: usize = 32;
+const BLOCK: usize = 16;
 
 /// Symmetric matrices G_d.
 #[derive(Debug, Clone, PartialEq)]

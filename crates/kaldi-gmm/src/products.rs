@@ -7,13 +7,8 @@
 
 /// Partial sums, and rows that are multiplied together.
 pub const LANES: usize = 8;
-/// Elements that are added after the partial sums are those beyond a multiple of this.
-const GROUP: usize = 4;
-
-/// An element of each of eight rows, in one vector register.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-#[repr(align(32))]
-pub struct Lanes(pub [f32; LANES]);
+/// Rows with the order [`Order::OfFour`]. Elements that are added after the partial sums are those beyond a multiple of this.
+pub const GROUP: usize = 4;
 
 /// The order of additions of one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,18 +99,23 @@ impl Order {
     }
 }
 
-/// Computes start + factor · (a·x) for eight rows a whose order is [`Order::OfFour`]. `columns` has the elements of these
+/// Computes start + factor · (a·x) for some rows a whose order is [`Order::OfFour`]. `columns` has the elements of these
 /// rows: element d of each is in column d.
 #[expect(clippy::needless_range_loop, reason = "loops of constant length keep sums in registers")]
 #[inline(always)]
-pub fn add_columns<F: Fused>(start: Lanes, factor: f32, columns: &[Lanes], x: &[f32]) -> Lanes {
+pub fn add_columns<F: Fused, const ROWS: usize>(
+    start: [f32; ROWS],
+    factor: f32,
+    columns: &[[f32; ROWS]],
+    x: &[f32],
+) -> [f32; ROWS] {
     let main = x.len() / GROUP * GROUP;
     let first = main % LANES;
-    let mut sums = [[0.0; LANES]; LANES];
+    let mut sums = [[0.0; ROWS]; LANES];
     if first == GROUP {
         for lane in 0..GROUP {
-            for row in 0..LANES {
-                sums[lane][row] = F::fused(columns[lane].0[row], x[lane], 0.0);
+            for row in 0..ROWS {
+                sums[lane][row] = F::fused(columns[lane][row], x[lane], 0.0);
             }
         }
     }
@@ -123,25 +123,25 @@ pub fn add_columns<F: Fused>(start: Lanes, factor: f32, columns: &[Lanes], x: &[
     let (elements, _) = x[first..main].as_chunks::<LANES>();
     for (columns, x) in chunks.iter().zip(elements) {
         for lane in 0..LANES {
-            for row in 0..LANES {
-                sums[lane][row] = F::fused(columns[lane].0[row], x[lane], sums[lane][row]);
+            for row in 0..ROWS {
+                sums[lane][row] = F::fused(columns[lane][row], x[lane], sums[lane][row]);
             }
         }
     }
     let mut out = start;
-    for row in 0..LANES {
+    for row in 0..ROWS {
         let pair = |lane: usize| sums[lane][row] + sums[lane + GROUP][row];
-        out.0[row] += factor * total([pair(0), pair(1), pair(2), pair(3)]);
+        out[row] += factor * total([pair(0), pair(1), pair(2), pair(3)]);
     }
     let mut rest = columns[main..].iter().zip(&x[main..]);
     if let Some((column, x)) = rest.next() {
-        let product = |column: &Lanes, x: f32| column.0.map(|a| a * (factor * x));
+        let product = |column: &[f32; ROWS], x: f32| column.map(|a| a * (factor * x));
         let mut sum = product(column, *x);
         for (column, x) in rest {
             let products = product(column, *x);
             sum.iter_mut().zip(products).for_each(|(sum, product)| *sum += product);
         }
-        out.0.iter_mut().zip(sum).for_each(|(out, sum)| *out += sum);
+        out.iter_mut().zip(sum).for_each(|(out, sum)| *out += sum);
     }
     out
 }
@@ -200,16 +200,15 @@ mod tests {
         }
     }
 
-    struct AddColumns<'a> {
-        start: Lanes,
-        columns: &'a [Lanes],
+    struct AddColumns<'a, const ROWS: usize> {
+        columns: &'a [[f32; ROWS]],
         x: &'a [f32],
     }
 
-    impl Work for AddColumns<'_> {
-        type Output = Lanes;
-        fn run<F: Fused>(self) -> Lanes {
-            add_columns::<F>(self.start, -0.5, self.columns, self.x)
+    impl<const ROWS: usize> Work for AddColumns<'_, ROWS> {
+        type Output = [f32; ROWS];
+        fn run<F: Fused>(self) -> [f32; ROWS] {
+            add_columns::<F, ROWS>([0.25; ROWS], -0.5, self.columns, self.x)
         }
     }
 
@@ -218,18 +217,25 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(4);
         for dim in [0, 1, 3, 4, 7, 8, 13, 39, 40] {
             let x: Vec<f32> = (0..dim).map(|_| random.f32() - 0.5).collect();
-            let columns: Vec<Lanes> =
-                (0..dim).map(|_| Lanes(std::array::from_fn(|_| random.f32()))).collect();
-            let start = Lanes([0.25; LANES]);
-            let both = [
-                add_columns::<Emulated>(start, -0.5, &columns, &x),
-                vectorized(AddColumns { start, columns: &columns, x: &x }),
+            let eight: Vec<[f32; LANES]> = (0..dim).map(|_| std::array::from_fn(|_| random.f32())).collect();
+            let four: Vec<[f32; GROUP]> =
+                eight.iter().map(|column| std::array::from_fn(|row| column[GROUP + row])).collect();
+            let of_eight = [
+                AddColumns { columns: &eight, x: &x }.run::<Emulated>(),
+                vectorized(AddColumns { columns: &eight, x: &x }),
+            ];
+            let of_four = [
+                AddColumns { columns: &four, x: &x }.run::<Emulated>(),
+                vectorized(AddColumns { columns: &four, x: &x }),
             ];
             for row in 0..LANES {
-                let a: Vec<f32> = columns.iter().map(|column| column.0[row]).collect();
+                let a: Vec<f32> = eight.iter().map(|column| column[row]).collect();
                 let add = Order::OfFour.add::<Emulated>(0.25, -0.5, &a, &x);
                 let fused = vectorized(Add { order: Order::OfFour, a: &a, x: &x });
-                assert_eq!(both.map(|lanes| lanes.0[row]), [add, fused], "{dim}");
+                assert_eq!(of_eight.map(|sums| sums[row]), [add, fused], "{dim}");
+                if let Some(row) = row.checked_sub(GROUP) {
+                    assert_eq!(of_four.map(|sums| sums[row]), [add, fused], "{dim}");
+                }
             }
         }
     }

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::topology::{HmmState, HmmTopology};
 use crate::tree::most_pdfs;
 use std::fmt;
+use std::sync::Arc;
 
 /// A state of a phone together with the pdfs that it has in some context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,11 +54,11 @@ pub struct TransitionModel {
     /// Indexed by transition-id; [0] is unused.
     log_probs: Vec<f32>,
     /// The first transition-id of each state, and one past the last of all.
-    first_id: Vec<usize>,
+    first_id: Vec<u32>,
     /// Index of the state that a transition leaves, by transition-id; [0] is unused.
-    state_of: Vec<usize>,
+    state_of: Vec<u32>,
     /// The pdf of each transition-id; the first element is unused.
-    pdf_of: Vec<i32>,
+    pdf_of: Arc<[i32]>,
     /// True for self-loops, by transition-id; the first element is unused.
     is_loop: Vec<bool>,
     num_pdfs: usize,
@@ -81,7 +82,7 @@ impl TransitionModel {
                 .map_err(|why| Error::model(format!("transition-state {}: {why}", s + 1)))?;
             largest_pdf = largest_pdf.max(Some(state.forward_pdf)).max(state.self_loop_pdf);
             for &(next, probability) in &hmm_state.transitions {
-                state_of.push(s);
+                state_of.push(s as u32);
                 is_loop.push(next == state.hmm_state);
                 pdf_of.push(if next == state.hmm_state {
                     state.self_loop_pdf.unwrap_or(-1)
@@ -90,10 +91,9 @@ impl TransitionModel {
                 });
                 initial.push(probability.ln());
             }
-            first_id.push(state_of.len());
+            first_id.push(state_of.len() as u32);
         }
         state_of.shrink_to_fit();
-        pdf_of.shrink_to_fit();
         let Some(largest_pdf) = largest_pdf else {
             return Err(Error::model("the transition model has no states"));
         };
@@ -105,6 +105,7 @@ impl TransitionModel {
                 "the pdf-id {largest_pdf} is too large for a model of {count} transition-states"
             )));
         }
+        let pdf_of = pdf_of.into();
         let model =
             TransitionModel { topology, states, log_probs, first_id, state_of, pdf_of, is_loop, num_pdfs };
         model.check_log_probs()?;
@@ -172,22 +173,26 @@ impl TransitionModel {
 
     /// The ids of the transitions out of the state with this index.
     pub fn ids_of_state(&self, state: usize) -> impl ExactSizeIterator<Item = TransitionId> + use<> {
-        (self.first_id[state]..self.first_id[state + 1]).map(TransitionId)
+        (self.first_id[state] as usize..self.first_id[state + 1] as usize).map(TransitionId)
     }
 
     /// Index of the transition state that a transition leaves.
     pub fn state_index(&self, id: TransitionId) -> usize {
-        self.state_of[id.0]
+        self.state_of[id.0] as usize
     }
     /// The transition state that a transition leaves.
     pub fn state(&self, id: TransitionId) -> &TransitionState {
-        &self.states[self.state_of[id.0]]
+        &self.states[self.state_index(id)]
     }
     pub fn phone(&self, id: TransitionId) -> i32 {
         self.state(id).phone
     }
     pub fn pdf(&self, id: TransitionId) -> i32 {
         self.pdf_of[id.0]
+    }
+    /// The pdf of each transition-id; the first element is unused.
+    pub fn pdfs(&self) -> &Arc<[i32]> {
+        &self.pdf_of
     }
     /// The pdf class of a transition: of its state's self-loop, or of its other transitions.
     pub fn pdf_class(&self, id: TransitionId) -> i32 {
@@ -210,12 +215,11 @@ impl TransitionModel {
     }
     /// Number of a transition among its state's, from 0, in the order of the topology.
     pub(crate) fn transition_index(&self, id: TransitionId) -> usize {
-        id.0 - self.first_id[self.state_of[id.0]]
+        id.0 - self.first_id[self.state_index(id)] as usize
     }
     /// The state of the phone that a transition leads to.
     pub fn next_hmm_state(&self, id: TransitionId) -> usize {
-        let state = self.state_of[id.0];
-        self.hmm_state(&self.states[state]).transitions[id.0 - self.first_id[state]].0
+        self.hmm_state(self.state(id)).transitions[self.transition_index(id)].0
     }
     /// True if a transition leads to the state that it leaves.
     pub fn is_self_loop(&self, id: TransitionId) -> bool {

@@ -20,7 +20,7 @@ use crate::filename::RxFilename;
 use crate::source::Source;
 use crate::text::{LONGEST_WORD, excerpt, is_space};
 
-const BUFFER_SIZE: usize = 128 * 1024;
+const BUFFER_SIZE: usize = 32 * 1024;
 
 /// First bytes of a file compressed by gzip.
 const GZIP: &[u8] = b"\x1f\x8b\x08";

@@ -12,7 +12,7 @@ use crate::number::Real;
 use crate::sink::Sink;
 use crate::text::{FILE_PRECISION, excerpt, push_g, token_problem};
 
-const BUFFER_SIZE: usize = 128 * 1024;
+const BUFFER_SIZE: usize = 32 * 1024;
 
 pub struct KaldiWriter {
     sink: Sink,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kaldi_hmm::TransitionModel;
 use kaldi_online::{PipelineModel, Speaker};
 use nnet3_core::forward::LoopedForward;
-use nnet3_decode::decoder::{Decodable, MatrixDecodable, ViterbiDecoder, ViterbiPath, decodable};
+use nnet3_decode::decoder::{Decodable, MatrixDecodable, ViterbiDecoder, ViterbiPath};
 
 use crate::acoustics::{Acoustics, Chunk};
 use crate::error::Result;
@@ -14,7 +14,7 @@ use crate::error::Result;
 /// Takes samples, and tells words when no other path can win any more.
 pub struct Spotter<'g> {
     /// The pdf of each transition-id.
-    pdfs: Vec<u32>,
+    pdfs: Arc<[i32]>,
     acoustics: Acoustics,
     search: ViterbiDecoder<'g>,
 }
@@ -28,7 +28,7 @@ impl<'g> Spotter<'g> {
         search: ViterbiDecoder<'g>,
     ) -> Result<Spotter<'g>> {
         let acoustics = Acoustics::new(features, Speaker::default(), network)?;
-        let mut spotter = Spotter { pdfs: decodable::pdf_table(transitions), acoustics, search };
+        let mut spotter = Spotter { pdfs: transitions.pdfs().clone(), acoustics, search };
         spotter.search.begin()?;
         Ok(spotter)
     }

@@ -16,7 +16,7 @@ use nnet3_core::forward::{Ivectors, LoopedForward, Streaming};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::OptimizeOptions;
 use nnet3_core::random::Random;
-use nnet3_decode::decoder::{LatticeDecoder, MatrixDecodable, SearchGraph, SearchOptions, decodable};
+use nnet3_decode::decoder::{LatticeDecoder, MatrixDecodable, SearchGraph, SearchOptions};
 use nnet3_decode::{Lattice, path};
 use nnet3_online::server::{Conversation, Event, Host, converse};
 use nnet3_online::{Model, ModelParts, Recognizer, RecognizerOptions, Result, State, Stream, Transcript};
@@ -149,7 +149,7 @@ fn best(lattice: &Lattice) -> Best {
 fn whole(graph: &SearchGraph, signal: &[f32]) -> (usize, Best) {
     let features = Extractor::new(features()).unwrap().features(signal, 16000.0, 1.0).unwrap();
     let loglikes = network(3).compute(&features, Ivectors::None).unwrap();
-    let pdfs = decodable::pdf_table(&transitions());
+    let pdfs = transitions().pdfs().clone();
     let mut decoder = LatticeDecoder::new(graph.unvisited(), SearchOptions::default()).unwrap();
     assert!(decoder.decode(&MatrixDecodable::new(&loglikes, &pdfs, 1.0).unwrap()).unwrap());
     (loglikes.rows, best(&decoder.raw_lattice().unwrap()))

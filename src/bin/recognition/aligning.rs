@@ -1,5 +1,7 @@
 //! Parts shared by the programs that align utterances with the graphs of their transcripts.
 
+use std::sync::Arc;
+
 use anyhow::{Result, bail};
 use clap::Args;
 use kaldi_fst::Fst;
@@ -9,9 +11,7 @@ use kaldi_io::holder::{FloatHolder, I32VectorHolder, VectorHolder};
 use kaldi_io::log::{Site, num};
 use kaldi_io::{DenseMatrix, TableWriter, kaldi_log, kaldi_warn};
 use nnet3_decode::decoder::align::{TransitionCosts, careful_graph};
-use nnet3_decode::decoder::{
-    Decodable, MatrixDecodable, Pruning, SearchGraph, ViterbiDecoder, ViterbiPath, decodable,
-};
+use nnet3_decode::decoder::{Decodable, MatrixDecodable, Pruning, SearchGraph, ViterbiDecoder, ViterbiPath};
 
 use crate::recognition::decoding::usable;
 use nnet3::lattices;
@@ -58,7 +58,7 @@ pub struct Aligner<'a> {
     options: &'a AlignOptions,
     costs: TransitionCosts,
     transition_ids: usize,
-    pdfs: Vec<u32>,
+    pdfs: Arc<[i32]>,
     /// The factor by which log-likelihoods have been multiplied when the search sees them.
     acoustic_scale: f32,
     alignments: TableWriter<I32VectorHolder>,
@@ -89,7 +89,7 @@ impl<'a> Aligner<'a> {
             options,
             costs: TransitionCosts::new(model, options.transition_scale, options.self_loop_scale),
             transition_ids: model.num_transition_ids(),
-            pdfs: decodable::pdf_table(model),
+            pdfs: model.pdfs().clone(),
             acoustic_scale,
             alignments: TableWriter::open(alignments)?,
             scores: lattices::open_writer(scores)?,
@@ -117,13 +117,8 @@ impl<'a> Aligner<'a> {
                 return Ok(());
             }
         };
-        let pdfs = std::mem::take(&mut self.pdfs);
-        let aligned = match MatrixDecodable::new(&loglikes, &pdfs, scale) {
-            Ok(decodable) => self.align_with(key, fst, &decodable),
-            Err(error) => Err(error.into()),
-        };
-        self.pdfs = pdfs;
-        aligned
+        let pdfs = self.pdfs.clone();
+        self.align_with(key, fst, &MatrixDecodable::new(&loglikes, &pdfs, scale)?)
     }
 
     /// Does the same as [`align`](Self::align) with log-likelihoods of any source.

@@ -3,7 +3,6 @@
 use anyhow::Result;
 use kaldi_hmm::TransitionModel;
 use kaldi_io::read_object;
-use nnet3_decode::decoder::decodable;
 
 use crate::recognition::viterbi::{self, MatrixTables, PruningArgs, ViterbiOptions};
 use nnet3_online::graph;
@@ -30,6 +29,10 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let model: TransitionModel = read_object(&options.model_in)?;
     let (graph, _) = graph::read_whole(&options.fst_in, model.num_transition_ids())?;
-    let pdfs = decodable::pdf_table(&model);
-    viterbi::decode_matrices(&options.viterbi, options.pruning.pruning()?, (&graph, &pdfs), &options.tables)
+    viterbi::decode_matrices(
+        &options.viterbi,
+        options.pruning.pruning()?,
+        (&graph, model.pdfs()),
+        &options.tables,
+    )
 }

@@ -30,7 +30,7 @@ pub fn run(options: Options) -> Result<u8> {
     let largest = fst.states.iter().flat_map(|state| &state.arcs).map(|arc| arc.ilabel).max().unwrap_or(0);
     let labels = usize::try_from(largest)?;
     let graph = SearchGraph::new((&fst).into(), labels).with_context(|| options.fst_in.clone())?;
-    let columns: Vec<u32> = std::iter::once(0).chain(0..labels as u32).collect();
+    let columns: Vec<i32> = std::iter::once(0).chain(0..labels as i32).collect();
     viterbi::decode_matrices(
         &options.viterbi,
         options.pruning.pruning()?,

@@ -13,7 +13,7 @@ use kaldi_io::symbols::SymbolTable;
 use kaldi_io::{DenseMatrix, TableWriter, kaldi_log, kaldi_warn};
 use nnet3_decode::decoder::{
     ChunkOptions, Decodable, Graph, IncrementalLattice, LatticeDecoder, MatrixDecodable, SearchGraph,
-    SearchOptions, decodable,
+    SearchOptions,
 };
 use nnet3_decode::determinize::Report;
 use nnet3_decode::ending::{Ended, EndedLattice, Ending};
@@ -43,7 +43,6 @@ pub struct LatticeOptions {
 pub struct Decoding<'a> {
     options: &'a LatticeOptions,
     model: &'a TransitionModel,
-    pdfs: Vec<u32>,
     /// The factor by which log-likelihoods have been multiplied when the search sees them.
     acoustic_scale: f32,
     /// The lengths of chunks, if lattices are determinized during the search.
@@ -121,7 +120,7 @@ impl<'a> Decoding<'a> {
     pub fn new(options: &'a LatticeOptions, model: &'a TransitionModel, acoustic_scale: f32) -> Result<Self> {
         options.search.check()?;
         options.search.remark().into_iter().for_each(messages::warn);
-        Ok(Decoding { options, model, pdfs: decodable::pdf_table(model), acoustic_scale, chunks: None })
+        Ok(Decoding { options, model, acoustic_scale, chunks: None })
     }
 
     /// Determinizes lattices in chunks while the search goes on.
@@ -153,8 +152,8 @@ impl<'a> Decoding<'a> {
     }
 
     /// The pdf of each transition-id; the first element is not used.
-    pub fn pdfs(&self) -> &[u32] {
-        &self.pdfs
+    pub fn pdfs(&self) -> &[i32] {
+        self.model.pdfs()
     }
 
     /// The graph for all utterances, checked; `None` if the argument of the program is a table of graphs.
@@ -257,7 +256,7 @@ impl Decoder<'_> {
             Ok(loglikes) => loglikes,
             Err(reason) => return Ok(Searched::not_searched(key, reason)),
         };
-        let decodable = MatrixDecodable::new(&loglikes, &self.decoding.pdfs, scale);
+        let decodable = MatrixDecodable::new(&loglikes, self.decoding.pdfs(), scale);
         let decodable = decodable.with_context(|| format!("key '{key}'"))?;
         self.search_with(key, graph, &decodable)
     }

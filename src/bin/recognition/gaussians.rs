@@ -19,7 +19,7 @@ use nnet3_online::SharedGraph;
 pub struct GaussianDecodable<'a> {
     likelihoods: Likelihoods<'a>,
     /// The pdf of each transition-id; the first element is not used.
-    pdfs: &'a [u32],
+    pdfs: &'a [i32],
     scale: f32,
 }
 
@@ -29,7 +29,7 @@ impl<'a> GaussianDecodable<'a> {
     pub fn new(
         model: &'a AmDiagGmm,
         features: &DenseMatrix<f32>,
-        pdfs: &'a [u32],
+        pdfs: &'a [i32],
         (scale, prune): (f32, f32),
     ) -> Result<std::result::Result<Self, String>> {
         model.check_features(features)?;
@@ -65,7 +65,7 @@ impl Acoustics {
     }
 
     /// Searches for the paths of an utterance.
-    pub fn search(&self, decoder: &mut Decoder<'_>, pdfs: &[u32], utterance: Utterance) -> Result<Searched> {
+    pub fn search(&self, decoder: &mut Decoder<'_>, pdfs: &[i32], utterance: Utterance) -> Result<Searched> {
         let Utterance { key, graph, features } = utterance;
         let features = match features {
             Ok(features) if features.rows > 0 => features,

@@ -4,7 +4,6 @@ use anyhow::{Context, Result};
 use kaldi_io::log::Site;
 use nnet3::utterances::{Utterance, Utterances};
 use nnet3::{gaussians, messages};
-use nnet3_decode::decoder::decodable;
 
 use crate::recognition::aligning::{AlignOptions, Aligner};
 use crate::recognition::gaussians::GaussianDecodable;
@@ -36,7 +35,6 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let scale = options.acoustic_scale;
     let (transitions, model) = gaussians::read_model(&options.model_in)?;
-    let pdfs = decodable::pdf_table(&transitions);
     let per_frame = Some(&options.write_per_frame_acoustic_loglikes).filter(|name| !name.is_empty());
     let tables = (options.alignments_wspecifier.as_str(), options.scores_wspecifier.as_ref(), per_frame);
     let mut aligner = Aligner::open(SITE, &options.align, &transitions, scale, tables)?;
@@ -48,7 +46,7 @@ pub fn run(options: Options) -> Result<u8> {
         match (features, graph) {
             (Ok(features), _) if features.rows == 0 => aligner.fail(&format!("Zero-length utterance: {key}")),
             (Ok(features), Some(graph)) => {
-                let decodable = GaussianDecodable::new(&model, &features, &pdfs, (scale, 0.0));
+                let decodable = GaussianDecodable::new(&model, &features, transitions.pdfs(), (scale, 0.0));
                 match decodable.with_context(|| format!("utterance {key}"))? {
                     Ok(decodable) => aligner.align_with(&key, graph, &decodable)?,
                     Err(reason) => aligner.fail(&format!("{key}: {reason}")),

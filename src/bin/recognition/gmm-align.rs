@@ -7,7 +7,6 @@ use kaldi_io::holder::{I32VectorHolder, MatrixHolder};
 use kaldi_io::log::Site;
 use nnet3::gaussians;
 use nnet3::tables::Input;
-use nnet3_decode::decoder::decodable;
 
 use crate::recognition::aligning::{AlignOptions, Aligner};
 use crate::recognition::equal_alignment::GraphFiles;
@@ -59,7 +58,6 @@ pub fn run(options: Options) -> Result<u8> {
     )?;
     // The graphs have the costs of transitions already.
     let align = AlignOptions { transition_scale: 0.0, self_loop_scale: 0.0, ..options.align.clone() };
-    let pdfs = decodable::pdf_table(&transitions);
     let tables = (options.alignments_wspecifier.as_str(), None, None);
     let mut aligner = Aligner::open(SITE, &align, &transitions, scale, tables)?;
     let mut transcripts = RandomReader::<I32VectorHolder>::open(&options.transcriptions_rspecifier)?;
@@ -80,7 +78,7 @@ pub fn run(options: Options) -> Result<u8> {
                 return Ok(());
             }
         };
-        let decodable = GaussianDecodable::new(&model, &features, &pdfs, (scale, 0.0));
+        let decodable = GaussianDecodable::new(&model, &features, transitions.pdfs(), (scale, 0.0));
         match decodable.with_context(|| format!("utterance {key}"))? {
             Ok(decodable) => aligner.align_with(key, graph, &decodable),
             Err(reason) => {

@@ -7,7 +7,6 @@ use kaldi_io::{RandomReader, kaldi_warn};
 use nnet3::tables::{self, Input, Output};
 use nnet3::{gaussians, lattices, messages};
 use nnet3_decode::acoustic::{Rescored, add_acoustic_costs};
-use nnet3_decode::decoder::decodable;
 use nnet3_decode::{CompactLatticeHolder, Scale};
 
 use crate::recognition::gaussians::GaussianDecodable;
@@ -29,7 +28,6 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let (transitions, model) = gaussians::read_model(&options.model_in)?;
-    let pdfs = decodable::pdf_table(&transitions);
     let mut features = RandomReader::<MatrixHolder>::open(&options.feature_rspecifier)?;
     let mut output = Output::<CompactLatticeHolder>::open(&options.lattice_wspecifier)?;
     let scale = Scale::new(1.0, options.old_acoustic_scale.into());
@@ -51,7 +49,7 @@ pub fn run(options: Options) -> Result<u8> {
                 return Ok(());
             }
         };
-        let decodable = GaussianDecodable::new(&model, features, &pdfs, (1.0, 0.0));
+        let decodable = GaussianDecodable::new(&model, features, transitions.pdfs(), (1.0, 0.0));
         let decodable = match decodable.with_context(|| options.feature_rspecifier.clone())? {
             Ok(decodable) => decodable,
             Err(reason) => {

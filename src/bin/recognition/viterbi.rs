@@ -10,7 +10,7 @@ use kaldi_io::log::num;
 use kaldi_io::symbols::SymbolTable;
 use nnet3::utterances::{Utterance, Utterances};
 use nnet3::{gaussians, lattices, messages};
-use nnet3_decode::decoder::{Decodable, MatrixDecodable, Pruning, SearchGraph, ViterbiDecoder, decodable};
+use nnet3_decode::decoder::{Decodable, MatrixDecodable, Pruning, SearchGraph, ViterbiDecoder};
 use nnet3_decode::lattice::{compact, linear};
 use nnet3_decode::{CompactLatticeHolder, LatticeWeight};
 
@@ -88,7 +88,7 @@ pub struct MatrixTables {
 pub fn decode_matrices(
     options: &ViterbiOptions,
     pruning: Pruning,
-    (graph, pdfs): (&SearchGraph, &[u32]),
+    (graph, pdfs): (&SearchGraph, &[i32]),
     tables: &MatrixTables,
 ) -> Result<u8> {
     let mut outputs =
@@ -128,7 +128,6 @@ impl ViterbiArgs {
     pub fn run(&self, pruning: Pruning) -> Result<u8> {
         let (transitions, model) = gaussians::read_model(&self.model_in)?;
         let (graph, _) = graph::read_whole(&self.fst_in, transitions.num_transition_ids())?;
-        let pdfs = decodable::pdf_table(&transitions);
         let optional = [self.alignments_wspecifier.as_ref(), self.lattice_wspecifier.as_ref()];
         let mut outputs = self.options.open(&self.words_wspecifier, optional)?;
         let mut utterances = Utterances::of_features(&self.features_rspecifier)?;
@@ -139,7 +138,7 @@ impl ViterbiArgs {
                 0 => Err(format!("Zero-length utterance: {key}")),
                 _ => {
                     let scales = (self.options.acoustic_scale, 0.0);
-                    let decodable = GaussianDecodable::new(&model, &features, &pdfs, scales);
+                    let decodable = GaussianDecodable::new(&model, &features, transitions.pdfs(), scales);
                     decodable
                         .with_context(|| format!("utterance {key}"))?
                         .map_err(|why| format!("{key}: {why}"))

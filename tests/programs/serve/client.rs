@@ -97,7 +97,7 @@ impl Server {
     /// Stops a server without sessions.
     pub fn stop(mut self) {
         self.signal("TERM");
-        assert_eq!(self.status(Duration::from_secs(10)), Some(0), "{}", self.log());
+        assert_eq!(self.status(PATIENCE), Some(0), "{}", self.log());
         assert!(!self.log().contains("panicked"), "{}", self.log());
     }
 

@@ -62,6 +62,10 @@ impl<V: Copy> ActiveStates<V> {
         self.elements.is_empty()
     }
 
+    pub fn len(&self) -> usize {
+        self.elements.len()
+    }
+
     /// The place of an active state, and its value, which may be replaced.
     #[inline]
     pub fn get_mut(&mut self, state: StateId) -> Option<(u32, &mut V)> {
@@ -146,6 +150,11 @@ impl<V: Copy> ActiveStates<V> {
     /// The values, by place.
     pub fn values(&self) -> impl Iterator<Item = V> {
         self.elements.iter().map(|element| element.value)
+    }
+
+    /// The values, which may be replaced, by place.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.elements.iter_mut().map(|element| &mut element.value)
     }
 
     /// The states, by place.

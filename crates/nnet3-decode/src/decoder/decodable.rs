@@ -1,6 +1,5 @@
 //! Sources of log-likelihoods.
 
-use kaldi_hmm::TransitionModel;
 use kaldi_io::DenseMatrix;
 
 use crate::error::{Error, Result};
@@ -16,13 +15,13 @@ pub trait Decodable {
 pub struct MatrixDecodable<'a> {
     matrix: &'a DenseMatrix<f32>,
     /// The pdf of each transition-id; the first element is not used.
-    pdfs: &'a [u32],
+    pdfs: &'a [i32],
     scale: f32,
 }
 
 impl<'a> MatrixDecodable<'a> {
-    /// Makes a source. `pdfs` is a table from [`pdf_table`]; `scale` multiplies the elements of the matrix.
-    pub fn new(matrix: &'a DenseMatrix<f32>, pdfs: &'a [u32], scale: f32) -> Result<Self> {
+    /// Makes a source. `pdfs` is the table of [`TransitionModel::pdfs`](kaldi_hmm::TransitionModel::pdfs); `scale` multiplies the elements of the matrix.
+    pub fn new(matrix: &'a DenseMatrix<f32>, pdfs: &'a [i32], scale: f32) -> Result<Self> {
         let needed = pdfs.iter().max().map_or(0, |&pdf| pdf as usize + 1);
         if matrix.rows > 0 && matrix.cols < needed {
             return Err(Error::TooFewColumns { found: matrix.cols, needed });
@@ -41,9 +40,4 @@ impl Decodable for MatrixDecodable<'_> {
         let row = &self.matrix.data[frame * cols..][..cols];
         |id| self.scale * row[self.pdfs[id as usize] as usize]
     }
-}
-
-/// The pdf of each transition-id; there is an unused one for 0.
-pub fn pdf_table(model: &TransitionModel) -> Vec<u32> {
-    std::iter::once(0).chain(model.ids().map(|id| model.pdf(id) as u32)).collect()
 }

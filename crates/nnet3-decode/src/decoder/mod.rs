@@ -11,7 +11,7 @@ mod active;
 pub mod align;
 pub mod composed;
 mod cutoff;
-pub mod decodable;
+mod decodable;
 mod finish;
 pub mod grammar;
 pub mod grammar_graph;

@@ -45,6 +45,7 @@ pub struct ViterbiPath {
 pub struct ViterbiDecoder<'g> {
     graph: VisitedGraph<&'g SearchGraph>,
     pruning: Pruning,
+    /// All that lead to an active state, and some that do not: see [`make_room`](Self::make_room).
     tokens: Vec<Token>,
     /// The values are tokens.
     active: ActiveStates<u32>,
@@ -107,6 +108,7 @@ impl<'g> ViterbiDecoder<'g> {
 
     /// Searches the next frame.
     pub fn advance(&mut self, log_likelihood: impl Fn(i32) -> f32) -> Result<()> {
+        self.make_room();
         let (mut list, mut costs) = (std::mem::take(&mut self.list), std::mem::take(&mut self.costs));
         self.active.take(&mut list);
         let cutoff = self.process_emitting(&list, &mut costs, log_likelihood)?;
@@ -114,6 +116,46 @@ impl<'g> ViterbiDecoder<'g> {
         self.process_nonemitting(cutoff)?;
         self.frames += 1;
         self.graph.check(false)
+    }
+
+    /// Removes the tokens that lead to no active state, before there would be no room for those of a frame. Then at most half of
+    /// the room is in use, or it grows, so the work is a small part of the search's.
+    fn make_room(&mut self) {
+        let (room, wanted) = (self.tokens.capacity(), 4 * self.active.len());
+        if room - self.tokens.len() >= wanted {
+            return;
+        }
+        self.remove_dead_tokens();
+        if 2 * self.tokens.len() + wanted > room {
+            self.tokens.reserve(room.max(wanted));
+        }
+    }
+
+    fn remove_dead_tokens(&mut self) {
+        let mut numbers = vec![NONE; self.tokens.len()];
+        for active in self.active.iter() {
+            let mut token = active.value;
+            while token != NONE && numbers[token as usize] == NONE {
+                numbers[token as usize] = 0;
+                token = self.tokens[token as usize].before;
+            }
+        }
+        let mut kept = 0;
+        for token in 0..self.tokens.len() {
+            if numbers[token] == NONE {
+                continue;
+            }
+            numbers[token] = kept;
+            let Token { before, .. } = self.tokens[token];
+            // (A token before has its number already.)
+            let before = if before == NONE { NONE } else { numbers[before as usize] };
+            self.tokens[kept as usize] = Token { before, ..self.tokens[token] };
+            kept += 1;
+        }
+        self.tokens.truncate(kept as usize);
+        self.active.values_mut().for_each(|token| *token = numbers[*token as usize]);
+        // (All paths begin with the token that they have in common.)
+        self.certain = numbers.get(self.certain as usize).copied().unwrap_or(0);
     }
 
     /// Frames of the utterance so far.
@@ -295,4 +337,77 @@ fn reach(tokens: &mut Vec<Token>, active: &mut ActiveStates<u32>, state: StateId
     }
     tokens.push(token);
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kaldi_fst::Fst;
+
+    /// A long utterance in a small graph, against the table of the best arrivals at all states in all frames. Dead tokens go.
+    #[test]
+    fn a_long_utterance() {
+        const STATES: usize = 8;
+        const FRAMES: usize = 5_000;
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut fst = Fst::default();
+        fst.start = Some(fst.add_state());
+        for _ in 1..STATES {
+            fst.add_state();
+        }
+        for state in &mut fst.states {
+            state.final_weight = 0.0;
+            state.arcs = (0..STATES as StateId)
+                .map(|next| Arc {
+                    ilabel: next as i32 + 1,
+                    olabel: next as i32 + 1,
+                    weight: random.f32(),
+                    next,
+                })
+                .collect();
+        }
+        let loglikes: Vec<[f32; STATES + 1]> =
+            (0..FRAMES).map(|_| std::array::from_fn(|_| -random.f32())).collect();
+
+        let mut costs = [f64::INFINITY; STATES];
+        costs[0] = 0.0;
+        let mut before = Vec::new();
+        for frame in &loglikes {
+            let mut next = [(f64::INFINITY, 0); STATES];
+            for (from, state) in fst.states.iter().enumerate() {
+                for arc in &state.arcs {
+                    let cost = costs[from] + f64::from(arc.weight) - f64::from(frame[arc.ilabel as usize]);
+                    let best = &mut next[arc.next as usize];
+                    if cost < best.0 {
+                        *best = (cost, from);
+                    }
+                }
+            }
+            costs = next.map(|(cost, _)| cost);
+            before.push(next.map(|(_, from)| from));
+        }
+        let mut state = (0..STATES).min_by(|&a, &b| costs[a].total_cmp(&costs[b])).unwrap();
+        let mut expected = vec![];
+        for frame in before.iter().rev() {
+            expected.push(state as i32 + 1);
+            state = frame[state];
+        }
+        expected.reverse();
+
+        let graph = SearchGraph::new((&fst).into(), STATES).unwrap();
+        let mut decoder = ViterbiDecoder::new(&graph, Pruning::viterbi()).unwrap();
+        decoder.begin().unwrap();
+        let mut words = Vec::new();
+        for (t, frame) in loglikes.iter().enumerate() {
+            decoder.advance(|id| frame[id as usize]).unwrap();
+            if t % 700 == 699 {
+                words.extend(decoder.certain_words().unwrap());
+            }
+        }
+        let (path, ended) = decoder.path().unwrap().unwrap();
+        assert!(ended && path.ids == expected && path.words == expected);
+        words.extend(decoder.other_words().unwrap());
+        assert_eq!(words, expected);
+        assert!(decoder.tokens.capacity() < 3 * FRAMES, "{}", decoder.tokens.capacity());
+    }
 }

@@ -1,5 +1,7 @@
 //! Tests of the searches on three utterances, against the reference's results.
 
+use std::sync::Arc;
+
 use kaldi_fst::store::{self, FileOrMemory};
 use kaldi_fst::{EPSILON, FlatFst};
 use kaldi_hmm::TransitionModel;
@@ -7,7 +9,6 @@ use kaldi_io::holder::{I32VectorHolder, MatrixHolder};
 use kaldi_io::{DenseMatrix, KaldiReader, SequentialReader, read_object};
 use nnet3_decode::decoder::{
     Decodable, LatticeDecoder, MatrixDecodable, Pruning, SearchGraph, SearchOptions, Step, ViterbiDecoder,
-    decodable,
 };
 use nnet3_decode::path;
 
@@ -20,10 +21,10 @@ pub fn table<H: kaldi_io::holder::Holder>(name: &str) -> Vec<(String, H::T)> {
     std::iter::from_fn(|| reader.next().unwrap()).collect()
 }
 
-pub fn graph_and_pdfs() -> (SearchGraph, Vec<u32>) {
+pub fn graph_and_pdfs() -> (SearchGraph, Arc<[i32]>) {
     let model: TransitionModel = read_object(&file("mono.mdl")).unwrap();
     let fst = store::read_flat_fst(&file("decode/HCLG.fst")).unwrap();
-    (SearchGraph::new(fst, model.num_transition_ids()).unwrap(), decodable::pdf_table(&model))
+    (SearchGraph::new(fst, model.num_transition_ids()).unwrap(), model.pdfs().clone())
 }
 
 /// The graph of the tests, left in its file.
@@ -224,7 +225,7 @@ fn all_paths_of_a_wide_beam() {
 fn forward_algorithm(
     fst: &FlatFst,
     loglikes: &DenseMatrix<f32>,
-    pdfs: &[u32],
+    pdfs: &[i32],
     scale: f64,
     ending: impl Fn(usize) -> f32,
 ) -> f64 {

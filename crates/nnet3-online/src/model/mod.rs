@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use kaldi_hmm::TransitionModel;
 use nnet3_core::forward::LoopedForward;
-use nnet3_decode::decoder::decodable;
 
 use crate::error::{Error, Result};
 use crate::graph::SharedGraph;
@@ -31,8 +30,6 @@ pub struct Model {
 
 struct Shared {
     parts: ModelParts,
-    /// The pdf of each transition-id.
-    pdfs: Vec<u32>,
     notices: Vec<Notice>,
 }
 
@@ -63,8 +60,7 @@ impl Model {
 
     fn new(parts: ModelParts, notices: Vec<Notice>) -> Result<Model> {
         parts.network.check_inputs(parts.features.dim(), parts.features.ivector_dim())?;
-        let pdfs = decodable::pdf_table(&parts.transitions);
-        Ok(Model { shared: Arc::new(Shared { parts, pdfs, notices }) })
+        Ok(Model { shared: Arc::new(Shared { parts, notices }) })
     }
 
     /// The options of recognisers in the files of the model.
@@ -125,8 +121,8 @@ impl Model {
         &self.shared.parts
     }
 
-    pub(crate) fn pdfs(&self) -> &[u32] {
-        &self.shared.pdfs
+    pub(crate) fn pdfs(&self) -> &[i32] {
+        self.shared.parts.transitions.pdfs()
     }
 
     /// Makes a runner of the network.
