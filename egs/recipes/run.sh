@@ -11,27 +11,29 @@ usage() {
   cat <<'END'
 usage: run.sh [options] KALDI
 KALDI is a checkout of Kaldi (git clone https://github.com/kaldi-asr/kaldi); it need not be built, and stays as it is.
-  --only NAME,…     recipes to run (yesno,mini_librispeech,rnnlm,voxceleb,callhome,cifar,aishell; with --vosk also vosk)
+  --only NAME,…     recipes to run (yesno,mini_librispeech,voxceleb,aishell,cifar,callhome,rnnlm; with --vosk also vosk)
   --vosk DIR        a checkout of vosk-api (git clone https://github.com/alphacep/vosk-api), for the recipe vosk
   --quick           little data, and the first systems only
   --every           with --quick, too, all systems
   --dir DIR         where recipes run (exp); with --quick exp/quick
   --programs DIR    programs (built from this repository: target/release)
   --nj N            processes that make data, and with --quick jobs of scripts (2)
+  --at-once N       recipes at the same time (1; with --quick 2)
 Prints a table for each recipe: steps, times, error rates. Started again, it goes on where it was.
 END
 }
 
-only='' quick=false every=false dir='' programs='' nj=2 vosk='' arguments=()
+only='' quick=false every=false dir='' programs='' nj=2 at_once='' vosk='' arguments=()
 while (( $# )); do
   case $1 in
-    --only | --dir | --programs | --nj | --vosk) (( $# > 1 )) || { echo "run.sh: $1 needs a value" >&2; exit 2; } ;;&
+    --only | --dir | --programs | --nj | --at-once | --vosk) (( $# > 1 )) || { echo "run.sh: $1 needs a value" >&2; exit 2; } ;;&
     --only) only=$2; shift ;;
     --quick) quick=true ;;
     --every) every=true ;;
     --dir) dir=$2; shift ;;
     --programs) programs=$2; shift ;;
     --nj) nj=$2; shift ;;
+    --at-once) at_once=$2; shift ;;
     --vosk) vosk=$2; shift ;;
     --help | -h) usage; exit 0 ;;
     -*) echo "run.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
@@ -41,6 +43,11 @@ while (( $# )); do
 done
 (( ${#arguments[@]} == 1 )) || { usage >&2; exit 2; }
 number nj whole --nj "$nj" 1 10000
+if [[ ! $at_once ]]; then
+  at_once=1
+  if $quick; then at_once=2; fi
+fi
+number at_once whole --at-once "$at_once" 1 1000
 kaldi=$(realpath -m "${arguments[0]}")
 [[ -d $kaldi/egs/wsj/s5/steps ]] || refuse_value "$kaldi has no egs/wsj/s5/steps; is it a checkout of Kaldi?"
 if [[ $vosk ]]; then
@@ -55,8 +62,9 @@ plain_name --dir "$dir"
 dir=$(realpath -m "$dir")
 plain_name "the folder" "$dir"
 if [[ ! $only ]]; then
-  only=yesno,mini_librispeech,rnnlm,voxceleb,callhome,cifar,aishell
+  only=yesno,mini_librispeech,voxceleb,aishell,cifar,callhome
   if [[ $vosk ]]; then only+=,vosk; fi
+  only+=,rnnlm
 fi
 IFS=, read -ra recipes <<<"$only"
 for recipe in "${recipes[@]}"; do
@@ -77,8 +85,18 @@ claim_folder "$dir" egs/recipes/run.sh
 failed=()
 if ! $quick; then every=true; fi
 export here kaldi programs python text quick every nj vosk
+# The recipe that another one needs: it goes first if both are wanted.
+declare -A needed=([rnnlm]=mini_librispeech [callhome]=voxceleb) process=()
 for recipe in "${recipes[@]}"; do
-  "$here/local/one.sh" "$recipe" "$dir/$recipe" || failed+=("$recipe")
+  [[ ! ${process[$recipe]-} ]] || continue # named twice
+  while (( $(jobs -pr | wc -l) >= at_once )); do wait -n || true; done # lint: whole: at_once
+  earlier=${needed[$recipe]-}
+  if [[ $earlier && ${process[$earlier]-} ]]; then wait "${process[$earlier]}" || true; fi
+  "$here/local/one.sh" "$recipe" "$dir/$recipe" &
+  process[$recipe]=$!
+done
+for recipe in "${recipes[@]}"; do
+  wait "${process[$recipe]}" || failed+=("$recipe")
 done
 for recipe in "${recipes[@]}"; do
   work=$dir/$recipe

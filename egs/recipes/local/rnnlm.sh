@@ -25,14 +25,13 @@ place_data() {
 }
 
 run_recipe() {
-  local s5=egs/wsj/s5 epochs=10
-  if $quick; then epochs=2; fi
+  local s5=egs/wsj/s5
   place_data
   local_jobs "$s5"
   # Numbers for little text: each of three jobs takes a part of 5 million words, and less text is repeated until it has as many.
   sed -i -e 's|--num-jobs-final 3|--num-jobs-final 1|' -e 's|--unigram-factor 200.0|--words-per-split 20000 --unigram-factor 200.0|' \
     "$work/$s5/local/rnnlm/tuning/run_lstm_tdnn_1b.sh"
-  step run "$s5" local/rnnlm/run_rnnlm.sh --embedding-dim 128 --lstm-rpd 32 --lstm-nrpd 32 --epochs "$epochs" --ac-model-dir exp/tri3b
+  step run "$s5" local/rnnlm/run_rnnlm.sh --embedding-dim 128 --lstm-rpd 32 --lstm-nrpd 32 --epochs 10 --ac-model-dir exp/tri3b
   {
     grep -h 'train/dev perplexity' "$work/logs/run.log" || true
     error_rates $s5
