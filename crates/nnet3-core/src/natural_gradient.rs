@@ -190,7 +190,7 @@ impl NaturalGradient {
         }
         let energies = &mut self.energies;
         energies.scale(0.0);
-        for rows in row_blocks(context, rows, cols) {
+        for rows in blocks_of(context, x.clone()) {
             let block = x.clone().map(|piece| piece.row_range(rows.clone()));
             let h = pass.observe(context, &estimate, block, rows.clone(), energies).as_view();
             let mut hww = workspace.take(h.rows(), rank);
@@ -306,7 +306,7 @@ impl NaturalGradient {
         self.initial_estimate(context, (rows, cols), |energies, estimate| {
             let mut pass = Pass::new(context, estimate, (rows, 0), true);
             energies.scale(0.0);
-            for rows in row_blocks(context, rows, cols) {
+            for rows in blocks_of(context, x.clone()) {
                 let block = x.clone().map(|piece| piece.row_range(rows.clone()));
                 pass.observe(context, estimate, block, rows.clone(), energies);
             }
@@ -401,8 +401,20 @@ impl NaturalGradient {
 /// Splits rows into blocks that stay in a processor's cache during several products; one block if there is no such
 /// cache.
 fn row_blocks(context: Context<'_>, rows: usize, cols: usize) -> impl Iterator<Item = Range<usize>> {
-    let step = context.backend.cached_elements().map_or(rows, |most| (most / cols).max(32)).min(rows);
+    let step =
+        context.backend.cached_elements().map_or(rows, |most| (most / cols).max(32)).clamp(1, rows.max(1));
     (0..rows).step_by(step).map(move |first| first..rows.min(first + step))
+}
+
+/// As [`row_blocks`], for a minibatch in pieces; one block if a piece cannot be split.
+fn blocks_of<'a>(
+    context: Context<'_>,
+    mut x: impl Iterator<Item = Piece<'a>> + Clone,
+) -> impl Iterator<Item = Range<usize>> {
+    let (rows, cols) = size(x.clone());
+    let whole = x.any(|piece| piece.x.is_whole()).then_some(0..rows);
+    let parts = if whole.is_some() { 0 } else { rows };
+    whole.into_iter().chain(row_blocks(context, parts, cols))
 }
 
 /// Rows and columns of a minibatch in pieces.

@@ -50,6 +50,21 @@ pub(crate) fn multiply_rows(device: &Device) {
     });
 }
 
+pub(crate) fn add_to_picked_rows(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let n = case.below(20);
+        let (mut dst, src) = (case.normals(rows, cols), case.normals(n, cols));
+        let table = IndexTable::new(indexes(case, n, rows));
+        let alpha = case.one_of(&[1.0, -0.5]);
+        device.add_to_picked_rows(dst.view_mut(), alpha, src.view(), &table);
+        dst.expect(CLOSE, |i, j| {
+            let own = (0..n).filter(|&k| table.values()[k] == i as i32);
+            own.map(|k| alpha as f64 * src.at(k, j))
+                .fold((dst.at(i, j), dst.at(i, j).abs()), |(sum, size), x| (sum + x, size + x.abs()))
+        });
+    });
+}
+
 /// An arena with a matrix in its middle, as programs have it.
 struct Memory {
     arena: Arena,

@@ -10,7 +10,6 @@ use crate::embedding::Embedding;
 use crate::error::Result;
 use crate::example::RnnlmExample;
 use crate::objective::{ObjectiveOptions, Value, evaluate};
-use crate::tables::rows_of;
 use crate::tracker::{Interval, Overall, Tracker};
 use crate::training::{check_network, request};
 
@@ -71,8 +70,8 @@ impl ProbComputer {
         let program = self.compiler.program(&self.nnet, &request(example, false, false))?;
         let executor = &mut self.executor;
         executor.start(&program)?;
-        let (input, embedding) = (executor.input(&self.nnet, "input")?, self.embedding.view());
-        executor.device().copy_rows(input, 1.0, embedding, &rows_of(&example.input_words));
+        let embedding = self.embedding.view();
+        executor.pick_input(&self.nnet, "input", embedding, &example.input_words)?;
         executor.run(&mut Model::Frozen(&self.nnet), &self.random)?;
         let output = executor.output(&self.nnet, "output")?;
         let options = ObjectiveOptions::default();

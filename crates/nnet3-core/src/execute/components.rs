@@ -1,7 +1,7 @@
 //! The operations that run components, or products of their parameters.
 
 use super::{Executor, Model, Program};
-use crate::component::{self, Backprop, Context, PrecomputedIndexes, Update, Weights};
+use crate::component::{self, Backprop, Component, Context, PrecomputedIndexes, Update, Weights};
 use crate::computation::{self, PrecomputedId, SubmatrixId};
 use crate::index::ComponentId;
 use crate::learning::Plain;
@@ -76,24 +76,47 @@ impl Executor {
         model: &mut Model<'_>,
         random: &Random,
     ) {
-        let computation::Backprop {
-            component,
-            precomputed,
-            in_value,
-            out_value,
-            out_deriv,
-            in_deriv,
-            update_model,
-            ..
-        } = args;
-        let done = match in_value.filter(|_| update_model && program.computation().need_model_derivative) {
-            None => false,
-            Some(input) => self.update_sparse(program, (input, out_deriv), component, model, random),
-        };
-        // Without gradients, the input is not read.
-        let (in_value, update_model) = if done { (None, false) } else { (in_value, update_model) };
+        let computation::Backprop { precomputed, in_value, out_value, out_deriv, in_deriv, .. } = args;
+        let context = self.context(random);
         let optional =
             |id: Option<SubmatrixId>| id.map_or(View::empty(), |i| self.view(program, i).as_view());
+        let out_deriv = self.view(program, out_deriv).as_view();
+        self.with_update(program, &args, model, |own, name, mut update| {
+            let done = match in_value.filter(|_| update.wants_gradients()) {
+                None => false,
+                Some(input) => self.update_sparse(program, (input, out_deriv), context, &mut update),
+            };
+            // Without gradients, the input is not read.
+            let (in_value, update) = if done { (None, Update::None) } else { (in_value, update) };
+            let args = Backprop {
+                name,
+                indexes: program.precomputed(precomputed),
+                in_value: optional(in_value),
+                out_value: optional(out_value),
+                out_deriv,
+                memo: self.memo(program).as_view(),
+                in_deriv: in_deriv.map(|d| self.view(program, d)),
+                sets: mode == Mode::Sets,
+                taps,
+            };
+            match mode {
+                Mode::Ordinary | Mode::Sets => own.backprop(context, args, update),
+                Mode::Summed { windows } => {
+                    let windows = self.windows(program, windows);
+                    component::summed::backprop(own, context, args, windows)
+                }
+            }
+        });
+    }
+
+    /// Calls `f` with the component of a backprop, its name, and the receiver of its gradients and statistics.
+    pub(super) fn with_update(
+        &self,
+        program: &Program,
+        &computation::Backprop { component, update_model, .. }: &computation::Backprop,
+        model: &mut Model<'_>,
+        f: impl FnOnce(&mut dyn Component, &str, Update<'_>),
+    ) {
         let second_thread = self.second_thread();
         let mut own_statistics = true;
         let (nnet, target, rules) = match model {
@@ -124,24 +147,7 @@ impl Executor {
             }
             (None, _) => Update::to(target, &mut plain),
         };
-        let args = Backprop {
-            name,
-            indexes: program.precomputed(precomputed),
-            in_value: optional(in_value),
-            out_value: optional(out_value),
-            out_deriv: self.view(program, out_deriv).as_view(),
-            memo: self.memo(program).as_view(),
-            in_deriv: in_deriv.map(|d| self.view(program, d)),
-            sets: mode == Mode::Sets,
-            taps,
-        };
-        match mode {
-            Mode::Ordinary | Mode::Sets => own.backprop(self.context(random), args, update),
-            Mode::Summed { windows } => {
-                let windows = self.windows(program, windows);
-                component::summed::backprop(own, self.context(random), args, windows)
-            }
-        }
+        f(own, name, update)
     }
 
     pub(super) fn affine(&self, program: &Program, product: &Affine, nnet: &Nnet) {
@@ -194,7 +200,7 @@ fn no_backward_pass(nnet: &Nnet, component: ComponentId) -> ! {
     )
 }
 
-fn parameters(nnet: &Nnet, component: ComponentId) -> (Weights<'_>, View<'_>) {
+pub(super) fn parameters(nnet: &Nnet, component: ComponentId) -> (Weights<'_>, View<'_>) {
     let component = nnet.component(component);
     component.as_affine().unwrap_or_else(|| unreachable!("these are products of affine components"))
 }

@@ -7,6 +7,7 @@
 pub mod cache;
 mod components;
 mod observe;
+mod picked;
 mod program;
 mod sparse;
 mod state;
@@ -14,6 +15,7 @@ mod trace;
 
 pub use cache::{CachingCompiler, CompilerOptions, Timing};
 pub use observe::{Moment, Observer};
+use picked::PickedInput;
 pub use program::Program;
 pub use state::ExecutorState;
 pub use trace::Trace;
@@ -72,6 +74,10 @@ pub struct Executor {
     updates: Option<UpdateThread>,
     /// Inputs of sparse rows that have not been made dense.
     sparse: RefCell<Vec<(MatrixId, SparseRows)>>,
+    /// Inputs picked from tables.
+    picked: RefCell<Vec<PickedInput>>,
+    /// True if the operations for such an input run.
+    by_table: bool,
     /// Shares of later products, computed early, by the number of the share ([`Op::Share`]).
     shares: RefCell<Vec<(usize, Matrix)>>,
 }
@@ -89,6 +95,8 @@ impl Executor {
             literal: false,
             updates: None,
             sparse: RefCell::default(),
+            picked: RefCell::default(),
+            by_table: false,
             shares: RefCell::default(),
         }
     }
@@ -137,6 +145,7 @@ impl Executor {
         self.literal = self.observer.as_ref().is_some_and(|observer| observer.literal());
         self.supplied.borrow_mut().clear();
         self.sparse.borrow_mut().clear();
+        self.forget_picked();
         Ok(())
     }
 
@@ -146,7 +155,11 @@ impl Executor {
 
     /// The operations that run.
     fn list<'p>(&self, program: &'p Program) -> &'p Lowered {
-        if self.literal { program.literal() } else { program.lowered() }
+        match program.made_picked().filter(|_| self.by_table) {
+            Some(list) => list,
+            None if self.literal => program.literal(),
+            None => program.lowered(),
+        }
     }
 
     /// The operations of the present exchange: those at the counter that wait for the user.
@@ -218,8 +231,17 @@ impl Executor {
     }
 
     /// The value of this output node (or the derivative of this input node), rows in the request's order. Valid until
-    /// the next run.
+    /// the next run. The derivative of an input that was picked from a table may be unknown by rows of the input.
     pub fn output(&self, nnet: &Nnet, node: &str) -> Result<View<'_>> {
+        let matrix = self.provided(nnet, node)?;
+        if self.by_table && nnet.node_ids().any(|id| nnet.node_name(id) == node && self.has_table(id)) {
+            return Err(Error::Execution(format!("the derivative of '{node}' is that of a table")));
+        }
+        Ok(self.view(self.program()?, matrix).as_view())
+    }
+
+    /// The matrix with the value of this output node, or the derivative of this input node.
+    fn provided(&self, nnet: &Nnet, node: &str) -> Result<SubmatrixId> {
         let program = self.program()?;
         let found = self.exchange(program).iter().find_map(|op| match *op {
             Op::Command(Command::ProvideOutput { matrix, node: n }) if nnet.node_name(n) == node => {
@@ -227,10 +249,9 @@ impl Executor {
             }
             _ => None,
         });
-        match found {
-            Some(matrix) => Ok(self.view(program, matrix).as_view()),
-            None => Err(Error::Execution(format!("the computation does not provide '{node}' at this point"))),
-        }
+        found.ok_or_else(|| {
+            Error::Execution(format!("the computation does not provide '{node}' at this point"))
+        })
     }
 
     /// Returns an error if the device has failed; numbers read from it are then wrong. A device runs beside the host,
@@ -323,6 +344,9 @@ impl Executor {
             return Err(Error::Execution(what.to_string()));
         }
         self.literal = literal;
+        if literal {
+            self.copy_picked()?;
+        }
         Ok(())
     }
 
@@ -356,7 +380,7 @@ impl Executor {
     }
 
     fn view(&self, program: &Program, id: SubmatrixId) -> ViewMut<'_> {
-        let (offset, rows, cols, stride) = program.place(id);
+        let (offset, rows, cols, stride) = program.place(self.list(program), id);
         self.arena.view(offset, rows, cols, stride)
     }
 
@@ -376,6 +400,8 @@ impl Executor {
             Op::Propagate(ref propagate) => self.propagate(program, propagate, model, random),
             Op::Backprop(ref backprop) => self.backprop(program, backprop, model, random),
             Op::Affine(ref affine) => self.affine(program, affine, model.nnet()),
+            Op::PickedPropagate(ref picked) => self.picked_propagate(program, picked, model.nnet()),
+            Op::PickedBackprop(ref picked) => self.picked_backprop(program, picked, model, random),
             Op::Filter(ref filter) => self.filter(program, filter, model.nnet(), random),
             Op::Share(ref share) => self.share(program, share, model.nnet()),
             Op::CopyShare { share, ref rows, dest, last } => {
@@ -437,7 +463,7 @@ impl Executor {
         else {
             unreachable!("{command:?} by rows")
         };
-        let to = program.lowered().submatrix(program.computation(), dest);
+        let to = self.list(program).submatrix(program.computation(), dest);
         let first = rows.start.clamp(to.row_offset, to.row_offset + to.rows);
         let end = rows.end.clamp(first, to.row_offset + to.rows);
         let rows = first - to.row_offset..end - to.row_offset;

@@ -5,7 +5,8 @@ use crate::computation::{
     Computation, IndexesId, MatrixId, MultiIndexesId, PrecomputedId, RangesId, RowOf, Submatrix, SubmatrixId,
 };
 use crate::error::Result;
-use crate::lower::{Lowered, Watch, lower};
+use crate::index::NodeId;
+use crate::lower::{Lowered, Watch, lower, lower_picked};
 use crate::nnet::Nnet;
 use crate::plan::{Plan, plan};
 use nnet3_matrix::{Backend, Device, IndexTable, OffsetTable};
@@ -20,6 +21,8 @@ pub struct Program {
     lowered: Lowered,
     /// Made on first use.
     literal: OnceLock<Lowered>,
+    /// The operations for an input picked from a table, if there are other ones, and its node. Made on first use.
+    picked: OnceLock<(NodeId, Option<Lowered>)>,
     cached_elements: Option<usize>,
     sparse_takers: Vec<MatrixId>,
 }
@@ -51,6 +54,7 @@ impl Program {
             ranges,
             lowered,
             literal: OnceLock::new(),
+            picked: OnceLock::new(),
             cached_elements: device.cached_elements(),
             sparse_takers,
         };
@@ -64,7 +68,7 @@ impl Program {
         let (mut last, mut start, mut step) = (None, 0, 0);
         let mut offset = |&(id, row): &(SubmatrixId, u32)| {
             if last.replace(id) != Some(id) {
-                (start, _, _, step) = self.place(id);
+                (start, _, _, step) = self.place(&self.lowered, id);
             }
             (start + row as usize * step) as i64
         };
@@ -85,6 +89,20 @@ impl Program {
     pub fn literal(&self) -> &Lowered {
         self.literal.get_or_init(|| Lowered::literal(&self.computation))
     }
+    /// The operations for an input of this node that is picked from a table. `None` if there are no special ones, or if they
+    /// have been made for another node.
+    pub(super) fn picked(&self, nnet: &Nnet, device: &Device, node: NodeId) -> Result<Option<&Lowered>> {
+        if self.picked.get().is_none() {
+            let made = lower_picked(nnet, &self.computation, &**device, node, &mut Watch::default())?;
+            // Another thread may have been faster.
+            let _ = self.picked.set((node, made));
+        }
+        Ok(self.picked.get().filter(|(own, _)| *own == node).and_then(|(_, list)| list.as_ref()))
+    }
+    /// The operations that [`Program::picked`] has made.
+    pub(super) fn made_picked(&self) -> Option<&Lowered> {
+        self.picked.get().and_then(|(_, list)| list.as_ref())
+    }
     /// The inputs that only products of affine components read.
     pub(super) fn sparse_takers(&self) -> &[MatrixId] {
         &self.sparse_takers
@@ -94,10 +112,9 @@ impl Program {
         self.cached_elements == device.cached_elements()
     }
 
-    /// Offset in the arena, rows, columns and stride of a sub-matrix.
-    pub fn place(&self, id: SubmatrixId) -> (usize, usize, usize, usize) {
-        let &Submatrix { matrix, row_offset, rows, col_offset, cols } =
-            self.lowered.submatrix(&self.computation, id);
+    /// Offset in the arena, rows, columns and stride of a sub-matrix that the operations of `list` name.
+    pub(super) fn place(&self, list: &Lowered, id: SubmatrixId) -> (usize, usize, usize, usize) {
+        let &Submatrix { matrix, row_offset, rows, col_offset, cols } = list.submatrix(&self.computation, id);
         let stride = self.computation.matrix(matrix).cols;
         (self.plan.matrix_offsets[matrix.index()] + row_offset * stride + col_offset, rows, cols, stride)
     }

@@ -1,18 +1,17 @@
 //! Inputs of sparse rows. If only affine components read such an input, they multiply by its nonzero elements. For
 //! other readers it is made dense, in its planned place.
 
-use super::{Executor, Model, Program};
+use super::{Executor, Program};
 use crate::analysis::CommandAccesses;
-use crate::component::gradient::PieceRows;
-use crate::component::{Component, as_sparse_affine};
+use crate::component::gradient::{Piece, PieceRows};
+use crate::component::{Component, Context, Products, Update, as_sparse_affine};
 use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
 use crate::error::{Error, Result};
 use crate::index::ComponentId;
-use crate::learning::{Plain, Rules};
 use crate::lower::Mode;
 use crate::nnet::Nnet;
-use crate::random::Random;
 use kaldi_io::SparseMatrix;
+use nnet3_matrix::View;
 use nnet3_matrix::sparse::SparseRows;
 
 /// Smallest number of elements for each nonzero one at which a sparse product is faster: it reads a parameter matrix in
@@ -99,7 +98,7 @@ impl Executor {
     pub(super) fn is_sparse(&self, program: &Program, id: SubmatrixId) -> bool {
         let sparse = self.sparse.borrow();
         !sparse.is_empty() && {
-            let matrix = program.lowered().submatrix(program.computation(), id).matrix;
+            let matrix = self.list(program).submatrix(program.computation(), id).matrix;
             sparse.iter().any(|&(sparse, _)| sparse == matrix)
         }
     }
@@ -109,7 +108,7 @@ impl Executor {
         if !self.is_sparse(program, id) {
             return;
         }
-        let matrix = program.lowered().submatrix(program.computation(), id).matrix;
+        let matrix = self.list(program).submatrix(program.computation(), id).matrix;
         let mut sparse = self.sparse.borrow_mut();
         let Some(place) = sparse.iter().position(|&(sparse, _)| sparse == matrix) else { return };
         let (_, rows) = sparse.swap_remove(place);
@@ -144,46 +143,29 @@ impl Executor {
         true
     }
 
-    /// Computes the changes of an affine component's parameters from sparse rows. Returns false without effect if the
-    /// input is not sparse, or if the rule wants dense rows.
+    /// Reports the gradients of an affine component's parameters, with sparse rows. Returns false without effect if the
+    /// input is not sparse.
     pub(super) fn update_sparse(
         &self,
         program: &Program,
-        (input, deriv): (SubmatrixId, SubmatrixId),
-        id: ComponentId,
-        model: &mut Model<'_>,
-        random: &Random,
+        (input, deriv): (SubmatrixId, View<'_>),
+        context: Context<'_>,
+        update: &mut Update<'_>,
     ) -> bool {
         if !self.is_sparse(program, input) {
             return false;
         }
-        let (context, deriv) = (self.context(random), self.view(program, deriv).as_view());
-        let mut done = false;
         self.with_sparse(program, input, |x, first| {
             let rows = PieceRows::Sparse { x, first, count: deriv.rows() };
-            done = match model {
-                Model::Train { delta, .. } => {
-                    if let Some(thread) = self.second_thread() {
-                        thread.finish(context, delta);
-                    }
-                    let (target, rules) = delta.component(id);
-                    rules.sparse(context, target, rows, deriv)
-                }
-                Model::Gradient { gradient, .. } => {
-                    Rules::One(Some(Box::new(Plain))).sparse(context, gradient.component_mut(id), rows, deriv)
-                }
-                Model::Frozen(_) | Model::Statistics(_) => false,
-            };
+            let pieces = [Piece { columns: 0..rows.cols(), x: rows }];
+            update.products(context, Products::Pieces { pieces: &pieces, deriv });
         });
-        if !done {
-            self.make_dense(program, input);
-        }
-        done
+        true
     }
 
     /// Calls `f` with the sparse rows that a sub-matrix is part of, and the number of its first one.
     fn with_sparse(&self, program: &Program, id: SubmatrixId, f: impl FnOnce(&SparseRows, usize)) {
-        let part = program.lowered().submatrix(program.computation(), id);
+        let part = self.list(program).submatrix(program.computation(), id);
         let sparse = self.sparse.borrow();
         if let Some((_, rows)) = sparse.iter().find(|(sparse, _)| *sparse == part.matrix) {
             f(rows, part.row_offset);

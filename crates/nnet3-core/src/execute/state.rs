@@ -2,7 +2,7 @@
 
 use super::Executor;
 use crate::computation::{Command, Computation};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -24,6 +24,10 @@ impl Executor {
     /// Returns the state at the present stop, where all inputs of the next run are still to be given.
     pub fn state(&self) -> Result<ExecutorState> {
         let program = self.program()?;
+        if self.by_table {
+            let message = "the state of a computation whose input is picked from a table is not saved";
+            return Err(Error::Execution(message.to_string()));
+        }
         let mut values = Vec::new();
         for range in self.alive(program.computation(), program.plan().matrix_offsets.as_slice()) {
             let view = self.arena.view(range.start, 1, range.len(), range.len()).as_view();
@@ -38,6 +42,7 @@ impl Executor {
     /// If the state is one of another program.
     pub fn restore(&mut self, state: &ExecutorState) -> Result<()> {
         let program = self.program()?.clone();
+        self.forget_picked();
         self.next = state.next;
         self.supplied.borrow_mut().clear();
         self.sparse.borrow_mut().clear();

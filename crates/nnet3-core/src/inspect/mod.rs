@@ -116,6 +116,8 @@ impl Inspection<'_> {
             Op::Backprop(backprop) => self.nodes_of(computation, &Command::Backprop(backprop.args)),
             Op::Affine(affine) => of_output(affine.component, affine.output),
             Op::Filter(filter) => of_output(filter.component, filter.output),
+            Op::PickedPropagate(picked) => of_output(picked.component, picked.output),
+            Op::PickedBackprop(picked) => self.nodes_of(computation, &Command::Backprop(picked.args)),
             Op::Share(share) => self.named(self.of_component(share.component, Vec::new())),
             Op::CopyShare { dest, .. } => self.named(rows_of(computation, *dest)),
             Op::Blocks(blocks) => {

@@ -146,6 +146,8 @@ pub(super) fn op_kind(nnet: &Nnet, op: &Op) -> String {
         Op::Backprop(backprop) => of(backprop.args.component, "Backprop"),
         Op::Affine(affine) => of(affine.component, "Affine"),
         Op::Filter(filter) => of(filter.component, "Filter"),
+        Op::PickedPropagate(picked) => of(picked.component, "Propagate (table)"),
+        Op::PickedBackprop(picked) => of(picked.args.component, "Backprop (table)"),
         Op::Share(share) => of(share.component, "Share"),
         Op::CopyShare { .. } => "CopyShare".to_string(),
         Op::Blocks(_) => "Blocks".to_string(),

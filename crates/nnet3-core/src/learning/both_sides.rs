@@ -27,26 +27,15 @@ impl Rule for BothSides {
                 };
                 self.add_gradient(context, to, rows.pieces(), way, rows.deriv);
             }
+            Products::Pieces { pieces, deriv } => {
+                let way = match pieces.iter().any(|piece| piece.x.is_whole()) {
+                    true => InputProduct::Corrected,
+                    false => InputProduct::AsTheyAre,
+                };
+                self.add_gradient(context, to, pieces.iter().cloned(), way, *deriv);
+            }
             Products::Blocks { .. } | Products::Patches { .. } => self.add_whole(context, to, products),
         }
-    }
-
-    fn sparse(
-        &mut self,
-        context: Context<'_>,
-        to: Affine<'_>,
-        input: PieceRows<'_>,
-        deriv: View<'_>,
-    ) -> bool {
-        let columns = 0..to.linear.cols();
-        self.add_gradient(
-            context,
-            to,
-            std::iter::once(Piece { x: input, columns }),
-            InputProduct::AsTheyAre(input),
-            deriv,
-        );
-        true
     }
 
     fn rows(&mut self, context: Context<'_>, to: Target<'_>, rows: Rows<'_>) {
@@ -186,9 +175,14 @@ impl BothSides {
                     filter.backward_params(context, linear, rate, derivs, &taps);
                 })
             }
-            InputProduct::AsTheyAre(x) => self.add_as_it_is(context, sum, input, |linear, rate, derivs| {
-                x.gradient(context, linear, rate, derivs, 1.0);
-            }),
+            InputProduct::AsTheyAre => {
+                self.add_as_it_is(context, sum, input.clone(), |linear, rate, derivs| {
+                    for Piece { x, columns } in input {
+                        x.gradient(context, linear.col_range(columns), rate, derivs, 1.0);
+                    }
+                })
+            }
+            InputProduct::Corrected => self.add_corrected(context, sum, input),
         }
     }
 
@@ -298,8 +292,10 @@ enum InputProduct<'a> {
     Copy,
     /// With the unchanged input, through a filter over its taps.
     Filter(Filter, [View<'a>; 3]),
-    /// With the unchanged input.
-    AsTheyAre(PieceRows<'a>),
+    /// With the unchanged input; the correction is a product with it, too.
+    AsTheyAre,
+    /// With the unchanged input; the correction is a product with the gradient.
+    Corrected,
 }
 
 /// The destination of a gradient, and the preconditioned derivatives that are its factor.

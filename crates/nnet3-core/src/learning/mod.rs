@@ -18,12 +18,12 @@ pub use plain::Plain;
 pub use rules::Rules;
 pub use second_thread::SecondThread;
 
-use crate::component::gradient::{PieceRows, Products, Rows};
+use crate::component::gradient::{Products, Rows};
 use crate::component::{Component, Context};
 use crate::error::Result;
 use crate::natural_gradient::NaturalGradient;
 use crate::snapshot::Keeper;
-use nnet3_matrix::{Matrix, View, ViewMut};
+use nnet3_matrix::{Matrix, ViewMut};
 
 /// A rule that turns the gradients of one component's parameters into changes.
 pub trait Rule: Send {
@@ -31,18 +31,6 @@ pub trait Rule: Send {
     fn rows(&mut self, context: Context<'_>, to: Target<'_>, rows: Rows<'_>);
     /// `gradient` has the shape of the parameter, and may be overwritten.
     fn dense(&mut self, context: Context<'_>, to: Target<'_>, gradient: ViewMut<'_>);
-    /// As [`products`](Self::products), with the rows of a sparse input and those of `deriv`. Returns false without
-    /// effect if the rule wants dense rows.
-    fn sparse(
-        &mut self,
-        context: Context<'_>,
-        to: Affine<'_>,
-        input: PieceRows<'_>,
-        deriv: View<'_>,
-    ) -> bool {
-        let _ = (context, to, input, deriv);
-        false
-    }
     /// Takes or puts back estimates of the Fisher matrix, for changes of `target`.
     fn keep(&mut self, keeper: &mut Keeper<'_>, target: &dyn Component) -> Result<()> {
         let _ = (keeper, target);
@@ -102,17 +90,6 @@ fn apply_products(
     if let Some(to) = affine(target) {
         rule.products(context, to, products);
     }
-}
-
-/// As [`apply_products`]. Returns false without effect if the rule wants dense rows.
-fn apply_sparse(
-    rule: &mut dyn Rule,
-    context: Context<'_>,
-    target: &mut dyn Component,
-    input: PieceRows<'_>,
-    deriv: View<'_>,
-) -> bool {
-    affine(target).is_none_or(|to| rule.sparse(context, to, input, deriv))
 }
 
 /// Returns the destination for changes of a component with products; `None` if it does not learn.

@@ -1,9 +1,9 @@
 //! The plain gradient: a change is the learning rate times the gradient.
 
 use super::{Affine, Rule, Target, apply_products, with_parameter};
-use crate::component::gradient::{GradientSink, PieceRows, Products, Rows};
+use crate::component::gradient::{GradientSink, Products, Rows};
 use crate::component::{Component, Context};
-use nnet3_matrix::{View, ViewMut};
+use nnet3_matrix::ViewMut;
 
 /// The rule. It has no state, and so is a sink for all components alike.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,20 +15,6 @@ impl Rule for Plain {
             context.backend.col_sums(bias, to.rate, products.derivs(), 1.0);
         }
         products.add_to_linear(context, to.linear, to.rate);
-    }
-
-    fn sparse(
-        &mut self,
-        context: Context<'_>,
-        to: Affine<'_>,
-        input: PieceRows<'_>,
-        deriv: View<'_>,
-    ) -> bool {
-        if let Some(bias) = to.bias {
-            context.backend.col_sums(bias, to.rate, deriv, 1.0);
-        }
-        input.gradient(context, to.linear, to.rate, deriv, 1.0);
-        true
     }
 
     fn rows(&mut self, context: Context<'_>, to: Target<'_>, rows: Rows<'_>) {

@@ -2,15 +2,15 @@
 
 use super::both_sides::BothSides;
 use super::by_rows::ByRows;
-use super::{Plain, Rule, apply_products, apply_sparse, with_parameter};
+use super::{Plain, Rule, apply_products, with_parameter};
 use crate::component::composite::Composite;
-use crate::component::gradient::{GradientSink, PieceRows, Products, Rows};
+use crate::component::gradient::{GradientSink, Products, Rows};
 use crate::component::preconditioners::Preconditioning;
 use crate::component::{Component, Context};
 use crate::error::Result;
 use crate::natural_gradient::NaturalGradient;
 use crate::snapshot::Keeper;
-use nnet3_matrix::{View, ViewMut};
+use nnet3_matrix::ViewMut;
 
 /// The rules of one component.
 pub enum Rules {
@@ -49,20 +49,6 @@ impl Rules {
         match self {
             Rules::One(rule) => rule.iter_mut().for_each(|rule| rule.freeze(freeze)),
             Rules::Parts(parts) => parts.iter_mut().for_each(|part| part.freeze(freeze)),
-        }
-    }
-
-    /// Changes a component by the rows of a sparse input. Returns false without effect if its rule wants dense rows.
-    pub(crate) fn sparse(
-        &mut self,
-        context: Context<'_>,
-        target: &mut dyn Component,
-        input: PieceRows<'_>,
-        deriv: View<'_>,
-    ) -> bool {
-        match self {
-            Rules::One(Some(rule)) => apply_sparse(&mut **rule, context, target, input, deriv),
-            Rules::One(None) | Rules::Parts(_) => false,
         }
     }
 

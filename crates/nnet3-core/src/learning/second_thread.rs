@@ -222,7 +222,7 @@ impl Handover<'_> {
                 (input, deriv, Terms::Rows { first: first.into(), stride, taps })
             }
             Products::Patches { plan, input, deriv } => (input, deriv, Terms::Patches(plan.clone())),
-            Products::Blocks { .. } => return false,
+            Products::Blocks { .. } | Products::Pieces { .. } => return false,
         };
         let state = self.thread.shared.state();
         let has_processor = self.thread.always || state.busy || !state.waiting.is_empty();

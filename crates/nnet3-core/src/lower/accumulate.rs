@@ -24,6 +24,9 @@ pub(super) fn run(lowering: &mut Lowering<'_>) {
     let found: Vec<Addition> =
         sequences.filter_map(|sequence| addition(nnet, computation, &lowering.events, sequence)).collect();
     for Addition { zeroing, backprop, addition, dest } in found {
+        if ![zeroing, backprop, addition].into_iter().all(|command| lowering.is_literal(command)) {
+            continue;
+        }
         let mut op = lowering.ops[backprop].clone();
         if let Op::Backprop(backprop) = &mut op {
             backprop.args.in_deriv = Some(dest);

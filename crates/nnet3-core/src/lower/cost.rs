@@ -1,7 +1,7 @@
 //! Cost estimates of operations, for people.
 
 use super::op::{Affine, Backprop, Op, Share};
-use super::{FilterProduct, Lowered};
+use super::{FilterProduct, Lowered, PickedBackprop, PickedPropagate};
 use crate::analysis::{AccessKind, submatrix_accesses};
 use crate::component::Weights;
 use crate::computation::{Command, Computation, SubmatrixId};
@@ -75,6 +75,14 @@ impl Cost {
                 let dim = computation.submatrix(sources[0]).cols;
                 let flops = 2 * (filter.products() * dim * out_dim(*component)) as u64;
                 one(sources.iter().map(|&source| bytes(source)).sum::<u64>() + bytes(*output), flops)
+            }
+            // The number of rows of the table is not known here.
+            Op::PickedPropagate(PickedPropagate { component, terms, output, .. }) => {
+                let elements: usize = terms.iter().map(|term| term.rows.len() * term.columns.len()).sum();
+                one(2 * bytes(*output), 2 * (elements * out_dim(*component)) as u64)
+            }
+            Op::PickedBackprop(PickedBackprop { args, .. }) => {
+                one(2 * bytes(args.out_deriv), of_command(nnet, computation, &Command::Backprop(*args)).flops)
             }
             &Op::Share(Share { component, source, .. }) => {
                 let share = 4 * (computation.submatrix(source).rows * out_dim(component)) as u64;

@@ -15,6 +15,7 @@ mod dataflow;
 mod filters;
 mod literal;
 mod op;
+mod picked_input;
 mod precompute;
 mod print;
 mod sum_statistics;
@@ -23,10 +24,14 @@ pub(crate) mod tests;
 mod zeroing;
 
 pub use cost::Cost;
-pub use op::{Affine, Backprop, Blocks, FilterProduct, Mode, Op, Propagate, Share};
+pub use op::{
+    Affine, Backprop, Blocks, FilterProduct, Mode, Op, PickedBackprop, PickedPropagate, PickedTerm,
+    Propagate, Share,
+};
 
 use crate::computation::{self, Computation, MatrixId, Submatrix, SubmatrixId};
 use crate::error::{Error, Result};
+use crate::index::NodeId;
 use crate::nnet::Nnet;
 use dataflow::{Events, Rect, Region, events};
 use nnet3_matrix::Backend;
@@ -48,7 +53,8 @@ const fn pass(name: &'static str, run: fn(&mut Lowering<'_>)) -> Pass {
 }
 
 /// All passes, in order.
-const PASSES: [Pass; 8] = [
+const PASSES: [Pass; 9] = [
+    Pass { host_only: true, ..pass("picked-input", picked_input::run) },
     pass("accumulate", accumulate::run),
     pass("zeroing", zeroing::run),
     pass("common-share", common_share::run),
@@ -139,6 +145,8 @@ struct Lowering<'a> {
     /// Operations that come before those at some positions; after each pass in the order of these.
     inserted: Vec<(usize, Op)>,
     parts: Vec<Submatrix>,
+    /// A node whose input is picked from a table.
+    picked: Option<NodeId>,
 }
 
 /// Makes the operations for a computation that the checker accepts, on `device`. Errors come only from
@@ -147,6 +155,30 @@ pub fn lower(
     nnet: &Nnet,
     computation: &Computation,
     device: &dyn Backend,
+    watch: &mut Watch<'_>,
+) -> Result<Lowered> {
+    lower_for(nnet, computation, device, None, watch)
+}
+
+/// As [`lower`], for an input of this node whose rows are picked from a table. `None` if that makes no difference: other
+/// commands than an affine component's read the input, or the device is not the host.
+pub fn lower_picked(
+    nnet: &Nnet,
+    computation: &Computation,
+    device: &dyn Backend,
+    node: NodeId,
+    watch: &mut Watch<'_>,
+) -> Result<Option<Lowered>> {
+    let lowered = lower_for(nnet, computation, device, Some(node), watch)?;
+    let is_picked = lowered.ops.iter().any(|op| matches!(op, Op::PickedPropagate(_)));
+    Ok(is_picked.then_some(lowered))
+}
+
+fn lower_for(
+    nnet: &Nnet,
+    computation: &Computation,
+    device: &dyn Backend,
+    picked: Option<NodeId>,
     watch: &mut Watch<'_>,
 ) -> Result<Lowered> {
     let looped = computation.is_looped();
@@ -159,6 +191,7 @@ pub fn lower(
         changed: vec![false; computation.commands.len()],
         inserted: Vec::new(),
         parts: Vec::new(),
+        picked,
     };
     let on_host = device.is_host();
     for pass in PASSES.iter().filter(|pass| (on_host || !pass.host_only) && (pass.looped || !looped)) {

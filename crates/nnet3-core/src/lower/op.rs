@@ -2,8 +2,9 @@
 
 use crate::component::winograd::{Filter, Taps};
 use crate::computation::{self, Command, MatrixId, PrecomputedId, SubmatrixId};
-use crate::index::ComponentId;
+use crate::index::{ComponentId, NodeId};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// One operation. Its sub-matrices are those of the computation and, from the number of these on, the parts of
 /// [`super::Lowered`].
@@ -22,6 +23,8 @@ pub enum Op {
     Backprop(Backprop),
     Affine(Affine),
     Filter(FilterProduct),
+    PickedPropagate(PickedPropagate),
+    PickedBackprop(PickedBackprop),
     Share(Share),
     /// dest = these rows of a share.
     CopyShare {
@@ -82,6 +85,34 @@ pub struct FilterProduct {
     pub output: SubmatrixId,
 }
 
+/// Columns of an affine component's input that are rows of the input of a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PickedTerm {
+    pub columns: Range<usize>,
+    /// For each row, the row of the node's input; -1 for zeros.
+    pub rows: Vec<i32>,
+}
+
+/// The propagate of an affine component whose input is made of rows of a node's input. These are picked from a table; the executor has the
+/// table and the numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PickedPropagate {
+    pub component: ComponentId,
+    pub node: NodeId,
+    /// Together they have the columns of the component's input, in order.
+    pub terms: Arc<[PickedTerm]>,
+    pub output: SubmatrixId,
+}
+
+/// The backprop of such a component. The executor keeps the derivative of the table; that of the node's input is not
+/// written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PickedBackprop {
+    pub args: computation::Backprop,
+    pub node: NodeId,
+    pub terms: Arc<[PickedTerm]>,
+}
+
 /// Takes memory for a share of products to come, and works it out: source · linearᵀ + bias, with these columns of an affine
 /// component's parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,7 +144,9 @@ impl Op {
     pub(crate) fn varies(&self) -> bool {
         match self {
             Op::Propagate(propagate) => propagate.args.store_stats,
-            Op::Backprop(backprop) => backprop.args.update_model,
+            Op::Backprop(Backprop { args, .. }) | Op::PickedBackprop(PickedBackprop { args, .. }) => {
+                args.update_model
+            }
             _ => false,
         }
     }

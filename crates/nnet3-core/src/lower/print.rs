@@ -1,7 +1,7 @@
 //! Prints operations for people.
 
 use super::op::{Affine, Backprop, Mode, Op, Propagate, Share};
-use super::{FilterProduct, Lowered};
+use super::{FilterProduct, Lowered, PickedBackprop, PickedPropagate};
 use crate::computation::print::{self, Names};
 use crate::computation::{Command, Computation, SubmatrixId};
 use crate::index::{ComponentId, shorten};
@@ -70,6 +70,18 @@ impl Op {
             Op::Filter(FilterProduct { component: c, sources, output, .. }) => {
                 let sources: Vec<String> = sources.iter().map(|&source| s(source)).collect();
                 format!("{}.Filter({}, &{})", component(*c), sources.join(", "), s(*output))
+            }
+            Op::PickedPropagate(PickedPropagate { component: c, node, output, .. }) => {
+                format!(
+                    "{} = {}.Affine(rows of a table, {})",
+                    s(*output),
+                    component(*c),
+                    names.nodes[node.index()]
+                )
+            }
+            Op::PickedBackprop(PickedBackprop { args, node, .. }) => {
+                let node = &names.nodes[node.index()];
+                format!("{} [rows of a table, {node}]", command(Command::Backprop(*args)))
             }
             &Op::Share(Share { share, component: c, ref columns, source }) => {
                 let (first, last) = (columns.start, columns.end - 1);

@@ -3,7 +3,7 @@
 use super::factors::{self, Factors};
 use super::orthogonal::{invert_cholesky, orthonormalise_rows};
 use super::remote::Remote;
-use super::{ALIGNED, Piece, row_blocks, size};
+use super::{ALIGNED, Piece, blocks_of, size};
 use crate::component::Context;
 use crate::error::Result;
 use crate::random::Random;
@@ -117,9 +117,9 @@ impl Estimate {
         context: Context<'_>,
         x: impl Iterator<Item = Piece<'a>> + Clone,
     ) -> f64 {
-        let (backend, workspace, (rows, cols)) = (context.backend, context.workspace, size(x.clone()));
+        let (backend, workspace, (_, cols)) = (context.backend, context.workspace, size(x.clone()));
         let mut energy = Accumulator::zeros(1);
-        for rows in row_blocks(context, rows, cols) {
+        for rows in blocks_of(context, x.clone()) {
             let mut h = workspace.zeros(rows.len(), self.rank());
             let mut left = workspace.take(rows.len(), cols);
             let (h, left) = (h.view_mut(), left.view_mut());

@@ -21,6 +21,15 @@ pub trait PickedRows: Elementwise {
             }
         }
     }
+    /// dst.row(rows\[i\]) += alpha · src.row(i), in the order of i; -1 skips the row. A row may get several sums.
+    fn add_to_picked_rows(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &IndexTable) {
+        assert_eq!(rows.len(), src.rows(), "indexes for a matrix of {} rows", src.rows());
+        for (i, &row) in rows.values().iter().enumerate() {
+            if let Ok(row) = usize::try_from(row) {
+                self.add(dst.row(row), alpha, src.row(i));
+            }
+        }
+    }
     /// dst.row(i) = alpha · arena\[offsets\[i\] .. + cols\], zero where -1. `arena` is a 1 × n view.
     fn copy_rows_multi(&self, dst: ViewMut<'_>, alpha: f32, arena: View<'_>, offsets: &OffsetTable);
     /// dst.row(i) += alpha · arena\[offsets\[i\] .. + cols\]; -1 skips the row.

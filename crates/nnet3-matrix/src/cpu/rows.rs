@@ -106,6 +106,21 @@ impl PickedRows for CpuBackend {
             },
         )
     }
+    fn add_to_picked_rows(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &IndexTable) {
+        assert_eq!(dst.cols(), src.cols(), "columns of destination and source");
+        assert_eq!(rows.len(), src.rows(), "indexes for a matrix of {} rows", src.rows());
+        simd::run_plain(
+            split(dst, [src]),
+            #[inline(always)]
+            |(mut dst, [src])| {
+                for (i, &row) in rows.values().iter().enumerate() {
+                    if let Some(row) = chosen(row, dst.rows()) {
+                        increase(dst.row(row), alpha, src.row(i));
+                    }
+                }
+            },
+        )
+    }
     fn copy_rows_multi(&self, dst: ViewMut<'_>, alpha: f32, arena: View<'_>, offsets: &OffsetTable) {
         simd::run_plain(
             dst,

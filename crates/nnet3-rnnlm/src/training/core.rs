@@ -16,7 +16,6 @@ use super::{Event, Pass};
 use crate::error::{Error, Result};
 use crate::example::RnnlmExample;
 use crate::objective::{Derivatives, ObjectiveOptions, Value, evaluate};
-use crate::tables::{add_to_words, rows_of};
 
 /// Options of the training of the network.
 #[derive(Debug, Clone, PartialEq)]
@@ -187,8 +186,7 @@ impl CoreTrainer {
         }
         let executor = &mut self.executor;
         executor.start(&program)?;
-        let input = executor.input(&self.nnet, "input")?;
-        executor.device().copy_rows(input, 1.0, embedding, &rows_of(&example.input_words));
+        executor.pick_input(&self.nnet, "input", embedding, &example.input_words)?;
         let mut model = Model::Train { nnet: &mut self.nnet, delta: &mut self.delta };
         executor.run(&mut model, &self.random)?;
         let output = executor.output(&self.nnet, "output")?;
@@ -200,8 +198,7 @@ impl CoreTrainer {
         let mut model = Model::Train { nnet: &mut self.nnet, delta: &mut self.delta };
         executor.run(&mut model, &self.random)?;
         if let Some(deriv) = deriv {
-            let of_inputs = executor.output(&self.nnet, "input")?;
-            add_to_words(executor.workspace(), deriv, &example.input_words, of_inputs);
+            executor.add_picked_derivative(&self.nnet, "input", deriv)?;
         }
         self.step(example.num_chunks as f32, pass, report);
         if pass == Pass::Back {

@@ -7,7 +7,7 @@ use crate::component::convolution_plan::Plan;
 use crate::component::winograd::{Filter, Taps};
 use crate::component::{Component, Context, downcast_mut};
 use nnet3_matrix::sparse::{SparseProducts, SparseRows};
-use nnet3_matrix::{Accumulator, Transpose::No, Transpose::Yes, View, ViewMut};
+use nnet3_matrix::{Accumulator, IndexTable, Transpose::No, Transpose::Yes, View, ViewMut};
 use std::ops::Range;
 
 /// Factors of a gradient. The gradient of a linear part is a sum of products of output derivatives with inputs. The
@@ -26,6 +26,11 @@ pub enum Products<'a> {
     Patches {
         plan: &'a Plan,
         input: View<'a>,
+        deriv: View<'a>,
+    },
+    /// The input is in pieces, which together have the columns of the linear part, in order.
+    Pieces {
+        pieces: &'a [Piece<'a>],
         deriv: View<'a>,
     },
 }
@@ -69,6 +74,19 @@ pub enum PieceRows<'a> {
         first: usize,
         count: usize,
     },
+    /// Rows of a table. Such a piece is not split.
+    Picked(PickedRows<'a>),
+}
+
+/// Rows picked from a table, each perhaps several times. Products are computed with the rows of the table.
+#[derive(Clone, Copy)]
+pub struct PickedRows<'a> {
+    /// U × D.
+    pub table: View<'a>,
+    /// The row of the table for each row; -1 for a row of zeros.
+    pub numbers: &'a IndexTable,
+    /// U × 1: the number of times that each row of the table is picked.
+    pub counts: View<'a>,
 }
 
 impl<'a> PieceRows<'a> {
@@ -76,6 +94,7 @@ impl<'a> PieceRows<'a> {
         match self {
             PieceRows::Dense(x) => x.rows(),
             PieceRows::Sparse { count, .. } => *count,
+            PieceRows::Picked(picked) => picked.numbers.len(),
         }
     }
 
@@ -83,7 +102,13 @@ impl<'a> PieceRows<'a> {
         match self {
             PieceRows::Dense(x) => x.cols(),
             PieceRows::Sparse { x, .. } => x.cols(),
+            PieceRows::Picked(picked) => picked.table.cols(),
         }
+    }
+
+    /// True if products are cheaper with all rows together.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self, PieceRows::Picked(_))
     }
 
     pub(crate) fn row_range(&self, rows: Range<usize>) -> PieceRows<'a> {
@@ -92,6 +117,10 @@ impl<'a> PieceRows<'a> {
             PieceRows::Sparse { x, first, count } => {
                 assert!(rows.end <= count, "rows {rows:?} of {count}");
                 PieceRows::Sparse { x, first: first + rows.start, count: rows.len() }
+            }
+            PieceRows::Picked(picked) => {
+                assert_eq!(rows, 0..picked.numbers.len(), "rows picked from a table are not split");
+                *self
             }
         }
     }
@@ -106,6 +135,11 @@ impl<'a> PieceRows<'a> {
                 let energy = x.sum_of_squares(first..first + count);
                 context.backend.accumulate_row(sums, index, energy, one.view());
             }
+            PieceRows::Picked(PickedRows { table, counts, .. }) => {
+                let mut norms = context.workspace.take(table.rows(), 1);
+                context.backend.row_dots(norms.view_mut(), 1.0, table, table, 0.0);
+                context.backend.accumulate_dot(sums, index, 1.0, norms.view(), counts);
+            }
         }
     }
 
@@ -116,6 +150,14 @@ impl<'a> PieceRows<'a> {
             PieceRows::Sparse { x, first, .. } => {
                 keep_or_zero(context, dst, beta);
                 products(context).add_product(dst, x, first, matrix);
+            }
+            PieceRows::Picked(PickedRows { table, numbers, .. }) => {
+                let mut of_table = context.workspace.take(table.rows(), dst.cols());
+                context.backend.gemm(of_table.view_mut(), 1.0, table, No, matrix, Yes, 0.0);
+                match beta {
+                    0.0 => context.backend.copy_rows(dst, 1.0, of_table.view(), numbers),
+                    _ => context.backend.add_rows(dst, 1.0, of_table.view(), numbers),
+                }
             }
         }
     }
@@ -135,6 +177,11 @@ impl<'a> PieceRows<'a> {
                 keep_or_zero(context, dst, beta);
                 products(context).add_gradient(dst, alpha, derivs, x, first);
             }
+            PieceRows::Picked(PickedRows { table, numbers, .. }) => {
+                let mut sums = context.workspace.zeros(table.rows(), derivs.cols());
+                context.backend.add_to_picked_rows(sums.view_mut(), 1.0, derivs, numbers);
+                context.backend.gemm(dst, alpha, sums.view(), Yes, table, No, beta);
+            }
         }
     }
 
@@ -143,6 +190,9 @@ impl<'a> PieceRows<'a> {
             PieceRows::Dense(x) => context.backend.copy(dst, x),
             PieceRows::Sparse { x, first, count } => {
                 context.backend.upload(dst, &x.to_dense(first..first + count))
+            }
+            PieceRows::Picked(PickedRows { table, numbers, .. }) => {
+                context.backend.copy_rows(dst, 1.0, table, numbers)
             }
         }
     }
@@ -232,13 +282,20 @@ impl<'a> Products<'a> {
             Products::Patches { plan, input, deriv } => {
                 plan.backward_params(context, linear, rate, input, deriv)
             }
+            Products::Pieces { pieces, deriv } => {
+                for Piece { x, columns } in pieces {
+                    x.gradient(context, linear.col_range(columns.clone()), rate, deriv, 1.0);
+                }
+            }
         }
     }
 
     /// The output derivatives, in rows of the bias's length.
     pub fn derivs(&self) -> View<'a> {
         match *self {
-            Products::Rows(RowProducts { deriv, .. }) | Products::Blocks { deriv, .. } => deriv,
+            Products::Rows(RowProducts { deriv, .. })
+            | Products::Blocks { deriv, .. }
+            | Products::Pieces { deriv, .. } => deriv,
             Products::Patches { plan, deriv, .. } => plan.heights(deriv),
         }
     }

@@ -12,7 +12,9 @@ mod symbols;
 mod tests;
 
 use super::Lowered;
-use super::op::{Affine, Backprop, FilterProduct, Mode, Op, Propagate, Share};
+use super::op::{
+    Affine, Backprop, FilterProduct, Mode, Op, PickedBackprop, PickedPropagate, PickedTerm, Propagate, Share,
+};
 use crate::component::Properties;
 use crate::component::summed::is_pooling;
 use crate::component::winograd::Taps;
@@ -21,6 +23,7 @@ use crate::fast_hash::FastMap;
 use crate::index::{ComponentId, NodeId};
 use crate::nnet::Nnet;
 use std::ops::Range;
+use std::sync::Arc;
 use symbols::{Cells, Memory, Symbol, factor, mix};
 
 type Done = Result<(), String>;
@@ -61,6 +64,10 @@ struct Symbolic<'a> {
     /// Number of random draws.
     draws: u64,
     accepted: usize,
+    /// The seed of each node's input, and the first column of each of its pieces.
+    inputs: FastMap<NodeId, (u64, Vec<usize>)>,
+    /// For an input picked from a table, its reader's backprop and terms.
+    picked: FastMap<NodeId, (Symbol, Arc<[PickedTerm]>)>,
     /// The symbols that the user gets.
     provided: Vec<(NodeId, Symbol)>,
     /// For each component, all that has been stored in it or has changed its parameters.
@@ -78,6 +85,8 @@ impl<'a> Symbolic<'a> {
             shares: FastMap::default(),
             draws: 0,
             accepted: 0,
+            inputs: FastMap::default(),
+            picked: FastMap::default(),
             provided: Vec::new(),
             effects: vec![0; nnet.num_components()],
         };
@@ -132,6 +141,8 @@ impl<'a> Symbolic<'a> {
                 }
                 self.affine_rows(component, &sums, output, false)
             }
+            Op::PickedPropagate(ref picked) => self.picked_propagate(picked),
+            Op::PickedBackprop(ref picked) => self.picked_backprop(picked),
             Op::Share(Share { share, component, ref columns, source }) => {
                 let sums = self.linear(component, source, columns.start)?;
                 let sums = sums.into_iter().map(|sum| sum.wrapping_add(bias(component))).collect();
@@ -154,7 +165,10 @@ impl<'a> Symbolic<'a> {
         match *command {
             Command::AcceptInput { matrix, node } => self.accept(matrix, node),
             Command::ProvideOutput { matrix, node } => {
-                let symbol = self.whole(matrix, |_, symbol| Some(symbol))?;
+                let symbol = match self.picked.get(&node) {
+                    Some((backprop, terms)) => self.picked_derivative(matrix, *backprop, terms),
+                    None => self.whole(matrix, |_, symbol| Some(symbol))?,
+                };
                 self.provided.push((node, symbol));
                 Ok(())
             }
@@ -193,7 +207,8 @@ impl<'a> Symbolic<'a> {
         self.accepted += 1;
         let cells = self.memory.cells(matrix);
         let seed = mix(u64::from(node.0), self.accepted as u64);
-        self.fill(&cells, |i, start| mix(seed, mix(i as u64, start as u64)))
+        self.inputs.insert(node, (seed, cells.starts.clone()));
+        self.fill(&cells, |i, start| given(seed, i, start))
     }
 
     /// Sets every cell to `symbol(row, first column)`.
@@ -313,8 +328,8 @@ impl<'a> Symbolic<'a> {
         let cells = self.memory.cells(input);
         let sum = |i: usize| {
             cells.starts.iter().enumerate().try_fold(0, |sum: Symbol, (k, start)| {
-                let weight = mix(u64::from(component.0), mix((first + start) as u64, 4)) | 1;
-                Ok(sum.wrapping_add(self.memory.read(&cells, i, k)?.wrapping_mul(weight)))
+                let symbol = self.memory.read(&cells, i, k)?;
+                Ok(sum.wrapping_add(symbol.wrapping_mul(weight(component, first + start))))
             })
         };
         (0..cells.rows).map(sum).collect()
@@ -448,6 +463,74 @@ impl<'a> Symbolic<'a> {
         Ok(())
     }
 
+    // ---- inputs picked from a table ----------------------------------------------------------------------------
+
+    /// The symbols of a row of a component's input, each with its first column.
+    fn picked_row(
+        &self,
+        node: NodeId,
+        terms: &[PickedTerm],
+        i: usize,
+    ) -> Result<Vec<(usize, Symbol)>, String> {
+        let (seed, starts) = self.inputs.get(&node).ok_or("an input is used before it is there")?;
+        let of_term = |term: &PickedTerm| {
+            let (row, first) = (term.rows[i], term.columns.start);
+            let symbol = move |start| usize::try_from(row).map_or(0, |row| given(*seed, row, start));
+            starts.iter().map(move |&start| (first + start, symbol(start))).collect::<Vec<_>>()
+        };
+        Ok(terms.iter().flat_map(of_term).collect())
+    }
+
+    fn picked_propagate(&mut self, picked: &PickedPropagate) -> Done {
+        let &PickedPropagate { component, node, ref terms, output } = picked;
+        let mut sums = vec![bias(component); self.computation.submatrix(output).rows];
+        for (i, sum) in sums.iter_mut().enumerate() {
+            for (column, symbol) in self.picked_row(node, terms, i)? {
+                *sum = sum.wrapping_add(symbol.wrapping_mul(weight(component, column)));
+            }
+        }
+        self.affine_rows(component, &sums, output, false)
+    }
+
+    fn picked_backprop(&mut self, PickedBackprop { args, node, terms }: &PickedBackprop) -> Done {
+        let rows = self.computation.submatrix(args.out_deriv).rows;
+        let mut input = mix(rows as u64, 3);
+        for i in 0..rows {
+            let row = self.picked_row(*node, terms, i)?;
+            input = row.into_iter().fold(input, |all, (start, symbol)| mix(all, mix(symbol, start as u64)));
+        }
+        let deriv = self.whole(args.out_deriv, |_, symbol| Some(symbol))?;
+        let component = args.component;
+        let parts = [input, 0, deriv, 0, self.chance(component)];
+        let all = parts.into_iter().fold(mix(u64::from(component.0), 7), mix);
+        if args.in_deriv.is_some() {
+            self.picked.insert(*node, (all, terms.clone()));
+        }
+        if args.update_model {
+            self.affect(component, all);
+        }
+        Ok(())
+    }
+
+    /// Returns a symbol for the derivative of a node's input, of the rows and columns of `matrix`.
+    fn picked_derivative(&self, matrix: SubmatrixId, backprop: Symbol, terms: &[PickedTerm]) -> Symbol {
+        let cells = self.memory.cells(matrix);
+        let mut sums = vec![0 as Symbol; cells.rows * cells.starts.len()];
+        for term in terms {
+            for (i, &row) in term.rows.iter().enumerate().filter(|&(_, &row)| row >= 0) {
+                for (k, start) in cells.starts.iter().enumerate() {
+                    let sum = &mut sums[row as usize * cells.starts.len() + k];
+                    let column = (term.columns.start + start) as u64;
+                    *sum = sum.wrapping_add(mix(mix(backprop, i as u64), column));
+                }
+            }
+        }
+        let starts = cells.starts.iter().cycle();
+        sums.iter()
+            .zip(starts)
+            .fold(mix(cells.rows as u64, 3), |all, (&symbol, &start)| mix(all, mix(symbol, start as u64)))
+    }
+
     /// Checks that row i of each tap equals row i + step of the tap before.
     fn check_taps(&self, taps: Taps, in_value: SubmatrixId) -> Done {
         let cells = self.memory.cells(in_value);
@@ -485,6 +568,16 @@ impl Free {
             _ => 0,
         }
     }
+}
+
+/// The symbol of an element of an input.
+fn given(seed: u64, row: usize, start: usize) -> Symbol {
+    mix(seed, mix(row as u64, start as u64))
+}
+
+/// The factor of a column of an affine component's input.
+fn weight(component: ComponentId, column: usize) -> Symbol {
+    mix(u64::from(component.0), mix(column as u64, 4)) | 1
 }
 
 fn bias(component: ComponentId) -> Symbol {

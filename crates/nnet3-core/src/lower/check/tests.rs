@@ -1,7 +1,7 @@
 //! Lists with faults, which the check must find.
 
 use super::super::tests::{BYPASS, RECURRENT, SMALL, SPLICED, forward, training};
-use super::super::{Lowered, Watch, lower};
+use super::super::{Lowered, Watch, lower, lower_picked};
 use super::*;
 use crate::config::parse_config;
 use crate::random::Random;
@@ -191,4 +191,40 @@ fn random_components_keep_their_order() {
     let moved = list.ops.remove(first);
     list.ops.insert(second, moved);
     assert!(check(&nnet, &computation, &list).is_err());
+}
+
+/// Embeddings of words at two times, side by side.
+const PICKED: &str = "
+    input-node name=input dim=4
+    component name=a type=AffineComponent input-dim=8 output-dim=4
+    component name=b type=TanhComponent dim=4
+    component-node name=a component=a input=Append(IfDefined(Offset(input, -1)), input)
+    component-node name=b component=b input=a
+    output-node name=output input=b";
+
+/// An input picked from a table: the operations are equal to the commands, and other rows of the input are noticed.
+#[test]
+fn other_rows_of_a_table() {
+    let host = nnet3_matrix::cpu();
+    for (nnet, computation) in [training(PICKED, 3, 5), forward(PICKED, 3, 5)] {
+        let input = nnet.node_ids().find(|&id| nnet.node_name(id) == "input").unwrap();
+        let mut watch = Watch { check: true, ..Watch::default() };
+        let picked = lower_picked(&nnet, &computation, &*host, input, &mut watch).unwrap().unwrap();
+        check(&nnet, &computation, &picked).unwrap();
+        let places: Vec<usize> = (0..picked.ops.len())
+            .filter(|&i| matches!(picked.ops[i], Op::PickedPropagate(_) | Op::PickedBackprop(_)))
+            .collect();
+        assert!(!places.is_empty());
+        for place in places {
+            let mut wrong = picked.clone();
+            if let Op::PickedPropagate(PickedPropagate { terms, .. })
+            | Op::PickedBackprop(PickedBackprop { terms, .. }) = &mut wrong.ops[place]
+            {
+                let mut other = terms.to_vec();
+                other[0].rows.swap(0, 4);
+                *terms = other.into();
+            }
+            assert!(check(&nnet, &computation, &wrong).is_err());
+        }
+    }
 }

@@ -5,6 +5,7 @@ mod golden;
 mod inspect;
 mod looped;
 mod mutations;
+mod picked_inputs;
 mod plan;
 mod random_networks;
 mod sparse_inputs;
