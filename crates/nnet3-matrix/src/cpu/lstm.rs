@@ -289,19 +289,26 @@ impl Backward<'_> {
             let di_in = i * (1.0 - i) * (dc * keep_i * g) - (2.0 * i - 1.0) * repair_i[k];
             out[0][k] = di_in;
             out[1][k] = df_in;
-            out[2][k] = (1.0 - g * g) * (i * keep_i * dc) - g * repair_g[k];
             out[3][k] = do_in;
-            out[4][k] = weights.i[k] * di_in + weights.f[k] * df_in + f * keep_f * dc;
+            // Until the next loop.
+            out[4][k] = dc;
         }
-        for k in 0..len {
-            sums.params[0][k] += input.previous[k] * out[0][k];
-            sums.params[1][k] += input.previous[k] * out[1][k];
-            sums.params[2][k] += v.cell[k] * out[3][k];
+        if self.params_deriv.is_some() {
+            for k in 0..len {
+                sums.params[0][k] += input.previous[k] * out[0][k];
+                sums.params[1][k] += input.previous[k] * out[1][k];
+                sums.params[2][k] += v.cell[k] * out[3][k];
+            }
         }
         if self.sums.is_some() {
             sums.values(v, len);
         }
         if let Some(in_deriv) = &mut self.in_deriv {
+            for k in 0..len {
+                let (i, f, g, dc) = (v.i[k], v.f[k], v.g[k], out[4][k]);
+                out[2][k] = (1.0 - g * g) * (i * keep_i * dc) - g * repair_g[k];
+                out[4][k] = weights.i[k] * out[0][k] + weights.f[k] * out[1][k] + f * keep_f * dc;
+            }
             let to = in_deriv.row(row);
             for (part, out) in out.iter().enumerate() {
                 to[part * cells + start..][..len].copy_from_slice(&out[..len]);
