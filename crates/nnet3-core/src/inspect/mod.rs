@@ -13,6 +13,7 @@ pub use benchmark::{Benchmark, BenchmarkOptions};
 pub use clock::thread_time;
 pub use passes::{Pass, Passes};
 pub use profile::{Profile, ProfileOptions};
+pub use text::op_kind;
 
 use crate::computation::{Backprop, Command, Computation, MatrixId, Propagate, SubmatrixId};
 use crate::execute::Program;

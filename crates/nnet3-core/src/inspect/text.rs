@@ -139,7 +139,7 @@ fn segment_name(i: usize, count: usize, backward: bool) -> String {
 }
 
 /// Returns `AffineComponent.Propagate`, or the listing's name for the equivalent command.
-pub(super) fn op_kind(nnet: &Nnet, op: &Op) -> String {
+pub fn op_kind(nnet: &Nnet, op: &Op) -> String {
     let of = |component: ComponentId, what: &str| format!("{}.{what}", nnet.component(component).type_name());
     match op {
         Op::Propagate(propagate) => of(propagate.args.component, "Propagate"),

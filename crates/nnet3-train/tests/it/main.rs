@@ -2,6 +2,7 @@
 
 #[path = "../support/decisions.rs"]
 mod decisions;
+mod gpu_work;
 mod reference;
 #[path = "../support/replica_runs.rs"]
 mod replica_runs;
@@ -13,6 +14,8 @@ mod resumed_runs;
 mod runs;
 mod second_thread;
 mod short_runs;
+#[path = "../support/gpu_work.rs"]
+mod work;
 
 #[test]
 fn decisions_are_their_rules() {
