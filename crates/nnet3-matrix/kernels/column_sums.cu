@@ -103,3 +103,18 @@ KERNEL sum_few_rows(Mat row, float alpha, Mat src, float beta) {
         at(row, r, c) = sum;
     }
 }
+
+// The sums of values and of squares from column_partials_and_dots of a matrix with itself: each column's mean, mean square, and
+// scale for a normalisation, rounded step by step as on the host.
+KERNEL finish_moments(Mat moments, const double* partials, i32 count, float per_row, float factor, float least) {
+    const i32 cols = moments.cols;
+    for (i32 c = blockIdx.x * blockDim.x + threadIdx.x; c < cols; c += gridDim.x * blockDim.x) {
+        const float mean = per_row * (float)column_of(partials, cols, count, c);
+        const float square = per_row * (float)column_of(partials + (i64)count * cols, cols, count, c);
+        float variance = factor * square + -factor * mean * mean;
+        variance = (variance < 0.0f ? 0.0f : variance) + least;
+        at(moments, 0, c) = mean;
+        at(moments, 1, c) = square;
+        at(moments, 2, c) = (float)(1.0 / sqrt((double)variance));
+    }
+}

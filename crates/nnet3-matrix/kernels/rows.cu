@@ -59,3 +59,25 @@ KERNEL add_row_ranges(Mat dst, float alpha, Mat src, const i32* ranges) {
         if (begin < end) at(dst, r, c) += alpha * sum;
     }
 }
+
+// Row r of dst takes the rows of src that `rows` lists from starts[r] to starts[r + 1]. Threads along y share a list; their
+// sums are added in a tree.
+KERNEL sum_row_lists(Mat dst, float alpha, Mat src, const i32* starts, const i32* rows, i32 adds) {
+    __shared__ double shared[BLOCK];
+    for (i32 r = blockIdx.y; r < dst.rows; r += gridDim.y) {
+        if (adds && starts[r] == starts[r + 1]) continue;
+        for (i32 left = blockIdx.x * blockDim.x; left < dst.cols; left += gridDim.x * blockDim.x) {
+            i32 c = left + threadIdx.x;
+            double sum = 0.0;
+            if (c < dst.cols) {
+                i32 end = starts[r + 1];
+                for (i32 k = starts[r] + threadIdx.y; k < end; k += blockDim.y) sum += at(src, rows[k], c);
+            }
+            sum = sum_along_y(shared, sum);
+            if (c < dst.cols && threadIdx.y == 0) {
+                float scaled = alpha * (float)sum;
+                at(dst, r, c) = adds ? at(dst, r, c) + scaled : scaled;
+            }
+        }
+    }
+}

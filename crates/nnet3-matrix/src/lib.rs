@@ -26,7 +26,7 @@ pub use cpu::{Helper, InHalves, cpu, load_library, set_num_threads};
 pub use fault::{DeviceFault, check};
 pub use hmm::{Hmm, HmmArc, HmmStep, HmmWayBack};
 pub use learning_step::{Learned, LearningStep, Share, StepRule};
-pub use memory::{Accumulator, Arena, Device, IndexTable, Matrix, OffsetTable};
+pub use memory::{Accumulator, Arena, Device, IndexTable, Matrix, OffsetTable, RowLists};
 pub use panels::{PanelLayout, PanelProducts, PanelView, Panels, Start, WeightForm};
 pub use view::{Blocks, View, ViewMut};
 pub use workspace::{HostScratch, Scratch, Workspace};

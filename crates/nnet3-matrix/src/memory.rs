@@ -464,6 +464,48 @@ table! {
     IndexTable, i32
 }
 
+/// For each row of a destination a list of rows of a source.
+#[derive(Debug)]
+pub struct RowLists {
+    /// The first of each list in `rows`, and at the end the length of `rows`.
+    starts: IndexTable,
+    rows: IndexTable,
+}
+
+impl RowLists {
+    pub fn new(lists: &[Vec<i32>]) -> RowLists {
+        let ends = lists.iter().scan(0, |end, list| {
+            *end += list.len() as i32;
+            Some(*end)
+        });
+        RowLists {
+            starts: IndexTable::new(std::iter::once(0).chain(ends).collect()),
+            rows: IndexTable::new(lists.concat()),
+        }
+    }
+    /// Number of lists.
+    pub fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// The list of row `i`.
+    pub fn list(&self, i: usize) -> &[i32] {
+        let starts = self.starts.values();
+        &self.rows.values()[starts[i] as usize..starts[i + 1] as usize]
+    }
+    pub fn iter(&self) -> impl Iterator<Item = &[i32]> {
+        (0..self.len()).map(|i| self.list(i))
+    }
+    pub(crate) fn starts(&self) -> &IndexTable {
+        &self.starts
+    }
+    pub(crate) fn rows(&self) -> &IndexTable {
+        &self.rows
+    }
+}
+
 table! {
     /// For each row the element offset from the start of an [`Arena`]; -1 means "none".
     OffsetTable, i64

@@ -32,14 +32,14 @@ macro_rules! each_primitive {
         $callback! {
             memory { transfers set copy scale add copy_scaled weighted_sum copy_transposed neighbours }
             products { gemm gemm_edge_cases gemm_of_few_rows gemm_blocks gram products_with_panels products_with_weights_of_eight_bits }
-            rows { copy_rows add_rows multiply_rows add_to_picked_rows copy_rows_multi add_rows_multi copy_to_rows_multi add_to_rows_multi add_row_ranges }
+            rows { copy_rows add_rows multiply_rows add_to_picked_rows copy_rows_multi add_rows_multi copy_to_rows_multi add_to_rows_multi add_row_ranges sum_row_lists }
             columns { copy_cols add_cols add_to_cols sum_col_ranges }
             elementwise {
                 map activate activate_extremes activate_backward product multiply divide add_product multiply_by_ratio add_where_equal max_with
                 many_elements
             }
-            broadcast { set_rows add_to_rows scale_cols scale_rows add_scaled_rows add_scaled_cols affine_cols normalize_cols normalize_cols_and_add }
-            sums { sum dot col_sums col_dots col_sums_and_dots row_sums row_dots accumulate }
+            broadcast { set_rows add_to_rows scale_cols scale_rows add_scaled_rows add_scaled_cols affine_cols normalize_cols normalize_cols_and_add normalized_sum }
+            sums { sum dot col_sums col_dots col_sums_and_dots moments row_sums row_dots accumulate }
             scalars { accumulate_dot accumulate_row decide compare_averages compare_averages_by_sum proportion_above root_of_ratio ratio_of_sums scale_by add_by sums_by_a_factor sums_on_the_device }
             low_rank { low_rank_update low_rank_updates_together low_rank_correction }
             rowwise {

@@ -2,7 +2,7 @@
 
 use super::operand::CLOSE;
 use super::*;
-use nnet3_matrix::{Arena, IndexTable, OffsetTable};
+use nnet3_matrix::{Arena, IndexTable, OffsetTable, RowLists};
 
 /// Numbers below `limit`, sometimes -1.
 fn indexes(case: &mut Case, len: usize, limit: usize) -> Vec<i32> {
@@ -181,5 +181,31 @@ pub(crate) fn add_row_ranges(device: &Device) {
             let terms = (begin..end).map(|r| alpha as f64 * src.at(r as usize, j));
             terms.fold((dst.at(i, j), dst.at(i, j).abs()), |(sum, size), x| (sum + x, size + x.abs()))
         });
+    });
+}
+
+/// Lists of no, one and many rows, in any order and with repetitions.
+pub(crate) fn sum_row_lists(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let n = 1 + case.below(30);
+        let src = case.normals(n, cols);
+        let longest = case.one_of(&[1, 3, 70]);
+        let list = |case: &mut Case| -> Vec<i32> {
+            (0..case.below(longest + 1)).map(|_| case.below(n) as i32).collect()
+        };
+        let lists: Vec<Vec<i32>> = (0..rows).map(|_| list(case)).collect();
+        let table = RowLists::new(&lists);
+        assert!((0..rows).all(|i| table.list(i) == lists[i]) && table.len() == rows);
+        let alpha = case.one_of(&[1.0, -0.5]);
+        for adds in [false, true] {
+            let mut dst = case.normals(rows, cols);
+            device.sum_row_lists(dst.view_mut(), alpha, src.view(), &table, adds);
+            // Each addition on the host rounds.
+            dst.expect(CLOSE * longest as f64, |i, j| {
+                let old = if adds { dst.at(i, j) } else { 0.0 };
+                let terms = lists[i].iter().map(|&r| alpha as f64 * src.at(r as usize, j));
+                terms.fold((old, old.abs()), |(sum, size), x| (sum + x, size + x.abs()))
+            });
+        }
     });
 }

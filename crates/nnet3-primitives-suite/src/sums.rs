@@ -84,6 +84,34 @@ pub(crate) fn col_sums_and_dots(device: &Device) {
     });
 }
 
+/// Against `f64`, and to the last digit against the other primitives.
+pub(crate) fn moments(device: &Device) {
+    cases(device, |case, rows, cols| {
+        if rows == 0 {
+            return;
+        }
+        let src = case.normals(rows, cols);
+        let (factor, epsilon) = (case.one_of(&[1.0, 4.0]), case.one_of(&[1e-3, 0.5]));
+        let (mut moments, mut steps) = (case.normals(3, cols), case.normals(3, cols));
+        device.moments(moments.view_mut(), src.view(), factor, epsilon);
+        device.moments_step_by_step(steps.view_mut(), src.view(), factor, epsilon);
+        let contents = |operand: &mut Operand| device.download(operand.view_mut().as_view());
+        assert_eq!(contents(&mut moments), contents(&mut steps));
+        let mean_of =
+            |j: usize, of: fn(f64) -> f64| (0..rows).map(|i| of(src.at(i, j))).sum::<f64>() / rows as f64;
+        moments.expect(1e-5, |k, j| {
+            let (mean, square) = (mean_of(j, |x| x), mean_of(j, |x| x * x));
+            let variance = factor as f64 * ((square - mean * mean).max(0.0) + epsilon as f64);
+            match k {
+                0 => (mean, mean_of(j, f64::abs)),
+                1 => (square, square),
+                // The variance is a difference of rounded numbers.
+                _ => (variance.powf(-0.5), variance.powf(-0.5) * (1.0 + factor as f64 * square / variance)),
+            }
+        });
+    });
+}
+
 pub(crate) fn row_sums(device: &Device) {
     cases(device, |case, rows, cols| {
         let src = case.normals(rows, cols);

@@ -45,7 +45,7 @@ pub use statistics::{pooling, summed};
 #[cfg(test)]
 pub use testing::by_index;
 
-pub use capabilities::{DropoutMode, Indexed, Statistics};
+pub use capabilities::{DropoutMode, Indexed, Masks, Normalization, Statistics};
 pub use declared::Stored;
 pub use gradient::{Products, RowProducts, Rows, Update};
 pub use named::{Parameter, Parameters, ParametersMut, is_parameter, kind_of_parameter, named};
@@ -193,6 +193,16 @@ pub trait Component: Any + Stored + CloneComponent + Send + Sync {
 
     /// If this is all that propagate does, output = input · linearᵀ + bias: linear and bias.
     fn as_affine(&self) -> Option<(Weights<'_>, View<'_>)> {
+        None
+    }
+
+    /// The parts of propagate, of a component that normalises columns with the statistics of its input.
+    fn as_normalization(&self) -> Option<&dyn Normalization> {
+        None
+    }
+
+    /// The masks of propagate, of a component that multiplies rows by masks.
+    fn as_masks(&self) -> Option<&dyn Masks> {
         None
     }
 

@@ -25,7 +25,7 @@ use crate::error::{Error, MemoryError, Result};
 use crate::index::NodeId;
 use crate::learning::second_thread::UpdateThread;
 use crate::learning::{Delta, SecondThread};
-use crate::lower::{Blocks, Lowered, Op};
+use crate::lower::{Blocks, Lowered, Op, SumRows};
 use crate::nnet::Nnet;
 use crate::random::Random;
 use nnet3_matrix::sparse::SparseRows;
@@ -384,9 +384,9 @@ impl Executor {
         self.arena.view(offset, rows, cols, stride)
     }
 
-    /// The memo of the propagate or backprop that runs.
-    fn memo(&self, program: &Program) -> ViewMut<'_> {
-        match program.plan().memo(self.list(program).command(self.next)) {
+    /// The memo of a propagate or backprop.
+    fn memo(&self, program: &Program, command: usize) -> ViewMut<'_> {
+        match program.plan().memo(command) {
             Some(memo) => self.arena.view(memo.offset, memo.rows, memo.cols, memo.cols),
             None => self.arena.view(0, 0, 0, 0),
         }
@@ -397,7 +397,11 @@ impl Executor {
             Op::Nothing => {}
             Op::Command(ref command) => self.execute_command(program, command),
             Op::Blocks(ref blocks) => self.execute_blocks(program, blocks),
-            Op::Propagate(ref propagate) => self.propagate(program, propagate, model, random),
+            Op::Propagate(ref propagate) => {
+                let command = self.list(program).command(self.next);
+                self.propagate(program, command, propagate, model, random)
+            }
+            Op::NormalizedSum(ref sum) => self.normalized_sum(program, sum, model, random),
             Op::Backprop(ref backprop) => self.backprop(program, backprop, model, random),
             Op::Affine(ref affine) => self.affine(program, affine, model.nnet()),
             Op::PickedPropagate(ref picked) => self.picked_propagate(program, picked, model.nnet()),
@@ -406,6 +410,10 @@ impl Executor {
             Op::Share(ref share) => self.share(program, share, model.nnet()),
             Op::CopyShare { share, ref rows, dest, last } => {
                 self.copy_share(share, rows.clone(), self.view(program, dest), last)
+            }
+            Op::SumRows(SumRows { dest, src, alpha, lists, adds }) => {
+                let (dest, src) = (self.view(program, dest), self.view(program, src).as_view());
+                self.device.sum_row_lists(dest, alpha, src, &self.list(program).row_lists()[lists], adds)
             }
             Op::Goto { .. } => unreachable!("handled by the loop"),
         }

@@ -19,7 +19,7 @@ use crate::computation::{Backprop, Command, Computation, MatrixId, Propagate, Su
 use crate::execute::Program;
 use crate::flops;
 use crate::index::NodeId;
-use crate::lower::Op;
+use crate::lower::{Op, SumRows};
 use crate::nnet::{Nnet, Node};
 use std::time::Duration;
 
@@ -120,7 +120,14 @@ impl Inspection<'_> {
             Op::PickedPropagate(picked) => of_output(picked.component, picked.output),
             Op::PickedBackprop(picked) => self.nodes_of(computation, &Command::Backprop(picked.args)),
             Op::Share(share) => self.named(self.of_component(share.component, Vec::new())),
-            Op::CopyShare { dest, .. } => self.named(rows_of(computation, *dest)),
+            Op::CopyShare { dest, .. } | Op::SumRows(SumRows { dest, .. }) => {
+                self.named(rows_of(computation, *dest))
+            }
+            Op::NormalizedSum(sum) => {
+                let mut nodes = self.nodes_of(computation, &Command::Propagate(sum.normalize.args));
+                nodes.extend(self.nodes_of(computation, &sum.bypass));
+                nodes
+            }
             Op::Blocks(blocks) => {
                 let commands = blocks.commands.iter();
                 let mut nodes: Vec<&str> =

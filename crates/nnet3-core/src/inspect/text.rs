@@ -116,7 +116,7 @@ impl Inspection<'_> {
         let op = &self.program.lowered().ops()[i];
         let time =
             self.profile?.mean(i).filter(|_| !matches!(op, Op::Nothing | Op::Command(Command::Marker)))?;
-        let Cost { bytes, flops, .. } = Cost::of_op(self.nnet, computation, op);
+        let Cost { bytes, flops, .. } = Cost::of_op(self.nnet, computation, self.program.lowered(), op);
         Some(Work { calls: 1, time, flops, bytes })
     }
 
@@ -151,6 +151,8 @@ pub fn op_kind(nnet: &Nnet, op: &Op) -> String {
         Op::Share(share) => of(share.component, "Share"),
         Op::CopyShare { .. } => "CopyShare".to_string(),
         Op::Blocks(_) => "Blocks".to_string(),
+        Op::SumRows(_) => "SumRows".to_string(),
+        Op::NormalizedSum(_) => "NormalizedSum".to_string(),
         Op::Nothing => "Nothing".to_string(),
         Op::Goto { .. } => "Goto".to_string(),
         Op::Command(command) => name(command).to_string(),

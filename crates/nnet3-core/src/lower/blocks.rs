@@ -83,6 +83,6 @@ fn destination(lowering: &Lowering<'_>, op: &Op) -> Option<MatrixId> {
 }
 
 /// True if the command does not limit the order of the operations around it: sizes are planned beforehand.
-fn is_silent(command: &Command) -> bool {
+pub(super) fn is_silent(command: &Command) -> bool {
     matches!(command, Command::Allocate { .. } | Command::Deallocate { .. } | Command::NoOp)
 }

@@ -1,6 +1,6 @@
 //! Cost estimates of operations, for people.
 
-use super::op::{Affine, Backprop, Op, Share};
+use super::op::{Affine, Backprop, Op, Share, SumRows};
 use super::{FilterProduct, Lowered, PickedBackprop, PickedPropagate};
 use crate::analysis::{AccessKind, submatrix_accesses};
 use crate::component::Weights;
@@ -43,11 +43,11 @@ impl Cost {
     /// Returns the cost of all operations.
     pub fn of(nnet: &Nnet, computation: &Computation, lowered: &Lowered) -> Cost {
         let extended = lowered.extended(computation);
-        lowered.ops.iter().map(|op| Cost::of_op(nnet, &extended, op)).sum()
+        lowered.ops.iter().map(|op| Cost::of_op(nnet, &extended, lowered, op)).sum()
     }
 
-    /// Returns the cost of one operation; `computation` is [`Lowered::extended`].
-    pub(crate) fn of_op(nnet: &Nnet, computation: &Computation, op: &Op) -> Cost {
+    /// Returns the cost of one operation of a list; `computation` is [`Lowered::extended`].
+    pub(crate) fn of_op(nnet: &Nnet, computation: &Computation, lowered: &Lowered, op: &Op) -> Cost {
         let bytes = |s: SubmatrixId| {
             let s = computation.submatrix(s);
             4 * (s.rows * s.cols) as u64
@@ -89,6 +89,16 @@ impl Cost {
                 one(bytes(source) + share, product(source, component))
             }
             &Op::CopyShare { dest, .. } => one(2 * bytes(dest), 0),
+            &Op::SumRows(SumRows { dest, lists, adds, .. }) => {
+                let rows = lowered.row_lists[lists].iter().map(<[i32]>::len).sum::<usize>();
+                let read = 4 * (rows * computation.submatrix(dest).cols) as u64;
+                one(read + if adds { 2 } else { 1 } * bytes(dest), 0)
+            }
+            Op::NormalizedSum(sum) => {
+                let normalize = of_command(nnet, computation, &Command::Propagate(sum.normalize.args));
+                let bypass = of_command(nnet, computation, &sum.bypass);
+                Cost { operations: 1, ..normalize + bypass }
+            }
             Op::Blocks(blocks) => {
                 let costs = blocks.commands.iter().map(|command| of_command(nnet, computation, command));
                 let sum: Cost = costs.sum();

@@ -14,10 +14,12 @@ mod cost;
 mod dataflow;
 mod filters;
 mod literal;
+mod normalized_sum;
 mod op;
 mod picked_input;
 mod precompute;
 mod print;
+mod row_sums;
 mod sum_statistics;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -25,8 +27,8 @@ mod zeroing;
 
 pub use cost::Cost;
 pub use op::{
-    Affine, Backprop, Blocks, FilterProduct, Mode, Op, PickedBackprop, PickedPropagate, PickedTerm,
-    Propagate, Share,
+    Affine, Backprop, Blocks, FilterProduct, Mode, NormalizedSum, Op, Part, PickedBackprop, PickedPropagate,
+    PickedTerm, Propagate, Share, SumRows,
 };
 
 use crate::computation::{self, Computation, MatrixId, Submatrix, SubmatrixId};
@@ -34,8 +36,9 @@ use crate::error::{Error, Result};
 use crate::index::NodeId;
 use crate::nnet::Nnet;
 use dataflow::{Events, Rect, Region, events};
-use nnet3_matrix::Backend;
+use nnet3_matrix::{Backend, RowLists};
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A pass over the operations.
@@ -53,10 +56,12 @@ const fn pass(name: &'static str, run: fn(&mut Lowering<'_>)) -> Pass {
 }
 
 /// All passes, in order.
-const PASSES: [Pass; 9] = [
+const PASSES: [Pass; 11] = [
     Pass { host_only: true, ..pass("picked-input", picked_input::run) },
     pass("accumulate", accumulate::run),
     pass("zeroing", zeroing::run),
+    pass("row-sums", row_sums::run),
+    pass("normalized-sum", normalized_sum::run),
     pass("common-share", common_share::run),
     Pass { host_only: true, ..pass("precompute", precompute::run) },
     Pass { host_only: true, ..pass("sum-statistics", sum_statistics::run) },
@@ -97,13 +102,14 @@ pub struct Lowered {
     commands: Vec<u32>,
     /// Parts of matrices that the computation has no sub-matrix for; numbered on from its own.
     parts: Vec<Submatrix>,
+    row_lists: Vec<Arc<RowLists>>,
 }
 
 impl Lowered {
     /// Makes one operation for each command, with the effect of the command.
     pub fn literal(computation: &Computation) -> Lowered {
         let ops = literal::ops(computation);
-        Lowered { commands: (0..ops.len() as u32).collect(), ops, parts: Vec::new() }
+        Lowered { commands: (0..ops.len() as u32).collect(), ops, ..Lowered::default() }
     }
 
     pub fn ops(&self) -> &[Op] {
@@ -113,6 +119,11 @@ impl Lowered {
     /// Returns the command that an operation belongs to.
     pub fn command(&self, op: usize) -> usize {
         self.commands[op] as usize
+    }
+
+    /// For each [`Op::SumRows`] the lists of rows of its source, one for each row of its destination.
+    pub fn row_lists(&self) -> &[Arc<RowLists>] {
+        &self.row_lists
     }
 
     /// The operations that run at the turn of a command.
@@ -147,6 +158,7 @@ struct Lowering<'a> {
     parts: Vec<Submatrix>,
     /// A node whose input is picked from a table.
     picked: Option<NodeId>,
+    row_lists: Vec<Arc<RowLists>>,
 }
 
 /// Makes the operations for a computation that the checker accepts, on `device`. Errors come only from
@@ -192,6 +204,7 @@ fn lower_for(
         inserted: Vec::new(),
         parts: Vec::new(),
         picked,
+        row_lists: Vec::new(),
     };
     let on_host = device.is_host();
     for pass in PASSES.iter().filter(|pass| (on_host || !pass.host_only) && (pass.looped || !looped)) {
@@ -282,7 +295,7 @@ impl Lowering<'_> {
     /// The operations in their present order, no-ops included.
     fn list(&self) -> Lowered {
         let (commands, ops) = self.in_order().map(|(c, op)| (c as u32, op.clone())).unzip();
-        Lowered { ops, commands, parts: self.parts.clone() }
+        Lowered { ops, commands, parts: self.parts.clone(), row_lists: self.row_lists.clone() }
     }
 
     fn cost(&self) -> Cost {
@@ -291,7 +304,7 @@ impl Lowering<'_> {
 
     /// Returns the operations without no-ops, except those that separate one exchange with the user from the next.
     fn finish(self) -> Lowered {
-        let Lowering { ops, inserted, parts, computation, .. } = self;
+        let Lowering { ops, inserted, parts, row_lists, computation, .. } = self;
         let count = ops.len() + inserted.len();
         let (mut list, mut commands) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut inserted = inserted.into_iter().peekable();
@@ -327,6 +340,6 @@ impl Lowering<'_> {
                 *target = position(*target);
             }
         }
-        Lowered { ops: list, commands, parts }
+        Lowered { ops: list, commands, parts, row_lists }
     }
 }

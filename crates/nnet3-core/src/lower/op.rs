@@ -35,6 +35,8 @@ pub enum Op {
         last: bool,
     },
     Blocks(Blocks),
+    SumRows(SumRows),
+    NormalizedSum(NormalizedSum),
 }
 
 /// The way in which a component's value or derivative reaches its destination.
@@ -133,6 +135,38 @@ pub struct Blocks {
     pub commands: Vec<Command>,
 }
 
+/// Each row of dest = alpha times the sum of the rows of src in its list; added if `adds`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SumRows {
+    pub dest: SubmatrixId,
+    pub src: SubmatrixId,
+    pub alpha: f32,
+    /// Number of the lists in [`super::Lowered::row_lists`].
+    pub lists: usize,
+    pub adds: bool,
+}
+
+/// A normalisation, maybe masks, and the sum of the result and another matrix (a bypass), in one pass. The output of the
+/// masks is not written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NormalizedSum {
+    pub normalize: Part,
+    pub masks: Option<Part>,
+    /// Sets `dest` to a multiple of the other matrix or of its rows.
+    pub bypass: Command,
+    /// Adds the output of the masks, or of the normalisation.
+    pub add: Command,
+    pub dest: SubmatrixId,
+}
+
+/// A propagate as a part of another operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// The position of the command, which has the memo.
+    pub command: usize,
+    pub args: computation::Propagate,
+}
+
 impl Op {
     /// True if it belongs to an exchange with the user.
     pub fn waits(&self) -> bool {
@@ -147,6 +181,7 @@ impl Op {
             Op::Backprop(Backprop { args, .. }) | Op::PickedBackprop(PickedBackprop { args, .. }) => {
                 args.update_model
             }
+            Op::NormalizedSum(sum) => sum.normalize.args.store_stats,
             _ => false,
         }
     }

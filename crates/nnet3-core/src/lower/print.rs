@@ -1,6 +1,6 @@
 //! Prints operations for people.
 
-use super::op::{Affine, Backprop, Mode, Op, Propagate, Share};
+use super::op::{Affine, Backprop, Mode, Op, Propagate, Share, SumRows};
 use super::{FilterProduct, Lowered, PickedBackprop, PickedPropagate};
 use crate::computation::print::{self, Names};
 use crate::computation::{Command, Computation, SubmatrixId};
@@ -33,9 +33,22 @@ impl Lowered {
             Op::Goto { target } => format!("goto c{}", self.command(*target)),
             op => op.text(extended, names),
         };
+        let lists = match &self.ops[i] {
+            Op::SumRows(sum) => self.lists_text(sum.lists),
+            _ => String::new(),
+        };
+        let text = text + &lists;
         let mut line = shorten(format!("c{}: {text}\n", self.command(i)));
         line.pop();
         line
+    }
+}
+
+impl Lowered {
+    /// The lists of rows of a sum: one for each row of the destination.
+    fn lists_text(&self, lists: usize) -> String {
+        let list = |rows: &[i32]| rows.iter().map(i32::to_string).collect::<Vec<_>>().join("+");
+        format!(": [{}]", self.row_lists[lists].iter().map(list).collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -90,6 +103,16 @@ impl Op {
             Op::CopyShare { share, rows, dest, last } => {
                 let last = if *last { " [last]" } else { "" };
                 format!("{} = share {share}({}:{}, :){last}", s(*dest), rows.start, rows.end - 1)
+            }
+            &Op::SumRows(SumRows { dest, src, alpha, adds, .. }) => {
+                let factor = if alpha == 1.0 { String::new() } else { format!("{alpha} * ") };
+                format!("{} {} {factor}sums of rows of {}", s(dest), if adds { "+=" } else { "=" }, s(src))
+            }
+            Op::NormalizedSum(sum) => {
+                let masks = sum.masks.map(|part| command(Command::Propagate(part.args)) + "; ");
+                let normalize = command(Command::Propagate(sum.normalize.args));
+                let (bypass, add) = (command(sum.bypass), command(sum.add));
+                format!("in one pass: {normalize}; {}{bypass}; {add}", masks.unwrap_or_default())
             }
             Op::Blocks(blocks) => {
                 let ops: Vec<String> = blocks.commands.iter().map(|same| command(*same)).collect();

@@ -152,7 +152,20 @@ pub(crate) fn recurrent_forward(input: &str) -> (Nnet, Computation) {
 /// Derivatives and gradients must be the same for literal and lowered operations, in an arena with the remains of an
 /// earlier run. `enough` checks the optimized program.
 pub fn compare(config: &str, sequences: i32, frames: i32, enough: impl Fn(&Program) -> bool) {
+    compare_changed(config, sequences, frames, |_| (), enough)
+}
+
+/// As [`compare`], with a network that is changed after the programs have been made.
+pub fn compare_changed(
+    config: &str,
+    sequences: i32,
+    frames: i32,
+    change: impl Fn(&mut Nnet),
+    enough: impl Fn(&Program) -> bool,
+) {
     let (nnet, request) = nnet_and_request(config, sequences, frames);
+    let mut changed = nnet.clone();
+    change(&mut changed);
     let compiled = compile(&nnet, std::slice::from_ref(&request)).unwrap();
     let optimized = optimized(&nnet, &compiled);
     let matrix = |rows: usize, seed| DenseMatrix {
@@ -177,7 +190,7 @@ pub fn compare(config: &str, sequences: i32, frames: i32, enough: impl Fn(&Progr
                 executor.observe(Box::new(Literally));
             }
             let random = Random::new(0);
-            let found = run_request(&nnet, &request, &program, &mut executor, &inputs, &derivs, &random);
+            let found = run_request(&changed, &request, &program, &mut executor, &inputs, &derivs, &random);
             let found = found.unwrap();
             let gradient = found.gradient.unwrap();
             let updatable = gradient.components().filter_map(|c| c.as_updatable());

@@ -27,7 +27,7 @@ mod whole;
 
 pub use abilities::Abilities;
 pub use banded::BandedProducts;
-pub use broadcast::RowsWithVectors;
+pub use broadcast::{NormalizedSum, RowsWithVectors};
 pub use columns::PickedColumns;
 pub use decisions::{Constant, Decision, Decisions, SumRange};
 pub use elements::SingleElements;

@@ -2,7 +2,7 @@
 //! 1 × n view, and an offset counts its elements.
 
 use super::elementwise::Elementwise;
-use crate::memory::{IndexTable, OffsetTable};
+use crate::memory::{IndexTable, OffsetTable, RowLists};
 use crate::view::{View, ViewMut};
 
 /// Rows are picked by number or place. See the conventions of [`crate::backend`].
@@ -41,4 +41,6 @@ pub trait PickedRows: Elementwise {
     /// dst.row(i) += alpha · Σ src.row(j), begin ≤ j < end. `ranges` holds begin, end for each i; (-1, -1) skips the
     /// row.
     fn add_row_ranges(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, ranges: &IndexTable);
+    /// dst.row(i) = alpha · Σ src.row(j), plus dst.row(i) if `adds`; the sum is over the list of i.
+    fn sum_row_lists(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, lists: &RowLists, adds: bool);
 }

@@ -1,7 +1,7 @@
 //! Sums over rows, columns, or all elements: as numbers for the host, as rows and columns, or into an [`Accumulator`], which
 //! stays on the device. The order of the terms depends on shapes alone.
 
-use super::elementwise::Activation;
+use super::elementwise::{Activation, Elementwise, Map};
 use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
 
@@ -19,7 +19,7 @@ pub enum ColumnTerm {
 }
 
 /// Sums over rows, columns and all elements. See the conventions of [`crate::backend`].
-pub trait Reductions {
+pub trait Reductions: Elementwise {
     /// Sum of all elements (`f64` accumulation).
     fn sum(&self, src: View<'_>) -> f64;
     /// Sum of products of corresponding elements (`f64` accumulation).
@@ -41,6 +41,22 @@ pub trait Reductions {
     ) {
         self.col_sums(sums, sums_factor, b, 0.0);
         self.col_dots(dots, dots_factor, a, b, 0.0);
+    }
+    /// The rows of `moments` (3 × cols) for a normalisation of the columns of src: their means, the means of their squares,
+    /// and scales, (max(0, factor · (mean of squares − mean²)) + factor · epsilon)^-½.
+    fn moments(&self, moments: ViewMut<'_>, src: View<'_>, factor: f32, epsilon: f32) {
+        self.moments_step_by_step(moments, src, factor, epsilon)
+    }
+    /// As [`Reductions::moments`], by other primitives.
+    fn moments_step_by_step(&self, moments: ViewMut<'_>, src: View<'_>, factor: f32, epsilon: f32) {
+        let [mean, square, scale] = [0, 1, 2].map(|row| moments.row(row));
+        let per_row = 1.0 / src.rows() as f32;
+        self.col_sums_and_dots(mean, per_row, square, per_row, src, src);
+        self.copy_scaled(scale, factor, square.as_view());
+        self.add_product(scale, -factor, mean.as_view(), mean.as_view());
+        self.map(scale, scale.as_view(), Map::Floor(0.0));
+        self.map(scale, scale.as_view(), Map::Affine { scale: 1.0, offset: factor * epsilon });
+        self.map(scale, scale.as_view(), Map::Power(-0.5));
     }
     /// col = alpha · (row sums of src) + beta · col.
     fn row_sums(&self, col: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32);

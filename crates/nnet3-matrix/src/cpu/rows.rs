@@ -5,7 +5,7 @@ use super::access::{Rows, RowsMut, gather, scatter, split};
 use super::nontemporal::{CopyRows, is_large};
 use super::simd;
 use crate::backend::PickedRows;
-use crate::memory::{IndexTable, OffsetTable};
+use crate::memory::{IndexTable, OffsetTable, RowLists};
 use crate::view::{View, ViewMut};
 
 /// to = alpha · from.
@@ -202,6 +202,24 @@ impl PickedRows for CpuBackend {
                             increase(sums, 1.0, &src.row(row)[start..end]);
                         }
                         increase(&mut dst.row(i)[start..end], alpha, sums);
+                    }
+                }
+            },
+        )
+    }
+    fn sum_row_lists(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, lists: &RowLists, adds: bool) {
+        assert_eq!(dst.cols(), src.cols(), "columns of destination and source");
+        assert_eq!(lists.len(), dst.rows(), "lists for a matrix of {} rows", dst.rows());
+        simd::run_plain(
+            split(dst, [src]),
+            #[inline(always)]
+            |(mut dst, [src])| {
+                for i in 0..dst.rows() {
+                    if !adds {
+                        dst.row(i).fill(0.0);
+                    }
+                    for row in lists.list(i).iter().filter_map(|&row| chosen(row, src.rows())) {
+                        increase(dst.row(i), alpha, src.row(row));
                     }
                 }
             },

@@ -138,6 +138,13 @@ impl Notes {
                 let cols = u64::from(first.cols);
                 [(rows + sources) * cols, rows * cols]
             }
+            "sum_row_lists" => {
+                let listed = self.table(launch).last().map_or(0, |&end| end as u64) * u64::from(first.cols);
+                let adds = launch.args().last().is_some_and(|(_, words)| words[0] != 0);
+                [listed + if adds { own } else { 0 }, own]
+            }
+            // Normalised values are written, and of the other term as many rows as there are read.
+            "normalized_sum" => [own + sum(&mats[2..6]), own + elements(&mats[1])],
             "scale_values" | "add_values" | "divide" | "add_product" | "add_where_equal" | "max_with"
             | "add_to_rows" | "scale_cols" | "scale_rows" | "add_scaled_rows" | "add_scaled_cols"
             | "add_cols" | "add_to_cols" | "add_excess" | "add_by" | "scale_by" | "add_elements" => {
@@ -326,7 +333,7 @@ pub fn passes(mut nnet: Nnet, request: &ComputationRequest, counted: u64) -> Don
             executor.start(&program)?;
             while !executor.finished() {
                 while let Some(node) = executor.wants() {
-                    executor.input(&nnet, &nnet.node_name(node).to_string())?;
+                    executor.input(&nnet, nnet.node_name(node))?;
                 }
                 let mut model = Model::Gradient { nnet: &mut nnet, gradient: delta.nnet_mut() };
                 executor.run(&mut model, &random)?;

@@ -1,7 +1,7 @@
 //! GeneralDropoutComponent: dropout with masks that rows of a sequence, or of a stretch of time, share; also masks of
 //! frequency bands (Park et al., "SpecAugment", 2019).
 
-use crate::component::capabilities::{DropoutMode, Indexed};
+use crate::component::capabilities::{DropoutMode, Indexed, Masks};
 use crate::component::declared::*;
 use crate::component::fields::{self};
 use crate::component::parameters::{BLOCK_DIM, DIM};
@@ -252,12 +252,13 @@ impl Component for GeneralDropout {
     fn as_dropout_mut(&mut self) -> Option<&mut dyn DropoutMode> {
         Some(self)
     }
+    fn as_masks(&self) -> Option<&dyn Masks> {
+        (self.block_dim == self.dim).then_some(self)
+    }
 
     fn propagate(&self, context: Context<'_>, Propagate { indexes, input, output, memo, .. }: Propagate<'_>) {
         copy_unless_same(context, output, input);
-        if !self.is_identity() {
-            self.fill_masks(context, memo);
-            let rows = &precomputed::<MaskIndexes>(indexes).indexes;
+        if let Some(rows) = self.masks(context, indexes, memo) {
             context.backend.multiply_rows(in_blocks_mut(output, self.block_dim), memo.as_view(), rows);
         }
     }
@@ -269,6 +270,20 @@ impl Component for GeneralDropout {
             let rows = &precomputed::<MaskIndexes>(args.indexes).indexes;
             context.backend.multiply_rows(in_blocks_mut(in_deriv, self.block_dim), args.memo, rows);
         }
+    }
+}
+
+impl Masks for GeneralDropout {
+    fn masks<'i>(
+        &self,
+        context: Context<'_>,
+        indexes: Option<&'i dyn PrecomputedIndexes>,
+        memo: ViewMut<'_>,
+    ) -> Option<&'i IndexTable> {
+        (!self.is_identity()).then(|| {
+            self.fill_masks(context, memo);
+            &precomputed::<MaskIndexes>(indexes).indexes
+        })
     }
 }
 

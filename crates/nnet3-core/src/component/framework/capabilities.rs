@@ -7,7 +7,7 @@ use crate::component::{Available, Component, Context, PrecomputedIndexes, fit};
 use crate::error::Result;
 use crate::index::Index;
 use crate::snapshot::Keeper;
-use nnet3_matrix::{Backend, Factor, View};
+use nnet3_matrix::{Backend, Factor, IndexTable, View, ViewMut};
 
 /// Rules about the indexes of input and output rows. The defaults are those of a simple component.
 pub trait Indexed: Component {
@@ -96,6 +96,29 @@ pub trait Statistics: Component {
 
     /// Takes or puts back the statistics, to the last bit.
     fn keep_stats(&mut self, keeper: &mut Keeper<'_>) -> Result<()>;
+}
+
+/// Normalisation: output = (input − mean) ⊙ scale, with a mean and a scale for each column that depend on all rows.
+pub trait Normalization: Component {
+    /// Sets the memo of propagate. Returns mean and scale, which lie in it.
+    fn mean_and_scale<'m>(
+        &self,
+        context: Context<'_>,
+        input: View<'_>,
+        memo: ViewMut<'m>,
+    ) -> (View<'m>, View<'m>);
+}
+
+/// Masks: each row of the output is the row of the input times a mask, which other rows share.
+pub trait Masks: Component {
+    /// Sets the memo of propagate, which has the masks. Returns the number of the mask of each row; `None` if the output is
+    /// the input.
+    fn masks<'i>(
+        &self,
+        context: Context<'_>,
+        indexes: Option<&'i dyn PrecomputedIndexes>,
+        memo: ViewMut<'_>,
+    ) -> Option<&'i IndexTable>;
 }
 
 /// Modes of components with random masks.

@@ -1,7 +1,7 @@
 //! BatchNormComponent: each column normalised to zero mean and a given root-mean-square, over the rows of a minibatch
 //! in training and by stored statistics in test mode. No trainable parameters.
 
-use crate::component::capabilities::Statistics;
+use crate::component::capabilities::{Normalization, Statistics};
 use crate::component::declared::*;
 use crate::component::fields::{self};
 use crate::component::parameters::{BLOCK_DIM, DIM};
@@ -14,7 +14,7 @@ use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::snapshot::Keeper;
 use crate::text::{number, summarize};
-use nnet3_matrix::{Accumulator, Backend, Factor, Map, Matrix, View};
+use nnet3_matrix::{Accumulator, Backend, Factor, Matrix, View, ViewMut};
 
 pub const TYPES: &[&ComponentType] = &[BatchNorm::TYPE];
 
@@ -42,7 +42,7 @@ pub(crate) struct BatchNorm {
     offset: Matrix,
 }
 
-/// The memo's rows.
+/// The memo's rows, as [`nnet3_matrix::backend::Reductions::moments`] sets them.
 const MEAN: usize = 0;
 const MEAN_SQUARE: usize = 1;
 const SCALE: usize = 2;
@@ -84,6 +84,13 @@ impl BatchNorm {
         }
         self.scale = Matrix::from_slice(&device, 1, self.block_dim, &scale);
         self.offset = Matrix::from_slice(&device, 1, self.block_dim, &offset);
+    }
+
+    /// Sets the memo from the statistics of the input, in blocks. Returns mean and scale.
+    fn moments<'m>(&self, context: Context<'_>, input: View<'_>, memo: ViewMut<'m>) -> (View<'m>, View<'m>) {
+        let factor = 1.0 / (self.target_rms * self.target_rms);
+        context.backend.moments(memo, input, factor, self.epsilon);
+        (memo.row(MEAN).as_view(), memo.row(SCALE).as_view())
     }
 
     /// The transform of test mode, repeated over the blocks: output = scale ⊙ input + offset, each of `input_dim`
@@ -217,18 +224,12 @@ impl Component for BatchNorm {
         if self.test_mode {
             return backend.affine_cols(output, input, self.scale.view(), self.offset.view());
         }
-        let (mean, square, scale) = (memo.row(MEAN), memo.row(MEAN_SQUARE), memo.row(SCALE));
-        let (mean_view, scale_view) = (mean.as_view(), scale.as_view());
-        let per_row = 1.0 / input.rows() as f32;
-        backend.col_sums_and_dots(mean, per_row, square, per_row, input, input);
-        let factor = 1.0 / (self.target_rms * self.target_rms);
-        backend.copy_scaled(scale, factor, square.as_view());
-        backend.add_product(scale, -factor, mean_view, mean_view);
-        backend.map(scale, scale_view, Map::Floor(0.0));
-        backend.map(scale, scale_view, Map::Affine { scale: 1.0, offset: factor * self.epsilon });
-        backend.map(scale, scale_view, Map::Power(-0.5));
+        let (mean, scale) = self.moments(context, input, memo);
+        backend.normalize_cols(output, input, mean, scale);
+    }
 
-        backend.normalize_cols(output, input, mean_view, scale_view);
+    fn as_normalization(&self) -> Option<&dyn Normalization> {
+        (!self.test_mode && self.block_dim == self.dim).then_some(self)
     }
 
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
@@ -255,6 +256,17 @@ impl Component for BatchNorm {
 
     fn constants_mut(&mut self) -> Vec<&mut Matrix> {
         vec![&mut self.scale, &mut self.offset]
+    }
+}
+
+impl Normalization for BatchNorm {
+    fn mean_and_scale<'m>(
+        &self,
+        context: Context<'_>,
+        input: View<'_>,
+        memo: ViewMut<'m>,
+    ) -> (View<'m>, View<'m>) {
+        self.moments(context, input, memo)
     }
 }
 

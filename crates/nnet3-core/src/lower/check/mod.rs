@@ -13,7 +13,8 @@ mod tests;
 
 use super::Lowered;
 use super::op::{
-    Affine, Backprop, FilterProduct, Mode, Op, PickedBackprop, PickedPropagate, PickedTerm, Propagate, Share,
+    Affine, Backprop, FilterProduct, Mode, NormalizedSum, Op, PickedBackprop, PickedPropagate, PickedTerm,
+    Propagate, Share, SumRows,
 };
 use crate::component::Properties;
 use crate::component::summed::is_pooling;
@@ -98,7 +99,7 @@ impl<'a> Symbolic<'a> {
                 run.size(command);
             }
             passed = passed.max(turn);
-            run.operation(op).map_err(|e| format!("at the turn of command {turn}: {e}"))?;
+            run.operation(list, op).map_err(|e| format!("at the turn of command {turn}: {e}"))?;
         }
         Ok(run)
     }
@@ -111,7 +112,7 @@ impl<'a> Symbolic<'a> {
         }
     }
 
-    fn operation(&mut self, op: &Op) -> Done {
+    fn operation(&mut self, list: &Lowered, op: &Op) -> Done {
         match *op {
             Op::Nothing | Op::Goto { .. } => Ok(()),
             Op::Command(ref command) => self.command(command),
@@ -123,6 +124,16 @@ impl<'a> Symbolic<'a> {
                 }
                 Ok(())
             }
+            Op::SumRows(SumRows { dest, src, alpha, lists, adds }) => {
+                for (i, rows) in list.row_lists()[lists].iter().enumerate() {
+                    if !adds {
+                        self.row(dest, i, None, alpha, false)?;
+                    }
+                    rows.iter().try_for_each(|&j| self.row(dest, i, Some((src, j as u32)), alpha, true))?;
+                }
+                Ok(())
+            }
+            Op::NormalizedSum(ref sum) => self.normalized_sum(sum),
             Op::Propagate(ref propagate) => self.propagate(propagate),
             Op::Backprop(ref backprop) => self.backprop(backprop),
             Op::Affine(Affine { component, ref columns, input, output, adds }) => {
@@ -402,6 +413,18 @@ impl<'a> Symbolic<'a> {
             self.affect(component, mix(all, result));
         }
         Ok(())
+    }
+
+    fn normalized_sum(&mut self, sum: &NormalizedSum) -> Done {
+        let ordinary = |args| Propagate { args, mode: Mode::Ordinary };
+        self.propagate(&ordinary(sum.normalize.args))?;
+        if let Some(masks) = sum.masks {
+            self.propagate(&ordinary(masks.args))?;
+        }
+        self.command(&sum.bypass)?;
+        self.command(&sum.add)?;
+        // Masked values are not written.
+        sum.masks.map_or(Ok(()), |masks| self.memory.forget(masks.args.output))
     }
 
     /// Writes results, or adds them.

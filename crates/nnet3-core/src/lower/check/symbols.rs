@@ -109,6 +109,18 @@ impl<'a> Memory<'a> {
         Ok(())
     }
 
+    /// The contents become unknown.
+    pub fn forget(&mut self, id: SubmatrixId) -> Result<(), String> {
+        let cells = self.cells(id);
+        for i in 0..cells.rows {
+            for k in 0..cells.starts.len() {
+                let position = self.position(&cells, i, k)?;
+                self.storages[cells.storage].symbols[position] = None;
+            }
+        }
+        Ok(())
+    }
+
     pub fn add(&mut self, cells: &Cells, i: usize, k: usize, symbol: Symbol) -> Result<(), String> {
         let old = self.read(cells, i, k)?;
         self.write(cells, i, k, old.wrapping_add(symbol))

@@ -1,10 +1,11 @@
 //! Lists with faults, which the check must find.
 
 use super::super::tests::{BYPASS, RECURRENT, SMALL, SPLICED, forward, training};
-use super::super::{Lowered, Watch, lower, lower_picked};
+use super::super::{Lowered, Watch, lower, lower_picked, normalized_sum, row_sums};
 use super::*;
 use crate::config::parse_config;
 use crate::random::Random;
+use nnet3_matrix::RowLists;
 
 /// Networks with all kinds of operations, lowered.
 fn cases() -> Vec<(Nnet, Computation, Lowered)> {
@@ -17,6 +18,8 @@ fn cases() -> Vec<(Nnet, Computation, Lowered)> {
         training(SPLICED, 7, 90),
         forward(SPLICED, 7, 90),
         training(POOLED, 3, 40),
+        training(&row_sums::tests::config("Round(a, 5)"), 2, 20),
+        training(&normalized_sum::tests::config(normalized_sum::tests::MASKED, "a"), 3, 40),
     ];
     let lowered = |(nnet, computation): (Nnet, Computation)| {
         let host = nnet3_matrix::cpu();
@@ -71,7 +74,7 @@ fn operations_that_are_missing_are_found() {
 /// Changes one operation in one way. Returns false if it has no such operation.
 type Fault = fn(&mut Op) -> bool;
 
-const FAULTS: [(&str, Fault); 8] = [
+const FAULTS: [(&str, Fault); 12] = [
     ("adds to what is not there", |op| match op {
         Op::Propagate(Propagate { mode: mode @ Mode::Sets, .. })
         | Op::Backprop(Backprop { mode: mode @ Mode::Sets, .. }) => {
@@ -119,6 +122,33 @@ const FAULTS: [(&str, Fault); 8] = [
     ("other rows of a share", |op| match op {
         Op::CopyShare { rows, .. } if rows.start > 0 => {
             *rows = rows.start - 1..rows.end - 1;
+            true
+        }
+        _ => false,
+    }),
+    ("adds to sums of rows, or forgets what was there", |op| match op {
+        Op::SumRows(sum) => {
+            sum.adds = !sum.adds;
+            true
+        }
+        _ => false,
+    }),
+    ("another factor of sums of rows", |op| match op {
+        Op::SumRows(sum) => {
+            sum.alpha += 1.0;
+            true
+        }
+        _ => false,
+    }),
+    ("no masks", |op| match op {
+        Op::NormalizedSum(sum) => sum.masks.take().is_some(),
+        _ => false,
+    }),
+    ("another factor of a bypass", |op| match op {
+        Op::NormalizedSum(sum) => {
+            if let Command::Copy { alpha, .. } | Command::CopyRows { alpha, .. } = &mut sum.bypass {
+                *alpha += 1.0;
+            }
             true
         }
         _ => false,
@@ -227,4 +257,38 @@ fn other_rows_of_a_table() {
             assert!(check(&nnet, &computation, &wrong).is_err());
         }
     }
+}
+
+/// Lists are beside the operations.
+#[test]
+fn other_rows_in_sums_are_found() {
+    let (nnet, computation) = training(&row_sums::tests::config("Round(a, 5)"), 2, 20);
+    let host = nnet3_matrix::cpu();
+    let lowered = lower(&nnet, &computation, &*host, &mut Watch::default()).unwrap();
+    let wrong = |change: &dyn Fn(&mut Vec<Vec<i32>>)| {
+        let mut wrong = lowered.clone();
+        let mut lists: Vec<Vec<i32>> = wrong.row_lists[0].iter().map(<[i32]>::to_vec).collect();
+        change(&mut lists);
+        wrong.row_lists[0] = Arc::new(RowLists::new(&lists));
+        check(&nnet, &computation, &wrong).is_err()
+    };
+    assert!(!wrong(&|lists| lists[0].reverse()));
+    assert!(wrong(&|lists| lists[0].truncate(1)));
+    assert!(wrong(&|lists| lists[0][0] = lists[1][0]));
+    assert!(wrong(&|lists| lists.swap(0, 1)));
+}
+
+/// Masked values are not written, so that a later reader of them is a fault.
+#[test]
+fn readers_of_masked_values_are_found() {
+    let config = normalized_sum::tests::config(normalized_sum::tests::MASKED, "a");
+    let (nnet, computation) = training(&config, 3, 40);
+    let host = nnet3_matrix::cpu();
+    let mut lowered = lower(&nnet, &computation, &*host, &mut Watch::default()).unwrap();
+    let place = lowered.ops.iter().position(|op| matches!(op, Op::NormalizedSum(_))).unwrap();
+    let Op::NormalizedSum(sum) = lowered.ops[place] else { panic!() };
+    lowered.ops.insert(place + 1, Op::Command(sum.add));
+    lowered.commands.insert(place + 1, lowered.commands[place]);
+    let fault = check(&nnet, &computation, &lowered).unwrap_err();
+    assert!(fault.contains("has not been written"), "{fault}");
 }

@@ -1,10 +1,10 @@
 //! `rows.cu`.
 
-use super::GpuBackend;
+use super::{BLOCK, GpuBackend, HIGH, WIDE};
 use crate::backend::PickedRows;
 use crate::cuda::engine::Engine;
-use crate::cuda::op::Arg;
-use crate::memory::{IndexTable, OffsetTable};
+use crate::cuda::op::{Arg, Launch};
+use crate::memory::{IndexTable, OffsetTable, RowLists};
 use crate::view::{View, ViewMut};
 
 impl<E: Engine> GpuBackend<E> {
@@ -101,5 +101,21 @@ impl<E: Engine> PickedRows for GpuBackend<E> {
         let table = self.ranges(ranges, src.rows());
         let (d, s) = (self.mat(dst.as_view()), self.mat(src));
         self.each("add_row_ranges", d, &[Arg::Mat(d), Arg::Float(alpha), Arg::Mat(s), Arg::Ints(table)])
+    }
+    fn sum_row_lists(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, lists: &RowLists, adds: bool) {
+        assert_eq!(dst.cols(), src.cols(), "columns of destination and source");
+        assert_eq!(lists.len(), dst.rows(), "lists for a matrix of {} rows", dst.rows());
+        if dst.is_empty() {
+            return;
+        }
+        let rows = self.indexes(lists.rows(), src.rows(), "index");
+        let starts = self.indexes(lists.starts(), lists.rows().len() + 1, "start");
+        let (d, s) = (self.mat(dst.as_view()), self.mat(src));
+        // Several threads share a list: there may be few rows with long lists.
+        let across = d.cols.next_power_of_two().min(32);
+        let grid = [d.cols.div_ceil(across).min(WIDE), d.rows.min(HIGH)];
+        let tables = [Arg::Ints(starts), Arg::Ints(rows)];
+        let args = [Arg::Mat(d), Arg::Float(alpha), Arg::Mat(s), tables[0], tables[1], Arg::Int(adds.into())];
+        self.push(Launch::new("sum_row_lists", grid, [across, BLOCK / across], &args))
     }
 }

@@ -154,8 +154,7 @@ impl<E: Engine> GpuBackend<E> {
         a: View<'_>,
         b: View<'_>,
     ) {
-        // Few enough columns for equally many partial sums of both.
-        if b.is_empty() || b.rows() <= FEW_ROWS || b.cols() > PARTIALS / (2 * MOST_PARTS as usize) {
+        if is_short(&b) {
             self.sum_cols(sums, sums_factor, b, None, 0.0);
             return self.sum_cols(dots, dots_factor, a, Some(b), 0.0);
         }
@@ -163,13 +162,20 @@ impl<E: Engine> GpuBackend<E> {
         self.has_terms(sums, shape, &a, Some(&b), 0.0);
         self.has_terms(dots, shape, &a, Some(&b), 0.0);
         let [sums, dots, a, b] = [sums.as_view(), dots.as_view(), a, b].map(|view| self.mat(view));
-        let split = Split::new(b.rows, b.cols, PARTIALS / b.cols as usize);
-        let args = [Arg::Doubles(self.partials), Arg::Mat(a), Arg::Mat(b), Arg::Int(split.height as i32)];
-        let (count, second) = (split.count(), split.count() as usize * b.cols as usize);
+        let (partials, count) = self.sums_and_dots(a, b);
+        let second = count as usize * b.cols as usize;
         let mut queue = self.queue.lock();
-        queue.push(Op::Launch(Launch::new("column_partials_and_dots", split.grid, split.block, &args)));
+        queue.push(partials);
         queue.push(self.finish_columns(sums, sums_factor, 0, count, 0.0));
         queue.push(self.finish_columns(dots, dots_factor, second, count, 0.0));
+    }
+
+    /// Partial sums of b, and behind them those of a ⊙ b, and how many there are of each.
+    fn sums_and_dots(&self, a: Mat, b: Mat) -> (Op, u32) {
+        let split = Split::new(b.rows, b.cols, PARTIALS / b.cols as usize);
+        let args = [Arg::Doubles(self.partials), Arg::Mat(a), Arg::Mat(b), Arg::Int(split.height as i32)];
+        let launch = Launch::new("column_partials_and_dots", split.grid, split.block, &args);
+        (Op::Launch(launch), split.count())
     }
 
     /// `least` is for [`AT_LEAST`].
@@ -210,6 +216,12 @@ impl<E: Engine> GpuBackend<E> {
     }
 }
 
+/// True if sums of columns are formed row by row, or if there are too many columns for equally many partial sums of two
+/// kinds.
+fn is_short(m: &View<'_>) -> bool {
+    m.is_empty() || m.rows() <= FEW_ROWS || m.cols() > PARTIALS / (2 * MOST_PARTS as usize)
+}
+
 /// Columns from `first` on, one for each partial sum.
 fn columns(m: Mat, first: u32) -> Mat {
     Mat { address: m.address + 4 * first as u64, cols: (m.cols - first).min(PARTIALS as u32), ..m }
@@ -238,6 +250,25 @@ impl<E: Engine> Reductions for GpuBackend<E> {
         b: View<'_>,
     ) {
         self.sum_and_dot_cols([(sums, sums_factor), (dots, dots_factor)], a, b)
+    }
+    fn moments(&self, moments: ViewMut<'_>, src: View<'_>, factor: f32, epsilon: f32) {
+        assert_eq!((moments.rows(), moments.cols()), (3, src.cols()), "rows for the moments of {src:?}");
+        if is_short(&src) {
+            return self.moments_step_by_step(moments, src, factor, epsilon);
+        }
+        let (moments, src) = (self.mat(moments.as_view()), self.mat(src));
+        let (sums, count) = self.sums_and_dots(src, src);
+        let per_row = 1.0 / src.rows as f32;
+        let args = [
+            Arg::Mat(moments),
+            Arg::Doubles(self.partials),
+            Arg::Int(count as i32),
+            Arg::Float(per_row),
+            Arg::Float(factor),
+            Arg::Float(factor * epsilon),
+        ];
+        let grid = [moments.cols.div_ceil(BLOCK).clamp(1, super::WIDE), 1];
+        self.push_both(sums, Op::Launch(Launch::new("finish_moments", grid, [BLOCK, 1], &args)))
     }
     fn row_sums(&self, col: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32) {
         self.sum_rows(col, alpha, src, None, beta)
