@@ -56,8 +56,7 @@ const fn pass(name: &'static str, run: fn(&mut Lowering<'_>)) -> Pass {
 }
 
 /// All passes, in order.
-const PASSES: [Pass; 11] = [
-    Pass { host_only: true, ..pass("picked-input", picked_input::run) },
+const PASSES: [Pass; 10] = [
     pass("accumulate", accumulate::run),
     pass("zeroing", zeroing::run),
     pass("row-sums", row_sums::run),
@@ -69,6 +68,9 @@ const PASSES: [Pass; 11] = [
     Pass { host_only: true, ..pass("filter-backward", filters::run_backward) },
     Pass { host_only: true, looped: true, ..pass("blocks", blocks::run) },
 ];
+
+/// The pass before these, for an input picked from a table.
+const PICKED_INPUT: Pass = Pass { host_only: true, ..pass("picked-input", picked_input::run) };
 
 /// The effect of one pass on the operations.
 #[derive(Clone, Debug)]
@@ -207,7 +209,8 @@ fn lower_for(
         row_lists: Vec::new(),
     };
     let on_host = device.is_host();
-    for pass in PASSES.iter().filter(|pass| (on_host || !pass.host_only) && (pass.looped || !looped)) {
+    let passes = picked.map(|_| &PICKED_INPUT).into_iter().chain(&PASSES);
+    for pass in passes.filter(|pass| (on_host || !pass.host_only) && (pass.looped || !looped)) {
         let watching = Instant::now();
         let before = watch.observer.as_ref().map(|_| lowering.cost()).unwrap_or_default();
         watch.time += watching.elapsed();
