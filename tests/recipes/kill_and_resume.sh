@@ -13,9 +13,9 @@ number period whole SECONDS "${4:-300}" 1 100000
 [[ $recipe =~ ^[a-z_]+$ ]] || refuse_value "RECIPE: there is no recipe '$recipe'"
 run=("$here/../../egs/recipes/run.sh" --quick --only "$recipe" --programs "$programs")
 
-# Steps and stages that the run has begun or done. (Each start notes the stage where it goes on once more.)
+# Steps, stages and iterations of trainings that the run has begun or done. (Each start notes the stage where it goes on once more.)
 progress() {
-  find "$folder/killed" \( -path '*/.stages/*' -o -path '*/done/*' \) -type f ! -name '*.times' -exec sed 's,^,{} ,' {} ';' -exec echo {} ';' | sort -u | wc -l
+  find "$folder/killed" \( -path '*/.stages/*' -o -path '*/done/*' \) -type f ! -name '*.times' -exec sed '/^end/d; s,^,{} ,' {} ';' -exec echo {} ';' | sort -u | wc -l
 }
 
 mkdir -p "$folder"

@@ -47,6 +47,20 @@ SAY = """#!/bin/bash
 echo $1
 [ ! -e end_$1 ]
 """
+TRAINS = """#!/bin/bash
+stage=0
+train_stage=-10
+dir=exp/net
+if [ $stage -le 1 ]; then echo stage 1; local/train.sh --stage=$train_stage first; fi
+if [ $stage -le 2 ]; then
+  local/train.sh --stage=$train_stage \\
+    second || exit 1
+fi
+"""
+TRAIN = """#!/bin/bash
+echo train $*
+[ ! -e end_$2 ]
+"""
 
 
 class Resume(unittest.TestCase):
@@ -57,7 +71,7 @@ class Resume(unittest.TestCase):
         (self.folder / "local").mkdir()
         (self.folder / "data/a").mkdir(parents=True)
         (self.folder / ".stages").mkdir()
-        for name, text in (("run.sh", RUN), ("local/nested.sh", NESTED), ("commands.sh", WITHOUT_STAGES), ("local/goes_on.sh", GOES_ON), ("local/say.sh", SAY)):
+        for name, text in (("run.sh", RUN), ("local/nested.sh", NESTED), ("commands.sh", WITHOUT_STAGES), ("local/goes_on.sh", GOES_ON), ("local/say.sh", SAY), ("local/trains.sh", TRAINS), ("local/train.sh", TRAIN)):
             (self.folder / name).write_text(text)
             (self.folder / name).chmod(0o755)
 
@@ -130,6 +144,25 @@ class Resume(unittest.TestCase):
         self.assertEqual(start(), (9, ["two", "nested 0", "nested 1"]))
         (self.folder / "end_nested_1").unlink()
         self.assertEqual(start(), (0, ["nested 1", "nested 2", "three"]))
+
+    def test_trainings_go_on(self):
+        models = self.folder / "exp/net"
+        models.mkdir(parents=True)
+        (self.folder / "end_second").touch()
+        run = ("local/trains.sh",)
+        self.assertEqual(self.run_recipe(*run), (1, ["stage 1", "train --stage=-10 first", "train --stage=-10 second"]))
+        self.assertEqual(self.run_recipe(*run), (1, ["train --stage=-10 second"]))
+        for name in ("init.raw", "0.raw", "9.mdl", "10.mdl", "11.1.raw", "0_trans.mdl"):
+            (models / name).touch()
+        self.assertEqual(self.run_recipe(*run), (1, ["train --stage=10 second"]))
+        (self.folder / "end_second").unlink()
+        # A recurrent language model.
+        (models / "special_symbol_opts.txt").touch()
+        self.assertEqual(self.run_recipe(*run), (0, ["train --stage=-10 second"]))
+        # Models of an earlier training do not count for a stage that was not killed.
+        (models / "special_symbol_opts.txt").unlink()
+        place = {"RESUME_PLACE": str(self.folder / ".stages/other")}
+        self.assertEqual(self.run_recipe(*run, **place)[1], ["stage 1", "train --stage=-10 first", "train --stage=-10 second"])
 
     def test_killed_scripts_note_no_later_stage(self):
         (self.folder / "wait_two").touch()

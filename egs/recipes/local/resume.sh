@@ -1,7 +1,8 @@
 # Bash reads this file before each script of a recipe (BASH_ENV names it). A script with a variable `stage` that was killed goes on with the
 # stage where it was; so does a script that it calls in that stage. RESUME_PLACE is the file, or the beginning of the name of files, where
 # scripts note the stages that they begin: `PLACE.SCRIPT` for the first script, `PLACE.SCRIPT.STAGE.SCRIPT` for one that it calls. A file with
-# `.times` after such a name has the times of these stages. RESUME_COMMANDS names a script without stages: its commands of the folders steps,
+# `.times` after such a name has the times of these stages. A stage that trains with `--stage $train_stage` in the folder `$dir` goes on with the
+# iteration where it was; a file with `.iterations` and the stage in its name notes them. RESUME_COMMANDS names a script without stages: its commands of the folders steps,
 # utils and local count as stages.
 
 # Looks at a command that is about to run. It uses no `[[ =~ ]]`, whose results the script may need.
@@ -11,6 +12,7 @@ resume_stage() { # <command>
     *) trap - DEBUG; return 0 ;;
   esac
   case $1 in
+    *'$train_stage'*) resume_training; return 0 ;;
     *'$stage'* | *'${stage}'*) ;;
     *) return 0 ;;
   esac
@@ -34,8 +36,28 @@ resume_stage() { # <command>
   rest=${rest%%[!0-9-]*}
   if test -n "$rest" && test "$stage" -le "$rest"; then # lint: test evaluates nothing
     echo "$rest" >>"$resume_record"
+    resume_now=$rest
     resume_time "$rest"
     export RESUME_PLACE=$resume_record.$rest
+  fi
+}
+
+# Sets `train_stage` to the iteration of the training in `$dir` that was killed, the last one whose model is complete. A recurrent language
+# model has two files an iteration, of which one may be missing: such a training begins anew.
+resume_training() {
+  local model name last=
+  if test "${resume_from:-}" != "${resume_now:-none}" || test -e "$dir/special_symbol_opts.txt"; then return 0; fi
+  for model in "$dir"/*.mdl "$dir"/*.raw; do
+    name=${model##*/}
+    name=${name%.*}
+    case $name in
+      *[!0-9]*) continue ;;
+    esac
+    if test "$name" -gt "${last:--1}"; then last=$name; fi # lint: test evaluates nothing
+  done
+  if test -n "$last" && test "$last" -gt "$train_stage"; then # lint: test evaluates nothing
+    train_stage=$last
+    echo "$last" >>"$resume_record.$resume_now.iterations"
   fi
 }
 
@@ -80,6 +102,7 @@ resume_last() {
   at=$(resume_at)
   if test -z "$at" || test "$at" -lt "$stage"; then return 0; fi # lint: test evaluates nothing
   stage=$at
+  resume_from=$at
   resume_clean "$at"
 }
 
