@@ -84,6 +84,9 @@ def main():
         if not texts:
             sys.exit(f"programs.py: {kaldi}/{folder} has none of {', '.join(starts)}")
         words = {word for text in texts.values() for word in re.findall(r"[A-Za-z0-9][A-Za-z0-9_-]*", text)}
+        # A script with several threads adds "-parallel" to the name of its decoder.
+        for text in texts.values():
+            words.update(name + "-parallel" for name in re.findall(r"([a-z0-9-]+)\$\{?thread_string\b", text))
         found = sorted(words & programs)
         with open(os.path.join(out, recipe + ".txt"), "w", encoding="utf-8") as f:
             f.write("".join(name + "\n" for name in found))
