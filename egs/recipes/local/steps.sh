@@ -19,11 +19,12 @@ local_jobs() { # <recipe's folder>
   for name in train_cmd decode_cmd mkgraph_cmd cuda_cmd; do echo "export $name=run.pl"; done >"$work/$1/cmd.sh"
 }
 
-# The environment of Kaldi's scripts: our programs alone. `python` is Python 3.
+# The environment of Kaldi's scripts: our programs alone. `python` is Python 3. sox takes the same random numbers in each run (-R), so that
+# features of perturbed speech, and all that follows, are the same bytes again.
 recipe_environment() {
   mkdir -p "$work/src/bin" "$work/commands"
   command -v python >/dev/null || ln -sf "$(command -v python3)" "$work/commands/python"
-  export PATH=$programs:$PATH:$work/commands KALDI_ROOT=$work NNET3_GPU=optional
+  export PATH=$programs:$PATH:$work/commands KALDI_ROOT=$work NNET3_GPU=optional SOX_OPTS=-R
 }
 
 # Ends the script if a program of Kaldi or OpenFst that is not ours could be called.
