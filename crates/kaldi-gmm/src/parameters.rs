@@ -143,13 +143,13 @@ mod tests {
             }
             assert_eq!(found, Parameters::from(&matrix));
             for (panel, columns) in found.eights().enumerate() {
-                for g in 0..LANES {
-                    assert_eq!(columns[4][g], matrix.row(LANES * panel + g)[4]);
+                for (lane, value) in columns[4].iter().enumerate() {
+                    assert_eq!(*value, matrix.row(LANES * panel + lane)[4]);
                 }
             }
             if let Some((first, columns)) = found.four() {
-                for g in 0..GROUP {
-                    assert_eq!(columns[4][g], matrix.row(first + g)[4]);
+                for (lane, value) in columns[4].iter().enumerate() {
+                    assert_eq!(*value, matrix.row(first + lane)[4]);
                 }
             }
             for (g, row) in found.rest() {

@@ -101,7 +101,6 @@ impl Order {
 
 /// Computes start + factor · (a·x) for some rows a whose order is [`Order::OfFour`]. `columns` has the elements of these
 /// rows: element d of each is in column d.
-#[expect(clippy::needless_range_loop, reason = "loops of constant length keep sums in registers")]
 #[inline(always)]
 pub fn add_columns<F: Fused, const ROWS: usize>(
     start: [f32; ROWS],

@@ -140,7 +140,7 @@ fn search(graph: impl Graph, loglikes: &DenseMatrix<f32>) -> Found {
         prune_interval: 2,
         ..SearchOptions::default()
     };
-    let pdfs: Vec<i32> = (0..=TRANSITION_IDS as i32).map(|id| (id - 1).max(0)).collect();
+    let pdfs: Vec<i32> = (0..=TRANSITION_IDS).map(|id| (id - 1).max(0)).collect();
     let mut decoder = LatticeDecoder::new(graph, options).unwrap();
     if !decoder.decode(&MatrixDecodable::new(loglikes, &pdfs, 1.0).unwrap()).unwrap()
         || !decoder.reached_final()
@@ -208,7 +208,7 @@ fn searches_share_states() {
     let (rows, cols) = (12, TRANSITION_IDS as usize);
     let mut loglikes =
         || DenseMatrix { rows, cols, data: (0..rows * cols).map(|_| -rng.f32() * 5.0).collect() };
-    let pdfs: Vec<i32> = (0..=TRANSITION_IDS as i32).map(|id| (id - 1).max(0)).collect();
+    let pdfs: Vec<i32> = (0..=TRANSITION_IDS).map(|id| (id - 1).max(0)).collect();
     let lattice = |decoder: &mut LatticeDecoder<ComposedGraph<&GraphPair>>, loglikes: &DenseMatrix<f32>| {
         decoder.decode(&MatrixDecodable::new(loglikes, &pdfs, 1.0).unwrap()).unwrap();
         decoder.raw_lattice().unwrap()
