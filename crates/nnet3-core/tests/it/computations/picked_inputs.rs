@@ -204,6 +204,21 @@ fn times_within_sequences() {
     compare(&nnet, 9, Case { by_time: false, ..CASE }, true, SPLICED);
 }
 
+/// Lists of rows are numbered in each list of operations by itself: with a table, the input's derivative is no sum of rows.
+#[test]
+fn beside_sums_of_rows() {
+    let more = format!(
+        "component name=d type=AffineComponent input-dim=80 output-dim={OUT}\n\
+         component-node name=d component=d input=Append(b, Round(b, 4))\noutput-node name=output input=Sum(c, d)"
+    );
+    let nnet =
+        network(&format!("AffineComponent input-dim={}", 2 * DIM), "Append(input, Round(input, 4))", &more);
+    let mut compiler = CachingCompiler::new(CompilerOptions::default(), OptimizeOptions::default());
+    let program = compiler.program(&nnet, &request(true, true)).unwrap();
+    assert!(program.lowered().row_lists().len() > 1);
+    compare(&nnet, 9, CASE, true, "sums of rows");
+}
+
 /// Networks that need the rows themselves.
 #[test]
 fn other_readers() {
