@@ -9,8 +9,9 @@ use crate::view::{View, ViewMut};
 #[derive(Clone, Copy)]
 pub struct NormalizedSum<'a> {
     pub src: View<'a>,
-    /// Of each column of `src`, 1 × cols.
+    /// The mean of each column of `src`, 1 × cols.
     pub mean: View<'a>,
+    /// The scale of each column, 1 × cols.
     pub scale: View<'a>,
     /// Masks, and the number of the mask of each row.
     pub masks: Option<(View<'a>, &'a IndexTable)>,
