@@ -66,7 +66,7 @@ if [[ ! $only ]]; then
   if [[ $vosk ]]; then only+=,vosk; fi
   only+=,rnnlm
 fi
-IFS=, read -ra recipes <<<"$only"
+mapfile -t recipes < <(tr , '\n' <<<"$only" | awk '!seen[$0]++')
 for recipe in "${recipes[@]}"; do
   [[ $recipe =~ ^[a-z_]+$ && -f $here/local/$recipe.sh && -f $here/programs/$recipe.txt ]] || refuse_value "--only: there is no recipe '$recipe'"
 done
@@ -88,7 +88,6 @@ export here kaldi programs python text quick every nj vosk
 # The recipe that another one needs: it goes first if both are wanted.
 declare -A needed=([rnnlm]=mini_librispeech [callhome]=voxceleb) process=()
 for recipe in "${recipes[@]}"; do
-  [[ ! ${process[$recipe]-} ]] || continue # named twice
   while (( $(jobs -pr | wc -l) >= at_once )); do wait -n || true; done # lint: whole: at_once
   earlier=${needed[$recipe]-}
   if [[ $earlier && ${process[$earlier]-} ]]; then wait "${process[$earlier]}" || true; fi
