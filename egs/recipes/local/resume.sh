@@ -42,12 +42,12 @@ resume_stage() { # <command>
   fi
 }
 
-# Sets `train_stage` to the iteration of the training in `$dir` that was killed, the last one whose model is complete. A recurrent language
+# Sets `train_stage` to the iteration of the training in `$dir` or `$nnet_dir` that was killed, the last one whose model is complete. A recurrent language
 # model has two files an iteration, of which one may be missing: such a training begins anew.
 resume_training() {
-  local model name last=
-  if test "${resume_from:-}" != "${resume_now:-none}" || test -e "$dir/special_symbol_opts.txt"; then return 0; fi
-  for model in "$dir"/*.mdl "$dir"/*.raw; do
+  local model name last='' folder=${dir:-${nnet_dir:-}}
+  if test "${resume_from:-}" != "${resume_now:-none}" || test ! -d "$folder" || test -e "$folder/special_symbol_opts.txt"; then return 0; fi
+  for model in "$folder"/*.mdl "$folder"/*.raw; do
     name=${model##*/}
     name=${name%.*}
     case $name in
