@@ -95,9 +95,8 @@ impl Executor {
                 table.cols()
             )));
         }
-        if let Some(wrong) =
-            numbers.iter().find(|&&k| usize::try_from(k).is_ok_and(|k| k >= table.rows()) || k < 0)
-        {
+        let is_row = |k: i32| usize::try_from(k).is_ok_and(|k| k < table.rows());
+        if let Some(wrong) = numbers.iter().find(|&&k| !is_row(k)) {
             let count = table.rows();
             return Err(Error::Execution(format!("'{node}' has row {wrong} of a table of {count} rows")));
         }
