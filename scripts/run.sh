@@ -27,6 +27,7 @@ max_jobs_run=0 num_threads=1 mem=0 gpu=0 retries=0 time_limit=
 declare -A runner_options=([max-jobs-run]=max_jobs_run [num-threads]=num_threads [mem]=mem [gpu]=gpu [retries]=retries
   [time]=time_limit)
 source "$here/jobs/arguments.sh"
+source "$here/jobs/wait.sh"
 parse_arguments "$@"
 check_shared_options
 
@@ -89,10 +90,10 @@ start() { # <job>
 }
 
 reap() { # waits for one job
-  local pid='' status job
-  wait -n -p pid "${!job_of[@]}"
+  local ended='' pid status job
+  wait_for_one "${!job_of[@]}"
   status=$?
-  [[ $pid ]] || return
+  pid=$ended
   job=${job_of[$pid]}
   free_slots+=("${slot_of[$pid]}")
   unset "job_of[$pid]" "slot_of[$pid]" # lint: a process

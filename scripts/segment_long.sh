@@ -8,6 +8,7 @@ driver=segment_long.sh
 source "$here/train/messages.sh"
 source "$here/values.sh"
 source "$here/folders.sh"
+source "$here/jobs/wait.sh"
 
 usage() {
   cat <<'HELP'
@@ -109,17 +110,20 @@ recognise() { # <key> <number>
     nbest-to-ctm --frame-shift=0.03 ark:- "$work/ctm.$2"
   rm -rf "$part"
 }
-count=0 running=0
+count=0 ended='' processes=()
+recognised() { # waits for one
+  wait_for_one "${processes[@]}" || exit 1
+  local pid rest=()
+  for pid in "${processes[@]}"; do [[ $pid == "$ended" ]] || rest+=("$pid"); done
+  processes=("${rest[@]}")
+}
 while read -r -u 3 key; do
   count=$((count + 1))
   recognise "$key" "$count" &
-  running=$((running + 1))
-  if (( running >= nj )); then
-    wait -n || exit 1
-    running=$((running - 1))
-  fi
+  processes+=($!)
+  if (( ${#processes[@]} >= nj )); then recognised; fi
 done 3<"$work/recordings"
-for ((; running > 0; running--)); do wait -n || exit 1; done
+while (( ${#processes[@]} )); do recognised; done
 cat "$work"/ctm.* >"$work/ctm"
 
 # ---- utterances -------------------------------------------------------------------------------------------------------

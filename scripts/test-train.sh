@@ -68,6 +68,27 @@ run_retries() {
   (( $? == 1 )) && [[ -e $work/run/r.log.attempt1 ]] && grep -q 'File exists' "$work/run/r.log"
 }
 
+# bash may say that there is nothing to wait for, although a job has ended (once in some thousand starts).
+run_asks_again_for_a_job() {
+  cat >"$work/run/wait.sh" <<'END'
+wait() {
+  if [[ $1 == -n && ! ${asked-} ]]; then
+    asked=1
+    while builtin kill -0 "$4" 2>/dev/null; do sleep 0.1; done
+    unset "$3"
+    return 127
+  fi
+  builtin wait "$@"
+}
+END
+  local said status
+  BASH_ENV=$work/run/wait.sh scripts/run.sh "$work/run/w.log" true || return 1
+  said=$(BASH_ENV=$work/run/wait.sh scripts/run.sh JOB=1:2 "$work/run/w.JOB.log" exit 1 2>&1)
+  status=$?
+  echo "$said"
+  (( status == 1 )) && [[ $said == *"2 of 2 failed"* ]]
+}
+
 run_takes_jobs_with_it() { # <signal>
   local marker=$((60000 + RANDOM)) pid try
   scripts/run.sh JOB=1:2 "$work/run/s.JOB.log" sleep $marker \| cat &
@@ -90,6 +111,7 @@ check "run.sh: fails with a job, and says which" run_fails_with_a_job
 check "run.sh: fails with any part of a pipe" run_fails_with_any_part_of_a_pipe
 check "run.sh: so many jobs at a time" run_bounds_jobs
 check "run.sh: retries" run_retries
+check "run.sh: a job that ends just before the wait" run_asks_again_for_a_job
 check "run.sh: SIGTERM stops the jobs" run_takes_jobs_with_it TERM
 check "run.sh: SIGKILL stops the jobs" run_takes_jobs_with_it KILL
 
