@@ -5,7 +5,7 @@ recipe_folders=(egs/wsj/s5 egs/aishell/s5 tools/config tools/extras)
 make_data() {
   local sizes=()
   if $quick; then sizes=(--num-train=300 --num-test=40); fi
-  step corpus . "$python" "$here/local/mandarin.py" --nj="$nj" "${sizes[@]}" "$work/corpus"
+  step corpus . "$python" "$here/local/mandarin.py" --nj="$nj" --seed="$seed" "${sizes[@]}" "$work/corpus"
 }
 
 # Puts the corpus where the recipe would have put its downloads, and stands in for the package kaldi_lm.

@@ -5,7 +5,7 @@ recipe_folders=(egs/wsj/s5 egs/cifar/v1 tools/config tools/extras)
 make_data() {
   local sizes=()
   if $quick; then sizes=(--num-train=500 --num-test=100); fi
-  step images . "$python" "$here/local/images.py" "${sizes[@]}" "$work/images"
+  step images . "$python" "$here/local/images.py" --seed="$seed" "${sizes[@]}" "$work/images"
 }
 
 # Numbers that a user edits: run_resnet.sh assumes two archives of 25,000 images, and trains for 140 epochs.

@@ -65,9 +65,10 @@ def main():
     parser.add_argument("out", type=Path, help="folder to write")
     parser.add_argument("--num-train", type=int, default=5000, help="images of each training set (5000)")
     parser.add_argument("--num-test", type=int, default=1000, help="images of each test set (1000)")
+    parser.add_argument("--seed", type=int, default=1, help="another seed, other images (1)")
     args = parser.parse_args()
     for classes in (10, 100):
-        for part, count, seed in (("train", args.num_train, 1), ("test", args.num_test, 2)):
+        for part, count, seed in (("train", args.num_train, 2 * args.seed - 1), ("test", args.num_test, 2 * args.seed)):
             write_folder(args.out / f"cifar{classes}_{part}", count, classes, [seed, classes])
     print(f"{args.num_train} and {args.num_test} images, of 10 and of 100 classes")
 

@@ -6,7 +6,7 @@ make_data() {
   local num_train=2000 num_test=200
   [[ $vosk ]] || refuse_value "the recipe vosk needs --vosk DIR, a checkout of vosk-api (git clone https://github.com/alphacep/vosk-api)"
   if $quick; then num_train=400 num_test=40; fi
-  step corpus . "$python" "$here/local/librispeech.py" --num-train="$num_train" --num-test="$num_test" --nj="$nj" "$text" "$work/corpus"
+  step corpus . "$python" "$here/local/librispeech.py" --num-train="$num_train" --num-test="$num_test" --nj="$nj" --seed="$seed" "$text" "$work/corpus"
 }
 
 # The folder training/ of vosk-api stands beside Kaldi's recipes: its links to steps and utils go to wsj/s5.

@@ -5,7 +5,7 @@ recipe_folders=(egs/wsj/s5 egs/sre08/v1 egs/voxceleb tools/config tools/extras)
 make_data() {
   local sizes=()
   if $quick; then sizes=(--train-recordings=5 --test-recordings=4 --mixed=5 --seconds=7); fi
-  step speech . "$python" "$here/local/speakers.py" --nj="$nj" "${sizes[@]}" "$text" "$work/speech"
+  step speech . "$python" "$here/local/speakers.py" --nj="$nj" --seed="$seed" "${sizes[@]}" "$text" "$work/speech"
 }
 
 place_data() {

@@ -21,9 +21,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path, help="folder for the waves")
     parser.add_argument("--num", type=int, default=60, help="recordings, at most 256 (60)")
+    parser.add_argument("--seed", type=int, default=1, help="another seed, other recordings (1)")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    synthesiser, rng = espeak.Espeak(), np.random.default_rng(1)
+    synthesiser, rng = espeak.Espeak(), np.random.default_rng(args.seed)
     names = ["_".join(f"{number:08b}") for number in rng.permutation(256)[: args.num]]
     for name in sorted(names):
         parts = [np.zeros(int(0.3 * RATE))]

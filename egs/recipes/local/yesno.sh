@@ -3,7 +3,7 @@
 recipe_folders=(egs/wsj/s5 egs/yesno/s5 tools/config tools/extras)
 
 make_data() {
-  step waves . "$python" "$here/local/yesno.py" "$work/waves"
+  step waves . "$python" "$here/local/yesno.py" --seed="$seed" "$work/waves"
 }
 
 place_data() {
