@@ -145,6 +145,17 @@ class Resume(unittest.TestCase):
         (self.folder / "end_nested_1").unlink()
         self.assertEqual(start(), (0, ["nested 1", "nested 2", "three"]))
 
+    def test_a_script_may_end_with_a_step(self):
+        (self.folder / "commands.sh").write_text(WITHOUT_STAGES.replace("exit 0\n", ""))
+
+        def start():
+            return self.run_recipe("./commands.sh", RESUME_COMMANDS="./commands.sh")
+
+        (self.folder / "end_three").touch()
+        self.assertEqual(start(), (1, ["one", "two", "nested 0", "nested 1", "nested 2", "three"]))
+        (self.folder / "end_three").unlink()
+        self.assertEqual(start(), (0, ["three"]))
+
     def test_trainings_go_on(self):
         models = self.folder / "exp/net"
         models.mkdir(parents=True)

@@ -73,9 +73,10 @@ resume_end() { # <status>
   test "$1" != 0 || echo "end.$RESUME_START" >>"$resume_record"
 }
 
-# Lets the end of the script be noted. A signal ends it at once: without a trap of its own, bash first looks at the commands that follow.
+# Lets the end of the script be noted; to the DEBUG trap, the commands of that look like the script's last one. A signal ends it at once: without a
+# trap of its own, bash first looks at the commands that follow.
 resume_traps() {
-  trap 'resume_end $?' EXIT
+  trap 'resume_status=$?; trap - DEBUG; resume_end "$resume_status"' EXIT
   trap 'exit 129' HUP
   trap 'exit 130' INT
   trap 'exit 143' TERM
