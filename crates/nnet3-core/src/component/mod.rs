@@ -45,7 +45,7 @@ pub use statistics::{pooling, summed};
 #[cfg(test)]
 pub use testing::by_index;
 
-pub use capabilities::{DropoutMode, Indexed, Masks, Normalization, Statistics};
+pub use capabilities::{DropoutMode, Indexed, Masks, Normalization, Statistics, Stepwise};
 pub use declared::Stored;
 pub use gradient::{Products, RowProducts, Rows, Update};
 pub use named::{Parameter, Parameters, ParametersMut, is_parameter, kind_of_parameter, named};
@@ -204,6 +204,15 @@ pub trait Component: Any + Stored + CloneComponent + Send + Sync {
     /// The masks of propagate, of a component that multiplies rows by masks.
     fn as_masks(&self) -> Option<&dyn Masks> {
         None
+    }
+
+    /// The parts of backprop, of a component that can collect its update in the steps of a recurrence.
+    fn as_stepwise_mut(&mut self) -> Option<&mut dyn Stepwise> {
+        None
+    }
+    /// True if [`Component::as_stepwise_mut`] gives the parts.
+    fn is_stepwise(&self) -> bool {
+        false
     }
 
     /// The weights that [`Component::arranged`] arranges, O × I.

@@ -11,6 +11,7 @@ mod picked;
 mod program;
 mod sparse;
 mod state;
+mod steps;
 mod trace;
 
 pub use cache::{CachingCompiler, CompilerOptions, Timing};
@@ -80,6 +81,8 @@ pub struct Executor {
     by_table: bool,
     /// Shares of later products, computed early, by the number of the share ([`Op::Share`]).
     shares: RefCell<Vec<(usize, Matrix)>>,
+    /// What steps have collected for updates to come, by the position of the update's command ([`Op::Step`]).
+    step_sums: RefCell<Vec<(usize, Matrix)>>,
 }
 
 impl Executor {
@@ -98,6 +101,7 @@ impl Executor {
             picked: RefCell::default(),
             by_table: false,
             shares: RefCell::default(),
+            step_sums: RefCell::default(),
         }
     }
 
@@ -140,7 +144,9 @@ impl Executor {
         }
         self.check_device()?;
         self.program = Some(program.clone());
-        self.shares.borrow_mut().drain(..).for_each(|(_, matrix)| self.workspace.take_back(matrix));
+        for left in [&self.shares, &self.step_sums] {
+            left.borrow_mut().drain(..).for_each(|(_, matrix)| self.workspace.take_back(matrix));
+        }
         self.next = 0;
         self.literal = self.observer.as_ref().is_some_and(|observer| observer.literal());
         self.supplied.borrow_mut().clear();
@@ -407,6 +413,8 @@ impl Executor {
             Op::PickedPropagate(ref picked) => self.picked_propagate(program, picked, model.nnet()),
             Op::PickedBackprop(ref picked) => self.picked_backprop(program, picked, model, random),
             Op::Filter(ref filter) => self.filter(program, filter, model.nnet(), random),
+            Op::Step(step) => self.step(program, step, model, random),
+            Op::StepsUpdate(update) => self.steps_update(program, update, model, random),
             Op::Share(ref share) => self.share(program, share, model.nnet()),
             Op::CopyShare { share, ref rows, dest, last } => {
                 self.copy_share(share, rows.clone(), self.view(program, dest), last)

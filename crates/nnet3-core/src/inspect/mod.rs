@@ -19,7 +19,7 @@ use crate::computation::{Backprop, Command, Computation, MatrixId, Propagate, Su
 use crate::execute::Program;
 use crate::flops;
 use crate::index::NodeId;
-use crate::lower::{Op, SumRows};
+use crate::lower::{Op, Step, StepsUpdate, SumRows};
 use crate::nnet::{Nnet, Node};
 use std::time::Duration;
 
@@ -119,6 +119,9 @@ impl Inspection<'_> {
             Op::Filter(filter) => of_output(filter.component, filter.output),
             Op::PickedPropagate(picked) => of_output(picked.component, picked.output),
             Op::PickedBackprop(picked) => self.nodes_of(computation, &Command::Backprop(picked.args)),
+            Op::Step(Step { args, .. }) | Op::StepsUpdate(StepsUpdate { args, .. }) => {
+                self.nodes_of(computation, &Command::Backprop(*args))
+            }
             Op::Share(share) => self.named(self.of_component(share.component, Vec::new())),
             Op::CopyShare { dest, .. } | Op::SumRows(SumRows { dest, .. }) => {
                 self.named(rows_of(computation, *dest))

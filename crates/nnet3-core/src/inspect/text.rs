@@ -148,6 +148,8 @@ pub fn op_kind(nnet: &Nnet, op: &Op) -> String {
         Op::Filter(filter) => of(filter.component, "Filter"),
         Op::PickedPropagate(picked) => of(picked.component, "Propagate (table)"),
         Op::PickedBackprop(picked) => of(picked.args.component, "Backprop (table)"),
+        Op::Step(step) => of(step.args.component, "Backprop (step)"),
+        Op::StepsUpdate(update) => of(update.args.component, "Backprop (steps)"),
         Op::Share(share) => of(share.component, "Share"),
         Op::CopyShare { .. } => "CopyShare".to_string(),
         Op::Blocks(_) => "Blocks".to_string(),

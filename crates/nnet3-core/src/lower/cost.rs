@@ -1,6 +1,6 @@
 //! Cost estimates of operations, for people.
 
-use super::op::{Affine, Backprop, Op, Share, SumRows};
+use super::op::{Affine, Backprop, Op, Share, Step, StepsUpdate, SumRows};
 use super::{FilterProduct, Lowered, PickedBackprop, PickedPropagate};
 use crate::analysis::{AccessKind, submatrix_accesses};
 use crate::component::Weights;
@@ -83,6 +83,11 @@ impl Cost {
             }
             Op::PickedBackprop(PickedBackprop { args, .. }) => {
                 one(2 * bytes(args.out_deriv), of_command(nnet, computation, &Command::Backprop(*args)).flops)
+            }
+            Op::Step(Step { args, .. }) => of_command(nnet, computation, &Command::Backprop(*args)),
+            Op::StepsUpdate(StepsUpdate { collected: true, .. }) => one(0, 0),
+            Op::StepsUpdate(StepsUpdate { args, collected: false }) => {
+                of_command(nnet, computation, &Command::Backprop(*args))
             }
             &Op::Share(Share { component, source, .. }) => {
                 let share = 4 * (computation.submatrix(source).rows * out_dim(component)) as u64;

@@ -20,6 +20,7 @@ mod picked_input;
 mod precompute;
 mod print;
 mod row_sums;
+mod step_updates;
 mod sum_statistics;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -28,7 +29,7 @@ mod zeroing;
 pub use cost::Cost;
 pub use op::{
     Affine, Backprop, Blocks, FilterProduct, Mode, NormalizedSum, Op, Part, PickedBackprop, PickedPropagate,
-    PickedTerm, Propagate, Share, SumRows,
+    PickedTerm, Propagate, Share, Step, StepsUpdate, SumRows,
 };
 
 use crate::computation::{self, Computation, MatrixId, Submatrix, SubmatrixId};
@@ -56,12 +57,13 @@ const fn pass(name: &'static str, run: fn(&mut Lowering<'_>)) -> Pass {
 }
 
 /// All passes, in order.
-const PASSES: [Pass; 10] = [
+const PASSES: [Pass; 11] = [
     pass("accumulate", accumulate::run),
     pass("zeroing", zeroing::run),
     pass("row-sums", row_sums::run),
     pass("normalized-sum", normalized_sum::run),
     pass("common-share", common_share::run),
+    pass("step-updates", step_updates::run),
     Pass { host_only: true, ..pass("precompute", precompute::run) },
     Pass { host_only: true, ..pass("sum-statistics", sum_statistics::run) },
     Pass { host_only: true, ..pass("filter-forward", filters::run_forward) },

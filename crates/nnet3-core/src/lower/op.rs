@@ -25,6 +25,8 @@ pub enum Op {
     Filter(FilterProduct),
     PickedPropagate(PickedPropagate),
     PickedBackprop(PickedBackprop),
+    Step(Step),
+    StepsUpdate(StepsUpdate),
     Share(Share),
     /// dest = these rows of a share.
     CopyShare {
@@ -115,6 +117,26 @@ pub struct PickedBackprop {
     pub terms: Arc<[PickedTerm]>,
 }
 
+/// A backprop of some of the rows of a later update (see [`crate::component::Stepwise`]).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    pub args: computation::Backprop,
+    /// The position of the update's command.
+    pub update: usize,
+    /// In the first step of the update to run, the number of the update's rows.
+    pub begins: Option<usize>,
+    /// True if it also collects the update.
+    pub collects: bool,
+}
+
+/// The update after its steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepsUpdate {
+    pub args: computation::Backprop,
+    /// True if the steps have collected it; it reads no matrices then.
+    pub collected: bool,
+}
+
 /// Takes memory for a share of products to come, and works it out: source · linearᵀ + bias, with these columns of an affine
 /// component's parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -182,6 +204,7 @@ impl Op {
                 args.update_model
             }
             Op::NormalizedSum(sum) => sum.normalize.args.store_stats,
+            Op::Step(_) | Op::StepsUpdate(_) => true,
             _ => false,
         }
     }

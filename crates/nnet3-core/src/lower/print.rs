@@ -1,6 +1,6 @@
 //! Prints operations for people.
 
-use super::op::{Affine, Backprop, Mode, Op, Propagate, Share, SumRows};
+use super::op::{Affine, Backprop, Mode, Op, Propagate, Share, Step, StepsUpdate, SumRows};
 use super::{FilterProduct, Lowered, PickedBackprop, PickedPropagate};
 use crate::computation::print::{self, Names};
 use crate::computation::{Command, Computation, SubmatrixId};
@@ -95,6 +95,14 @@ impl Op {
             Op::PickedBackprop(PickedBackprop { args, node, .. }) => {
                 let node = &names.nodes[node.index()];
                 format!("{} [rows of a table, {node}]", command(Command::Backprop(*args)))
+            }
+            Op::Step(Step { args, collects, .. }) => {
+                let collects = if *collects { ", collects its update" } else { "" };
+                format!("{} [step{collects}]", command(Command::Backprop(*args)))
+            }
+            Op::StepsUpdate(StepsUpdate { args, collected }) => {
+                let how = if *collected { "collected by the steps" } else { "after the steps" };
+                format!("{} [{how}]", command(Command::Backprop(*args)))
             }
             &Op::Share(Share { share, component: c, ref columns, source }) => {
                 let (first, last) = (columns.start, columns.end - 1);

@@ -3,7 +3,7 @@
 //! `dyn Component` has the same methods, with the effect that suits a component without the ability.
 
 use crate::component::batch_norm::BatchNorm;
-use crate::component::{Available, Component, Context, PrecomputedIndexes, fit};
+use crate::component::{Available, Backprop, Component, Context, PrecomputedIndexes, Update, fit};
 use crate::error::Result;
 use crate::index::Index;
 use crate::snapshot::Keeper;
@@ -119,6 +119,28 @@ pub trait Masks: Component {
         indexes: Option<&'i dyn PrecomputedIndexes>,
         memo: ViewMut<'_>,
     ) -> Option<&'i IndexTable>;
+}
+
+/// A recurrent component that updates its parameters once, by the rows of all steps. Steps can collect the update while they compute
+/// derivatives. `sums` has what all of them need, and what they collect; it is the same matrix from the beginning to the end.
+pub trait Stepwise: Component {
+    /// Returns the rows and columns of `sums`.
+    fn step_sums(&self) -> (usize, usize);
+
+    /// Sets `sums` for an update by this number of rows.
+    fn begin_steps(&mut self, context: Context<'_>, sums: ViewMut<'_>, rows: usize, update: Update<'_>);
+
+    /// Backprop of some of the rows. Unless `update` is none, statistics go to its target and gradients to `sums`.
+    fn backprop_step(
+        &mut self,
+        context: Context<'_>,
+        args: Backprop<'_>,
+        sums: ViewMut<'_>,
+        update: Update<'_>,
+    );
+
+    /// Tells `update` of the gradients. `rows` is the same as at the beginning.
+    fn end_steps(&mut self, context: Context<'_>, sums: ViewMut<'_>, rows: usize, update: Update<'_>);
 }
 
 /// Modes of components with random masks.

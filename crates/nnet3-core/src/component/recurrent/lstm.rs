@@ -271,50 +271,20 @@ impl Component for LstmNonlinearity {
         context.backend.lstm_cell(output, input, self.params.view());
     }
 
+    fn as_stepwise_mut(&mut self) -> Option<&mut dyn Stepwise> {
+        Some(self)
+    }
+    fn is_stepwise(&self) -> bool {
+        true
+    }
+
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
-        let (backend, cells) = (context.backend, self.cells());
-        let rows = args.in_value.rows() as f64;
-        let mut amounts = context.workspace.take(UNITS.len(), cells);
-        self.choose_repairs(context, amounts.view_mut());
-        for unit in 0..UNITS.len() {
-            let amounts = amounts.view_mut().row(unit);
-            if let Some(target) = update.reborrow().target(self) {
-                let chosen = amounts.as_view();
-                backend.accumulate_dot(&mut target.totals, unit, rows, chosen, chosen);
-            }
-            backend.scale(amounts, self.self_repair[UNITS.len() + unit]);
-        }
-        let mut nothing = context.workspace.take(0, 0);
-        let in_deriv = args.in_deriv.unwrap_or(nothing.view_mut());
-        let run =
-            |derivs: ViewMut<'_>, params: View<'_>, sums: Option<(&mut Accumulator, &mut Accumulator)>| {
-                backend.lstm_cell_backward(
-                    args.in_value,
-                    params,
-                    args.out_deriv,
-                    amounts.view(),
-                    in_deriv,
-                    derivs,
-                    sums,
-                )
-            };
-
-        // The sums leave the target while the cells run: it may be this object, whose parameters are read.
-        let Some(target) = update.reborrow().target(self) else {
-            let mut nothing = context.workspace.take(0, 0);
-            return run(nothing.view_mut(), self.params.view(), None);
-        };
-        let (mut values, mut derivs) =
-            (std::mem::take(&mut target.value_sum), std::mem::take(&mut target.deriv_sum));
-        let mut gradient = context.workspace.zeros(3, cells);
-        run(gradient.view_mut(), self.params.view(), Some((&mut values, &mut derivs)));
-
-        let target = update.reborrow().target(self).expect("there was one");
-        (target.value_sum, target.deriv_sum) = (values, derivs);
-        let mut one = context.workspace.take(1, 1);
-        backend.set(one.view_mut(), 1.0);
-        backend.accumulate_row(&mut target.totals, COUNT, rows, one.view());
-        update.dense(context, "peephole", gradient.view_mut());
+        let rows = args.in_value.rows();
+        let (height, cells) = self.step_sums();
+        let mut sums = context.workspace.take(height, cells);
+        self.begin_steps(context, sums.view_mut(), rows, update.reborrow());
+        self.backprop_step(context, args, sums.view_mut(), update.reborrow());
+        self.end_steps(context, sums.view_mut(), rows, update);
     }
 
     fn as_updatable(&self) -> Option<&dyn Updatable> {
@@ -322,6 +292,69 @@ impl Component for LstmNonlinearity {
     }
     fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
         Some(self)
+    }
+}
+
+/// Rows of the sums of steps: the amounts of repair of the units, then the gradient of the peephole weights.
+const AMOUNTS: std::ops::Range<usize> = 0..UNITS.len();
+const GRADIENT: std::ops::Range<usize> = UNITS.len()..UNITS.len() + 3;
+
+/// The units under repair are chosen once, from the statistics before the update.
+impl Stepwise for LstmNonlinearity {
+    fn step_sums(&self) -> (usize, usize) {
+        (GRADIENT.end, self.cells())
+    }
+
+    fn begin_steps(&mut self, context: Context<'_>, sums: ViewMut<'_>, rows: usize, mut update: Update<'_>) {
+        let backend = context.backend;
+        let amounts = sums.row_range(AMOUNTS);
+        self.choose_repairs(context, amounts);
+        for unit in 0..UNITS.len() {
+            let amounts = amounts.row(unit);
+            if let Some(target) = update.reborrow().target(self) {
+                let chosen = amounts.as_view();
+                backend.accumulate_dot(&mut target.totals, unit, rows as f64, chosen, chosen);
+            }
+            backend.scale(amounts, self.self_repair[UNITS.len() + unit]);
+        }
+        if !update.is_none() {
+            backend.set(sums.row_range(GRADIENT), 0.0);
+        }
+    }
+
+    fn backprop_step(
+        &mut self,
+        context: Context<'_>,
+        args: Backprop<'_>,
+        sums: ViewMut<'_>,
+        mut update: Update<'_>,
+    ) {
+        let amounts = sums.row_range(AMOUNTS).as_view();
+        let mut nothing = context.workspace.take(0, 0);
+        let nothing = nothing.view_mut();
+        let in_deriv = args.in_deriv.unwrap_or(nothing);
+        let run = |own: &Self, gradient: ViewMut<'_>, sums: Option<(&mut Accumulator, &mut Accumulator)>| {
+            let params = own.params.view();
+            let (backend, input) = (context.backend, args.in_value);
+            backend.lstm_cell_backward(input, params, args.out_deriv, amounts, in_deriv, gradient, sums)
+        };
+
+        // The sums leave the target while the cells run: it may be this object, whose parameters are read.
+        let Some(target) = update.reborrow().target(self) else { return run(self, nothing, None) };
+        let (mut values, mut derivs) =
+            (std::mem::take(&mut target.value_sum), std::mem::take(&mut target.deriv_sum));
+        run(self, sums.row_range(GRADIENT), Some((&mut values, &mut derivs)));
+        if let Some(target) = update.target(self) {
+            (target.value_sum, target.deriv_sum) = (values, derivs);
+        }
+    }
+
+    fn end_steps(&mut self, context: Context<'_>, sums: ViewMut<'_>, rows: usize, mut update: Update<'_>) {
+        let Some(target) = update.reborrow().target(self) else { return };
+        let mut one = context.workspace.take(1, 1);
+        context.backend.set(one.view_mut(), 1.0);
+        context.backend.accumulate_row(&mut target.totals, COUNT, rows as f64, one.view());
+        update.dense(context, "peephole", sums.row_range(GRADIENT));
     }
 }
 
@@ -368,7 +401,7 @@ impl Updatable for LstmNonlinearity {
 mod tests {
     use super::*;
     use crate::component::testing::*;
-    use crate::learning::Rules;
+    use crate::learning::{Plain, Rules};
     use crate::random::Random;
 
     const NO_REPAIR: &str = "self-repair-scale=0";
@@ -450,6 +483,60 @@ mod tests {
         round_trip(&*new);
         new.zero_stats();
         assert!(!new.info(false).contains("count="));
+    }
+
+    /// Two steps that collect an update: the same as one backprop of all rows, with units under repair.
+    #[test]
+    fn steps_collect_an_update() {
+        let random = Random::new(5);
+        let harness = Harness::new();
+        let mut new = component("type=LstmNonlinearityComponent cell-dim=4 self-repair-scale=0.1");
+        let (input, deriv) = (random_matrix(&random, 7, 20), random_matrix(&random, 7, 8));
+        let forward = harness.forward(&*new, None, &input, 7);
+        harness.backward(&mut *new, None, &input, &forward, &deriv, Update::Own);
+        let empty = || {
+            let mut delta = new.clone_box();
+            delta.scale(0.0);
+            delta.zero_stats();
+            delta
+        };
+        let (mut whole, mut collected) = (empty(), empty());
+        let mut own = new.clone_box();
+        let mut gradients = Plain;
+        let update = Update::to(&mut *whole, &mut gradients);
+        let expected = harness.backward(&mut *own, None, &input, &forward, &deriv, update);
+
+        let context = harness.context();
+        let stepwise = own.as_stepwise_mut().unwrap();
+        let (rows, cols) = stepwise.step_sums();
+        let (mut sums, mut in_deriv) = (filled(rows, cols, f32::NAN), filled(7, 20, f32::NAN));
+        let sums = sums.view_mut();
+        stepwise.begin_steps(context, sums, 7, Update::to(&mut *collected, &mut Plain));
+        for rows in [3..7, 0..3] {
+            let args = Backprop {
+                name: "lstm",
+                indexes: None,
+                in_value: input.view().row_range(rows.clone()),
+                out_value: View::empty(),
+                out_deriv: deriv.view().row_range(rows.clone()),
+                memo: View::empty(),
+                in_deriv: Some(in_deriv.view_mut().row_range(rows)),
+                sets: false,
+                taps: None,
+            };
+            stepwise.backprop_step(context, args, sums, Update::to(&mut *collected, &mut Plain));
+        }
+        stepwise.end_steps(context, sums, 7, Update::to(&mut *collected, &mut Plain));
+        assert_eq!(in_deriv.to_vec(), expected.to_vec());
+        let of = |delta: &dyn Component| {
+            let lstm = downcast::<LstmNonlinearity>(delta);
+            let sums = lstm.sums().map(|sums| sums.values().iter().map(|&x| x as f32).collect::<Vec<_>>());
+            [lstm.params.to_vec()].into_iter().chain(sums).collect::<Vec<_>>()
+        };
+        for (found, expected) in of(&*collected).iter().zip(of(&*whole)) {
+            assert!(expected.iter().any(|&x| x != 0.0));
+            assert_near(found, &expected, 1e-6, "parameters and statistics");
+        }
     }
 
     #[test]

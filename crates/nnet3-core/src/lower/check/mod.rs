@@ -8,6 +8,7 @@
 //! statistics of components, and factors of their changes.
 
 mod picked;
+mod steps;
 mod symbols;
 #[cfg(test)]
 mod tests;
@@ -15,7 +16,7 @@ mod tests;
 use super::Lowered;
 use super::op::{
     Affine, Backprop, FilterProduct, Mode, NormalizedSum, Op, PickedBackprop, PickedPropagate, PickedTerm,
-    Propagate, Share, SumRows,
+    Propagate, Share, Step, StepsUpdate, SumRows,
 };
 use crate::component::Properties;
 use crate::component::summed::is_pooling;
@@ -70,6 +71,8 @@ struct Symbolic<'a> {
     inputs: FastMap<NodeId, (u64, Vec<usize>)>,
     /// For an input picked from a table, its reader's backprop and terms.
     picked: FastMap<NodeId, (Symbol, Arc<[PickedTerm]>)>,
+    /// For the update at this position, what its steps have read.
+    steps: FastMap<usize, steps::Rows>,
     /// The symbols that the user gets.
     provided: Vec<(NodeId, Symbol)>,
     /// For each component, all that has been stored in it or has changed its parameters.
@@ -89,6 +92,7 @@ impl<'a> Symbolic<'a> {
             accepted: 0,
             inputs: FastMap::default(),
             picked: FastMap::default(),
+            steps: FastMap::default(),
             provided: Vec::new(),
             effects: vec![0; nnet.num_components()],
         };
@@ -100,7 +104,7 @@ impl<'a> Symbolic<'a> {
                 run.size(command);
             }
             passed = passed.max(turn);
-            run.operation(list, op).map_err(|e| format!("at the turn of command {turn}: {e}"))?;
+            run.operation(list, turn, op).map_err(|e| format!("at the turn of command {turn}: {e}"))?;
         }
         Ok(run)
     }
@@ -113,7 +117,7 @@ impl<'a> Symbolic<'a> {
         }
     }
 
-    fn operation(&mut self, list: &Lowered, op: &Op) -> Done {
+    fn operation(&mut self, list: &Lowered, turn: usize, op: &Op) -> Done {
         match *op {
             Op::Nothing | Op::Goto { .. } => Ok(()),
             Op::Command(ref command) => self.command(command),
@@ -155,6 +159,8 @@ impl<'a> Symbolic<'a> {
             }
             Op::PickedPropagate(ref picked) => self.picked_propagate(picked),
             Op::PickedBackprop(ref picked) => self.picked_backprop(picked),
+            Op::Step(ref step) => self.step(step),
+            Op::StepsUpdate(ref update) => self.steps_update(turn, update),
             Op::Share(Share { share, component, ref columns, source }) => {
                 let sums = self.linear(component, source, columns.start)?;
                 let sums = sums.into_iter().map(|sum| sum.wrapping_add(bias(component))).collect();
