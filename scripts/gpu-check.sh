@@ -112,7 +112,7 @@ PYTHON
 
 probe() {
   nvidia-smi --query-gpu=name,driver_version,memory.total,compute_cap --format=csv,noheader
-  ldconfig -p | grep -E 'libcuda\.so|libcublas\.so|libnvrtc\.so'
+  ldconfig -p | grep -E 'libcuda\.so|libcublas(Lt)?\.so|libnvrtc\.so'
   echo "libraries: $cuda_libraries"
   command -v nvcc compute-sanitizer ncu python3
   local links="$out/only-cublas" folder way
@@ -128,6 +128,8 @@ probe() {
 }
 
 suite() {
+  NNET3_GPU_DEBUG=no-lt check "products without cuBLASLt" 60 "$kit/bin/suite" --test-threads=1 primitive::gemm \
+    the_same_bytes_each_time
   check "suite" 150 "$kit/bin/suite" --test-threads=1 && return
   # A context is of no use after a fault: one process for each test says which fail by themselves.
   local test
@@ -170,6 +172,10 @@ bench() {
   local case math
   for case in "$kit"/perf/*; do
     [[ -f $case/request.txt ]] || { skipped "benchmark" "NNET3_PERF_DIR was not set at build"; continue; }
+    for math in fp32 tf32; do
+      NNET3_GPU_DEBUG=no-lt check "bench ${case##*/} $math no-lt" 60 "$kit/bin/nnet3-benchmark" --use-gpu=yes \
+        --gpu-math=$math "$case/network.config" "$case/request.txt"
+    done
     for math in fp32 tf32 bf16; do
       check "bench ${case##*/} $math" 60 "$kit/bin/nnet3-benchmark" --use-gpu=yes --gpu-math=$math \
         "$case/network.config" "$case/request.txt"

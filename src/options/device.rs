@@ -25,7 +25,7 @@ pub const REQUIRE_GPU: &str = "NNET3_REQUIRE_GPU";
 /// then run on any machine, and use a GPU if there is one.
 pub const GPU: &str = "NNET3_GPU";
 
-/// Switches for the search of faults on a GPU: `no-graphs`, `synchronous`, with commas between them.
+/// Switches for the search of faults on a GPU: `no-graphs`, `synchronous`, `no-lt`, with commas between them.
 const GPU_DEBUG: &str = "NNET3_GPU_DEBUG";
 
 /// True if programs behave as the reference's do when built with CUDA: all programs can use it, and look for the driver when
@@ -238,9 +238,14 @@ fn announce(settings: &Settings, found: &Description) {
         found.capability.0,
         found.capability.1
     );
+    let lt = match found.cublas_lt {
+        Some(version) => format!("cuBLASLt {version}, else cuBLAS"),
+        None if settings.debug.no_lt => format!("cuBLAS without cuBLASLt ({GPU_DEBUG}=no-lt)"),
+        None => "cuBLAS without cuBLASLt (libcublasLt.so was not found, or does not start)".to_owned(),
+    };
     kaldi_log!(
         SELECTED,
-        "Matrix products in {} (--gpu-math) by cuBLAS {}; {}",
+        "Matrix products in {} (--gpu-math) by {lt} {}; {}",
         settings.math,
         found.cublas,
         found.kernels

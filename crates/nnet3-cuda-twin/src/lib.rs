@@ -59,6 +59,8 @@ pub struct Twin {
     /// Calls of the kind that fails.
     calls: AtomicU64,
     has_failed: AtomicBool,
+    /// True if products have no biases, so that rows are set before.
+    without_biases: bool,
     /// Bits of mantissa that factors of products have, if fewer than `f32` has.
     factor_bits: Option<u32>,
     pub replays: AtomicU64,
@@ -126,6 +128,11 @@ impl Twin {
     /// and bf16 (7).
     pub fn rounding(bits: u32) -> Twin {
         Twin { factor_bits: Some(bits), ..Twin::new(true) }
+    }
+
+    /// Makes a twin that multiplies without biases, as a GPU without cuBLASLt.
+    pub fn without_biases() -> Twin {
+        Twin { without_biases: true, ..Twin::new(true) }
     }
 
     /// Makes a twin with blocks and threads in the opposite order, so a missing barrier changes the result. Its
@@ -198,7 +205,13 @@ impl Twin {
             nnet3_matrix::Matrix::from_vec(m.rows as usize, m.cols as usize, values)
         };
         let (a, b, mut c) = (factor(p.a), factor(p.b), matrix(p.c));
-        cpu.gemm(c.view_mut(), p.alpha, a.view(), p.transpose_a, b.view(), p.transpose_b, p.beta);
+        let ([a, b], product) = ([a.view(), b.view()], c.view_mut());
+        match p.bias.map(matrix) {
+            Some(bias) => {
+                cpu.gemm_with_bias(product, p.alpha, a, p.transpose_a, b, p.transpose_b, bias.view())
+            }
+            None => cpu.gemm(product, p.alpha, a, p.transpose_a, b, p.transpose_b, p.beta),
+        }
         for (r, row) in c.to_vec().chunks(p.c.cols as usize).enumerate() {
             let at = (p.c.address as usize + 4 * r * p.c.stride as usize) as *mut f32;
             // SAFETY: as above; row r of c lies inside of its extent.
@@ -275,6 +288,12 @@ impl Engine for Twin {
         self.outcome(Call::Run)?;
         let launch = match op {
             Op::Launch(launch) => launch,
+            Op::Product(p) if self.without_biases && p.bias.is_some() => {
+                let steps = p.in_two_steps().into_iter();
+                return steps
+                    .flat_map(|(rows, rest)| [Op::Launch(rows), Op::Product(rest)])
+                    .try_for_each(|op| self.run(&op));
+            }
             Op::Product(p) => {
                 (0..p.count).for_each(|k| self.multiply(&p.single(k)));
                 return Ok(());

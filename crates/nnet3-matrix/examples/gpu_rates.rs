@@ -86,6 +86,9 @@ impl Bench {
             (rows, 256, 3000),
             (rows, 256, 3001),
             (rows, 256, 3007),
+            // A bottleneck of a TDNN-F; its gradients have few elements and many terms.
+            (rows, 1024, 128),
+            (rows, 128, 1024),
         ];
         for (m, k, n) in shapes {
             let (a, b, mut c) = (self.random(m, k), self.random(n, k), self.random(m, n));
@@ -99,6 +102,11 @@ impl Bench {
             let device = &self.device;
             let forward = self.seconds(|| device.gemm(c.view_mut(), 1.0, a.view(), No, b.view(), Yes, 0.0));
             report("forward", forward);
+            let bias = self.random(1, n);
+            let with_bias = self.seconds(|| {
+                device.gemm_with_bias(c.view_mut(), 1.0, a.view(), No, b.view(), Yes, bias.view())
+            });
+            report("forward with bias", with_bias);
             let parameters =
                 self.seconds(|| device.gemm(gradient.view_mut(), 1.0, c.view(), Yes, a.view(), No, 0.0));
             report("gradient", parameters);
@@ -203,12 +211,13 @@ fn measure() -> Result<(), Unavailable> {
         let (device, found) = driver::open(&Settings { math, cache: cache.clone(), ..Settings::default() })?;
         let bench = Bench { device, smaller: 1 };
         if math == GpuMath::Fp32 {
-            print(json!({ "device": found.name, "cublas": found.cublas }));
+            print(json!({ "device": found.name, "cublas": found.cublas, "cublas_lt": found.cublas_lt }));
             bench.updates();
             bench.graphs();
             bench.memory();
         }
         bench.products(name);
+        print(json!({ "math": name, "products_without_cublas_lt": found.activity.unplanned() }));
     }
     Ok(())
 }

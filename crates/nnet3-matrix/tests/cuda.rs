@@ -20,7 +20,7 @@ fn opened() -> Option<(Device, Arc<Activity>)> {
     let settings = Settings { debug: debug(), warn: Some(|why| println!("{why}")), ..Default::default() };
     let open = || match driver::open(&settings) {
         Ok((device, found)) => {
-            println!("on {}, {}", found.name, found.kernels);
+            println!("on {}, cuBLASLt {:?}, {}", found.name, found.cublas_lt, found.kernels);
             Some((device, found.activity))
         }
         Err(why) => {
@@ -44,7 +44,11 @@ fn the_same_bytes_each_time() {
     for _ in 0..4 {
         let (mut a, mut c) = (Matrix::zeros(&device, 1500, 700), Matrix::zeros(&device, 700, 700));
         let mut row = Matrix::zeros(&device, 1, 700);
+        // A gradient of few elements and many terms, and two side by side.
+        let (mut x, mut gradient) = (Matrix::zeros(&device, 6400, 160), Matrix::zeros(&device, 700, 128));
+        let (mut pair, mut biased) = (Matrix::zeros(&device, 40, 64), Matrix::zeros(&device, 700, 700));
         device.fill_normal(a.view_mut(), 7);
+        device.fill_normal(x.view_mut(), 8);
         for _ in 0..4 {
             device.mark();
             device.gemm(c.view_mut(), 1.0, a.view(), Transpose::Yes, a.view(), Transpose::No, 0.0);
@@ -52,12 +56,29 @@ fn the_same_bytes_each_time() {
             device.softmax(products, products.as_view());
             device.col_sums(row.view_mut(), 1.0, a.view(), 0.0);
             device.add_to_rows(c.view_mut(), 1.0, row.view());
+            let (no, yes) = (Transpose::No, Transpose::Yes);
+            let deriv = x.view().sub(0..1500, 0..128);
+            device.gemm(gradient.view_mut(), 0.5, a.view(), yes, deriv, no, 0.0);
+            device.gemm_with_bias(biased.view_mut(), 1.0, a.view(), yes, a.view(), no, row.view());
+            let blocks = x.view().blocks((6400, 32), 1, (0, 32), 2);
+            let rows = x.view().blocks((6400, 40), 1, (0, 0), 2);
+            device.gemm_blocks(
+                pair.view_mut().blocks((40, 32), 1, (0, 32), 2),
+                1.0,
+                rows,
+                yes,
+                blocks,
+                no,
+                0.0,
+            );
             device.mark();
-            let bits: Vec<u32> = c.to_vec().into_iter().map(f32::to_bits).collect();
+            let values = [&c, &gradient, &pair, &biased].into_iter().flat_map(Matrix::to_vec);
+            let bits: Vec<u32> = values.map(f32::to_bits).collect();
             results.push((bits, device.dot(a.view(), a.view()).to_bits()));
         }
     }
     assert!(results.iter().all(|result| *result == results[0]));
+    println!("{} products without an algorithm of cuBLASLt", activity.unplanned());
     if !debug().no_graphs && !debug().synchronous {
         assert!(activity.captured() > captured && activity.replayed() > replayed, "{activity:?}");
         assert_eq!(activity.refused(), 0, "{activity:?}");

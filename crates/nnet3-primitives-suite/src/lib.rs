@@ -31,7 +31,7 @@ macro_rules! each_primitive {
     ($callback:ident) => {
         $callback! {
             memory { transfers set copy scale add copy_scaled weighted_sum copy_transposed neighbours }
-            products { gemm gemm_edge_cases gemm_of_few_rows gemm_blocks gram products_with_panels products_with_weights_of_eight_bits }
+            products { gemm gemm_with_bias gemm_edge_cases gemm_of_few_rows gemm_blocks gram products_with_panels products_with_weights_of_eight_bits }
             rows { copy_rows add_rows multiply_rows add_to_picked_rows copy_rows_multi add_rows_multi copy_to_rows_multi add_to_rows_multi add_row_ranges sum_row_lists }
             columns { copy_cols add_cols add_to_cols sum_col_ranges }
             elementwise {

@@ -1,4 +1,4 @@
-//! gemm, gemm_blocks, gram, products with weights in panels, of 32 and 8 bits.
+//! gemm, gemm_with_bias, gemm_blocks, gram, products with weights in panels, of 32 and 8 bits.
 
 use super::*;
 use nnet3_matrix::bytes::rounded;
@@ -35,6 +35,35 @@ pub(crate) fn gemm(device: &Device) {
             let (m, k, n) = case.one_of(&[(rows, other, cols), (rows, cols, other), (other, rows, cols)]);
             check(case, m, k, n);
         }
+    });
+}
+
+/// Each row of the product plus the same row. Old contents must not reach the result. Sums may be empty.
+fn check_with_bias(case: &mut Case, m: usize, k: usize, n: usize) {
+    let either = [Transpose::No, Transpose::Yes];
+    let (ta, tb, alpha) = (case.one_of(&either), case.one_of(&either), case.one_of(&[1.0, 1.0, -0.6, 0.0]));
+    let a = if ta == Transpose::No { case.normals(m, k) } else { case.normals(k, m) };
+    let b = if tb == Transpose::No { case.normals(k, n) } else { case.normals(n, k) };
+    let (bias, mut c) = (case.normals(1, n), case.operand(m, n, |_, _, _| f32::NAN));
+    let device = case.device.clone();
+    device.gemm_with_bias(c.view_mut(), alpha, a.view(), ta, b.view(), tb, bias.view());
+    c.expect(2e-6, |i, j| {
+        let terms = (0..k).map(|l| alpha as f64 * op(&a, ta, i, l) * op(&b, tb, l, j));
+        terms.fold((bias.at(0, j), bias.at(0, j).abs()), |(sum, size), x| (sum + x, size + x.abs()))
+    });
+    [a, b, bias].iter().for_each(Operand::expect_unchanged);
+}
+
+pub(crate) fn gemm_with_bias(device: &Device) {
+    cases(device, |case, rows, cols| {
+        for _ in 0..3 {
+            let other = case.one_of(&[0, 1, 2, 7, 31, 64, 65]);
+            let (m, k, n) = case.one_of(&[(rows, other, cols), (rows, cols, other), (other, rows, cols)]);
+            check_with_bias(case, m, k, n);
+        }
+        // One row, and sums of many terms for few results.
+        check_with_bias(case, 1, cols, rows);
+        check_with_bias(case, 1 + rows % 20, 1100, 1 + cols % 30);
     });
 }
 

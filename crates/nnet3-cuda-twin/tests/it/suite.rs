@@ -3,7 +3,7 @@
 use nnet3_cuda_twin::Twin;
 use nnet3_matrix::Device;
 use nnet3_matrix::cuda::GpuBackend;
-use nnet3_primitives_suite::{primitive_tests, run_all};
+use nnet3_primitives_suite::{ALL, primitive_tests, run_all};
 use std::sync::Arc;
 
 fn device() -> Option<Device> {
@@ -11,6 +11,17 @@ fn device() -> Option<Device> {
 }
 
 nnet3_primitives_suite::each_primitive!(primitive_tests);
+
+/// Products by a library that has no biases.
+#[test]
+fn without_biases() {
+    let device: Device = Arc::new(GpuBackend::new(Twin::without_biases()).expect("host memory"));
+    for (name, check) in ALL {
+        if ["gemm_with_bias", "gemm"].contains(name) {
+            check(&device);
+        }
+    }
+}
 
 /// A result that depends on the order of threads is a race.
 #[test]

@@ -1,6 +1,7 @@
 //! Products of matrices. Sums of products are formed in `f32`, in an order that depends only on the shapes. A GPU may
 //! round factors first, if configured so ([`crate::cuda::GpuMath`]).
 
+use super::RowsWithVectors;
 use crate::view::{Blocks, View, ViewMut};
 
 /// Transposition of a factor of a product.
@@ -11,7 +12,7 @@ pub enum Transpose {
 }
 
 /// Products of matrices. See the conventions of [`crate::backend`].
-pub trait Products {
+pub trait Products: RowsWithVectors {
     /// c = alpha · op(a) · op(b) + beta · c. With beta 0, c's old contents (NaN too) are ignored.
     #[allow(clippy::too_many_arguments)]
     fn gemm(
@@ -24,6 +25,22 @@ pub trait Products {
         transpose_b: Transpose,
         beta: f32,
     );
+    /// c = alpha · op(a) · op(b) + 1 bias: adds `bias`, 1 × columns of c, to each row of the product. Ignores c's old
+    /// contents, NaN too.
+    #[allow(clippy::too_many_arguments)]
+    fn gemm_with_bias(
+        &self,
+        c: ViewMut<'_>,
+        alpha: f32,
+        a: View<'_>,
+        transpose_a: Transpose,
+        b: View<'_>,
+        transpose_b: Transpose,
+        bias: View<'_>,
+    ) {
+        self.set_rows(c, bias);
+        self.gemm(c, alpha, a, transpose_a, b, transpose_b, 1.0)
+    }
     /// c = aᵀ a.
     fn gram(&self, c: ViewMut<'_>, a: View<'_>) {
         self.gemm(c, 1.0, a, Transpose::Yes, a, Transpose::No, 0.0);

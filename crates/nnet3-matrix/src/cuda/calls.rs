@@ -156,6 +156,39 @@ pub(super) mod cublas {
     }
 }
 
+/// Products with biases and chosen algorithms. A part of cuBLAS, in a file of its own.
+pub(super) mod cublaslt {
+    use super::{NO_FUNCTION, open};
+    use cudarc::cublaslt::sys;
+    use libloading::Library;
+    use std::ffi::{c_int, c_void};
+    use std::sync::OnceLock;
+
+    library! {
+        "cublasLt", sys::cublasStatus_t,
+        cublasLtCreate(a: *mut sys::cublasLtHandle_t);
+        cublasLtDestroy(a: sys::cublasLtHandle_t);
+        cublasLtMatmul(a: sys::cublasLtHandle_t, b: sys::cublasLtMatmulDesc_t, c: *const c_void, d: *const c_void, e: sys::cublasLtMatrixLayout_t, f: *const c_void, g: sys::cublasLtMatrixLayout_t, h: *const c_void, i: *const c_void, j: sys::cublasLtMatrixLayout_t, k: *mut c_void, l: sys::cublasLtMatrixLayout_t, m: *const sys::cublasLtMatmulAlgo_t, n: *mut c_void, o: usize, p: sys::cudaStream_t);
+        cublasLtMatmulAlgoGetHeuristic(a: sys::cublasLtHandle_t, b: sys::cublasLtMatmulDesc_t, c: sys::cublasLtMatrixLayout_t, d: sys::cublasLtMatrixLayout_t, e: sys::cublasLtMatrixLayout_t, f: sys::cublasLtMatrixLayout_t, g: sys::cublasLtMatmulPreference_t, h: c_int, i: *mut sys::cublasLtMatmulHeuristicResult_t, j: *mut c_int);
+        cublasLtMatmulDescCreate(a: *mut sys::cublasLtMatmulDesc_t, b: sys::cublasComputeType_t, c: sys::cudaDataType_t);
+        cublasLtMatmulDescDestroy(a: sys::cublasLtMatmulDesc_t);
+        cublasLtMatmulDescSetAttribute(a: sys::cublasLtMatmulDesc_t, b: sys::cublasLtMatmulDescAttributes_t, c: *const c_void, d: usize);
+        cublasLtMatmulPreferenceCreate(a: *mut sys::cublasLtMatmulPreference_t);
+        cublasLtMatmulPreferenceDestroy(a: sys::cublasLtMatmulPreference_t);
+        cublasLtMatmulPreferenceSetAttribute(a: sys::cublasLtMatmulPreference_t, b: sys::cublasLtMatmulPreferenceAttributes_t, c: *const c_void, d: usize);
+        cublasLtMatrixLayoutCreate(a: *mut sys::cublasLtMatrixLayout_t, b: sys::cudaDataType_t, c: u64, d: u64, e: i64);
+        cublasLtMatrixLayoutDestroy(a: sys::cublasLtMatrixLayout_t);
+        cublasLtMatrixLayoutSetAttribute(a: sys::cublasLtMatrixLayout_t, b: sys::cublasLtMatrixLayoutAttribute_t, c: *const c_void, d: usize);
+    }
+
+    /// The version, as 10,000 × major + 100 × minor + patch. `None` without the library.
+    pub fn version() -> Option<usize> {
+        const _: unsafe fn() -> usize = sys::cublasLtGetVersion;
+        // SAFETY: the library's function of this name has no arguments, and returns a number.
+        unsafe { Some(library()?.get::<unsafe extern "C" fn() -> usize>("cublasLtGetVersion").ok()?()) }
+    }
+}
+
 pub(super) mod nvrtc {
     use super::{NO_FUNCTION, describe, open};
     use cudarc::nvrtc::sys;

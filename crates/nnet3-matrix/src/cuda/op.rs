@@ -150,7 +150,7 @@ impl Launch {
 }
 
 /// c = alpha · op(a) · op(b) + beta · c, all row-major and not empty; `count` times, with matrices at a constant
-/// distance.
+/// distance. With a bias, c = alpha · op(a) · op(b) + 1 bias; then beta is 0 and `count` is 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Product {
     pub c: Mat,
@@ -160,6 +160,8 @@ pub struct Product {
     pub b: Mat,
     pub transpose_b: Transpose,
     pub beta: f32,
+    /// 1 × columns of c: is added to each row.
+    pub bias: Option<Mat>,
     pub count: u32,
     /// Elements from one c, a and b to the next.
     pub steps: [u64; 3],
@@ -173,10 +175,15 @@ impl Product {
         Product { c: moved(self.c, c), a: moved(self.a, a), b: moved(self.b, b), count: 1, ..*self }
     }
 
+    /// Terms of each sum.
+    pub fn inner(&self) -> u32 {
+        if self.transpose_a == Transpose::No { self.a.cols } else { self.a.rows }
+    }
+
     fn words(&self) -> impl PartialEq + std::hash::Hash + use<> {
         let transposed = (self.transpose_a == Transpose::Yes, self.transpose_b == Transpose::Yes);
         let times = (self.count, self.steps);
-        (self.c, self.alpha.to_bits(), self.a, self.b, transposed, self.beta.to_bits(), times)
+        (self.c, self.alpha.to_bits(), self.a, self.b, transposed, self.beta.to_bits(), self.bias, times)
     }
 }
 

@@ -165,6 +165,31 @@ fn products_in_blocks_are_one_operation() {
     assert_eq!(product.single(3).c.address, product.c.address + 4 * 30);
 }
 
+/// A product with a bias is one piece of work, of which the bias is part.
+#[test]
+fn a_product_with_a_bias_is_one_operation() {
+    let bench = &mut Bench::new(true);
+    let rows = Matrix::zeros(&bench.device, 2, 40);
+    let (x, y, no) = (bench.x.view_mut(), bench.y.view(), Transpose::No);
+    bench.notes.take();
+    let product = |row: usize| {
+        let square = y.sub(0..30, 0..30);
+        bench.device.gemm_with_bias(x, 0.5, square, no, y, no, rows.view().row(row));
+        bench.device.mark();
+        let [Note::Run(Op::Product(product))] = bench.notes.take()[..] else { panic!("one product") };
+        product
+    };
+    let [first, second] = [product(0), product(1)];
+    let bias = first.bias.unwrap();
+    assert_eq!((bias.rows, bias.cols, first.alpha, first.beta, first.count), (1, 40, 0.5, 0.0, 1));
+    assert_ne!(first, second);
+    // Libraries without biases set the rows and add the product.
+    let (launch, rest) = first.in_two_steps().unwrap();
+    assert_eq!((launch.kernel, launch.matrices().collect::<Vec<_>>()), ("set_rows", vec![first.c, bias]));
+    assert_eq!((rest.beta, rest.bias, rest.c, rest.alpha), (1.0, None, first.c, 0.5));
+    assert!(rest.in_two_steps().is_none());
+}
+
 #[test]
 fn other_arguments_are_other_work() {
     let mut bench = Bench::new(true);

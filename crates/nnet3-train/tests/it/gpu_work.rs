@@ -184,5 +184,12 @@ fn counts_by_hand() {
         let read = 4 * (2 * 15 + beta * 9);
         assert_eq!(found, Count { kernels: 0, products: 1, flops: 2 * 3 * 3 * 5, read, written: 4 * 9 });
     }
+    // The bias is read once, and old contents are not.
+    let row = Matrix::zeros(&device, 1, 3);
+    let found = count(&mut || {
+        device.gemm_with_bias(square.view_mut(), 1.0, small.view(), no, other.view(), yes, row.view())
+    });
+    let read = 4 * (2 * 15 + 3);
+    assert_eq!(found, Count { kernels: 0, products: 1, flops: 2 * 3 * 3 * 5, read, written: 4 * 9 });
     other.set(0.0);
 }

@@ -12,7 +12,7 @@ use nnet3_core::optimize::OptimizeOptions;
 use nnet3_core::random::Random;
 use nnet3_core::request::ComputationRequest;
 use nnet3_matrix::cuda::{Engine, GpuBackend, Kind, Launch, Mat, Op, Outcome, Product};
-use nnet3_matrix::{Device, Memory, Transpose};
+use nnet3_matrix::{Device, Memory};
 use nnet3_train::NnetExample;
 use nnet3_train::trainer::{Event, Trainer, TrainerOptions};
 use std::collections::BTreeMap;
@@ -179,16 +179,15 @@ impl Notes {
 }
 
 fn of_product(p: &Product) -> Count {
-    let inner = if p.transpose_a == Transpose::No { p.a.cols } else { p.a.rows };
     let count = u64::from(p.count);
     let [c, a, b] = p.steps.map(|step| if step == 0 { 1 } else { count });
     let written = 4 * count.min(c.max(1)) * elements(&p.c);
     let read = 4 * (a * elements(&p.a) + b * elements(&p.b));
-    let old = if p.beta == 0.0 { 0 } else { written };
+    let old = if p.beta == 0.0 { 0 } else { written } + p.bias.map_or(0, |bias| 4 * elements(&bias));
     Count {
         kernels: 0,
         products: 1,
-        flops: 2 * count * elements(&p.c) * u64::from(inner),
+        flops: 2 * count * elements(&p.c) * u64::from(p.inner()),
         read: read + old,
         written,
     }

@@ -75,7 +75,7 @@ impl<'w> Weights<'w> {
         }
     }
 
-    /// output = start + Σ_k x_k W_kᵀ, where `taps` are the x_k and these weights the W_k side by side.
+    /// output = start + Σ_k x_k W_kᵀ, where `taps` are the x_k, at least one, and these weights the W_k side by side.
     pub fn multiply<'v>(
         &self,
         backend: &dyn Backend,
@@ -94,19 +94,16 @@ impl<'w> Weights<'w> {
         let terms = taps.clone().next().map_or(0, |tap| tap.cols());
         for rows in row_blocks(backend, output.rows(), output.cols(), terms) {
             let output = output.row_range(rows.clone());
-            let mut beta = match start {
-                Start::Zero => 0.0,
-                Start::Row(row) => {
-                    backend.set_rows(output, row);
-                    1.0
-                }
-                Start::Output => 1.0,
-            };
-            let mut first = 0;
+            let (mut start, mut first) = (start, 0);
             for tap in taps.clone() {
                 let linear = linear.col_range(first..first + tap.cols());
-                backend.gemm(output, 1.0, tap.row_range(rows.clone()), No, linear, Yes, beta);
-                (beta, first) = (1.0, first + tap.cols());
+                let input = tap.row_range(rows.clone());
+                match start {
+                    Start::Zero => backend.gemm(output, 1.0, input, No, linear, Yes, 0.0),
+                    Start::Row(row) => backend.gemm_with_bias(output, 1.0, input, No, linear, Yes, row),
+                    Start::Output => backend.gemm(output, 1.0, input, No, linear, Yes, 1.0),
+                }
+                (start, first) = (Start::Output, first + tap.cols());
             }
         }
     }

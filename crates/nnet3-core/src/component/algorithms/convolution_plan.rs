@@ -123,6 +123,8 @@ impl Gather {
 /// One step on some of the output times.
 struct StepTimes<'p> {
     step: &'p OffsetStep,
+    /// True if no other step comes before it at these times.
+    is_first: bool,
     inputs: Range<usize>,
     outputs: Range<usize>,
 }
@@ -211,8 +213,9 @@ impl Plan {
         let times = if self.temporary.0 == 0 { self.times_out } else { self.temporary.0 / images };
         (0..self.times_out).step_by(times).flat_map(move |start| {
             let end = (start + times).min(self.times_out);
-            self.steps.iter().map(move |step| StepTimes {
+            self.steps.iter().enumerate().map(move |(k, step)| StepTimes {
                 step,
+                is_first: k == 0,
                 inputs: (start + step.time_shift) * images..(end + step.time_shift) * images,
                 outputs: start * images..end * images,
             })
@@ -229,17 +232,27 @@ impl Plan {
         (rows.len() * self.height_out, self.filters_out)
     }
 
-    /// output += convolution. Input and output are contiguous, as in the next two methods.
-    pub fn forward(&self, context: Context<'_>, output: ViewMut<'_>, input: View<'_>, params: View<'_>) {
+    /// output = bias + convolution, the same bias (1 × filters) at each height. Input and output are contiguous, as in the
+    /// next two methods.
+    pub fn forward(
+        &self,
+        context: Context<'_>,
+        output: ViewMut<'_>,
+        input: View<'_>,
+        (params, bias): (View<'_>, View<'_>),
+    ) {
         let (rows, cols) = self.input_shape();
         let input = input.reshape(rows, cols);
         let mut temporary = context.workspace.take(self.temporary.0, self.temporary.1);
-        for StepTimes { step, inputs, outputs } in self.pieces() {
+        for StepTimes { step, is_first, inputs, outputs } in self.pieces() {
             let (rows, filters) = self.output_rows(&output.as_view(), outputs.clone());
             let gathered = self.gather(context.backend, step, input.row_range(inputs), temporary.view_mut());
             let weights = params.col_range(self.params(step));
             let output = output.row_range(outputs).reshape(rows, filters);
-            context.backend.gemm(output, 1.0, gathered, No, weights, Yes, 1.0);
+            match is_first {
+                true => context.backend.gemm_with_bias(output, 1.0, gathered, No, weights, Yes, bias),
+                false => context.backend.gemm(output, 1.0, gathered, No, weights, Yes, 1.0),
+            }
         }
     }
 
@@ -254,7 +267,7 @@ impl Plan {
         let (backend, (rows, cols)) = (context.backend, self.input_shape());
         let in_deriv = in_deriv.reshape(rows, cols);
         let mut temporary = context.workspace.take(self.temporary.0, self.temporary.1);
-        for StepTimes { step, inputs, outputs } in self.pieces() {
+        for StepTimes { step, inputs, outputs, .. } in self.pieces() {
             let (rows, filters) = self.output_rows(&out_deriv, outputs.clone());
             let weights = params.col_range(self.params(step));
             let into = in_deriv.row_range(inputs);
@@ -293,7 +306,7 @@ impl Plan {
         let (rows, cols) = self.input_shape();
         let input = input.reshape(rows, cols);
         let mut temporary = context.workspace.take(self.temporary.0, self.temporary.1);
-        for StepTimes { step, inputs, outputs } in self.pieces() {
+        for StepTimes { step, inputs, outputs, .. } in self.pieces() {
             let (rows, filters) = self.output_rows(&out_deriv, outputs.clone());
             let gathered = self.gather(context.backend, step, input.row_range(inputs), temporary.view_mut());
             let deriv = out_deriv.row_range(outputs).reshape(rows, filters);

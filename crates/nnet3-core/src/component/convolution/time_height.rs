@@ -248,9 +248,7 @@ impl Component for TimeHeightConvolution {
 
     fn propagate(&self, context: Context<'_>, Propagate { indexes, input, output, .. }: Propagate<'_>) {
         let plan: &Plan = precomputed(indexes);
-        let rows = output.reshape(output.rows() * self.model.height_out, self.model.filters_out);
-        context.backend.set_rows(rows, self.bias.view());
-        plan.forward(context, output, input, self.linear.view());
+        plan.forward(context, output, input, (self.linear.view(), self.bias.view()));
     }
 
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {

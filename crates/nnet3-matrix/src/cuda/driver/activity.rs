@@ -9,6 +9,7 @@ pub struct Activity {
     refused: AtomicU64,
     replayed: AtomicU64,
     single: AtomicU64,
+    unplanned: AtomicU64,
 }
 
 impl Activity {
@@ -29,6 +30,11 @@ impl Activity {
         self.single.load(Ordering::Relaxed)
     }
 
+    /// Products for which cuBLASLt had no algorithm, so that cuBLAS did them.
+    pub fn unplanned(&self) -> u64 {
+        self.unplanned.load(Ordering::Relaxed)
+    }
+
     pub(super) fn note_capture(&self) {
         self.captured.fetch_add(1, Ordering::Relaxed);
     }
@@ -42,26 +48,32 @@ impl Activity {
     pub(super) fn note_single(&self) {
         self.single.fetch_add(1, Ordering::Relaxed);
     }
+    pub(super) fn note_unplanned(&self) {
+        self.unplanned.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
-/// Switches for debugging; they do not change results.
+/// Switches for debugging. Only `no_lt` changes results, by rounding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Debug {
     /// All work is sent operation by operation.
     pub no_graphs: bool,
     /// True to wait after each operation, so that a fault is found at its origin, with the kernel's name.
     pub synchronous: bool,
+    /// True to multiply by cuBLAS, without cuBLASLt.
+    pub no_lt: bool,
 }
 
 impl Debug {
-    /// Words that commas separate: `no-graphs`, `synchronous`.
+    /// Words that commas separate: `no-graphs`, `synchronous`, `no-lt`.
     pub fn parse(text: &str) -> Result<Debug, String> {
         let mut debug = Debug::default();
         for word in text.split(',').filter(|word| !word.is_empty()) {
             match word {
                 "no-graphs" => debug.no_graphs = true,
                 "synchronous" => debug.synchronous = true,
-                other => return Err(format!("expected no-graphs or synchronous, found '{other}'")),
+                "no-lt" => debug.no_lt = true,
+                other => return Err(format!("expected no-graphs, synchronous or no-lt, found '{other}'")),
             }
         }
         Ok(debug)
@@ -75,7 +87,9 @@ mod tests {
     #[test]
     fn words() {
         assert_eq!(Debug::parse(""), Ok(Debug::default()));
-        assert_eq!(Debug::parse("synchronous,no-graphs"), Ok(Debug { no_graphs: true, synchronous: true }));
+        let both = Debug { no_graphs: true, synchronous: true, no_lt: false };
+        assert_eq!(Debug::parse("synchronous,no-graphs"), Ok(both));
+        assert_eq!(Debug::parse("no-lt"), Ok(Debug { no_lt: true, ..Debug::default() }));
         assert!(Debug::parse("graphs").unwrap_err().contains("'graphs'"));
     }
 }

@@ -56,6 +56,11 @@ impl Blas {
         }
     }
 
+    /// Address and bytes of the library's memory, for other products in the same stream.
+    pub fn workspace(&self) -> (u64, usize) {
+        (self.workspace, WORKSPACE)
+    }
+
     pub fn version(&self) -> Result<i32, Fault> {
         let mut version = 0;
         // SAFETY: a place for a number.
@@ -71,8 +76,7 @@ impl Blas {
             Transpose::Yes => cublasOperation_t::CUBLAS_OP_T,
         };
         let (op_b, op_a) = (operation(p.transpose_b), operation(p.transpose_a));
-        let inner = if p.transpose_a == Transpose::No { p.a.cols } else { p.a.rows };
-        let (m, n, k) = (p.c.cols as i32, p.c.rows as i32, inner as i32);
+        let (m, n, k) = (p.c.cols as i32, p.c.rows as i32, p.inner() as i32);
         let pointer = |m: Mat| m.address as usize as *mut c_void;
         let (alpha, beta): (*const c_void, *const c_void) =
             ((&raw const p.alpha).cast(), (&raw const p.beta).cast());
@@ -111,8 +115,8 @@ impl Blas {
     }
 }
 
-/// Distance between rows; a single row may have any stride, but cuBLAS requires at least its width.
-fn leading(m: Mat) -> i32 {
+/// Elements from one row to the next; a single row may have any stride, but cuBLAS requires at least its width.
+pub(super) fn leading(m: Mat) -> i32 {
     let stride = if m.rows <= 1 { m.cols as u64 } else { m.stride };
     i32::try_from(stride).expect("a stride below 2^31")
 }

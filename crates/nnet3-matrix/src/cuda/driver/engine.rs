@@ -6,11 +6,12 @@ use super::blas::Blas;
 use super::context::Context;
 use super::fault::{Fault, cuda};
 use super::image::Module;
+use super::lt::Lt;
 use super::staging::Staging;
 use crate::backend::Memory;
-use crate::cuda::calls::driver;
+use crate::cuda::calls::{cublaslt, driver};
 use crate::cuda::engine::{Engine, Outcome};
-use crate::cuda::op::{Launch, Op};
+use crate::cuda::op::{Launch, Op, Product};
 use crate::fault::DeviceFault;
 use cudarc::driver::sys::{self, CUgraph, CUgraphExec, CUresult};
 use std::ffi::c_void;
@@ -20,6 +21,8 @@ use std::sync::{Arc, Mutex};
 /// A device with one stream. After a failed call the driver's context is unusable; the queue then makes no more calls.
 pub(super) struct Cuda {
     blas: Blas,
+    /// `None` if the library is missing or switched off.
+    lt: Option<Lt>,
     staging: Mutex<Staging>,
     module: Module,
     debug: Debug,
@@ -34,12 +37,19 @@ impl Cuda {
         let mut blas = Blas::new(context.stream, settings.math)?;
         let staging = Mutex::new(Staging::new().inspect_err(|_| blas.free())?);
         let (debug, warn, activity) = (settings.debug, settings.warn, Arc::default());
-        Ok(Cuda { blas, staging, module, debug, warn, activity, context: ManuallyDrop::new(context) })
+        let open = || Lt::new(context.stream, settings.math, blas.workspace());
+        let lt = if debug.no_lt { None } else { open() };
+        Ok(Cuda { blas, lt, staging, module, debug, warn, activity, context: ManuallyDrop::new(context) })
     }
 
     pub(crate) fn blas_version(&self) -> Result<i32, Fault> {
         self.context.enter()?;
         self.blas.version()
+    }
+
+    /// The version of cuBLASLt; `None` if all products are cuBLAS's.
+    pub(crate) fn lt_version(&self) -> Option<usize> {
+        self.lt.as_ref().and_then(|_| cublaslt::version())
     }
 
     pub(crate) fn activity(&self) -> Arc<Activity> {
@@ -57,8 +67,32 @@ impl Cuda {
     fn issue(&self, op: &Op) -> Result<(), Fault> {
         match op {
             Op::Launch(launch) => self.launch(launch),
-            Op::Product(product) => self.blas.multiply(product),
+            Op::Product(product) => self.multiply(product),
         }
+    }
+
+    /// Chooses how the products of this work are computed. Must come before the work is issued.
+    fn prepare(&self, ops: &[Op]) {
+        if let Some(lt) = &self.lt {
+            lt.prepare(ops);
+        }
+    }
+
+    /// A product by cuBLASLt, if it has an algorithm, else by cuBLAS, which has no biases.
+    fn multiply(&self, product: &Product) -> Result<(), Fault> {
+        if let Some(lt) = &self.lt
+            && lt.multiply(product)?
+        {
+            return Ok(());
+        }
+        if let Some((rows, rest)) = product.in_two_steps() {
+            self.launch(&rows)?;
+            return self.multiply(&rest);
+        }
+        if self.lt.is_some() {
+            self.activity.note_unplanned();
+        }
+        self.blas.multiply(product)
     }
 
     fn launch(&self, launch: &Launch) -> Result<(), Fault> {
@@ -99,6 +133,7 @@ impl Cuda {
 
     /// The operations as a graph of the driver, which is not run.
     fn record(&self, ops: &[Op]) -> Result<Graph, Fault> {
+        self.prepare(ops);
         let mode = sys::CUstreamCaptureMode_enum::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream is alive.
         cuda("cuStreamBeginCapture", unsafe { driver::cuStreamBeginCapture_v2(self.context.stream, mode) })?;
@@ -201,7 +236,11 @@ impl Engine for Cuda {
 
     fn run(&self, op: &Op) -> Outcome {
         self.activity.note_single();
-        let issued = self.context.enter().and_then(|()| self.issue(op));
+        let issue = |()| {
+            self.prepare(std::slice::from_ref(op));
+            self.issue(op)
+        };
+        let issued = self.context.enter().and_then(issue);
         let done = match self.debug.synchronous {
             true => issued.and_then(|()| self.context.synchronize()),
             false => issued,
@@ -248,6 +287,9 @@ impl Drop for Cuda {
     fn drop(&mut self) {
         // An error here has been reported by the work that caused it.
         let _ = self.context.enter().and_then(|()| self.context.synchronize());
+        if let Some(lt) = self.lt.take() {
+            lt.free();
+        }
         self.blas.free();
         self.staging.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner()).free();
         self.module.unload();

@@ -1,4 +1,4 @@
-//! CUDA devices: the [`Engine`] that talks to the driver and to cuBLAS.
+//! CUDA devices: the [`Engine`] that talks to the driver, to cuBLAS and to cuBLASLt.
 //!
 //! Libraries are opened before their functions are called ([`calls`]). Only functions of CUDA 11 to 13 are used.
 
@@ -10,6 +10,7 @@ mod context;
 mod engine;
 mod fault;
 mod image;
+mod lt;
 mod staging;
 
 pub use activity::{Activity, Debug};
@@ -51,6 +52,9 @@ pub struct Description {
     pub kernels: Origin,
     /// The version of cuBLAS, as 1000 × major + 100 × minor + patch.
     pub cublas: i32,
+    /// The version of cuBLASLt, as 10,000 × major + 100 × minor + patch. `None` if it does not start or is switched off; then
+    /// all products are cuBLAS's.
+    pub cublas_lt: Option<usize>,
     /// Counts of the device's work from now on.
     pub activity: Arc<Activity>,
 }
@@ -77,12 +81,12 @@ pub fn open(settings: &Settings) -> Result<(Device, Description), Unavailable> {
     let (module, kernels) = image::load(&context, settings.cache.as_deref())?;
     let engine = Cuda::new(context, module, settings)?;
     let memory = engine.free_memory()?;
-    let (cublas, activity) = (engine.blas_version()?, engine.activity());
+    let (cublas, cublas_lt, activity) = (engine.blas_version()?, engine.lt_version(), engine.activity());
     let backend = GpuBackend::new(engine).map_err(|fault| match fault {
         DeviceFault::Memory { free, total, .. } => {
             Unavailable::Memory { free_mib: free >> 20, total_mib: total >> 20 }
         }
         fault @ DeviceFault::Failed { .. } => Unavailable::Failed(fault),
     })?;
-    Ok((Arc::new(backend), Description { name, capability, memory, kernels, cublas, activity }))
+    Ok((Arc::new(backend), Description { name, capability, memory, kernels, cublas, cublas_lt, activity }))
 }

@@ -1,38 +1,39 @@
 //! Matrix products.
 
-use super::GpuBackend;
-use crate::backend::{Products, Transpose, WholeMatrices};
+use super::{GpuBackend, groups};
+use crate::backend::{Products, RowsWithVectors, Transpose, WholeMatrices};
 use crate::cuda::engine::Engine;
-use crate::cuda::op::{Op, Product};
+use crate::cuda::op::{Arg, Launch, Op, Product};
 use crate::view::{Blocks, View, ViewMut};
 
-impl<E: Engine> Products for GpuBackend<E> {
-    #[allow(clippy::too_many_arguments)]
-    fn gemm(
-        &self,
-        c: ViewMut<'_>,
-        alpha: f32,
-        a: View<'_>,
-        transpose_a: Transpose,
-        b: View<'_>,
-        transpose_b: Transpose,
-        beta: f32,
-    ) {
-        let all = |view: View<'_>| (view.rows(), view.cols());
-        let c = c.blocks(all(c.as_view()), 1, (0, 0), 1);
-        let (a, b) = (a.blocks(all(a), 1, (0, 0), 1), b.blocks(all(b), 1, (0, 0), 1));
-        self.gemm_blocks(c, alpha, a, transpose_a, b, transpose_b, beta)
+impl Product {
+    /// The same as a kernel that sets c's rows to the bias, and a product that adds to them, for libraries without biases.
+    /// `None` if there is no bias.
+    pub fn in_two_steps(&self) -> Option<(Launch, Product)> {
+        let bias = self.bias?;
+        let (grid, block) = groups(self.c.rows, self.c.cols);
+        let rows = Launch::new("set_rows", grid, block, &[Arg::Mat(self.c), Arg::Mat(bias)]);
+        Some((rows, Product { beta: 1.0, bias: None, ..*self }))
     }
-    #[allow(clippy::too_many_arguments)]
-    fn gemm_blocks(
+}
+
+/// Addends of a product.
+#[derive(Clone, Copy)]
+enum Plus<'v> {
+    /// The old contents times a factor.
+    Old(f32),
+    /// A row for each row.
+    Bias(View<'v>),
+}
+
+impl<E: Engine> GpuBackend<E> {
+    fn product(
         &self,
         c: Blocks<ViewMut<'_>>,
         alpha: f32,
-        a: Blocks<View<'_>>,
-        transpose_a: Transpose,
-        b: Blocks<View<'_>>,
-        transpose_b: Transpose,
-        beta: f32,
+        (a, transpose_a): (Blocks<View<'_>>, Transpose),
+        (b, transpose_b): (Blocks<View<'_>>, Transpose),
+        plus: Plus<'_>,
     ) {
         let count = c.len();
         assert!(count == a.len() && count == b.len(), "{count}, {} and {} matrices", a.len(), b.len());
@@ -47,18 +48,80 @@ impl<E: Engine> Products for GpuBackend<E> {
             c.rows(),
             c.cols()
         );
+        if let Plus::Bias(bias) = plus {
+            assert!((bias.rows(), bias.cols()) == (1, cols), "{bias:?} as the bias of {cols} columns");
+        }
         if c.is_empty() || count == 0 {
             return;
         }
         if inner == 0 || alpha == 0.0 {
             for c in (0..count).map(|k| blocks.get(k)) {
-                if beta == 0.0 { self.set(c, 0.0) } else { self.scale(c, beta) }
+                match plus {
+                    Plus::Old(0.0) => self.set(c, 0.0),
+                    Plus::Old(beta) => self.scale(c, beta),
+                    Plus::Bias(bias) => self.set_rows(c, bias),
+                }
             }
             return;
         }
+        let (beta, bias) = match plus {
+            Plus::Old(beta) => (beta, None),
+            Plus::Bias(bias) => (0.0, Some(self.mat(bias))),
+        };
         let (c, a, b) = (self.mat(c.as_view()), self.mat(a), self.mat(b));
         let count = u32::try_from(count).expect("products below 2^32");
-        let product = Product { c, alpha, a, transpose_a, b, transpose_b, beta, count, steps };
+        let product = Product { c, alpha, a, transpose_a, b, transpose_b, beta, bias, count, steps };
         self.queue.lock().push(Op::Product(product));
+    }
+}
+
+/// A matrix as the only block.
+fn one<'v>(view: View<'v>) -> Blocks<View<'v>> {
+    view.blocks((view.rows(), view.cols()), 1, (0, 0), 1)
+}
+
+fn one_mut<'v>(view: ViewMut<'v>) -> Blocks<ViewMut<'v>> {
+    view.blocks((view.rows(), view.cols()), 1, (0, 0), 1)
+}
+
+impl<E: Engine> Products for GpuBackend<E> {
+    #[allow(clippy::too_many_arguments)]
+    fn gemm(
+        &self,
+        c: ViewMut<'_>,
+        alpha: f32,
+        a: View<'_>,
+        transpose_a: Transpose,
+        b: View<'_>,
+        transpose_b: Transpose,
+        beta: f32,
+    ) {
+        self.product(one_mut(c), alpha, (one(a), transpose_a), (one(b), transpose_b), Plus::Old(beta))
+    }
+    #[allow(clippy::too_many_arguments)]
+    fn gemm_with_bias(
+        &self,
+        c: ViewMut<'_>,
+        alpha: f32,
+        a: View<'_>,
+        transpose_a: Transpose,
+        b: View<'_>,
+        transpose_b: Transpose,
+        bias: View<'_>,
+    ) {
+        self.product(one_mut(c), alpha, (one(a), transpose_a), (one(b), transpose_b), Plus::Bias(bias))
+    }
+    #[allow(clippy::too_many_arguments)]
+    fn gemm_blocks(
+        &self,
+        c: Blocks<ViewMut<'_>>,
+        alpha: f32,
+        a: Blocks<View<'_>>,
+        transpose_a: Transpose,
+        b: Blocks<View<'_>>,
+        transpose_b: Transpose,
+        beta: f32,
+    ) {
+        self.product(c, alpha, (a, transpose_a), (b, transpose_b), Plus::Old(beta))
     }
 }
