@@ -44,7 +44,7 @@ fn the_same_bytes_each_time() {
     for _ in 0..4 {
         let (mut a, mut c) = (Matrix::zeros(&device, 1500, 700), Matrix::zeros(&device, 700, 700));
         let mut row = Matrix::zeros(&device, 1, 700);
-        // A gradient of few elements and many terms, and two side by side.
+        // A gradient that is summed in parts, and two side by side.
         let (mut x, mut gradient) = (Matrix::zeros(&device, 6400, 160), Matrix::zeros(&device, 700, 128));
         let (mut pair, mut biased) = (Matrix::zeros(&device, 40, 64), Matrix::zeros(&device, 700, 700));
         device.fill_normal(a.view_mut(), 7);

@@ -5,8 +5,8 @@
 //!
 //! The request gives the rows of a minibatch, as for nnet3-benchmark. Prints averages for a minibatch. Without `--plain`
 //! the example trains, with natural gradient if the network asks for it; the request's derivatives are ignored. It prints
-//! launches of each kernel, the bytes of its matrices and the smallest number of thread blocks. With `--plain` it runs
-//! forward and backward as nnet3-benchmark does, and also prints the sums by kind of operation.
+//! launches of each kernel, the bytes of its matrices and the smallest number of thread blocks, and the same for products of each
+//! shape. With `--plain` it runs forward and backward as nnet3-benchmark does, and also prints the sums by kind of operation.
 
 #[path = "../tests/support/gpu_work.rs"]
 mod gpu_work;
@@ -54,7 +54,9 @@ fn table(recorded: &Recorded, title: &str, counts: &BTreeMap<String, Count>, blo
         let least = recorded.after.least_blocks.get(name).filter(|_| blocks);
         line(name, count, &least.map(u64::to_string).unwrap_or_default());
     }
-    line("all", &recorded.all(), "");
+    let mut all = Count::default();
+    counts.values().for_each(|&count| all += count);
+    line("all", &all, "");
 }
 
 fn main() -> Done<()> {
@@ -78,6 +80,8 @@ fn main() -> Done<()> {
         println!();
         table(&recorded, "operation", &recorded.by(|notes| &notes.operations), false);
     }
+    println!();
+    table(&recorded, "product, terms", &recorded.by(|notes| &notes.shapes), false);
     println!("{:.2} GFLOP of products", recorded.per_minibatch(recorded.all().flops) / 1e9);
     let (before, after) = (&recorded.before, &recorded.after);
     for (what, count) in [

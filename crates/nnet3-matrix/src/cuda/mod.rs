@@ -14,6 +14,7 @@ mod launch;
 mod math;
 pub mod nvrtc;
 pub mod op;
+mod partial_sums;
 pub mod queue;
 mod table;
 
@@ -21,4 +22,5 @@ pub use backend::GpuBackend;
 pub use engine::{Engine, Outcome};
 pub use math::GpuMath;
 pub use op::{Arg, Kind, Launch, Mat, Op, Product};
+pub use partial_sums::may_add_partial_sums;
 pub use queue::Queue;

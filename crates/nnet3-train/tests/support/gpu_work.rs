@@ -11,7 +11,7 @@ use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::OptimizeOptions;
 use nnet3_core::random::Random;
 use nnet3_core::request::ComputationRequest;
-use nnet3_matrix::cuda::{Engine, GpuBackend, Kind, Launch, Mat, Op, Outcome, Product};
+use nnet3_matrix::cuda::{Engine, GpuBackend, Kind, Launch, Mat, Op, Outcome, Product, may_add_partial_sums};
 use nnet3_matrix::{Device, Memory};
 use nnet3_train::NnetExample;
 use nnet3_train::trainer::{Event, Trainer, TrainerOptions};
@@ -62,6 +62,8 @@ pub struct Notes {
     pub kernels: BTreeMap<String, Count>,
     /// By kind of operation, as `nnet3-compile-info --profile=true` names them; the rest of the work is `updates`.
     pub operations: BTreeMap<String, Count>,
+    /// Products by rows, columns and terms; `in parts` if an H100 may sum them in parts.
+    pub shapes: BTreeMap<String, Count>,
     /// The smallest number of blocks of each kernel.
     pub least_blocks: BTreeMap<String, u64>,
     pub graphs: u64,
@@ -99,7 +101,11 @@ impl Notes {
                 let [read, written] = self.moved(launch).map(|elements| 4 * elements);
                 (launch.kernel, Count { kernels: 1, read, written, ..Count::default() })
             }
-            Op::Product(product) => ("product", of_product(product)),
+            Op::Product(product) => {
+                let count = of_product(product);
+                *self.shapes.entry(shape(product)).or_default() += count;
+                ("product", count)
+            }
         };
         *self.kernels.entry(name.to_string()).or_default() += count;
         let operation = self.operation.as_deref().unwrap_or("updates");
@@ -176,6 +182,13 @@ impl Notes {
         let lengths = lengths.as_chunks().0.iter().map(|&[begin, end]| end - begin);
         lengths.filter(|&len| len > 0).fold((0, 0), |(count, rows), len| (count + 1, rows + len as u64))
     }
+}
+
+fn shape(p: &Product) -> String {
+    const MULTIPROCESSORS: u32 = 132;
+    let times = if p.count == 1 { String::new() } else { format!(" ({} times)", p.count) };
+    let parts = if may_add_partial_sums(p, MULTIPROCESSORS) { ", in parts" } else { "" };
+    format!("{} x {} of {}{times}{parts}", p.c.rows, p.c.cols, p.inner())
 }
 
 fn of_product(p: &Product) -> Count {

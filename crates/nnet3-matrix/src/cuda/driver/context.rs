@@ -48,6 +48,7 @@ pub(super) struct Context {
     pub capability: (i32, i32),
     /// Dynamic memory that a launch may give a block, in bytes.
     pub block_memory: u32,
+    pub multiprocessors: u32,
 }
 
 // SAFETY: handles of the driver may be used from any thread; calls make the context the thread's own first.
@@ -81,11 +82,12 @@ impl Context {
         );
         let most = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
         let block_memory = (most as u32).saturating_sub(KERNELS_OWN);
+        let multiprocessors = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
         let mut context = std::ptr::null_mut();
         // SAFETY: released when dropped.
         cuda("cuDevicePrimaryCtxRetain", unsafe { driver::cuDevicePrimaryCtxRetain(&mut context, device) })?;
-        let mut out =
-            Context { device, context, stream: std::ptr::null_mut(), name, capability, block_memory };
+        let stream = std::ptr::null_mut();
+        let mut out = Context { device, context, stream, name, capability, block_memory, multiprocessors };
         out.enter()?;
         let flags = sys::CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: a place for a stream; the context is current.

@@ -37,7 +37,7 @@ impl Cuda {
         let mut blas = Blas::new(context.stream, settings.math)?;
         let staging = Mutex::new(Staging::new().inspect_err(|_| blas.free())?);
         let (debug, warn, activity) = (settings.debug, settings.warn, Arc::default());
-        let open = || Lt::new(context.stream, settings.math, blas.workspace());
+        let open = || Lt::new(context.stream, settings.math, blas.workspace(), context.multiprocessors);
         let lt = if debug.no_lt { None } else { open() };
         Ok(Cuda { blas, lt, staging, module, debug, warn, activity, context: ManuallyDrop::new(context) })
     }

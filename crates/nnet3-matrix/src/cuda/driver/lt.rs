@@ -1,7 +1,8 @@
 //! Products by cuBLASLt: with biases, and with one algorithm for each shape.
 //!
-//! cuBLASLt is asked once for an algorithm for a shape, before the first product of that shape. Sums in parts are added up
-//! in a fixed order, never by atomic additions. So the same product gives the same bytes each time.
+//! cuBLASLt is asked once for an algorithm for a shape, before the first product of that shape. [`may_add_partial_sums`] says
+//! whether it may sum in parts. Parts are added up in a fixed order, never by atomic additions. So the same product gives the
+//! same bytes each time.
 
 use super::blas::leading;
 use super::fault::{Fault, blas};
@@ -9,6 +10,7 @@ use crate::backend::Transpose;
 use crate::cuda::calls::{SUCCESS, cublaslt};
 use crate::cuda::math::GpuMath;
 use crate::cuda::op::{Mat, Op, Product};
+use crate::cuda::partial_sums::may_add_partial_sums;
 use cudarc::cublas::sys::cublasOperation_t;
 use cudarc::cublaslt::sys::{self, cudaDataType_t::CUDA_R_32F};
 use cudarc::driver::sys::CUstream;
@@ -34,6 +36,7 @@ pub(super) struct Lt {
     /// Address and bytes of memory for partial sums, which belongs to cuBLAS.
     workspace: (u64, usize),
     compute: sys::cublasComputeType_t,
+    multiprocessors: u32,
     /// A plan for each shape; `None` if the library has no algorithm for it.
     plans: Mutex<HashMap<Shape, Option<Plan>>>,
 }
@@ -187,8 +190,8 @@ fn operation(t: Transpose) -> i32 {
     }
 }
 
-/// Limits for an algorithm: memory, and the alignments of b, a and c.
-fn preference(bytes: usize, alignments: [u32; 3]) -> Status<Preference> {
+/// Limits for an algorithm: memory, partial sums, and the alignments of b, a and c.
+fn preference(bytes: usize, partial_sums: bool, alignments: [u32; 3]) -> Status<Preference> {
     use sys::cublasLtMatmulPreferenceAttributes_t as Attribute;
     use sys::cublasLtReductionScheme_t as Scheme;
     let mut out = Preference(null_mut());
@@ -199,8 +202,13 @@ fn preference(bytes: usize, alignments: [u32; 3]) -> Status<Preference> {
         cublaslt::cublasLtMatmulPreferenceSetAttribute(out.0, which, value, bytes)
     };
     // Both go through memory, in a fixed order. The scheme in place is left out: it counts with atomic operations.
-    let schemes = Scheme::CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE as u32
-        | Scheme::CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE as u32;
+    let schemes = match partial_sums {
+        true => {
+            Scheme::CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE as u32
+                | Scheme::CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE as u32
+        }
+        false => Scheme::CUBLASLT_REDUCTION_SCHEME_NONE as u32,
+    };
     with_bytes(bytes as u64, |v, n| set(Attribute::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, v, n))?;
     with_bytes(schemes, |v, n| set(Attribute::CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, v, n))?;
     let [c, a, b] = alignments;
@@ -217,7 +225,7 @@ fn preference(bytes: usize, alignments: [u32; 3]) -> Status<Preference> {
 
 impl Lt {
     /// Opens the library in the current context. `None` if it is not installed, or does not start.
-    pub fn new(stream: CUstream, math: GpuMath, workspace: (u64, usize)) -> Option<Lt> {
+    pub fn new(stream: CUstream, math: GpuMath, workspace: (u64, usize), multiprocessors: u32) -> Option<Lt> {
         use sys::cublasComputeType_t as Compute;
         if !cublaslt::is_there() {
             return None;
@@ -230,7 +238,7 @@ impl Lt {
         let mut handle = null_mut();
         // SAFETY: a place for a handle; destroyed by `free`.
         status(unsafe { cublaslt::cublasLtCreate(&mut handle) }).ok()?;
-        Some(Lt { handle, stream, workspace, compute, plans: Mutex::default() })
+        Some(Lt { handle, stream, workspace, compute, multiprocessors, plans: Mutex::default() })
     }
 
     fn plans(&self) -> MutexGuard<'_, HashMap<Shape, Option<Plan>>> {
@@ -259,7 +267,8 @@ impl Lt {
 
     fn plan(&self, p: &Product) -> Status<Plan> {
         let mut plan = Plan::describe(p, self.compute)?;
-        let preference = preference(self.workspace.1, Shape::of(p).alignments)?;
+        let partial_sums = may_add_partial_sums(p, self.multiprocessors);
+        let preference = preference(self.workspace.1, partial_sums, Shape::of(p).alignments)?;
         let [c, a, b] = plan.layouts;
         // All zeros are a valid result: the status of success.
         let (mut found, mut count) = (MaybeUninit::<sys::cublasLtMatmulHeuristicResult_t>::zeroed(), 0);
@@ -412,7 +421,10 @@ mod tests {
             ] {
                 assert_eq!(Plan::describe(&p, compute).map(|_| ()), Ok(()));
             }
-            assert_eq!(preference(32 << 20, Shape::of(&p).alignments).map(|_| ()), Ok(()));
+            for partial_sums in [false, true] {
+                let alignments = Shape::of(&p).alignments;
+                assert_eq!(preference(32 << 20, partial_sums, alignments).map(|_| ()), Ok(()));
+            }
         }
     }
 }
