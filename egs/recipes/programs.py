@@ -5,6 +5,7 @@ KALDI is a checkout of Kaldi (scripts and sources; nothing has to be built). Sta
 STARTS, follows every script of the checkout that they name, and writes the names of Kaldi's and OpenFst's programs that
 occur outside comments to programs/RECIPE.txt. A test compares these lists with `nnet3 --list`.
 """
+import glob
 import os
 import re
 import sys
@@ -12,13 +13,13 @@ import sys
 # Recipe: its folder, and the scripts that a user starts there.
 STARTS = {
     "mini_librispeech": ("egs/mini_librispeech/s5", [
-        "run.sh", "local/chain/run_tdnn.sh", "local/chain/run_cnn_tdnn.sh", "local/chain/run_tdnn_1c_discriminative.sh",
+        "run.sh", "local/chain/run_tdnn.sh", "local/chain/run_cnn_tdnn.sh", "local/chain/run_tdnn_discriminative.sh",
         "local/chain/tuning/run_tdnn_1c_discriminative.sh", "local/grammar/simple_demo.sh", "local/grammar/extend_vocab_demo.sh",
         "local/lookahead/run_lookahead.sh", "local/kws/run_kws.sh", "local/kws/search.sh"]),
     "yesno": ("egs/yesno/s5", ["run.sh"]),
     "aishell": ("egs/aishell/s5", ["run.sh", "local/chain/run_tdnn.sh"]),
     "rnnlm": ("egs/wsj/s5", [
-        "local/rnnlm/run_lstm_tdnn.sh", "rnnlm/train_rnnlm.sh", "rnnlm/lmrescore.sh", "rnnlm/lmrescore_pruned.sh",
+        "local/rnnlm/run_rnnlm.sh", "rnnlm/train_rnnlm.sh", "rnnlm/lmrescore.sh", "rnnlm/lmrescore_pruned.sh",
         "rnnlm/lmrescore_nbest.sh"]),
     "voxceleb": ("egs/voxceleb/v2", ["run.sh"]),
     "callhome": ("egs/callhome_diarization/v2", ["run.sh"]),
@@ -67,7 +68,9 @@ def followed(root, starts):
         for name in re.findall(r"(?:utils|steps|local|rnnlm|sid|diarization|image|conf)/[A-Za-z0-9_./+-]+", seen[path]):
             waiting.append(os.path.join(root, name))
         for module in re.findall(r"(?:import|from)\s+(libs\.[a-z0-9_.]+)", seen[path]):
-            waiting.append(os.path.join(root, "steps", module.replace(".", "/") + ".py"))
+            # A package is all its modules.
+            path = os.path.join(root, "steps", module.replace(".", "/"))
+            waiting += [path + ".py", *glob.glob(path + "/*.py")]
     return seen
 
 
@@ -80,9 +83,10 @@ def main():
     os.makedirs(out, exist_ok=True)
     for recipe in recipes:
         folder, starts = STARTS[recipe]
+        missing = [start for start in starts if not os.path.isfile(os.path.join(kaldi, folder, start))]
+        if missing:
+            sys.exit(f"programs.py: {kaldi}/{folder} has no {', '.join(missing)}")
         texts = followed(os.path.join(kaldi, folder), starts)
-        if not texts:
-            sys.exit(f"programs.py: {kaldi}/{folder} has none of {', '.join(starts)}")
         words = {word for text in texts.values() for word in re.findall(r"[A-Za-z0-9][A-Za-z0-9_-]*", text)}
         # A script with several threads adds "-parallel" to the name of its decoder.
         for text in texts.values():
