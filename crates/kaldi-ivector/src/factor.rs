@@ -10,7 +10,7 @@ const SMALL: usize = 12;
 
 /// W = L⁻¹ where A = L Lᵀ: lower triangular.
 #[derive(Debug, Clone)]
-pub(crate) struct InverseFactor(pub DMatrix<f64>);
+pub struct InverseFactor(pub(crate) DMatrix<f64>);
 
 impl InverseFactor {
     /// Factors a symmetric matrix, of which only the lower triangle is read. Returns `None` if it is not positive definite.

@@ -10,6 +10,7 @@
 //! - [`extract`]: i-vectors of utterances or speakers.
 //! - [`accumulate`], [`stats`]: sums over utterances for training, and their file. [`update`]: the model with the largest
 //!   objective.
+//! - [`factor`]: inverses and determinants of symmetric matrices, by products.
 //! - [`online`]: the i-vector of the frames so far, by conjugate gradients; [`growing`]: at every few frames.
 //!
 //! Work is done in double precision, for many utterances with one matrix product. Results do not depend on the number of
@@ -19,7 +20,7 @@ pub mod accumulate;
 pub mod error;
 pub mod extract;
 pub mod extractor;
-mod factor;
+pub mod factor;
 pub mod growing;
 pub mod initial;
 mod ivector;

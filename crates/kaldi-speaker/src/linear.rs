@@ -1,5 +1,6 @@
 //! Linear algebra that the models share, in double precision.
 
+use kaldi_ivector::factor::InverseFactor;
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn, SymmetricEigen};
 
 use crate::error::{Error, Result};
@@ -32,17 +33,23 @@ pub(crate) fn eigen(m: &DMatrix<f64>, what: &str) -> Result<(DVector<f64>, DMatr
     Ok((values, rows))
 }
 
+fn singular(what: &str) -> Error {
+    Error::data(format!(
+        "the {what} is singular or not positive definite: more or more varied vectors are needed"
+    ))
+}
+
 /// Returns the Cholesky factor. If the matrix is singular, the error calls it `what`.
 pub(crate) fn cholesky(m: &DMatrix<f64>, what: &str) -> Result<Cholesky<f64, Dyn>> {
-    let singular = || {
-        Error::data(format!(
-            "the {what} is singular or not positive definite: more or more varied vectors are needed"
-        ))
-    };
     if !m.iter().all(|x| x.is_finite()) {
-        return Err(singular());
+        return Err(singular(what));
     }
-    Cholesky::new(symmetric(m)).ok_or_else(singular)
+    Cholesky::new(symmetric(m)).ok_or_else(|| singular(what))
+}
+
+/// Returns the inverse of a symmetric matrix, of which only the lower triangle is read. If it is singular, the error calls it `what`.
+pub(crate) fn inverse(m: DMatrix<f64>, what: &str) -> Result<DMatrix<f64>> {
+    InverseFactor::new(m).map(|factor| factor.inverse()).ok_or_else(|| singular(what))
 }
 
 /// Returns the mean of vectors of the same dimension and their covariance (divided by their number).

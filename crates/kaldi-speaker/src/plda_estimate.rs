@@ -64,14 +64,14 @@ pub fn estimate(speakers: &[Vec<Vec<f32>>], iterations: usize) -> Result<Estimat
     let (mut within, mut between) = (DMatrix::identity(dim, dim), DMatrix::identity(dim, dim));
     let mut traces = Vec::new();
     for _ in 0..iterations {
-        let precision = linear::cholesky(&within, "within-speaker covariance")?.inverse();
-        let between_precision = linear::cholesky(&between, "between-speaker covariance")?.inverse();
+        let precision = linear::inverse(within, "within-speaker covariance")?;
+        let between_precision = linear::inverse(between, "between-speaker covariance")?;
         let mut new_within = scatter.clone();
         let mut new_between = DMatrix::zeros(dim, dim);
         for (n, means) in &blocks {
             let posterior = &between_precision + &precision * *n;
-            let posterior = linear::cholesky(&posterior, "posterior precision of speakers")?.inverse();
-            let speakers = (&posterior * &precision * *n) * means;
+            let posterior = linear::inverse(posterior, "posterior precision of speakers")?;
+            let speakers = &posterior * (&precision * means * *n);
             let rest = means - &speakers;
             let members = means.ncols() as f64;
             new_between += &posterior * members;
