@@ -1,5 +1,6 @@
 //! Edit directives of `nnet3-copy --edits`, one a line, in order.
 
+use super::svd::sorted_svd;
 use super::{Nnet, Node};
 use crate::component::affine::Affine;
 use crate::component::fixed::FixedAffine;
@@ -461,14 +462,6 @@ fn rank_for_energy(singular_values: &[f64], share: f32) -> usize {
         sum >= share as f64 * total
     });
     reached.map_or(singular_values.len(), |i| i + 1)
-}
-
-/// U, singular values (descending) and Vᵀ.
-pub(super) fn sorted_svd(matrix: &Matrix) -> (DMatrix<f64>, Vec<f64>, DMatrix<f64>) {
-    let data: Vec<f64> = matrix.to_vec().into_iter().map(f64::from).collect();
-    let svd = DMatrix::from_row_slice(matrix.rows(), matrix.cols(), &data).svd(true, true);
-    let values = svd.singular_values.iter().copied().collect();
-    (svd.u.unwrap_or_default(), values, svd.v_t.unwrap_or_default())
 }
 
 pub(super) fn to_matrix(m: &DMatrix<f64>) -> Matrix {

@@ -3,7 +3,8 @@
 //! W is out × in: d_in are its columns, d_out its rows.
 
 use super::Nnet;
-use super::edit::{matches_pattern, some_names, sorted_svd, to_matrix};
+use super::edit::{matches_pattern, some_names, to_matrix};
+use super::svd::sorted_svd;
 use crate::component::is_parameter;
 use crate::config::ConfigLine;
 use crate::error::{Error, Result};
