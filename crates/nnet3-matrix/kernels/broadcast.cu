@@ -35,31 +35,3 @@ KERNEL normalize_cols(Mat dst, Mat src, Mat mean, Mat scale) {
 KERNEL normalize_cols_and_add(Mat dst, Mat src, Mat mean, Mat scale, Mat factor, Mat other) {
     FILL(dst, r, c, (at(src, r, c) - at(mean, 0, c)) * at(scale, 0, c) + at(factor, 0, c) * at(other, r, c))
 }
-
-// values = (src - mean) * scale; dst = factor * other + values, or values times their row's mask. `rows` has the row of other
-// for each row, -1 for zeros; without it the rows are the same. GROUP rows are read before one is written.
-KERNEL normalized_sum(Mat dst, Mat values, Mat src, Mat mean, Mat scale, Mat masks, const i32* mask_of, float factor, Mat other,
-                      const i32* rows) {
-    const i32 across = gridDim.x * blockDim.x, down = gridDim.y * blockDim.y;
-    for (i32 top = blockIdx.y * blockDim.y + threadIdx.y; top < dst.rows; top += GROUP * down) {
-        for (i32 c = blockIdx.x * blockDim.x + threadIdx.x; c < dst.cols; c += across) {
-            const float m = at(mean, 0, c), s = at(scale, 0, c);
-            float x[GROUP], y[GROUP], mask[GROUP];
-            _Pragma("unroll") for (i32 k = 0; k < GROUP; k++) {
-                const i32 r = top + k * down;
-                const bool inside = r < dst.rows;
-                const i32 from = !inside ? -1 : rows ? rows[r] : r;
-                x[k] = inside ? at(src, r, c) : 0.0f;
-                y[k] = from >= 0 ? factor * at(other, from, c) : 0.0f;
-                mask[k] = inside && mask_of ? at(masks, mask_of[r], c) : 1.0f;
-            }
-            _Pragma("unroll") for (i32 k = 0; k < GROUP; k++) {
-                const i32 r = top + k * down;
-                if (r >= dst.rows) break;
-                const float value = (x[k] - m) * s;
-                at(values, r, c) = value;
-                at(dst, r, c) = y[k] + value * mask[k];
-            }
-        }
-    }
-}

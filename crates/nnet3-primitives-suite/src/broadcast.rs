@@ -2,8 +2,7 @@
 
 use super::operand::CLOSE;
 use super::*;
-use nnet3_matrix::backend::NormalizedSum;
-use nnet3_matrix::{IndexTable, View, ViewMut};
+use nnet3_matrix::{View, ViewMut};
 
 pub(crate) fn set_rows(device: &Device) {
     cases(device, |case, rows, cols| {
@@ -112,47 +111,4 @@ pub(crate) fn normalize_cols_and_add(device: &Device) {
         run(view, view.as_view());
         both.expect(CLOSE, |i, j| of(both.at(i, j), i, j));
     });
-}
-
-/// With or without masks and numbers of rows, in place or not.
-fn check_normalized_sum(case: &mut Case, rows: usize, cols: usize) {
-    let device = case.device.clone();
-    let [mean, scale] = [(); 2].map(|()| case.normals(1, cols));
-    let [masked, picked, in_place] = [(); 3].map(|()| case.below(2) == 0);
-    let (count, others) = (1 + case.below(5), if picked { 1 + case.below(20) } else { rows });
-    let (masks, other) = (case.normals(count, cols), case.normals(others, cols));
-    let (mut dst, mut values) = (case.normals(rows, cols), case.normals(rows, cols));
-    let src = case.normals(rows, cols);
-    let numbers = IndexTable::new((0..rows).map(|_| case.below(count) as i32).collect());
-    let picks = IndexTable::new((0..rows).map(|_| case.below(others.max(1) + 1) as i32 - 1).collect());
-    let view = values.view_mut();
-    let terms = NormalizedSum {
-        src: if in_place { view.as_view() } else { src.view() },
-        mean: mean.view(),
-        scale: scale.view(),
-        masks: masked.then(|| (masks.view(), &numbers)),
-        other: other.view(),
-        factor: 0.66,
-        rows: picked.then_some(&picks),
-    };
-    device.normalized_sum(dst.view_mut(), view, &terms);
-    let value = |i: usize, j: usize| {
-        let x = if in_place { values.at(i, j) } else { src.at(i, j) };
-        let (mean, scale) = (mean.at(0, j), scale.at(0, j));
-        ((x - mean) * scale, (x.abs() + mean.abs()) * scale.abs())
-    };
-    values.expect(CLOSE, value);
-    dst.expect(CLOSE, |i, j| {
-        let (value, size) = value(i, j);
-        let mask = if masked { masks.at(numbers.values()[i] as usize, j) } else { 1.0 };
-        let from = if picked { picks.values()[i] } else { i as i32 };
-        let term = if from < 0 { 0.0 } else { 0.66f32 as f64 * other.at(from as usize, j) };
-        (term + mask * value, term.abs() + size * mask.abs())
-    });
-}
-
-pub(crate) fn normalized_sum(device: &Device) {
-    cases(device, check_normalized_sum);
-    // Threads of a GPU take several rows each.
-    check_normalized_sum(&mut Case::new(device, 11), 300, 500);
 }

@@ -45,7 +45,7 @@ pub use statistics::{pooling, summed};
 #[cfg(test)]
 pub use testing::by_index;
 
-pub use capabilities::{DropoutMode, Indexed, Masks, Normalization, Statistics, Stepwise};
+pub use capabilities::{DropoutMode, Indexed, Masks, Normalization, Rectification, Statistics, Stepwise};
 pub use declared::Stored;
 pub use gradient::{Products, RowProducts, Rows, Update};
 pub use named::{Parameter, Parameters, ParametersMut, is_parameter, kind_of_parameter, named};
@@ -196,8 +196,18 @@ pub trait Component: Any + Stored + CloneComponent + Send + Sync {
         None
     }
 
-    /// The parts of propagate, of a component that normalises columns with the statistics of its input.
-    fn as_normalization(&self) -> Option<&dyn Normalization> {
+    /// The parameters of a component that normalises columns with the statistics of its input.
+    fn as_normalization(&self) -> Option<Normalization> {
+        None
+    }
+
+    /// True if the component is a [`Rectification`].
+    fn rectifies(&self) -> bool {
+        false
+    }
+
+    /// The parts of propagate and backprop of a rectification.
+    fn as_rectification_mut(&mut self) -> Option<&mut dyn Rectification> {
         None
     }
 

@@ -2,14 +2,13 @@
 
 use super::{Executor, Model, Program};
 use crate::component::{self, Backprop, Component, Context, PrecomputedIndexes, Update, Weights};
-use crate::computation::{self, Command, PrecomputedId, SubmatrixId};
+use crate::computation::{self, PrecomputedId, SubmatrixId};
 use crate::index::ComponentId;
 use crate::learning::Plain;
 use crate::learning::second_thread::Handover;
 use crate::lower::{self, Affine, FilterProduct, Mode, Share};
 use crate::nnet::Nnet;
 use crate::random::Random;
-use nnet3_matrix::backend::NormalizedSum;
 use nnet3_matrix::{Start, View, ViewMut};
 use std::ops::Range;
 use std::sync::Arc;
@@ -55,8 +54,18 @@ impl Executor {
         }
     }
 
+    /// Returns the network that receives statistics of propagates.
+    pub(super) fn receiver_of_statistics<'m>(&self, model: &'m mut Model<'_>) -> Option<&'m mut Nnet> {
+        match model {
+            Model::Frozen(_) => None,
+            Model::Train { delta, .. } if delta.collects_statistics() => Some(delta.nnet_mut()),
+            Model::Statistics(nnet) | Model::Train { nnet, .. } => Some(nnet),
+            Model::Gradient { gradient, .. } => Some(gradient),
+        }
+    }
+
     /// Stores statistics after a propagate.
-    fn store(
+    pub(super) fn store(
         &self,
         program: &Program,
         command: usize,
@@ -64,60 +73,13 @@ impl Executor {
         model: &mut Model<'_>,
         random: &Random,
     ) {
-        let target = match model {
-            Model::Frozen(_) => return,
-            Model::Train { delta, .. } if delta.collects_statistics() => delta.nnet_mut(),
-            Model::Statistics(nnet) | Model::Train { nnet, .. } => nnet,
-            Model::Gradient { gradient, .. } => gradient,
-        };
+        let Some(target) = self.receiver_of_statistics(model) else { return };
         let in_place = args.input == Some(args.output);
         let input =
             args.input.filter(|_| !in_place).map_or(View::empty(), |i| self.view(program, i).as_view());
         let (output, memo) =
             (self.view(program, args.output).as_view(), self.memo(program, command).as_view());
         target.component_mut(args.component).store_stats(self.context(random), input, output, memo);
-    }
-
-    pub(super) fn normalized_sum(
-        &self,
-        program: &Program,
-        sum: &lower::NormalizedSum,
-        model: &mut Model<'_>,
-        random: &Random,
-    ) {
-        let (context, part) = (self.context(random), sum.normalize);
-        let nnet = model.nnet();
-        let masks = sum.masks.map(|part| nnet.component(part.args.component).as_masks());
-        // In test mode the normalisation is another.
-        let (Some(normalize), None | Some(Some(_))) =
-            (nnet.component(part.args.component).as_normalization(), &masks)
-        else {
-            for part in std::iter::once(part).chain(sum.masks) {
-                let propagate = lower::Propagate { args: part.args, mode: Mode::Ordinary };
-                self.propagate(program, part.command, &propagate, model, random);
-            }
-            self.execute_command(program, &sum.bypass);
-            return self.execute_command(program, &sum.add);
-        };
-        let view = |id: SubmatrixId| self.view(program, id);
-        let src = part.args.input.map_or(View::empty(), |input| view(input).as_view());
-        let (mean, scale) = normalize.mean_and_scale(context, src, self.memo(program, part.command));
-        let masks = sum.masks.zip(masks.flatten()).and_then(|(part, masks)| {
-            let memo = self.memo(program, part.command);
-            let numbers = masks.masks(context, program.precomputed(part.args.precomputed), memo)?;
-            Some((memo.as_view(), numbers))
-        });
-        let (other, factor, rows) = match sum.bypass {
-            Command::Copy { src, alpha, .. } => (src, alpha, None),
-            Command::CopyRows { src, alpha, rows, .. } => (src, alpha, Some(program.index_table(rows))),
-            _ => unreachable!("a bypass copies a matrix or its rows"),
-        };
-        let other = view(other).as_view();
-        let terms = NormalizedSum { src, mean, scale, masks, other, factor, rows };
-        self.device.normalized_sum(view(sum.dest), view(part.args.output), &terms);
-        if part.args.store_stats {
-            self.store(program, part.command, &part.args, model, random);
-        }
     }
 
     fn windows<'p>(&self, program: &'p Program, id: PrecomputedId) -> &'p dyn PrecomputedIndexes {
@@ -127,6 +89,7 @@ impl Executor {
     pub(super) fn backprop(
         &self,
         program: &Arc<Program>,
+        command: usize,
         &lower::Backprop { args, mode, taps }: &lower::Backprop,
         model: &mut Model<'_>,
         random: &Random,
@@ -149,7 +112,7 @@ impl Executor {
                 in_value: optional(in_value),
                 out_value: optional(out_value),
                 out_deriv,
-                memo: self.memo(program, self.list(program).command(self.next)).as_view(),
+                memo: self.memo(program, command).as_view(),
                 in_deriv: in_deriv.map(|d| self.view(program, d)),
                 sets: mode == Mode::Sets,
                 taps,

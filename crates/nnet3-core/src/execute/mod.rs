@@ -6,6 +6,7 @@
 
 pub mod cache;
 mod components;
+mod normalized;
 mod observe;
 mod picked;
 mod program;
@@ -408,7 +409,11 @@ impl Executor {
                 self.propagate(program, command, propagate, model, random)
             }
             Op::NormalizedSum(ref sum) => self.normalized_sum(program, sum, model, random),
-            Op::Backprop(ref backprop) => self.backprop(program, backprop, model, random),
+            Op::NormalizedBackprop(ref back) => self.normalized_backprop(program, back, model, random),
+            Op::Backprop(ref backprop) => {
+                let command = self.list(program).command(self.next);
+                self.backprop(program, command, backprop, model, random)
+            }
             Op::Affine(ref affine) => self.affine(program, affine, model.nnet()),
             Op::PickedPropagate(ref picked) => self.picked_propagate(program, picked, model.nnet()),
             Op::PickedBackprop(ref picked) => self.picked_backprop(program, picked, model, random),

@@ -127,9 +127,13 @@ impl Inspection<'_> {
                 self.named(rows_of(computation, *dest))
             }
             Op::NormalizedSum(sum) => {
-                let mut nodes = self.nodes_of(computation, &Command::Propagate(sum.normalize.args));
-                nodes.extend(self.nodes_of(computation, &sum.bypass));
-                nodes
+                let bypass = sum.bypass.map(|bypass| bypass.copy);
+                let commands = sum.parts().map(|part| Command::Propagate(part.args)).chain(bypass);
+                commands.flat_map(|command| self.nodes_of(computation, &command)).collect()
+            }
+            Op::NormalizedBackprop(back) => {
+                let commands = back.parts().map(|part| Command::Backprop(part.args)).chain(back.copy);
+                commands.flat_map(|command| self.nodes_of(computation, &command)).collect()
             }
             Op::Blocks(blocks) => {
                 let commands = blocks.commands.iter();

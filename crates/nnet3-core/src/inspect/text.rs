@@ -155,6 +155,7 @@ pub fn op_kind(nnet: &Nnet, op: &Op) -> String {
         Op::Blocks(_) => "Blocks".to_string(),
         Op::SumRows(_) => "SumRows".to_string(),
         Op::NormalizedSum(_) => "NormalizedSum".to_string(),
+        Op::NormalizedBackprop(_) => "NormalizedBackprop".to_string(),
         Op::Nothing => "Nothing".to_string(),
         Op::Goto { .. } => "Goto".to_string(),
         Op::Command(command) => name(command).to_string(),

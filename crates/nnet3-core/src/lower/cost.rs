@@ -100,9 +100,18 @@ impl Cost {
                 one(read + if adds { 2 } else { 1 } * bytes(dest), 0)
             }
             Op::NormalizedSum(sum) => {
-                let normalize = of_command(nnet, computation, &Command::Propagate(sum.normalize.args));
-                let bypass = of_command(nnet, computation, &sum.bypass);
-                Cost { operations: 1, ..normalize + bypass }
+                let first = sum.relu.unwrap_or(sum.normalize).args;
+                let values = if sum.keeps_values { bytes(sum.normalize.args.output) } else { 0 };
+                // The other term has as many rows as are read.
+                let other = if sum.bypass.is_some() { bytes(sum.dest) } else { 0 };
+                one(2 * first.input.map_or(0, bytes) + values + other + bytes(sum.dest), 0)
+            }
+            Op::NormalizedBackprop(back) => {
+                let copied = match back.copy {
+                    Some(Command::Copy { dest, .. }) => bytes(dest),
+                    _ => 0,
+                };
+                one(5 * bytes(back.out_deriv()) + copied, 0)
             }
             Op::Blocks(blocks) => {
                 let costs = blocks.commands.iter().map(|command| of_command(nnet, computation, command));

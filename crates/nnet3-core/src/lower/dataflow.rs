@@ -219,6 +219,42 @@ pub(super) fn is_read_only_by(
     }
 }
 
+/// True if of the commands after `writer` only these read its result, before it is lost. Compression does not count.
+pub(super) fn is_read_only_where(
+    computation: &Computation,
+    events: &Events,
+    block: &Region,
+    writer: usize,
+    is_known: impl Fn(usize) -> bool,
+) -> bool {
+    let (mut matrix, mut since) = (block.matrix, writer);
+    loop {
+        let later = between(events, matrix, since + 1..usize::MAX).iter();
+        let mut others = later.filter(|event| {
+            let compression = matches!(
+                computation.commands[event.command()],
+                Command::Compress { .. } | Command::Decompress { .. }
+            );
+            !compression && !is_known(event.command())
+        });
+        let Some(next) = others.find(|event| match event.effect {
+            Effect::Reads(s) | Effect::Sets(s) | Effect::Changes(s) => {
+                !Rect::of(computation, s).common(&block.rect).is_empty()
+            }
+            _ => true,
+        }) else {
+            return true;
+        };
+        match next.effect {
+            Effect::Deallocates => return true,
+            Effect::Sets(s) => return Rect::of(computation, s).common(&block.rect) == block.rect,
+            // The storage continues as another matrix.
+            Effect::SwapsWith(other) => (matrix, since) = (other, next.command()),
+            Effect::Reads(_) | Effect::Changes(_) | Effect::Allocates => return false,
+        }
+    }
+}
+
 /// True if the contents of a matrix are lost at this event. Either it is freed, or its storage goes to a matrix that
 /// is set next.
 pub(super) fn forgets(computation: &Computation, events: &Events, event: Event) -> bool {

@@ -14,6 +14,8 @@ mod cost;
 mod dataflow;
 mod filters;
 mod literal;
+mod neighbours;
+mod normalized_backprop;
 mod normalized_sum;
 mod op;
 mod picked_input;
@@ -28,8 +30,8 @@ mod zeroing;
 
 pub use cost::Cost;
 pub use op::{
-    Affine, Backprop, Blocks, FilterProduct, Mode, NormalizedSum, Op, Part, PickedBackprop, PickedPropagate,
-    PickedTerm, Propagate, Share, Step, StepsUpdate, SumRows,
+    Affine, Backprop, Blocks, FilterProduct, Mode, NormalizedBackprop, NormalizedSum, Op, Part, PartBack,
+    PickedBackprop, PickedPropagate, PickedTerm, Propagate, Share, Step, StepsUpdate, SumRows,
 };
 
 use crate::computation::{self, Computation, MatrixId, Submatrix, SubmatrixId};
@@ -57,10 +59,11 @@ const fn pass(name: &'static str, run: fn(&mut Lowering<'_>)) -> Pass {
 }
 
 /// All passes, in order.
-const PASSES: [Pass; 11] = [
+const PASSES: [Pass; 12] = [
     pass("accumulate", accumulate::run),
     pass("zeroing", zeroing::run),
     pass("row-sums", row_sums::run),
+    pass("normalized-backprop", normalized_backprop::run),
     pass("normalized-sum", normalized_sum::run),
     pass("common-share", common_share::run),
     pass("step-updates", step_updates::run),

@@ -39,6 +39,7 @@ pub enum Op {
     Blocks(Blocks),
     SumRows(SumRows),
     NormalizedSum(NormalizedSum),
+    NormalizedBackprop(NormalizedBackprop),
 }
 
 /// The way in which a component's value or derivative reaches its destination.
@@ -168,17 +169,39 @@ pub struct SumRows {
     pub adds: bool,
 }
 
-/// A normalisation, maybe masks, and the sum of the result and another matrix (a bypass), in one pass. The output of the
-/// masks is not written.
+/// Maybe a rectification, a normalisation, maybe masks, and maybe the sum of the result and another matrix (a bypass), in one
+/// pass. Only the last result is written, and that of the normalisation if an operation needs it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NormalizedSum {
+    /// Works in place.
+    pub relu: Option<Part>,
     pub normalize: Part,
     pub masks: Option<Part>,
-    /// Sets `dest` to a multiple of the other matrix or of its rows.
-    pub bypass: Command,
+    pub bypass: Option<Bypass>,
+    /// True if the output of the normalisation, which is not the last result, is written.
+    pub keeps_values: bool,
+    /// The last result.
+    pub dest: SubmatrixId,
+}
+
+/// A sum with another matrix, as a part of a [`NormalizedSum`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bypass {
+    /// Sets the sum to a multiple of the other matrix or of its rows.
+    pub copy: Command,
     /// Adds the output of the masks, or of the normalisation.
     pub add: Command,
-    pub dest: SubmatrixId,
+}
+
+/// The way back through masks, a normalisation and a rectification, in one pass after sums over rows. The derivatives between them
+/// are not written. The input of the normalisation is read, before or after its rectification, and not its output.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NormalizedBackprop {
+    /// Sets another matrix to a multiple of the derivative: that of a bypass.
+    pub copy: Option<Command>,
+    pub masks: Option<PartBack>,
+    pub normalize: PartBack,
+    pub relu: PartBack,
 }
 
 /// A propagate as a part of another operation.
@@ -187,6 +210,33 @@ pub struct Part {
     /// The position of the command, which has the memo.
     pub command: usize,
     pub args: computation::Propagate,
+}
+
+/// A backprop as a part of another operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PartBack {
+    /// The position of the command, which has the memo.
+    pub command: usize,
+    pub args: computation::Backprop,
+}
+
+impl NormalizedSum {
+    /// The propagates, in order.
+    pub fn parts(&self) -> impl Iterator<Item = Part> {
+        self.relu.into_iter().chain([self.normalize]).chain(self.masks)
+    }
+}
+
+impl NormalizedBackprop {
+    /// The backprops, in order.
+    pub fn parts(&self) -> impl Iterator<Item = PartBack> {
+        self.masks.into_iter().chain([self.normalize, self.relu])
+    }
+
+    /// The derivative that is read.
+    pub fn out_deriv(&self) -> SubmatrixId {
+        self.masks.unwrap_or(self.normalize).args.out_deriv
+    }
 }
 
 impl Op {
@@ -203,7 +253,8 @@ impl Op {
             Op::Backprop(Backprop { args, .. }) | Op::PickedBackprop(PickedBackprop { args, .. }) => {
                 args.update_model
             }
-            Op::NormalizedSum(sum) => sum.normalize.args.store_stats,
+            Op::NormalizedSum(sum) => sum.parts().any(|part| part.args.store_stats),
+            Op::NormalizedBackprop(back) => back.relu.args.update_model,
             Op::Step(_) | Op::StepsUpdate(_) => true,
             _ => false,
         }

@@ -117,10 +117,17 @@ impl Op {
                 format!("{} {} {factor}sums of rows of {}", s(dest), if adds { "+=" } else { "=" }, s(src))
             }
             Op::NormalizedSum(sum) => {
-                let masks = sum.masks.map(|part| command(Command::Propagate(part.args)) + "; ");
-                let normalize = command(Command::Propagate(sum.normalize.args));
-                let (bypass, add) = (command(sum.bypass), command(sum.add));
-                format!("in one pass: {normalize}; {}{bypass}; {add}", masks.unwrap_or_default())
+                let parts = sum.parts().map(|part| command(Command::Propagate(part.args)));
+                let bypass = sum.bypass.into_iter().flat_map(|bypass| [bypass.copy, bypass.add]).map(command);
+                let all: Vec<String> = parts.chain(bypass).collect();
+                let last = sum.masks.is_none() && sum.bypass.is_none();
+                let unwritten = if sum.keeps_values || last { "" } else { " [values not written]" };
+                format!("in one pass: {}{unwritten}", all.join("; "))
+            }
+            Op::NormalizedBackprop(back) => {
+                let parts = back.parts().map(|part| command(Command::Backprop(part.args)));
+                let all: Vec<String> = back.copy.map(command).into_iter().chain(parts).collect();
+                format!("in one pass after sums: {}", all.join("; "))
             }
             Op::Blocks(blocks) => {
                 let ops: Vec<String> = blocks.commands.iter().map(|same| command(*same)).collect();

@@ -100,6 +100,7 @@ fn nnet_and_request(config: &str, sequences: i32, frames: i32) -> (Nnet, Computa
     nnet.read_config(parse_config("test", config.lines()).unwrap(), &Random::new(1)).unwrap();
     let mut request = nnet.ordinary_request(sequences, frames, 1, true).unwrap();
     request.inputs[0].has_deriv = true;
+    request.store_component_stats = true;
     (nnet, request)
 }
 
@@ -149,6 +150,9 @@ pub(crate) fn recurrent_forward(input: &str) -> (Nnet, Computation) {
     forward(&RECURRENT.replace("INPUT", input), 3, 7)
 }
 
+/// Derivatives of the input, changes of each component's parameters, and all components' descriptions.
+type Found = (Vec<f32>, Vec<Vec<f32>>, Vec<String>);
+
 /// Derivatives and gradients must be the same for literal and lowered operations, in an arena with the remains of an
 /// earlier run. `enough` checks the optimized program.
 pub fn compare(config: &str, sequences: i32, frames: i32, enough: impl Fn(&Program) -> bool) {
@@ -184,7 +188,7 @@ pub fn compare_changed(
             program.lowered().text(&nnet, program.computation())
         );
         let mut executor = Executor::new(&nnet3_matrix::cpu());
-        let mut results = Vec::new();
+        let mut results: Vec<Found> = Vec::new();
         for run in 0..3 {
             if run == 2 {
                 executor.observe(Box::new(Literally));
@@ -194,12 +198,17 @@ pub fn compare_changed(
             let found = found.unwrap();
             let gradient = found.gradient.unwrap();
             let updatable = gradient.components().filter_map(|c| c.as_updatable());
-            results
-                .push((found.input_derivs["input"].data.clone(), updatable.map(|c| c.vectorize()).collect()));
+            let statistics: Vec<String> = gradient.components().map(|c| c.info(false)).collect();
+            let parameters: Vec<Vec<f32>> = updatable.map(|c| c.vectorize()).collect();
+            results.push((found.input_derivs["input"].data.clone(), parameters, statistics));
         }
-        let (literal, results): (&(Vec<f32>, Vec<Vec<f32>>), _) = (&results[2], &results[..2]);
+        let (literal, results) = (&results[2], &results[..2]);
         assert_eq!(results[0], results[1]);
         assert_near(&results[0].0, &literal.0);
+        let stored = |statistics: &[String]| -> Vec<String> {
+            statistics.iter().filter(|info| info.contains("count=")).cloned().collect()
+        };
+        assert_eq!(stored(&results[0].2), stored(&literal.2));
         for (found, expected) in results[0].1.iter().zip(&literal.1) {
             assert_near(found, expected);
         }

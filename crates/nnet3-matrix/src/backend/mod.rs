@@ -16,6 +16,7 @@ mod elementwise;
 mod hmm;
 mod learning;
 mod lstm;
+mod normalized;
 mod products;
 mod random;
 mod rows;
@@ -27,7 +28,7 @@ mod whole;
 
 pub use abilities::Abilities;
 pub use banded::BandedProducts;
-pub use broadcast::{NormalizedSum, RowsWithVectors};
+pub use broadcast::RowsWithVectors;
 pub use columns::PickedColumns;
 pub use decisions::{Constant, Decision, Decisions, SumRange};
 pub use elements::SingleElements;
@@ -35,12 +36,13 @@ pub use elementwise::{Activation, Elementwise, Map};
 pub use hmm::HiddenMarkovModels;
 pub use learning::LearningSteps;
 pub use lstm::RecurrentCells;
+pub use normalized::{Bypass, DerivBeforeRelu, Normalizations, NormalizedDeriv, NormalizedSum};
 pub use products::{Products, Transpose};
 pub use random::RandomNumbers;
 pub use rows::PickedRows;
 pub use rowwise::RowFunctions;
 pub use scalars::{Band, Count, Factor, Scalars};
-pub use storage::{Memory, Storage};
+pub use storage::{Memory, Storage, cached_rows};
 pub use sums::{ColumnTerm, Reductions};
 pub use whole::WholeMatrices;
 
@@ -58,6 +60,7 @@ pub trait Backend:
     + Elementwise
     + RowsWithVectors
     + Reductions
+    + Normalizations
     + Scalars
     + Decisions
     + RowFunctions

@@ -4,12 +4,28 @@
 
 use crate::fault::DeviceFault;
 use crate::view::{View, ViewMut};
+use std::ops::Range;
 
 /// A device's memory, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
     pub free: u64,
     pub total: u64,
+}
+
+/// Splits the rows of matrices of `cols` columns, for several primitives in turn, into blocks that fit a cache of this many
+/// elements ([`Storage::cached_elements`]). One block if there is no cache.
+pub fn cached_rows(
+    elements: Option<usize>,
+    rows: usize,
+    cols: usize,
+) -> impl Iterator<Item = Range<usize>> + use<> {
+    // Sums over rows are formed 64 at a time.
+    let step = match elements {
+        Some(elements) => (elements / 4 / cols.max(1)).next_multiple_of(64).max(64),
+        None => rows.max(1),
+    };
+    (0..rows).step_by(step).map(move |first| first..rows.min(first + step))
 }
 
 /// The identity and the memory of a device. See the conventions of [`crate::backend`].

@@ -49,9 +49,13 @@ pub trait Reductions: Elementwise {
     }
     /// As [`Reductions::moments`], by other primitives.
     fn moments_step_by_step(&self, moments: ViewMut<'_>, src: View<'_>, factor: f32, epsilon: f32) {
-        let [mean, square, scale] = [0, 1, 2].map(|row| moments.row(row));
         let per_row = 1.0 / src.rows() as f32;
-        self.col_sums_and_dots(mean, per_row, square, per_row, src, src);
+        self.col_sums_and_dots(moments.row(0), per_row, moments.row(1), per_row, src, src);
+        self.finish_moments(moments, factor, epsilon);
+    }
+    /// The last step of [`Reductions::moments`]: sets the scales after means and means of squares.
+    fn finish_moments(&self, moments: ViewMut<'_>, factor: f32, epsilon: f32) {
+        let [mean, square, scale] = [0, 1, 2].map(|row| moments.row(row));
         self.copy_scaled(scale, factor, square.as_view());
         self.add_product(scale, -factor, mean.as_view(), mean.as_view());
         self.map(scale, scale.as_view(), Map::Floor(0.0));

@@ -55,6 +55,12 @@ impl<'a> Rows<'a> {
     pub fn first(&self, i: usize) -> f32 {
         self.row(i)[0]
     }
+    /// Row `i` alone.
+    pub(crate) fn only(self, i: usize) -> Self {
+        check_row(i, self.shape.rows);
+        let pointer = self.pointer.wrapping_add(i * self.shape.stride);
+        Rows { shape: Shape { rows: 1, ..self.shape }, pointer, ..self }
+    }
     /// The one row that this has, repeated: `rows` rows that are all the same memory.
     pub fn repeated(self, rows: usize) -> Self {
         assert!(self.shape.rows == 1);

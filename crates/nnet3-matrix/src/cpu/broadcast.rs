@@ -1,13 +1,12 @@
 //! Rows combined with a row vector or scaled by a column vector.
 
 use super::CpuBackend;
-use super::access::{Pair, Rows, RowsMut, pair, rows_at, same_shape, split, split_all};
+use super::access::{Pair, Rows, RowsMut, pair, rows_at, same_shape, split};
 use super::elementwise::{Combine, combine_row};
 use super::halves::{by_rows, part};
 use super::nontemporal::set;
-use super::rows::chosen;
 use super::simd::{self, Kernel, Simd};
-use crate::backend::{Elementwise, NormalizedSum, RowsWithVectors, WholeMatrices};
+use crate::backend::RowsWithVectors;
 use crate::view::{View, ViewMut};
 
 #[track_caller]
@@ -152,40 +151,6 @@ impl RowsWithVectors for CpuBackend {
         by_rows(dst, &[src, mean, scale, factor, other], |rows| {
             let [src, other] = [src, other].map(|source| part(source, rows.clone()));
             normalize_and_add(dst.row_range(rows), src, [mean, scale, factor], other)
-        })
-    }
-    fn normalized_sum(&self, dst: ViewMut<'_>, values: ViewMut<'_>, terms: &NormalizedSum<'_>) {
-        /// Rows that stay in the cache from their normalisation to the sum.
-        const AT_ONCE: usize = 16;
-        let NormalizedSum { src, mean, scale, masks, other, factor, rows } = *terms;
-        for matrix in [values.as_view(), src] {
-            same_shape(&dst.as_view(), &matrix);
-        }
-        for table in masks.map(|(_, numbers)| numbers).into_iter().chain(rows) {
-            assert_eq!(table.len(), dst.rows(), "numbers for a matrix of {} rows", dst.rows());
-        }
-        let masked = masks.map_or(View::empty(), |(masks, _)| masks);
-        // Two threads may work on halves of the rows.
-        split_all([dst, values], [mean, scale, masked, other]);
-        by_rows(dst, &[src, values.as_view(), mean, scale, masked, other], |part| {
-            for first in part.clone().step_by(AT_ONCE) {
-                let few = first..part.end.min(first + AT_ONCE);
-                self.normalize_cols(values.row_range(few.clone()), src.row_range(few.clone()), mean, scale);
-                for i in few {
-                    let from = rows.map_or(Some(i), |rows| chosen(rows.values()[i], other.rows()));
-                    let (dst, values) = (dst.row(i), values.row(i).as_view());
-                    match from {
-                        Some(from) => self.copy_scaled(dst, factor, other.row(from)),
-                        None => self.set(dst, 0.0),
-                    }
-                    match masks {
-                        Some((masks, numbers)) => {
-                            self.add_product(dst, 1.0, values, masks.row(numbers.values()[i] as usize))
-                        }
-                        None => self.add(dst, 1.0, values),
-                    }
-                }
-            }
         })
     }
 }

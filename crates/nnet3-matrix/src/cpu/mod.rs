@@ -17,6 +17,7 @@ mod lanes;
 mod learning;
 mod lstm;
 mod math;
+mod normalized;
 mod products;
 mod random;
 mod rows;

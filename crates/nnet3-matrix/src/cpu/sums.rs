@@ -62,9 +62,9 @@ fn row_totals<const N: usize>(col: ViewMut<'_>, alpha: f32, sources: [View<'_>; 
 }
 
 /// Columns that are summed at a time; with the sums of both precisions they stay in the first-level cache.
-const WIDTH: usize = 512;
+pub(super) const WIDTH: usize = 512;
 /// Rows that are summed in `f32`.
-const HEIGHT: usize = 64;
+pub(super) const HEIGHT: usize = 64;
 
 /// Column sums of f, handed to `sink(first column, sums)` part by part.
 struct ColumnTotals<'a, const N: usize, F, G> {
@@ -110,7 +110,7 @@ where
 
 /// sums += Σ over R rows of f.
 #[inline(always)]
-fn add_rows<const N: usize, const R: usize>(
+pub(super) fn add_rows<const N: usize, const R: usize>(
     sums: &mut [f32],
     rows: [RowSet<'_, N>; R],
     f: impl Fn([f32; N]) -> f32 + Copy,
@@ -133,7 +133,7 @@ fn add_rows<const N: usize, const R: usize>(
 const NARROW: usize = 32;
 
 /// Column sums of f; narrow matrices without gaps are taken several rows at a time.
-fn column_totals<const N: usize>(
+pub(super) fn column_totals<const N: usize>(
     sources: [View<'_>; N],
     f: impl Fn([f32; N]) -> f32 + Copy,
     mut sink: impl FnMut(usize, &[f64]),
@@ -244,7 +244,7 @@ impl Kernel for ColumnDots<'_> {
 
 /// totals += Σ over these rows of the products of the elements of both slices, as [`ColumnDots`] sums them.
 #[inline(always)]
-fn add_pairs<'a, S: Simd>(
+pub(super) fn add_pairs<'a, S: Simd>(
     totals: &mut [f64],
     rows: Range<usize>,
     line: impl Fn(usize) -> (&'a [f32], &'a [f32]),

@@ -13,6 +13,7 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("columns.cu", include_str!("../../kernels/columns.cu")),
     ("row_sums.cu", include_str!("../../kernels/row_sums.cu")),
     ("column_sums.cu", include_str!("../../kernels/column_sums.cu")),
+    ("normalized.cu", include_str!("../../kernels/normalized.cu")),
     ("numbers.cu", include_str!("../../kernels/numbers.cu")),
     ("low_rank.cu", include_str!("../../kernels/low_rank.cu")),
     ("softmax.cu", include_str!("../../kernels/softmax.cu")),

@@ -124,9 +124,12 @@ impl Notes {
         let (own, others) = (elements(first), sum(rest));
         match launch.kernel {
             "low_rank_due" => [0, 0],
-            "block_totals" | "column_partials" | "column_partials_and_dots" | "add_row_to_sums" => {
-                [sum(&mats), 0]
-            }
+            "block_totals"
+            | "column_partials"
+            | "column_partials_and_dots"
+            | "add_row_to_sums"
+            | "rectified_partials"
+            | "normalized_partials" => [sum(&mats), 0],
             "scale_sums_by" | "add_sums_by" => [sum(&mats), 0],
             "lstm_cell_backward" => [sum(&mats[..4]), elements(&mats[4])],
             "learn" => [sum(&mats), own + others - elements(&mats[1])],
@@ -149,8 +152,12 @@ impl Notes {
                 let adds = launch.args().last().is_some_and(|(_, words)| words[0] != 0);
                 [listed + if adds { own } else { 0 }, own]
             }
-            // Normalised values are written, and of the other term as many rows as there are read.
-            "normalized_sum" => [own + sum(&mats[2..6]), own + elements(&mats[1])],
+            // Of the other term as many rows are read as there are, if it is there.
+            "normalized_sum" => {
+                let other = if elements(&mats[5]) > 0 { own } else { 0 };
+                [sum(&mats[2..5]) + other, own + elements(&mats[1])]
+            }
+            "normalized_deriv" => [sum(&mats[1..6]), own + elements(&mats[6])],
             "scale_values" | "add_values" | "divide" | "add_product" | "add_where_equal" | "max_with"
             | "add_to_rows" | "scale_cols" | "scale_rows" | "add_scaled_rows" | "add_scaled_cols"
             | "add_cols" | "add_to_cols" | "add_excess" | "add_by" | "scale_by" | "add_elements" => {

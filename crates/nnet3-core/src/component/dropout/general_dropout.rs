@@ -18,7 +18,7 @@ use crate::random::Random;
 use crate::text::number;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{IndexTable, Map, ViewMut};
+use nnet3_matrix::{IndexTable, Map, View, ViewMut};
 
 pub const TYPES: &[&ComponentType] = &[GeneralDropout::TYPE];
 
@@ -266,8 +266,7 @@ impl Component for GeneralDropout {
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
         let Some(in_deriv) = args.in_deriv else { return };
         copy_unless_same(context, in_deriv, args.out_deriv);
-        if !args.memo.is_empty() {
-            let rows = &precomputed::<MaskIndexes>(args.indexes).indexes;
+        if let Some(rows) = self.masks_left(args.indexes, args.memo) {
             context.backend.multiply_rows(in_blocks_mut(in_deriv, self.block_dim), args.memo, rows);
         }
     }
@@ -284,6 +283,14 @@ impl Masks for GeneralDropout {
             self.fill_masks(context, memo);
             &precomputed::<MaskIndexes>(indexes).indexes
         })
+    }
+
+    fn masks_left<'i>(
+        &self,
+        indexes: Option<&'i dyn PrecomputedIndexes>,
+        memo: View<'_>,
+    ) -> Option<&'i IndexTable> {
+        (!memo.is_empty()).then(|| &precomputed::<MaskIndexes>(indexes).indexes)
     }
 }
 

@@ -1,14 +1,15 @@
 //! Sigmoid, Tanh, RectifiedLinear, Softmax and LogSoftmax components: nonlinearities without parameters that keep
 //! activation statistics and, for the element-wise ones, repair saturated units.
 
-use crate::component::capabilities::Statistics;
+use crate::component::capabilities::{Rectification, Statistics};
 use crate::component::declared::*;
 use crate::component::nonlinear_stats::{NonlinearStats, REPAIR_PROBABILITY};
 use crate::component::parameters::{cached_rows, in_blocks_mut};
 use crate::component::{Backprop, Component, ComponentType, Context, Propagate, Properties, Update};
 use crate::error::Result;
 use crate::snapshot::Keeper;
-use nnet3_matrix::{Activation, Backend, Band, Factor, Map, View, ViewMut};
+use nnet3_matrix::backend::DerivBeforeRelu;
+use nnet3_matrix::{Accumulator, Activation, Backend, Band, ColumnTerm, Factor, Map, View, ViewMut};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Function {
@@ -70,6 +71,28 @@ impl Nonlinear {
         };
         stats.compare_derivatives(context, terms, band);
         Repairs { processed: terms.cols() as f64, size: Some(size) }
+    }
+
+    /// Decides about self-repair, which sets `terms`, and about statistics of derivatives of this many rows. `None` without a
+    /// receiver of statistics.
+    fn begin<'t>(
+        &'t mut self,
+        context: Context<'_>,
+        activation: Activation,
+        rows: usize,
+        terms: ViewMut<'_>,
+        update: Update<'t>,
+    ) -> Option<DerivBeforeRelu<'t>> {
+        let Repairs { processed, size } = self.choose_repairs(context, activation, terms);
+        let stats = &mut update.target(self)?.stats;
+        stats.count_repair(context, processed, size.map(|_| terms.as_view()));
+        let squares = stats.begin_backprop(context, rows);
+        Some(DerivBeforeRelu { squares, repair: size.unwrap_or(0.0), copy: None })
+    }
+
+    /// True if this call stores statistics of outputs: one out of two does, and the first one.
+    fn stores_now(&self, context: Context<'_>) -> bool {
+        context.random.int(0, 1) != 0 || self.stats.count().is_zero()
     }
 }
 
@@ -140,6 +163,14 @@ impl Component for Nonlinear {
         Some(self)
     }
 
+    fn rectifies(&self) -> bool {
+        self.function == RELU && self.stats.block_dim == self.stats.dim
+    }
+
+    fn as_rectification_mut(&mut self) -> Option<&mut dyn Rectification> {
+        if self.rectifies() { Some(self) } else { None }
+    }
+
     fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         match self.function {
             Function::ElementWise(activation) => context.backend.activate(output, input, activation),
@@ -151,7 +182,7 @@ impl Component for Nonlinear {
         }
     }
 
-    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
         let Function::ElementWise(activation) = self.function else {
             // Before the derivative, which may take the place of out_deriv.
             if let Some(target) = update.target(self) {
@@ -172,23 +203,40 @@ impl Component for Nonlinear {
         let units = if activation == Activation::Relu { self.stats.block_dim } else { self.stats.dim };
         // Before chance and statistics decide, so that the pool has it in every later run.
         let mut terms = context.workspace.take(1, units);
-        let repairs = self.choose_repairs(context, activation, terms.view_mut());
-        let repair = repairs.size.map(|size| (size, terms.view()));
         let block_dim = self.stats.block_dim;
-        let Some(target) = update.target(self) else { return };
-        target.stats.count_repair(context, repairs.processed, repair.map(|(_, terms)| terms));
-        let stores = target.stats.begin_backprop(context, args.out_deriv.rows());
+        let rows = args.out_deriv.rows();
+        let begun = self.begin(context, activation, rows, terms.view_mut(), update.reborrow());
+        let Some(DerivBeforeRelu { mut squares, repair, .. }) = begun else { return };
         for rows in cached_rows(context.backend, in_deriv.rows(), in_deriv.cols()) {
             let (out_value, out_deriv) =
                 (args.out_value.row_range(rows.clone()), args.out_deriv.row_range(rows.clone()));
             let in_deriv = in_deriv.row_range(rows);
             context.backend.activate_backward(in_deriv, out_value, out_deriv, activation);
-            if let Some(repair) = repair {
-                add_repairs(context, activation, block_dim, repair, out_value, in_deriv);
+            if repair != 0.0 {
+                add_repairs(context, activation, block_dim, (repair, terms.view()), out_value, in_deriv);
             }
-            if stores {
-                target.stats.add_backprop(context, out_deriv);
+            if let Some(squares) = &mut squares {
+                context.backend.accumulate(squares, 0, out_deriv, ColumnTerm::Square);
             }
+        }
+    }
+}
+
+impl Rectification for Nonlinear {
+    fn begin_statistics(&mut self, context: Context<'_>, rows: usize) -> Option<[&mut Accumulator; 2]> {
+        self.stores_now(context).then(|| self.stats.begin_store(rows, true))
+    }
+
+    fn begin_backprop<'t>(
+        &'t mut self,
+        context: Context<'_>,
+        rows: usize,
+        terms: ViewMut<'_>,
+        update: Update<'t>,
+    ) -> DerivBeforeRelu<'t> {
+        match update {
+            Update::None => DerivBeforeRelu::default(),
+            update => self.begin(context, Activation::Relu, rows, terms, update).unwrap_or_default(),
         }
     }
 }
@@ -198,7 +246,7 @@ impl Statistics for Nonlinear {
     fn store_stats(&mut self, context: Context<'_>, _input: View<'_>, output: View<'_>, _memo: View<'_>) {
         match self.function {
             Function::ElementWise(activation) => {
-                if context.random.int(0, 1) != 0 || self.stats.count().is_zero() {
+                if self.stores_now(context) {
                     self.stats.store(context, output, Some(activation));
                 }
             }

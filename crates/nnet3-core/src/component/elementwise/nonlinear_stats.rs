@@ -180,50 +180,51 @@ impl NonlinearStats {
 
     /// Adds the rows of `output`, and of the derivative of `activation` there if given.
     pub fn store(&mut self, context: Context<'_>, output: View<'_>, activation: Option<Activation>) {
-        if self.value_sum.len() != self.dim {
-            self.value_sum = Accumulator::zeros(self.dim);
-            self.count = Tally::default();
-        }
-        if activation.is_some() && self.deriv_sum.len() != self.dim {
-            self.deriv_sum = Accumulator::zeros(self.dim);
-            self.value_sum.scale(0.0);
-            self.count = Tally::default();
-        }
-        self.count.increase(output.rows() as f64);
+        let [values, derivs] = self.begin_store(output.rows(), activation.is_some());
         for rows in parameters::cached_rows(context.backend, output.rows(), output.cols()) {
             let output = output.row_range(rows);
-            context.backend.accumulate(&mut self.value_sum, 0, output, ColumnTerm::Value);
+            context.backend.accumulate(values, 0, output, ColumnTerm::Value);
             if let Some(activation) = activation {
-                let term = ColumnTerm::Derivative(activation);
-                context.backend.accumulate(&mut self.deriv_sum, 0, output, term);
+                context.backend.accumulate(derivs, 0, output, ColumnTerm::Derivative(activation));
             }
         }
     }
 
+    /// Counts rows of outputs, and of derivatives if `with_derivs`. Returns the sums over rows of both: the caller must add to
+    /// them.
+    pub(crate) fn begin_store(&mut self, rows: usize, with_derivs: bool) -> [&mut Accumulator; 2] {
+        if self.value_sum.len() != self.dim {
+            self.value_sum = Accumulator::zeros(self.dim);
+            self.count = Tally::default();
+        }
+        if with_derivs && self.deriv_sum.len() != self.dim {
+            self.deriv_sum = Accumulator::zeros(self.dim);
+            self.value_sum.scale(0.0);
+            self.count = Tally::default();
+        }
+        self.count.increase(rows as f64);
+        [&mut self.value_sum, &mut self.deriv_sum]
+    }
+
     /// Adds the squares of output derivatives, on three calls out of four; always on the first.
     pub(crate) fn store_backprop(&mut self, context: Context<'_>, out_deriv: View<'_>) {
-        if self.begin_backprop(context, out_deriv.rows()) {
-            self.add_backprop(context, out_deriv);
+        if let Some(squares) = self.begin_backprop(context, out_deriv.rows()) {
+            context.backend.accumulate(squares, 0, out_deriv, ColumnTerm::Square);
         }
     }
 
-    /// Decides if [`NonlinearStats::store_backprop`] adds to the statistics this time. If it returns true, it has
-    /// counted the rows, and the caller must pass them all to [`NonlinearStats::add_backprop`], in one or several
-    /// parts.
-    pub(crate) fn begin_backprop(&mut self, context: Context<'_>, rows: usize) -> bool {
+    /// Decides if [`NonlinearStats::store_backprop`] adds to the statistics this time. If it does, counts the rows and returns the
+    /// sums of squares over rows: the caller must add all rows to them.
+    pub(crate) fn begin_backprop(&mut self, context: Context<'_>, rows: usize) -> Option<&mut Accumulator> {
         if context.random.int(0, 3) == 0 && !self.oderiv_count.is_zero() {
-            return false;
+            return None;
         }
         if self.oderiv_sumsq.len() != self.dim {
             self.oderiv_sumsq = Accumulator::zeros(self.dim);
             self.oderiv_count = Tally::default();
         }
         self.oderiv_count.increase(rows as f64);
-        true
-    }
-
-    pub(crate) fn add_backprop(&mut self, context: Context<'_>, out_deriv: View<'_>) {
-        context.backend.accumulate(&mut self.oderiv_sumsq, 0, out_deriv, ColumnTerm::Square);
+        Some(&mut self.oderiv_sumsq)
     }
 
     /// Counts `processed` dimensions as examined by self-repair, and those with nonzero `terms` (±1) as repaired.

@@ -7,7 +7,8 @@ use crate::component::{Available, Backprop, Component, Context, PrecomputedIndex
 use crate::error::Result;
 use crate::index::Index;
 use crate::snapshot::Keeper;
-use nnet3_matrix::{Backend, Factor, IndexTable, View, ViewMut};
+use nnet3_matrix::backend::DerivBeforeRelu;
+use nnet3_matrix::{Accumulator, Backend, Factor, IndexTable, View, ViewMut};
 
 /// Rules about the indexes of input and output rows. The defaults are those of a simple component.
 pub trait Indexed: Component {
@@ -98,15 +99,46 @@ pub trait Statistics: Component {
     fn keep_stats(&mut self, keeper: &mut Keeper<'_>) -> Result<()>;
 }
 
-/// Normalisation: output = (input − mean) ⊙ scale, with a mean and a scale for each column that depend on all rows.
-pub trait Normalization: Component {
-    /// Sets the memo of propagate. Returns mean and scale, which lie in it.
-    fn mean_and_scale<'m>(
-        &self,
+/// Normalisation: output = (input − mean) ⊙ scale, with a mean and a scale for each column that depend on all rows. The memo
+/// has three rows, as [`nnet3_matrix::backend::Reductions::moments`] sets them.
+#[derive(Clone, Copy, Debug)]
+pub struct Normalization {
+    /// Root-mean-square of the output.
+    pub target_rms: f32,
+    /// Is added to variances.
+    pub epsilon: f32,
+}
+
+impl Normalization {
+    /// Returns the factor of variances in the moments.
+    pub fn variance_factor(&self) -> f32 {
+        1.0 / (self.target_rms * self.target_rms)
+    }
+
+    /// Returns the factor of Σ e ⊙ y over this many rows, with which the output y contributes to the derivative, if e is the
+    /// derivative at the output. It is still to be multiplied by the scale.
+    pub fn deriv_factor(&self, rows: usize) -> f32 {
+        -1.0 / (self.target_rms * self.target_rms * rows as f32)
+    }
+}
+
+/// Rectification: output = max(input, 0), with statistics of outputs and derivatives, and self-repair. For callers that do its
+/// work together with other steps.
+pub trait Rectification: Component {
+    /// Decides about statistics as [`Statistics::store_stats`] of this many rows does. If it stores, returns the sums over rows
+    /// of outputs, and of numbers of outputs above 0: the caller must add to them.
+    fn begin_statistics(&mut self, context: Context<'_>, rows: usize) -> Option<[&mut Accumulator; 2]>;
+
+    /// Decides about statistics and self-repair as [`Component::backprop`] of this many rows does. Sets `terms` (1 × columns) if
+    /// there is a repair. The caller must add to the sums of squares of derivatives at the output, if they are given, and
+    /// `repair` times the terms to each row of the derivative.
+    fn begin_backprop<'t>(
+        &'t mut self,
         context: Context<'_>,
-        input: View<'_>,
-        memo: ViewMut<'m>,
-    ) -> (View<'m>, View<'m>);
+        rows: usize,
+        terms: ViewMut<'_>,
+        update: Update<'t>,
+    ) -> DerivBeforeRelu<'t>;
 }
 
 /// Masks: each row of the output is the row of the input times a mask, which other rows share.
@@ -118,6 +150,13 @@ pub trait Masks: Component {
         context: Context<'_>,
         indexes: Option<&'i dyn PrecomputedIndexes>,
         memo: ViewMut<'_>,
+    ) -> Option<&'i IndexTable>;
+
+    /// Returns the number of the mask of each row for backprop; `None` if propagate has left no masks in the memo.
+    fn masks_left<'i>(
+        &self,
+        indexes: Option<&'i dyn PrecomputedIndexes>,
+        memo: View<'_>,
     ) -> Option<&'i IndexTable>;
 }
 

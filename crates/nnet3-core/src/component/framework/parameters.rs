@@ -186,12 +186,7 @@ pub(crate) fn cached_rows(
     rows: usize,
     cols: usize,
 ) -> impl Iterator<Item = std::ops::Range<usize>> + use<> {
-    // Sums over rows are formed 64 at a time.
-    let step = match backend.cached_elements() {
-        Some(elements) => (elements / 4 / cols.max(1)).next_multiple_of(64).max(64),
-        None => rows.max(1),
-    };
-    (0..rows).step_by(step).map(move |first| first..rows.min(first + step))
+    nnet3_matrix::backend::cached_rows(backend.cached_elements(), rows, cols)
 }
 
 /// dst = src, unless they are the same memory.

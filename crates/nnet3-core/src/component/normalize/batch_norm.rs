@@ -88,9 +88,12 @@ impl BatchNorm {
 
     /// Sets the memo from the statistics of the input, in blocks. Returns mean and scale.
     fn moments<'m>(&self, context: Context<'_>, input: View<'_>, memo: ViewMut<'m>) -> (View<'m>, View<'m>) {
-        let factor = 1.0 / (self.target_rms * self.target_rms);
-        context.backend.moments(memo, input, factor, self.epsilon);
+        context.backend.moments(memo, input, self.settings().variance_factor(), self.epsilon);
         (memo.row(MEAN).as_view(), memo.row(SCALE).as_view())
+    }
+
+    fn settings(&self) -> Normalization {
+        Normalization { target_rms: self.target_rms, epsilon: self.epsilon }
     }
 
     /// The transform of test mode, repeated over the blocks: output = scale ⊙ input + offset, each of `input_dim`
@@ -228,8 +231,8 @@ impl Component for BatchNorm {
         backend.normalize_cols(output, input, mean, scale);
     }
 
-    fn as_normalization(&self) -> Option<&dyn Normalization> {
-        (!self.test_mode && self.block_dim == self.dim).then_some(self)
+    fn as_normalization(&self) -> Option<Normalization> {
+        (!self.test_mode && self.block_dim == self.dim).then(|| self.settings())
     }
 
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
@@ -242,13 +245,13 @@ impl Component for BatchNorm {
             return backend.scale_cols(in_deriv, self.scale.view());
         }
         let out_value = in_blocks(args.out_value, self.block_dim);
-        let (scale, rows) = (args.memo.row(SCALE), out_value.rows() as f32);
+        let (scale, rows) = (args.memo.row(SCALE), out_value.rows());
         // Both sums before in_deriv is set: it may be the place of out_deriv.
         let mut sums = context.workspace.take(2, self.block_dim);
         let sums = sums.view_mut();
         let (through_variance, mean) = (sums.row(0), sums.row(1));
-        let factor = -1.0 / (self.target_rms * self.target_rms * rows);
-        backend.col_sums_and_dots(mean, 1.0 / rows, through_variance, factor, out_value, out_deriv);
+        let factor = self.settings().deriv_factor(rows);
+        backend.col_sums_and_dots(mean, 1.0 / rows as f32, through_variance, factor, out_value, out_deriv);
         backend.multiply(through_variance, scale);
         let (mean, factor) = (mean.as_view(), through_variance.as_view());
         backend.normalize_cols_and_add(in_deriv, out_deriv, mean, scale, factor, out_value);
@@ -256,17 +259,6 @@ impl Component for BatchNorm {
 
     fn constants_mut(&mut self) -> Vec<&mut Matrix> {
         vec![&mut self.scale, &mut self.offset]
-    }
-}
-
-impl Normalization for BatchNorm {
-    fn mean_and_scale<'m>(
-        &self,
-        context: Context<'_>,
-        input: View<'_>,
-        memo: ViewMut<'m>,
-    ) -> (View<'m>, View<'m>) {
-        self.moments(context, input, memo)
     }
 }
 

@@ -7,6 +7,7 @@
 //! that time. Three kinds of symbols must be the same as by the commands, in the same order: the results for the user,
 //! statistics of components, and factors of their changes.
 
+mod normalized;
 mod picked;
 mod steps;
 mod symbols;
@@ -15,13 +16,13 @@ mod tests;
 
 use super::Lowered;
 use super::op::{
-    Affine, Backprop, FilterProduct, Mode, NormalizedSum, Op, PickedBackprop, PickedPropagate, PickedTerm,
-    Propagate, Share, Step, StepsUpdate, SumRows,
+    Affine, Backprop, FilterProduct, Mode, Op, PickedBackprop, PickedPropagate, PickedTerm, Propagate, Share,
+    Step, StepsUpdate, SumRows,
 };
 use crate::component::Properties;
 use crate::component::summed::is_pooling;
 use crate::component::winograd::Taps;
-use crate::computation::{self, Command, Computation, MemoId, SubmatrixId};
+use crate::computation::{self, Command, Computation, MatrixId, MemoId, SubmatrixId};
 use crate::fast_hash::FastMap;
 use crate::index::{ComponentId, NodeId};
 use crate::nnet::Nnet;
@@ -69,6 +70,8 @@ struct Symbolic<'a> {
     accepted: usize,
     /// The seed of each node's input, and the first column of each of its pieces.
     inputs: FastMap<NodeId, (u64, Vec<usize>)>,
+    /// The rectifications that are parts of operations which leave their input unchanged, by its matrix.
+    unrectified: FastMap<MatrixId, ComponentId>,
     /// For an input picked from a table, its reader's backprop and terms.
     picked: FastMap<NodeId, (Symbol, Arc<[PickedTerm]>)>,
     /// For the update at this position, what its steps have read.
@@ -91,6 +94,7 @@ impl<'a> Symbolic<'a> {
             draws: 0,
             accepted: 0,
             inputs: FastMap::default(),
+            unrectified: FastMap::default(),
             picked: FastMap::default(),
             steps: FastMap::default(),
             provided: Vec::new(),
@@ -139,6 +143,7 @@ impl<'a> Symbolic<'a> {
                 Ok(())
             }
             Op::NormalizedSum(ref sum) => self.normalized_sum(sum),
+            Op::NormalizedBackprop(ref back) => self.normalized_backprop(back),
             Op::Propagate(ref propagate) => self.propagate(propagate),
             Op::Backprop(ref backprop) => self.backprop(backprop),
             Op::Affine(Affine { component, ref columns, input, output, adds }) => {
@@ -422,18 +427,6 @@ impl<'a> Symbolic<'a> {
         Ok(())
     }
 
-    fn normalized_sum(&mut self, sum: &NormalizedSum) -> Done {
-        let ordinary = |args| Propagate { args, mode: Mode::Ordinary };
-        self.propagate(&ordinary(sum.normalize.args))?;
-        if let Some(masks) = sum.masks {
-            self.propagate(&ordinary(masks.args))?;
-        }
-        self.command(&sum.bypass)?;
-        self.command(&sum.add)?;
-        // Masked values are not written.
-        sum.masks.map_or(Ok(()), |masks| self.memory.forget(masks.args.output))
-    }
-
     /// Writes results, or adds them.
     fn results(&mut self, cells: &Cells, adds: bool, result: impl Fn(usize, usize) -> Symbol) -> Done {
         for i in 0..cells.rows {
@@ -452,8 +445,15 @@ impl<'a> Symbolic<'a> {
         *effects = mix(*effects, by);
     }
 
-    fn backprop(&mut self, &Backprop { args, mode, taps }: &Backprop) -> Done {
-        let computation::Backprop { component, in_value, out_value, out_deriv, in_deriv, memo, .. } = args;
+    fn backprop(&mut self, backprop: &Backprop) -> Done {
+        let out_value = backprop.args.out_value;
+        let out_value = out_value.map_or(Ok(0), |s| self.whole(s, |_, symbol| Some(symbol)))?;
+        self.backprop_with(backprop, out_value)
+    }
+
+    /// A backprop with a symbol for all of its output's value.
+    fn backprop_with(&mut self, &Backprop { args, mode, taps }: &Backprop, out_value: Symbol) -> Done {
+        let computation::Backprop { component, in_value, out_deriv, in_deriv, memo, .. } = args;
         let run = self.nnet.component(component);
         let pools = is_pooling(run);
         let summed = matches!(mode, Mode::Summed { .. });
@@ -464,7 +464,7 @@ impl<'a> Symbolic<'a> {
         };
         let parts = [
             in_value.map_or(Ok(0), |s| self.whole(s, counts))?,
-            out_value.map_or(Ok(0), |s| self.whole(s, |_, symbol| Some(symbol)))?,
+            out_value,
             self.whole(out_deriv, unmasked)?,
             memo.and_then(|memo| self.memos.get(&memo).copied()).unwrap_or(0),
             self.chance(component),

@@ -1,7 +1,8 @@
 //! Lists with faults, which the check must find.
 
+use super::super::op::NormalizedSum;
 use super::super::tests::{BYPASS, RECURRENT, SMALL, SPLICED, forward, training};
-use super::super::{Lowered, Watch, lower, lower_picked, normalized_sum, row_sums};
+use super::super::{Lowered, Watch, lower, lower_picked, normalized_backprop, normalized_sum, row_sums};
 use super::*;
 use crate::config::parse_config;
 use crate::random::Random;
@@ -20,6 +21,7 @@ fn cases() -> Vec<(Nnet, Computation, Lowered)> {
         training(POOLED, 3, 40),
         training(&row_sums::tests::config("Round(a, 5)"), 2, 20),
         training(&normalized_sum::tests::config(normalized_sum::tests::MASKED, "a"), 3, 40),
+        training(&normalized_backprop::tests::stacked(normalized_sum::tests::MASKED), 3, 40),
     ];
     let lowered = |(nnet, computation): (Nnet, Computation)| {
         let host = nnet3_matrix::cpu();
@@ -74,7 +76,7 @@ fn operations_that_are_missing_are_found() {
 /// Changes one operation in one way. Returns false if it has no such operation.
 type Fault = fn(&mut Op) -> bool;
 
-const FAULTS: [(&str, Fault); 12] = [
+const FAULTS: [(&str, Fault); 17] = [
     ("adds to what is not there", |op| match op {
         Op::Propagate(Propagate { mode: mode @ Mode::Sets, .. })
         | Op::Backprop(Backprop { mode: mode @ Mode::Sets, .. }) => {
@@ -145,10 +147,33 @@ const FAULTS: [(&str, Fault); 12] = [
         _ => false,
     }),
     ("another factor of a bypass", |op| match op {
-        Op::NormalizedSum(sum) => {
-            if let Command::Copy { alpha, .. } | Command::CopyRows { alpha, .. } = &mut sum.bypass {
+        Op::NormalizedSum(NormalizedSum { bypass: Some(bypass), .. }) => {
+            if let Command::Copy { alpha, .. } | Command::CopyRows { alpha, .. } = &mut bypass.copy {
                 *alpha += 1.0;
             }
+            true
+        }
+        _ => false,
+    }),
+    ("no bypass", |op| match op {
+        Op::NormalizedSum(sum) => sum.bypass.take().is_some(),
+        _ => false,
+    }),
+    ("no rectification", |op| match op {
+        Op::NormalizedSum(sum) => sum.relu.take().is_some(),
+        _ => false,
+    }),
+    ("no masks on the way back", |op| match op {
+        Op::NormalizedBackprop(back) => back.masks.take().is_some(),
+        _ => false,
+    }),
+    ("no derivative of a bypass", |op| match op {
+        Op::NormalizedBackprop(back) => back.copy.take().is_some(),
+        _ => false,
+    }),
+    ("another memo on the way back", |op| match op {
+        Op::NormalizedBackprop(back) => {
+            back.normalize.args.memo = None;
             true
         }
         _ => false,
@@ -287,7 +312,7 @@ fn readers_of_masked_values_are_found() {
     let mut lowered = lower(&nnet, &computation, &*host, &mut Watch::default()).unwrap();
     let place = lowered.ops.iter().position(|op| matches!(op, Op::NormalizedSum(_))).unwrap();
     let Op::NormalizedSum(sum) = lowered.ops[place] else { panic!() };
-    lowered.ops.insert(place + 1, Op::Command(sum.add));
+    lowered.ops.insert(place + 1, Op::Command(sum.bypass.unwrap().add));
     lowered.commands.insert(place + 1, lowered.commands[place]);
     let fault = check(&nnet, &computation, &lowered).unwrap_err();
     assert!(fault.contains("has not been written"), "{fault}");

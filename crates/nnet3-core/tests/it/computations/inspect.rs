@@ -60,7 +60,15 @@ fn passes_lead_from_nothing_to_the_program() {
         let table = passes.table();
         assert_eq!(table.lines().count(), passes.list.len() + passes.lowering.len() + 3);
         let lowering: Vec<&str> = passes.lowering.iter().map(|pass| pass.name).collect();
-        let for_all = ["accumulate", "zeroing", "row-sums", "normalized-sum", "common-share", "step-updates"];
+        let for_all = [
+            "accumulate",
+            "zeroing",
+            "row-sums",
+            "normalized-backprop",
+            "normalized-sum",
+            "common-share",
+            "step-updates",
+        ];
         let for_host = ["precompute", "sum-statistics", "filter-forward", "filter-backward", "blocks"];
         assert_eq!(lowering, [&for_all[..], &for_host].concat());
         for pair in passes.lowering.windows(2) {

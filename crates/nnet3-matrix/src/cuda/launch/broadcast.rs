@@ -1,10 +1,9 @@
 //! `broadcast.cu`.
 
-use super::{GpuBackend, same_shape};
-use crate::backend::{NormalizedSum, RowsWithVectors};
+use super::GpuBackend;
+use crate::backend::RowsWithVectors;
 use crate::cuda::engine::Engine;
 use crate::cuda::op::Arg;
-use crate::memory::IndexTable;
 use crate::view::{View, ViewMut};
 
 /// An argument of a kernel of `broadcast.cu`.
@@ -84,34 +83,5 @@ impl<E: Engine> RowsWithVectors for GpuBackend<E> {
         let [mean, scale, factor] = [mean, scale, factor].map(Broadcast::Row);
         let args = [Broadcast::Matrix(src), mean, scale, factor, Broadcast::Matrix(other)];
         self.broadcast("normalize_cols_and_add", dst, &args)
-    }
-    fn normalized_sum(&self, dst: ViewMut<'_>, values: ViewMut<'_>, terms: &NormalizedSum<'_>) {
-        let NormalizedSum { src, mean, scale, masks, other, factor, rows } = *terms;
-        for matrix in [values.as_view(), src] {
-            same_shape(&dst.as_view(), &matrix);
-        }
-        let (height, width) = (dst.rows(), dst.cols());
-        let sizes = [mean, scale].map(|row| (row.rows(), row.cols()));
-        assert_eq!(sizes, [(1, width); 2], "mean and scale of {width} columns");
-        assert_eq!(other.cols(), width, "columns of the other term");
-        assert!(rows.is_some() || other.rows() == height, "{other:?} for {height} rows");
-        if dst.is_empty() {
-            return;
-        }
-        let table = |table: &IndexTable, limit: usize| {
-            assert_eq!(table.len(), height, "numbers for a matrix of {height} rows");
-            self.indexes(table, limit, "index")
-        };
-        let rows = rows.map_or(0, |rows| table(rows, other.rows()));
-        let mask_of = masks.map_or(0, |(masks, numbers)| {
-            assert_eq!(masks.cols(), width, "columns of the masks");
-            table(numbers, masks.rows())
-        });
-        let masks = masks.map_or(View::empty(), |(masks, _)| masks);
-        let [dst, values] = [dst, values].map(|view| self.mat(view.as_view()));
-        let [src, mean, scale, masks, other] = [src, mean, scale, masks, other].map(|view| self.mat(view));
-        let [d, v, x, m, s, k, o] = [dst, values, src, mean, scale, masks, other].map(Arg::Mat);
-        let args = [d, v, x, m, s, k, Arg::Ints(mask_of), Arg::Float(factor), o, Arg::Ints(rows)];
-        self.fill("normalized_sum", dst, &args)
     }
 }

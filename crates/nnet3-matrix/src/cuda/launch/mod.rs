@@ -11,6 +11,7 @@ mod hmm;
 mod learning;
 mod low_rank;
 mod lstm;
+mod normalized;
 mod products;
 mod random;
 mod rows;
