@@ -76,7 +76,7 @@ PYTHON
 
 failed=0
 line() { # TITLE, STATUS, SECONDS, TEXT
-  printf '%-30s %-7s %4d s  %s\n' "$@" | tee -a "$out/table.txt"
+  printf '%-34s %-7s %4d s  %s\n' "$@" | tee -a "$out/table.txt"
 }
 # A line of the table: passes or fails as the command does, which may take so many seconds. Its output goes to a log, what
 # `summary` makes of it into the table. Programs see CUDA's libraries.
@@ -89,11 +89,13 @@ check() { # TITLE, LIMIT, COMMAND ...
     line "$title" ok $((SECONDS - started)) "$(summary "$log")"
   else
     failed=1
-    line "$title" "FAILED" $((SECONDS - started)) "status $status: $(grep -v '^ *$' "$log" | tail -n 1 | cut -c1-160)"
+    line "$title" "FAILED" $((SECONDS - started)) "status $status: $(reason "$log")"
     grep -aE 'panicked|ERROR|FAILED|CUDA|error' -A2 "$log" | head -n 25
   fi
   return "$status"
 }
+# True if the programs can use a GPU.
+has_gpu() { LD_LIBRARY_PATH=$cuda_libraries "$kit/bin/cuda-gpu-available" >/dev/null 2>&1; }
 skipped() { line "$1" skipped 0 "$2"; }
 
 # The fields of a benchmark that matter, else the last line.
@@ -110,9 +112,22 @@ except ValueError:
 PYTHON
 }
 
+# The reason of a failure, from a log: the message of the first panic, if there is one, and the last line without the names of
+# programs and options.
+reason() {
+  python3 - "$1" <<'PYTHON'
+import re, sys
+lines = [line.strip() for line in open(sys.argv[1], errors="replace") if line.strip()]
+panics = [after for line, after in zip(lines, lines[1:]) if "panicked at" in line]
+last = re.sub(r"^ERROR \(\S* ?\S*\) |--use-gpu=\S+: no GPU can be used \(.*?\): ", "", lines[-1]) if lines else ""
+print("; ".join(panics[:1] + [last])[:200])
+PYTHON
+}
+
 probe() {
-  nvidia-smi --query-gpu=name,driver_version,memory.total,compute_cap --format=csv,noheader
-  ldconfig -p | grep -E 'libcuda\.so|libcublas(Lt)?\.so|libnvrtc\.so'
+  nvidia-smi --query-gpu=name,driver_version,memory.total,compute_cap --format=csv,noheader 2>/dev/null ||
+    echo "nvidia-smi does not run: no driver, or no device"
+  PATH=$PATH:/sbin ldconfig -p | grep -E 'libcuda\.so|libcublas(Lt)?\.so|libnvrtc\.so'
   echo "libraries: $cuda_libraries"
   command -v nvcc compute-sanitizer ncu python3
   local links="$out/only-cublas" folder way
@@ -131,6 +146,7 @@ suite() {
   NNET3_GPU_DEBUG=no-lt check "products without cuBLASLt" 60 "$kit/bin/suite" --test-threads=1 primitive::gemm \
     the_same_bytes_each_time
   check "suite" 150 "$kit/bin/suite" --test-threads=1 && return
+  has_gpu || return
   # A context is of no use after a fault: one process for each test says which fail by themselves.
   local test
   "$kit/bin/suite" --list 2>/dev/null | sed -n 's/: test$//p' | while read -r test; do
