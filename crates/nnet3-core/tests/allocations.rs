@@ -162,6 +162,15 @@ fn allocations(task: &Task, kind: Kind) -> Vec<usize> {
         .collect()
 }
 
+/// As [`allocations`], without what does not occur again: after a minute the test's own harness prints a line.
+fn repeated_allocations(task: &Task, kind: Kind) -> Vec<usize> {
+    let first = allocations(task, kind);
+    match first.iter().any(|&count| count > 0) {
+        true => first.into_iter().zip(allocations(task, kind)).map(|(a, b)| a.min(b)).collect(),
+        false => first,
+    }
+}
+
 /// One test a file: other threads would be counted too.
 #[test]
 fn nothing_is_allocated_after_the_first_run() {
@@ -171,7 +180,7 @@ fn nothing_is_allocated_after_the_first_run() {
     let mut failures = Vec::new();
     for task in tasks() {
         for kind in [Kind::Train, Kind::Gradient, Kind::Forward] {
-            let counts = allocations(&task, kind);
+            let counts = repeated_allocations(&task, kind);
             if counts.iter().any(|&count| count > 0) {
                 failures.push(format!("{} {kind:?}: {counts:?}", task.name));
             }
