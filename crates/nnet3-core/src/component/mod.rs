@@ -206,6 +206,11 @@ pub trait Component: Any + Stored + CloneComponent + Send + Sync {
         false
     }
 
+    /// True if the output is the logarithm of the softmax of each row.
+    fn is_log_softmax(&self) -> bool {
+        false
+    }
+
     /// The parts of propagate and backprop of a rectification.
     fn as_rectification_mut(&mut self) -> Option<&mut dyn Rectification> {
         None

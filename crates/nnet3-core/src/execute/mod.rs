@@ -8,6 +8,7 @@ pub mod cache;
 mod components;
 mod normalized;
 mod observe;
+mod ordered;
 mod picked;
 mod program;
 mod sparse;
@@ -410,6 +411,7 @@ impl Executor {
             }
             Op::NormalizedSum(ref sum) => self.normalized_sum(program, sum, model, random),
             Op::NormalizedBackprop(ref back) => self.normalized_backprop(program, back, model, random),
+            Op::Ordered(ref ordered) => self.ordered(program, ordered, model, random),
             Op::Backprop(ref backprop) => {
                 let command = self.list(program).command(self.next);
                 self.backprop(program, command, backprop, model, random)

@@ -19,7 +19,7 @@ use crate::computation::{Backprop, Command, Computation, MatrixId, Propagate, Su
 use crate::execute::Program;
 use crate::flops;
 use crate::index::NodeId;
-use crate::lower::{Op, Step, StepsUpdate, SumRows};
+use crate::lower::{Op, Ordered, Step, StepsUpdate, SumRows};
 use crate::nnet::{Nnet, Node};
 use std::time::Duration;
 
@@ -134,6 +134,17 @@ impl Inspection<'_> {
             Op::NormalizedBackprop(back) => {
                 let commands = back.parts().map(|part| Command::Backprop(part.args)).chain(back.copy);
                 commands.flat_map(|command| self.nodes_of(computation, &command)).collect()
+            }
+            Op::Ordered(ordered) => {
+                let commands = match *ordered {
+                    Ordered::Propagate { affine, log_softmax, .. } => {
+                        vec![Some(Command::Propagate(affine)), log_softmax.map(Command::Propagate)]
+                    }
+                    Ordered::LogSoftmaxBackprop { args, .. } | Ordered::AffineBackprop { args, .. } => {
+                        vec![Some(Command::Backprop(args))]
+                    }
+                };
+                commands.iter().flatten().flat_map(|command| self.nodes_of(computation, command)).collect()
             }
             Op::Blocks(blocks) => {
                 let commands = blocks.commands.iter();

@@ -3,7 +3,7 @@
 use super::{Inspection, milliseconds};
 use crate::computation::{Command, Computation, print};
 use crate::index::ComponentId;
-use crate::lower::{Cost, Op};
+use crate::lower::{Cost, Op, Ordered};
 use crate::nnet::Nnet;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -156,6 +156,8 @@ pub fn op_kind(nnet: &Nnet, op: &Op) -> String {
         Op::SumRows(_) => "SumRows".to_string(),
         Op::NormalizedSum(_) => "NormalizedSum".to_string(),
         Op::NormalizedBackprop(_) => "NormalizedBackprop".to_string(),
+        Op::Ordered(Ordered::Propagate { .. }) => "OrderedOutput.Propagate".to_string(),
+        Op::Ordered(_) => "OrderedOutput.Backprop".to_string(),
         Op::Nothing => "Nothing".to_string(),
         Op::Goto { .. } => "Goto".to_string(),
         Op::Command(command) => name(command).to_string(),

@@ -1,6 +1,6 @@
 //! Cost estimates of operations, for people.
 
-use super::op::{Affine, Backprop, Op, Share, Step, StepsUpdate, SumRows};
+use super::op::{Affine, Backprop, Op, Ordered, Share, Step, StepsUpdate, SumRows};
 use super::{FilterProduct, Lowered, PickedBackprop, PickedPropagate};
 use crate::analysis::{AccessKind, submatrix_accesses};
 use crate::component::Weights;
@@ -112,6 +112,22 @@ impl Cost {
                     _ => 0,
                 };
                 one(5 * bytes(back.out_deriv()) + copied, 0)
+            }
+            Op::Ordered(ordered) => {
+                let copied = |s: Option<SubmatrixId>| s.map_or(Cost::default(), |s| one(2 * bytes(s), 0));
+                let of = |command| of_command(nnet, computation, &command);
+                let sum = match *ordered {
+                    Ordered::Propagate { affine, log_softmax, input, .. } => {
+                        let softmax =
+                            log_softmax.map_or(Cost::default(), |args| of(Command::Propagate(args)));
+                        of(Command::Propagate(affine)) + softmax + copied(Some(input))
+                    }
+                    Ordered::LogSoftmaxBackprop { args, .. } => of(Command::Backprop(args)),
+                    Ordered::AffineBackprop { args, input, .. } => {
+                        of(Command::Backprop(args)) + copied(Some(input))
+                    }
+                };
+                Cost { operations: 1, ..sum }
             }
             Op::Blocks(blocks) => {
                 let costs = blocks.commands.iter().map(|command| of_command(nnet, computation, command));

@@ -18,6 +18,7 @@ mod neighbours;
 mod normalized_backprop;
 mod normalized_sum;
 mod op;
+mod output_rows;
 mod picked_input;
 mod precompute;
 mod print;
@@ -30,8 +31,8 @@ mod zeroing;
 
 pub use cost::Cost;
 pub use op::{
-    Affine, Backprop, Blocks, FilterProduct, Mode, NormalizedBackprop, NormalizedSum, Op, Part, PartBack,
-    PickedBackprop, PickedPropagate, PickedTerm, Propagate, Share, Step, StepsUpdate, SumRows,
+    Affine, Backprop, Blocks, FilterProduct, Mode, NormalizedBackprop, NormalizedSum, Op, Ordered, Part,
+    PartBack, PickedBackprop, PickedPropagate, PickedTerm, Propagate, Share, Step, StepsUpdate, SumRows,
 };
 
 use crate::computation::{self, Computation, MatrixId, Submatrix, SubmatrixId};
@@ -59,9 +60,10 @@ const fn pass(name: &'static str, run: fn(&mut Lowering<'_>)) -> Pass {
 }
 
 /// All passes, in order.
-const PASSES: [Pass; 12] = [
+const PASSES: [Pass; 13] = [
     pass("accumulate", accumulate::run),
     pass("zeroing", zeroing::run),
+    pass("output-rows", output_rows::run),
     pass("row-sums", row_sums::run),
     pass("normalized-backprop", normalized_backprop::run),
     pass("normalized-sum", normalized_sum::run),

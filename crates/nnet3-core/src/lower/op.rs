@@ -1,7 +1,7 @@
 //! The operations that the executor runs, one after the other.
 
 use crate::component::winograd::{Filter, Taps};
-use crate::computation::{self, Command, MatrixId, PrecomputedId, SubmatrixId};
+use crate::computation::{self, Command, IndexesId, MatrixId, PrecomputedId, SubmatrixId};
 use crate::index::{ComponentId, NodeId};
 use std::ops::Range;
 use std::sync::Arc;
@@ -40,6 +40,7 @@ pub enum Op {
     SumRows(SumRows),
     NormalizedSum(NormalizedSum),
     NormalizedBackprop(NormalizedBackprop),
+    Ordered(Ordered),
 }
 
 /// The way in which a component's value or derivative reaches its destination.
@@ -204,6 +205,39 @@ pub struct NormalizedBackprop {
     pub relu: PartBack,
 }
 
+/// Steps of an output in the order of its rows in the request: the narrow input of its affine component is put into that order, not the
+/// wide output. `rows` are the numbers of rows of the output before, in the request's order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ordered {
+    /// The propagates, and the copy of rows to the output.
+    Propagate {
+        affine: computation::Propagate,
+        log_softmax: Option<computation::Propagate>,
+        copy: Command,
+        /// The place of the input in the request's order.
+        input: SubmatrixId,
+    },
+    /// The backprop of the log-softmax, with the output in place of `args.out_value`.
+    LogSoftmaxBackprop {
+        /// Would bring the derivative into the order of the computation.
+        copy: Command,
+        args: computation::Backprop,
+        output: SubmatrixId,
+        rows: IndexesId,
+    },
+    /// The backprop of the affine component. Its derivative is that of the copy's source, or is in the request's order already.
+    AffineBackprop {
+        copy: Option<Command>,
+        args: computation::Backprop,
+        rows: IndexesId,
+        /// The numbers of rows in the request's order, in the order of the computation.
+        back: IndexesId,
+        /// The places of the input and of its derivative in the request's order.
+        input: SubmatrixId,
+        in_deriv: Option<SubmatrixId>,
+    },
+}
+
 /// A propagate as a part of another operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
@@ -256,6 +290,9 @@ impl Op {
             Op::NormalizedSum(sum) => sum.parts().any(|part| part.args.store_stats),
             Op::NormalizedBackprop(back) => back.relu.args.update_model,
             Op::Step(_) | Op::StepsUpdate(_) => true,
+            Op::Ordered(Ordered::LogSoftmaxBackprop { args, .. } | Ordered::AffineBackprop { args, .. }) => {
+                args.update_model
+            }
             _ => false,
         }
     }

@@ -1,6 +1,6 @@
 //! Prints operations for people.
 
-use super::op::{Affine, Backprop, Mode, Op, Propagate, Share, Step, StepsUpdate, SumRows};
+use super::op::{Affine, Backprop, Mode, Op, Ordered, Propagate, Share, Step, StepsUpdate, SumRows};
 use super::{FilterProduct, Lowered, PickedBackprop, PickedPropagate};
 use crate::computation::print::{self, Names};
 use crate::computation::{Command, Computation, SubmatrixId};
@@ -129,10 +129,32 @@ impl Op {
                 let all: Vec<String> = back.copy.map(command).into_iter().chain(parts).collect();
                 format!("in one pass after sums: {}", all.join("; "))
             }
+            Op::Ordered(ordered) => ordered_text(ordered, s, command),
             Op::Blocks(blocks) => {
                 let ops: Vec<String> = blocks.commands.iter().map(|same| command(*same)).collect();
                 format!("{} rows of m{} at a time: {}", blocks.rows, blocks.matrix, ops.join("; "))
             }
         }
     }
+}
+
+/// Describes steps of an output in the request's order.
+fn ordered_text(
+    ordered: &Ordered,
+    s: impl Fn(SubmatrixId) -> String,
+    command: impl Fn(Command) -> String,
+) -> String {
+    let (parts, input): (Vec<Command>, _) = match *ordered {
+        Ordered::Propagate { affine, log_softmax, copy, input } => {
+            let softmax = log_softmax.map(Command::Propagate);
+            ([Command::Propagate(affine)].into_iter().chain(softmax).chain([copy]).collect(), Some(input))
+        }
+        Ordered::LogSoftmaxBackprop { copy, args, .. } => (vec![copy, Command::Backprop(args)], None),
+        Ordered::AffineBackprop { copy, args, input, .. } => {
+            (copy.into_iter().chain([Command::Backprop(args)]).collect(), Some(input))
+        }
+    };
+    let parts: Vec<String> = parts.into_iter().map(command).collect();
+    let input = input.map_or(String::new(), |input| format!(" with the input's rows at {}", s(input)));
+    format!("in the order of the output{input}: {}", parts.join("; "))
 }

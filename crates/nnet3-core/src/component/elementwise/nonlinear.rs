@@ -167,6 +167,10 @@ impl Component for Nonlinear {
         self.function == RELU && self.stats.block_dim == self.stats.dim
     }
 
+    fn is_log_softmax(&self) -> bool {
+        self.function == Function::LogSoftmax
+    }
+
     fn as_rectification_mut(&mut self) -> Option<&mut dyn Rectification> {
         if self.rectifies() { Some(self) } else { None }
     }

@@ -8,6 +8,7 @@
 //! statistics of components, and factors of their changes.
 
 mod normalized;
+mod ordered;
 mod picked;
 mod steps;
 mod symbols;
@@ -38,9 +39,10 @@ const SUMMED: Symbol = 0x5ca1_ab1e_0ddb_a115;
 /// Checks `lowered` for `computation`, which the checker of computations accepts. An error describes the fault.
 pub fn check(nnet: &Nnet, computation: &Computation, lowered: &Lowered) -> Done {
     let extended = lowered.extended(computation);
-    let expected = Symbolic::of(nnet, &extended, &Lowered::literal(computation))
+    let links = ordered::links(lowered);
+    let expected = Symbolic::of(nnet, &extended, &Lowered::literal(computation), &links)
         .map_err(|e| format!("as the commands say: {e}"))?;
-    let found = Symbolic::of(nnet, &extended, lowered)?;
+    let found = Symbolic::of(nnet, &extended, lowered, &links)?;
     for (i, (node, symbol)) in expected.provided.iter().enumerate() {
         if found.provided.get(i) != Some(&(*node, *symbol)) {
             return Err(format!(
@@ -83,12 +85,18 @@ struct Symbolic<'a> {
 }
 
 impl<'a> Symbolic<'a> {
-    /// Runs once, up to the jump of a loop. `computation` has all sub-matrices that operations name.
-    fn of(nnet: &'a Nnet, computation: &'a Computation, list: &Lowered) -> Result<Symbolic<'a>, String> {
+    /// Runs once, up to the jump of a loop. `computation` has all sub-matrices that operations name. `links` are those between
+    /// which operations copy.
+    fn of(
+        nnet: &'a Nnet,
+        computation: &'a Computation,
+        list: &Lowered,
+        links: &[(SubmatrixId, SubmatrixId)],
+    ) -> Result<Symbolic<'a>, String> {
         let mut run = Symbolic {
             nnet,
             computation,
-            memory: Memory::new(nnet, computation),
+            memory: Memory::new(nnet, computation, links),
             memos: FastMap::default(),
             shares: FastMap::default(),
             draws: 0,
@@ -144,6 +152,7 @@ impl<'a> Symbolic<'a> {
             }
             Op::NormalizedSum(ref sum) => self.normalized_sum(sum),
             Op::NormalizedBackprop(ref back) => self.normalized_backprop(back),
+            Op::Ordered(ref ordered) => self.ordered(ordered),
             Op::Propagate(ref propagate) => self.propagate(propagate),
             Op::Backprop(ref backprop) => self.backprop(backprop),
             Op::Affine(Affine { component, ref columns, input, output, adds }) => {

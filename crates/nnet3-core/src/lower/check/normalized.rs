@@ -7,14 +7,14 @@ use crate::computation::SubmatrixId;
 use crate::index::ComponentId;
 
 /// The symbols of a sub-matrix, by row and piece, and the first column of each piece.
-struct Values {
-    rows: Vec<Vec<Symbol>>,
-    starts: Vec<usize>,
+pub(super) struct Values {
+    pub rows: Vec<Vec<Symbol>>,
+    pub starts: Vec<usize>,
 }
 
 impl Values {
     /// The output of a component that treats rows one by one and draws no random numbers, as a propagate makes it.
-    fn through(&self, component: ComponentId, starts: &[usize]) -> Values {
+    pub fn through(&self, component: ComponentId, starts: &[usize]) -> Values {
         let seed = mix(mix(u64::from(component.0), 6), 0);
         let row = |row: &Vec<Symbol>| {
             let terms = row.iter().zip(&self.starts);
@@ -27,7 +27,7 @@ impl Values {
     }
 
     /// One symbol for all, as [`Symbolic::whole`] makes it.
-    fn whole(&self) -> Symbol {
+    pub fn whole(&self) -> Symbol {
         let symbols = |row: &Vec<Symbol>| row.iter().copied().zip(self.starts.clone()).collect::<Vec<_>>();
         let all = self.rows.iter().flat_map(symbols);
         all.fold(mix(self.rows.len() as u64, 3), |all, (symbol, start)| mix(all, mix(symbol, start as u64)))
@@ -35,7 +35,7 @@ impl Values {
 }
 
 impl Symbolic<'_> {
-    fn values(&self, cells: &Cells) -> Result<Values, String> {
+    pub(super) fn values(&self, cells: &Cells) -> Result<Values, String> {
         let row = |i: usize| (0..cells.starts.len()).map(|k| self.memory.read(cells, i, k)).collect();
         let rows = (0..cells.rows).map(row).collect::<Result<_, String>>()?;
         Ok(Values { rows, starts: cells.starts.clone() })

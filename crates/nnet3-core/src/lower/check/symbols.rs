@@ -54,10 +54,14 @@ pub struct Cells {
 }
 
 impl<'a> Memory<'a> {
-    /// `computation` has all sub-matrices that operations name.
-    pub fn new(nnet: &Nnet, computation: &'a Computation) -> Memory<'a> {
+    /// `computation` has all sub-matrices that operations name. Operations copy between `links`, besides the commands.
+    pub fn new(
+        nnet: &Nnet,
+        computation: &'a Computation,
+        links: &[(SubmatrixId, SubmatrixId)],
+    ) -> Memory<'a> {
         let storage_of = storages(computation);
-        let cuts = cuts(nnet, computation, &storage_of);
+        let cuts = cuts(nnet, computation, &storage_of, links);
         let storages = cuts
             .into_iter()
             .zip(&computation.matrices)
@@ -147,7 +151,12 @@ fn storages(computation: &Computation) -> Vec<usize> {
 
 /// For each storage, where columns have to be told apart: at the ends of sub-matrices, and where copies bring such ends
 /// to.
-fn cuts(nnet: &Nnet, computation: &Computation, storage_of: &[usize]) -> Vec<BTreeSet<usize>> {
+fn cuts(
+    nnet: &Nnet,
+    computation: &Computation,
+    storage_of: &[usize],
+    further: &[(SubmatrixId, SubmatrixId)],
+) -> Vec<BTreeSet<usize>> {
     let mut cuts = vec![BTreeSet::new(); computation.matrices.len()];
     let of = |m: MatrixId| storage_of[m.index()];
     for s in &computation.submatrices {
@@ -155,15 +164,16 @@ fn cuts(nnet: &Nnet, computation: &Computation, storage_of: &[usize]) -> Vec<BTr
     }
     let mut links = BTreeSet::new();
     let mut counts = Vec::new();
+    let mut link = |a: SubmatrixId, b: SubmatrixId| {
+        let [a, b] = [a, b].map(|s| computation.submatrix(s));
+        let ends = [(of(a.matrix), a.col_offset), (of(b.matrix), b.col_offset)];
+        if ends[0] != ends[1] {
+            links.insert((ends, a.cols));
+        }
+    };
+    further.iter().for_each(|&(a, b)| link(a, b));
     for command in &computation.commands {
         let mut cut_counts = |s: Option<SubmatrixId>| counts.extend(s);
-        let mut link = |a: SubmatrixId, b: SubmatrixId| {
-            let [a, b] = [a, b].map(|s| computation.submatrix(s));
-            let ends = [(of(a.matrix), a.col_offset), (of(b.matrix), b.col_offset)];
-            if ends[0] != ends[1] {
-                links.insert((ends, a.cols));
-            }
-        };
         match *command {
             Command::Copy { dest, src, .. }
             | Command::Add { dest, src, .. }

@@ -1,8 +1,10 @@
 //! Lists with faults, which the check must find.
 
-use super::super::op::NormalizedSum;
+use super::super::op::{NormalizedSum, Ordered};
 use super::super::tests::{BYPASS, RECURRENT, SMALL, SPLICED, forward, training};
-use super::super::{Lowered, Watch, lower, lower_picked, normalized_backprop, normalized_sum, row_sums};
+use super::super::{
+    Lowered, Watch, lower, lower_picked, normalized_backprop, normalized_sum, output_rows, row_sums,
+};
 use super::*;
 use crate::config::parse_config;
 use crate::random::Random;
@@ -22,6 +24,8 @@ fn cases() -> Vec<(Nnet, Computation, Lowered)> {
         training(&row_sums::tests::config("Round(a, 5)"), 2, 20),
         training(&normalized_sum::tests::config(normalized_sum::tests::MASKED, "a"), 3, 40),
         training(&normalized_backprop::tests::stacked(normalized_sum::tests::MASKED), 3, 40),
+        training(&output_rows::tests::config(2, "b"), 3, 40),
+        training(&output_rows::tests::config(2, "l"), 3, 40),
     ];
     let lowered = |(nnet, computation): (Nnet, Computation)| {
         let host = nnet3_matrix::cpu();
@@ -76,7 +80,7 @@ fn operations_that_are_missing_are_found() {
 /// Changes one operation in one way. Returns false if it has no such operation.
 type Fault = fn(&mut Op) -> bool;
 
-const FAULTS: [(&str, Fault); 17] = [
+const FAULTS: [(&str, Fault); 19] = [
     ("adds to what is not there", |op| match op {
         Op::Propagate(Propagate { mode: mode @ Mode::Sets, .. })
         | Op::Backprop(Backprop { mode: mode @ Mode::Sets, .. }) => {
@@ -169,6 +173,17 @@ const FAULTS: [(&str, Fault); 17] = [
     }),
     ("no derivative of a bypass", |op| match op {
         Op::NormalizedBackprop(back) => back.copy.take().is_some(),
+        _ => false,
+    }),
+    ("another order of an output's rows on the way back", |op| match op {
+        Op::Ordered(Ordered::AffineBackprop { rows, back, .. }) => {
+            std::mem::swap(rows, back);
+            true
+        }
+        _ => false,
+    }),
+    ("no log-softmax", |op| match op {
+        Op::Ordered(Ordered::Propagate { log_softmax, .. }) => log_softmax.take().is_some(),
         _ => false,
     }),
     ("another memo on the way back", |op| match op {

@@ -63,6 +63,7 @@ fn passes_lead_from_nothing_to_the_program() {
         let for_all = [
             "accumulate",
             "zeroing",
+            "output-rows",
             "row-sums",
             "normalized-backprop",
             "normalized-sum",
