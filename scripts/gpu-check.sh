@@ -44,6 +44,7 @@ build() {
     cp "$path" "$kit/bin/gpu_rates" || return 1
   path=$(cargo test "${flags[@]}" -p nnet3-matrix --test cuda --no-run | executable test cuda) &&
     cp "$path" "$kit/bin/suite" || return 1
+  flags=(--release --features nnet3-matrix/pure-rust --message-format=json) # nnet3-train has no such feature of its own
   path=$(cargo test "${flags[@]}" -p nnet3-train --test cuda --no-run | executable test cuda) &&
     cp "$path" "$kit/bin/training" || return 1
   strip "$kit"/bin/* 2>/dev/null
