@@ -3,10 +3,13 @@
 //! A = [B Cᵀ; C D] has B with the factor L. With W = L⁻¹ and E = C Wᵀ, the factor of A is [L 0; E F], where F is the
 //! factor of D − E Eᵀ. Its inverse is [W 0; −F⁻¹ E W, F⁻¹]. So all but small blocks is matrix products.
 
-use nalgebra::{DMatrix, DMatrixViewMut};
+use nalgebra::{DMatrix, DMatrixView, DMatrixViewMut};
 
 /// Blocks up to this size are factored element by element.
 const SMALL: usize = 12;
+
+/// Blocks up to this size are squared by one product.
+const MEDIUM: usize = 48;
 
 /// W = L⁻¹ where A = L Lᵀ: lower triangular.
 #[derive(Debug, Clone)]
@@ -22,7 +25,11 @@ impl InverseFactor {
 
     /// A⁻¹ = Wᵀ W.
     pub fn inverse(&self) -> DMatrix<f64> {
-        self.0.transpose() * &self.0
+        let n = self.0.nrows();
+        let mut inverse = DMatrix::zeros(n, n);
+        square(&self.0.as_view(), &mut inverse.as_view_mut());
+        inverse.fill_upper_triangle_with_lower_triangle();
+        inverse
     }
 
     /// Returns ln |A|.
@@ -51,6 +58,22 @@ fn factor(a: &mut DMatrixViewMut<'_, f64>, w: &mut DMatrixViewMut<'_, f64>) -> b
     let last = w.view((k, k), (n - k, n - k)).into_owned();
     w.view_mut((k, 0), (n - k, k)).copy_from(&(last * below * first * -1.0));
     true
+}
+
+/// Sets the lower triangle of `out` to that of Wᵀ W. With W = [V 0; X Y] that is Vᵀ V + Xᵀ X, Yᵀ X and Yᵀ Y.
+fn square(w: &DMatrixView<'_, f64>, out: &mut DMatrixViewMut<'_, f64>) {
+    let n = w.nrows();
+    if n <= MEDIUM {
+        out.gemm(1.0, &w.transpose(), w, 0.0);
+        return;
+    }
+    let k = n / 2;
+    let (below, last) = (w.view((k, 0), (n - k, k)), w.view((k, k), (n - k, n - k)));
+    let mut first = out.view_mut((0, 0), (k, k));
+    square(&w.view((0, 0), (k, k)), &mut first);
+    first.gemm(1.0, &below.transpose(), &below, 1.0);
+    out.view_mut((k, 0), (n - k, k)).gemm(1.0, &last.transpose(), &below, 0.0);
+    square(&last, &mut out.view_mut((k, k), (n - k, n - k)));
 }
 
 fn factor_small(a: &mut DMatrixViewMut<'_, f64>, w: &mut DMatrixViewMut<'_, f64>) -> bool {

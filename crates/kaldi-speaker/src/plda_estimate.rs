@@ -69,14 +69,14 @@ pub fn estimate(speakers: &[Vec<Vec<f32>>], iterations: usize) -> Result<Estimat
         let mut new_within = scatter.clone();
         let mut new_between = DMatrix::zeros(dim, dim);
         for (n, means) in &blocks {
-            let posterior = &between_precision + &precision * *n;
+            let posterior = between_precision.zip_map(&precision, |between, within| between + within * n);
             let posterior = linear::inverse(posterior, "posterior precision of speakers")?;
             let speakers = &posterior * (&precision * means * *n);
             let rest = means - &speakers;
             let members = means.ncols() as f64;
-            new_between += &posterior * members;
+            new_between.zip_apply(&posterior, |sum, x| *sum += x * members);
             new_between.gemm(1.0, &speakers, &speakers.transpose(), 1.0);
-            new_within += &posterior * (*n * members);
+            new_within.zip_apply(&posterior, |sum, x| *sum += x * (n * members));
             new_within.gemm(*n, &rest, &rest.transpose(), 1.0);
         }
         within = linear::symmetric(&(new_within / count as f64));
