@@ -83,7 +83,7 @@ pub struct Executor {
     by_table: bool,
     /// Shares of later products, computed early, by the number of the share ([`Op::Share`]).
     shares: RefCell<Vec<(usize, Matrix)>>,
-    /// What steps have collected for updates to come, by the position of the update's command ([`Op::Step`]).
+    /// Sums that steps collect for updates to come, by the position of the update's command ([`Op::Step`]).
     step_sums: RefCell<Vec<(usize, Matrix)>>,
 }
 

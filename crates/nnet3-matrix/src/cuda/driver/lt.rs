@@ -91,7 +91,7 @@ fn can_add_bias(p: &Product) -> bool {
 /// Descriptors and the algorithm of the products of a shape. Not bound to a context.
 struct Plan {
     product: sys::cublasLtMatmulDesc_t,
-    /// Of c, a and b.
+    /// Descriptors of c, a and b.
     layouts: [sys::cublasLtMatrixLayout_t; 3],
     algorithm: sys::cublasLtMatmulAlgo_t,
 }
