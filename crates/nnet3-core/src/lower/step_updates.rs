@@ -4,7 +4,7 @@
 
 use super::Lowering;
 use super::dataflow::{Region, stays};
-use super::op::{Backprop, Mode, Op, Step, StepsUpdate};
+use super::op::{Op, PartBack, Step, StepsUpdate};
 use crate::computation::{self, SubmatrixId};
 use std::ops::Range;
 
@@ -20,10 +20,10 @@ pub(super) fn run(lowering: &mut Lowering<'_>) {
     let found: Vec<Found> = commands.filter_map(|command| steps_of(lowering, command)).collect();
     let collects = lowering.device.is_host();
     for Found { update, steps } in found {
-        let Some(all) = literal_backprop(lowering, update) else { continue };
+        let Some(PartBack { args: all, .. }) = lowering.backprop_at(update) else { continue };
         let rows = lowering.computation.submatrix(all.out_deriv).rows;
         for (i, &step) in steps.iter().enumerate() {
-            let Some(args) = literal_backprop(lowering, step) else { continue };
+            let Some(PartBack { args, .. }) = lowering.backprop_at(step) else { continue };
             lowering
                 .replace(step, Op::Step(Step { args, update, begins: (i == 0).then_some(rows), collects }));
         }
@@ -31,19 +31,10 @@ pub(super) fn run(lowering: &mut Lowering<'_>) {
     }
 }
 
-fn literal_backprop(lowering: &Lowering<'_>, command: usize) -> Option<computation::Backprop> {
-    match lowering.ops[command] {
-        Op::Backprop(Backprop { args, mode: Mode::Ordinary, taps: None }) if lowering.is_literal(command) => {
-            Some(args)
-        }
-        _ => None,
-    }
-}
-
 /// The steps of an update, if there is one at this position.
 fn steps_of(lowering: &Lowering<'_>, update: usize) -> Option<Found> {
     let computation = lowering.computation;
-    let all = literal_backprop(lowering, update)?;
+    let all = lowering.backprop_at(update)?.args;
     let whole = all.update_model && all.in_deriv.is_none() && reads_rows_only(&all);
     if !whole || !lowering.nnet.component(all.component).is_stepwise() {
         return None;
@@ -52,10 +43,10 @@ fn steps_of(lowering: &Lowering<'_>, update: usize) -> Option<Found> {
     let mut rows = Vec::new();
     let mut steps = Vec::new();
     for command in 0..update {
-        let Some(args) = literal_backprop(lowering, command).filter(|args| args.component == all.component)
-        else {
+        let Some(PartBack { args, .. }) = lowering.backprop_at(command) else { continue };
+        if args.component != all.component {
             continue;
-        };
+        }
         let own = args.in_value.and_then(|value| rows_within(lowering, value, &input));
         let Some(own) = own.filter(|own| {
             !args.update_model
@@ -97,7 +88,7 @@ fn rows_within(lowering: &Lowering<'_>, part: SubmatrixId, all: &Region) -> Opti
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::tests::{compare, count};
     use super::super::{Op, Step};
     use crate::execute::Program;
@@ -120,6 +111,10 @@ mod tests {
         format!("input-node name=input dim=4\n{layers}output-node name=output input={output}")
     }
 
+    pub fn config() -> String {
+        network(&layer("a", "input"), "ar")
+    }
+
     fn steps(program: &Program) -> (usize, usize) {
         let lowered = program.lowered();
         let begins = |op: &Op| matches!(op, Op::Step(Step { begins: Some(_), .. }));
@@ -130,15 +125,14 @@ mod tests {
 
     #[test]
     fn an_update_is_collected_in_the_steps() {
-        let first = layer("a", "input");
-        compare(&network(&first, "ar"), 3, 7, |program| steps(program) == (7, 1));
-        let both = first + &layer("b", "ar");
+        compare(&config(), 3, 7, |program| steps(program) == (7, 1));
+        let both = layer("a", "input") + &layer("b", "ar");
         compare(&network(&both, "br"), 2, 5, |program| steps(program) == (10, 2));
     }
 
     /// One step needs no second run of anything.
     #[test]
     fn a_single_step_stays_as_it_is() {
-        compare(&network(&layer("a", "input"), "ar"), 3, 1, |program| steps(program) == (0, 0));
+        compare(&config(), 3, 1, |program| steps(program) == (0, 0));
     }
 }

@@ -4,6 +4,7 @@ use super::super::op::{NormalizedSum, Ordered};
 use super::super::tests::{BYPASS, RECURRENT, SMALL, SPLICED, forward, training};
 use super::super::{
     Lowered, Watch, lower, lower_picked, normalized_backprop, normalized_sum, output_rows, row_sums,
+    step_updates,
 };
 use super::*;
 use crate::config::parse_config;
@@ -26,6 +27,7 @@ fn cases() -> Vec<(Nnet, Computation, Lowered)> {
         training(&normalized_backprop::tests::stacked(normalized_sum::tests::MASKED), 3, 40),
         training(&output_rows::tests::config(2, "b"), 3, 40),
         training(&output_rows::tests::config(2, "l"), 3, 40),
+        training(&step_updates::tests::config(), 3, 4),
     ];
     let lowered = |(nnet, computation): (Nnet, Computation)| {
         let host = nnet3_matrix::cpu();
@@ -80,7 +82,11 @@ fn operations_that_are_missing_are_found() {
 /// Changes one operation in one way. Returns false if it has no such operation.
 type Fault = fn(&mut Op) -> bool;
 
-const FAULTS: [(&str, Fault); 19] = [
+const FAULTS: [(&str, Fault); 20] = [
+    ("a step that does not collect its update", |op| match op {
+        Op::Step(step) => std::mem::take(&mut step.collects),
+        _ => false,
+    }),
     ("adds to what is not there", |op| match op {
         Op::Propagate(Propagate { mode: mode @ Mode::Sets, .. })
         | Op::Backprop(Backprop { mode: mode @ Mode::Sets, .. }) => {
