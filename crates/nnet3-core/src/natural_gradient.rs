@@ -8,6 +8,7 @@
 mod eigen;
 mod estimate;
 mod factors;
+mod on_device;
 mod orthogonal;
 mod remote;
 
@@ -20,6 +21,7 @@ use estimate::{Change, Estimate};
 use factors::{Factors, Observation};
 use nnet3_matrix::low_rank::LowRankUpdate;
 use nnet3_matrix::{Accumulator, Factor, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
+pub(crate) use on_device::{correction_moves_less, restore_norms};
 use remote::Postponed;
 pub(crate) use remote::update_together;
 use std::ops::Range;
@@ -259,6 +261,7 @@ impl NaturalGradient {
                 rows,
                 wide_h: None,
                 j: Some(j_of(estimate)),
+                moments: None,
             }),
         };
         assert_eq!(estimate.dim, dim, "rows of another dimension");
@@ -272,7 +275,7 @@ impl NaturalGradient {
         backend.gemm(l, 1.0, estimate.w(), No, j, Yes, 0.0);
         backend.accumulate_dot(&mut self.energies, AFTER, -2.0, estimate.w(), j);
         backend.accumulate_dot(&mut self.energies, AFTER, 1.0, ww.as_view(), l.as_view());
-        let pass = Pass { rows, wide_h: None, j: self.updating().then_some(wide_j) };
+        let pass = Pass { rows, wide_h: None, j: self.updating().then_some(wide_j), moments: None };
         let factor = self.factor(
             context,
             &estimate,
@@ -374,7 +377,7 @@ impl NaturalGradient {
     /// Returns the change of the estimate after a pass. `None` if it must not change, or if the rows were not finite.
     fn change<'w>(&self, context: Context<'w>, estimate: &Estimate, pass: Pass<'w>) -> Option<Change<'w>> {
         let (backend, workspace) = (context.backend, context.workspace);
-        let Pass { rows, wide_h, j } = pass;
+        let Pass { rows, wide_h, j, .. } = pass;
         let (wide_j, rank, dim) = (j?, estimate.rank(), estimate.dim);
         let h = wide_h.as_ref().map(|h| h.view().col_range(0..rank));
         let lk = estimate.moments(context, h, wide_j.view().col_range(0..dim));
@@ -430,6 +433,8 @@ struct Pass<'w> {
     wide_h: Option<Scratch<'w>>,
     /// R × at least D: Hᵀ X, if the estimate is to be updated.
     j: Option<Scratch<'w>>,
+    /// 2R × R: Hᵀ H and room for J Jᵀ, if the former is known.
+    moments: Option<Scratch<'w>>,
 }
 
 impl<'w> Pass<'w> {
@@ -443,7 +448,7 @@ impl<'w> Pass<'w> {
         let (rank, dim) = (estimate.rank(), estimate.dim);
         let wide_h = context.workspace.take(rows, rank + more);
         let j = updating.then(|| context.workspace.take(rank, dim.next_multiple_of(ALIGNED)));
-        Pass { rows, wide_h: Some(wide_h), j }
+        Pass { rows, wide_h: Some(wide_h), j, moments: None }
     }
 
     /// Adds the statistics of these rows of X, and returns their rows of H.

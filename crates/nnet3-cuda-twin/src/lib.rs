@@ -8,7 +8,7 @@
 
 #![allow(unsafe_code)]
 
-use nnet3_matrix::cuda::{Engine, GpuBackend, Mat, Op, Outcome, Product};
+use nnet3_matrix::cuda::{Engine, GpuBackend, GpuMath, Mat, Op, Outcome, Product};
 use nnet3_matrix::{Device, DeviceFault, Memory};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
@@ -236,6 +236,10 @@ impl Engine for Twin {
 
     fn memory(&self) -> Option<Memory> {
         self.memory
+    }
+
+    fn factor_bits(&self) -> u32 {
+        self.factor_bits.unwrap_or(GpuMath::Fp32.factor_bits())
     }
 
     fn block_memory(&self) -> u32 {

@@ -95,6 +95,20 @@ KERNEL accumulate_columns(double* sums, const double* partials, i32 cols, i32 co
     }
 }
 
+// The sums of values and of squares from column_partials_and_dots of a matrix with itself: each column's sum, as a row of col, and
+// all squares, added to total[0]. By one block of up to LARGE_BLOCK threads.
+LARGE_KERNEL finish_columns_and_total(Mat col, double* total, const double* partials, i32 count) {
+    __shared__ double shared[LARGE_BLOCK];
+    const i32 cols = col.rows;
+    double squares = 0.0;
+    for (i32 c = threadIdx.x; c < cols; c += blockDim.x) {
+        at(col, c, 0) = (float)column_of(partials, cols, count, c);
+        squares += column_of(partials + (i64)count * cols, cols, count, c);
+    }
+    squares = sum_along_x(shared, squares);
+    if (threadIdx.x == 0) total[0] += squares;
+}
+
 // row = beta * row + alpha * each row of src in turn, as the CPU sums a few rows.
 KERNEL sum_few_rows(Mat row, float alpha, Mat src, float beta) {
     FOR_EACH(row, r, c) {

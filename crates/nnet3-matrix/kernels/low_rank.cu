@@ -260,6 +260,33 @@ LARGE_KERNEL low_rank_update(const double* list, i32 places) {
     }
 }
 
+// Of the squared norm that energy[0] becomes, `more` included, the share in X - X W^T W. products: W W^T, l: W X^T X W^T. The share is
+// at least `least`.
+__device__ inline double share_left(double* shared, double* energy, double more, Mat products, Mat l, double least) {
+    double change = 0.0;
+    for (i32 k = threadIdx.x; k < l.rows * l.cols; k += blockDim.x) {
+        const i32 i = k / l.cols, j = k % l.cols;
+        change += ((double)at(products, i, j) - (i == j ? 2.0 : 0.0)) * (double)at(l, i, j);
+    }
+    change = sum_along_x(shared, change);
+    const double before = energy[0] + more;
+    __syncthreads();
+    if (threadIdx.x == 0) energy[0] = before;
+    if (before == 0.0) return 1.0;
+    const double share = (before + change) / before;
+    // NaN stays.
+    return share < least ? least : share;
+}
+
+// factor: what gives products of the rows of two sides their norms again; by one block of up to LARGE_BLOCK threads.
+LARGE_KERNEL low_rank_factor(Mat factor, double* energy, double more, Mat products, Mat l, double least, double* energy_b,
+                             double more_b, Mat products_b, Mat l_b, double least_b) {
+    __shared__ double shared[LARGE_BLOCK];
+    const double share = share_left(shared, energy, more, products, l, least);
+    const double share_b = share_left(shared, energy_b, more_b, products_b, l_b, least_b);
+    if (threadIdx.x == 0) at(factor, 0, 0) = (float)(1.0 / sqrt(share * share_b));
+}
+
 // The lower triangle of p becomes its Cholesky factor. False if there is none.
 __device__ inline bool factorise(double* p, i32 n) {
     for (i32 j = 0; j < n; j++) {

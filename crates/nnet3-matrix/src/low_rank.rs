@@ -38,8 +38,42 @@ pub struct Due<'a> {
     pub update: LowRankUpdate,
 }
 
+/// One side of a product of rows, as the factor of its norm needs it: rows X of an estimate's dimension, of which
+/// X - H W remains.
+pub struct Observed<'a> {
+    /// ‖X‖² = energies\[0\] + `more`, which becomes energies\[0\].
+    pub energies: &'a mut Accumulator,
+    pub more: f64,
+    /// n × n: W Wᵀ.
+    pub products: View<'a>,
+    /// n × n: L = Hᵀ H.
+    pub l: View<'a>,
+    pub dim: usize,
+    pub alpha: f64,
+}
+
+/// Relative rounding errors of L and of sums with it, if the factors of products are `f32`.
+const ERROR_OF_SUMS: f64 = 1e-5;
+
+/// Returns the smallest share of ‖X‖² that may remain in X - H W; products keep `bits` bits of
+/// mantissa of their factors.
+///
+/// A direction of the estimate keeps (1 - e)² of its squared norm, and 1 - e = β / (d + β) with β ≥ α/D Σ d ≥ α/D d. So
+/// 1 - e ≥ α / (D + α), and no X keeps less than (α / (D + α))². A smaller number is rounding: of ‖X‖² - 2 tr(L) + tr(W Wᵀ L)
+/// the last two have rounded factors, each element of L has two of them. With a rounding error u of a
+/// factor, half of the last bit, both traces together are off by at most 8 u ‖X‖². With this floor the factor √(‖X‖² / ‖X - H W‖²) is never above (D + α) / α. Where the
+/// floor acts, the step is too short, never too long.
+pub fn least_share(dim: usize, alpha: f64, bits: u32) -> f64 {
+    let unit = 0.5 / f64::from(1u32 << bits);
+    let kept = alpha / (dim as f64 + alpha);
+    (kept * kept).max(ERROR_OF_SUMS).max(8.0 * unit)
+}
+
 /// Operations of such a device.
 pub trait LowRank {
+    /// factor = the product of both sides' √(‖X‖² / ‖X - H W‖²), with ‖X - H W‖² = ‖X‖² - 2 tr(L) + tr(W Wᵀ L), in `f64`, but at
+    /// least [`least_share`] of ‖X‖². 1 for X = 0. `factor` is 1 × 1.
+    fn low_rank_factor(&self, factor: ViewMut<'_>, sides: [Observed<'_>; 2]);
     /// Makes independent updates side by side; the results are those of one after the other. If a number is not finite,
     /// the state stays. Sets the first two flags of each.
     fn low_rank_update(&self, due: &mut [Due<'_>]);

@@ -41,9 +41,9 @@ macro_rules! each_primitive {
             }
             broadcast { set_rows add_to_rows scale_cols scale_rows add_scaled_rows add_scaled_cols affine_cols normalize_cols normalize_cols_and_add }
             normalized { normalized_sum rectified_moments normalized_deriv_sums normalized_deriv }
-            sums { sum dot col_sums col_dots col_sums_and_dots moments row_sums row_dots accumulate }
+            sums { sum dot col_sums col_dots col_sums_and_dots col_sums_and_square moments row_sums row_dots accumulate }
             scalars { accumulate_dot accumulate_row decide compare_averages compare_averages_by_sum proportion_above root_of_ratio ratio_of_sums scale_by add_by sums_by_a_factor sums_on_the_device }
-            low_rank { low_rank_update low_rank_updates_together low_rank_correction }
+            low_rank { low_rank_update low_rank_updates_together low_rank_correction low_rank_factor }
             rowwise {
                 softmax log_softmax softmax_extremes softmax_backward log_softmax_backward group_norm group_norm_backward
             }

@@ -1,7 +1,7 @@
 //! Low-rank estimates that a device updates itself. The results must have the defining properties.
 
 use super::*;
-use nnet3_matrix::low_rank::{CORRECT, Due, FINITE, FLAGS, LowRankUpdate, RESTART, SUSPECT};
+use nnet3_matrix::low_rank::{CORRECT, Due, FINITE, FLAGS, LowRankUpdate, Observed, RESTART, SUSPECT};
 use nnet3_matrix::{Accumulator, Matrix};
 
 /// Σ_k left\[i, k\] right\[j, k\] of n × n matrices.
@@ -106,6 +106,61 @@ pub(crate) fn low_rank_update(device: &Device) {
         let (_, found) = run(&mut state, &matrix(device, 2 * n, n, &spoilt));
         assert_eq!((found[FINITE], found[SUSPECT]), (0.0, 0.0));
         assert_eq!(*state.values(), next, "the state stays");
+    });
+}
+
+/// The factor is that of rows and directions that the check makes itself. It has a bound, whatever roundings do, and NaN stays.
+pub(crate) fn low_rank_factor(device: &Device) {
+    let Some(low_rank) = device.low_rank() else { return };
+    cases(device, |case, rows, cols| {
+        let (rows, dim, n) = (rows + 1, cols + 2, 1 + (rows + cols) % (cols + 1).min(40));
+        let mut side = |size: f64| {
+            let x: Vec<f64> = (0..rows * dim).map(|_| size * case.normal() as f64).collect();
+            let w: Vec<f64> =
+                (0..n * dim).map(|_| 0.3 * case.normal() as f64 / (dim as f64).sqrt()).collect();
+            let h: Vec<f64> = (0..rows * n)
+                .map(|k| (0..dim).map(|c| x[k / n * dim + c] * w[k % n * dim + c]).sum())
+                .collect();
+            let l: Vec<f64> =
+                (0..n * n).map(|k| (0..rows).map(|r| h[r * n + k / n] * h[r * n + k % n]).sum()).collect();
+            let products: Vec<f64> =
+                (0..n * n).map(|k| (0..dim).map(|c| w[k / n * dim + c] * w[k % n * dim + c]).sum()).collect();
+            let left = (0..rows * dim)
+                .map(|k| x[k] - (0..n).map(|i| h[k / dim * n + i] * w[i * dim + k % dim]).sum::<f64>());
+            let square = |x: f64| x * x;
+            let (before, after) = (x.iter().map(|&x| x * x).sum::<f64>(), left.map(square).sum::<f64>());
+            (before, after, matrix(device, n, n, &products), matrix(device, n, n, &l))
+        };
+        let sides = [side(1.0), side(1e3)];
+        let factor = |energies: [f64; 2], mores: [f64; 2], alpha: f64| {
+            let mut sums = energies.map(|energy| Accumulator::from_vec(vec![energy, 3.0]));
+            let mut factor = Matrix::zeros(device, 1, 1);
+            let [a, b] = &mut sums;
+            let of = |energies, k: usize| {
+                let (_, _, products, l) = &sides[k];
+                let (products, l) = (products.view(), l.view());
+                Observed { energies, more: mores[k], products, l, dim, alpha }
+            };
+            low_rank.low_rank_factor(factor.view_mut(), [of(a, 0), of(b, 1)]);
+            for ((sums, energy), more) in sums.iter().zip(energies).zip(mores) {
+                let [found, other] = sums.values()[..] else { unreachable!("two sums") };
+                assert!(found == energy + more || found.is_nan() && energy.is_nan(), "{found}");
+                assert_eq!(other, 3.0);
+            }
+            factor.to_vec()[0] as f64
+        };
+        let [(before, after, ..), (before_b, after_b, ..)] = &sides;
+        let expected = (before * before_b / (after * after_b)).sqrt();
+        let found = factor([before - 0.25, *before_b], [0.25, 0.0], 1e-9);
+        assert!((found - expected).abs() <= 1e-5 * expected, "{found}, not {expected}");
+        // Less than nothing would be left: the floor is that of alpha, once for each side.
+        let alpha = 4.0;
+        let most = ((dim as f64 + alpha) / alpha).min(1e5f64.sqrt());
+        let little = [before, before_b].map(|before| before * 1e-9);
+        let found = factor(little, [0.0; 2], alpha);
+        assert!(found <= most * most * (1.0 + 1e-6), "{found}, above {most} squared");
+        assert_eq!(factor([0.0, 0.0], [0.0; 2], alpha), 1.0);
+        assert!(factor([f64::NAN, *before_b], [0.0; 2], alpha).is_nan());
     });
 }
 

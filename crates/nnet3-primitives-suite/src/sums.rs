@@ -84,6 +84,25 @@ pub(crate) fn col_sums_and_dots(device: &Device) {
     });
 }
 
+pub(crate) fn col_sums_and_square(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (src, index) = (case.normals(rows, cols), case.below(3));
+        let mut col = case.normals(cols, 1);
+        let mut sums = Accumulator::from_vec(vec![5.0; 3]);
+        device.col_sums_and_square(col.view_mut(), &mut sums, index, src.view());
+        let terms = |j: usize| (0..rows).map(move |i| (i, j));
+        col.expect(1e-6, |j, _| {
+            let size: f64 = terms(j).map(|(i, j)| src.at(i, j).abs()).sum();
+            (terms(j).map(|(i, j)| src.at(i, j)).sum(), size)
+        });
+        let square: f64 = (0..cols).flat_map(terms).map(|(i, j)| src.at(i, j).powi(2)).sum();
+        for (k, sum) in sums.values().iter().enumerate() {
+            let expected = if k == index { 5.0 + square } else { 5.0 };
+            assert!((sum - expected).abs() <= 1e-6 * expected, "{sum}, not {expected}");
+        }
+    });
+}
+
 /// Against `f64`, and to the last digit against the other primitives.
 pub(crate) fn moments(device: &Device) {
     cases(device, |case, rows, cols| {

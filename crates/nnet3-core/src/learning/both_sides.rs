@@ -6,9 +6,11 @@ use crate::component::preconditioners::Preconditioners;
 use crate::component::winograd::Filter;
 use crate::component::{Component, Context};
 use crate::error::Result;
-use crate::natural_gradient::{ALIGNED, NaturalGradient, Preconditioning};
+use crate::natural_gradient::{
+    ALIGNED, NaturalGradient, Preconditioning, correction_moves_less, restore_norms,
+};
 use crate::snapshot::Keeper;
-use nnet3_matrix::{Transpose::No, Transpose::Yes, View, ViewMut};
+use nnet3_matrix::{Factor, Transpose::No, Transpose::Yes, View, ViewMut};
 
 /// Estimates for the inputs (extended by 1 if there is a bias) and for the output derivatives.
 #[derive(Clone)]
@@ -20,6 +22,16 @@ pub(crate) struct BothSides {
 impl Rule for BothSides {
     fn products(&mut self, context: Context<'_>, to: Affine<'_>, products: &Products<'_>) {
         match products {
+            Products::Rows(rows) if self.corrects_there(context, &to, rows.deriv.rows()) => self
+                .add_corrected_there(context, to, rows.pieces(), rows.deriv, |linear| {
+                    rows.multiply(context, linear, 1.0, 0.0)
+                }),
+            Products::Pieces { pieces, deriv } if self.corrects_there(context, &to, deriv.rows()) => self
+                .add_corrected_there(context, to, pieces.iter().cloned(), *deriv, |linear| {
+                    for Piece { x, columns } in *pieces {
+                        x.gradient(context, linear.col_range(columns.clone()), 1.0, *deriv, 0.0);
+                    }
+                }),
             Products::Rows(rows) => {
                 let way = match rows.filter(context, to.linear.as_view()) {
                     Some((filter, taps)) => InputProduct::Filter(filter, taps),
@@ -96,6 +108,72 @@ impl BothSides {
         if let Some(bias) = bias {
             backend.add(bias, rate, transposed.view().row(cols));
         }
+    }
+
+    /// True if a device corrects the gradient of this many rows.
+    fn corrects_there(&self, context: Context<'_>, to: &Affine<'_>, rows: usize) -> bool {
+        let width = to.linear.cols() + usize::from(to.bias.is_some());
+        let (Some(input), Some(output)) = (self.input.side(width), self.output.side(to.linear.rows())) else {
+            return false;
+        };
+        context.backend.low_rank().is_some() && rows > 0 && correction_moves_less(rows, [input, output])
+    }
+
+    /// As [`BothSides::add_gradient`], on a device that corrects the gradient G = Eᵀ X, bias included. With W of the inputs X and V
+    /// of the derivatives E: Êᵀ X̂ = (I - Vᵀ V) G (I - Wᵀ W). `product` sets its argument to the gradient of the linear part.
+    fn add_corrected_there<'a>(
+        &mut self,
+        context: Context<'_>,
+        to: Affine<'_>,
+        input: impl Iterator<Item = Piece<'a>> + Clone,
+        deriv: View<'_>,
+        product: impl FnOnce(ViewMut<'_>),
+    ) {
+        let Affine { linear, bias, rate } = to;
+        let (backend, workspace) = (context.backend, context.workspace);
+        let (out_dim, dim) = (linear.rows(), linear.cols());
+        let width = dim + usize::from(bias.is_some());
+        let mut plain = workspace.take(out_dim, width.next_multiple_of(ALIGNED));
+        let plain = plain.view_mut().col_range(0..width);
+        let (plain_linear, plain_bias) = (plain.col_range(0..dim), plain.col_range(dim..width));
+        product(plain_linear);
+
+        let of_input = self.input.observe_there(context, input.clone(), bias.is_some(), |sums, index| {
+            input.clone().for_each(|piece| piece.x.add_energy(context, sums, index))
+        });
+        let derivs = Piece { x: PieceRows::Dense(deriv), columns: 0..out_dim };
+        let of_output =
+            self.output.observe_there(context, std::iter::once(derivs), false, |sums, index| match bias {
+                Some(_) => backend.col_sums_and_square(plain_bias, sums, index, deriv),
+                None => backend.accumulate_dot(sums, index, 1.0, deriv, deriv),
+            });
+        let mut factor = workspace.take(1, 1);
+        let sides = [(&mut self.input, &of_input), (&mut self.output, &of_output)];
+        restore_norms(context, factor.view_mut(), sides);
+
+        // G - (G Wᵀ) W - Vᵀ (V G - V (G Wᵀ) W), as one product of [G Wᵀ, Vᵀ] and [W; V G - V (G Wᵀ) W].
+        let (w, v) = (of_input.w(), of_output.w());
+        let (rank, all) = (w.rows(), w.rows() + v.rows());
+        let mut left = workspace.take(out_dim, all);
+        let mut right = workspace.take(all, width.next_multiple_of(ALIGNED));
+        let (left, right) = (left.view_mut(), right.view_mut().col_range(0..width));
+        let (of_w, of_v) = (left.col_range(0..rank), right.row_range(rank..all));
+        backend.gemm(of_w, 1.0, plain.as_view(), No, w, Yes, 0.0);
+        backend.gemm(of_v, 1.0, v, No, plain.as_view(), No, 0.0);
+        let mut of_both = workspace.take(v.rows(), rank);
+        backend.gemm(of_both.view_mut(), 1.0, v, No, of_w.as_view(), No, 0.0);
+        backend.gemm(of_v, -1.0, of_both.view(), No, w, No, 1.0);
+        backend.copy(right.row_range(0..rank), w);
+        backend.copy_transposed(left.col_range(rank..all), v);
+        backend.gemm(plain, -1.0, left.as_view(), No, right.as_view(), No, 1.0);
+
+        let factor = Factor { times: rate, element: factor.view() };
+        backend.add_by(linear, factor, plain_linear.as_view());
+        if let Some(bias) = bias {
+            backend.add_by(bias.reshape(out_dim, 1), factor, plain_bias.as_view());
+        }
+        self.input.learn_there(context, of_input);
+        self.output.learn_there(context, of_output);
     }
 
     /// Adds the gradient: (linear, bias) += rate · γ · Êᵀ X̂. X̂ are the preconditioned rows of the input, with an

@@ -23,6 +23,8 @@ pub(super) struct Estimate {
     pub rho: f64,
     /// Takes the place of `d` and `rho` on a device that updates estimates itself.
     pub remote: Option<Remote>,
+    /// R × R: W Wᵀ, if it has been needed since W changed. The matrix is the workspace's.
+    pub products: Option<Matrix>,
 }
 
 /// A new estimate, before it is multiplied out.
@@ -47,12 +49,19 @@ impl Estimate {
             }
         }
         let wide = Matrix::from_slice(context.workspace.device(), rank, width, &w);
-        Estimate { wide, dim, d: vec![factors::EPSILON; rank], rho: factors::EPSILON, remote: None }
+        Estimate {
+            wide,
+            dim,
+            d: vec![factors::EPSILON; rank],
+            rho: factors::EPSILON,
+            remote: None,
+            products: None,
+        }
     }
 
     /// A placeholder; the caller puts an estimate back in its place.
     pub fn nothing() -> Estimate {
-        Estimate { wide: Matrix::empty(), dim: 0, d: Vec::new(), rho: 0.0, remote: None }
+        Estimate { wide: Matrix::empty(), dim: 0, d: Vec::new(), rho: 0.0, remote: None, products: None }
     }
 
     /// Takes or puts back an estimate for rows of one of these dimensions, of at most this rank.
@@ -68,6 +77,7 @@ impl Estimate {
             self.remote.get_or_insert_with(|| Remote::nothing(rank)).keep(keeper, rank)?;
         }
         let Some(device) = keeper.device() else { return Ok(()) };
+        self.products = None;
         let fits = dims.contains(&self.dim)
             && self.rank() == most.min(self.dim.saturating_sub(1))
             && self.d.len() == self.rank()
@@ -104,11 +114,21 @@ impl Estimate {
     pub fn on_device(mut self, context: Context<'_>) -> Estimate {
         if self.wide.device().id() != context.backend.id() {
             self.wide = self.wide.to_device(context.workspace.device());
+            self.products = None;
             if let Some(remote) = self.remote.take() {
                 (self.d, self.rho) = remote.d_and_rho();
             }
         }
         self
+    }
+
+    /// Computes W Wᵀ, if it is not known.
+    pub fn know_products(&mut self, context: Context<'_>) {
+        if self.products.is_none() {
+            let mut products = context.workspace.hand_out(self.rank(), self.rank());
+            context.backend.gemm(products.view_mut(), 1.0, self.w(), No, self.w(), Yes, 0.0);
+            self.products = Some(products);
+        }
     }
 
     /// ‖X - H W‖², from X - H W itself.
@@ -135,15 +155,19 @@ impl Estimate {
 
     /// Hᵀ H above J Jᵀ.
     pub fn moments<'w>(&self, context: Context<'w>, h: Option<View<'_>>, j: View<'_>) -> Scratch<'w> {
-        let (backend, rank) = (context.backend, self.rank());
-        let mut lk = context.workspace.take(2 * rank, rank);
-        let both = lk.view_mut();
-        let (l, k) = (both.row_range(0..rank), both.row_range(rank..2 * rank));
+        let mut lk = context.workspace.take(2 * self.rank(), self.rank());
+        let (backend, l) = (context.backend, lk.view_mut().row_range(0..self.rank()));
         match h.filter(|h| h.rows() <= self.dim) {
             Some(h) => backend.gemm(l, 1.0, h, Yes, h, No, 0.0),
             None => backend.gemm(l, 1.0, self.w(), No, j, Yes, 0.0),
         }
-        backend.gemm(k, 1.0, j, No, j, Yes, 0.0);
+        self.second_moments(context, lk, j)
+    }
+
+    /// Completes Hᵀ H by J Jᵀ below.
+    pub fn second_moments<'w>(&self, context: Context<'_>, mut lk: Scratch<'w>, j: View<'_>) -> Scratch<'w> {
+        let k = lk.view_mut().row_range(self.rank()..2 * self.rank());
+        context.backend.gemm(k, 1.0, j, No, j, Yes, 0.0);
         lk
     }
 

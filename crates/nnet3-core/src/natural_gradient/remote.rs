@@ -70,10 +70,13 @@ impl Postponed {
         update: LowRankUpdate,
         careful: bool,
     ) -> Option<Postponed> {
-        let Pass { wide_h, j: Some(wide_j), .. } = pass else { return None };
+        let Pass { wide_h, j: Some(wide_j), moments, .. } = pass else { return None };
         let (rank, dim) = (estimate.rank(), estimate.dim);
-        let h = wide_h.as_ref().map(|h| h.view().col_range(0..rank));
-        let moments = estimate.moments(context, h, wide_j.view().col_range(0..dim));
+        let (h, j) = (wide_h.as_ref().map(|h| h.view().col_range(0..rank)), wide_j.view().col_range(0..dim));
+        let moments = match moments {
+            Some(known) => estimate.second_moments(context, known, j),
+            None => estimate.moments(context, h, j),
+        };
         let device = context.workspace.device();
         let Estimate { remote, d, rho, .. } = estimate;
         remote.get_or_insert_with(|| Remote::new(device, d, *rho, update.alpha, dim));
@@ -155,5 +158,8 @@ impl Estimate {
         backend.add_by(self.w_mut(), flag(CORRECT), change.view());
         device.low_rank_restart(self.w_mut(), flags.view(), state);
         self.remote = Some(remote);
+        if let Some(products) = self.products.take() {
+            workspace.take_back(products);
+        }
     }
 }

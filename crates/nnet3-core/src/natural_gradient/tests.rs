@@ -136,6 +136,19 @@ fn the_way_is_that_of_the_least_work() {
     });
 }
 
+/// The minibatch and the sides of layers in docs/gpu.md, and of others: by hand, in rows of a side.
+#[test]
+fn the_way_of_a_device_moves_least() {
+    use on_device::Side;
+    let less = |rows, dims: [usize; 2], rank| correction_moves_less(rows, dims.map(|dim| Side { dim, rank }));
+    // An affine layer after a bottleneck; an LSTM's gates.
+    assert!(less(5376, [257, 1024], 20) && less(832, [641, 2048], 80));
+    // 7 N · 1024 elements less of rows on both sides, 6 · 1024² + 14 · 20 · 1024 more of the gradient: from N = 459 on.
+    assert_eq!([440, 480].map(|rows| less(rows, [1024; 2], 20)), [false, true]);
+    // Few rows for a large gradient.
+    assert!(!less(60, [1025, 3000], 80));
+}
+
 #[test]
 fn rank_is_reduced_to_the_dimension() {
     with_context(|context| {

@@ -70,6 +70,8 @@ pub trait Reductions: Elementwise {
     fn accumulate(&self, sums: &mut Accumulator, first: usize, src: View<'_>, term: ColumnTerm);
     /// sums\[index\] += alpha · (sum of products of corresponding elements), in `f64`.
     fn accumulate_dot(&self, sums: &mut Accumulator, index: usize, alpha: f64, a: View<'_>, b: View<'_>);
+    /// col = column sums of src, as a column (columns of src × 1); sums\[index\] += sum of squares of all elements. Reads src once.
+    fn col_sums_and_square(&self, col: ViewMut<'_>, sums: &mut Accumulator, index: usize, src: View<'_>);
     /// sums\[first + j\] += alpha · row\[j\], in `f64`; `row` is 1 × n.
     fn accumulate_row(&self, sums: &mut Accumulator, first: usize, alpha: f64, row: View<'_>);
 }

@@ -3,11 +3,13 @@
 //! Short stretches are summed in `f32`, in several lanes, and the results in `f64`.
 
 use super::CpuBackend;
-use super::access::{Rows, RowsMut, flattened_sources, overlap, rows_at, same_shape, source, split};
+use super::access::{
+    Rows, RowsMut, destination, flattened_sources, overlap, rows_at, same_shape, source, split,
+};
 use super::elementwise::derivative;
 use super::lanes::{RowSet, at, cut, total};
 use super::simd::{self, Kernel, Simd};
-use crate::backend::{Activation, ColumnTerm, Reductions};
+use crate::backend::{Activation, ColumnTerm, Reductions, WholeMatrices};
 use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
 use std::ops::Range;
@@ -413,6 +415,19 @@ impl Reductions for CpuBackend {
     }
     fn accumulate_dot(&self, sums: &mut Accumulator, index: usize, alpha: f64, a: View<'_>, b: View<'_>) {
         sums.values_mut()[index] += alpha * dot(a, b);
+    }
+    fn col_sums_and_square(&self, col: ViewMut<'_>, sums: &mut Accumulator, index: usize, src: View<'_>) {
+        assert_eq!((col.rows(), col.cols()), (src.cols(), 1), "a column for the sums of {src:?}");
+        self.accumulate_dot(sums, index, 1.0, src, src);
+        self.set(col, 0.0);
+        let mut col = destination(col);
+        column_totals(
+            [src],
+            |[y]| y,
+            |start, part| {
+                part.iter().enumerate().for_each(|(k, &sum)| col.row(start + k)[0] += sum as f32);
+            },
+        );
     }
     fn accumulate_row(&self, sums: &mut Accumulator, first: usize, alpha: f64, row: View<'_>) {
         assert_eq!(row.rows(), 1, "rows");

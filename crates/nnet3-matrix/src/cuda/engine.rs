@@ -4,6 +4,7 @@
 //! and the recorder of the tests. After the first error of any method the queue makes no more calls
 //! ([`super::Queue`]).
 
+use super::math::GpuMath;
 use super::op::Op;
 use crate::backend::Memory;
 use crate::fault::DeviceFault;
@@ -20,6 +21,10 @@ pub trait Engine: Send + Sync + 'static {
     fn name(&self) -> &str;
     /// Returns the memory of the device, if known.
     fn memory(&self) -> Option<Memory>;
+    /// Bits of mantissa that products keep of their factors.
+    fn factor_bits(&self) -> u32 {
+        GpuMath::Fp32.factor_bits()
+    }
     /// Dynamic memory that a launch may give each block, in bytes, besides the kernel's own arrays of at most 8 KiB.
     fn block_memory(&self) -> u32 {
         0

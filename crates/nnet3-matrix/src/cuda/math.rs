@@ -15,6 +15,17 @@ pub enum GpuMath {
     Bf16,
 }
 
+impl GpuMath {
+    /// Bits of mantissa that a product keeps of its factors.
+    pub fn factor_bits(self) -> u32 {
+        match self {
+            GpuMath::Fp32 => 23,
+            GpuMath::Tf32 => 10,
+            GpuMath::Bf16 => 7,
+        }
+    }
+}
+
 impl fmt::Display for GpuMath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

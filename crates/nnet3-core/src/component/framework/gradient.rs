@@ -244,20 +244,25 @@ impl<'a> RowProducts<'a> {
     }
 
     fn add_to(&self, context: Context<'_>, linear: ViewMut<'_>, rate: f32) {
-        let (backend, derivs) = (context.backend, self.deriv);
         if let Some((filter, taps)) = self.filter(context, linear.as_view()) {
-            return filter.backward_params(context, linear, rate, derivs, &taps);
+            return filter.backward_params(context, linear, rate, self.deriv, &taps);
         }
+        self.multiply(context, linear, rate, 1.0)
+    }
+
+    /// linear = `rate` · gradient + `beta` · linear, by plain products; `beta` is 0 or 1.
+    pub(crate) fn multiply(&self, context: Context<'_>, linear: ViewMut<'_>, rate: f32, beta: f32) {
+        let (backend, derivs) = (context.backend, self.deriv);
         let (dim, count) = (self.input.cols(), self.first.len());
         if let Some(step) = self.constant_step() {
             let inputs = self.input.row_range(self.first[0]..self.input.rows());
             let inputs = inputs.blocks((derivs.rows(), dim), self.stride, (step, 0), count);
             let derivs = derivs.blocks((derivs.rows(), derivs.cols()), 1, (0, 0), count);
             let blocks = linear.blocks((derivs.first().cols(), dim), 1, (0, dim), count);
-            return backend.gemm_blocks(blocks, rate, derivs, Yes, inputs, No, 1.0);
+            return backend.gemm_blocks(blocks, rate, derivs, Yes, inputs, No, beta);
         }
         for Piece { x, columns } in self.pieces() {
-            x.gradient(context, linear.col_range(columns), rate, derivs, 1.0);
+            x.gradient(context, linear.col_range(columns), rate, derivs, beta);
         }
     }
 }

@@ -25,6 +25,7 @@ pub(super) struct Cuda {
     lt: Option<Lt>,
     staging: Mutex<Staging>,
     module: Module,
+    factor_bits: u32,
     debug: Debug,
     warn: Option<fn(&str)>,
     activity: Arc<Activity>,
@@ -39,7 +40,8 @@ impl Cuda {
         let (debug, warn, activity) = (settings.debug, settings.warn, Arc::default());
         let open = || Lt::new(context.stream, settings.math, blas.workspace(), context.multiprocessors);
         let lt = if debug.no_lt { None } else { open() };
-        Ok(Cuda { blas, lt, staging, module, debug, warn, activity, context: ManuallyDrop::new(context) })
+        let (factor_bits, context) = (settings.math.factor_bits(), ManuallyDrop::new(context));
+        Ok(Cuda { blas, lt, staging, module, factor_bits, debug, warn, activity, context })
     }
 
     pub(crate) fn blas_version(&self) -> Result<i32, Fault> {
@@ -192,6 +194,10 @@ impl Engine for Cuda {
 
     fn memory(&self) -> Option<Memory> {
         self.free_memory().ok()
+    }
+
+    fn factor_bits(&self) -> u32 {
+        self.factor_bits
     }
 
     fn block_memory(&self) -> u32 {

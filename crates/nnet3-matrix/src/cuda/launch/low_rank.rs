@@ -1,14 +1,13 @@
 //! `low_rank.cu`: one block for each estimate.
 
-use super::{BLOCK, GpuBackend};
+use super::{BLOCK, GpuBackend, LARGE_BLOCK};
 use crate::cuda::backend::{DUE_LIST, PARTIALS};
 use crate::cuda::engine::Engine;
 use crate::cuda::op::{Arg, Launch};
-use crate::low_rank::{Due, FLAGS, LowRank};
+use crate::low_rank::{Due, FLAGS, LowRank, Observed, least_share};
 use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
 
-const LOW_RANK_BLOCK: u32 = 1024;
 /// Number of words of each update in the list of due ones.
 const WORDS_OF_DUE: usize = 15;
 /// Updates that are made side by side, at most.
@@ -22,7 +21,7 @@ fn scratch(n: usize) -> usize {
 impl<E: Engine> GpuBackend<E> {
     /// Launches a kernel in one block, which has sixteen threads for each row if a block can have as many.
     fn one_block(&self, kernel: &'static str, rank: usize, args: &[Arg]) {
-        let threads = (16 * rank as u32).next_power_of_two().clamp(BLOCK, LOW_RANK_BLOCK);
+        let threads = (16 * rank as u32).next_power_of_two().clamp(BLOCK, LARGE_BLOCK);
         self.push(Launch::new(kernel, [1, 1], [threads, 1], args));
     }
 
@@ -63,7 +62,7 @@ impl<E: Engine> GpuBackend<E> {
     /// Makes the first updates of the list. `places`: numbers of memory that a block gets.
     fn make_due(&self, count: usize, places: usize) {
         let args = [Arg::Doubles(self.due_list()), Arg::Int(places as i32)];
-        let launch = Launch::new("low_rank_update", [count as u32, 1], [LOW_RANK_BLOCK, 1], &args);
+        let launch = Launch::new("low_rank_update", [count as u32, 1], [LARGE_BLOCK, 1], &args);
         self.push(launch.with_block_memory(8 * places as u32));
     }
 
@@ -72,7 +71,27 @@ impl<E: Engine> GpuBackend<E> {
     }
 }
 
+impl<E: Engine> GpuBackend<E> {
+    fn of_side(&self, side: Observed<'_>) -> [Arg; 5] {
+        let Observed { energies, more, products, l, dim, alpha } = side;
+        let n = l.rows();
+        assert_eq!((l.cols(), products.rows(), products.cols()), (n, n, n), "rank {n}");
+        let least = least_share(dim, alpha, self.engine().factor_bits());
+        let energy = Arg::Doubles(self.whole_sums_of(energies));
+        let [products, l] = [products, l].map(|m| Arg::Mat(self.mat(m)));
+        [energy, Arg::Double(more), products, l, Arg::Double(least)]
+    }
+}
+
 impl<E: Engine> LowRank for GpuBackend<E> {
+    fn low_rank_factor(&self, factor: ViewMut<'_>, sides: [Observed<'_>; 2]) {
+        assert_eq!((factor.rows(), factor.cols()), (1, 1), "one number");
+        let rank = sides.iter().map(|side| side.l.rows()).max().unwrap_or(0);
+        let mut args = vec![Arg::Mat(self.mat(factor.as_view()))];
+        args.extend(sides.into_iter().flat_map(|side| self.of_side(side)));
+        self.one_block("low_rank_factor", rank, &args);
+    }
+
     fn low_rank_update(&self, due: &mut [Due<'_>]) {
         let room = self.engine().block_memory() as usize / 8;
         let (mut count, mut start, mut places) = (0, 0, 0);

@@ -33,6 +33,9 @@ pub(super) use crate::view::same_shape;
 const WIDE: u32 = 8192;
 const HIGH: u32 = 32768;
 
+/// Threads of a block of a `LARGE_KERNEL`, at most; `prelude.cu` has the same number.
+const LARGE_BLOCK: u32 = 1024;
+
 /// Elements that a thread of `FILL` takes; `prelude.cu` has the same number.
 const GROUP: u32 = 4;
 /// Number of elements above which a quarter as many threads still keep a device busy.

@@ -1,7 +1,7 @@
 //! `row_sums.cu` and `column_sums.cu`.
 
 use super::elementwise::number_of;
-use super::{BLOCK, GpuBackend, elements, flattened, line_sums, same_shape};
+use super::{BLOCK, GpuBackend, LARGE_BLOCK, elements, flattened, line_sums, same_shape};
 use crate::backend::{ColumnTerm, Reductions, WholeMatrices};
 use crate::cuda::backend::PARTIALS;
 use crate::cuda::engine::Engine;
@@ -309,6 +309,30 @@ impl<E: Engine> Reductions for GpuBackend<E> {
         let (blocks, totals, count) = self.block_totals(a, b, true);
         let args = [Arg::Doubles(address), Arg::Doubles(totals), Arg::Int(count), Arg::Double(alpha)];
         self.push_both(blocks, Op::Launch(Launch::new("add_total", [1, 1], [BLOCK, 1], &args)));
+    }
+    fn col_sums_and_square(&self, col: ViewMut<'_>, sums: &mut Accumulator, index: usize, src: View<'_>) {
+        assert_eq!((col.rows(), col.cols()), (src.cols(), 1), "a column for the sums of {src:?}");
+        assert!(index < sums.len(), "sum {index} of {}", sums.len());
+        if src.is_empty() {
+            return self.set(col, 0.0);
+        }
+        let total = self.sums_of(sums) + 8 * index as u64;
+        let (col, src) = (self.mat(col.as_view()), self.mat(src));
+        // Partial sums of two kinds.
+        const MOST: u32 = PARTIALS as u32 / 2;
+        for first in (0..src.cols).step_by(MOST as usize) {
+            let src = columns(Mat { cols: src.cols.min(first + MOST), ..src }, first);
+            let col = Mat { address: col.address + 4 * first as u64 * col.stride, rows: src.cols, ..col };
+            let split = Split::new(src.rows, src.cols, PARTIALS / 2 / src.cols as usize);
+            let height = Arg::Int(split.height as i32);
+            let args = [Arg::Doubles(self.partials), Arg::Mat(src), Arg::Mat(src), height];
+            let partials = Launch::new("column_partials_and_dots", split.grid, split.block, &args);
+            let args = [Arg::Mat(col), Arg::Doubles(total), Arg::Doubles(self.partials)];
+            let args = [&args[..], &[Arg::Int(split.count() as i32)]].concat();
+            let threads = src.cols.next_power_of_two().min(LARGE_BLOCK);
+            let finish = Launch::new("finish_columns_and_total", [1, 1], [threads, 1], &args);
+            self.push_both(Op::Launch(partials), Op::Launch(finish));
+        }
     }
     fn accumulate_row(&self, sums: &mut Accumulator, first: usize, alpha: f64, row: View<'_>) {
         let (len, cols) = (sums.len(), row.cols());
