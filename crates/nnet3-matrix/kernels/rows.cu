@@ -50,6 +50,28 @@ KERNEL add_to_rows_multi(Mat arena, float alpha, Mat src, const i64* offsets) {
     }
 }
 
+// The offset of number k.
+__device__ inline i32 offset_of(i32 k, i32 first, i32 second, i32 third) { return k == 0 ? first : k == 1 ? second : third; }
+
+// Element (r, c) of rows at several times side by side: number k of `count` in every column count * j + k.
+__device__ inline float interleaved(Mat src, i32 r, i32 c, i32 count, i32 first, i32 second, i32 third) {
+    const i32 row = r - offset_of(c % count, first, second, third);
+    return row < 0 || row >= src.rows ? 0.0f : at(src, row, c / count);
+}
+__device__ inline float sum_of_interleaved(Mat src, i32 r, i32 c, i32 count, i32 first, i32 second, i32 third) {
+    float sum = 0.0f;
+    for (i32 k = 0; k < count; k++) sum += at(src, r + offset_of(k, first, second, third), count * c + k);
+    return sum;
+}
+
+KERNEL interleave_rows(Mat dst, Mat src, i32 count, i32 first, i32 second, i32 third) {
+    FILL(dst, r, c, interleaved(src, r, c, count, first, second, third))
+}
+
+KERNEL sum_interleaved(Mat dst, Mat src, i32 count, i32 first, i32 second, i32 third, i32 adds) {
+    FILL(dst, r, c, (adds ? at(dst, r, c) : 0.0f) + sum_of_interleaved(src, r, c, count, first, second, third))
+}
+
 // `ranges` holds begin and end for each row of dst; -1, -1 means none.
 KERNEL add_row_ranges(Mat dst, float alpha, Mat src, const i32* ranges) {
     FOR_EACH(dst, r, c) {

@@ -33,7 +33,7 @@ macro_rules! each_primitive {
         $callback! {
             memory { transfers set copy scale add copy_scaled weighted_sum copy_transposed neighbours }
             products { gemm gemm_with_bias gemm_edge_cases gemm_of_few_rows gemm_blocks gram products_with_panels products_with_weights_of_eight_bits }
-            rows { copy_rows add_rows multiply_rows add_to_picked_rows copy_rows_multi add_rows_multi copy_to_rows_multi add_to_rows_multi add_row_ranges sum_row_lists }
+            rows { copy_rows add_rows multiply_rows add_to_picked_rows copy_rows_multi add_rows_multi copy_to_rows_multi add_to_rows_multi add_row_ranges sum_row_lists interleave_rows sum_interleaved }
             columns { copy_cols add_cols add_to_cols sum_col_ranges }
             elementwise {
                 map activate activate_extremes activate_backward product multiply divide add_product multiply_by_ratio add_where_equal max_with

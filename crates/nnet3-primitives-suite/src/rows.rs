@@ -209,3 +209,39 @@ pub(crate) fn sum_row_lists(device: &Device) {
         }
     });
 }
+
+/// Offsets of one to three times.
+fn offsets(case: &mut Case) -> Vec<usize> {
+    let count = 1 + case.below(3);
+    (0..count).map(|_| case.below(9)).collect()
+}
+
+pub(crate) fn interleave_rows(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (offsets, n) = (offsets(case), case.below(20));
+        let count = offsets.len();
+        let (mut dst, src) = (case.normals(rows, count * cols), case.normals(n, cols));
+        device.interleave_rows(dst.view_mut(), src.view(), &offsets);
+        dst.expect_values(0.0, |i, j| match i.checked_sub(offsets[j % count]) {
+            Some(row) if row < n => src.at(row, j / count),
+            _ => 0.0,
+        });
+    });
+}
+
+pub(crate) fn sum_interleaved(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let offsets = offsets(case);
+        let (count, last) = (offsets.len(), offsets.iter().max().unwrap());
+        let src = case.normals(rows + last, count * cols);
+        for adds in [false, true] {
+            let mut dst = case.normals(rows, cols);
+            device.sum_interleaved(dst.view_mut(), src.view(), &offsets, adds);
+            dst.expect(CLOSE, |i, j| {
+                let old = if adds { dst.at(i, j) } else { 0.0 };
+                let terms = offsets.iter().enumerate().map(|(k, offset)| src.at(i + offset, count * j + k));
+                terms.fold((old, old.abs()), |(sum, size), x| (sum + x, size + x.abs()))
+            });
+        }
+    });
+}

@@ -47,7 +47,7 @@ pub use testing::by_index;
 
 pub use capabilities::{DropoutMode, Indexed, Masks, Normalization, Rectification, Statistics, Stepwise};
 pub use declared::Stored;
-pub use gradient::{Products, RowProducts, Rows, Update};
+pub use gradient::{DerivsOfInput, Products, RowProducts, Rows, Update};
 pub use named::{Parameter, Parameters, ParametersMut, is_parameter, kind_of_parameter, named};
 pub use registry::{ComponentType, Key, Kind};
 pub use updatable::{Updatable, UpdatableSettings};

@@ -60,9 +60,14 @@ impl Change {
     fn work(&mut self, context: Context<'_>) {
         let (input, deriv) = (self.input.view(), self.deriv.view());
         let products = match &self.terms {
-            Terms::Rows { first, stride, taps } => {
-                Products::Rows(RowProducts { input, deriv, first, stride: *stride, taps: *taps })
-            }
+            Terms::Rows { first, stride, taps } => Products::Rows(RowProducts {
+                input,
+                deriv,
+                first,
+                stride: *stride,
+                taps: *taps,
+                of_input: None,
+            }),
             Terms::Patches(plan) => Products::Patches { plan, input, deriv },
         };
         let bias = (!self.bias.is_empty()).then(|| self.bias.view_mut());
@@ -218,7 +223,7 @@ impl Handover<'_> {
     fn give(&mut self, target: &mut dyn Component, products: &Products<'_>) -> bool {
         let Some(rate) = rate(target) else { return false };
         let (input, deriv, terms) = match *products {
-            Products::Rows(RowProducts { input, deriv, first, stride, taps }) => {
+            Products::Rows(RowProducts { input, deriv, first, stride, taps, of_input: _ }) => {
                 (input, deriv, Terms::Rows { first: first.into(), stride, taps })
             }
             Products::Patches { plan, input, deriv } => (input, deriv, Terms::Patches(plan.clone())),

@@ -171,6 +171,7 @@ fn changes(device: &Device, layer: &Layer) -> Vec<Vec<f32>> {
             first: layer.first,
             stride: 1,
             taps: None,
+            of_input: None,
         };
         component.scale(0.0);
         rules.products(context, component, &Products::Rows(products));

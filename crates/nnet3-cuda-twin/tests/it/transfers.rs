@@ -215,6 +215,34 @@ fn recurrent_cells_train_as_on_the_host() {
     assert_near(&here, &there, 1e-4);
 }
 
+/// Layers at several times with a narrow input, a narrow output, and sides that are nearly equal.
+const SPLICED: &str = "\
+component name=a type=TdnnComponent input-dim=4 output-dim=40 time-offsets=-1,0,1
+component name=r type=RectifiedLinearComponent dim=40
+component name=l type=TdnnComponent input-dim=40 output-dim=3 time-offsets=-1,0 use-bias=false
+component name=b type=TdnnComponent input-dim=3 output-dim=30 time-offsets=0,1
+component name=m type=TdnnComponent input-dim=30 output-dim=3 time-offsets=0 use-bias=false
+component name=s type=LogSoftmaxComponent dim=3
+input-node name=input dim=4
+component-node name=a component=a input=input
+component-node name=r component=r input=a
+component-node name=l component=l input=r
+component-node name=b component=b input=l
+component-node name=m component=m input=b
+component-node name=s component=s input=m
+output-node name=output input=s
+";
+
+/// Products with one side spliced train as those of single times.
+#[test]
+fn spliced_layers_train_as_on_the_host() {
+    let plain = SPLICED.replace("TdnnComponent", "TdnnComponent use-natural-gradient=false");
+    for (config, tolerance) in [(plain.as_str(), 1e-5), (SPLICED, 1e-3)] {
+        let ((there, _), (here, _)) = (trained(config, 0.0, &twin()), trained(config, 0.0, &cpu()));
+        assert_near(&here, &there, tolerance);
+    }
+}
+
 fn twin() -> Device {
     Arc::new(GpuBackend::new(Twin::new(true)).unwrap())
 }

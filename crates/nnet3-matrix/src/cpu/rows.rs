@@ -4,7 +4,7 @@ use super::CpuBackend;
 use super::access::{Rows, RowsMut, gather, scatter, split};
 use super::nontemporal::{CopyRows, is_large};
 use super::simd;
-use crate::backend::PickedRows;
+use crate::backend::{PickedRows, check_interleaved};
 use crate::memory::{IndexTable, OffsetTable, RowLists};
 use crate::view::{View, ViewMut};
 
@@ -58,6 +58,28 @@ pub(super) fn range(ranges: &[i32], i: usize, limit: usize) -> std::ops::Range<u
 }
 
 impl PickedRows for CpuBackend {
+    fn interleave_rows(&self, dst: ViewMut<'_>, src: View<'_>, offsets: &[usize]) {
+        check_interleaved(&dst.as_view(), &src, offsets);
+        let (rows, (mut dst, [src])) = (dst.rows(), split(dst, [src]));
+        for i in 0..rows {
+            let from = |k: usize| i.checked_sub(offsets[k]).filter(|&row| row < src.rows());
+            for (at, to) in dst.row(i).iter_mut().enumerate() {
+                let (c, k) = (at / offsets.len(), at % offsets.len());
+                *to = from(k).map_or(0.0, |row| src.row(row)[c]);
+            }
+        }
+    }
+    fn sum_interleaved(&self, dst: ViewMut<'_>, src: View<'_>, offsets: &[usize], adds: bool) {
+        check_interleaved(&src, &dst.as_view(), offsets);
+        let (rows, (mut dst, [src])) = (dst.rows(), split(dst, [src]));
+        for i in 0..rows {
+            for (c, to) in dst.row(i).iter_mut().enumerate() {
+                let terms = offsets.iter().enumerate();
+                let sum: f32 = terms.map(|(k, offset)| src.row(i + offset)[offsets.len() * c + k]).sum();
+                *to = if adds { *to + sum } else { sum };
+            }
+        }
+    }
     fn copy_rows(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &IndexTable) {
         let (dst, src) = indexed(dst, src, rows);
         if alpha == 1.0 && is_large(&dst) {

@@ -147,6 +147,10 @@ impl Notes {
                 let cols = u64::from(first.cols);
                 [(rows + sources) * cols, rows * cols]
             }
+            "sum_interleaved" => {
+                let adds = launch.args().last().is_some_and(|(_, words)| words[0] != 0);
+                [others + if adds { own } else { 0 }, own]
+            }
             "sum_row_lists" => {
                 let listed = self.table(launch).last().map_or(0, |&end| end as u64) * u64::from(first.cols);
                 let adds = launch.args().last().is_some_and(|(_, words)| words[0] != 0);

@@ -253,7 +253,7 @@ impl Component for Affine {
 
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
         let (input, deriv) = (args.in_value, args.out_deriv);
-        let products = RowProducts { input, deriv, first: &[0], stride: 1, taps: args.taps };
+        let products = RowProducts { input, deriv, first: &[0], stride: 1, taps: args.taps, of_input: None };
         update.products(context, Products::Rows(products));
         if let Some(in_deriv) = args.in_deriv {
             let (linear, rows) = (self.linear.view(), in_deriv.rows());

@@ -6,6 +6,7 @@ mod dense;
 pub mod fixed;
 pub mod linear;
 pub mod repeated;
+mod spliced;
 pub mod tdnn;
 pub mod tdnn_keys;
 mod weights;

@@ -2,6 +2,7 @@
 //! delay neural network architecture for efficient modeling of long temporal contexts", 2015), without splicing.
 
 use super::arranged::Arranged;
+use super::spliced::Times;
 use crate::component::declared::*;
 use crate::component::fields::{self, key};
 use crate::component::grid::{self, Grid, shifted};
@@ -151,6 +152,12 @@ pub(super) fn multiply(
         let taps = taps(indexes, input, output.rows());
         return filter.forward(context, output, &taps, weights, start);
     }
+    if let Weights::Plain(linear) = weights
+        && times(indexes, (input.cols(), linear.rows()), output.rows())
+            .forward(context, output, input, linear, start)
+    {
+        return;
+    }
     let taps = parts(indexes, input.cols()).map(|part| input.every(part.first, part.stride, output.rows()));
     weights.multiply(context.backend, output, start, taps);
 }
@@ -165,6 +172,12 @@ fn filter(
     let rows: &Rows = precomputed(indexes);
     let step = rows.constant_step().filter(|step| step.is_multiple_of(rows.stride))?;
     Filter::new(context.backend, rows.offsets.len(), step / rows.stride, outputs, dims)
+}
+
+/// The times of a layer with this many outputs.
+fn times(indexes: Option<&dyn PrecomputedIndexes>, dims: (usize, usize), outputs: usize) -> Times<'_> {
+    let rows: &Rows = precomputed(indexes);
+    Times { first: &rows.offsets, stride: rows.stride, outputs, dims }
 }
 
 /// The input rows of one offset.
@@ -393,9 +406,13 @@ impl Component for Tdnn {
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
         let Rows { stride, ref offsets } = *precomputed(args.indexes);
         let (input, deriv) = (args.in_value, args.out_deriv);
-        let products = RowProducts { input, deriv, first: offsets, stride, taps: None };
-        update.products(context, Products::Rows(products));
         let dims = (self.input_dim(), self.output_dim());
+        let times = times(args.indexes, dims, deriv.rows());
+        let interleaved = times.interleaved(context, deriv, self.linear.view());
+        let interleaved = interleaved.as_ref().map(|derivs| derivs.view());
+        let of_input = interleaved.map(|derivs| DerivsOfInput { derivs, top: times.top() });
+        let products = RowProducts { input, deriv, first: offsets, stride, taps: None, of_input };
+        update.products(context, Products::Rows(products));
         let filter = filter(context, args.indexes, dims, args.out_deriv.rows());
         if let (Some(filter), Some(in_deriv)) = (&filter, args.in_deriv) {
             let mut taps = [in_deriv; 3];
@@ -404,12 +421,15 @@ impl Component for Tdnn {
             }
             filter.backward_data(context, &taps, args.out_deriv, self.linear.view());
         } else if let Some(in_deriv) = args.in_deriv {
-            let out_deriv = args.out_deriv;
+            let (out_deriv, linear) = (args.out_deriv, self.linear.view());
+            if times.backward_data(context, in_deriv, out_deriv, linear, interleaved) {
+                return;
+            }
             for block in row_blocks(context.backend, out_deriv.rows(), in_deriv.cols(), out_deriv.cols()) {
                 for part in parts(args.indexes, in_deriv.cols()) {
                     let first = part.first + block.start * part.stride;
                     let rows = in_deriv.every(first, part.stride, block.len());
-                    let linear = self.linear.view().col_range(part.columns);
+                    let linear = linear.col_range(part.columns);
                     context.backend.gemm(rows, 1.0, out_deriv.row_range(block.clone()), No, linear, No, 1.0);
                 }
             }

@@ -48,6 +48,17 @@ pub struct RowProducts<'a> {
     pub stride: usize,
     /// The structure of the columns of an input with one block, if known.
     pub taps: Option<Taps>,
+    /// The derivatives once more, for each row of the input, if one product with them is cheaper. The stride is then 1.
+    pub of_input: Option<DerivsOfInput<'a>>,
+}
+
+/// Output derivatives of M consecutive rows of the input: column K c + k has those of column c that meet the row in block k.
+#[derive(Clone, Copy)]
+pub struct DerivsOfInput<'a> {
+    /// M × (K O).
+    pub derivs: View<'a>,
+    /// The first of these rows.
+    pub top: usize,
 }
 
 /// Some columns of a minibatch X. All pieces have the same number of rows.
@@ -254,6 +265,13 @@ impl<'a> RowProducts<'a> {
     pub(crate) fn multiply(&self, context: Context<'_>, linear: ViewMut<'_>, rate: f32, beta: f32) {
         let (backend, derivs) = (context.backend, self.deriv);
         let (dim, count) = (self.input.cols(), self.first.len());
+        if let Some(DerivsOfInput { derivs, top }) = self.of_input
+            && linear.is_contiguous()
+        {
+            let (linear, input) =
+                (linear.reshape(derivs.cols(), dim), self.input.row_range(top..top + derivs.rows()));
+            return context.backend.gemm(linear, rate, derivs, Yes, input, No, beta);
+        }
         if let Some(step) = self.constant_step() {
             let inputs = self.input.row_range(self.first[0]..self.input.rows());
             let inputs = inputs.blocks((derivs.rows(), dim), self.stride, (step, 0), count);
@@ -270,7 +288,7 @@ impl<'a> RowProducts<'a> {
 impl<'a> Products<'a> {
     /// Describes products in which each row of the input meets the same row of the derivative.
     pub(crate) fn row_by_row(input: View<'a>, deriv: View<'a>) -> Products<'a> {
-        Products::Rows(RowProducts { input, deriv, first: &[0], stride: 1, taps: None })
+        Products::Rows(RowProducts { input, deriv, first: &[0], stride: 1, taps: None, of_input: None })
     }
 
     /// linear += `rate` × its gradient.

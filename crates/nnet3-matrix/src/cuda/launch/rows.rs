@@ -1,7 +1,7 @@
 //! `rows.cu`.
 
 use super::{BLOCK, GpuBackend, HIGH, WIDE};
-use crate::backend::PickedRows;
+use crate::backend::{PickedRows, check_interleaved};
 use crate::cuda::engine::Engine;
 use crate::cuda::op::{Arg, Launch};
 use crate::memory::{IndexTable, OffsetTable, RowLists};
@@ -70,7 +70,27 @@ impl<E: Engine> GpuBackend<E> {
     }
 }
 
+/// The number of offsets, and three of them.
+fn three(offsets: &[usize]) -> [Arg; 4] {
+    let number = |n: usize| Arg::Int(i32::try_from(n).expect("an offset below 2^31"));
+    let offset = |k: usize| number(offsets.get(k).copied().unwrap_or(0));
+    [number(offsets.len()), offset(0), offset(1), offset(2)]
+}
+
 impl<E: Engine> PickedRows for GpuBackend<E> {
+    fn interleave_rows(&self, dst: ViewMut<'_>, src: View<'_>, offsets: &[usize]) {
+        check_interleaved(&dst.as_view(), &src, offsets);
+        let (dst, src) = (self.mat(dst.as_view()), self.mat(src));
+        self.fill("interleave_rows", dst, &[&[Arg::Mat(dst), Arg::Mat(src)][..], &three(offsets)].concat())
+    }
+    fn sum_interleaved(&self, dst: ViewMut<'_>, src: View<'_>, offsets: &[usize], adds: bool) {
+        check_interleaved(&src, &dst.as_view(), offsets);
+        let last = offsets.iter().max().expect("at least one offset");
+        assert!(dst.is_empty() || dst.rows() + last <= src.rows(), "rows up to {last} later in {src:?}");
+        let (dst, src) = (self.mat(dst.as_view()), self.mat(src));
+        let args = [&[Arg::Mat(dst), Arg::Mat(src)][..], &three(offsets), &[Arg::Int(adds as i32)]].concat();
+        self.fill("sum_interleaved", dst, &args)
+    }
     fn copy_rows(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &IndexTable) {
         self.by_rows("copy_rows", dst, Some(alpha), src, rows)
     }
