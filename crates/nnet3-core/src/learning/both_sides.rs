@@ -1,7 +1,7 @@
 //! Natural gradient on both sides of a linear function: inputs and output derivatives are preconditioned.
 
 use super::{Affine, Plain, Rule, Target};
-use crate::component::gradient::{Piece, PieceRows, Products, Rows};
+use crate::component::gradient::{Piece, PieceRows, Products, RowProducts, Rows};
 use crate::component::preconditioners::Preconditioners;
 use crate::component::winograd::Filter;
 use crate::component::{Component, Context};
@@ -23,11 +23,11 @@ impl Rule for BothSides {
     fn products(&mut self, context: Context<'_>, to: Affine<'_>, products: &Products<'_>) {
         match products {
             Products::Rows(rows) if self.corrects_there(context, &to, rows.deriv.rows()) => self
-                .add_corrected_there(context, to, rows.pieces(), rows.deriv, |linear| {
+                .add_corrected_there(context, to, rows.pieces(), Some(rows), rows.deriv, |linear| {
                     rows.multiply(context, linear, 1.0, 0.0)
                 }),
             Products::Pieces { pieces, deriv } if self.corrects_there(context, &to, deriv.rows()) => self
-                .add_corrected_there(context, to, pieces.iter().cloned(), *deriv, |linear| {
+                .add_corrected_there(context, to, pieces.iter().cloned(), None, *deriv, |linear| {
                     for Piece { x, columns } in *pieces {
                         x.gradient(context, linear.col_range(columns.clone()), 1.0, *deriv, 0.0);
                     }
@@ -120,12 +120,14 @@ impl BothSides {
     }
 
     /// As [`BothSides::add_gradient`], on a device that corrects the gradient G = Eᵀ X, bias included. With W of the inputs X and V
-    /// of the derivatives E: Êᵀ X̂ = (I - Vᵀ V) G (I - Wᵀ W). `product` sets its argument to the gradient of the linear part.
+    /// of the derivatives E: Êᵀ X̂ = (I - Vᵀ V) G (I - Wᵀ W). `product` sets its argument to the gradient of the linear part. `rows` are
+    /// the same as the pieces of the input, if known.
     fn add_corrected_there<'a>(
         &mut self,
         context: Context<'_>,
         to: Affine<'_>,
         input: impl Iterator<Item = Piece<'a>> + Clone,
+        rows: Option<&RowProducts<'_>>,
         deriv: View<'_>,
         product: impl FnOnce(ViewMut<'_>),
     ) {
@@ -138,15 +140,27 @@ impl BothSides {
         let (plain_linear, plain_bias) = (plain.col_range(0..dim), plain.col_range(dim..width));
         product(plain_linear);
 
-        let of_input = self.input.observe_there(context, input.clone(), bias.is_some(), |sums, index| {
-            input.clone().for_each(|piece| piece.x.add_energy(context, sums, index))
-        });
+        let of_input = self.input.observe_there(
+            context,
+            input.clone(),
+            rows,
+            bias.is_some(),
+            |sums, index| match rows {
+                Some(rows) => rows.add_energy(context, sums, index),
+                None => input.for_each(|piece| piece.x.add_energy(context, sums, index)),
+            },
+        );
         let derivs = Piece { x: PieceRows::Dense(deriv), columns: 0..out_dim };
-        let of_output =
-            self.output.observe_there(context, std::iter::once(derivs), false, |sums, index| match bias {
+        let of_output = self.output.observe_there(
+            context,
+            std::iter::once(derivs),
+            None,
+            false,
+            |sums, index| match bias {
                 Some(_) => backend.col_sums_and_square(plain_bias, sums, index, deriv),
                 None => backend.accumulate_dot(sums, index, 1.0, deriv, deriv),
-            });
+            },
+        );
         let mut factor = workspace.take(1, 1);
         let sides = [(&mut self.input, &of_input), (&mut self.output, &of_output)];
         restore_norms(context, factor.view_mut(), sides);

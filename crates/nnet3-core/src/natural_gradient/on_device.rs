@@ -3,7 +3,7 @@
 
 use super::{BEFORE, Estimate, NaturalGradient, Pass, Piece, size};
 use crate::component::Context;
-use crate::component::gradient::PieceRows;
+use crate::component::gradient::{PieceRows, RowProducts};
 use nnet3_matrix::low_rank::Observed;
 use nnet3_matrix::{Accumulator, Transpose::No, Transpose::Yes, View, ViewMut};
 
@@ -51,12 +51,13 @@ impl NaturalGradient {
         (rank > 0).then_some(Side { dim, rank })
     }
 
-    /// Observes X, some rows of at least two columns. The last column is one of ones, beside the pieces, if `one`. `energy` adds
-    /// ‖X‖² without it to a sum. The caller calls [`restore_norms`] and [`NaturalGradient::learn_there`] afterwards.
+    /// Observes X, some rows of at least two columns. `rows_of_x` are the same rows as the pieces, if known. If `one`, X has a last
+    /// column of ones beside them. `energy` adds ‖X‖² without it to a sum. The caller calls [`restore_norms`] and [`NaturalGradient::learn_there`] afterwards.
     pub(crate) fn observe_there<'a, 'w>(
         &mut self,
         context: Context<'w>,
         x: impl Iterator<Item = Piece<'a>> + Clone,
+        rows_of_x: Option<&RowProducts<'_>>,
         one: bool,
         energy: impl FnOnce(&mut Accumulator, usize),
     ) -> SeenThere<'w> {
@@ -88,9 +89,14 @@ impl NaturalGradient {
         let rank = estimate.rank();
         let mut pass = Pass::new(context, &estimate, (rows, 0), self.updating());
         let h = pass.wide_h.as_mut().expect("H, of a pass over rows").view_mut();
-        directions_of(context, h, x.clone(), estimate.w());
+        let once = rows_of_x.filter(|_| !one);
+        if !once.is_some_and(|rows| rows.product_once(context, h, estimate.w())) {
+            directions_of(context, h, x.clone(), estimate.w());
+        }
         let h = h.as_view();
-        if let Some(j) = &mut pass.j {
+        if let Some(j) = &mut pass.j
+            && !once.is_some_and(|rows| rows.gradient_once(context, j.view_mut().col_range(0..width), h))
+        {
             for Piece { x, columns } in x {
                 x.gradient(context, j.view_mut().col_range(columns), 1.0, h, 0.0);
             }

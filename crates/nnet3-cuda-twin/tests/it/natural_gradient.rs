@@ -1,7 +1,7 @@
 //! Natural gradient with estimates that the device updates itself, compared with the host's.
 
 use nnet3_core::component::Context;
-use nnet3_core::component::gradient::{GradientSink, Products, RowProducts};
+use nnet3_core::component::gradient::{DerivsOfInput, GradientSink, Products, RowProducts};
 use nnet3_core::component::preconditioners::NaturalGradientSettings;
 use nnet3_core::config::parse_config;
 use nnet3_core::learning::Rules;
@@ -97,7 +97,7 @@ struct Layer {
 }
 
 /// The last two do without corrections: one output has no estimate, and few rows are copied.
-const LAYERS: [Layer; 6] = [
+const LAYERS: [Layer; 7] = [
     Layer {
         config: "type=NaturalGradientAffineComponent input-dim=30 output-dim=20 rank-in=5 rank-out=4",
         rows: 150,
@@ -114,9 +114,14 @@ const LAYERS: [Layer; 6] = [
         first: &[0, 6],
     },
     Layer {
-        config: "type=TdnnComponent input-dim=12 output-dim=9 time-offsets=-1,0,2 use-bias=false",
+        config: "type=TdnnComponent input-dim=16 output-dim=9 time-offsets=-1,0,2 use-bias=false",
         rows: 80,
         first: &[0, 4, 20],
+    },
+    Layer {
+        config: "type=TdnnComponent input-dim=7 output-dim=9 time-offsets=-1,0 use-bias=false",
+        rows: 80,
+        first: &[0, 4],
     },
     Layer { config: "type=NaturalGradientAffineComponent input-dim=12 output-dim=1", rows: 50, first: &[0] },
     Layer {
@@ -165,13 +170,17 @@ fn changes(device: &Device, layer: &Layer) -> Vec<Vec<f32>> {
         }
         let input = Matrix::from_slice(device, inputs, dims.0, &input);
         let deriv = Matrix::from_slice(device, n, dims.1, &deriv);
+        let times = layer.first.len();
+        let mut interleaved = Matrix::zeros(device, inputs, times * dims.1);
+        device.interleave_rows(interleaved.view_mut(), deriv.view(), layer.first);
+        let of_input = DerivsOfInput { derivs: interleaved.view(), top: 0 };
         let products = RowProducts {
             input: input.view(),
             deriv: deriv.view(),
             first: layer.first,
             stride: 1,
             taps: None,
-            of_input: None,
+            of_input: (times > 1).then_some(of_input),
         };
         component.scale(0.0);
         rules.products(context, component, &Products::Rows(products));

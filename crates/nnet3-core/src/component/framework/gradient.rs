@@ -6,6 +6,7 @@
 use crate::component::convolution_plan::Plan;
 use crate::component::winograd::{Filter, Taps};
 use crate::component::{Component, Context, downcast_mut};
+use nnet3_matrix::backend::MOST_INTERLEAVED;
 use nnet3_matrix::sparse::{SparseProducts, SparseRows};
 use nnet3_matrix::{Accumulator, IndexTable, Transpose::No, Transpose::Yes, View, ViewMut};
 use std::ops::Range;
@@ -252,6 +253,55 @@ impl<'a> RowProducts<'a> {
         let mut taps = [View::empty(); 3];
         taps.iter_mut().zip(self.blocks()).for_each(|(tap, rows)| *tap = rows);
         Some((filter, taps))
+    }
+
+    /// sums\[index\] += ‖X‖² of the blocks side by side; reads rows of several blocks once.
+    pub(crate) fn add_energy(&self, context: Context<'_>, sums: &mut Accumulator, index: usize) {
+        let rows = self.deriv.rows();
+        if self.stride != 1 {
+            return self.pieces().for_each(|piece| piece.x.add_energy(context, sums, index));
+        }
+        let edges = self.first.iter().flat_map(|&first| [first, first + rows]);
+        let mut start = self.first.iter().copied().min().unwrap_or(0);
+        while let Some(end) = edges.clone().filter(|&edge| edge > start).min() {
+            let times = self.first.iter().filter(|&&first| (first..first + rows).contains(&start)).count();
+            let x = self.input.row_range(start..end);
+            if times > 0 {
+                context.backend.accumulate_dot(sums, index, times as f64, x, x);
+            }
+            start = end;
+        }
+    }
+
+    /// Places of the blocks' first rows among those of [`DerivsOfInput`], and the rows of the input.
+    fn windows(&self, of_input: DerivsOfInput<'_>) -> ([usize; MOST_INTERLEAVED], View<'a>) {
+        let DerivsOfInput { derivs, top } = of_input;
+        let mut offsets = [0; MOST_INTERLEAVED];
+        offsets.iter_mut().zip(self.first).for_each(|(offset, first)| *offset = first - top);
+        (offsets, self.input.row_range(top..top + derivs.rows()))
+    }
+
+    /// h = X Wᵀ, where X are the blocks side by side: one product reads each row of the input once. False if [`RowProducts::of_input`]
+    /// is missing or W has gaps.
+    pub(crate) fn product_once(&self, context: Context<'_>, h: ViewMut<'_>, w: View<'_>) -> bool {
+        let Some(of_input) = self.of_input.filter(|_| w.is_contiguous()) else { return false };
+        let ((offsets, input), count) = (self.windows(of_input), self.first.len());
+        let mut products = context.workspace.take(input.rows(), count * w.rows());
+        let w = w.reshape(count * w.rows(), input.cols());
+        context.backend.gemm(products.view_mut(), 1.0, input, No, w, Yes, 0.0);
+        context.backend.sum_interleaved(h, products.view(), &offsets[..count], false);
+        true
+    }
+
+    /// j = Hᵀ X likewise.
+    pub(crate) fn gradient_once(&self, context: Context<'_>, j: ViewMut<'_>, h: View<'_>) -> bool {
+        let Some(of_input) = self.of_input.filter(|_| j.is_contiguous()) else { return false };
+        let ((offsets, input), count) = (self.windows(of_input), self.first.len());
+        let mut interleaved = context.workspace.take(input.rows(), count * h.cols());
+        context.backend.interleave_rows(interleaved.view_mut(), h, &offsets[..count]);
+        let j = j.reshape(count * h.cols(), input.cols());
+        context.backend.gemm(j, 1.0, interleaved.view(), Yes, input, No, 0.0);
+        true
     }
 
     fn add_to(&self, context: Context<'_>, linear: ViewMut<'_>, rate: f32) {
