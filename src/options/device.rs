@@ -65,7 +65,8 @@ const PAUSE: Duration = Duration::from_secs(5);
 #[derive(Args, Clone, Debug)]
 pub struct DeviceOptions {
     /// Precision of matrix products on a GPU: fp32, tf32 (10 bits of mantissa, faster on GPUs since 2020) or bf16 (7
-    /// bits, faster still). All other numbers have 32 or 64 bits
+    /// bits, faster still; values and derivatives between layers are also kept in bf16, in half of the memory). All other
+    /// numbers have 32 or 64 bits
     #[arg(long, default_value_t = GpuMath::Fp32, value_parser = gpu_math())]
     pub gpu_math: GpuMath,
     /// Number of the GPU, counted from 0 among the GPUs that CUDA_VISIBLE_DEVICES leaves; -1 means the first

@@ -18,6 +18,7 @@ pub mod error;
 pub mod execute;
 mod fast_hash;
 pub mod flops;
+mod forms;
 pub mod forward;
 pub mod graph;
 pub mod index;

@@ -3,22 +3,27 @@
 use crate::component::Component;
 use crate::computation::{Backprop, Command, Computation, MatrixId, PendingMemos, Propagate, SubmatrixId};
 use crate::error::{Error, Result};
+use crate::forms::forms;
 use crate::nnet::Nnet;
 use crate::random::Random;
+use nnet3_matrix::Element;
 use std::cell::LazyCell;
+use std::ops::Range;
 
 /// Offsets are multiples of this many elements: 64 bytes are a cache line of the host and the alignment of its widest
 /// loads. They are two memory sectors of a GPU, and more than GPU matrix products require (16).
 pub const ALIGNMENT: usize = 16;
 
-/// Places of all matrices, in elements from the arena's start.
+/// Places of all matrices, in floats from the arena's start.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// The offset of each matrix; 0 for matrices without memory.
     pub matrix_offsets: Vec<usize>,
+    /// The form of each matrix.
+    pub forms: Vec<Element>,
     /// The commands with a memo (propagate or backprop), in order, and the place of the memo.
     pub memos: Vec<(usize, MemoPlace)>,
-    /// Size of the arena.
+    /// Size of the arena, in floats.
     pub elements: usize,
     /// The largest total size of blocks that are alive at one time, each rounded up to the alignment: no plan can be
     /// smaller.
@@ -42,6 +47,11 @@ impl Plan {
         let found = self.memos.binary_search_by_key(&command, |&(c, _)| c);
         found.ok().map(|i| self.memos[i].1)
     }
+    /// The place of a matrix of this many elements, in floats from the arena's start.
+    pub fn memory_of(&self, matrix: MatrixId, elements: usize) -> Range<usize> {
+        let first = self.matrix_offsets[matrix.index()];
+        first..first + self.forms[matrix.index()].floats(elements)
+    }
     pub fn peak_live_bytes(&self) -> usize {
         4 * self.peak_live_elements
     }
@@ -55,10 +65,11 @@ struct Block {
     last: usize,
 }
 
-/// Plans a computation that the checker accepts.
-pub fn plan(nnet: &Nnet, computation: &Computation) -> Result<Plan> {
+/// Plans a computation that the checker accepts, for a device that keeps matrices between layers in this form.
+pub fn plan(nnet: &Nnet, computation: &Computation, between_layers: Element) -> Result<Plan> {
     let mut blocks = Vec::new();
-    let block_of_matrix = matrix_blocks(computation, &mut blocks)?;
+    let forms = forms(nnet, computation, between_layers);
+    let block_of_matrix = matrix_blocks(computation, &forms, &mut blocks)?;
     let memos = memo_blocks(nnet, computation, &mut blocks);
     // A loop returns to earlier commands, so all matrices may still be needed.
     if matches!(computation.commands.last(), Some(Command::Goto { .. })) {
@@ -75,6 +86,7 @@ pub fn plan(nnet: &Nnet, computation: &Computation) -> Result<Plan> {
             .into_iter()
             .map(|(c, b, (rows, cols))| (c, MemoPlace { offset: offsets[b], rows, cols }))
             .collect(),
+        forms,
         elements,
         peak_live_elements,
     })
@@ -85,7 +97,11 @@ fn round_up(elements: usize) -> usize {
 }
 
 /// One block for each chain of matrices that hand their storage on by swaps.
-fn matrix_blocks(computation: &Computation, blocks: &mut Vec<Block>) -> Result<Vec<Option<usize>>> {
+fn matrix_blocks(
+    computation: &Computation,
+    forms: &[Element],
+    blocks: &mut Vec<Block>,
+) -> Result<Vec<Option<usize>>> {
     let end = computation.commands.len();
     let looped = matches!(computation.commands.last(), Some(Command::Goto { .. }));
     let mut block_of: Vec<Option<usize>> = vec![None; computation.matrices.len()];
@@ -93,7 +109,8 @@ fn matrix_blocks(computation: &Computation, blocks: &mut Vec<Block>) -> Result<V
         if block_of[m.index()].is_none() {
             let info = computation.matrix(m);
             block_of[m.index()] = Some(blocks.len());
-            blocks.push(Block { elements: round_up(info.rows * info.cols), first: c, last: end });
+            let floats = forms[m.index()].floats(info.rows * info.cols);
+            blocks.push(Block { elements: round_up(floats), first: c, last: end });
         }
     };
     for (c, command) in computation.commands.iter().enumerate() {

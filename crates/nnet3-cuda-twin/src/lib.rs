@@ -9,7 +9,7 @@
 #![allow(unsafe_code)]
 
 use nnet3_matrix::cuda::{Engine, GpuBackend, GpuMath, Mat, Op, Outcome, Product};
-use nnet3_matrix::{Device, DeviceFault, Memory};
+use nnet3_matrix::{Device, DeviceFault, Element, Memory};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -61,8 +61,8 @@ pub struct Twin {
     has_failed: AtomicBool,
     /// True if products have no biases, so that rows are set before.
     without_biases: bool,
-    /// Bits of mantissa that factors of products have, if fewer than `f32` has.
-    factor_bits: Option<u32>,
+    /// Result of [`Engine::math`]; products round their factors so.
+    math: GpuMath,
     pub replays: AtomicU64,
     pub launches: AtomicU64,
     pub allocations: AtomicU64,
@@ -124,10 +124,9 @@ impl Twin {
         Twin { memory: Some(memory), ..Twin::new(false) }
     }
 
-    /// Makes a twin with products that round their factors to `bits` bits of mantissa, as a device does for tf32 (10)
-    /// and bf16 (7).
-    pub fn rounding(bits: u32) -> Twin {
-        Twin { factor_bits: Some(bits), ..Twin::new(true) }
+    /// Makes a twin with products and memory between layers as a device has them for this arithmetic.
+    pub fn with_math(math: GpuMath) -> Twin {
+        Twin { math, ..Twin::new(true) }
     }
 
     /// Makes a twin that multiplies without biases, as a GPU without cuBLASLt.
@@ -183,24 +182,19 @@ impl Twin {
     }
 
     fn multiply(&self, p: &Product) {
-        let rows = |m: Mat| {
-            let bytes = m.extent();
-            self.check("a product's matrix", m.address, bytes);
-            // SAFETY: the range lies inside of allocated memory, as checked above. No reference to it exists during an
-            // operation.
-            let data =
-                unsafe { std::slice::from_raw_parts(m.address as usize as *const f32, bytes as usize / 4) };
-            (0..m.rows as usize).flat_map(move |r| data[r * m.stride as usize..][..m.cols as usize].to_vec())
-        };
+        let halves = [p.a, p.b].map(|m| m.element == Element::Half);
+        assert!(halves[0] == halves[1], "a library multiplies factors of one form");
+        assert!(halves[0] || p.c.element == Element::Float, "floats have a product in floats");
+        assert!(p.bias.is_none_or(|bias| bias.element == p.c.element), "a bias has the form of the product");
         let cpu = nnet3_matrix::cpu();
         let matrix = |m: Mat| {
-            let data: Vec<f32> = rows(m).collect();
+            let data: Vec<f32> = self.elements(m).map(|place| read(m, place)).collect();
             nnet3_matrix::Matrix::from_slice(&cpu, m.rows as usize, m.cols as usize, &data)
         };
         let factor = |m: Mat| {
             let mut values = matrix(m).to_vec();
-            if let Some(bits) = self.factor_bits {
-                values.iter_mut().for_each(|x| *x = rounded(*x, bits));
+            if self.math != GpuMath::Fp32 {
+                values.iter_mut().for_each(|x| *x = rounded(*x, self.math.factor_bits()));
             }
             nnet3_matrix::Matrix::from_vec(m.rows as usize, m.cols as usize, values)
         };
@@ -212,10 +206,36 @@ impl Twin {
             }
             None => cpu.gemm(product, p.alpha, a, p.transpose_a, b, p.transpose_b, p.beta),
         }
-        for (r, row) in c.to_vec().chunks(p.c.cols as usize).enumerate() {
-            let at = (p.c.address as usize + 4 * r * p.c.stride as usize) as *mut f32;
-            // SAFETY: as above; row r of c lies inside of its extent.
-            unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), at, row.len()) };
+        for (place, &x) in self.elements(p.c).zip(&c.to_vec()) {
+            let address = p.c.address_of(place) as usize;
+            // SAFETY: the place lies inside of allocated memory, and no reference to it exists during an operation.
+            unsafe {
+                match p.c.element {
+                    Element::Float => (address as *mut f32).write(x),
+                    Element::Half => {
+                        (address as *mut u16).write((Element::Half.nearest(x).to_bits() >> 16) as u16)
+                    }
+                }
+            }
+        }
+    }
+
+    /// The places of a product's elements, row by row. Panics if they were not allocated.
+    fn elements(&self, m: Mat) -> impl Iterator<Item = u64> + use<> {
+        self.check("a product's matrix", m.address, m.extent());
+        let rows = (0..u64::from(m.rows)).map(move |r| r * u64::from(m.stride));
+        rows.flat_map(move |first| first..first + u64::from(m.cols))
+    }
+}
+
+/// An element of a matrix in allocated memory.
+fn read(m: Mat, place: u64) -> f32 {
+    let address = m.address_of(place) as usize;
+    // SAFETY: the place lies inside of allocated memory, as the caller has checked; no reference to it exists during an operation.
+    unsafe {
+        match m.element {
+            Element::Float => (address as *const f32).read(),
+            Element::Half => f32::from_bits(u32::from((address as *const u16).read()) << 16),
         }
     }
 }
@@ -238,8 +258,8 @@ impl Engine for Twin {
         self.memory
     }
 
-    fn factor_bits(&self) -> u32 {
-        self.factor_bits.unwrap_or(GpuMath::Fp32.factor_bits())
+    fn math(&self) -> GpuMath {
+        self.math
     }
 
     fn block_memory(&self) -> u32 {

@@ -12,7 +12,7 @@
 
 namespace {
 
-// What a kernel did with four bytes. A block of -1: nothing.
+// What a kernel did with two bytes, the smallest element. A block of -1: nothing.
 struct Place {
     unsigned int launch;
     int write_block, write_thread, write_interval;
@@ -21,7 +21,7 @@ struct Place {
     bool blocks, threads;
 };
 
-const uintptr_t GRAIN = 4, PAGE = 4096;
+const uintptr_t GRAIN = 2, PAGE = 4096;
 
 struct Range {
     uintptr_t start;

@@ -58,6 +58,18 @@ static inline double rsqrt(double x) {
     return 1.0 / std::sqrt(x);
 }
 
+static inline unsigned int __float_as_uint(float x) {
+    unsigned int bits;
+    memcpy(&bits, &x, sizeof(bits));
+    return bits;
+}
+
+static inline float __uint_as_float(unsigned int bits) {
+    float x;
+    memcpy(&x, &bits, sizeof(x));
+    return x;
+}
+
 static inline float __int_as_float(int bits) {
     float x;
     memcpy(&x, &bits, sizeof(x));

@@ -14,7 +14,7 @@ KERNEL banded_dots(Mat c, float alpha, Mat a, Mat b, i32 shift) {
             }
         }
         sum = sum_along_x(shared, sum);
-        if (place < count && threadIdx.x == 0) at(c, i, o) = alpha * (float)sum;
+        if (place < count && threadIdx.x == 0) put(c, i, o, alpha * (float)sum);
     }
 }
 
@@ -23,7 +23,7 @@ KERNEL banded_apply(Mat a, float alpha, Mat c, Mat b, i32 shift) {
     FOR_EACH(a, i, k) {
         float sum = at(a, i, k);
         for (i32 o = 0; o < c.cols; o++) sum += alpha * at(c, i, o) * at(b, i + o * shift, k);
-        at(a, i, k) = sum;
+        put(a, i, k, sum);
     }
 }
 
@@ -35,6 +35,6 @@ KERNEL banded_scatter(Mat b, float alpha, Mat c, Mat a, i32 shift) {
             i32 i = r - o * shift;
             if (i >= 0 && i < a.rows) sum += alpha * at(c, i, o) * at(a, i, k);
         }
-        at(b, r, k) = sum;
+        put(b, r, k, sum);
     }
 }

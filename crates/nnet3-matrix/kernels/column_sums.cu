@@ -84,7 +84,7 @@ __device__ inline double column_of(const double* partials, i32 cols, i32 count, 
 KERNEL finish_columns(Mat row, float alpha, const double* partials, i32 count, float beta) {
     FOR_EACH(row, r, c) {
         float scaled = alpha * (float)column_of(partials, row.cols, count, c);
-        at(row, r, c) = beta == 0.0f ? scaled : scaled + beta * at(row, r, c);
+        put(row, r, c, beta == 0.0f ? scaled : scaled + beta * at(row, r, c));
     }
 }
 
@@ -102,7 +102,7 @@ LARGE_KERNEL finish_columns_and_total(Mat col, double* total, const double* part
     const i32 cols = col.rows;
     double squares = 0.0;
     for (i32 c = threadIdx.x; c < cols; c += blockDim.x) {
-        at(col, c, 0) = (float)column_of(partials, cols, count, c);
+        put(col, c, 0, (float)column_of(partials, cols, count, c));
         squares += column_of(partials + (i64)count * cols, cols, count, c);
     }
     squares = sum_along_x(shared, squares);
@@ -114,7 +114,7 @@ KERNEL sum_few_rows(Mat row, float alpha, Mat src, float beta) {
     FOR_EACH(row, r, c) {
         float sum = beta == 0.0f ? 0.0f : beta * at(row, r, c);
         for (i32 i = 0; i < src.rows; i++) sum = fmaf(alpha, at(src, i, c), sum);
-        at(row, r, c) = sum;
+        put(row, r, c, sum);
     }
 }
 
@@ -127,8 +127,8 @@ KERNEL finish_moments(Mat moments, const double* partials, i32 count, float per_
         const float square = per_row * (float)column_of(partials + (i64)count * cols, cols, count, c);
         float variance = factor * square + -factor * mean * mean;
         variance = (variance < 0.0f ? 0.0f : variance) + least;
-        at(moments, 0, c) = mean;
-        at(moments, 1, c) = square;
-        at(moments, 2, c) = (float)(1.0 / sqrt((double)variance));
+        put(moments, 0, c, mean);
+        put(moments, 1, c, square);
+        put(moments, 2, c, (float)(1.0 / sqrt((double)variance)));
     }
 }

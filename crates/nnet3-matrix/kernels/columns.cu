@@ -12,7 +12,9 @@ KERNEL add_cols(Mat dst, Mat src, const i32* cols) {
 KERNEL add_to_cols(Mat dst, Mat src, const i32* starts, const i32* sources) {
     FOR_EACH(dst, r, c) {
         i32 end = starts[c + 1];
-        for (i32 k = starts[c]; k < end; k++) at(dst, r, c) += at(src, r, sources[k]);
+        float sum = at(dst, r, c);
+        for (i32 k = starts[c]; k < end; k++) sum += at(src, r, sources[k]);
+        if (starts[c] < end) put(dst, r, c, sum);
     }
 }
 
@@ -21,6 +23,6 @@ KERNEL sum_col_ranges(Mat dst, Mat src, const i32* ranges) {
         double sum = 0.0;
         i32 end = ranges[2 * c + 1];
         for (i32 k = ranges[2 * c]; k < end; k++) sum += at(src, r, k);
-        at(dst, r, c) = (float)sum;
+        put(dst, r, c, (float)sum);
     }
 }

@@ -41,7 +41,7 @@ KERNEL hmm_forward(Mat next, Mat alpha, Mat likelihoods, Mat scale, float leak, 
             total += at(likelihoods, row_of(symbols[entry]), c) *
                      arriving(alpha, c, scaled, leak, entry, starts, terms, symbols);
         }
-        at(next, state, c) = total;
+        put(next, state, c, total);
     }
 }
 
@@ -67,7 +67,7 @@ KERNEL hmm_posteriors(Mat posteriors, Mat alpha, Mat likelihoods, Mat scale, Mat
             sum = sum_along_y(shared, sum);
             if (threadIdx.y == 0 && c < posteriors.cols) {
                 const bool none = firsts[symbol] == firsts[symbol + 1];
-                at(posteriors, symbol, c) = none ? 0.0f : (float)(sum * at(likelihoods, symbol, c));
+                put(posteriors, symbol, c, none ? 0.0f : (float)(sum * at(likelihoods, symbol, c)));
             }
         }
     }
@@ -76,7 +76,7 @@ KERNEL hmm_posteriors(Mat posteriors, Mat alpha, Mat likelihoods, Mat scale, Mat
 KERNEL hmm_backward(Mat beta, Mat entries, Mat scale, const i32* order, const i32* starts, const i64* terms) {
     FOR_EACH(beta, r, c) {
         const i32 state = order[r];
-        at(beta, state, c) = sum_of_terms(entries, c, terms, starts[state], starts[state + 1]) * at(scale, 0, c);
+        put(beta, state, c, sum_of_terms(entries, c, terms, starts[state], starts[state + 1]) * at(scale, 0, c));
     }
 }
 
@@ -86,7 +86,10 @@ KERNEL fetch_elements(Mat values, Mat src, const i32* places) {
 }
 
 KERNEL add_elements(Mat dst, float alpha, Mat values, const i32* places) {
-    FOR_EACH(values, r, c) at(dst, places[2 * c], places[2 * c + 1]) += alpha * at(values, r, c);
+    FOR_EACH(values, r, c) {
+        const i32 row = places[2 * c], col = places[2 * c + 1];
+        put(dst, row, col, at(dst, row, col) + alpha * at(values, r, c));
+    }
 }
 
 // NaN is the lower end.

@@ -56,14 +56,15 @@ KERNEL learn(Mat parameter, Mat gradient, Mat first, Mat second, float times, Ma
     float factor = times * at(element, 0, 0);
     FOR_EACH(parameter, r, c) {
         float g = factor * at(gradient, r, c);
-        at(gradient, r, c) = 0.0f;
+        put(gradient, r, c, 0.0f);
         if (factor == 0.0f) continue;
         float x = at(parameter, r, c);
         g = within(g, clip) + decay * x;
-        float nothing = 0.0f;
-        float* a = first.rows > 0 ? &at(first, r, c) : &nothing;
-        float* b = second.rows > 0 ? &at(second, r, c) : &nothing;
-        float u = learning_step(rule, g, a, b, c0, c1, c2, c3, c4);
-        at(parameter, r, c) = within(keep * x - rate * u, bound);
+        float a = first.rows > 0 ? at(first, r, c) : 0.0f;
+        float b = second.rows > 0 ? at(second, r, c) : 0.0f;
+        float u = learning_step(rule, g, &a, &b, c0, c1, c2, c3, c4);
+        if (first.rows > 0) put(first, r, c, a);
+        if (second.rows > 0) put(second, r, c, b);
+        put(parameter, r, c, within(keep * x - rate * u, bound));
     }
 }

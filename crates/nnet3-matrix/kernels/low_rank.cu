@@ -246,7 +246,7 @@ LARGE_KERNEL low_rank_update(const double* list, i32 places) {
         if (j < n) x = finite ? weight * sqrt(next_e / norms[from]) / size[i] * z[from * n + j] * inverse[j] : 0.0;
         float rounded = (float)x;
         if (!is_finite(rounded)) bad += 1.0;
-        at(a, i, j) = rounded;
+        put(a, i, j, rounded);
     }
     finite = sum_along_x(shared, bad) == 0.0 && finite;
     for (i32 i = tid; i < n && finite; i += blockDim.x) {
@@ -255,8 +255,8 @@ LARGE_KERNEL low_rank_update(const double* list, i32 places) {
     }
     if (tid == 0) {
         if (finite) d[2 * n] = rho_there;
-        at(due.flags, 0, FINITE) = finite ? 1.0f : 0.0f;
-        at(due.flags, 0, SUSPECT) = finite && suspect ? 1.0f : 0.0f;
+        put(due.flags, 0, FINITE, finite ? 1.0f : 0.0f);
+        put(due.flags, 0, SUSPECT, finite && suspect ? 1.0f : 0.0f);
     }
 }
 
@@ -284,7 +284,7 @@ LARGE_KERNEL low_rank_factor(Mat factor, double* energy, double more, Mat produc
     __shared__ double shared[LARGE_BLOCK];
     const double share = share_left(shared, energy, more, products, l, least);
     const double share_b = share_left(shared, energy_b, more_b, products_b, l_b, least_b);
-    if (threadIdx.x == 0) at(factor, 0, 0) = (float)(1.0 / sqrt(share * share_b));
+    if (threadIdx.x == 0) put(factor, 0, 0, (float)(1.0 / sqrt(share * share_b)));
 }
 
 // The lower triangle of p becomes its Cholesky factor. False if there is none.
@@ -337,11 +337,11 @@ LARGE_KERNEL low_rank_correction(Mat c, Mat flags, const double* state, double* 
     for (i32 k = tid; k < n * n; k += blockDim.x) {
         i32 i = k / n, j = k % n;
         double x = good ? inverse[k] * sqrt(e[i] / e[j]) - (i == j ? 1.0 : 0.0) : 0.0;
-        at(c, i, j) = (float)x;
+        put(c, i, j, (float)x);
     }
     if (tid == 0) {
-        at(flags, 0, CORRECT) = good ? 1.0f : 0.0f;
-        at(flags, 0, RESTART) = needed && !good ? 1.0f : 0.0f;
+        put(flags, 0, CORRECT, good ? 1.0f : 0.0f);
+        put(flags, 0, RESTART, needed && !good ? 1.0f : 0.0f);
     }
 }
 
@@ -364,20 +364,20 @@ LARGE_KERNEL low_rank_restart(Mat w, Mat flags, const double* state) {
                 for (i32 c = threadIdx.x; c < w.cols; c += blockDim.x) {
                     u32 bits = ((u32)c * 2654435761u) ^ ((u32)(i * 100 + attempt) * 2246822519u);
                     bits = (bits ^ (bits >> 15)) * 3266489917u;
-                    at(w, i, c) = (float)(bits >> 8) / 8388608.0f - 1.0f;
+                    put(w, i, c, (float)(bits >> 8) / 8388608.0f - 1.0f);
                 }
                 __syncthreads();
                 continue;
             }
             for (i32 j = 0; j < i; j++) {
                 double overlap = row_product(shared, w, i, j) / e[j];
-                for (i32 c = threadIdx.x; c < w.cols; c += blockDim.x) at(w, i, c) -= (float)(overlap * at(w, j, c));
+                for (i32 c = threadIdx.x; c < w.cols; c += blockDim.x) put(w, i, c, at(w, i, c) - (float)(overlap * at(w, j, c)));
                 __syncthreads();
             }
             double end = row_product(shared, w, i, i);
             if (end > 0.01 * start) {
                 double factor = sqrt(e[i] / end);
-                for (i32 c = threadIdx.x; c < w.cols; c += blockDim.x) at(w, i, c) = (float)(factor * at(w, i, c));
+                for (i32 c = threadIdx.x; c < w.cols; c += blockDim.x) put(w, i, c, (float)(factor * at(w, i, c)));
                 __syncthreads();
                 break;
             }

@@ -31,8 +31,8 @@ KERNEL lstm_cell(Mat output, Mat input, Mat params) {
     half.cols = params.cols;
     FOR_EACH(half, r, k) {
         Cell v = cell_at(input, params, r, k);
-        at(output, r, k) = v.c;
-        at(output, r, params.cols + k) = v.o * v.keep_o * v.h;
+        put(output, r, k, v.c);
+        put(output, r, params.cols + k, v.o * v.keep_o * v.h);
     }
 }
 
@@ -64,11 +64,11 @@ KERNEL lstm_cell_backward(Mat input, Mat params, Mat out_deriv, Mat self_repair,
             float d_f = v.f * (1.0f - v.f) * (dc * v.keep_f * v.previous) - (2.0f * v.f - 1.0f) * repair_f;
             float d_i = v.i * (1.0f - v.i) * (dc * v.keep_i * v.g) - (2.0f * v.i - 1.0f) * repair_i;
             if (in_deriv.rows > 0) {
-                at(in_deriv, r, k) = d_i;
-                at(in_deriv, r, cells + k) = d_f;
-                at(in_deriv, r, 2 * cells + k) = (1.0f - v.g * v.g) * (v.i * v.keep_i * dc) - v.g * repair_g;
-                at(in_deriv, r, 3 * cells + k) = d_o;
-                at(in_deriv, r, 4 * cells + k) = w_i * d_i + w_f * d_f + v.f * v.keep_f * dc;
+                put(in_deriv, r, k, d_i);
+                put(in_deriv, r, cells + k, d_f);
+                put(in_deriv, r, 2 * cells + k, (1.0f - v.g * v.g) * (v.i * v.keep_i * dc) - v.g * repair_g);
+                put(in_deriv, r, 3 * cells + k, d_o);
+                put(in_deriv, r, 4 * cells + k, w_i * d_i + w_f * d_f + v.f * v.keep_f * dc);
             }
             sums[0] += v.previous * d_i;
             sums[1] += v.previous * d_f;

@@ -15,7 +15,7 @@ KERNEL group_norm(Mat dst, Mat src, i32 size) {
             }
         }
         sum = sum_along_x(shared, sum);
-        if (group < groups && threadIdx.x == 0) at(dst, r, j) = (float)sqrt(sum);
+        if (group < groups && threadIdx.x == 0) put(dst, r, j, (float)sqrt(sum));
     }
 }
 

@@ -57,8 +57,8 @@ KERNEL normalized_sum(Mat dst, Mat values, Mat src, i32 rectifies, Mat moments, 
                 const i32 r = top + k * down;
                 if (r >= dst.rows) break;
                 const float value = ((rectifies ? rectified(x[k]) : x[k]) - m) * s;
-                if (values.rows != 0) at(values, r, c) = value;
-                at(dst, r, c) = y[k] + value * mask[k];
+                if (values.rows != 0) put(values, r, c, value);
+                put(dst, r, c, y[k] + value * mask[k]);
             }
         }
     }
@@ -100,9 +100,9 @@ KERNEL normalized_partials(double* partials, Mat deriv, Mat input, Mat moments, 
 KERNEL finish_normalized(Mat sums, const double* partials, i32 count, float per_row, float factor, Mat moments) {
     const i32 cols = sums.cols;
     for (i32 c = blockIdx.x * blockDim.x + threadIdx.x; c < cols; c += gridDim.x * blockDim.x) {
-        at(sums, 0, c) = per_row * (float)column_of(partials, cols, count, c);
+        put(sums, 0, c, per_row * (float)column_of(partials, cols, count, c));
         const float through_variance = factor * (float)column_of(partials + (i64)count * cols, cols, count, c);
-        at(sums, 1, c) = through_variance * at(moments, SCALES, c);
+        put(sums, 1, c, through_variance * at(moments, SCALES, c));
     }
 }
 
@@ -136,8 +136,8 @@ KERNEL normalized_deriv(Mat dst, Mat deriv, Mat input, Mat moments, Mat masks, c
                 const float d = (e[k] * mask[k] - mean) * s + through_variance * y;
                 squares += (double)d * d;
                 const float passed = d * derivative_of(x[k], RELU);
-                at(dst, r, c) = repair != 0.0f ? passed + term : passed;
-                if (copied.rows != 0) at(copied, r, c) = factor * e[k];
+                put(dst, r, c, repair != 0.0f ? passed + term : passed);
+                if (copied.rows != 0) put(copied, r, c, factor * e[k]);
             }
         }
     }

@@ -60,9 +60,9 @@ KERNEL limit_norms(Mat factors, const double* squares, const double* limits, i32
     double all = limited(norm, limits[count]);
     for (i32 k = 0; k < count; k++) {
         double factor = limited(sqrt(squares[k]) * size, limits[k]);
-        at(factors, 0, k) = finite ? (float)(factor * all * scale) : 0.0f;
+        put(factors, 0, k, finite ? (float)(factor * all * scale) : 0.0f);
     }
-    at(factors, 0, count) = finite ? 1.0f : 0.0f;
+    put(factors, 0, count, finite ? 1.0f : 0.0f);
 }
 
 // 1 if the average of `blocks` sums `stride` apart, divided by `count`, is at most `low`, -1 if it is above `high`.
@@ -74,7 +74,7 @@ __device__ inline float compared(const double* sums, i32 blocks, i32 stride, dou
 }
 
 KERNEL compare_averages(Mat dst, const double* sums, i32 blocks, double count, double low, double high) {
-    FOR_EACH(dst, r, c) at(dst, r, c) = compared(sums + c, blocks, dst.cols, count, low, high);
+    FOR_EACH(dst, r, c) put(dst, r, c, compared(sums + c, blocks, dst.cols, count, low, high));
 }
 
 // The count is a sum, too: itself if it is above 0, or `one_more`, rounded.
@@ -82,21 +82,21 @@ KERNEL compare_averages_by_sum(Mat dst, const double* sums, i32 blocks, const do
                                double high) {
     double count = one_more ? (double)(float)(1.0 + rows[0]) : rows[0];
     bool any = one_more || count > 0.0;
-    FOR_EACH(dst, r, c) at(dst, r, c) = any ? compared(sums + c, blocks, dst.cols, count, low, high) : 0.0f;
+    FOR_EACH(dst, r, c) put(dst, r, c, any ? compared(sums + c, blocks, dst.cols, count, low, high) : 0.0f);
 }
 
 // dst = a sum divided by `count`, and whether that is above `most`; by one thread.
 KERNEL proportion_above(Mat dst, const double* sum, float count, float most) {
     float proportion = (float)sum[0] / count;
-    at(dst, 0, 0) = proportion;
-    at(dst, 0, 1) = proportion > most ? 1.0f : 0.0f;
+    put(dst, 0, 0, proportion);
+    put(dst, 0, 1, proportion > most ? 1.0f : 0.0f);
 }
 
 // By one thread.
 KERNEL ratio_of_sums(Mat dst, float times, Mat element, const double* above, const double* below, float otherwise) {
     double factor = (double)times * (double)at(element, 0, 0);
     bool none = factor == 0.0 || below[0] == 0.0;
-    at(dst, 0, 0) = none ? otherwise : (float)(factor * above[0] / below[0]);
+    put(dst, 0, 0, none ? otherwise : (float)(factor * above[0] / below[0]));
 }
 
 // What a step towards orthogonal rows keeps of a matrix and what it takes away; by one thread.
@@ -111,13 +111,13 @@ KERNEL orthogonal_step(Mat factors, const double* squares, i32 dim) {
         keep = 1.0 + coefficient * length;
         take = -coefficient;
     }
-    at(factors, 0, 0) = (float)keep;
-    at(factors, 0, 1) = (float)take;
+    put(factors, 0, 0, (float)keep);
+    put(factors, 0, 1, (float)take);
 }
 
 // By one thread.
 KERNEL root_of_ratio(Mat dst, const double* sums) {
-    at(dst, 0, 0) = sums[0] == 0.0 ? 1.0f : (float)sqrt(sums[0] / sums[1]);
+    put(dst, 0, 0, sums[0] == 0.0 ? 1.0f : (float)sqrt(sums[0] / sums[1]));
 }
 
 KERNEL scale_by(Mat dst, float times, Mat element) {

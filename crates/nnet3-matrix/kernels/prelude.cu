@@ -3,17 +3,20 @@
 // Every kernel computes each of its results in one thread, or sums in a tree whose shape depends on shapes only. So two
 // runs give the same bytes. None uses atomics. Threads of a block that share memory meet at the same barriers.
 
+typedef unsigned short u16;
 typedef int i32;
 typedef unsigned int u32;
 typedef long long i64;
 typedef unsigned long long u64;
 
-// rows x cols elements, `stride` elements from one row to the next.
+// rows x cols elements, `stride` elements from one row to the next. Elements are floats; if `half`, their upper halves
+// (bfloat16).
 struct Mat {
-    float* data;
+    void* data;
     i32 rows;
     i32 cols;
-    i64 stride;
+    i32 stride;
+    i32 half;
 };
 
 #define KERNEL extern "C" __global__ void
@@ -34,9 +37,29 @@ struct Mat {
 #define BLOCK_MEMORY(name) extern __shared__ double name[]
 #endif
 
-__device__ inline float& at(Mat m, i32 row, i32 col) {
+__device__ inline float widened(u16 upper) { return __uint_as_float((u32)upper << 16); }
+
+// The nearest number with 7 bits of mantissa; a tie goes to the even one. NaN stays NaN.
+__device__ inline u16 narrowed(float x) {
+    const u32 bits = __float_as_uint(x);
+    if ((bits & 0x7fffffff) > 0x7f800000) return (u16)(bits >> 16 | 0x40);
+    return (u16)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+__device__ inline float at(Mat m, i32 row, i32 col) {
     CHECK_PLACE(m, row, col);
-    return m.data[row * m.stride + col];
+    const i64 place = (i64)row * m.stride + col;
+    return m.half ? widened(((const u16*)m.data)[place]) : ((const float*)m.data)[place];
+}
+
+__device__ inline void put(Mat m, i32 row, i32 col, float x) {
+    CHECK_PLACE(m, row, col);
+    const i64 place = (i64)row * m.stride + col;
+    if (m.half) {
+        ((u16*)m.data)[place] = narrowed(x);
+    } else {
+        ((float*)m.data)[place] = x;
+    }
 }
 
 // Visits each element of `m` once, whatever the grid: x along columns, y along rows.
@@ -67,7 +90,7 @@ __device__ inline float& at(Mat m, i32 row, i32 col) {
                     [[maybe_unused]] const i32 r = along ? top : top + k * down;                        \
                     [[maybe_unused]] const i32 c = along ? left + k * across : left;                    \
                     const float name = group[k];                                                        \
-                    at(m, r, c) = (value);                                                              \
+                    put(m, r, c, value);                                                                \
                 }                                                                                       \
                 continue;                                                                               \
             }                                                                                           \
@@ -76,7 +99,7 @@ __device__ inline float& at(Mat m, i32 row, i32 col) {
                 [[maybe_unused]] const i32 c = along ? left + k * across : left;                        \
                 if (r >= (m).rows || c >= (m).cols) break;                                              \
                 const float name = (read);                                                              \
-                at(m, r, c) = (value);                                                                  \
+                put(m, r, c, value);                                                                    \
             }                                                                                           \
         }
 

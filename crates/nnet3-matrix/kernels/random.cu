@@ -19,7 +19,7 @@ __device__ inline u64 bits_at(Mat m, u64 key, i32 r, i32 c) {
 KERNEL fill_uniform(Mat dst, u64 key) {
     FOR_EACH(dst, r, c) {
         u32 top = (u32)(bits_at(dst, key, r, c) >> 41);
-        at(dst, r, c) = ((float)top + 0.5f) * (1.0f / 8388608.0f);
+        put(dst, r, c, ((float)top + 0.5f) * (1.0f / 8388608.0f));
     }
 }
 
@@ -31,6 +31,6 @@ KERNEL fill_normal(Mat dst, u64 key) {
         float radius = sqrtf(-2.0f * logf(u));
         // cos(2 pi v) for v in [-1/2, 1/2] is sin(2 pi (1/4 - |v|)).
         float v = (float)(i32)(u32)bits * (1.0f / 4294967296.0f);
-        at(dst, r, c) = radius * sinf((0.25f - fabsf(v)) * 6.2831853071795865f);
+        put(dst, r, c, radius * sinf((0.25f - fabsf(v)) * 6.2831853071795865f));
     }
 }

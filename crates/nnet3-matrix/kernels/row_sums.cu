@@ -15,7 +15,7 @@ KERNEL row_totals(Mat col, float alpha, Mat a, Mat b, i32 two, float beta) {
         sum = sum_along_x(shared, sum);
         if (r < a.rows && threadIdx.x == 0) {
             float scaled = alpha * (float)sum;
-            at(col, r, 0) = beta == 0.0f ? scaled : scaled + beta * at(col, r, 0);
+            put(col, r, 0, beta == 0.0f ? scaled : scaled + beta * at(col, r, 0));
         }
     }
 }

@@ -1,15 +1,11 @@
 // Rows picked by number (-1: none) or by place in the arena (-1: none).
 
-// The element that is read for one of dst: of src or the arena, or where there is none, itself, so that reading needs no branch.
-__device__ inline float picked(Mat dst, i32 r, i32 c, Mat src, i32 from) {
-    const bool none = from < 0;
-    const Mat m = {none ? dst.data : src.data, none ? dst.rows : src.rows, dst.cols, none ? dst.stride : src.stride};
-    return at(m, none ? r : from, c);
-}
-__device__ inline float placed(Mat dst, i32 r, i32 c, Mat arena, i64 from) {
-    const float* row = from < 0 ? dst.data + r * dst.stride : arena.data + from;
-    return row[c];
-}
+// The arena has floats at these places.
+__device__ inline float* floats_of(Mat arena) { return (float*)arena.data; }
+
+// The element that is read, or 0 where there is none.
+__device__ inline float picked(Mat src, i32 from, i32 c) { return from < 0 ? 0.0f : at(src, from, c); }
+__device__ inline float placed(Mat arena, i64 from, i32 c) { return from < 0 ? 0.0f : floats_of(arena)[from + c]; }
 
 // What an element becomes that takes x, or nothing.
 __device__ inline float copied(bool any, float alpha, float x) { return any ? alpha * x : 0.0f; }
@@ -17,36 +13,36 @@ __device__ inline float increased(bool any, float old, float alpha, float x) { r
 __device__ inline float multiplied(bool any, float old, float x) { return any ? old * x : 0.0f; }
 
 KERNEL copy_rows(Mat dst, float alpha, Mat src, const i32* rows) {
-    FILL(dst, r, c, copied(rows[r] >= 0, alpha, picked(dst, r, c, src, rows[r])))
+    FILL(dst, r, c, copied(rows[r] >= 0, alpha, picked(src, rows[r], c)))
 }
 
 KERNEL add_rows(Mat dst, float alpha, Mat src, const i32* rows) {
-    FILL(dst, r, c, increased(rows[r] >= 0, at(dst, r, c), alpha, picked(dst, r, c, src, rows[r])))
+    FILL(dst, r, c, increased(rows[r] >= 0, at(dst, r, c), alpha, picked(src, rows[r], c)))
 }
 
 KERNEL multiply_rows(Mat dst, Mat src, const i32* rows) {
-    FILL(dst, r, c, multiplied(rows[r] >= 0, at(dst, r, c), picked(dst, r, c, src, rows[r])))
+    FILL(dst, r, c, multiplied(rows[r] >= 0, at(dst, r, c), picked(src, rows[r], c)))
 }
 
 KERNEL copy_rows_multi(Mat dst, float alpha, Mat arena, const i64* offsets) {
-    FILL(dst, r, c, copied(offsets[r] >= 0, alpha, placed(dst, r, c, arena, offsets[r])))
+    FILL(dst, r, c, copied(offsets[r] >= 0, alpha, placed(arena, offsets[r], c)))
 }
 
 KERNEL add_rows_multi(Mat dst, float alpha, Mat arena, const i64* offsets) {
-    FILL(dst, r, c, increased(offsets[r] >= 0, at(dst, r, c), alpha, placed(dst, r, c, arena, offsets[r])))
+    FILL(dst, r, c, increased(offsets[r] >= 0, at(dst, r, c), alpha, placed(arena, offsets[r], c)))
 }
 
 KERNEL copy_to_rows_multi(Mat arena, Mat src, const i64* offsets) {
     FOR_EACH(src, r, c) {
         i64 to = offsets[r];
-        if (to >= 0) arena.data[to + c] = at(src, r, c);
+        if (to >= 0) floats_of(arena)[to + c] = at(src, r, c);
     }
 }
 
 KERNEL add_to_rows_multi(Mat arena, float alpha, Mat src, const i64* offsets) {
     FOR_EACH(src, r, c) {
         i64 to = offsets[r];
-        if (to >= 0) arena.data[to + c] += alpha * at(src, r, c);
+        if (to >= 0) floats_of(arena)[to + c] += alpha * at(src, r, c);
     }
 }
 
@@ -78,7 +74,7 @@ KERNEL add_row_ranges(Mat dst, float alpha, Mat src, const i32* ranges) {
         float sum = 0.0f;
         i32 begin = ranges[2 * r], end = ranges[2 * r + 1];
         for (i32 row = begin; row < end; row++) sum += at(src, row, c);
-        if (begin < end) at(dst, r, c) += alpha * sum;
+        if (begin < end) put(dst, r, c, at(dst, r, c) + alpha * sum);
     }
 }
 
@@ -98,7 +94,7 @@ KERNEL sum_row_lists(Mat dst, float alpha, Mat src, const i32* starts, const i32
             sum = sum_along_y(shared, sum);
             if (c < dst.cols && threadIdx.y == 0) {
                 float scaled = alpha * (float)sum;
-                at(dst, r, c) = adds ? at(dst, r, c) + scaled : scaled;
+                put(dst, r, c, adds ? at(dst, r, c) + scaled : scaled);
             }
         }
     }

@@ -14,7 +14,7 @@ KERNEL narrow_log_softmax(Mat dst, Mat src) {
         float sum = 0.0f;
         for (i32 c = 0; c < src.cols; c++) sum += (float)exp((double)(at(src, r, c) - max));
         float shift = (float)log((double)sum);
-        for (i32 c = 0; c < src.cols; c++) at(dst, r, c) = (at(src, r, c) - max) - shift;
+        for (i32 c = 0; c < src.cols; c++) put(dst, r, c, (at(src, r, c) - max) - shift);
     }
 }
 
@@ -39,7 +39,7 @@ KERNEL softmax(Mat dst, Mat src, i32 take_log) {
         float total = (float)sum;
         for (i32 c = threadIdx.x; c < src.cols; c += blockDim.x) {
             float x = at(src, r, c) - max;
-            at(dst, r, c) = take_log ? x - shift : expf(x) / total;
+            put(dst, r, c, take_log ? x - shift : expf(x) / total);
         }
     }
 }
@@ -62,7 +62,7 @@ KERNEL softmax_backward(Mat dst, Mat out_value, Mat out_deriv, i32 take_log) {
         for (i32 c = threadIdx.x; c < dst.cols; c += blockDim.x) {
             float y = at(out_value, r, c);
             float e = at(out_deriv, r, c);
-            at(dst, r, c) = take_log ? e - (dst.cols <= NARROW ? (float)exp((double)y) : expf(y)) * sum : y * (e - sum);
+            put(dst, r, c, take_log ? e - (dst.cols <= NARROW ? (float)exp((double)y) : expf(y)) * sum : y * (e - sum));
         }
     }
 }

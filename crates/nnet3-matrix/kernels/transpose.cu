@@ -15,7 +15,7 @@ KERNEL copy_transposed(Mat dst, Mat src) {
             __syncthreads();
             i32 row = top + threadIdx.x;
             for (i32 k = threadIdx.y; k < SIDE; k += blockDim.y) {
-                if (left + k < src.cols && row < src.rows) at(dst, left + k, row) = square[threadIdx.x][k];
+                if (left + k < src.cols && row < src.rows) put(dst, left + k, row, square[threadIdx.x][k]);
             }
             __syncthreads();
         }

@@ -2,7 +2,7 @@
 //!
 //! [`Backend`] is the list of primitives, one method each and a trait per kind ([`mod@backend`]). [`mod@cpu`]
 //! implements them with BLAS and vectorised loops, [`mod@cuda`] with kernels. Users of this crate are written once,
-//! against the trait. Memory is `f32`, row-major.
+//! against the trait. Memory is `f32`, row-major; a device may keep matrices between layers in half of that ([`Element`]).
 //!
 //! This crate follows raw pointers. A view is a pointer with a shape, so two views may name the same arena memory
 //! (as in-place commands do). Each file with `unsafe` code allows it at its top.
@@ -11,6 +11,7 @@ pub mod backend;
 pub mod bytes;
 pub mod cpu;
 pub mod cuda;
+pub mod element;
 pub mod fault;
 pub mod hmm;
 mod learning_step;
@@ -23,10 +24,11 @@ pub mod workspace;
 
 pub use backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, Memory, SumRange, Transpose};
 pub use cpu::{Helper, InHalves, cpu, load_library, set_num_threads};
+pub use element::Element;
 pub use fault::{DeviceFault, check};
 pub use hmm::{Hmm, HmmArc, HmmStep, HmmWayBack};
 pub use learning_step::{Learned, LearningStep, Share, StepRule};
 pub use memory::{Accumulator, Arena, Device, IndexTable, Matrix, OffsetTable, RowLists};
 pub use panels::{PanelLayout, PanelProducts, PanelView, Panels, Start, WeightForm};
 pub use view::{Blocks, View, ViewMut};
-pub use workspace::{HostScratch, Scratch, Workspace};
+pub use workspace::{FormedScratch, HostScratch, Scratch, Workspace};

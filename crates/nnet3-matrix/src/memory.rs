@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use crate::backend::{Backend, Factor};
+use crate::element::Element;
 use crate::view::{View, ViewMut};
 use std::any::Any;
 use std::borrow::Cow;
@@ -215,13 +216,28 @@ impl Arena {
 
     /// `rows × cols` elements at `offset`, with `stride` elements between row starts. Panics if out of range.
     pub fn view(&self, offset: usize, rows: usize, cols: usize, stride: usize) -> ViewMut<'_> {
+        self.view_of(Element::Float, offset, rows, cols, stride)
+    }
+
+    /// As [`Arena::view`], of elements in this form; the offset counts such elements, too. Panics on the host if they are not
+    /// floats.
+    pub fn view_of(
+        &self,
+        element: Element,
+        offset: usize,
+        rows: usize,
+        cols: usize,
+        stride: usize,
+    ) -> ViewMut<'_> {
         let end = if rows == 0 || cols == 0 { 0 } else { offset + (rows - 1) * stride + cols };
-        assert!(end <= self.buffer.len && (cols <= stride || rows <= 1), "view past the arena's end");
+        let inside = element.floats(end) <= self.buffer.len;
+        assert!(inside && (cols <= stride || rows <= 1), "view past the arena's end");
+        assert!(element == Element::Float || !self.buffer.device.is_host(), "the host keeps floats only");
         let offset = if end == 0 { 0 } else { offset };
-        let pointer = self.buffer.pointer.wrapping_add(offset);
+        let pointer = self.buffer.pointer.wrapping_byte_add(offset * element.bytes());
         // SAFETY: the last row ends inside of the buffer, as just checked; the buffer lives as long as the borrow, and the
         // arena hands out no references.
-        unsafe { ViewMut::new(pointer, rows, cols, stride, self.buffer.device.id()) }
+        unsafe { ViewMut::new(pointer, rows, cols, stride, self.buffer.device.id()).in_form(element) }
     }
 
     /// The whole arena as one row: the base that [`OffsetTable`]s refer to.

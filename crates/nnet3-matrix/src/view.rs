@@ -1,4 +1,5 @@
-//! A view: rows × columns of `f32` with a row stride, on some device.
+//! A view: rows × columns of elements with a row stride, on some device. Elements are `f32`, on some devices also shorter
+//! ([`Element`]).
 //!
 //! Views behave like `&[Cell<f32>]`: several may name the same memory, writable ones too. They are accessed only
 //! through the primitives of one [`crate::Backend`], on one thread (raw pointers make them neither `Send` nor `Sync`).
@@ -6,6 +7,7 @@
 
 #![allow(unsafe_code)]
 
+use crate::element::Element;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -15,6 +17,7 @@ pub struct View<'a> {
     pub(crate) shape: Shape,
     pub(crate) pointer: *const f32,
     pub(crate) device: u32,
+    pub(crate) element: Element,
     owner: PhantomData<&'a f32>,
 }
 
@@ -24,6 +27,7 @@ pub struct ViewMut<'a> {
     pub(crate) shape: Shape,
     pub(crate) pointer: *mut f32,
     pub(crate) device: u32,
+    pub(crate) element: Element,
     owner: PhantomData<&'a f32>,
 }
 
@@ -120,6 +124,10 @@ macro_rules! common_methods {
         pub fn is_empty(&self) -> bool {
             self.shape.rows == 0 || self.shape.cols == 0
         }
+        /// The form of the elements.
+        pub fn element(&self) -> Element {
+            self.element
+        }
         /// True if rows follow each other without gaps.
         pub fn is_contiguous(&self) -> bool {
             self.shape.contiguous()
@@ -127,7 +135,7 @@ macro_rules! common_methods {
         /// The part with these rows and columns. Panics if out of range.
         pub fn sub(&self, rows: Range<usize>, cols: Range<usize>) -> Self {
             let (offset, shape) = self.shape.sub(rows, cols);
-            Self { shape, pointer: self.pointer.wrapping_add(offset), ..*self }
+            Self { shape, pointer: self.pointer.wrapping_byte_add(offset * self.element.bytes()), ..*self }
         }
         pub fn row_range(&self, rows: Range<usize>) -> Self {
             self.sub(rows, 0..self.shape.cols)
@@ -142,15 +150,28 @@ macro_rules! common_methods {
         /// `count` rows starting at `first`, every `step`-th one.
         pub fn every(&self, first: usize, step: usize, count: usize) -> Self {
             let (offset, shape) = self.shape.every(first, step, count);
-            Self { shape, pointer: self.pointer.wrapping_add(offset), ..*self }
+            Self { shape, pointer: self.pointer.wrapping_byte_add(offset * self.element.bytes()), ..*self }
         }
         /// The same elements in another shape; the view must be contiguous.
         pub fn reshape(&self, rows: usize, cols: usize) -> Self {
             Self { shape: self.shape.reshape(rows, cols), ..*self }
         }
+        /// The same memory as a matrix of elements of another form. Panics if they do not fit, or if the view has gaps or other
+        /// elements than floats.
+        pub(crate) fn as_matrix_of(&self, element: Element, rows: usize, cols: usize) -> Self {
+            let floats = self.shape.rows * self.shape.cols;
+            assert!(
+                self.shape.contiguous()
+                    && self.element == Element::Float
+                    && element.floats(rows * cols) <= floats
+            );
+            Self { shape: Shape { rows, cols, stride: cols }, element, ..*self }
+        }
         /// True if both views start at the same element and have the same stride (an in-place operation).
         pub fn same_start(&self, other: &View<'_>) -> bool {
-            std::ptr::eq(self.pointer as *const f32, other.pointer) && self.shape.stride == other.shape.stride
+            std::ptr::eq(self.pointer as *const f32, other.pointer)
+                && self.shape.stride == other.shape.stride
+                && self.element == other.element
         }
     };
 }
@@ -169,7 +190,8 @@ impl<'a> View<'a> {
         stride: usize,
         device: u32,
     ) -> Self {
-        View { shape: Shape { rows, cols, stride }, pointer, device, owner: PhantomData }
+        let shape = Shape { rows, cols, stride };
+        View { shape, pointer, device, element: Element::Float, owner: PhantomData }
     }
 
     /// An empty view (0 × 0), for absent arguments.
@@ -192,11 +214,22 @@ impl<'a> ViewMut<'a> {
         stride: usize,
         device: u32,
     ) -> Self {
-        ViewMut { shape: Shape { rows, cols, stride }, pointer, device, owner: PhantomData }
+        let shape = Shape { rows, cols, stride };
+        ViewMut { shape, pointer, device, element: Element::Float, owner: PhantomData }
+    }
+
+    /// The same place with elements of another form: the shape counts them.
+    ///
+    /// # Safety
+    ///
+    /// As for [`ViewMut::new`], for the elements in this form.
+    pub(crate) unsafe fn in_form(self, element: Element) -> Self {
+        ViewMut { element, ..self }
     }
 
     pub fn as_view(&self) -> View<'a> {
-        View { shape: self.shape, pointer: self.pointer, device: self.device, owner: PhantomData }
+        let ViewMut { shape, pointer, device, element, owner } = *self;
+        View { shape, pointer, device, element, owner }
     }
 }
 
@@ -205,7 +238,8 @@ macro_rules! block {
         impl<'a> Blocks<$view<'a>> {
             pub fn get(&self, k: usize) -> $view<'a> {
                 assert!(k < self.count, "view {k} of {}", self.count);
-                $view { pointer: self.first.pointer.wrapping_add(k * self.step), ..self.first }
+                let offset = k * self.step * self.first.element.bytes();
+                $view { pointer: self.first.pointer.wrapping_byte_add(offset), ..self.first }
             }
         }
     };

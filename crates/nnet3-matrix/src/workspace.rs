@@ -5,7 +5,9 @@
 //! order. A loan takes the free buffer with the lowest address. That depends only on the present loans, not on history,
 //! so that a device gets the same work again, with the same addresses.
 
+use crate::element::Element;
 use crate::memory::{Buffer, Device, Matrix};
+use crate::view::{View, ViewMut};
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 
@@ -30,6 +32,11 @@ impl Workspace {
     /// A `rows × cols` matrix on the device with unspecified contents.
     pub fn take(&self, rows: usize, cols: usize) -> Scratch<'_> {
         Scratch { matrix: Some(self.hand_out(rows, cols)), workspace: self }
+    }
+
+    /// As [`Workspace::take`], of elements in this form, which is one that the device keeps.
+    pub fn take_in(&self, form: Element, rows: usize, cols: usize) -> FormedScratch<'_> {
+        FormedScratch { memory: self.take(1, form.floats(rows * cols)), form, rows, cols }
     }
 
     /// As [`Workspace::take`]; the receiver returns it by [`Workspace::take_back`].
@@ -134,6 +141,23 @@ impl Scratch<'_> {
     /// Returns the matrix; the receiver returns it by [`Workspace::take_back`].
     pub fn into_matrix(mut self) -> Matrix {
         self.matrix.take().expect("present until dropped")
+    }
+}
+
+/// A matrix of elements in some form, on loan from a [`Workspace`].
+pub struct FormedScratch<'w> {
+    memory: Scratch<'w>,
+    form: Element,
+    rows: usize,
+    cols: usize,
+}
+
+impl FormedScratch<'_> {
+    pub fn view(&self) -> View<'_> {
+        self.memory.view().as_matrix_of(self.form, self.rows, self.cols)
+    }
+    pub fn view_mut(&mut self) -> ViewMut<'_> {
+        self.memory.view_mut().as_matrix_of(self.form, self.rows, self.cols)
     }
 }
 

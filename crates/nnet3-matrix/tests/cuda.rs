@@ -3,7 +3,7 @@
 
 use nnet3_matrix::Device;
 use nnet3_matrix::cuda::driver::{self, Activity, Debug, Settings};
-use nnet3_primitives_suite::primitive_tests;
+use nnet3_primitives_suite::{primitive_tests, run_all, with_both_forms};
 use std::sync::{Arc, OnceLock};
 
 /// Switches in the environment, as the programs have them.
@@ -33,6 +33,14 @@ fn opened() -> Option<(Device, Arc<Activity>)> {
 }
 
 nnet3_primitives_suite::each_primitive!(primitive_tests);
+
+/// Matrices in floats and in halves, side by side.
+#[test]
+fn operands_in_both_forms() {
+    if let Some(device) = device() {
+        with_both_forms(|| run_all(&device));
+    }
+}
 
 /// Products and sums give the same bytes each time, replayed or not, and the test checks that they were replayed.
 #[test]

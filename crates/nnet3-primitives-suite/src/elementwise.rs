@@ -149,7 +149,7 @@ pub(crate) fn activate_backward(device: &Device) {
                 (case.normals(rows, cols), case.normals(rows, cols), case.normals(rows, cols));
             device.activate_backward(dst.view_mut(), y.view(), e.view(), f);
             dst.expect(2e-6, |i, j| want(y.at(i, j), e.at(i, j)));
-            let mut copy = case.operand(rows, cols, |_, i, j| e.at(i, j) as f32);
+            let mut copy = case.operand_in(e.form(), rows, cols, |_, i, j| e.at(i, j) as f32);
             let view = copy.view_mut();
             device.activate_backward(view, y.view(), view.as_view(), f);
             copy.expect(2e-6, |i, j| want(y.at(i, j), e.at(i, j)));

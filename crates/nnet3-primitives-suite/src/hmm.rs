@@ -2,6 +2,7 @@
 
 use super::operand::CLOSE;
 use super::*;
+use nnet3_matrix::Element;
 use nnet3_matrix::hmm::{Hmm, HmmArc, HmmStep, HmmWayBack};
 
 /// Sums of a few dozen products.
@@ -38,7 +39,7 @@ fn brought(arc: &HmmArc, distribution: &[f32], step: [&Operand; 3], leak: f64, n
 
 /// Positive numbers.
 fn positive(case: &mut Case, rows: usize, cols: usize) -> Operand {
-    case.operand(rows, cols, |case, _, _| case.normal().abs())
+    case.operand_in(Element::Float, rows, cols, |case, _, _| case.normal().abs())
 }
 
 fn step<'a>([alpha, likelihoods, scale]: [&'a Operand; 3], leak: f32) -> HmmStep<'a> {
@@ -51,7 +52,7 @@ pub(crate) fn hmm_forward(device: &Device) {
         let (likelihoods, scale) = (positive(case, hmm.emissions(), n), positive(case, 1, n));
         let sources = [&alpha, &likelihoods, &scale];
         let leak = case.one_of(&[0.0, 0.1]);
-        let (mut next, mut total) = (case.normals(hmm.states(), n), case.normals(1, n));
+        let (mut next, mut total) = (case.normal_floats(hmm.states(), n), case.normal_floats(1, n));
         device.hmm_forward(next.view_mut(), total.view_mut(), hmm, step(sources, leak));
         let sum = |to: Option<usize>, n| {
             let into = arcs.iter().filter(|arc| to.is_none_or(|to| arc.to as usize == to));
@@ -70,15 +71,15 @@ pub(crate) fn hmm_backward(device: &Device) {
         let (likelihoods, scale) = (positive(case, hmm.emissions(), n), positive(case, 1, n));
         let sources = [&alpha, &likelihoods, &scale];
         let leak = case.one_of(&[0.0, 0.1]);
-        let (mut next, mut total) = (case.normals(hmm.states(), n), case.normals(1, n));
+        let (mut next, mut total) = (case.normal_floats(hmm.states(), n), case.normal_floats(1, n));
         device.hmm_forward(next.view_mut(), total.view_mut(), hmm, step(sources, leak));
         let (mut beta, mut shared) = (positive(case, hmm.states(), n), positive(case, 1, n));
-        let mut entries = case.normals(hmm.entries(), n);
+        let mut entries = case.normal_floats(hmm.entries(), n);
         let mut posteriors = case.normals(hmm.emissions(), n);
         let after: Vec<f64> =
             (0..hmm.states() * n).map(|k| beta.at(k / n, k % n) + shared.at(0, k % n)).collect();
         let after = |arc: &HmmArc, c: usize| after[arc.to as usize * n + c];
-        let initial = case.operand(hmm.states(), 1, |_, state, _| distribution[state]);
+        let initial = case.operand_in(Element::Float, hmm.states(), 1, |_, state, _| distribution[state]);
         let way = HmmWayBack {
             beta: beta.view_mut(),
             shared: shared.view_mut(),

@@ -24,6 +24,7 @@ mod scalars;
 mod sums;
 
 use nnet3_matrix::Device;
+pub use operand::with_both_forms;
 use operand::{Case, Operand, cases};
 
 /// Calls the given macro with all checks, by module. It has the only list of checks.

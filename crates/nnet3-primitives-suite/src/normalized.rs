@@ -91,8 +91,8 @@ pub(crate) fn rectified_moments(device: &Device) {
         }
         let src = case.normals(rows, cols);
         let (factor, epsilon) = (case.one_of(&[1.0, 4.0]), case.one_of(&[1e-3, 0.5]));
-        let mut rectified = case.operand(rows, cols, |_, i, j| src.at(i, j).max(0.0) as f32);
-        let (mut moments, mut steps) = (case.normals(3, cols), case.normals(3, cols));
+        let mut rectified = case.operand_in(src.form(), rows, cols, |_, i, j| src.at(i, j).max(0.0) as f32);
+        let (mut moments, mut steps) = (case.normal_floats(3, cols), case.normal_floats(3, cols));
         let mut sums = [(); 2].map(|()| Accumulator::zeros(cols));
         let [values, above] = &mut sums;
         let given = (case.below(3) > 0).then_some([values, above]);

@@ -1,6 +1,19 @@
 //! Matrices to try primitives on.
 
-use nnet3_matrix::{Device, Matrix, View, ViewMut};
+use nnet3_matrix::{Arena, Device, Element, View, ViewMut};
+use std::cell::Cell;
+
+thread_local! {
+    /// True if about half of the operands are halves.
+    static MIXED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs checks with operands in both forms, of which each gets one by chance. The device must have memory of its own.
+pub fn with_both_forms(run: impl FnOnce()) {
+    MIXED.set(true);
+    run();
+    MIXED.set(false);
+}
 
 /// The device of a check, and its random numbers.
 pub(crate) struct Case {
@@ -41,6 +54,25 @@ impl Case {
         &mut self,
         rows: usize,
         cols: usize,
+        f: impl FnMut(&mut Case, usize, usize) -> f32,
+    ) -> Operand {
+        let form = match MIXED.get() && self.below(2) == 0 {
+            true => Element::Half,
+            false => Element::Float,
+        };
+        self.operand_in(form, rows, cols, f)
+    }
+
+    /// As [`Case::normals`], always floats: what primitives leave for each other in scratch memory.
+    pub(crate) fn normal_floats(&mut self, rows: usize, cols: usize) -> Operand {
+        self.operand_in(Element::Float, rows, cols, |case, _, _| case.normal())
+    }
+
+    pub(crate) fn operand_in(
+        &mut self,
+        form: Element,
+        rows: usize,
+        cols: usize,
         mut f: impl FnMut(&mut Case, usize, usize) -> f32,
     ) -> Operand {
         let layouts = [(0, 0, 1, 0), (0, 0, 1, 0), (0, 3, 1, 2), (2, 0, 1, 5), (1, 16, 2, 7), (0, 0, 3, 0)];
@@ -52,14 +84,21 @@ impl Case {
                 host[(top + i * step) * width + left + j] = f(self, i, j);
             }
         }
-        let matrix = Matrix::from_slice(&self.device, height, width, &host);
-        Operand { matrix, host, rows, cols, top, left, step }
+        host.iter_mut().for_each(|x| *x = form.nearest(*x));
+        let memory = Arena::new(&self.device, form.floats(height * width));
+        self.device.upload(memory.view_of(form, 0, height, width, width), &host);
+        let device = self.device.clone();
+        Operand { device, memory, form, height, width, host, rows, cols, top, left, step }
     }
 }
 
 /// A matrix inside a larger one, and its initial contents.
 pub(crate) struct Operand {
-    matrix: Matrix,
+    device: Device,
+    memory: Arena,
+    form: Element,
+    height: usize,
+    width: usize,
     host: Vec<f32>,
     pub rows: usize,
     pub cols: usize,
@@ -69,26 +108,40 @@ pub(crate) struct Operand {
 }
 
 impl Operand {
+    fn whole(&self) -> ViewMut<'_> {
+        self.memory.view_of(self.form, 0, self.height, self.width, self.width)
+    }
+
+    fn part(&self) -> ViewMut<'_> {
+        let (rows, cols) = (self.top..self.height, self.left..self.left + self.cols);
+        self.whole().sub(rows, cols).every(0, self.step, self.rows)
+    }
+
     pub fn view(&self) -> View<'_> {
-        let whole = self.matrix.view();
-        let (rows, cols) = (self.top..whole.rows(), self.left..self.left + self.cols);
-        whole.sub(rows, cols).every(0, self.step, self.rows)
+        self.part().as_view()
     }
 
     pub fn view_mut(&mut self) -> ViewMut<'_> {
-        let whole = self.matrix.view_mut();
-        let (rows, cols) = (self.top..whole.rows(), self.left..self.left + self.cols);
-        whole.sub(rows, cols).every(0, self.step, self.rows)
+        self.part()
     }
 
     fn index(&self, i: usize, j: usize) -> usize {
         assert!(i < self.rows && j < self.cols);
-        (self.top + i * self.step) * self.matrix.cols() + self.left + j
+        (self.top + i * self.step) * self.width + self.left + j
     }
 
     /// The element before any primitive ran.
     pub fn at(&self, i: usize, j: usize) -> f64 {
         self.host[self.index(i, j)] as f64
+    }
+
+    /// The element as products take it, if their factors have this form.
+    pub fn factor_at(&self, form: Element, i: usize, j: usize) -> f64 {
+        f64::from(form.nearest(self.at(i, j) as f32))
+    }
+
+    pub fn form(&self) -> Element {
+        self.form
     }
 
     /// Row `i` before any primitive ran.
@@ -97,17 +150,18 @@ impl Operand {
     }
 
     /// Checks that each element equals the first of the pair that `want` returns, to within `tolerance` times the
-    /// second (the size of its terms). Checks that the elements around the matrix are unchanged.
+    /// second (the size of its terms), and to within its own rounding. Checks that the elements around the matrix are unchanged.
     #[track_caller]
     pub fn expect(&self, tolerance: f64, mut want: impl FnMut(usize, usize) -> (f64, f64)) {
-        let now = self.matrix.to_vec();
+        let now = self.device.download(self.whole().as_view());
+        let rounding = if self.form == Element::Half { HALF_ROUNDING } else { 0.0 };
         let mut expected = self.host.clone();
         for i in 0..self.rows {
             for j in 0..self.cols {
                 let k = self.index(i, j);
                 let (value, size) = want(i, j);
                 let got = now[k] as f64;
-                let close = (got - value).abs() <= tolerance * size
+                let close = (got - value).abs() <= tolerance * size + rounding * value.abs()
                     || got == value
                     || (got.is_nan() && value.is_nan());
                 assert!(
@@ -135,6 +189,15 @@ impl Operand {
     pub(crate) fn expect_unchanged(&self) {
         self.expect(0.0, |i, j| (self.at(i, j), 0.0))
     }
+}
+
+/// Largest relative rounding to 7 bits of mantissa, and a little more.
+const HALF_ROUNDING: f64 = 1.001 / 256.0;
+
+/// The form of a product's factors: halves if one of these is, two factors and the product.
+pub(crate) fn form_of_factors(operands: [&Operand; 3]) -> Element {
+    let halves = operands.iter().any(|operand| operand.form == Element::Half);
+    if halves { Element::Half } else { Element::Float }
 }
 
 /// Rounding of one operation, with room for a few.

@@ -1,12 +1,18 @@
 //! gemm, gemm_with_bias, gemm_blocks, gram, products with weights in panels, of 32 and 8 bits.
 
+use super::operand::form_of_factors;
 use super::*;
 use nnet3_matrix::bytes::rounded;
-use nnet3_matrix::{Matrix, Start, Transpose, View, WeightForm};
+use nnet3_matrix::{Element, Matrix, Start, Transpose, View, WeightForm};
 
-/// op(m) at (i, j).
-fn op(m: &Operand, t: Transpose, i: usize, j: usize) -> f64 {
-    if t == Transpose::No { m.at(i, j) } else { m.at(j, i) }
+/// Rounding of sums of products, relative to the sum of sizes. Units that multiply halves may add with fewer bits.
+fn sum_rounding(form: Element) -> f64 {
+    if form == Element::Half { 1e-5 } else { 2e-6 }
+}
+
+/// op(m) at (i, j), in the form of a product's factors.
+fn op(m: &Operand, form: Element, t: Transpose, i: usize, j: usize) -> f64 {
+    if t == Transpose::No { m.factor_at(form, i, j) } else { m.factor_at(form, j, i) }
 }
 
 fn check(case: &mut Case, m: usize, k: usize, n: usize) {
@@ -19,9 +25,10 @@ fn check(case: &mut Case, m: usize, k: usize, n: usize) {
     let mut c = if beta == 0.0 { case.operand(m, n, |_, _, _| f32::NAN) } else { case.normals(m, n) };
     let device = case.device.clone();
     device.gemm(c.view_mut(), alpha, a.view(), ta, b.view(), tb, beta);
-    c.expect(2e-6, |i, j| {
+    let form = form_of_factors([&a, &b, &c]);
+    c.expect(sum_rounding(form), |i, j| {
         let old = if beta == 0.0 { 0.0 } else { beta as f64 * c.at(i, j) };
-        let terms = (0..k).map(|l| alpha as f64 * op(&a, ta, i, l) * op(&b, tb, l, j));
+        let terms = (0..k).map(|l| alpha as f64 * op(&a, form, ta, i, l) * op(&b, form, tb, l, j));
         terms.fold((old, old.abs()), |(sum, size), x| (sum + x, size + x.abs()))
     });
     a.expect_unchanged();
@@ -47,9 +54,11 @@ fn check_with_bias(case: &mut Case, m: usize, k: usize, n: usize) {
     let (bias, mut c) = (case.normals(1, n), case.operand(m, n, |_, _, _| f32::NAN));
     let device = case.device.clone();
     device.gemm_with_bias(c.view_mut(), alpha, a.view(), ta, b.view(), tb, bias.view());
-    c.expect(2e-6, |i, j| {
-        let terms = (0..k).map(|l| alpha as f64 * op(&a, ta, i, l) * op(&b, tb, l, j));
-        terms.fold((bias.at(0, j), bias.at(0, j).abs()), |(sum, size), x| (sum + x, size + x.abs()))
+    let form = form_of_factors([&a, &b, &c]);
+    c.expect(sum_rounding(form), |i, j| {
+        let terms = (0..k).map(|l| alpha as f64 * op(&a, form, ta, i, l) * op(&b, form, tb, l, j));
+        let term = bias.factor_at(c.form(), 0, j);
+        terms.fold((term, term.abs()), |(sum, size), x| (sum + x, size + x.abs()))
     });
     [a, b, bias].iter().for_each(Operand::expect_unchanged);
 }
@@ -72,8 +81,9 @@ pub(crate) fn gram(device: &Device) {
         let a = case.normals(rows, cols);
         let mut c = case.operand(cols, cols, |_, _, _| f32::NAN);
         device.gram(c.view_mut(), a.view());
-        c.expect(2e-6, |i, j| {
-            let terms = (0..rows).map(|l| a.at(l, i) * a.at(l, j));
+        let form = form_of_factors([&a, &a, &c]);
+        c.expect(sum_rounding(form), |i, j| {
+            let terms = (0..rows).map(|l| a.factor_at(form, l, i) * a.factor_at(form, l, j));
             terms.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()))
         });
     });
@@ -85,8 +95,9 @@ pub(crate) fn gemm_edge_cases(device: &Device) {
         let x = case.normals(rows, cols);
         let mut gram = case.normals(rows, rows);
         device.gemm(gram.view_mut(), 1.0, x.view(), Transpose::No, x.view(), Transpose::Yes, 0.0);
-        gram.expect(2e-6, |i, j| {
-            let terms = (0..cols).map(|l| x.at(i, l) * x.at(j, l));
+        let form = form_of_factors([&x, &x, &gram]);
+        gram.expect(sum_rounding(form), |i, j| {
+            let terms = (0..cols).map(|l| x.factor_at(form, i, l) * x.factor_at(form, j, l));
             terms.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()))
         });
         if cols == 0 {
@@ -98,7 +109,8 @@ pub(crate) fn gemm_edge_cases(device: &Device) {
         let factor = vectors.view().sub(0..cols, 1..2);
         device.gemm(view, 1.0, x.view(), Transpose::No, factor, Transpose::No, 1.0);
         for (i, pair) in out.to_vec().chunks(2).enumerate() {
-            let want: f64 = (0..cols).map(|l| x.at(i, l) * vectors.at(l, 1)).sum();
+            let form = form_of_factors([&x, &vectors, &vectors]);
+            let want: f64 = (0..cols).map(|l| x.factor_at(form, i, l) * vectors.factor_at(form, l, 1)).sum();
             assert!(pair[0] == 0.0 && (pair[1] as f64 - want).abs() < 1e-6 * (1 + cols) as f64);
         }
     });
@@ -113,9 +125,10 @@ pub(crate) fn gemm_of_few_rows(device: &Device) {
         let mut c =
             if beta == 0.0 { case.operand(m, cols, |_, _, _| f32::NAN) } else { case.normals(m, cols) };
         device.gemm(c.view_mut(), alpha, a.view(), Transpose::No, b.view(), Transpose::Yes, beta);
-        c.expect(2e-6, |i, j| {
+        let form = form_of_factors([&a, &b, &c]);
+        c.expect(sum_rounding(form), |i, j| {
             let old = if beta == 0.0 { 0.0 } else { beta as f64 * c.at(i, j) };
-            let terms = (0..k).map(|l| alpha as f64 * a.at(i, l) * b.at(j, l));
+            let terms = (0..k).map(|l| alpha as f64 * a.factor_at(form, i, l) * b.factor_at(form, j, l));
             terms.fold((old, old.abs()), |(sum, size), x| (sum + x, size + x.abs()))
         });
     });
@@ -146,11 +159,12 @@ pub(crate) fn gemm_blocks(device: &Device) {
             (a.view().blocks(shape_a, 1, step_a, count), b.view().blocks(shape_b, 1, step_b, count));
         let device = case.device.clone();
         device.gemm_blocks(blocks, alpha, a_blocks, ta, b_blocks, tb, beta);
+        let form = form_of_factors([&a, &b, &c]);
         let element = |x: &Operand, t, step: (usize, usize), q: usize, i: usize, j: usize| {
             let (i, j) = if t == Transpose::No { (i, j) } else { (j, i) };
-            x.at(q * step.0 + i, q * step.1 + j)
+            x.factor_at(form, q * step.0 + i, q * step.1 + j)
         };
-        c.expect(2e-6, |row, col| {
+        c.expect(sum_rounding(form), |row, col| {
             let place = |q: usize| {
                 let (down, right) = (row.checked_sub(q * step_c.0)?, col.checked_sub(q * step_c.1)?);
                 (down % every == 0 && down / every < m && right < n).then_some((q, down / every, right))

@@ -1,7 +1,7 @@
 //! Sums.
 
 use super::*;
-use nnet3_matrix::{Accumulator, Activation, ColumnTerm};
+use nnet3_matrix::{Accumulator, Activation, ColumnTerm, Element};
 
 /// Rounding of sums in several `f32` lanes, relative to the sum of sizes.
 const SUM: f64 = 1e-6;
@@ -73,7 +73,7 @@ pub(crate) fn col_dots(device: &Device) {
 pub(crate) fn col_sums_and_dots(device: &Device) {
     cases(device, |case, rows, cols| {
         let (a, b) = (case.normals(rows, cols), case.normals(rows, cols));
-        let mut out = [(); 4].map(|()| target(case, 1, cols, 0.0));
+        let mut out = [(); 4].map(|()| case.operand_in(Element::Float, 1, cols, |_, _, _| f32::NAN));
         let [sums, dots, sums_alone, dots_alone] = &mut out;
         device.col_sums_and_dots(sums.view_mut(), 0.7, dots.view_mut(), -0.3, a.view(), b.view());
         device.col_sums(sums_alone.view_mut(), 0.7, b.view(), 0.0);
@@ -111,7 +111,7 @@ pub(crate) fn moments(device: &Device) {
         }
         let src = case.normals(rows, cols);
         let (factor, epsilon) = (case.one_of(&[1.0, 4.0]), case.one_of(&[1e-3, 0.5]));
-        let (mut moments, mut steps) = (case.normals(3, cols), case.normals(3, cols));
+        let (mut moments, mut steps) = (case.normal_floats(3, cols), case.normal_floats(3, cols));
         device.moments(moments.view_mut(), src.view(), factor, epsilon);
         device.moments_step_by_step(steps.view_mut(), src.view(), factor, epsilon);
         let contents = |operand: &mut Operand| device.download(operand.view_mut().as_view());

@@ -1,7 +1,7 @@
 //! Counts the work that training sends to a GPU: kernels, products, the bytes that they move, graphs and transfers of a
 //! minibatch. No GPU is needed: a recording engine takes its place.
 //!
-//!     cargo run --release -p nnet3-train --example gpu_launches -- [--plain] network.config request.txt
+//!     cargo run --release -p nnet3-train --example gpu_launches -- [--plain] [--gpu-math=bf16] network.config request.txt
 //!
 //! The request gives the rows of a minibatch, as for nnet3-benchmark. Prints averages for a minibatch. Without `--plain`
 //! the example trains, with natural gradient if the network asks for it; the request's derivatives are ignored. It prints
@@ -18,6 +18,7 @@ use nnet3_core::config::read_config;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::random::Random;
 use nnet3_core::request::{ComputationRequest, IoSpecification};
+use nnet3_matrix::cuda::GpuMath;
 use nnet3_train::NnetExample;
 use nnet3_train::example::NnetIo;
 use std::collections::BTreeMap;
@@ -63,17 +64,22 @@ fn main() -> Done<()> {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
     let plain = args.first().is_some_and(|arg| arg == "--plain");
     args.drain(..usize::from(plain));
+    let math = match args.first().and_then(|arg| arg.strip_prefix("--gpu-math=")) {
+        Some(math) => math.parse()?,
+        None => GpuMath::default(),
+    };
+    args.retain(|arg| !arg.starts_with("--gpu-math="));
     let [config, request] = args.as_slice() else {
-        return Err("usage: gpu_launches [--plain] CONFIG REQUEST".into());
+        return Err("usage: gpu_launches [--plain] [--gpu-math=fp32|tf32|bf16] CONFIG REQUEST".into());
     };
     let mut nnet = Nnet::default();
     nnet.read_config(read_config(config)?, &Random::new(1))?;
     let request = ComputationRequest::load(request)?;
     let recorded = if plain {
-        passes(nnet, &request, COUNTED)?
+        passes(nnet, &request, math, COUNTED)?
     } else {
         let minibatch = minibatch(&nnet, &request);
-        trainings(nnet, &minibatch, BEFORE, COUNTED)?
+        trainings(nnet, &minibatch, math, [BEFORE, COUNTED])?
     };
     table(&recorded, "kernel", &recorded.by(|notes| &notes.kernels), true);
     if plain {

@@ -317,6 +317,10 @@ impl Component for Composite {
         Some(self)
     }
 
+    fn needs_floats(&self) -> bool {
+        self.parts.iter().any(|part| part.needs_floats())
+    }
+
     fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         for rows in self.pieces(input.rows()) {
             self.propagate_piece(context, input.row_range(rows.clone()), output.row_range(rows));

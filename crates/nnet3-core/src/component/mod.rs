@@ -188,6 +188,12 @@ pub trait Component: Any + Stored + CloneComponent + Send + Sync {
         (0, 0)
     }
 
+    /// True if values and derivatives at both sides are floats on every device (see `forms.rs`): they are states of a
+    /// recurrence, or sums of many numbers.
+    fn needs_floats(&self) -> bool {
+        false
+    }
+
     /// Sets the output (adds to it, with [`Properties::PROPAGATE_ADDS`]) and the memo.
     fn propagate(&self, context: Context<'_>, args: Propagate<'_>);
 

@@ -19,6 +19,7 @@ mod trace;
 pub use cache::{CachingCompiler, CompilerOptions, Timing};
 pub use observe::{Moment, Observer};
 use picked::PickedInput;
+use program::Place;
 pub use program::Program;
 pub use state::ExecutorState;
 pub use trace::Trace;
@@ -388,8 +389,8 @@ impl Executor {
     }
 
     fn view(&self, program: &Program, id: SubmatrixId) -> ViewMut<'_> {
-        let (offset, rows, cols, stride) = program.place(self.list(program), id);
-        self.arena.view(offset, rows, cols, stride)
+        let Place { form, offset, rows, cols, stride } = program.place(self.list(program), id);
+        self.arena.view_of(form, offset, rows, cols, stride)
     }
 
     /// The memo of a propagate or backprop.

@@ -3,6 +3,7 @@
 //! the rows are copied to the input's planned place.
 
 use super::components::parameters;
+use super::program::Place;
 use super::{Executor, Model, Program};
 use crate::component::gradient::{PickedRows, Piece, PieceRows};
 use crate::component::{Products, Weights};
@@ -87,7 +88,7 @@ impl Executor {
         let Some((matrix, node_id)) = wanted else {
             return Err(Error::Execution(format!("the computation does not expect '{node}' at this point")));
         };
-        let (_, rows, cols, _) = program.place(self.list(&program), matrix);
+        let Place { rows, cols, .. } = program.place(self.list(&program), matrix);
         if (rows, cols) != (numbers.len(), table.cols()) {
             return Err(Error::Execution(format!(
                 "the computation expects {rows} rows of {cols} columns for '{node}', found {} numbers of rows of {} columns",

@@ -9,8 +9,20 @@ use crate::index::NodeId;
 use crate::lower::{Lowered, Watch, lower, lower_picked};
 use crate::nnet::Nnet;
 use crate::plan::{Plan, plan};
-use nnet3_matrix::{Backend, Device, IndexTable, OffsetTable};
+use nnet3_matrix::{Backend, Device, Element, IndexTable, OffsetTable};
 use std::sync::OnceLock;
+
+/// The place of a sub-matrix in the arena.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub form: Element,
+    /// In elements of this form, from the arena's start.
+    pub offset: usize,
+    pub rows: usize,
+    pub cols: usize,
+    /// Elements from one row to the next.
+    pub stride: usize,
+}
 
 pub struct Program {
     computation: Computation,
@@ -24,6 +36,7 @@ pub struct Program {
     /// The operations for an input picked from a table, if there are other ones, and its node. Made on first use.
     picked: OnceLock<(NodeId, Option<Lowered>)>,
     cached_elements: Option<usize>,
+    between_layers: Element,
     sparse_takers: Vec<MatrixId>,
 }
 
@@ -40,7 +53,7 @@ impl Program {
         device: &Device,
         watch: &mut Watch<'_>,
     ) -> Result<Program> {
-        let plan = plan(nnet, &computation)?;
+        let plan = plan(nnet, &computation, device.between_layers())?;
         let indexes = computation.indexes.iter().map(|list| IndexTable::shared(list.clone())).collect();
         let flat = |list: &Vec<(i32, i32)>| IndexTable::new(list.iter().flat_map(|&(b, e)| [b, e]).collect());
         let ranges = computation.ranges.iter().map(flat).collect();
@@ -56,6 +69,7 @@ impl Program {
             literal: OnceLock::new(),
             picked: OnceLock::new(),
             cached_elements: device.cached_elements(),
+            between_layers: device.between_layers(),
             sparse_takers,
         };
         program.offsets =
@@ -68,7 +82,9 @@ impl Program {
         let (mut last, mut start, mut step) = (None, 0, 0);
         let mut offset = |&(id, row): &(SubmatrixId, u32)| {
             if last.replace(id) != Some(id) {
-                (start, _, _, step) = self.place(&self.lowered, id);
+                let place = self.place(&self.lowered, id);
+                assert_eq!(place.form, Element::Float, "rows by their places are floats (`forms.rs`)");
+                (start, step) = (place.offset, place.stride);
             }
             (start + row as usize * step) as i64
         };
@@ -109,14 +125,16 @@ impl Program {
     }
     /// True if the operations were made for such a device.
     pub(super) fn is_for(&self, device: &dyn Backend) -> bool {
-        self.cached_elements == device.cached_elements()
+        self.cached_elements == device.cached_elements() && self.between_layers == device.between_layers()
     }
 
-    /// Offset in the arena, rows, columns and stride of a sub-matrix that the operations of `list` name.
-    pub(super) fn place(&self, list: &Lowered, id: SubmatrixId) -> (usize, usize, usize, usize) {
+    /// The place of a sub-matrix that the operations of `list` name.
+    pub(super) fn place(&self, list: &Lowered, id: SubmatrixId) -> Place {
         let &Submatrix { matrix, row_offset, rows, col_offset, cols } = list.submatrix(&self.computation, id);
         let stride = self.computation.matrix(matrix).cols;
-        (self.plan.matrix_offsets[matrix.index()] + row_offset * stride + col_offset, rows, cols, stride)
+        let form = self.plan.forms[matrix.index()];
+        let start = self.plan.matrix_offsets[matrix.index()] * Element::Float.bytes() / form.bytes();
+        Place { form, offset: start + row_offset * stride + col_offset, rows, cols, stride }
     }
 
     pub(super) fn index_table(&self, id: IndexesId) -> &IndexTable {

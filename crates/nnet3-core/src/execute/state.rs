@@ -3,6 +3,7 @@
 use super::Executor;
 use crate::computation::{Command, Computation};
 use crate::error::{Error, Result};
+use crate::plan::Plan;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -14,7 +15,7 @@ pub struct ExecutorState {
 }
 
 impl ExecutorState {
-    /// The number of elements of the matrices that exist.
+    /// The number of floats in the memory of the matrices that exist.
     pub fn elements(&self) -> usize {
         self.values.len()
     }
@@ -29,7 +30,7 @@ impl Executor {
             return Err(Error::Execution(message.to_string()));
         }
         let mut values = Vec::new();
-        for range in self.alive(program.computation(), program.plan().matrix_offsets.as_slice()) {
+        for range in self.alive(program.computation(), program.plan()) {
             let view = self.arena.view(range.start, 1, range.len(), range.len()).as_view();
             values.extend(self.device.download(view));
         }
@@ -47,7 +48,7 @@ impl Executor {
         self.supplied.borrow_mut().clear();
         self.sparse.borrow_mut().clear();
         let mut values = &state.values[..];
-        for range in self.alive(program.computation(), program.plan().matrix_offsets.as_slice()) {
+        for range in self.alive(program.computation(), program.plan()) {
             let (these, rest) = values.split_at(range.len());
             self.device.upload(self.arena.view(range.start, 1, range.len(), range.len()), these);
             values = rest;
@@ -57,7 +58,7 @@ impl Executor {
     }
 
     /// Places in the arena of the matrices that exist at the present stop. In a loop that is the same in each round.
-    fn alive(&self, computation: &Computation, offsets: &[usize]) -> Vec<Range<usize>> {
+    fn alive(&self, computation: &Computation, plan: &Plan) -> Vec<Range<usize>> {
         let Some(program) = &self.program else { return Vec::new() };
         let list = self.list(program);
         let commands = match self.next < list.ops().len() {
@@ -85,8 +86,7 @@ impl Executor {
         }
         let place = |matrix: &_| {
             let info = computation.matrix(*matrix);
-            let offset = offsets[matrix.index()];
-            offset..offset + info.rows * info.cols
+            plan.memory_of(*matrix, info.rows * info.cols)
         };
         alive.iter().map(place).collect()
     }

@@ -29,12 +29,22 @@ fn shipped_cases() {
     check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/conformance"));
 }
 
-/// Products in tf32 and bf16 agree within the tolerances of `docs/gpu.md`.
+fn check_in_fewer_bits(folder: &Path) {
+    for math in [GpuMath::Tf32, GpuMath::Bf16] {
+        check_in(folder, &(Arc::new(GpuBackend::new(Twin::with_math(math)).unwrap()) as Device), math);
+    }
+}
+
+/// Products in tf32, and products and memory in bf16, agree within the tolerances of `docs/gpu.md`.
 #[test]
 fn shipped_cases_in_fewer_bits() {
-    for (bits, math) in [(10, GpuMath::Tf32), (7, GpuMath::Bf16)] {
-        let device: Device = Arc::new(GpuBackend::new(Twin::rounding(bits)).unwrap());
-        check_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/conformance"), &device, math);
+    check_in_fewer_bits(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/conformance"));
+}
+
+#[test]
+fn full_set_in_fewer_bits() {
+    if let Some(folder) = kaldi_io::testing::data_folder("NNET3_CONFORMANCE_DIR") {
+        check_in_fewer_bits(Path::new(&folder));
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod conformance;
 mod faults;
+mod halves;
 mod natural_gradient;
 mod replay;
 mod replicas;

@@ -9,7 +9,7 @@ use nnet3_core::natural_gradient::NaturalGradient;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::random::Random;
 use nnet3_cuda_twin::Twin;
-use nnet3_matrix::cuda::GpuBackend;
+use nnet3_matrix::cuda::{GpuBackend, GpuMath};
 use nnet3_matrix::{Device, Matrix, Workspace, cpu};
 use std::sync::Arc;
 
@@ -214,7 +214,7 @@ fn changes_are_the_hosts() {
 /// Rounded factors of products leave the changes finite and near.
 #[test]
 fn changes_with_rounded_factors() {
-    for (bits, tolerance) in [(10, 1e-2), (7, 1e-1)] {
-        compare_changes(&(Arc::new(GpuBackend::new(Twin::rounding(bits)).unwrap()) as Device), tolerance);
+    for (math, tolerance) in [(GpuMath::Tf32, 1e-2), (GpuMath::Bf16, 1e-1)] {
+        compare_changes(&(Arc::new(GpuBackend::new(Twin::with_math(math)).unwrap()) as Device), tolerance);
     }
 }

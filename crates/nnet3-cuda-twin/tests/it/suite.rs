@@ -3,7 +3,7 @@
 use nnet3_cuda_twin::Twin;
 use nnet3_matrix::Device;
 use nnet3_matrix::cuda::GpuBackend;
-use nnet3_primitives_suite::{ALL, primitive_tests, run_all};
+use nnet3_primitives_suite::{ALL, primitive_tests, run_all, with_both_forms};
 use std::sync::Arc;
 
 fn device() -> Option<Device> {
@@ -34,6 +34,30 @@ fn threads_in_the_opposite_order() {
 fn no_races() {
     let device: Device = Arc::new(GpuBackend::new(Twin::checked()).expect("host memory"));
     run_all(&device);
+}
+
+/// Matrices in floats and in halves, side by side.
+#[test]
+fn operands_in_both_forms() {
+    with_both_forms(|| run_all(&nnet3_cuda_twin::device()));
+}
+
+/// Two halves share four bytes.
+#[test]
+fn no_races_between_halves() {
+    let device: Device = Arc::new(GpuBackend::new(Twin::checked()).expect("host memory"));
+    let kernels = [
+        "copy",
+        "copy_transposed",
+        "copy_rows",
+        "normalized_sum",
+        "normalized_deriv",
+        "softmax",
+        "lstm_cell_backward",
+    ];
+    for (_, check) in ALL.iter().filter(|(name, _)| kernels.contains(name)) {
+        with_both_forms(|| check(&device));
+    }
 }
 
 /// Kernels with one thing wrong have races, and the same without it have none.

@@ -1,11 +1,16 @@
 //! Optional abilities. If a device returns `None`, the caller uses the ordinary primitives.
 
+use crate::element::Element;
 use crate::low_rank::LowRank;
 use crate::panels::PanelProducts;
 use crate::sparse::SparseProducts;
 
 /// Abilities that a device may have besides the primitives. See the conventions of [`crate::backend`].
 pub trait Abilities {
+    /// The form in which a computation should keep values and derivatives between layers.
+    fn between_layers(&self) -> Element {
+        Element::Float
+    }
     /// A device that updates low-rank estimates of Fisher matrices itself. On the host, the caller computes the
     /// updates.
     fn low_rank(&self) -> Option<&dyn LowRank> {

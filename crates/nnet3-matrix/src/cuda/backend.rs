@@ -6,11 +6,12 @@ use super::engine::Engine;
 use super::queue::Queue;
 use super::table::Block;
 use crate::backend::{Abilities, Backend, Memory, Storage, WholeMatrices};
+use crate::element::Element;
 use crate::fault::DeviceFault;
 use crate::low_rank::LowRank;
 use crate::view::{View, ViewMut};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Places for partial sums in `f64` (16 MiB).
 pub(super) const PARTIALS: usize = 1 << 21;
@@ -25,6 +26,8 @@ pub struct GpuBackend<E: Engine> {
     /// Address of [`PARTIALS`] numbers that sums go through, and of [`DUE_LIST`] behind them.
     pub(super) partials: u64,
     _partials: Block<E>,
+    /// Memory for factors of products in another form.
+    pub(super) converted: Mutex<Option<Block<E>>>,
 }
 
 impl<E: Engine> GpuBackend<E> {
@@ -37,16 +40,17 @@ impl<E: Engine> GpuBackend<E> {
             return Err(fault);
         }
         let id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;
-        Ok(GpuBackend { queue, id, partials: partials.address, _partials: partials })
+        let (address, converted) = (partials.address, Mutex::default());
+        Ok(GpuBackend { queue, id, partials: address, _partials: partials, converted })
     }
 
     pub fn engine(&self) -> &E {
         self.queue.engine()
     }
 
-    /// Passes contiguous memory to `with` unchanged, other views as a copy in scratch memory.
-    fn through_contiguous(&self, view: View<'_>, with: impl FnOnce(View<'_>)) {
-        match view.is_contiguous() {
+    /// Passes the view to `with` if it is plain, or else scratch memory for its elements as floats.
+    fn through_plain(&self, view: View<'_>, with: impl FnOnce(View<'_>)) {
+        match is_plain(&view) {
             true => with(view),
             false => {
                 let bytes = 4 * (view.rows() * view.cols()) as u64;
@@ -57,6 +61,11 @@ impl<E: Engine> GpuBackend<E> {
             }
         }
     }
+}
+
+/// True if the view is floats without gaps, as the host keeps them.
+fn is_plain(view: &View<'_>) -> bool {
+    view.is_contiguous() && view.element() == Element::Float
 }
 
 impl<E: Engine> Backend for GpuBackend<E> {}
@@ -112,7 +121,7 @@ impl<E: Engine> Storage for GpuBackend<E> {
         }
         // SAFETY: floats have no padding, and bytes no alignment.
         let bytes = unsafe { std::slice::from_raw_parts(data.as_ptr().cast(), size_of_val(data)) };
-        self.through_contiguous(dst.as_view(), |place| {
+        self.through_plain(dst.as_view(), |place| {
             self.queue.lock().upload(self.mat(place).address, bytes);
             self.copy(dst, place);
         })
@@ -135,8 +144,8 @@ impl<E: Engine> Storage for GpuBackend<E> {
         if src.is_empty() {
             return;
         }
-        self.through_contiguous(src, |place| {
-            if !src.is_contiguous() {
+        self.through_plain(src, |place| {
+            if !is_plain(&src) {
                 let (rows, cols) = (place.rows(), place.cols());
                 // SAFETY: the place is scratch memory of this size, known only here.
                 let place = unsafe { ViewMut::new(place.pointer.cast_mut(), rows, cols, cols, self.id) };
@@ -150,6 +159,9 @@ impl<E: Engine> Storage for GpuBackend<E> {
 }
 
 impl<E: Engine> Abilities for GpuBackend<E> {
+    fn between_layers(&self) -> Element {
+        self.engine().math().between_layers()
+    }
     fn low_rank(&self) -> Option<&dyn LowRank> {
         Some(self)
     }

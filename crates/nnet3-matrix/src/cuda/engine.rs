@@ -21,9 +21,9 @@ pub trait Engine: Send + Sync + 'static {
     fn name(&self) -> &str;
     /// Returns the memory of the device, if known.
     fn memory(&self) -> Option<Memory>;
-    /// Bits of mantissa that products keep of their factors.
-    fn factor_bits(&self) -> u32 {
-        GpuMath::Fp32.factor_bits()
+    /// The arithmetic of products, and the memory between layers.
+    fn math(&self) -> GpuMath {
+        GpuMath::default()
     }
     /// Dynamic memory that a launch may give each block, in bytes, besides the kernel's own arrays of at most 8 KiB.
     fn block_memory(&self) -> u32 {

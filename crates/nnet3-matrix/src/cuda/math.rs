@@ -1,9 +1,10 @@
 //! Precision of products on a GPU.
 
+use crate::element::Element;
 use std::fmt;
 use std::str::FromStr;
 
-/// The arithmetic of matrix products; all other operations are in `f32` and `f64`.
+/// The arithmetic of matrix products, and the memory between layers; all other operations are in `f32` and `f64`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GpuMath {
     /// `f32` throughout.
@@ -11,11 +12,19 @@ pub enum GpuMath {
     Fp32,
     /// Factors rounded to 10 bits of mantissa, sums in `f32`.
     Tf32,
-    /// Factors rounded to 7 bits of mantissa, sums in `f32`.
+    /// Factors rounded to 7 bits of mantissa, sums in `f32`. Values and derivatives between layers are kept in this form.
     Bf16,
 }
 
 impl GpuMath {
+    /// The form of values and derivatives between layers.
+    pub fn between_layers(self) -> Element {
+        match self {
+            GpuMath::Fp32 | GpuMath::Tf32 => Element::Float,
+            GpuMath::Bf16 => Element::Half,
+        }
+    }
+
     /// Bits of mantissa that a product keeps of its factors.
     pub fn factor_bits(self) -> u32 {
         match self {

@@ -2,6 +2,7 @@
 //! compared.
 
 use crate::backend::Transpose;
+use crate::element::Element;
 
 /// A matrix as kernels take it: the layout of `struct Mat` in `kernels/prelude.cu`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -10,17 +11,31 @@ pub struct Mat {
     pub rows: u32,
     pub cols: u32,
     /// Elements from one row to the next.
-    pub stride: u64,
+    pub stride: u32,
+    pub element: Element,
 }
 
 impl Mat {
-    pub const EMPTY: Mat = Mat { address: 0, rows: 0, cols: 0, stride: 0 };
+    pub const EMPTY: Mat = Mat { address: 0, rows: 0, cols: 0, stride: 0, element: Element::Float };
+
+    /// Floats in rows that follow each other without gaps.
+    pub const fn plain(address: u64, rows: u32, cols: u32) -> Mat {
+        Mat { address, rows, cols, stride: cols, element: Element::Float }
+    }
+
+    /// The address of this number of elements from the first one.
+    pub fn address_of(&self, elements: u64) -> u64 {
+        self.address + self.element.bytes() as u64 * elements
+    }
 
     /// Bytes from the first element to the end of the last one.
     pub fn extent(&self) -> u64 {
         match self.rows == 0 || self.cols == 0 {
             true => 0,
-            false => 4 * ((self.rows as u64 - 1) * self.stride + self.cols as u64),
+            false => {
+                let elements = u64::from(self.rows - 1) * u64::from(self.stride) + u64::from(self.cols);
+                self.element.bytes() as u64 * elements
+            }
         }
     }
 }
@@ -102,7 +117,11 @@ impl Launch {
         let mut at = 0;
         for (arg, kind) in args.iter().zip(&mut launch.kinds) {
             let (k, words) = match *arg {
-                Arg::Mat(m) => (Kind::Mat, [m.address, m.rows as u64 | (m.cols as u64) << 32, m.stride]),
+                Arg::Mat(m) => {
+                    let half = u64::from(m.element == Element::Half);
+                    let pair = |low: u32, high: u64| u64::from(low) | high << 32;
+                    (Kind::Mat, [m.address, pair(m.rows, m.cols.into()), pair(m.stride, half)])
+                }
                 Arg::Float(x) => (Kind::Float, [x.to_bits() as u64, 0, 0]),
                 Arg::Double(x) => (Kind::Double, [x.to_bits(), 0, 0]),
                 Arg::Int(x) => (Kind::Int, [x as u32 as u64, 0, 0]),
@@ -144,7 +163,8 @@ impl Launch {
             address: w[0],
             rows: w[1] as u32,
             cols: (w[1] >> 32) as u32,
-            stride: w[2],
+            stride: w[2] as u32,
+            element: if w[2] >> 32 == 0 { Element::Float } else { Element::Half },
         })
     }
 }
@@ -170,7 +190,7 @@ pub struct Product {
 impl Product {
     /// Number k of the products, as a single one.
     pub fn single(&self, k: u32) -> Product {
-        let moved = |m: Mat, step: u64| Mat { address: m.address + 4 * step * k as u64, ..m };
+        let moved = |m: Mat, step: u64| Mat { address: m.address_of(step * u64::from(k)), ..m };
         let [c, a, b] = self.steps;
         Product { c: moved(self.c, c), a: moved(self.a, a), b: moved(self.b, b), count: 1, ..*self }
     }

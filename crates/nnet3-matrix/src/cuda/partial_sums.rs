@@ -33,7 +33,7 @@ mod tests {
     }
 
     fn on(multiprocessors: u32, rows: u32, cols: u32, terms: u32, count: u32) -> bool {
-        let mat = |rows, cols| Mat { address: 256, rows, cols, stride: u64::from(cols) };
+        let mat = |rows, cols| Mat::plain(256, rows, cols);
         let product = Product {
             c: mat(rows, cols),
             alpha: 1.0,

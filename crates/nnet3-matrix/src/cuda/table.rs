@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(super) struct Block<E: Engine> {
     queue: Queue<E>,
     pub address: u64,
-    bytes: u64,
+    pub bytes: u64,
 }
 
 impl<E: Engine> Block<E> {

@@ -9,6 +9,7 @@ use nnet3_core::index::Index;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::random::Random;
 use nnet3_core::request::{ComputationRequest, IoSpecification};
+use nnet3_matrix::cuda::GpuMath;
 use nnet3_matrix::{IndexTable, Matrix, Transpose};
 use nnet3_train::NnetExample;
 use nnet3_train::example::NnetIo;
@@ -82,35 +83,40 @@ impl Case {
 }
 
 /// Averages for a minibatch.
-fn line(name: &str, run: &str, recorded: &Recorded) -> String {
+fn line(case: &Case, math: GpuMath, run: &str, recorded: &Recorded) -> String {
     let all = recorded.all();
     let per = |sum: u64| recorded.per_minibatch(sum);
     let (kernels, products) = (per(all.kernels), per(all.products));
     let [read, written] = [all.read, all.written].map(|bytes| per(bytes) / 1e6);
-    format!("{name} {run} {kernels:.2} {products:.2} {read:.2} {written:.2}\n")
+    let name = case.name;
+    format!("{name} {math} {run} {kernels:.2} {products:.2} {read:.2} {written:.2}\n")
 }
 
-const HEAD: &str = "# case, run (passes: forward and backward with plain gradients; training: with natural gradient and updates), then\n\
+const HEAD: &str = "# case, arithmetic, run (passes: forward and backward with plain gradients; training: with natural gradient and updates), then\n\
     # averages for a minibatch: kernels, products, megabytes read and written\n";
 
 fn check(case: &Case) {
-    let passes = passes(case.nnet(), &case.request(), 20).unwrap();
-    let nnet = case.nnet();
-    let minibatch = case.minibatch(&nnet);
-    let trainings = trainings(nnet, &minibatch, 16, 8).unwrap();
-    let found = line(case.name, "passes", &passes) + &line(case.name, "training", &trainings);
+    let mut found = String::new();
+    for math in [GpuMath::Fp32, GpuMath::Bf16] {
+        let passes = passes(case.nnet(), &case.request(), math, 20).unwrap();
+        let nnet = case.nnet();
+        let minibatch = case.minibatch(&nnet);
+        let trainings = trainings(nnet, &minibatch, math, [16, 8]).unwrap();
+        found += &line(case, math, "passes", &passes);
+        found += &line(case, math, "training", &trainings);
+    }
     let file = data(&format!("{}.expected", case.name));
     if std::env::var_os("NNET3_WRITE_COUNTS").is_some() {
         return std::fs::write(&file, HEAD.to_string() + &found).unwrap();
     }
     let old = std::fs::read_to_string(&file).unwrap();
     let expected: Vec<&str> = old.lines().filter(|line| !line.starts_with('#')).collect();
-    assert_eq!(expected.len(), 2, "{file} has no two lines of counts");
+    assert_eq!(expected.len(), 4, "{file} has no four lines of counts");
     for (found, expected) in found.lines().zip(expected) {
         let split = |line: &str| -> (Vec<String>, Vec<f64>) {
             let words: Vec<String> = line.split(' ').map(str::to_string).collect();
-            let numbers = words[2..].iter().map(|word| word.parse().unwrap()).collect();
-            (words[..2].to_vec(), numbers)
+            let numbers = words[3..].iter().map(|word| word.parse().unwrap()).collect();
+            (words[..3].to_vec(), numbers)
         };
         let ((name, now), (expected_name, was)) = (split(found), split(expected));
         assert_eq!(name, expected_name);
@@ -142,7 +148,7 @@ fn lstmp() {
 /// Work of known shapes: bytes and operations worked out by hand.
 #[test]
 fn counts_by_hand() {
-    let (device, notes) = recorder().unwrap();
+    let (device, notes) = recorder(GpuMath::Fp32).unwrap();
     let mut small = Matrix::zeros(&device, 3, 5);
     let mut other = Matrix::zeros(&device, 3, 5);
     let large = Matrix::zeros(&device, 100, 5);

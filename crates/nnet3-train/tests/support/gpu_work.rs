@@ -11,7 +11,9 @@ use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::OptimizeOptions;
 use nnet3_core::random::Random;
 use nnet3_core::request::ComputationRequest;
-use nnet3_matrix::cuda::{Engine, GpuBackend, Kind, Launch, Mat, Op, Outcome, Product, may_add_partial_sums};
+use nnet3_matrix::cuda::{
+    Engine, GpuBackend, GpuMath, Kind, Launch, Mat, Op, Outcome, Product, may_add_partial_sums,
+};
 use nnet3_matrix::{Device, Memory};
 use nnet3_train::NnetExample;
 use nnet3_train::trainer::{Event, Trainer, TrainerOptions};
@@ -85,6 +87,15 @@ fn elements(m: &Mat) -> u64 {
     u64::from(m.rows) * u64::from(m.cols)
 }
 
+fn bytes(m: &Mat) -> u64 {
+    row(m) * u64::from(m.rows)
+}
+
+/// Bytes of a row.
+fn row(m: &Mat) -> u64 {
+    m.element.bytes() as u64 * u64::from(m.cols)
+}
+
 impl Notes {
     pub fn all(&self) -> Count {
         let mut all = Count::default();
@@ -98,7 +109,7 @@ impl Notes {
                 let blocks = u64::from(launch.grid[0]) * u64::from(launch.grid[1]);
                 let least = self.least_blocks.entry(launch.kernel.to_string()).or_insert(blocks);
                 *least = blocks.min(*least);
-                let [read, written] = self.moved(launch).map(|elements| 4 * elements);
+                let [read, written] = self.moved(launch);
                 (launch.kernel, Count { kernels: 1, read, written, ..Count::default() })
             }
             Op::Product(product) => {
@@ -112,16 +123,17 @@ impl Notes {
         *self.operations.entry(operation.to_string()).or_default() += count;
     }
 
-    /// The elements that a kernel reads and writes: each matrix once, of listed rows only these.
+    /// The bytes that a kernel reads and writes: each matrix once, of listed rows only these.
     fn moved(&self, launch: &Launch) -> [u64; 2] {
         let mats: Vec<Mat> = launch.matrices().collect();
         // A matrix that is given twice is read once.
         let sum = |mats: &[Mat]| {
             let distinct = mats.iter().enumerate().filter(|&(i, m)| !mats[..i].contains(m));
-            distinct.map(|(_, m)| elements(m)).sum::<u64>()
+            distinct.map(|(_, m)| bytes(m)).sum::<u64>()
         };
         let [first, rest @ ..] = mats.as_slice() else { return [0, 0] };
-        let (own, others) = (elements(first), sum(rest));
+        let (own, others) = (bytes(first), sum(rest));
+        let listed = |of: &Mat| self.listed(launch) * row(of);
         match launch.kernel {
             "low_rank_due" => [0, 0],
             "block_totals"
@@ -131,37 +143,37 @@ impl Notes {
             | "rectified_partials"
             | "normalized_partials" => [sum(&mats), 0],
             "scale_sums_by" | "add_sums_by" => [sum(&mats), 0],
-            "lstm_cell_backward" => [sum(&mats[..4]), elements(&mats[4])],
-            "learn" => [sum(&mats), own + others - elements(&mats[1])],
-            "copy_rows" => [self.listed(launch, first.cols), own],
-            "add_rows" | "multiply_rows" => [own + self.listed(launch, first.cols), own],
-            "copy_rows_multi" => [self.listed(launch, first.cols), own],
-            "add_rows_multi" => [own + self.listed(launch, first.cols), own],
-            "copy_to_rows_multi" => [others, self.listed(launch, rest[0].cols)],
+            "lstm_cell_backward" => [sum(&mats[..4]), bytes(&mats[4])],
+            "learn" => [sum(&mats), own + others - bytes(&mats[1])],
+            "copy_rows" => [listed(&rest[0]), own],
+            "add_rows" | "multiply_rows" => [own + listed(&rest[0]), own],
+            // The arena has floats.
+            "copy_rows_multi" => [self.listed(launch) * 4 * u64::from(first.cols), own],
+            "add_rows_multi" => [own + self.listed(launch) * 4 * u64::from(first.cols), own],
+            "copy_to_rows_multi" => [others, self.listed(launch) * 4 * u64::from(rest[0].cols)],
             "add_to_rows_multi" => {
-                let listed = self.listed(launch, rest[0].cols);
+                let listed = self.listed(launch) * 4 * u64::from(rest[0].cols);
                 [others + listed, listed]
             }
             "add_row_ranges" => {
                 let (rows, sources) = self.ranges(launch);
-                let cols = u64::from(first.cols);
-                [(rows + sources) * cols, rows * cols]
+                [rows * row(first) + sources * row(&rest[0]), rows * row(first)]
             }
             "sum_interleaved" => {
                 let adds = launch.args().last().is_some_and(|(_, words)| words[0] != 0);
                 [others + if adds { own } else { 0 }, own]
             }
             "sum_row_lists" => {
-                let listed = self.table(launch).last().map_or(0, |&end| end as u64) * u64::from(first.cols);
+                let listed = self.table(launch).last().map_or(0, |&end| end as u64) * row(&rest[0]);
                 let adds = launch.args().last().is_some_and(|(_, words)| words[0] != 0);
                 [listed + if adds { own } else { 0 }, own]
             }
             // Of the other term as many rows are read as there are, if it is there.
             "normalized_sum" => {
-                let other = if elements(&mats[5]) > 0 { own } else { 0 };
-                [sum(&mats[2..5]) + other, own + elements(&mats[1])]
+                let other = if mats[5].rows > 0 { u64::from(first.rows) * row(&mats[5]) } else { 0 };
+                [sum(&mats[2..5]) + other, own + bytes(&mats[1])]
             }
-            "normalized_deriv" => [sum(&mats[1..6]), own + elements(&mats[6])],
+            "normalized_deriv" => [sum(&mats[1..6]), own + bytes(&mats[6])],
             "scale_values" | "add_values" | "divide" | "add_product" | "add_where_equal" | "max_with"
             | "add_to_rows" | "scale_cols" | "scale_rows" | "add_scaled_rows" | "add_scaled_cols"
             | "add_cols" | "add_to_cols" | "add_excess" | "add_by" | "scale_by" | "add_elements" => {
@@ -182,9 +194,9 @@ impl Notes {
         }
     }
 
-    /// The elements of the rows that the kernel's table lists.
-    fn listed(&self, launch: &Launch, cols: u32) -> u64 {
-        self.table(launch).iter().filter(|&&row| row >= 0).count() as u64 * u64::from(cols)
+    /// The number of rows that the kernel's table lists.
+    fn listed(&self, launch: &Launch) -> u64 {
+        self.table(launch).iter().filter(|&&row| row >= 0).count() as u64
     }
 
     /// The number of ranges that are not empty, and the number of rows in them.
@@ -205,9 +217,9 @@ fn shape(p: &Product) -> String {
 fn of_product(p: &Product) -> Count {
     let count = u64::from(p.count);
     let [c, a, b] = p.steps.map(|step| if step == 0 { 1 } else { count });
-    let written = 4 * count.min(c.max(1)) * elements(&p.c);
-    let read = 4 * (a * elements(&p.a) + b * elements(&p.b));
-    let old = if p.beta == 0.0 { 0 } else { written } + p.bias.map_or(0, |bias| 4 * elements(&bias));
+    let written = count.min(c.max(1)) * bytes(&p.c);
+    let read = a * bytes(&p.a) + b * bytes(&p.b);
+    let old = if p.beta == 0.0 { 0 } else { written } + p.bias.map_or(0, |bias| bytes(&bias));
     Count {
         kernels: 0,
         products: 1,
@@ -221,6 +233,7 @@ fn of_product(p: &Product) -> Count {
 pub struct Recorder {
     notes: Arc<Mutex<Notes>>,
     next_address: AtomicU64,
+    math: GpuMath,
 }
 
 impl Recorder {
@@ -236,6 +249,9 @@ impl Engine for Recorder {
     }
     fn memory(&self) -> Option<Memory> {
         None
+    }
+    fn math(&self) -> GpuMath {
+        self.math
     }
     fn allocate(&self, bytes: u64) -> Outcome<u64> {
         self.note(|n| n.allocations += 1);
@@ -282,9 +298,9 @@ impl Engine for Recorder {
 }
 
 /// A device that records, and its notes.
-pub fn recorder() -> Done<(Device, Arc<Mutex<Notes>>)> {
+pub fn recorder(math: GpuMath) -> Done<(Device, Arc<Mutex<Notes>>)> {
     let notes = Arc::<Mutex<Notes>>::default();
-    let engine = Recorder { notes: notes.clone(), next_address: AtomicU64::new(4096) };
+    let engine = Recorder { notes: notes.clone(), next_address: AtomicU64::new(4096), math };
     let device: Device = Arc::new(GpuBackend::new(engine).map_err(|left| left.to_string())?);
     Ok((device, notes))
 }
@@ -341,8 +357,8 @@ impl Observer for Labels {
 
 /// Records the forward and the backward pass with plain gradients, as `nnet3-benchmark` runs them, of `counted`
 /// minibatches after one that is not counted.
-pub fn passes(mut nnet: Nnet, request: &ComputationRequest, counted: u64) -> Done<Recorded> {
-    let (device, notes) = recorder()?;
+pub fn passes(mut nnet: Nnet, request: &ComputationRequest, math: GpuMath, counted: u64) -> Done<Recorded> {
+    let (device, notes) = recorder(math)?;
     let compiler = CompilerOptions { check_all: false, ..CompilerOptions::default() };
     let mut compiler = CachingCompiler::new(compiler, OptimizeOptions::default()).for_device(&device);
     let program = compiler.program(&nnet, request)?;
@@ -370,8 +386,13 @@ pub fn passes(mut nnet: Nnet, request: &ComputationRequest, counted: u64) -> Don
 
 /// Records whole trainings on `minibatch`: `counted` minibatches after `before` others, in which estimates of natural
 /// gradient are updated more often and graphs are captured.
-pub fn trainings(nnet: Nnet, minibatch: &NnetExample, before: u64, counted: u64) -> Done<Recorded> {
-    let (device, notes) = recorder()?;
+pub fn trainings(
+    nnet: Nnet,
+    minibatch: &NnetExample,
+    math: GpuMath,
+    [before, counted]: [u64; 2],
+) -> Done<Recorded> {
+    let (device, notes) = recorder(math)?;
     let options = TrainerOptions { print_interval: 1000, ..Default::default() };
     let mut trainer = Trainer::new(nnet, options, &device, 1)?;
     let mut train = |count: u64| -> Done<Notes> {

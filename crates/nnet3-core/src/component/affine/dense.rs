@@ -9,6 +9,7 @@ use crate::component::*;
 use crate::config::ConfigLine;
 use crate::text;
 use nnet3_matrix::Transpose::No;
+use nnet3_matrix::{Element, FormedScratch};
 use std::mem::take;
 
 const PLAIN: &ComponentType = &ComponentType::updatable::<Affine>(
@@ -252,19 +253,22 @@ impl Component for Affine {
     }
 
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
-        let (input, deriv) = (args.in_value, args.out_deriv);
+        let input = args.in_value;
+        // The derivative of an output is floats. Two products take it in halves, like the input.
+        let halves = (input.element() == Element::Half).then(|| in_halves(context, args.out_deriv)).flatten();
+        let deriv = halves.as_ref().map_or(args.out_deriv, |copy| copy.view());
         let products = RowProducts { input, deriv, first: &[0], stride: 1, taps: args.taps, of_input: None };
         update.products(context, Products::Rows(products));
         if let Some(in_deriv) = args.in_deriv {
             let (linear, rows) = (self.linear.view(), in_deriv.rows());
             let taps = args.taps.filter(|taps| taps.summed);
             match taps.and_then(|taps| Some((taps, taps.filter(context.backend, rows, linear)?))) {
-                None => context.backend.gemm(in_deriv, 1.0, args.out_deriv, No, linear, No, args.beta()),
+                None => context.backend.gemm(in_deriv, 1.0, deriv, No, linear, No, args.beta()),
                 Some((taps, filter)) => {
                     if args.sets {
                         context.backend.set(in_deriv, 0.0);
                     }
-                    filter.backward_data(context, &taps.of_mut(in_deriv), args.out_deriv, linear);
+                    filter.backward_data(context, &taps.of_mut(in_deriv), deriv, linear);
                 }
             }
         }
@@ -273,6 +277,15 @@ impl Component for Affine {
     fn orthonormal_constraint(&mut self) -> Option<(f32, &mut Matrix)> {
         Some((self.orthonormal_constraint, &mut self.linear))
     }
+}
+
+/// A copy of floats in halves; `None` if there is nothing to copy.
+fn in_halves<'w>(context: Context<'w>, x: View<'_>) -> Option<FormedScratch<'w>> {
+    (x.element() == Element::Float && !x.is_empty()).then(|| {
+        let mut copy = context.workspace.take_in(Element::Half, x.rows(), x.cols());
+        context.backend.copy(copy.view_mut(), x);
+        copy
+    })
 }
 
 impl Updatable for Affine {

@@ -7,7 +7,7 @@
 
 use crate::component::Context;
 use nnet3_matrix::backend::MOST_INTERLEAVED;
-use nnet3_matrix::{Scratch, Start, Transpose::No, Transpose::Yes, View, ViewMut};
+use nnet3_matrix::{FormedScratch, Start, Transpose::No, Transpose::Yes, View, ViewMut};
 use std::ops::Range;
 
 /// The times of a layer: N output rows, each of the input rows first\[k\] + n · stride.
@@ -81,7 +81,7 @@ impl Times<'_> {
         let (backend, (dim, out_dim), count) = (context.backend, self.dims, self.first.len());
         match self.narrow(context) {
             Some(Narrow::Input) => {
-                let mut spliced = context.workspace.take(self.outputs, count * dim);
+                let mut spliced = context.workspace.take_in(input.element(), self.outputs, count * dim);
                 for (k, &first) in self.first.iter().enumerate() {
                     let columns = spliced.view_mut().col_range(k * dim..(k + 1) * dim);
                     backend.copy(columns, input.every(first, self.stride, self.outputs));
@@ -143,12 +143,13 @@ impl Times<'_> {
         context: Context<'w>,
         out_deriv: View<'_>,
         linear: View<'_>,
-    ) -> Option<Scratch<'w>> {
+    ) -> Option<FormedScratch<'w>> {
         let count = self.first.len();
         if self.narrow(context) != Some(Narrow::Output) || !linear.is_contiguous() {
             return None;
         }
-        let mut derivs = context.workspace.take(self.rows().len(), count * self.dims.1);
+        let mut derivs =
+            context.workspace.take_in(out_deriv.element(), self.rows().len(), count * self.dims.1);
         context.backend.interleave_rows(derivs.view_mut(), out_deriv, &self.offsets()[..count]);
         Some(derivs)
     }

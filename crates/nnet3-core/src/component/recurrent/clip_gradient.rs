@@ -319,6 +319,10 @@ impl Component for ClipGradient {
         Some(self)
     }
 
+    fn needs_floats(&self) -> bool {
+        true
+    }
+
     fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         copy_unless_same(context, output, input);
     }

@@ -216,6 +216,10 @@ impl Component for Gru {
         Some(self)
     }
 
+    fn needs_floats(&self) -> bool {
+        true
+    }
+
     fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         let (backend, at) = (context.backend, self.columns());
         let (h, c) = halves(|columns| output.col_range(columns), self.w.rows());
@@ -340,6 +344,10 @@ impl Component for OutputGru {
 
     fn as_statistics_mut(&mut self) -> Option<&mut dyn Statistics> {
         Some(self)
+    }
+
+    fn needs_floats(&self) -> bool {
+        true
     }
 
     fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {

@@ -267,6 +267,10 @@ impl Component for LstmNonlinearity {
         Some(self)
     }
 
+    fn needs_floats(&self) -> bool {
+        true
+    }
+
     fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         context.backend.lstm_cell(output, input, self.params.view());
     }

@@ -208,6 +208,10 @@ impl Component for Truncation {
         Some(self)
     }
 
+    fn needs_floats(&self) -> bool {
+        true
+    }
+
     fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
         self.scaled(context, output, input);
     }

@@ -193,6 +193,10 @@ impl Component for Extraction {
         Some(self)
     }
 
+    fn needs_floats(&self) -> bool {
+        true
+    }
+
     fn propagate(&self, context: Context<'_>, args: Propagate<'_>) {
         self.add_statistics(context, precomputed(args.indexes), args.input, args.output, args.sets);
     }

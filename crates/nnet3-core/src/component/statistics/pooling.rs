@@ -258,6 +258,10 @@ impl Component for Pooling {
         Some(self)
     }
 
+    fn needs_floats(&self) -> bool {
+        true
+    }
+
     fn propagate(&self, context: Context<'_>, Propagate { indexes, input, output, .. }: Propagate<'_>) {
         let (backend, windows) = (context.backend, precomputed::<Windows>(indexes));
         let sums = output.col_range(self.statistics());

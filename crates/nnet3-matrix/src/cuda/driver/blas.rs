@@ -6,6 +6,7 @@ use crate::backend::Transpose;
 use crate::cuda::calls::{SUCCESS, cublas, driver};
 use crate::cuda::math::GpuMath;
 use crate::cuda::op::{Mat, Product};
+use crate::element::Element;
 use cudarc::cublas::sys::{
     cublasComputeType_t, cublasGemmAlgo_t, cublasHandle_t, cublasOperation_t, cudaDataType,
 };
@@ -83,18 +84,29 @@ impl Blas {
         let (a, b, c) = (pointer(p.a), pointer(p.b), pointer(p.c));
         let (lda, ldb, ldc) = (leading(p.a), leading(p.b), leading(p.c));
         let [step_c, step_a, step_b] = p.steps.map(|step| step as i64);
-        let (f, algorithm) = (cudaDataType::CUDA_R_32F, cublasGemmAlgo_t::CUBLAS_GEMM_DFALT);
+        let kind = |m: Mat| match m.element {
+            Element::Float => cudaDataType::CUDA_R_32F,
+            Element::Half => cudaDataType::CUDA_R_16BF,
+        };
+        let [kind_a, kind_b, kind_c] = [p.a, p.b, p.c].map(kind);
+        // Halves are multiplied as they are.
+        let compute = match p.a.element {
+            Element::Float => self.compute,
+            Element::Half => cublasComputeType_t::CUBLAS_COMPUTE_32F,
+        };
+        let algorithm = cublasGemmAlgo_t::CUBLAS_GEMM_DFALT;
         // SAFETY: the matrices are in memory of this device that lives until the queue has been emptied; their shapes
         // fit (checked when the product was queued).
         #[rustfmt::skip]
         let status = unsafe {
             match p.count {
                 1 => cublas::cublasGemmEx(
-                    self.handle, op_b, op_a, m, n, k, alpha, b, f, ldb, a, f, lda, beta, c, f, ldc, self.compute, algorithm,
+                    self.handle, op_b, op_a, m, n, k, alpha, b, kind_b, ldb, a, kind_a, lda, beta, c, kind_c, ldc, compute,
+                    algorithm,
                 ),
                 count => cublas::cublasGemmStridedBatchedEx(
-                    self.handle, op_b, op_a, m, n, k, alpha, b, f, ldb, step_b, a, f, lda, step_a, beta, c, f, ldc, step_c,
-                    count as i32, self.compute, algorithm,
+                    self.handle, op_b, op_a, m, n, k, alpha, b, kind_b, ldb, step_b, a, kind_a, lda, step_a, beta, c, kind_c,
+                    ldc, step_c, count as i32, compute, algorithm,
                 ),
             }
         };
@@ -117,6 +129,6 @@ impl Blas {
 
 /// Elements from one row to the next; a single row may have any stride, but cuBLAS requires at least its width.
 pub(super) fn leading(m: Mat) -> i32 {
-    let stride = if m.rows <= 1 { m.cols as u64 } else { m.stride };
+    let stride = if m.rows <= 1 { m.cols } else { m.stride };
     i32::try_from(stride).expect("a stride below 2^31")
 }

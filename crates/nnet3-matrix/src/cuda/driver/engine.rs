@@ -11,6 +11,7 @@ use super::staging::Staging;
 use crate::backend::Memory;
 use crate::cuda::calls::{cublaslt, driver};
 use crate::cuda::engine::{Engine, Outcome};
+use crate::cuda::math::GpuMath;
 use crate::cuda::op::{Launch, Op, Product};
 use crate::fault::DeviceFault;
 use cudarc::driver::sys::{self, CUgraph, CUgraphExec, CUresult};
@@ -25,7 +26,7 @@ pub(super) struct Cuda {
     lt: Option<Lt>,
     staging: Mutex<Staging>,
     module: Module,
-    factor_bits: u32,
+    math: GpuMath,
     debug: Debug,
     warn: Option<fn(&str)>,
     activity: Arc<Activity>,
@@ -40,8 +41,8 @@ impl Cuda {
         let (debug, warn, activity) = (settings.debug, settings.warn, Arc::default());
         let open = || Lt::new(context.stream, settings.math, blas.workspace(), context.multiprocessors);
         let lt = if debug.no_lt { None } else { open() };
-        let (factor_bits, context) = (settings.math.factor_bits(), ManuallyDrop::new(context));
-        Ok(Cuda { blas, lt, staging, module, factor_bits, debug, warn, activity, context })
+        let (math, context) = (settings.math, ManuallyDrop::new(context));
+        Ok(Cuda { blas, lt, staging, module, math, debug, warn, activity, context })
     }
 
     pub(crate) fn blas_version(&self) -> Result<i32, Fault> {
@@ -196,8 +197,8 @@ impl Engine for Cuda {
         self.free_memory().ok()
     }
 
-    fn factor_bits(&self) -> u32 {
-        self.factor_bits
+    fn math(&self) -> GpuMath {
+        self.math
     }
 
     fn block_memory(&self) -> u32 {

@@ -11,8 +11,9 @@ use crate::cuda::calls::{SUCCESS, cublaslt};
 use crate::cuda::math::GpuMath;
 use crate::cuda::op::{Mat, Op, Product};
 use crate::cuda::partial_sums::may_add_partial_sums;
+use crate::element::Element;
 use cudarc::cublas::sys::cublasOperation_t;
-use cudarc::cublaslt::sys::{self, cudaDataType_t::CUDA_R_32F};
+use cudarc::cublaslt::sys::{self, cudaDataType_t};
 use cudarc::driver::sys::CUstream;
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -56,6 +57,7 @@ struct Shape {
     leading: [i32; 3],
     steps: [u64; 3],
     count: u32,
+    elements: [Element; 3],
     /// Bytes of which the addresses of all these matrices are multiples.
     alignments: [u32; 3],
     has_bias: bool,
@@ -65,13 +67,15 @@ impl Shape {
     fn of(p: &Product) -> Shape {
         let mats = [p.c, p.a, p.b];
         let steps = if p.count == 1 { [0; 3] } else { p.steps };
-        let alignment = |k: usize| alignment(mats[k].address | (4 * steps[k]));
+        let alignment =
+            |k: usize| alignment(mats[k].address | (mats[k].address_of(steps[k]) - mats[k].address));
         Shape {
             sides: [p.c.rows, p.c.cols, p.inner()],
             transposed: [p.transpose_a, p.transpose_b].map(|t| t == Transpose::Yes),
             leading: mats.map(leading),
             steps,
             count: p.count,
+            elements: mats.map(|m| m.element),
             alignments: [0, 1, 2].map(alignment),
             has_bias: p.bias.is_some(),
         }
@@ -140,8 +144,14 @@ impl Plan {
         use sys::cublasLtMatmulDescAttributes_t as Attribute;
         let algorithm = sys::cublasLtMatmulAlgo_t { data: [0; 8] };
         let mut plan = Plan { product: null_mut(), layouts: [null_mut(); 3], algorithm };
+        // Halves are multiplied as they are.
+        let compute = match p.a.element {
+            Element::Float => compute,
+            Element::Half => sys::cublasComputeType_t::CUBLAS_COMPUTE_32F,
+        };
+        let scale = cudaDataType_t::CUDA_R_32F;
         // SAFETY: a place for a descriptor, destroyed when dropped.
-        status(unsafe { cublaslt::cublasLtMatmulDescCreate(&mut plan.product, compute, CUDA_R_32F) })?;
+        status(unsafe { cublaslt::cublasLtMatmulDescCreate(&mut plan.product, compute, scale) })?;
         // The library is column-major: its first factor is our second one, and the product is cᵀ.
         plan.attribute(Attribute::CUBLASLT_MATMUL_DESC_TRANSA, operation(p.transpose_b))?;
         plan.attribute(Attribute::CUBLASLT_MATMUL_DESC_TRANSB, operation(p.transpose_a))?;
@@ -153,8 +163,12 @@ impl Plan {
         let matrices = [p.c, p.a, p.b].into_iter().zip(p.steps);
         for (layout, (m, step)) in plan.layouts.iter_mut().zip(matrices) {
             let (rows, cols, leading) = (u64::from(m.cols), u64::from(m.rows), i64::from(leading(m)));
+            let kind = match m.element {
+                Element::Float => cudaDataType_t::CUDA_R_32F,
+                Element::Half => cudaDataType_t::CUDA_R_16BF,
+            };
             // SAFETY: a place for a descriptor, destroyed when dropped.
-            status(unsafe { cublaslt::cublasLtMatrixLayoutCreate(layout, CUDA_R_32F, rows, cols, leading) })?;
+            status(unsafe { cublaslt::cublasLtMatrixLayoutCreate(layout, kind, rows, cols, leading) })?;
             if p.count > 1 {
                 use sys::cublasLtMatrixLayoutAttribute_t as Attribute;
                 // SAFETY: the layout was just made; the library copies the value, which is of the attribute's type.
@@ -357,7 +371,7 @@ mod tests {
     use super::*;
 
     fn product(address: u64, count: u32) -> Product {
-        let mat = |rows, cols, stride| Mat { address, rows, cols, stride };
+        let mat = |rows, cols, stride| Mat { stride, ..Mat::plain(address, rows, cols) };
         Product {
             c: mat(5, 3, 8),
             alpha: 1.0,
@@ -393,7 +407,7 @@ mod tests {
             of(first),
             of(Product { transpose_b: Transpose::No, b: Mat { rows: 7, cols: 3, ..first.b }, ..first })
         );
-        let bias = Mat { address: 256, rows: 1, cols: 3, stride: 3 };
+        let bias = Mat::plain(256, 1, 3);
         assert_ne!(of(first), of(Product { bias: Some(bias), ..first }));
     }
 
@@ -412,7 +426,7 @@ mod tests {
             return println!("skipped: the library cuBLASLt is not installed");
         }
         println!("cuBLASLt {:?}", cublaslt::version());
-        let bias = Mat { address: 256, rows: 1, cols: 3, stride: 3 };
+        let bias = Mat::plain(256, 1, 3);
         for p in [product(512, 1), product(512, 4), Product { bias: Some(bias), ..product(512, 1) }] {
             for compute in [
                 sys::cublasComputeType_t::CUBLAS_COMPUTE_32F,

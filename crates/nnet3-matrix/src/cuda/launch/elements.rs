@@ -18,7 +18,7 @@ impl<E: Engine> GpuBackend<E> {
         self.queue.lock().upload(self.partials, &bytes);
         let cols = places.len() as u32;
         let address = self.partials + 8 * MOST_ELEMENTS as u64;
-        (Arg::Ints(self.partials), Mat { address, rows: 1, cols, stride: u64::from(cols) })
+        (Arg::Ints(self.partials), Mat::plain(address, 1, cols))
     }
 }
 

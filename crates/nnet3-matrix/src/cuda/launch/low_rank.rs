@@ -76,7 +76,7 @@ impl<E: Engine> GpuBackend<E> {
         let Observed { energies, more, products, l, dim, alpha } = side;
         let n = l.rows();
         assert_eq!((l.cols(), products.rows(), products.cols()), (n, n, n), "rank {n}");
-        let least = least_share(dim, alpha, self.engine().factor_bits());
+        let least = least_share(dim, alpha, self.engine().math().factor_bits());
         let energy = Arg::Doubles(self.whole_sums_of(energies));
         let [products, l] = [products, l].map(|m| Arg::Mat(self.mat(m)));
         [energy, Arg::Double(more), products, l, Arg::Double(least)]

@@ -54,18 +54,20 @@ pub(super) fn mat(view: View<'_>, device: u32) -> Mat {
         address: view.pointer.addr() as u64,
         rows: number(view.rows()),
         cols: number(view.cols()),
-        stride: view.stride() as u64,
+        // One row may have any stride.
+        stride: if view.rows() == 1 { 0 } else { number(view.stride()) },
+        element: view.element,
     }
 }
 
 /// The matrices as one row each if none has gaps between its rows: long rows keep more threads busy.
 fn flattened<const N: usize>(mats: [Mat; N]) -> [Mat; N] {
     let len = mats[0].rows as u64 * mats[0].cols as u64;
-    let plain = |m: &Mat| m.rows <= 1 || m.stride == m.cols as u64;
+    let plain = |m: &Mat| m.rows <= 1 || m.stride == m.cols;
     if len >= 1 << 30 || !mats.iter().all(plain) {
         return mats;
     }
-    mats.map(|m| Mat { rows: 1, cols: len as u32, stride: len, ..m })
+    mats.map(|m| Mat { rows: 1, cols: len as u32, stride: len as u32, ..m })
 }
 
 /// A block and a grid for threads that take one element each, of `rows` × `cols`.

@@ -21,11 +21,9 @@ fn pieces(cols: usize) -> impl Iterator<Item = u32> {
 fn piece(m: Mat, first: u32) -> Mat {
     match m.rows {
         0 => m,
-        _ => Mat {
-            address: m.address + 4 * u64::from(first),
-            cols: (m.cols - first).min(MOST_COLUMNS as u32),
-            ..m
-        },
+        _ => {
+            Mat { address: m.address_of(first.into()), cols: (m.cols - first).min(MOST_COLUMNS as u32), ..m }
+        }
     }
 }
 

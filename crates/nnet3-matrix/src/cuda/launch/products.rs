@@ -3,7 +3,9 @@
 use super::{GpuBackend, groups};
 use crate::backend::{Products, RowsWithVectors, Transpose, WholeMatrices};
 use crate::cuda::engine::Engine;
-use crate::cuda::op::{Arg, Launch, Op, Product};
+use crate::cuda::op::{Arg, Launch, Mat, Op, Product};
+use crate::cuda::table::Block;
+use crate::element::Element;
 use crate::view::{Blocks, View, ViewMut};
 
 impl Product {
@@ -71,7 +73,55 @@ impl<E: Engine> GpuBackend<E> {
         let (c, a, b) = (self.mat(c.as_view()), self.mat(a), self.mat(b));
         let count = u32::try_from(count).expect("products below 2^32");
         let product = Product { c, alpha, a, transpose_a, b, transpose_b, beta, bias, count, steps };
-        self.queue.lock().push(Op::Product(product));
+        self.push_product(product);
+    }
+
+    /// Libraries multiply factors of one form only. If one matrix is in halves, all factors must be; a bias has the form of the
+    /// product. So floats are rounded first.
+    fn push_product(&self, product: Product) {
+        let Product { c, a, b, bias, count, .. } = product;
+        let factors = if [a, b, c].map(|m| m.element).contains(&Element::Half) {
+            Element::Half
+        } else {
+            Element::Float
+        };
+        let other = |m: Mat, element| (m.element != element).then_some(m);
+        let found = [other(a, factors), other(b, factors), bias.and_then(|bias| other(bias, c.element))];
+        if found == [None; 3] {
+            return self.queue.lock().push(Op::Product(product));
+        }
+        if count > 1 {
+            return (0..count).for_each(|k| self.push_product(product.single(k)));
+        }
+        let [new_a, new_b, new_bias] = self.converted(found, [factors, factors, c.element]);
+        let (a, b, bias) = (new_a.unwrap_or(a), new_b.unwrap_or(b), new_bias.or(bias));
+        self.queue.lock().push(Op::Product(Product { a, b, bias, ..product }));
+    }
+
+    /// Copies matrices to scratch memory in these forms. The copies last until the next call.
+    fn converted(&self, mats: [Option<Mat>; 3], forms: [Element; 3]) -> [Option<Mat>; 3] {
+        // Rows begin where libraries read fastest, and matrices do.
+        const ALIGNMENT: u64 = 256;
+        let stride = |m: &Mat| m.cols.next_multiple_of(8);
+        let bytes = |m: &Mat, form: Element| {
+            let elements = u64::from(m.rows) * u64::from(stride(m));
+            (form.bytes() as u64 * elements).next_multiple_of(ALIGNMENT)
+        };
+        let pairs = [0, 1, 2].map(|k| mats[k].map(|m| (m, forms[k])));
+        let needed: u64 = pairs.iter().flatten().map(|(m, form)| bytes(m, *form)).sum();
+        let mut memory = self.converted.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let block = match memory.take().filter(|block| block.bytes >= needed) {
+            Some(block) => memory.insert(block),
+            None => memory.insert(Block::new(&self.queue, needed.next_power_of_two())),
+        };
+        let mut address = block.address;
+        pairs.map(|pair| {
+            let (m, element) = pair?;
+            let copy = Mat { address, stride: stride(&m), element, ..m };
+            address += bytes(&m, element);
+            self.fill("copy_values", copy, &[Arg::Mat(copy), Arg::Mat(m)]);
+            Some(copy)
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{BLOCK, GpuBackend, HIGH, WIDE};
 use crate::backend::{PickedRows, check_interleaved};
 use crate::cuda::engine::Engine;
-use crate::cuda::op::{Arg, Launch};
+use crate::cuda::op::{Arg, Launch, Mat};
 use crate::memory::{IndexTable, OffsetTable, RowLists};
 use crate::view::{View, ViewMut};
 
@@ -57,14 +57,9 @@ impl<E: Engine> GpuBackend<E> {
     }
 
     /// As [`GpuBackend::mat`]; an arena may have more elements than a row of a matrix, and kernels use only its address.
-    fn mat_of_arena(&self, view: View<'_>) -> crate::cuda::op::Mat {
+    fn mat_of_arena(&self, view: View<'_>) -> Mat {
         match view.rows() == 1 && view.cols() >= 1 << 30 {
-            true => crate::cuda::op::Mat {
-                address: view.pointer.addr() as u64,
-                rows: 1,
-                cols: 1 << 29,
-                stride: 0,
-            },
+            true => Mat::plain(view.pointer.addr() as u64, 1, 1 << 29),
             false => self.mat(view),
         }
     }

@@ -224,7 +224,7 @@ fn is_short(m: &View<'_>) -> bool {
 
 /// Columns from `first` on, one for each partial sum.
 fn columns(m: Mat, first: u32) -> Mat {
-    Mat { address: m.address + 4 * first as u64, cols: (m.cols - first).min(PARTIALS as u32), ..m }
+    Mat { address: m.address_of(first.into()), cols: (m.cols - first).min(PARTIALS as u32), ..m }
 }
 
 impl<E: Engine> Reductions for GpuBackend<E> {
@@ -322,7 +322,8 @@ impl<E: Engine> Reductions for GpuBackend<E> {
         const MOST: u32 = PARTIALS as u32 / 2;
         for first in (0..src.cols).step_by(MOST as usize) {
             let src = columns(Mat { cols: src.cols.min(first + MOST), ..src }, first);
-            let col = Mat { address: col.address + 4 * first as u64 * col.stride, rows: src.cols, ..col };
+            let address = col.address_of(u64::from(first) * u64::from(col.stride));
+            let col = Mat { address, rows: src.cols, ..col };
             let split = Split::new(src.rows, src.cols, PARTIALS / 2 / src.cols as usize);
             let height = Arg::Int(split.height as i32);
             let args = [Arg::Doubles(self.partials), Arg::Mat(src), Arg::Mat(src), height];
