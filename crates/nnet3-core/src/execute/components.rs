@@ -6,9 +6,10 @@ use crate::computation::{self, PrecomputedId, SubmatrixId};
 use crate::index::ComponentId;
 use crate::learning::Plain;
 use crate::learning::second_thread::Handover;
-use crate::lower::{self, Affine, FilterProduct, Mode, Share};
+use crate::lower::{self, Affine, FilterProduct, InputDerivative, Mode, Share};
 use crate::nnet::Nnet;
 use crate::random::Random;
+use nnet3_matrix::Transpose::No;
 use nnet3_matrix::{Start, View, ViewMut};
 use std::ops::Range;
 use std::sync::Arc;
@@ -176,6 +177,25 @@ impl Executor {
         let start = if product.adds { Start::Output } else { Start::Row(bias) };
         let weights = weights.term_range(product.columns.clone());
         weights.multiply(&*self.device, output, start, std::iter::once(input));
+    }
+
+    pub(super) fn input_derivative(&self, program: &Program, product: &InputDerivative, nnet: &Nnet) {
+        let Weights::Plain(linear) = parameters(nnet, product.component).0 else {
+            unreachable!("the pass has looked at the parameters")
+        };
+        let linear = linear.col_range(product.columns.clone());
+        let in_deriv = self.view(program, product.in_deriv);
+        let out_deriv = self.view(program, product.out_deriv).as_view();
+        let beta = if product.adds { 1.0 } else { 0.0 };
+        match product.rows {
+            None => self.device.gemm(in_deriv, 1.0, out_deriv, No, linear, No, beta),
+            Some(lists) => {
+                let mut all = self.workspace.take(out_deriv.rows(), linear.cols());
+                self.device.gemm(all.view_mut(), 1.0, out_deriv, No, linear, No, 0.0);
+                let lists = &self.list(program).row_lists()[lists];
+                self.device.sum_row_lists(in_deriv, 1.0, all.view(), lists, product.adds);
+            }
+        }
     }
 
     pub(super) fn filter(&self, program: &Program, product: &FilterProduct, nnet: &Nnet, random: &Random) {

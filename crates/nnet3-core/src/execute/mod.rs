@@ -418,6 +418,7 @@ impl Executor {
                 self.backprop(program, command, backprop, model, random)
             }
             Op::Affine(ref affine) => self.affine(program, affine, model.nnet()),
+            Op::InputDerivative(ref product) => self.input_derivative(program, product, model.nnet()),
             Op::PickedPropagate(ref picked) => self.picked_propagate(program, picked, model.nnet()),
             Op::PickedBackprop(ref picked) => self.picked_backprop(program, picked, model, random),
             Op::Filter(ref filter) => self.filter(program, filter, model.nnet(), random),

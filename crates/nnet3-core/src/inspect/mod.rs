@@ -116,6 +116,7 @@ impl Inspection<'_> {
             Op::Propagate(propagate) => self.nodes_of(computation, &Command::Propagate(propagate.args)),
             Op::Backprop(backprop) => self.nodes_of(computation, &Command::Backprop(backprop.args)),
             Op::Affine(affine) => of_output(affine.component, affine.output),
+            Op::InputDerivative(product) => of_output(product.component, product.out_deriv),
             Op::Filter(filter) => of_output(filter.component, filter.output),
             Op::PickedPropagate(picked) => of_output(picked.component, picked.output),
             Op::PickedBackprop(picked) => self.nodes_of(computation, &Command::Backprop(picked.args)),

@@ -145,6 +145,7 @@ pub fn op_kind(nnet: &Nnet, op: &Op) -> String {
         Op::Propagate(propagate) => of(propagate.args.component, "Propagate"),
         Op::Backprop(backprop) => of(backprop.args.component, "Backprop"),
         Op::Affine(affine) => of(affine.component, "Affine"),
+        Op::InputDerivative(product) => of(product.component, "InputDerivative"),
         Op::Filter(filter) => of(filter.component, "Filter"),
         Op::PickedPropagate(picked) => of(picked.component, "Propagate (table)"),
         Op::PickedBackprop(picked) => of(picked.args.component, "Backprop (table)"),

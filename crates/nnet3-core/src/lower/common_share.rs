@@ -4,9 +4,9 @@
 //! step. The two shares are rounded before they are added.
 
 use super::Lowering;
-use super::dataflow::{Effect, Event, Events, Rect, Region, between};
+use super::dataflow::{Effect, Event, Events, Rect, Region, between, touched};
 use super::op::{Affine, Op};
-use crate::computation::{Command, Computation, MatrixId, Propagate, SubmatrixId};
+use crate::computation::{Command, Computation, MatrixId, Propagate};
 use crate::fast_hash::FastMap;
 use crate::index::ComponentId;
 use crate::nnet::Nnet;
@@ -231,14 +231,6 @@ impl Group {
     }
 }
 
-/// The sub-matrix that is read or written; `None` if the matrix moves.
-fn touched(effect: Effect) -> Option<SubmatrixId> {
-    match effect {
-        Effect::Reads(s) | Effect::Sets(s) | Effect::Changes(s) => Some(s),
-        Effect::Allocates | Effect::Deallocates | Effect::SwapsWith(_) => None,
-    }
-}
-
 fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
 }
@@ -257,6 +249,7 @@ mod tests {
     use super::super::dataflow::events;
     use super::super::tests::recurrent;
     use super::*;
+    use crate::computation::SubmatrixId;
 
     fn found(nnet: &Nnet, computation: &Computation) -> Vec<Steps> {
         steps(nnet, computation, &events(nnet, computation), |_| true)

@@ -1,6 +1,6 @@
 //! Cost estimates of operations, for people.
 
-use super::op::{Affine, Backprop, Op, Ordered, Share, Step, StepsUpdate, SumRows};
+use super::op::{Affine, Backprop, InputDerivative, Op, Ordered, Share, Step, StepsUpdate, SumRows};
 use super::{FilterProduct, Lowered, PickedBackprop, PickedPropagate};
 use crate::analysis::{AccessKind, submatrix_accesses};
 use crate::component::Weights;
@@ -70,6 +70,14 @@ impl Cost {
             &Op::Affine(Affine { component, input, output, adds, .. }) => {
                 let times = if adds { 2 } else { 1 };
                 one(bytes(input) + times * bytes(output), product(input, component))
+            }
+            &Op::InputDerivative(InputDerivative {
+                ref columns, out_deriv, in_deriv, rows, adds, ..
+            }) => {
+                let deriv = computation.submatrix(out_deriv);
+                let times = if adds { 2 } else { 1 } + if rows.is_some() { 2 } else { 0 };
+                let flops = 2 * (deriv.rows * deriv.cols * columns.len()) as u64;
+                one(bytes(out_deriv) + times * bytes(in_deriv), flops)
             }
             Op::Filter(FilterProduct { component, filter, sources, output }) => {
                 let dim = computation.submatrix(sources[0]).cols;

@@ -92,6 +92,14 @@ pub(super) enum Effect {
     SwapsWith(MatrixId),
 }
 
+/// The sub-matrix that is read or written; `None` if the matrix moves.
+pub(super) fn touched(effect: Effect) -> Option<SubmatrixId> {
+    match effect {
+        Effect::Reads(s) | Effect::Sets(s) | Effect::Changes(s) => Some(s),
+        Effect::Allocates | Effect::Deallocates | Effect::SwapsWith(_) => None,
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
     command: u32,

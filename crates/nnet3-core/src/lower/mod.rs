@@ -9,6 +9,7 @@
 mod accumulate;
 mod blocks;
 pub mod check;
+mod common_derivative;
 mod common_share;
 mod cost;
 mod dataflow;
@@ -31,8 +32,9 @@ mod zeroing;
 
 pub use cost::Cost;
 pub use op::{
-    Affine, Backprop, Blocks, FilterProduct, Mode, NormalizedBackprop, NormalizedSum, Op, Ordered, Part,
-    PartBack, PickedBackprop, PickedPropagate, PickedTerm, Propagate, Share, Step, StepsUpdate, SumRows,
+    Affine, Backprop, Blocks, FilterProduct, InputDerivative, Mode, NormalizedBackprop, NormalizedSum, Op,
+    Ordered, Part, PartBack, PickedBackprop, PickedPropagate, PickedTerm, Propagate, Share, Step,
+    StepsUpdate, SumRows,
 };
 
 use crate::computation::{self, Computation, MatrixId, Submatrix, SubmatrixId};
@@ -60,8 +62,9 @@ const fn pass(name: &'static str, run: fn(&mut Lowering<'_>)) -> Pass {
 }
 
 /// All passes, in order.
-const PASSES: [Pass; 13] = [
+const PASSES: [Pass; 14] = [
     pass("accumulate", accumulate::run),
+    pass("common-derivative", common_derivative::run),
     pass("zeroing", zeroing::run),
     pass("output-rows", output_rows::run),
     pass("row-sums", row_sums::run),
@@ -130,7 +133,7 @@ impl Lowered {
         self.commands[op] as usize
     }
 
-    /// For each [`Op::SumRows`] the lists of rows of its source, one for each row of its destination.
+    /// For an [`Op::SumRows`] or [`Op::InputDerivative`] the lists of rows of its source, one for each row of its destination.
     pub fn row_lists(&self) -> &[Arc<RowLists>] {
         &self.row_lists
     }

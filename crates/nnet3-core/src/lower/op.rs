@@ -22,6 +22,7 @@ pub enum Op {
     Propagate(Propagate),
     Backprop(Backprop),
     Affine(Affine),
+    InputDerivative(InputDerivative),
     Filter(FilterProduct),
     PickedPropagate(PickedPropagate),
     PickedBackprop(PickedBackprop),
@@ -78,6 +79,20 @@ pub struct Affine {
     pub input: SubmatrixId,
     pub output: SubmatrixId,
     /// If true, the product is added to the output, which already contains the bias.
+    pub adds: bool,
+}
+
+/// in_deriv = out_deriv · linear, or in_deriv += out_deriv · linear, with some columns of an affine component's parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InputDerivative {
+    pub component: ComponentId,
+    /// The columns of the component's input that `in_deriv` has; it has no others.
+    pub columns: Range<usize>,
+    pub out_deriv: SubmatrixId,
+    pub in_deriv: SubmatrixId,
+    /// Number of the lists in [`super::Lowered::row_lists`]: for each row of `in_deriv` the row of the product. Without it the
+    /// order is the same.
+    pub rows: Option<usize>,
     pub adds: bool,
 }
 

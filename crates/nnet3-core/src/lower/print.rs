@@ -1,6 +1,8 @@
 //! Prints operations for people.
 
-use super::op::{Affine, Backprop, Mode, Op, Ordered, Propagate, Share, Step, StepsUpdate, SumRows};
+use super::op::{
+    Affine, Backprop, InputDerivative, Mode, Op, Ordered, Propagate, Share, Step, StepsUpdate, SumRows,
+};
 use super::{FilterProduct, Lowered, PickedBackprop, PickedPropagate};
 use crate::computation::print::{self, Names};
 use crate::computation::{Command, Computation, SubmatrixId};
@@ -34,7 +36,8 @@ impl Lowered {
             op => op.text(extended, names),
         };
         let lists = match &self.ops[i] {
-            Op::SumRows(sum) => self.lists_text(sum.lists),
+            Op::SumRows(SumRows { lists, .. })
+            | Op::InputDerivative(InputDerivative { rows: Some(lists), .. }) => self.lists_text(*lists),
             _ => String::new(),
         };
         let text = text + &lists;
@@ -79,6 +82,21 @@ impl Op {
                 let (first, last) = (columns.start, columns.end - 1);
                 let (name, sign) = (component(c), if adds { "+=" } else { "=" });
                 format!("{} {sign} {name}.Affine(columns {first}:{last}, {})", s(output), s(input))
+            }
+            &Op::InputDerivative(InputDerivative {
+                component: c,
+                ref columns,
+                out_deriv,
+                in_deriv,
+                rows,
+                adds,
+                ..
+            }) => {
+                let (first, last) = (columns.start, columns.end - 1);
+                let (name, sign) = (component(c), if adds { "+=" } else { "=" });
+                let order = if rows.is_some() { " [rows in another order]" } else { "" };
+                let (to, from) = (s(in_deriv), s(out_deriv));
+                format!("{to} {sign} {name}.InputDerivative(columns {first}:{last}, {from}){order}")
             }
             Op::Filter(FilterProduct { component: c, sources, output, .. }) => {
                 let sources: Vec<String> = sources.iter().map(|&source| s(source)).collect();

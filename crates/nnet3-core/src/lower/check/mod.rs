@@ -7,6 +7,7 @@
 //! that time. Three kinds of symbols must be the same as by the commands, in the same order: the results for the user,
 //! statistics of components, and factors of their changes.
 
+mod derivatives;
 mod normalized;
 mod ordered;
 mod picked;
@@ -27,6 +28,7 @@ use crate::computation::{self, Command, Computation, MatrixId, MemoId, Submatrix
 use crate::fast_hash::FastMap;
 use crate::index::{ComponentId, NodeId};
 use crate::nnet::Nnet;
+use derivatives::InputDerivatives;
 use std::ops::Range;
 use std::sync::Arc;
 use symbols::{Cells, Memory, Symbol, factor, mix};
@@ -75,7 +77,7 @@ struct Symbolic<'a> {
     /// The rectifications that are parts of operations which leave their input unchanged, by its matrix.
     unrectified: FastMap<MatrixId, ComponentId>,
     /// For an input picked from a table, its reader's backprop and terms.
-    picked: FastMap<NodeId, (Symbol, Arc<[PickedTerm]>)>,
+    picked: FastMap<NodeId, (InputDerivatives, Arc<[PickedTerm]>)>,
     /// For the update at this position, what its steps have read.
     steps: FastMap<usize, steps::Rows>,
     /// The symbols that the user gets.
@@ -162,6 +164,7 @@ impl<'a> Symbolic<'a> {
                 }
                 self.affine_rows(component, &sums, output, adds)
             }
+            Op::InputDerivative(ref product) => self.input_derivative(list, product),
             Op::Filter(FilterProduct { component, ref sources, output, .. }) => {
                 let mut sums = vec![bias(component); self.computation.submatrix(output).rows];
                 let dim = self.computation.submatrix(sources[0]).cols;
@@ -198,7 +201,7 @@ impl<'a> Symbolic<'a> {
             Command::AcceptInput { matrix, node } => self.accept(matrix, node),
             Command::ProvideOutput { matrix, node } => {
                 let symbol = match self.picked.get(&node) {
-                    Some((backprop, terms)) => self.picked_derivative(matrix, *backprop, terms),
+                    Some((derivs, terms)) => self.picked_derivative(matrix, derivs, terms),
                     None => self.whole(matrix, |_, symbol| Some(symbol))?,
                 };
                 self.provided.push((node, symbol));
@@ -468,6 +471,7 @@ impl<'a> Symbolic<'a> {
         let summed = matches!(mode, Mode::Summed { .. });
         // Of statistics, pooling backward reads only counts.
         let counts = |start: usize, symbol: Symbol| (!pools || start == 0).then_some(symbol);
+        let deriv = self.values(&self.memory.cells(out_deriv))?;
         let unmasked = |start: usize, symbol: Symbol| {
             Some(if summed && !pools && start > 0 { symbol.wrapping_sub(SUMMED) } else { symbol })
         };
@@ -484,6 +488,7 @@ impl<'a> Symbolic<'a> {
         }
         if let Some(in_deriv) = in_deriv {
             let adds = mode == Mode::Ordinary && self.has(component, Properties::BACKPROP_ADDS);
+            let derivs = self.input_derivatives(&args, all, &deriv);
             let cells = self.memory.cells(in_deriv);
             let free = taps.filter(|taps| taps.summed).map(|taps| Free {
                 taps,
@@ -493,7 +498,7 @@ impl<'a> Symbolic<'a> {
             self.results(&cells, adds, |i, start| {
                 let mask = if summed && pools && start > 0 { SUMMED } else { 0 };
                 let free = free.as_ref().map_or(0, |free| free.symbol(i, start));
-                mix(mix(all, i as u64), start as u64).wrapping_add(mask).wrapping_add(free)
+                derivs.at(i, start).wrapping_add(mask).wrapping_add(free)
             })?;
         }
         if args.update_model {

@@ -2,6 +2,7 @@
 
 use super::super::Lowered;
 use super::super::op::{Op, Ordered};
+use super::derivatives::InputDerivatives;
 use super::normalized::Values;
 use super::symbols::{Symbol, mix};
 use super::{Done, Symbolic, bias};
@@ -34,12 +35,11 @@ impl Symbolic<'_> {
         Ok(())
     }
 
-    /// The symbols of a derivative at an input: one for all that it depends on, the row and the column.
-    fn derivative(&self, all: Symbol, rows: IndexesId, at: SubmatrixId) -> Values {
+    /// The symbols of a derivative at an input, for these rows of it.
+    fn derivative(&self, derivs: &InputDerivatives, rows: IndexesId, at: SubmatrixId) -> Values {
         let starts = self.memory.cells(at).starts;
-        let row = |&row: &i32| {
-            starts.iter().map(|&start| mix(mix(all, row as u64), start as u64)).collect::<Vec<Symbol>>()
-        };
+        let row =
+            |&row: &i32| starts.iter().map(|&start| derivs.at(row as usize, start)).collect::<Vec<Symbol>>();
         Values { rows: self.computation.indexes[rows.index()].iter().map(row).collect(), starts }
     }
 
@@ -58,7 +58,7 @@ impl Symbolic<'_> {
                     self.affect(args.component, all);
                 }
                 let Some(in_deriv) = args.in_deriv else { return Ok(()) };
-                let values = self.derivative(all, rows, in_deriv);
+                let values = self.derivative(&InputDerivatives::Any(all), rows, in_deriv);
                 self.write_values(in_deriv, &values)
             }
             Ordered::AffineBackprop { copy, args, rows, back, input, in_deriv } => {
@@ -76,7 +76,8 @@ impl Symbolic<'_> {
                 }
                 self.memory.forget(input)?;
                 let Some(in_deriv) = in_deriv else { return Ok(()) };
-                let values = self.derivative(all, rows, in_deriv);
+                let derivs = self.input_derivatives(&args, all, &deriv);
+                let values = self.derivative(&derivs, rows, in_deriv);
                 self.write_values(in_deriv, &values)
             }
         }

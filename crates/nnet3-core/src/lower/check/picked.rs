@@ -1,5 +1,6 @@
 //! Operations on an input whose rows are picked from a table.
 
+use super::derivatives::InputDerivatives;
 use super::*;
 
 impl Symbolic<'_> {
@@ -37,12 +38,13 @@ impl Symbolic<'_> {
             let row = self.picked_row(*node, terms, i)?;
             input = row.into_iter().fold(input, |all, (start, symbol)| mix(all, mix(symbol, start as u64)));
         }
-        let deriv = self.whole(args.out_deriv, |_, symbol| Some(symbol))?;
+        let deriv = self.values(&self.memory.cells(args.out_deriv))?;
         let component = args.component;
-        let parts = [input, 0, deriv, 0, self.chance(component)];
+        let parts = [input, 0, deriv.whole(), 0, self.chance(component)];
         let all = parts.into_iter().fold(mix(u64::from(component.0), 7), mix);
         if args.in_deriv.is_some() {
-            self.picked.insert(*node, (all, terms.clone()));
+            let derivs = self.input_derivatives(args, all, &deriv);
+            self.picked.insert(*node, (derivs, terms.clone()));
         }
         if args.update_model {
             self.affect(component, all);
@@ -54,7 +56,7 @@ impl Symbolic<'_> {
     pub(super) fn picked_derivative(
         &self,
         matrix: SubmatrixId,
-        backprop: Symbol,
+        derivs: &InputDerivatives,
         terms: &[PickedTerm],
     ) -> Symbol {
         let cells = self.memory.cells(matrix);
@@ -63,8 +65,7 @@ impl Symbolic<'_> {
             for (i, &row) in term.rows.iter().enumerate().filter(|&(_, &row)| row >= 0) {
                 for (k, start) in cells.starts.iter().enumerate() {
                     let sum = &mut sums[row as usize * cells.starts.len() + k];
-                    let column = (term.columns.start + start) as u64;
-                    *sum = sum.wrapping_add(mix(mix(backprop, i as u64), column));
+                    *sum = sum.wrapping_add(derivs.at(i, term.columns.start + start));
                 }
             }
         }

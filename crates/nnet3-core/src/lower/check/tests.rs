@@ -1,10 +1,10 @@
 //! Lists with faults, which the check must find.
 
-use super::super::op::{NormalizedSum, Ordered};
+use super::super::op::{InputDerivative, NormalizedSum, Ordered};
 use super::super::tests::{BYPASS, RECURRENT, SMALL, SPLICED, forward, training};
 use super::super::{
-    Lowered, Watch, lower, lower_picked, normalized_backprop, normalized_sum, output_rows, row_sums,
-    step_updates,
+    Lowered, Watch, common_derivative, lower, lower_picked, normalized_backprop, normalized_sum, output_rows,
+    row_sums, step_updates,
 };
 use super::*;
 use crate::config::parse_config;
@@ -28,6 +28,7 @@ fn cases() -> Vec<(Nnet, Computation, Lowered)> {
         training(&output_rows::tests::config(2, "b"), 3, 40),
         training(&output_rows::tests::config(2, "l"), 3, 40),
         training(&step_updates::tests::config(), 3, 4),
+        training(&common_derivative::tests::config(), 3, 4),
     ];
     let lowered = |(nnet, computation): (Nnet, Computation)| {
         let host = nnet3_matrix::cpu();
@@ -82,7 +83,25 @@ fn operations_that_are_missing_are_found() {
 /// Changes one operation in one way. Returns false if it has no such operation.
 type Fault = fn(&mut Op) -> bool;
 
-const FAULTS: [(&str, Fault); 20] = [
+const FAULTS: [(&str, Fault); 23] = [
+    ("other columns of a derivative", |op| match op {
+        Op::InputDerivative(InputDerivative { columns, .. }) => {
+            *columns = columns.start + 1..columns.end + 1;
+            true
+        }
+        _ => false,
+    }),
+    ("adds to a derivative, or forgets what was there", |op| match op {
+        Op::InputDerivative(InputDerivative { adds, .. }) => {
+            *adds = !*adds;
+            true
+        }
+        _ => false,
+    }),
+    ("another order of a derivative's rows", |op| match op {
+        Op::InputDerivative(InputDerivative { rows, .. }) => rows.take().is_some(),
+        _ => false,
+    }),
     ("a step that does not collect its update", |op| match op {
         Op::Step(step) => std::mem::take(&mut step.collects),
         _ => false,

@@ -62,6 +62,7 @@ fn passes_lead_from_nothing_to_the_program() {
         let lowering: Vec<&str> = passes.lowering.iter().map(|pass| pass.name).collect();
         let for_all = [
             "accumulate",
+            "common-derivative",
             "zeroing",
             "output-rows",
             "row-sums",
