@@ -1,7 +1,8 @@
 //! A pass for recurrent steps on the way back, the twin of [`super::common_share`]. Each step multiplies its derivative by all
 //! parameters of an affine component. Some columns of the product go to the step before; the others are only added to the derivative
 //! of the layer below, which waits for all steps. The steps compute the former only. The latter are one product after the last
-//! step: the derivatives of all steps are together anyway, for the update of the parameters. Each sum is the same.
+//! step: the derivatives of all steps are together anyway, for the update of the parameters. Sums may be rounded in another
+//! order.
 
 use super::Lowering;
 use super::common_share::{LEAST_COLUMNS, LEAST_STEPS};
