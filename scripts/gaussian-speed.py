@@ -141,6 +141,8 @@ def first_line(name):
 
 
 def main():
+    if {"-h", "--help"} & set(sys.argv):
+        return print(__doc__)
     options = dict(a[2:].split("=", 1) for a in sys.argv[1:] if a.startswith("--"))
     folders = [os.path.abspath(a) for a in sys.argv[1:] if not a.startswith("--")]
     if len(folders) != 3:

@@ -111,6 +111,8 @@ def table(heading, cases, chosen, turns, measure, both):
 
 
 def main():
+    if {"-h", "--help"} & set(sys.argv):
+        return print(__doc__)
     options = dict(a[2:].split("=", 1) for a in sys.argv[1:] if a.startswith("--"))
     arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
     if len(arguments) != 3:
