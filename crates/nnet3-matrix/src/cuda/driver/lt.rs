@@ -57,6 +57,7 @@ struct Shape {
     leading: [i32; 3],
     steps: [u64; 3],
     count: u32,
+    /// Forms of c, a and b.
     elements: [Element; 3],
     /// Bytes of which the addresses of all these matrices are multiples.
     alignments: [u32; 3],
@@ -409,6 +410,8 @@ mod tests {
         );
         let bias = Mat::plain(256, 1, 3);
         assert_ne!(of(first), of(Product { bias: Some(bias), ..first }));
+        let half = |m| Mat { element: Element::Half, ..m };
+        assert_ne!(of(first), of(Product { a: half(first.a), b: half(first.b), ..first }));
     }
 
     #[test]
@@ -427,7 +430,11 @@ mod tests {
         }
         println!("cuBLASLt {:?}", cublaslt::version());
         let bias = Mat::plain(256, 1, 3);
-        for p in [product(512, 1), product(512, 4), Product { bias: Some(bias), ..product(512, 1) }] {
+        let half = |m| Mat { element: Element::Half, ..m };
+        let floats = [product(512, 1), product(512, 4), Product { bias: Some(bias), ..product(512, 1) }];
+        let gradients = floats.map(|p| Product { a: half(p.a), b: half(p.b), ..p });
+        let values = gradients.map(|p| Product { c: half(p.c), bias: p.bias.map(half), ..p });
+        for p in floats.into_iter().chain(gradients).chain(values) {
             for compute in [
                 sys::cublasComputeType_t::CUBLAS_COMPUTE_32F,
                 sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32,

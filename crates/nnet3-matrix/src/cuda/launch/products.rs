@@ -93,13 +93,20 @@ impl<E: Engine> GpuBackend<E> {
         if count > 1 {
             return (0..count).for_each(|k| self.push_product(product.single(k)));
         }
-        let [new_a, new_b, new_bias] = self.converted(found, [factors, factors, c.element]);
+        // Another thread must not convert its factors before this product is in the queue.
+        let mut memory = self.converted.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let [new_a, new_b, new_bias] = self.convert(&mut memory, found, [factors, factors, c.element]);
         let (a, b, bias) = (new_a.unwrap_or(a), new_b.unwrap_or(b), new_bias.or(bias));
         self.queue.lock().push(Op::Product(Product { a, b, bias, ..product }));
     }
 
-    /// Copies matrices to scratch memory in these forms. The copies last until the next call.
-    fn converted(&self, mats: [Option<Mat>; 3], forms: [Element; 3]) -> [Option<Mat>; 3] {
+    /// Copies matrices to this scratch memory in these forms. The copies last until the next call.
+    fn convert(
+        &self,
+        memory: &mut Option<Block<E>>,
+        mats: [Option<Mat>; 3],
+        forms: [Element; 3],
+    ) -> [Option<Mat>; 3] {
         // Rows begin where libraries read fastest, and matrices do.
         const ALIGNMENT: u64 = 256;
         let stride = |m: &Mat| m.cols.next_multiple_of(8);
@@ -109,7 +116,6 @@ impl<E: Engine> GpuBackend<E> {
         };
         let pairs = [0, 1, 2].map(|k| mats[k].map(|m| (m, forms[k])));
         let needed: u64 = pairs.iter().flatten().map(|(m, form)| bytes(m, *form)).sum();
-        let mut memory = self.converted.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let block = match memory.take().filter(|block| block.bytes >= needed) {
             Some(block) => memory.insert(block),
             None => memory.insert(Block::new(&self.queue, needed.next_power_of_two())),
