@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::fast_hash::FastMap;
 use crate::lower::{self, Watch};
 use crate::nnet::Nnet;
-use crate::optimize::{self, OptimizeOptions, optimize_observed};
+use crate::optimize::{self, OptimizeOptions, optimize_observed, stack_in_place};
 use crate::random::Random;
 use crate::request::ComputationRequest;
 use kaldi_io::reader::KaldiReader;
@@ -202,6 +202,7 @@ impl CachingCompiler {
             Some(computation) => (*computation).clone(),
             None => self.create(nnet, request, observer, manner.random)?,
         };
+        let computation = self.stack_in_place(nnet, computation, observer)?;
         let planning = Instant::now();
         let mut passes: Vec<lower::Stage> = Vec::new();
         let mut note = |stage| passes.push(stage);
@@ -305,6 +306,30 @@ impl CachingCompiler {
         )?;
         self.timing.optimize += start.elapsed();
         self.check(nnet, &computation, CheckOptions::default())?;
+        Ok(computation)
+    }
+
+    /// The pass that completes `consolidate-model-update`.
+    fn stack_in_place(
+        &mut self,
+        nnet: &Nnet,
+        mut computation: Computation,
+        observer: Observer<'_>,
+    ) -> Result<Computation> {
+        if !(self.optimize.optimize && self.optimize.consolidate_model_update) {
+            return Ok(computation);
+        }
+        let start = Instant::now();
+        let changed = stack_in_place::run(nnet, &mut computation)?;
+        let time = start.elapsed();
+        self.timing.optimize += time;
+        if changed {
+            let name = "stack-in-place";
+            observer(Stage::Computation(optimize::Stage { name, computation: &computation, time }));
+            if self.options.check_all {
+                self.check(nnet, &computation, CheckOptions::default())?;
+            }
+        }
         Ok(computation)
     }
 

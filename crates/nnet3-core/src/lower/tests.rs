@@ -95,7 +95,7 @@ fn assert_near(found: &[f32], expected: &[f32]) {
     }
 }
 
-fn nnet_and_request(config: &str, sequences: i32, frames: i32) -> (Nnet, ComputationRequest) {
+pub(crate) fn nnet_and_request(config: &str, sequences: i32, frames: i32) -> (Nnet, ComputationRequest) {
     let mut nnet = Nnet::default();
     nnet.read_config(parse_config("test", config.lines()).unwrap(), &Random::new(1)).unwrap();
     let mut request = nnet.ordinary_request(sequences, frames, 1, true).unwrap();
@@ -151,7 +151,28 @@ pub(crate) fn recurrent_forward(input: &str) -> (Nnet, Computation) {
 }
 
 /// Derivatives of the input, changes of each component's parameters, and all components' descriptions.
-type Found = (Vec<f32>, Vec<Vec<f32>>, Vec<String>);
+pub(crate) type Found = (Vec<f32>, Vec<Vec<f32>>, Vec<String>);
+
+/// Runs a program of a request from [`nnet_and_request`], with the same numbers each time.
+pub(crate) fn found(
+    nnet: &Nnet,
+    request: &ComputationRequest,
+    program: &Arc<Program>,
+    executor: &mut Executor,
+) -> Found {
+    let named = |name: &str, rows: usize| -> NamedMatrices {
+        let data = Random::new(7).normal_vec(rows * 4, 0.0, 1.0);
+        [(name.to_string(), DenseMatrix { rows, cols: 4, data })].into()
+    };
+    let inputs = named("input", request.inputs[0].indexes.len());
+    let derivs = named("output", request.outputs[0].indexes.len());
+    let random = Random::new(0);
+    let found = run_request(nnet, request, program, executor, &inputs, &derivs, &random).unwrap();
+    let gradient = found.gradient.unwrap();
+    let updatable = gradient.components().filter_map(|c| c.as_updatable());
+    let statistics = gradient.components().map(|c| c.info(false)).collect();
+    (found.input_derivs["input"].data.clone(), updatable.map(|c| c.vectorize()).collect(), statistics)
+}
 
 /// Derivatives and gradients must be the same for literal and lowered operations, in an arena with the remains of an
 /// earlier run. `enough` checks the optimized program.
@@ -172,14 +193,6 @@ pub fn compare_changed(
     change(&mut changed);
     let compiled = compile(&nnet, std::slice::from_ref(&request)).unwrap();
     let optimized = optimized(&nnet, &compiled);
-    let matrix = |rows: usize, seed| DenseMatrix {
-        rows,
-        cols: 4,
-        data: Random::new(seed).normal_vec(rows * 4, 0.0, 1.0),
-    };
-    let named = |name: &str, rows: usize| [(name.to_string(), matrix(rows, 7))].into();
-    let inputs: NamedMatrices = named("input", request.inputs[0].indexes.len());
-    let derivs: NamedMatrices = named("output", request.outputs[0].indexes.len());
     for (computation, is_optimized) in [(compiled, false), (optimized, true)] {
         let program = checked(&nnet, computation);
         assert!(
@@ -193,14 +206,7 @@ pub fn compare_changed(
             if run == 2 {
                 executor.observe(Box::new(Literally));
             }
-            let random = Random::new(0);
-            let found = run_request(&changed, &request, &program, &mut executor, &inputs, &derivs, &random);
-            let found = found.unwrap();
-            let gradient = found.gradient.unwrap();
-            let updatable = gradient.components().filter_map(|c| c.as_updatable());
-            let statistics: Vec<String> = gradient.components().map(|c| c.info(false)).collect();
-            let parameters: Vec<Vec<f32>> = updatable.map(|c| c.vectorize()).collect();
-            results.push((found.input_derivs["input"].data.clone(), parameters, statistics));
+            results.push(found(&changed, &request, &program, &mut executor));
         }
         let (literal, results) = (&results[2], &results[..2]);
         assert_eq!(results[0], results[1]);

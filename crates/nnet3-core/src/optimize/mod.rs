@@ -18,6 +18,7 @@ mod replace_row_ops;
 mod reuse_allocations;
 mod snip_row_ops;
 mod split_row_ops;
+pub(crate) mod stack_in_place;
 mod variable_merging;
 
 pub use options::OptimizeOptions;
