@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Compares runs of recipes with two sets of programs: processor seconds of their steps, and their results, side by side.
+"""Compares runs of recipes with two sets of programs: processor seconds and seconds of their steps, and their results, side by side.
 
 Usage: beside.py A B    folders of run.sh (--dir) that were made with different --programs
 Steps that make data call none of the programs and are left out. So are steps that one of the two has not ended.
+Seconds of recipes that ran at the same time (--at-once) overlap.
 """
 
 import re
@@ -14,14 +15,18 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]\d+)?%?(?![\w/])")
 
 
 def steps(recipe):
-    """{step: processor seconds of all its starts} of the steps that have ended."""
-    seconds, ended = {}, set()
+    """{step: (processor seconds, seconds) of all its starts} of the steps that have ended."""
+    times, ended = {}, set()
     for line in (recipe / "steps.tsv").read_text().splitlines():
-        name, _, processor, status = line.split("\t")
-        seconds[name] = seconds.get(name, 0) + int(processor)
+        name, wall, processor, status = line.split("\t")
+        times[name] = add(times.get(name, (0, 0)), (int(processor), int(wall)))
         if status == "0":
             ended.add(name)
-    return {name: used for name, used in seconds.items() if name in ended}
+    return {name: both for name, both in times.items() if name in ended}
+
+
+def add(a, b):
+    return tuple(x + y for x, y in zip(a, b))
 
 
 def results(recipe):
@@ -31,8 +36,13 @@ def results(recipe):
     return {NUMBER.sub("*", line): " ".join(NUMBER.findall(line)) for line in lines}
 
 
-def row(name, a, b, more=""):
-    print(f"{name:<64} {a:>16} {b:>16} {more:>7}")
+def row(name, a, b):
+    print(f"{name:<64} {a:>16} {b:>16}")
+
+
+def times_row(name, a, b):
+    ratios = "".join(f" {x:>7} {y:>7} {x / max(y, 1):>6.2f}" for x, y in zip(a, b))
+    print(f"{name:<28}{ratios}")
 
 
 def main():
@@ -42,20 +52,21 @@ def main():
     recipes = sorted({path.parent.name for path in first.glob("*/steps.tsv")} & {path.parent.name for path in second.glob("*/steps.tsv")})
     if not recipes:
         sys.exit(f"beside.py: no recipe has been run in both {first} and {second}")
-    row("", "A", "B", "A / B")
-    all_a = all_b = 0
+    print(f"{'':<28}{' processor seconds':<23} seconds")
+    print(f"{'':<28}" + 2 * f" {'A':>7} {'B':>7} {'A / B':>6}")
+    all_a = all_b = (0, 0)
     for recipe in recipes:
         print(f"== {recipe}")
         a, b = steps(first / recipe), steps(second / recipe)
         for name in sorted(set(a) ^ set(b)):
             print(f"{name}: ended in one of the two only")
         for name in [name for name in a if name in b and name not in DATA]:
-            row(name, a[name], b[name], f"{a[name] / max(b[name], 1):.2f}")
-            all_a, all_b = all_a + a[name], all_b + b[name]
+            times_row(name, a[name], b[name])
+            all_a, all_b = add(all_a, a[name]), add(all_b, b[name])
         a, b = results(first / recipe), results(second / recipe)
         for name in [name for name in a if name in b]:
             row(name, a[name], b[name])
-    row("all", all_a, all_b, f"{all_a / max(all_b, 1):.2f}")
+    times_row("all", all_a, all_b)
 
 
 if __name__ == "__main__":

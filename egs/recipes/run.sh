@@ -18,16 +18,17 @@ KALDI is a checkout of Kaldi (git clone https://github.com/kaldi-asr/kaldi); it 
   --dir DIR         where recipes run (exp); with --quick exp/quick
   --programs DIR    programs (built from this repository: target/release)
   --seed N          other data for another number (1)
+  --sentences N     sentences to train on in mini_librispeech and vosk, and a tenth of that to test on (2000; with --quick 600 and 400)
   --nj N            processes that make data, and with --quick jobs of scripts (2)
   --at-once N       recipes at the same time (1; with --quick 2)
 Prints a table for each recipe: steps, times, error rates. Started again, it goes on where it was.
 END
 }
 
-only='' quick=false every=false dir='' programs='' nj=2 seed=1 at_once='' vosk='' arguments=()
+only='' quick=false every=false dir='' programs='' nj=2 seed=1 at_once='' vosk='' sentences='' arguments=()
 while (( $# )); do
   case $1 in
-    --only | --dir | --programs | --nj | --seed | --at-once | --vosk) (( $# > 1 )) || { echo "run.sh: $1 needs a value" >&2; exit 2; } ;;&
+    --only | --dir | --programs | --nj | --seed | --at-once | --vosk | --sentences) (( $# > 1 )) || { echo "run.sh: $1 needs a value" >&2; exit 2; } ;;&
     --only) only=$2; shift ;;
     --quick) quick=true ;;
     --every) every=true ;;
@@ -35,6 +36,7 @@ while (( $# )); do
     --programs) programs=$2; shift ;;
     --nj) nj=$2; shift ;;
     --seed) seed=$2; shift ;;
+    --sentences) sentences=$2; shift ;;
     --at-once) at_once=$2; shift ;;
     --vosk) vosk=$2; shift ;;
     --help | -h) usage; exit 0 ;;
@@ -46,6 +48,7 @@ done
 (( ${#arguments[@]} == 1 )) || { usage >&2; exit 2; }
 number nj whole --nj "$nj" 1 10000
 number seed whole --seed "$seed" 1 1000000
+if [[ $sentences ]]; then number sentences whole --sentences "$sentences" 200 20000; fi
 if [[ ! $at_once ]]; then
   at_once=1
   if $quick; then at_once=2; fi
@@ -87,7 +90,7 @@ claim_folder "$dir" egs/recipes/run.sh
 
 failed=()
 if ! $quick; then every=true; fi
-export here kaldi programs python text quick every nj seed vosk
+export here kaldi programs python text quick every nj seed sentences vosk
 # The recipe that another one needs: it goes first if both are wanted.
 declare -A needed=([rnnlm]=mini_librispeech [callhome]=voxceleb) process=()
 for recipe in "${recipes[@]}"; do
