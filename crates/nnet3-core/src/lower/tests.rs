@@ -87,7 +87,7 @@ pub const RECURRENT: &str = "
     output-node name=output input=d";
 
 /// Equal up to the rounding of sums.
-fn assert_near(found: &[f32], expected: &[f32]) {
+pub(crate) fn assert_near(found: &[f32], expected: &[f32]) {
     let size = expected.iter().fold(0.0f32, |size, x| size.max(x.abs()));
     assert!(size > 0.0 && found.len() == expected.len());
     for (i, (found, expected)) in found.iter().zip(expected).enumerate() {

@@ -241,8 +241,8 @@ fn remove_sizing(computation: &mut Computation, places: &[Option<Place>]) {
 mod tests {
     use super::*;
     use crate::compile::compile;
-    use crate::execute::{Executor, Program};
-    use crate::lower::tests::{found, nnet_and_request};
+    use crate::execute::{CachingCompiler, CompilerOptions, Executor, Program};
+    use crate::lower::tests::{assert_near, found, nnet_and_request};
     use crate::optimize::{OptimizeOptions, optimize};
     use crate::request::ComputationRequest;
     use std::sync::Arc;
@@ -293,6 +293,27 @@ mod tests {
         };
         assert_eq!(run(joined.clone()), run(computation));
         assert!(!super::run(&nnet, &mut joined).unwrap());
+    }
+
+    /// More sequences are expanded from a computation that has been through the pass.
+    #[test]
+    fn changed_computations_are_expanded() {
+        let (nnet, small) = nnet_and_request(LAYER, 2, 5);
+        let (_, large) = nnet_and_request(LAYER, 6, 5);
+        let mut executor = Executor::new(&nnet3_matrix::cpu());
+        let mut results = [true, false].map(|use_shortcut| {
+            let options = CompilerOptions { use_shortcut, ..CompilerOptions::default() };
+            let mut compiler = CachingCompiler::new(options, OptimizeOptions::default());
+            compiler.program(&nnet, &small).unwrap();
+            let program = compiler.program(&nnet, &large).unwrap();
+            assert_eq!(compiler.num_cached(), 2);
+            let joined = |m: &crate::computation::MatrixInfo| (m.rows, m.cols) == (30, 20);
+            assert!(program.computation().matrices.iter().any(joined), "{use_shortcut}");
+            found(&nnet, &large, &program, &mut executor)
+        });
+        let [expanded, compiled] = &mut results;
+        assert_near(&expanded.0, &compiled.0);
+        expanded.1.iter().zip(&compiled.1).for_each(|(found, expected)| assert_near(found, expected));
     }
 
     /// Each of these commands would see, or spoil, rows that lie in the stack now.
