@@ -154,7 +154,7 @@ impl Options {
             "dot" => inspection.dot(),
             "stored" => {
                 let mut w = KaldiWriter::in_memory(false);
-                inspection.program.computation().write(&mut w)?;
+                inspection.program.compiled().write(&mut w)?;
                 String::from_utf8(w.into_bytes())?
             }
             _ if summary || passes.is_some() => {

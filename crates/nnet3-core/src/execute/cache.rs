@@ -112,7 +112,7 @@ enum Compiled {
 impl Compiled {
     fn computation(&self) -> &Computation {
         match self {
-            Compiled::Program(program) => program.computation(),
+            Compiled::Program(program) => program.compiled(),
             Compiled::Computation(computation) => computation,
         }
     }
@@ -202,7 +202,7 @@ impl CachingCompiler {
             Some(computation) => (*computation).clone(),
             None => self.create(nnet, request, observer, manner.random)?,
         };
-        let computation = self.stack_in_place(nnet, computation, observer)?;
+        let changed = self.stack_in_place(nnet, &computation, observer)?;
         let planning = Instant::now();
         let mut passes: Vec<lower::Stage> = Vec::new();
         let mut note = |stage| passes.push(stage);
@@ -210,7 +210,13 @@ impl CachingCompiler {
         if manner.observed {
             watch.observer = Some(&mut note);
         }
-        let program = Arc::new(Program::for_device(nnet, computation, &self.device, &mut watch)?);
+        let program = match changed {
+            Some(changed) => {
+                Program::for_device(nnet, changed, &self.device, &mut watch)?.compiled_as(computation)
+            }
+            None => Program::for_device(nnet, computation, &self.device, &mut watch)?,
+        };
+        let program = Arc::new(program);
         let checking = watch.time;
         let time = planning.elapsed().saturating_sub(checking);
         self.timing.indexes += time;
@@ -309,28 +315,27 @@ impl CachingCompiler {
         Ok(computation)
     }
 
-    /// The pass that completes `consolidate-model-update`.
+    /// What the pass `stack-in-place`, which completes `consolidate-model-update`, makes of a computation, if anything.
     fn stack_in_place(
         &mut self,
         nnet: &Nnet,
-        mut computation: Computation,
+        computation: &Computation,
         observer: Observer<'_>,
-    ) -> Result<Computation> {
+    ) -> Result<Option<Computation>> {
         if !(self.optimize.optimize && self.optimize.consolidate_model_update) {
-            return Ok(computation);
+            return Ok(None);
         }
         let start = Instant::now();
-        let changed = stack_in_place::run(nnet, &mut computation)?;
+        let changed = stack_in_place::run(nnet, computation)?;
         let time = start.elapsed();
         self.timing.optimize += time;
-        if changed {
-            let name = "stack-in-place";
-            observer(Stage::Computation(optimize::Stage { name, computation: &computation, time }));
+        if let Some(computation) = &changed {
+            observer(Stage::Computation(optimize::Stage { name: "stack-in-place", computation, time }));
             if self.options.check_all {
-                self.check(nnet, &computation, CheckOptions::default())?;
+                self.check(nnet, computation, CheckOptions::default())?;
             }
         }
-        Ok(computation)
+        Ok(changed)
     }
 
     fn check(&mut self, nnet: &Nnet, computation: &Computation, options: CheckOptions) -> Result<()> {

@@ -26,6 +26,8 @@ pub(super) struct Place {
 
 pub struct Program {
     computation: Computation,
+    /// The computation before the pass `stack-in-place`, if that changed it.
+    compiled: Option<Computation>,
     plan: Plan,
     indexes: Vec<IndexTable>,
     offsets: Vec<OffsetTable>,
@@ -61,6 +63,7 @@ impl Program {
         let sparse_takers = super::sparse::takers(nnet, &computation);
         let mut program = Program {
             computation,
+            compiled: None,
             plan,
             indexes,
             offsets: Vec::new(),
@@ -91,8 +94,18 @@ impl Program {
         OffsetTable::new(list.iter().map(|item| item.as_ref().map_or(-1, &mut offset)).collect())
     }
 
+    /// Remembers that this computation was compiled, and then changed to the one that runs.
+    pub(super) fn compiled_as(self, compiled: Computation) -> Program {
+        Program { compiled: Some(compiled), ..self }
+    }
+
+    /// The computation that runs.
     pub fn computation(&self) -> &Computation {
         &self.computation
+    }
+    /// The computation as it was compiled: that of the reference.
+    pub fn compiled(&self) -> &Computation {
+        self.compiled.as_ref().unwrap_or(&self.computation)
     }
     pub fn plan(&self) -> &Plan {
         &self.plan

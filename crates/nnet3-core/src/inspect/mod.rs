@@ -52,7 +52,7 @@ impl Inspection<'_> {
     }
 
     fn summary_items(&self) -> Vec<(&'static str, String)> {
-        let (computation, plan) = (self.program.computation(), self.program.plan());
+        let (computation, plan) = (self.program.compiled(), self.program.plan());
         let flops = flops::count(self.nnet, computation);
         let mut items = vec![
             ("commands", computation.commands.len().to_string()),

@@ -49,10 +49,11 @@ impl Inspection<'_> {
     /// line begins with milliseconds, GFLOP/s of matrix products and GB/s of memory read and written, and ends with the
     /// nodes of the operation. Tables follow.
     pub fn text(&self) -> String {
-        let (computation, names) = (self.program.computation(), print::Names::of(self.nnet));
+        let names = print::Names::of(self.nnet);
         if self.profile.is_none() {
-            return print::print(computation, &names);
+            return print::print(self.program.compiled(), &names);
         }
+        let computation = self.program.computation();
         let lowered = self.program.lowered();
         let extended = lowered.extended(computation);
         let mut out = print::preamble(computation, &names);

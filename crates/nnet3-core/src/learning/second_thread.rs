@@ -45,9 +45,33 @@ struct Change {
     linear: Matrix,
     bias: Matrix,
     rate: f32,
-    input: Matrix,
-    deriv: Matrix,
+    input: Kept,
+    deriv: Kept,
     terms: Terms,
+}
+
+/// A copy of a matrix in the workspace's memory. If there were gaps between rows, there are some in the copy: without gaps some sums
+/// are rounded in another order.
+struct Kept {
+    matrix: Matrix,
+    cols: usize,
+}
+
+impl Kept {
+    /// Columns of a gap.
+    const GAP: usize = 16;
+
+    fn of(view: View<'_>, workspace: &Workspace) -> Kept {
+        let cols = view.cols();
+        let gap = if view.is_contiguous() { 0 } else { Kept::GAP };
+        let mut matrix = workspace.hand_out(view.rows(), cols + gap);
+        workspace.device().copy(matrix.view_mut().col_range(0..cols), view);
+        Kept { matrix, cols }
+    }
+
+    fn view(&self) -> View<'_> {
+        self.matrix.view().col_range(0..self.cols)
+    }
 }
 
 /// A copy of [`Products`] without views.
@@ -83,8 +107,8 @@ impl Change {
             *bias = self.bias;
         }
         *rules = Rules::One(Some(self.rule));
-        workspace.take_back(self.input);
-        workspace.take_back(self.deriv);
+        workspace.take_back(self.input.matrix);
+        workspace.take_back(self.deriv.matrix);
     }
 }
 
@@ -244,8 +268,8 @@ impl Handover<'_> {
             linear: std::mem::replace(linear, Matrix::empty()),
             bias: bias.map_or(Matrix::empty(), |bias| std::mem::replace(bias, Matrix::empty())),
             rate,
-            input: self.copy(input),
-            deriv: self.copy(deriv),
+            input: Kept::of(input, self.workspace),
+            deriv: Kept::of(deriv, self.workspace),
             terms,
         };
         self.thread.away.borrow_mut().push(self.id);
@@ -253,12 +277,6 @@ impl Handover<'_> {
         self.thread.shared.pending.fetch_add(1, Ordering::Relaxed);
         self.thread.shared.changed.notify_one();
         true
-    }
-
-    fn copy(&self, view: View<'_>) -> Matrix {
-        let mut copy = self.workspace.hand_out(view.rows(), view.cols());
-        self.workspace.device().copy(copy.view_mut(), view);
-        copy
     }
 }
 

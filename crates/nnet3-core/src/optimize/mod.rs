@@ -1,8 +1,8 @@
 //! The optimisation passes, in order.
 //!
 //! Every pass takes a computation that the checker accepts. The result is accepted, too, and gives the same values.
-//! Passes need debug info only if they say so. One of our own, [`stack_in_place`], comes later
-//! ([`crate::execute::CachingCompiler`] runs it), so that computations before it are those of the reference.
+//! Passes need debug info only if they say so. One of our own, [`stack_in_place`], is not among them: it changes only what
+//! runs ([`crate::execute::CachingCompiler`]).
 
 pub mod consolidate_io;
 mod consolidate_model_update;

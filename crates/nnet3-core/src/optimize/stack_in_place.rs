@@ -2,7 +2,8 @@
 //! ([`super::consolidate_model_update`]). Often the stack has copies of some columns of matrices of the steps, the same columns of each.
 //! This pass makes the stack as wide as these matrices, and makes them rows of it. Nothing is copied then.
 //!
-//! The reference has no such pass. So it comes after all others, and after the expansion of computations for more sequences.
+//! The reference has no such pass. So its result is only run: listings, caches, and expansions for more sequences are made of
+//! the computation before.
 
 use super::renumber;
 use crate::analysis::{AccessKind, CommandAccesses, Life, lives};
@@ -45,20 +46,21 @@ struct Place {
     column: usize,
 }
 
-/// Runs the pass. Returns true if it changed a command.
-pub(crate) fn run(nnet: &Nnet, computation: &mut Computation) -> Result<bool> {
+/// Runs the pass. Returns the new computation, or `None` if there is nothing to change.
+pub(crate) fn run(nnet: &Nnet, computation: &Computation) -> Result<Option<Computation>> {
     if !computation.need_model_derivative || computation.is_looped() {
-        return Ok(false);
+        return Ok(None);
     }
     let lives = lives(computation)?;
     let stacks = Search::new(nnet, computation, &lives).stacks();
     if stacks.is_empty() {
-        return Ok(false);
+        return Ok(None);
     }
-    replace(computation, &lives, &stacks);
-    renumber::remove_no_ops(computation);
-    renumber::run(computation)?;
-    Ok(true)
+    let mut new = computation.clone();
+    replace(&mut new, &lives, &stacks);
+    renumber::remove_no_ops(&mut new);
+    renumber::run(&mut new)?;
+    Ok(Some(new))
 }
 
 #[derive(Clone, Copy)]
@@ -278,8 +280,7 @@ mod tests {
     fn results_are_the_same() {
         let (nnet, request, computation) = training();
         assert_eq!(stacks(&nnet, &computation), [(0, 20, 5), (4, 8, 5)]);
-        let mut joined = computation.clone();
-        assert!(run(&nnet, &mut joined).unwrap());
+        let joined = run(&nnet, &computation).unwrap().unwrap();
         crate::check::check(&nnet, &joined, Default::default()).unwrap();
         let count = |c: &Computation| {
             c.commands.iter().filter(|command| matches!(command, Command::Copy { .. })).count()
@@ -292,12 +293,12 @@ mod tests {
             found(&nnet, &request, &program, &mut executor)
         };
         assert_eq!(run(joined.clone()), run(computation));
-        assert!(!super::run(&nnet, &mut joined).unwrap());
+        assert!(super::run(&nnet, &joined).unwrap().is_none());
     }
 
-    /// More sequences are expanded from a computation that has been through the pass.
+    /// Computations for more sequences are expanded from one that was run before with stacks in place.
     #[test]
-    fn changed_computations_are_expanded() {
+    fn expanded_computations_have_stacks() {
         let (nnet, small) = nnet_and_request(LAYER, 2, 5);
         let (_, large) = nnet_and_request(LAYER, 6, 5);
         let mut executor = Executor::new(&nnet3_matrix::cpu());
