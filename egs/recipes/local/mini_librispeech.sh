@@ -5,7 +5,7 @@ recipe_folders=(egs/wsj/s5 egs/librispeech/s5/local egs/mini_librispeech/s5 tool
 make_data() {
   local num_train=2000 num_test=200
   if $quick; then num_train=600 num_test=60; fi
-  if [[ $sentences ]]; then num_train=$sentences num_test=$((sentences / 10)); fi
+  if [[ $sentences ]]; then num_train=$sentences num_test=$((sentences / 10)); fi # lint: whole: sentences
   step corpus . "$python" "$here/local/librispeech.py" --num-train="$num_train" --num-test="$num_test" --nj="$nj" --seed="$seed" "$text" "$work/corpus"
 }
 
