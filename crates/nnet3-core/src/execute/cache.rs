@@ -315,7 +315,8 @@ impl CachingCompiler {
         Ok(computation)
     }
 
-    /// What the pass `stack-in-place`, which completes `consolidate-model-update`, makes of a computation, if anything.
+    /// Runs the pass `stack-in-place`, which completes `consolidate-model-update`. Returns the computation that it makes, or `None`
+    /// if it changes nothing.
     fn stack_in_place(
         &mut self,
         nnet: &Nnet,
