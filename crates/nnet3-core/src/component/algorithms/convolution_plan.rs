@@ -3,11 +3,13 @@
 //! Rows are ordered by time, then image. All input rows that one time offset reads are then a range of rows. If the
 //! output has fewer times than the input, `ratio` consecutive input times of one image are consecutive rows. The plan
 //! treats them as one row of `ratio` times the height. Each *step* of the plan gathers the heights that one such range
-//! gives to each output height. It then multiplies them with a range of columns of the parameters.
+//! gives to each output height. It then multiplies them with a range of columns of the parameters. If a filter over time and
+//! height pays (see [`crate::component::winograd`]), it does most of that with fewer multiplications.
 
 use crate::component::convolution_model::ConvolutionModel;
 use crate::component::fit::{self, Fit};
 use crate::component::grid::{Grid, Times, error, gcd};
+use crate::component::winograd::{Heights, PlaneFilter};
 use crate::component::{Context, PrecomputedIndexes, fields};
 use crate::error::{Error, Result};
 use crate::index::Index;
@@ -100,6 +102,22 @@ enum Gather {
     /// Columns that follow each other.
     Range(Range<usize>),
     Map(IndexTable),
+}
+
+impl OffsetStep {
+    /// The heights of a filter, if each output height reads a window of input heights.
+    fn window(&self, height_in: usize, height_out: usize) -> Option<Heights> {
+        let taps = self.height_map.len() / height_out;
+        let place = |i: usize| (i / taps + i % taps) as i32;
+        let known = self.height_map.iter().position(|&height| height >= 0)?;
+        let first = self.height_map[known] - place(known);
+        let expected = |i: usize| {
+            let height = place(i) + first;
+            if (0..height_in as i32).contains(&height) { height } else { -1 }
+        };
+        let is_window = self.height_map.iter().enumerate().all(|(i, &height)| height == expected(i));
+        is_window.then_some(Heights { input: height_in, output: height_out, taps, first })
+    }
 }
 
 impl Gather {
@@ -208,11 +226,12 @@ impl Plan {
         self.temporary = (self.times_out.div_ceil(pieces) * self.images, cols);
     }
 
-    fn pieces(&self) -> impl Iterator<Item = StepTimes<'_>> {
+    /// All steps at these output times.
+    fn pieces(&self, times_out: Range<usize>) -> impl Iterator<Item = StepTimes<'_>> {
         let images = self.images;
         let times = if self.temporary.0 == 0 { self.times_out } else { self.temporary.0 / images };
-        (0..self.times_out).step_by(times).flat_map(move |start| {
-            let end = (start + times).min(self.times_out);
+        times_out.clone().step_by(times).flat_map(move |start| {
+            let end = (start + times).min(times_out.end);
             self.steps.iter().enumerate().map(move |(k, step)| StepTimes {
                 step,
                 is_first: k == 0,
@@ -220,6 +239,32 @@ impl Plan {
                 outputs: start * images..end * images,
             })
         })
+    }
+
+    /// The filter that computes most outputs with fewer multiplications, and the input row of its first tap, if it pays.
+    pub(in crate::component) fn filter(&self, backend: &dyn Backend) -> Option<(PlaneFilter, usize)> {
+        let [first, second, ..] = &*self.steps else { return None };
+        let shift = second.time_shift.checked_sub(first.time_shift)?;
+        let heights = first.window(self.height_in, self.height_out)?;
+        let follows = |(k, step): (usize, &OffsetStep)| {
+            step.height_map == first.height_map
+                && step.time_shift == first.time_shift + k * shift
+                && step.params_start == k * heights.taps * self.filters_in
+        };
+        if !self.steps.iter().enumerate().all(follows) {
+            return None;
+        }
+        let times = (self.steps.len(), shift * self.images, self.times_out * self.images);
+        let filter = PlaneFilter::new(backend, times, heights, (self.filters_in, self.filters_out))?;
+        Some((filter, first.time_shift * self.images))
+    }
+
+    /// The output times that are left to plain products.
+    fn rest(&self, filter: Option<(PlaneFilter, usize)>) -> impl Iterator<Item = Range<usize>> + use<> {
+        let images = self.images;
+        let all = filter.is_none().then_some(0..self.times_out);
+        let rows = filter.into_iter().flat_map(|(filter, _)| filter.rest());
+        rows.map(move |rows| rows.start / images..rows.end / images).chain(all)
     }
 
     fn input_shape(&self) -> (usize, usize) {
@@ -243,8 +288,25 @@ impl Plan {
     ) {
         let (rows, cols) = self.input_shape();
         let input = input.reshape(rows, cols);
+        let filter = self.filter(context.backend);
+        if let Some((filter, first)) = filter {
+            filter.forward(context, output, input.row_range(first..rows), (params, bias));
+        }
+        for times in self.rest(filter) {
+            self.forward_plain(context, times, output, input, (params, bias));
+        }
+    }
+
+    fn forward_plain(
+        &self,
+        context: Context<'_>,
+        times: Range<usize>,
+        output: ViewMut<'_>,
+        input: View<'_>,
+        (params, bias): (View<'_>, View<'_>),
+    ) {
         let mut temporary = context.workspace.take(self.temporary.0, self.temporary.1);
-        for StepTimes { step, is_first, inputs, outputs } in self.pieces() {
+        for StepTimes { step, is_first, inputs, outputs } in self.pieces(times) {
             let (rows, filters) = self.output_rows(&output.as_view(), outputs.clone());
             let gathered = self.gather(context.backend, step, input.row_range(inputs), temporary.view_mut());
             let weights = params.col_range(self.params(step));
@@ -264,10 +326,28 @@ impl Plan {
         out_deriv: View<'_>,
         params: View<'_>,
     ) {
-        let (backend, (rows, cols)) = (context.backend, self.input_shape());
+        let (rows, cols) = self.input_shape();
         let in_deriv = in_deriv.reshape(rows, cols);
+        let filter = self.filter(context.backend);
+        if let Some((filter, first)) = filter {
+            filter.backward_data(context, in_deriv.row_range(first..rows), out_deriv, params);
+        }
+        for times in self.rest(filter) {
+            self.backward_data_plain(context, times, in_deriv, out_deriv, params);
+        }
+    }
+
+    fn backward_data_plain(
+        &self,
+        context: Context<'_>,
+        times: Range<usize>,
+        in_deriv: ViewMut<'_>,
+        out_deriv: View<'_>,
+        params: View<'_>,
+    ) {
+        let backend = context.backend;
         let mut temporary = context.workspace.take(self.temporary.0, self.temporary.1);
-        for StepTimes { step, inputs, outputs, .. } in self.pieces() {
+        for StepTimes { step, inputs, outputs, .. } in self.pieces(times) {
             let (rows, filters) = self.output_rows(&out_deriv, outputs.clone());
             let weights = params.col_range(self.params(step));
             let into = in_deriv.row_range(inputs);
@@ -305,8 +385,26 @@ impl Plan {
     ) {
         let (rows, cols) = self.input_shape();
         let input = input.reshape(rows, cols);
+        let filter = self.filter(context.backend);
+        if let Some((filter, first)) = filter {
+            filter.backward_params(context, params_deriv, rate, input.row_range(first..rows), out_deriv);
+        }
+        for times in self.rest(filter) {
+            self.backward_params_plain(context, times, params_deriv, rate, input, out_deriv);
+        }
+    }
+
+    fn backward_params_plain(
+        &self,
+        context: Context<'_>,
+        times: Range<usize>,
+        params_deriv: ViewMut<'_>,
+        rate: f32,
+        input: View<'_>,
+        out_deriv: View<'_>,
+    ) {
         let mut temporary = context.workspace.take(self.temporary.0, self.temporary.1);
-        for StepTimes { step, inputs, outputs, .. } in self.pieces() {
+        for StepTimes { step, inputs, outputs, .. } in self.pieces(times) {
             let (rows, filters) = self.output_rows(&out_deriv, outputs.clone());
             let gathered = self.gather(context.backend, step, input.row_range(inputs), temporary.view_mut());
             let deriv = out_deriv.row_range(outputs).reshape(rows, filters);

@@ -14,11 +14,14 @@
 //! is rounded relative to all inputs of its tile, also those that it does not read.
 
 mod form;
+mod plane;
+mod tiles;
 
 use crate::component::{Context, Weights};
-use form::{FORMS, Form, MOST_INPUTS, Term};
+use form::{Form, MOST_INPUTS, Term};
 use nnet3_matrix::{Backend, Scratch, Start, Transpose::No, Transpose::Yes, View, ViewMut};
-use std::ops::Range;
+pub(super) use plane::{Heights, PlaneFilter};
+use tiles::{Runs, Tiles};
 
 /// With fewer tiles, the saving does not make up for the mixing of weights; with fewer columns, not for the sums of rows.
 const LEAST_TILES: usize = 128;
@@ -64,36 +67,7 @@ impl Taps {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Filter {
     form: &'static Form,
-    /// Rows from an output of a tile to the next.
-    step: usize,
-    /// Outputs.
-    rows: usize,
-}
-
-/// Tiles whose first outputs are rows `row`, `row + stride`, …
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct TileRow {
-    row: usize,
-    stride: usize,
-    tiles: usize,
-    /// Number of the first one in its portion.
-    first: usize,
-}
-
-impl TileRow {
-    /// The rows that lie `later` rows behind those of the tiles' first outputs.
-    fn after<'v>(&self, view: View<'v>, later: usize) -> View<'v> {
-        view.every(self.row + later, self.stride, self.tiles)
-    }
-
-    fn after_mut<'v>(&self, view: ViewMut<'v>, later: usize) -> ViewMut<'v> {
-        view.every(self.row + later, self.stride, self.tiles)
-    }
-
-    /// The numbers of its tiles in the portion.
-    fn numbers(&self) -> Range<usize> {
-        self.first..self.first + self.tiles
-    }
+    tiles: Tiles,
 }
 
 impl Filter {
@@ -113,65 +87,33 @@ impl Filter {
         if step == 0 || dim.min(out_dim) < LEAST_COLUMNS {
             return None;
         }
-        let filters = FORMS.iter().filter(|form| form.taps == taps).map(|form| Filter { form, step, rows });
+        let filters = Form::of(taps).map(|form| Filter { form, tiles: form.tiles(step, rows) });
         filters
-            .filter(|filter| filter.tiles() >= LEAST_TILES)
+            .filter(|filter| filter.tiles.count() >= LEAST_TILES)
             .min_by_key(|filter| filter.cost(dim, out_dim))
             .filter(|filter| filter.cost(dim, out_dim) < rows * taps * dim * out_dim)
     }
 
     /// The cost of the filter, in multiplications of a product.
     fn cost(&self, dim: usize, out_dim: usize) -> usize {
-        let (form, tiles) = (self.form, self.tiles());
-        let terms = |rows: &[Vec<Term>]| rows.iter().map(|row| row.len() + 1).sum::<usize>();
+        let form = self.form;
         let sums = terms(&form.inputs) * dim + terms(&form.outputs) * out_dim;
         let products = self.products() + form.mixtures.len() * ROWS_OF_A_MIXTURE;
-        products * dim * out_dim + tiles * sums * WORK_OF_A_TERM
+        products * dim * out_dim + self.tiles.count() * sums * WORK_OF_A_TERM
     }
 
     /// Number of rows that are multiplied with the weights of one tap. Without a filter it is rows · taps.
     pub fn products(&self) -> usize {
-        let (form, tiles) = (self.form, self.tiles());
-        let rest = self.rows - tiles * form.outputs.len();
+        let (form, tiles) = (self.form, self.tiles.count());
+        let rest = self.tiles.rows - tiles * form.outputs.len();
         tiles * form.products() + rest * form.taps
-    }
-
-    /// Number of rows that `step` tiles fill without gaps.
-    fn block(&self) -> usize {
-        self.form.outputs.len() * self.step
-    }
-
-    /// Tiles after the last whole block.
-    fn late_tiles(&self) -> usize {
-        (self.rows % self.block()).saturating_sub(self.block() - self.step)
-    }
-
-    fn tiles(&self) -> usize {
-        self.rows / self.block() * self.step + self.late_tiles()
-    }
-
-    fn portions(&self) -> impl Iterator<Item = (usize, Runs)> + use<> {
-        let (step, block, tiles) = (self.step, self.block(), self.tiles());
-        (0..tiles).step_by(MOST_TILES).map(move |start| {
-            let end = tiles.min(start + MOST_TILES);
-            (end - start, Runs { step, block, start, next: start, end })
-        })
-    }
-
-    /// Rows that are in no tile.
-    fn rest(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        let (rows, step, late) = (self.rows, self.step, self.late_tiles());
-        let first = rows - rows % self.block();
-        let (parts, width) = if late == 0 { (1, self.block()) } else { (self.form.outputs.len(), step) };
-        let part = move |k| first + k * width + late..rows.min(first + (k + 1) * width);
-        (0..parts).map(part).filter(|rows| !rows.is_empty())
     }
 
     /// The first output of a tile that reads input `k`: its tap for `k`, and its distance in rows from the tile's
     /// first output.
     fn reader(&self, k: usize) -> (usize, usize) {
         let tap = k.min(self.form.taps - 1);
-        (tap, (k - tap) * self.step)
+        (tap, (k - tap) * self.tiles.step)
     }
 
     /// The mixed weights of the products that do not use a single tap's; each product has a row.
@@ -214,7 +156,7 @@ impl Filter {
     fn sum_derivs(&self, backend: &dyn Backend, to: ViewMut<'_>, k: usize, runs: Runs, out_deriv: View<'_>) {
         for run in runs {
             let derivs = Form::with_term(&self.form.outputs, k)
-                .map(|(factor, output)| (factor, run.after(out_deriv, output * self.step)));
+                .map(|(factor, output)| (factor, run.after(out_deriv, output * self.tiles.step)));
             weighted_sum(backend, to.row_range(run.numbers()), derivs, false);
         }
     }
@@ -238,7 +180,7 @@ impl Filter {
         let mut sums = context.workspace.take(MOST_TILES, taps[0].cols());
         let mut products = context.workspace.take(self.form.products() * MOST_TILES, output.cols());
         let (sums, products) = (sums.view_mut(), products.view_mut());
-        for (tiles, runs) in self.portions() {
+        for (tiles, runs) in self.tiles.portions(MOST_TILES) {
             let sums = sums.row_range(0..tiles);
             let product = |k: usize| products.row_range(k * MOST_TILES..k * MOST_TILES + tiles);
             for k in 0..self.form.products() {
@@ -256,11 +198,11 @@ impl Filter {
                     let terms = terms
                         .iter()
                         .map(|&(factor, k)| (factor, product(k).as_view().row_range(run.numbers())));
-                    weighted_sum(backend, run.after_mut(output, later * self.step), terms, adds);
+                    weighted_sum(backend, run.after_mut(output, later * self.tiles.step), terms, adds);
                 }
             }
         }
-        for rows in self.rest() {
+        for rows in self.tiles.rest() {
             let taps = taps.iter().take(self.form.taps).map(|tap| tap.row_range(rows.clone()));
             weights.multiply(backend, output.row_range(rows.clone()), start, taps);
         }
@@ -280,7 +222,7 @@ impl Filter {
         let mut sums = context.workspace.take(MOST_TILES, out_deriv.cols());
         let mut products = context.workspace.take(self.form.products() * MOST_TILES, in_derivs[0].cols());
         let (sums, products) = (sums.view_mut(), products.view_mut());
-        for (tiles, runs) in self.portions() {
+        for (tiles, runs) in self.tiles.portions(MOST_TILES) {
             let sums = sums.row_range(0..tiles);
             let product = |k: usize| products.row_range(k * MOST_TILES..k * MOST_TILES + tiles);
             for k in 0..self.form.products() {
@@ -297,7 +239,7 @@ impl Filter {
                 }
             }
         }
-        for rows in self.rest() {
+        for rows in self.tiles.rest() {
             for (k, in_deriv) in in_derivs.iter().enumerate().take(self.form.taps) {
                 let (in_deriv, derivs) =
                     (in_deriv.row_range(rows.clone()), out_deriv.row_range(rows.clone()));
@@ -330,7 +272,7 @@ impl Filter {
         let mut inputs = context.workspace.take(MOST_TILES, dim);
         let mut derivs = context.workspace.take(MOST_TILES, out_dim);
         let (inputs, derivs) = (inputs.view_mut(), derivs.view_mut());
-        for (tiles, runs) in self.portions() {
+        for (tiles, runs) in self.tiles.portions(MOST_TILES) {
             let (inputs, derivs) = (inputs.row_range(0..tiles), derivs.row_range(0..tiles));
             for k in 0..form.products() {
                 self.sum_inputs(backend, inputs, k, runs, taps);
@@ -343,38 +285,12 @@ impl Filter {
                 form.mixtures.iter().enumerate().map(|(j, factors)| (factors[k], mixture(j).as_view()));
             weighted_sum(backend, own(k), terms, true);
         }
-        for rows in self.rest() {
+        for rows in self.tiles.rest() {
             for (k, input) in taps.iter().enumerate().take(self.form.taps) {
                 let (input, derivs) = (input.row_range(rows.clone()), out_deriv.row_range(rows.clone()));
                 backend.gemm(own(k), rate, derivs, Yes, input, No, 1.0);
             }
         }
-    }
-}
-
-/// The runs of a portion.
-#[derive(Clone, Copy, Debug)]
-struct Runs {
-    step: usize,
-    block: usize,
-    /// Tiles of the portion.
-    start: usize,
-    end: usize,
-    next: usize,
-}
-
-impl Iterator for Runs {
-    type Item = TileRow;
-
-    fn next(&mut self) -> Option<TileRow> {
-        let (tile, left) = (self.next, self.end - self.next);
-        let row = tile / self.step * self.block + tile % self.step;
-        let (stride, tiles) = match self.step {
-            1 => (self.block, left),
-            step => (1, left.min(step - tile % step)),
-        };
-        self.next += tiles;
-        (tiles > 0).then_some(TileRow { row, stride, tiles, first: tile - self.start })
     }
 }
 
@@ -384,7 +300,12 @@ fn tap(linear: View<'_>, k: usize, taps: usize) -> View<'_> {
     linear.col_range(k * dim..(k + 1) * dim)
 }
 
-/// As [`nnet3_matrix::backend::WholeMatrices::weighted_sum`], with at most [`MOST_INPUTS`] terms.
+/// Sources and destinations of the sums of a table, for each element.
+fn terms(rows: &[Vec<Term>]) -> usize {
+    rows.iter().map(|row| row.len() + 1).sum()
+}
+
+/// As [`nnet3_matrix::backend::WholeMatrices::weighted_sum`], with at most [`MOST_INPUTS`] terms; without terms the sum is zero.
 fn weighted_sum<'v>(
     backend: &dyn Backend,
     to: ViewMut<'_>,
@@ -397,11 +318,16 @@ fn weighted_sum<'v>(
         list[count] = term;
         count += 1;
     }
-    backend.weighted_sum(to, &list[..count], adds);
+    match (count, adds) {
+        (0, true) => {}
+        (0, false) => backend.set(to, 0.0),
+        _ => backend.weighted_sum(to, &list[..count], adds),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::form::FORMS;
     use super::*;
     use crate::component::testing::Harness;
     use crate::random::Random;
@@ -421,11 +347,11 @@ mod tests {
     /// Compares all that a filter does with a product for each tap, in one matrix of inputs in which the taps are `step`
     /// rows apart.
     fn check(filter: Filter) {
-        let (harness, random) = (Harness::new(), Random::new(filter.rows as i32));
+        let (harness, random) = (Harness::new(), Random::new(filter.tiles.rows as i32));
         let context = harness.context();
         let backend = context.backend;
         let normal = |rows, cols| Matrix::from_vec(rows, cols, random.normal_vec(rows * cols, 0.0, 1.0));
-        let Filter { form, step, rows } = filter;
+        let Filter { form, tiles: Tiles { step, rows, .. } } = filter;
         let taps = form.taps;
         let (input, linear) = (normal(rows + (taps - 1) * step, DIM), normal(OUT_DIM, taps * DIM));
         let (bias, out_deriv) = (normal(1, OUT_DIM), normal(rows, OUT_DIM));
@@ -481,38 +407,12 @@ mod tests {
         for form in FORMS.iter() {
             for step in 1..=5 {
                 for rows in 1..=40 {
-                    check(Filter { form, step, rows });
+                    check(Filter { form, tiles: form.tiles(step, rows) });
                 }
             }
             // Several portions.
             for (step, rows) in [(1, 4 * MOST_TILES), (96, 3011), (3 * MOST_TILES, 10 * MOST_TILES)] {
-                check(Filter { form, step, rows });
-            }
-        }
-    }
-
-    /// Shows that every row is in one tile, or in the rest.
-    #[test]
-    fn tiles_and_rest_are_all_rows() {
-        for form in FORMS.iter() {
-            for step in 1..=7 {
-                for rows in 0..=60 {
-                    let filter = Filter { form, step, rows };
-                    let mut seen = vec![0; rows];
-                    let mut tiles = 0;
-                    for (count, runs) in filter.portions() {
-                        tiles += count;
-                        for run in runs {
-                            let first = (0..run.tiles).map(|tile| run.row + tile * run.stride);
-                            let all =
-                                first.flat_map(|row| (0..form.outputs.len()).map(move |k| row + k * step));
-                            all.for_each(|row| seen[row] += 1);
-                        }
-                    }
-                    filter.rest().flatten().for_each(|row| seen[row] += 1);
-                    assert_eq!(seen, vec![1; rows], "{filter:?}");
-                    assert_eq!(tiles, filter.tiles());
-                }
+                check(Filter { form, tiles: form.tiles(step, rows) });
             }
         }
     }
@@ -538,7 +438,7 @@ mod tests {
             );
             let views: Vec<_> = (0..taps).map(|k| x.view().row_range(k..k + ROWS)).collect();
             let mut filtered = Matrix::zeros(x.device(), ROWS, OUT_DIM);
-            let filter = Filter { form, step: 1, rows: ROWS };
+            let filter = Filter { form, tiles: form.tiles(1, ROWS) };
             filter.forward(context, filtered.view_mut(), &views, Weights::Plain(w.view()), Start::Zero);
             let mut plain = Matrix::zeros(x.device(), ROWS, OUT_DIM);
             for (k, view) in views.iter().enumerate() {

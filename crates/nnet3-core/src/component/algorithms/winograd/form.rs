@@ -1,6 +1,7 @@
 //! Tables of the filter: the sums of inputs and weights that are multiplied, and the sums of products that give a
 //! tile's outputs.
 
+use super::tiles::Tiles;
 use std::sync::LazyLock;
 
 /// A factor, and the number of the term that it multiplies.
@@ -68,8 +69,28 @@ impl Form {
         }
     }
 
+    /// The forms for this number of taps.
+    pub fn of(taps: usize) -> impl Iterator<Item = &'static Form> {
+        FORMS.iter().filter(move |form| form.taps == taps)
+    }
+
+    pub fn tiles(&self, step: usize, rows: usize) -> Tiles {
+        Tiles { outputs: self.outputs.len(), step, rows }
+    }
+
     pub fn products(&self) -> usize {
         self.inputs.len()
+    }
+
+    /// The taps whose weights product `j` multiplies, with their factors.
+    pub fn weights(&self, j: usize) -> impl Iterator<Item = Term> + use<'_> {
+        let taps = self.taps;
+        let factor = move |k: usize| match j {
+            0 => f32::from(k == 0),
+            j if j + 1 == self.products() => f32::from(k + 1 == taps),
+            j => self.mixtures[j - 1][k],
+        };
+        (0..taps).map(move |k| (factor(k), k)).filter(|term| term.0 != 0.0)
     }
 
     /// Column `k` of these rows of a table: the factor and the row of each entry.

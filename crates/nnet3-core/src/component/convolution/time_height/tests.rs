@@ -97,6 +97,35 @@ fn agrees_with_the_formula() {
     assert!(pieces > 20 && subsampled > 20 && padded > 20, "{pieces} {subsampled} {padded}");
 }
 
+/// Sizes for which filters over time and height pay, with all that they must get right: other steps, rest, missing inputs.
+#[test]
+fn filters_agree_with_the_formula() {
+    let random = Random::new(7);
+    let base = "type=TimeHeightConvolutionComponent num-filters-in=24 num-filters-out=32 bias-stddev=1";
+    for (keys, from, to, step) in [
+        (
+            "height-in=9 height-out=9 time-offsets=-1,0,1 height-offsets=-1,0,1 required-time-offsets=0",
+            0,
+            30,
+            1,
+        ),
+        ("height-in=9 height-out=7 time-offsets=-2,0,2 height-offsets=0,1,2", 4, 27, 1),
+        ("height-in=8 height-out=8 time-offsets=-3,0,3 height-offsets=-2,-1,0", 0, 60, 3),
+    ] {
+        let new = component(&format!("{base} {keys}"));
+        let own = downcast::<TimeHeightConvolution>(&*new);
+        let times: Vec<i32> = (from..=to).step_by(step).collect();
+        let wanted = images_at(&random, &times);
+        let trial = run(&*new, &wanted, &|index| index.t >= -3, convolution_plan::read_precomputed, &random);
+        let inputs: Vec<Index> = trial.input.keys().copied().collect();
+        let outputs: Vec<Index> = trial.output.keys().copied().collect();
+        let grid = padded_grid(&own.model, &inputs, &outputs).unwrap();
+        let plan = Plan::new(&own.model, &grid, own.max_memory_mb).unwrap();
+        assert!(plan.filter(&*nnet3_matrix::cpu()).is_some(), "{keys}");
+        compare(own, &trial);
+    }
+}
+
 fn compare(own: &TimeHeightConvolution, trial: &Trial) {
     let model = &own.model;
     let (fi, fo, cols) = (model.filters_in, model.filters_out, own.linear.cols());
