@@ -108,15 +108,21 @@ impl OffsetStep {
     /// The heights of a filter, if each output height reads a window of input heights.
     fn window(&self, height_in: usize, height_out: usize) -> Option<Heights> {
         let taps = self.height_map.len() / height_out;
-        let place = |i: usize| (i / taps + i % taps) as i32;
-        let known = self.height_map.iter().position(|&height| height >= 0)?;
-        let first = self.height_map[known] - place(known);
+        let known = || self.height_map.iter().enumerate().filter(|(_, height)| **height >= 0);
+        // The output height, and the input height of its first tap.
+        let start = |(i, &height): (usize, &i32)| ((i / taps) as i32, height - (i % taps) as i32);
+        let ((output, input), (last, end)) = (start(known().next()?), start(known().next_back()?));
+        let stride = match last - output {
+            0 => 1,
+            outputs => usize::try_from((end - input) / outputs).ok().filter(|&stride| stride > 0)?,
+        };
+        let first = input - output * stride as i32;
         let expected = |i: usize| {
-            let height = place(i) + first;
+            let height = (i / taps * stride + i % taps) as i32 + first;
             if (0..height_in as i32).contains(&height) { height } else { -1 }
         };
         let is_window = self.height_map.iter().enumerate().all(|(i, &height)| height == expected(i));
-        is_window.then_some(Heights { input: height_in, output: height_out, taps, first })
+        is_window.then_some(Heights { input: height_in, output: height_out, stride, taps, first })
     }
 }
 

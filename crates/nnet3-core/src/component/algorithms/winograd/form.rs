@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 pub(super) type Term = (f32, usize);
 
 const MOST_TAPS: usize = 3;
-/// Inputs of a tile, and products.
-pub(super) const MOST_INPUTS: usize = 6;
+/// Terms of a sum.
+pub(super) const MOST_TERMS: usize = 6;
 /// Evaluation points of the polynomials, for tiles of four, five and six inputs. More points need fewer products, but
 /// their powers differ more in size. Among sets of small numbers, these give the smallest rounding errors.
 const POINTS: [&[f64]; 3] = [&[0.0, 1.0, -1.0], &[0.0, 1.0, -0.5, -2.0], &[0.0, 1.0, -1.0, 0.5, -2.0]];
@@ -18,6 +18,8 @@ const POINTS: [&[f64]; 3] = [&[0.0, 1.0, -1.0], &[0.0, 1.0, -0.5, -2.0], &[0.0, 
 #[derive(Debug, PartialEq)]
 pub(super) struct Form {
     pub taps: usize,
+    /// Inputs from the first one of an output to that of the next.
+    pub stride: usize,
     /// B: for each product, the sum of the tile's inputs that it reads.
     pub inputs: Vec<Vec<Term>>,
     /// A: for each output of the tile, the sum of products that it is.
@@ -28,8 +30,10 @@ pub(super) struct Form {
 
 pub(super) static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
     // With two taps more points save little, and sums take that back.
+    let of_two = Form::new(2, POINTS[0]);
     let of_three = POINTS.into_iter().map(|points| Form::new(3, points));
-    std::iter::once(Form::new(2, POINTS[0])).chain(of_three).collect()
+    let others = [Form::plain(2), Form::plain(3), Form::strided(&of_two), of_two];
+    others.into_iter().chain(of_three).collect()
 });
 
 impl Form {
@@ -63,15 +67,52 @@ impl Form {
         };
         Form {
             taps,
+            stride: 1,
             inputs: rows.iter().map(|row| terms(row)).collect(),
             outputs: (0..outputs).map(output).collect(),
             mixtures: (1..points.len()).map(mixture).collect(),
         }
     }
 
-    /// The forms for this number of taps.
-    pub fn of(taps: usize) -> impl Iterator<Item = &'static Form> {
-        FORMS.iter().filter(move |form| form.taps == taps)
+    /// One output and a product for each tap: for taps in one direction of a plane, if only the other one saves products.
+    fn plain(taps: usize) -> Form {
+        let only = |k: usize| std::array::from_fn(|l| f32::from(k == l));
+        Form {
+            taps,
+            stride: 1,
+            inputs: (0..taps).map(|k| vec![(1.0, k)]).collect(),
+            outputs: vec![(0..taps).map(|k| (1.0, k)).collect()],
+            mixtures: (1..taps - 1).map(only).collect(),
+        }
+    }
+
+    /// Three taps, of which an output's third one is the first one of the next output: the filter `outer` of the first and the third
+    /// taps, and a product of its own for each output's second one.
+    fn strided(outer: &Form) -> Form {
+        let (own, last) = (outer.outputs.len(), outer.products() - 1);
+        let number = |j: usize| if j == last { last + own } else { j };
+        let spread = |terms: &Vec<Term>| terms.iter().map(|&(factor, k)| (factor, 2 * k)).collect();
+        let mut inputs: Vec<Vec<Term>> = outer.inputs.iter().map(spread).collect();
+        inputs.splice(last..last, (0..own).map(|o| vec![(1.0, 2 * o + 1)]));
+        let output = |(o, terms): (usize, &Vec<Term>)| {
+            let outer = terms.iter().map(|&(factor, j)| (factor, number(j)));
+            outer.chain([(1.0, last + o)]).collect()
+        };
+        let mixtures = outer.mixtures.iter().map(|&[first, third, _]| [first, 0.0, third]);
+        Form {
+            taps: 3,
+            stride: 2,
+            inputs,
+            outputs: outer.outputs.iter().enumerate().map(output).collect(),
+            mixtures: mixtures.chain((0..own).map(|_| [0.0, 1.0, 0.0])).collect(),
+        }
+    }
+
+    /// The forms for this number of taps and this distance of outputs.
+    pub fn of(taps: usize, stride: usize) -> impl Iterator<Item = &'static Form> {
+        FORMS
+            .iter()
+            .filter(move |form| form.taps == taps && (form.stride == stride || form.outputs.len() == 1))
     }
 
     pub fn tiles(&self, step: usize, rows: usize) -> Tiles {

@@ -23,11 +23,12 @@ const ROWS_OF_A_PRODUCT: usize = 256;
 /// Number of multiplications in a product that take as long as the start of a sum.
 const WORK_OF_A_SUM: usize = 2000;
 
-/// Output height h reads the input heights h + first to h + first + taps - 1, as far as they exist.
+/// Output height h reads the input heights h · stride + first to h · stride + first + taps - 1, as far as they exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heights {
     pub input: usize,
     pub output: usize,
+    pub stride: usize,
     pub taps: usize,
     pub first: i32,
 }
@@ -35,7 +36,8 @@ pub struct Heights {
 impl Heights {
     /// True if some output reads each input height.
     fn reads_all(&self) -> bool {
-        self.first <= 0 && self.output as i64 + self.taps as i64 - 1 + self.first as i64 >= self.input as i64
+        let end = ((self.output - 1) * self.stride + self.taps) as i64 + self.first as i64;
+        self.first <= 0 && self.stride <= self.taps && end >= self.input as i64
     }
 }
 
@@ -63,9 +65,9 @@ impl PlaneFilter {
         if !backend.is_host() || step == 0 || !heights.reads_all() {
             return None;
         }
-        let filters = Form::of(taps).flat_map(|time| {
+        let filters = Form::of(taps, 1).flat_map(|time| {
             let tiles = time.tiles(step, rows);
-            Form::of(heights.taps).map(move |height| PlaneFilter {
+            Form::of(heights.taps, heights.stride).map(move |height| PlaneFilter {
                 time,
                 height,
                 tiles,
@@ -173,7 +175,8 @@ impl PlaneFilter {
 
     /// Columns of input `b` of the tiles at `high`, if the height exists.
     fn input_cols(&self, high: usize, b: usize) -> Option<Range<usize>> {
-        let height = (high * self.height.outputs.len() + b) as i64 + self.heights.first as i64;
+        let first = high * self.height.outputs.len() * self.heights.stride;
+        let height = (first + b) as i64 + self.heights.first as i64;
         let height = usize::try_from(height).ok().filter(|&height| height < self.heights.input)?;
         Some(columns(height, self.dim))
     }
@@ -294,7 +297,9 @@ impl PlaneFilter {
                 }
                 // Tiles overlap. Heights are reached in order, each one by its first tile before others.
                 let mut reached = 0;
-                for (high, b) in (0..high).flat_map(|high| (0..heights).map(move |b| (high, b))) {
+                for (high, b) in
+                    (0..high).flat_map(|high| (0..self.height.products()).map(move |b| (high, b)))
+                {
                     let Some(cols) = self.input_cols(high, b) else { continue };
                     let adds = cols.start < reached;
                     reached = reached.max(cols.end);
@@ -409,7 +414,7 @@ mod tests {
             for (row, h) in (0..tiles.rows).flat_map(|row| (0..heights.output).map(move |h| (row, h))) {
                 for tap in 0..taps {
                     let (k, l) = (tap / heights.taps, tap % heights.taps);
-                    let from = h as i64 + heights.first as i64 + l as i64;
+                    let from = (h * heights.stride + l) as i64 + heights.first as i64;
                     let Some(from) = usize::try_from(from).ok().filter(|&from| from < heights.input) else {
                         continue;
                     };
@@ -466,17 +471,30 @@ mod tests {
     }
 
     fn forms() -> impl Iterator<Item = (&'static Form, &'static Form)> {
-        FORMS.iter().flat_map(|time| FORMS.iter().map(move |height| (time, height)))
+        let times = FORMS.iter().filter(|form| form.stride == 1);
+        times.flat_map(|time| FORMS.iter().map(move |height| (time, height)))
     }
 
     #[test]
     fn results_are_those_of_a_convolution() {
-        let all = [(1, 1, -1), (4, 4, -1), (5, 5, 0), (9, 9, -1), (7, 5, 0), (3, 6, -2)];
+        let all = [
+            (1, 1, 1, -1),
+            (4, 4, 1, -1),
+            (5, 5, 1, 0),
+            (9, 9, 1, -1),
+            (7, 5, 1, 0),
+            (3, 6, 1, -2),
+            (8, 4, 2, -1),
+            (9, 4, 2, 0),
+            (5, 2, 2, 0),
+            (16, 8, 2, -1),
+            (9, 3, 3, 0),
+        ];
         let (mut trials, mut rests) = (0, 0);
         for (time, height) in forms() {
-            for (input, output, first) in all {
-                let heights = Heights { input, output, taps: height.taps, first };
-                if !heights.reads_all() {
+            for (input, output, stride, first) in all {
+                let heights = Heights { input, output, stride, taps: height.taps, first };
+                if !heights.reads_all() || (stride != height.stride && height.outputs.len() > 1) {
                     continue;
                 }
                 for (step, rows) in [(1, 4), (1, 9), (2, 11), (3, 24), (5, 23), (300, 1300)] {
@@ -508,7 +526,8 @@ mod tests {
     #[test]
     fn roundings_are_small() {
         for (time, height) in forms() {
-            let heights = Heights { input: 12, output: 12, taps: height.taps, first: -1 };
+            let (stride, taps) = (height.stride, height.taps);
+            let heights = Heights { input: 12 * stride, output: 12, stride, taps, first: -1 };
             let tiles = time.tiles(1, 12);
             let trial = Trial::new(PlaneFilter { time, height, tiles, heights, dim: 64, out_dim: 4 });
             let mut plain =
@@ -535,13 +554,19 @@ mod tests {
         let new = |taps, rows, heights, dims| {
             PlaneFilter::new(&*nnet3_matrix::cpu(), (taps, 64, rows), heights, dims)
         };
-        let same = |height| Heights { input: height, output: height, taps: 3, first: -1 };
+        let same = |height| Heights { input: height, output: height, stride: 1, taps: 3, first: -1 };
         let outputs =
             |filter: Option<PlaneFilter>| filter.map(|f| (f.time.outputs.len(), f.height.outputs.len()));
         assert_eq!(outputs(new(3, 64 * 48, same(40), (64, 64))), Some((4, 4)));
         assert_eq!(outputs(new(3, 64 * 2, same(10), (64, 64))).map(|(times, _)| times), Some(2));
-        // One output time; few filters; an input height that no output reads; a tap too many.
-        assert_eq!(new(3, 64, same(40), (64, 64)), None);
+        assert_eq!(outputs(new(3, 64, same(40), (64, 64))), Some((1, 4)));
+        let half = Heights { output: 20, stride: 2, ..same(40) };
+        assert_eq!(outputs(new(3, 64 * 48, half, (64, 128))), Some((4, 3)));
+        assert_eq!(
+            outputs(new(3, 64 * 48, Heights { input: 59, stride: 3, ..half }, (64, 128))),
+            Some((4, 1))
+        );
+        // Few filters; an input height that no output reads; a tap too many.
         assert_eq!(new(3, 64 * 48, same(40), (1, 8)), None);
         assert_eq!(new(3, 64 * 48, Heights { input: 42, ..same(40) }, (64, 64)), None);
         assert_eq!(new(4, 64 * 48, same(40), (64, 64)), None);

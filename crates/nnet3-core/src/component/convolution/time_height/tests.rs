@@ -101,7 +101,7 @@ fn agrees_with_the_formula() {
 #[test]
 fn filters_agree_with_the_formula() {
     let random = Random::new(7);
-    let base = "type=TimeHeightConvolutionComponent num-filters-in=24 num-filters-out=32 bias-stddev=1";
+    let base = "type=TimeHeightConvolutionComponent num-filters-in=48 num-filters-out=64 bias-stddev=1";
     for (keys, from, to, step) in [
         (
             "height-in=9 height-out=9 time-offsets=-1,0,1 height-offsets=-1,0,1 required-time-offsets=0",
@@ -111,6 +111,12 @@ fn filters_agree_with_the_formula() {
         ),
         ("height-in=9 height-out=7 time-offsets=-2,0,2 height-offsets=0,1,2", 4, 27, 1),
         ("height-in=8 height-out=8 time-offsets=-3,0,3 height-offsets=-2,-1,0", 0, 60, 3),
+        (
+            "height-in=16 height-out=8 height-subsample-out=2 time-offsets=-1,0,1 height-offsets=-1,0,1",
+            0,
+            50,
+            1,
+        ),
     ] {
         let new = component(&format!("{base} {keys}"));
         let own = downcast::<TimeHeightConvolution>(&*new);
