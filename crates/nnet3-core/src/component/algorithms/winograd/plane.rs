@@ -18,6 +18,8 @@ use crate::component::Context;
 use nnet3_matrix::{Backend, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
 use std::ops::Range;
 
+/// With fewer filters, products of such short sums are too slow.
+const LEAST_FILTERS: usize = 24;
 /// Number of tiles in a product, about.
 const ROWS_OF_A_PRODUCT: usize = 256;
 /// Number of multiplications in a product that take as long as the start of a sum.
@@ -62,7 +64,7 @@ impl PlaneFilter {
         heights: Heights,
         (dim, out_dim): (usize, usize),
     ) -> Option<PlaneFilter> {
-        if !backend.is_host() || step == 0 || !heights.reads_all() {
+        if !backend.is_host() || step == 0 || !heights.reads_all() || dim.min(out_dim) < LEAST_FILTERS {
             return None;
         }
         let filters = Form::of(taps, 1).flat_map(|time| {
@@ -567,7 +569,7 @@ mod tests {
             Some((4, 1))
         );
         // Few filters; an input height that no output reads; a tap too many.
-        assert_eq!(new(3, 64 * 48, same(40), (1, 8)), None);
+        assert_eq!(new(3, 64 * 48, same(40), (16, 32)), None);
         assert_eq!(new(3, 64 * 48, Heights { input: 42, ..same(40) }, (64, 64)), None);
         assert_eq!(new(4, 64 * 48, same(40), (64, 64)), None);
     }
