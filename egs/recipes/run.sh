@@ -78,7 +78,7 @@ for recipe in "${recipes[@]}"; do
 done
 
 cd "$here"
-../digits/local/install.sh flac sox perl gzip bc
+../digits/local/install.sh ${programs:+--built} flac sox perl gzip bc
 if [[ ! $programs ]]; then
   programs=$(../digits/local/build.sh)
 fi

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Usage: install.sh [PROGRAM …]
+# Usage: install.sh [--built] [PROGRAM …]
 # Installs what the recipe needs and the machine lacks: Debian packages with apt, Python packages into ./.venv. A PROGRAM is one that has
-# to be there, and is in the package of its name.
+# to be there, and is in the package of its name. --built: nnet3 is built elsewhere, so that nothing is needed to build it.
 # Looks for each thing itself rather than for a mark left by an earlier run; installs, and asks the network, only for what
 # is missing. Run from the recipe's folder.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../../scripts/usage.sh"
+built=false
+if [[ ${1-} == --built ]]; then built=true; shift; fi
 plain_usage 0 20 "$@"
 
 fail() { echo "install.sh: $*" >&2; exit 1; }
@@ -19,9 +21,11 @@ command -v python3 >/dev/null || fail "python3 is missing; on Debian: apt instal
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || fail "needs Python 3.10 or later, found $(python3 --version)"
 
 missing=()
-links_c_program || missing+=(build-essential)
-command -v pkg-config >/dev/null || missing+=(pkg-config)
-pkg-config --exists openblas 2>/dev/null || missing+=(libopenblas-dev)
+if ! $built; then
+  links_c_program || missing+=(build-essential)
+  command -v pkg-config >/dev/null || missing+=(pkg-config)
+  pkg-config --exists openblas 2>/dev/null || missing+=(libopenblas-dev)
+fi
 has_espeak || missing+=(libespeak-ng1)
 has_venv || missing+=(python3-venv)
 for program; do

@@ -110,18 +110,18 @@ impl OffsetStep {
         let taps = self.height_map.len() / height_out;
         let known = || self.height_map.iter().enumerate().filter(|(_, height)| **height >= 0);
         // The output height, and the input height of its first tap.
-        let start = |(i, &height): (usize, &i32)| ((i / taps) as i32, height - (i % taps) as i32);
+        let start = |(i, &height): (usize, &i32)| ((i / taps) as i64, height as i64 - (i % taps) as i64);
         let ((output, input), (last, end)) = (start(known().next()?), start(known().next_back()?));
         let stride = match last - output {
             0 => 1,
             outputs => usize::try_from((end - input) / outputs).ok().filter(|&stride| stride > 0)?,
         };
-        let first = input - output * stride as i32;
+        let first = input - output * stride as i64;
         let expected = |i: usize| {
-            let height = (i / taps * stride + i % taps) as i32 + first;
-            if (0..height_in as i32).contains(&height) { height } else { -1 }
+            let height = (i / taps * stride + i % taps) as i64 + first;
+            if (0..height_in as i64).contains(&height) { height } else { -1 }
         };
-        let is_window = self.height_map.iter().enumerate().all(|(i, &height)| height == expected(i));
+        let is_window = self.height_map.iter().enumerate().all(|(i, &height)| height as i64 == expected(i));
         is_window.then_some(Heights { input: height_in, output: height_out, stride, taps, first })
     }
 }

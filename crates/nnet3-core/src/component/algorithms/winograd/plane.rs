@@ -32,13 +32,13 @@ pub struct Heights {
     pub output: usize,
     pub stride: usize,
     pub taps: usize,
-    pub first: i32,
+    pub first: i64,
 }
 
 impl Heights {
     /// True if some output reads each input height.
     fn reads_all(&self) -> bool {
-        let end = ((self.output - 1) * self.stride + self.taps) as i64 + self.first as i64;
+        let end = ((self.output - 1) * self.stride + self.taps) as i64 + self.first;
         self.first <= 0 && self.stride <= self.taps && end >= self.input as i64
     }
 }
@@ -178,7 +178,7 @@ impl PlaneFilter {
     /// Columns of input `b` of the tiles at `high`, if the height exists.
     fn input_cols(&self, high: usize, b: usize) -> Option<Range<usize>> {
         let first = high * self.height.outputs.len() * self.heights.stride;
-        let height = (first + b) as i64 + self.heights.first as i64;
+        let height = (first + b) as i64 + self.heights.first;
         let height = usize::try_from(height).ok().filter(|&height| height < self.heights.input)?;
         Some(columns(height, self.dim))
     }
@@ -416,7 +416,7 @@ mod tests {
             for (row, h) in (0..tiles.rows).flat_map(|row| (0..heights.output).map(move |h| (row, h))) {
                 for tap in 0..taps {
                     let (k, l) = (tap / heights.taps, tap % heights.taps);
-                    let from = (h * heights.stride + l) as i64 + heights.first as i64;
+                    let from = (h * heights.stride + l) as i64 + heights.first;
                     let Some(from) = usize::try_from(from).ok().filter(|&from| from < heights.input) else {
                         continue;
                     };
