@@ -29,7 +29,11 @@ fi
 has_espeak || missing+=(libespeak-ng1)
 has_venv || missing+=(python3-venv)
 for program; do
-  command -v "$program" >/dev/null || missing+=("$program")
+  case $program in
+    # A minimal Debian has a perl without the modules of Kaldi's scripts.
+    perl) perl -MEncode -e 1 2>/dev/null || missing+=(perl) ;;
+    *) command -v "$program" >/dev/null || missing+=("$program") ;;
+  esac
 done
 
 if (( ${#missing[@]} )); then
