@@ -287,7 +287,17 @@ fn frames() {
         "a [ 2 1 2 4 3 4 7 5 7 ] b [ 0 -1 0 2 1 2 ]"
     );
 
+    assert_eq!(
+        output(&f, "shift-feats --shift=1 ark:@feats.txt ark,t:-"),
+        "a [ 1 2 1 2 3 4 ] b [ -1 0 -1 0 ]"
+    );
+    f.write("one.mat", " [\n  1 2\n  3 4\n  5 7 ]\n");
+    assert_eq!(output(&f, "shift-feats --shift=-1 --binary=false @one.mat -"), "[ 3 4 5 7 5 7 ]");
+    fails(&f, 255, "shift-feats @one.mat ark:-", &["is a table", "one.mat"]);
+
     f.write("empty-frames.txt", "e  [ ]\n");
+    f.write("empty.mat", " [ ]\n");
+    fails(&f, 255, "shift-feats @empty.mat -", &["empty.mat: empty feature matrix"]);
     fails(&f, 0, "add-deltas ark:@empty-frames.txt ark:-", &["e: empty"]);
     fails(&f, 0, "splice-feats ark:@empty-frames.txt ark:-", &["e: empty"]);
     fails(&f, 0, "splice-feats ark:@empty.ark ark:-", &[]);

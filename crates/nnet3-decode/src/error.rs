@@ -58,6 +58,8 @@ pub enum Error {
     AlignmentLength { found: usize, expected: usize },
     #[error("the log-likelihoods have {found} columns, but the model has {needed} pdfs")]
     TooFewColumns { found: usize, needed: usize },
+    #[error("determinization looped more than {max_loop} times in an epsilon closure (--max-loop)")]
+    Looped { max_loop: i32 },
     /// A limit that makes no sense. Programs have options of the same names.
     #[error("{name}={found}: expected {expected}")]
     Option { name: &'static str, found: String, expected: String },

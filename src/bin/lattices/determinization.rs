@@ -26,8 +26,8 @@ pub struct PrunedOptions {
     /// Maximum approximate memory usage in determinization (real usage might be many times this).
     #[arg(long, default_value_t = 50000000)]
     max_mem: i32,
-    /// Option used to detect a particular type of determinization failure, typically due to invalid input (e.g.,
-    /// negative-cost loops); lattices cannot loop here
+    /// Most states that one subset may reach by arcs without words (0: no limit); a larger subset, typically of a wrong
+    /// input, is an error
     #[arg(long, default_value_t = 0)]
     max_loop: i32,
     /// Maximum number of arcs in output FST (total, not per state)
@@ -81,6 +81,7 @@ impl PrunedOptions {
             max_mem: self.max_mem,
             max_arcs: self.max_arcs,
             max_states: self.max_states,
+            max_loop: self.max_loop,
             retry_cutoff: f64::from(self.retry_cutoff),
             ..determinize::Options::default()
         };
@@ -139,8 +140,8 @@ pub struct PlainOptions {
     /// Maximum approximate memory usage in determinization (real usage might be many times this)
     #[arg(long, default_value_t = 50000000)]
     max_mem: i32,
-    /// Option used to detect a particular type of determinization failure, typically due to invalid input (e.g.,
-    /// negative-cost loops); lattices cannot loop here
+    /// Most states that one subset may reach by arcs without words (0: no limit); a larger subset, typically of a wrong
+    /// input, is an error
     #[arg(long, default_value_t = 500000)]
     max_loop: i32,
     /// Number of times to decrease beam by beam-ratio if determinization fails.
@@ -202,6 +203,7 @@ impl PlainOptions {
         let options = determinize::Options {
             delta: self.delta,
             max_mem: self.max_mem,
+            max_loop: self.max_loop,
             ..determinize::Options::default()
         };
         let reduction = Reduction {
@@ -229,6 +231,7 @@ fn warn(key: &str, failure: &Failure) {
             )
         }
         Failure::OutOfMemory(_) => format!("{key}: memory was running out"),
+        Failure::Looped(error) => format!("{key}: {error}"),
         Failure::First { beam } => format!(
             "Failed to determinize lattice (presumably max-states reached), reducing lattice-beam to {} and re-trying.",
             num(f64::from(*beam))

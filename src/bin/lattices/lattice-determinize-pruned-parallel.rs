@@ -69,7 +69,7 @@ pub fn run(options: Options) -> Result<u8> {
                     return Ok(());
                 }
             };
-            warned += warnings(&key, &determinized);
+            warned += u64::from(warnings(&key, &determinized) > 0);
             let written =
                 output.write(&key, determinized.output, pruned.scale(), determinized.costs.as_ref());
             written.with_context(|| format!("{from}, key '{key}'"))

@@ -14,6 +14,9 @@ use nnet3::tables::{Input, Output};
 #[command(after_help = "e.g.: matrix-max ark:spk2utt ark:mats.ark ark:max.ark\n\
     See also: matrix-sum, matrix-sum-rows")]
 pub struct Options {
+    /// Write output in binary mode. It has no effect: the wspecifier gives the mode.
+    #[arg(long, default_value_t = false)]
+    binary: bool,
     spk2utt_rspecifier: String,
     matrix_rspecifier: String,
     matrix_wspecifier: String,

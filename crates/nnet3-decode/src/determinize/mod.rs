@@ -13,6 +13,8 @@ mod tasks;
 
 use kaldi_fst::ops;
 
+#[cfg(doc)]
+use crate::error::Error;
 use crate::error::Result;
 use crate::lattice::{CompactLattice, Lattice};
 use crate::order;
@@ -33,6 +35,8 @@ pub struct Options {
     pub max_mem: i32,
     pub max_arcs: i32,
     pub max_states: i32,
+    /// Limit of expanded input states in one epsilon closure, less one ([`Error::Looped`]).
+    pub max_loop: i32,
     /// If the search stops with an effective beam below this share of the beam, the input is pruned and the search is
     /// done again.
     pub retry_cutoff: f64,
@@ -48,6 +52,7 @@ impl Default for Options {
             max_mem: 50_000_000,
             max_arcs: -1,
             max_states: -1,
+            max_loop: -1,
             retry_cutoff: 0.5,
             depth_first: false,
         }
@@ -113,7 +118,7 @@ fn with_retries<T>(
     let mut events = Vec::new();
     for left in (0..MOST_TRIES).rev() {
         let mut search = Search::new(pruned.as_ref().unwrap_or(lattice), beam, options);
-        let outcome = search.run(&mut events);
+        let outcome = search.run(&mut events)?;
         let effective = outcome.effective_beam;
         if outcome.complete || left == 0 || beam == f64::INFINITY || effective >= beam * options.retry_cutoff
         {

@@ -3,7 +3,7 @@
 use kaldi_fst::ops;
 
 use super::{Event, Options, determinize_connected};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lattice::{CompactLattice, Lattice};
 use crate::prune::prune;
 
@@ -25,6 +25,8 @@ pub struct Reduction {
 pub enum Failure {
     /// Memory was running out.
     OutOfMemory(Event),
+    /// An epsilon closure expanded more states than [`Options::max_loop`] allows.
+    Looped(Error),
     /// The whole input could not be determinized; it is pruned with this beam.
     First { beam: f32 },
     /// Pruning removed no arcs; the new beam is this.
@@ -46,7 +48,13 @@ pub fn determinize_reduced(
     let Reduction { beam, ratio, tries, prune: prunes } = *reduction;
     let options = &Options { depth_first: true, ..*options };
     let attempt = |lattice: &mut Lattice, beam: f32, report: &mut dyn FnMut(&Failure)| -> Result<_> {
-        let (mut out, outcome) = determinize_connected(lattice, f64::INFINITY, options)?;
+        let (mut out, outcome) = match determinize_connected(lattice, f64::INFINITY, options) {
+            Err(error @ Error::Looped { .. }) => {
+                report(&Failure::Looped(error));
+                return Ok(None);
+            }
+            found => found?,
+        };
         if !outcome.complete {
             let events = outcome.events.into_iter().filter(|event| !matches!(event, Event::Rebuilt));
             events.for_each(|event| report(&Failure::OutOfMemory(event)));

@@ -10,6 +10,7 @@ use kaldi_fst::{Arc, Divisible, EPSILON, State, StateId, Weight};
 use super::strings::{EMPTY, StringId, Strings};
 use super::tasks::{self, Tasks};
 use super::{Event, Options};
+use crate::error::{Error, Result};
 use crate::lattice::{CompactLattice, Lattice};
 use crate::path::costs_to_end;
 use crate::weight::{CompactLatticeWeight, LatticeWeight, compare_strings};
@@ -204,6 +205,8 @@ pub struct Search {
     tasks: usize,
     num_arcs: usize,
     num_elements: usize,
+    /// True after an epsilon closure beyond the limit `max_loop`: its subset is not whole.
+    looped: bool,
     scratch: Scratch,
 }
 
@@ -256,6 +259,7 @@ impl Search {
             tasks: 0,
             num_arcs: 0,
             num_elements: 0,
+            looped: false,
             scratch: Scratch { places: vec![0; lattice.states.len()], ..Scratch::default() },
         };
         if let Some(start) = lattice.start {
@@ -273,23 +277,44 @@ impl Search {
     }
 
     /// Does all tasks, or stops at a limit.
-    pub fn run(&mut self, events: &mut Vec<Event>) -> Outcome {
+    ///
+    /// # Errors
+    /// [`Error::Looped`].
+    pub fn run(&mut self, events: &mut Vec<Event>) -> Result<Outcome> {
+        self.check_loops()?;
         while let Some(state) = self.stack.pop() {
             self.expand_state(state);
+            self.check_loops()?;
             if self.out_of_memory(self.beam, events) {
-                return Outcome { complete: false, effective_beam: self.beam };
+                return Ok(Outcome { complete: false, effective_beam: self.beam });
             }
         }
         let best = self.start.map_or(0.0, |start| self.backward[start as usize]);
         while let Some(task) = self.queue.first() {
             let effective_beam = task.priority - best;
             if self.at_limit(effective_beam, events) {
-                return Outcome { complete: false, effective_beam };
+                return Ok(Outcome { complete: false, effective_beam });
             }
             let task = self.queue.pop().expect("there is one");
             self.expand(task);
+            self.check_loops()?;
         }
-        Outcome { complete: true, effective_beam: self.beam }
+        Ok(Outcome { complete: true, effective_beam: self.beam })
+    }
+
+    fn check_loops(&self) -> Result<()> {
+        match self.looped {
+            true => Err(Error::Looped { max_loop: self.options.max_loop }),
+            false => Ok(()),
+        }
+    }
+
+    /// Most states of the input that an epsilon closure may expand.
+    fn most_expanded(&self) -> usize {
+        match usize::try_from(self.options.max_loop) {
+            Ok(most @ 1..) => most + 1,
+            _ => usize::MAX,
+        }
     }
 
     fn at_limit(&mut self, effective_beam: f64, events: &mut Vec<Event>) -> bool {
@@ -480,11 +505,13 @@ impl Search {
 
     /// Adds the states that arcs without words lead to, each with the best way there, in the order of states.
     fn close(&mut self, subset: &mut Vec<Element>) {
+        let most = self.most_expanded();
         if subset.iter().all(|element| self.input.without_word(element.state).is_empty()) {
+            self.looped |= subset.len() > most;
             return;
         }
         if self.options.depth_first {
-            return self.close_in_turn(subset);
+            return self.close_in_turn(subset, most);
         }
         let Scratch { closure, waiting, places, .. } = &mut self.scratch;
         closure.clear();
@@ -494,7 +521,13 @@ impl Search {
             waiting.push(std::cmp::Reverse(element.state));
         }
         // The lattice is sorted, so all predecessors of a state have been done.
+        let mut expanded = 0;
         while let Some(std::cmp::Reverse(state)) = waiting.pop() {
+            expanded += 1;
+            if expanded > most {
+                self.looped = true;
+                break;
+            }
             let element = closure[places[state as usize] as usize - 1];
             for arc in self.input.without_word(state) {
                 let weight = element.weight.times(&arc.weight);
@@ -526,7 +559,7 @@ impl Search {
 
     /// The same subset as [`Search::close`], found first in, first out. A state is expanded again if a better way to it
     /// appears, and each arc makes its sequence first. So the memory in use is that of the reference.
-    fn close_in_turn(&mut self, subset: &mut Vec<Element>) {
+    fn close_in_turn(&mut self, subset: &mut Vec<Element>, most: usize) {
         let Scratch { closure, places, .. } = &mut self.scratch;
         closure.clear();
         for &element in subset.iter() {
@@ -534,9 +567,15 @@ impl Search {
             places[element.state as usize] = closure.len() as u32;
         }
         let mut waiting = VecDeque::from_iter(subset.iter().copied());
+        let mut expanded = 0;
         while let Some(element) = waiting.pop_front() {
             if closure[places[element.state as usize] as usize - 1] != element {
                 continue;
+            }
+            expanded += 1;
+            if expanded > most {
+                self.looped = true;
+                break;
             }
             for arc in self.input.without_word(element.state) {
                 let weight = element.weight.times(&arc.weight);

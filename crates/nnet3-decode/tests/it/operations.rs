@@ -9,7 +9,7 @@ use nnet3_decode::accuracy::{Boosting, Criterion, FrameAccuracy, boost, expected
 use nnet3_decode::combine::{Weights, normalize, unite};
 use nnet3_decode::compose::{Matching, SecondFst, compose};
 use nnet3_decode::cover::path_cover;
-use nnet3_decode::determinize::{Failure, Options, Reduction, determinize_reduced};
+use nnet3_decode::determinize::{Failure, Options, Reduction, determinize, determinize_reduced};
 use nnet3_decode::difference::difference;
 use nnet3_decode::equivalence::{are_equivalent, weight_of};
 use nnet3_decode::expansion::{expand_ngrams, expand_probable};
@@ -17,7 +17,7 @@ use nnet3_decode::lattice::{compact, expand, word_fst, word_lattice};
 use nnet3_decode::lm::deterministic::{BackOffFst, DeterministicLm, Replacement};
 use nnet3_decode::posterior::arc_posteriors;
 use nnet3_decode::rescore_pruned::{PrunedOptions, compose_pruned};
-use nnet3_decode::{CompactLattice, Error, Lattice, order, path, prune, push};
+use nnet3_decode::{CompactLattice, Error, Lattice, LatticeWeight, order, path, prune, push};
 
 use crate::lattices::{Paths, all_paths, random_lattice};
 
@@ -486,6 +486,29 @@ fn reduced_determinization_stays_within_memory_or_gives_up() {
         assert_eq!(determinize_reduced(&mut lattice, &tight, &none, |_| ()).unwrap(), None);
     }
     assert!(failures > 5, "{failures}");
+}
+
+/// Three arcs without words, then one with a word: the closure of the start expands four states, the limit and one more.
+#[test]
+fn closures_beyond_the_limit_are_errors() {
+    let mut lattice = Lattice::default();
+    lattice.start = Some(lattice.add_state());
+    for olabel in [0, 0, 0, 5] {
+        let next = lattice.add_state();
+        lattice.state_mut(next - 1).arcs.push(Arc { ilabel: 1, olabel, weight: LatticeWeight::ONE, next });
+    }
+    lattice.state_mut(4).final_weight = LatticeWeight::ONE;
+    let reduction = Reduction { beam: 8.0, ratio: 0.5, tries: 2, prune: false };
+    for (max_loop, fails) in [(-1, false), (0, false), (3, false), (2, true), (1, true)] {
+        let options = Options { max_loop, ..Options::default() };
+        let found = determinize(&mut lattice, 8.0, &options).map(|(out, _)| all_compact(&out).len());
+        assert_eq!(found, if fails { Err(Error::Looped { max_loop }) } else { Ok(1) });
+        let mut loops = 0;
+        let reduced = determinize_reduced(&mut lattice, &options, &reduction, |failure| {
+            loops += usize::from(*failure == Failure::Looped(Error::Looped { max_loop }));
+        });
+        assert_eq!((reduced.unwrap().is_none(), loops), (fails, usize::from(fails)), "{max_loop}");
+    }
 }
 
 fn model() -> TransitionModel {
