@@ -12,6 +12,7 @@ pub mod edit;
 pub mod egs;
 pub mod egs_tables;
 pub mod forward;
+pub mod fraction;
 pub mod gmm_update;
 pub mod prob;
 pub mod threads;

@@ -446,6 +446,19 @@ fn composition_and_combination_of_bad_input() {
         |options: &str, second: &str| format!("lattice-compose {options} ark:@in.lat {second} ark:@none");
     fails(&folder, 255, &compose("--compose-with-fst=false", "@G3.fst"), &["--compose-with-fst=false"]);
     fails(&folder, 255, &compose("--phi-label=5 --rho-label=6", "@G3.fst"), &["--phi-label"]);
+    for line in [
+        "lattice-expand --epsilon=1.5 ark:@in.lat ark:@none",
+        "lattice-equivalent --max-error-proportion=1.5 ark:@in.lat ark:@in.lat",
+        "lattice-boost-ali --max-silence=1.5 @digits.mdl ark:@in.lat ark:@digits.ali ark:@none",
+    ] {
+        fails(&folder, 255, line, &["=1.5: expected a number from 0 to 1"]);
+    }
+    fails(&folder, 255, &compose("--phi-label=0", "@G3.fst"), &["--phi-label=0", "above 0"]);
+    folder.write("word.txt", "0 0 7 7\n0\n");
+    output(&folder, "fstcompile @word.txt @word.fst");
+    let warned = run(&folder, &compose("--phi-label=135", "@word.fst")).stderr;
+    assert!(warned.contains("124-1240-0000: an output label of the first is 135"), "{warned}");
+    fails(&folder, 255, "fstrhocompose 7 @word.fst @word.fst @none", &["label", "7"]);
     fails(&folder, 255, &compose("--compose-with-fst=maybe", "@G3.fst"), &["maybe"]);
     folder.write("circle.txt", "0 1 7 7\n1 0 7 7\n1\n");
     output(&folder, "fstcompile @circle.txt @circle.fst");

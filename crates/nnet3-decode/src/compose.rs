@@ -100,6 +100,14 @@ impl<W: AsLatticeWeight> SecondFst<W> {
         Ok(())
     }
 
+    /// The label of [`Matching::BackOff`] or [`Matching::Rest`].
+    fn special_label(&self) -> Option<i32> {
+        match self.matching {
+            Matching::Exact => None,
+            Matching::BackOff(label) | Matching::Rest(label) => Some(label),
+        }
+    }
+
     fn arcs(&self, state: StateId, label: i32) -> &[Arc<W>] {
         let arcs = &self.fst.state(state).arcs;
         let first = arcs.partition_point(|arc| arc.ilabel < label);
@@ -118,8 +126,7 @@ impl<W: AsLatticeWeight> SecondFst<W> {
         let mut arcs = self.arcs(state, word);
         match self.matching {
             Matching::BackOff(label) => {
-                // (The label itself is no word.)
-                while arcs.is_empty() && word != label {
+                while arcs.is_empty() {
                     let Some(back) = self.arcs(state, label).first() else { return };
                     before = before.times(&back.weight.as_lattice_weight());
                     state = back.next;
@@ -174,8 +181,16 @@ pub(crate) fn final_weight(state: &State<LatticeWeight>, other: LatticeWeight) -
 
 /// Composes a lattice with an FST on words. The result has the transition-ids of the first and the output labels of the
 /// second, one path for each pair of paths, and only states on paths. It is empty if no words match.
-pub fn compose<W: AsLatticeWeight>(lattice: &Lattice, second: &SecondFst<W>) -> Lattice {
-    let (Some(a), Some(b)) = (lattice.start, second.fst.start) else { return Lattice::default() };
+///
+/// # Errors
+/// [`Error::SpecialWord`] if a word of the lattice is the label of [`Matching::BackOff`] or [`Matching::Rest`].
+pub fn compose<W: AsLatticeWeight>(lattice: &Lattice, second: &SecondFst<W>) -> Result<Lattice> {
+    if let Some(label) = second.special_label()
+        && lattice.states.iter().flat_map(|state| &state.arcs).any(|arc| arc.olabel == label)
+    {
+        return Err(Error::SpecialWord { label });
+    }
+    let (Some(a), Some(b)) = (lattice.start, second.fst.start) else { return Ok(Lattice::default()) };
     // Epsilon moves have a fixed order, so each pair of paths gives one path. Arcs without input of the second FST come
     // before arcs without words of the lattice. The flag is true after an arc without a word.
     let mut pairs = Pairs::starting_with((a, b, false));
@@ -202,13 +217,16 @@ pub fn compose<W: AsLatticeWeight>(lattice: &Lattice, second: &SecondFst<W>) -> 
         }
     }
     ops::connect(&mut pairs.out);
-    pairs.out
+    Ok(pairs.out)
 }
 
 /// Composes FSTs, as [`compose`] does lattices.
-pub fn compose_fsts(first: &Fst, second: &SecondFst) -> Fst {
+///
+/// # Errors
+/// As there.
+pub fn compose_fsts(first: &Fst, second: &SecondFst) -> Result<Fst> {
     let lattice = converted(first, f32::as_lattice_weight);
-    converted(&compose(&lattice, second), |weight| weight.graph)
+    Ok(converted(&compose(&lattice, second)?, |weight| weight.graph))
 }
 
 fn converted<V, W>(fst: &Fst<V>, weight: impl Fn(&V) -> W) -> Fst<W> {
@@ -243,7 +261,8 @@ mod tests {
     fn rest_of_the_labels() {
         let first = fst(&[&[(7, 10, 0.0, 1), (8, 11, 0.0, 1)], &[]], 1);
         let second = fst(&[&[(100, 100, 1.0, 1), (11, 11, 0.0, 0)], &[(11, 11, 1.0, 0)]], 1);
-        let composed = |second| compose_fsts(&first, &SecondFst::new(second, Matching::Rest(100)).unwrap());
+        let composed =
+            |second| compose_fsts(&first, &SecondFst::new(second, Matching::Rest(100)).unwrap()).unwrap();
         assert_eq!(composed(second), {
             let mut expected = fst(&[&[(7, 10, 1.0, 1)], &[]], 1);
             expected.states[1].final_weight = 1.0;

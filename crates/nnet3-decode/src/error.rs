@@ -54,6 +54,8 @@ pub enum Error {
     EpsilonCycle { state: StateId },
     #[error("arcs with the backoff label {label} form a cycle through state {state} of the FST")]
     BackOffCycle { state: StateId, label: i32 },
+    #[error("an output label of the first is {label}, the label of arcs for other words in the second")]
+    SpecialWord { label: i32 },
     #[error("the lattice has {found} frames, but the alignment {expected}")]
     AlignmentLength { found: usize, expected: usize },
     #[error("the log-likelihoods have {found} columns, but the model has {needed} pdfs")]

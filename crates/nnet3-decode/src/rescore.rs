@@ -25,7 +25,7 @@ pub fn rescore(mut lattice: Lattice, lm: &LanguageModel, lm_scale: f32) -> Resul
     let factor = f64::from(lm_scale);
     scale(&mut lattice, Scale::new(1.0 / factor, 1.0));
     let mut composed = match lm {
-        LanguageModel::Fst(lm) => compose(&lattice, lm),
+        LanguageModel::Fst(lm) => compose(&lattice, lm)?,
         LanguageModel::ConstArpa(lm) => compose_const_arpa(&lattice, lm),
     };
     let unlimited = Options { max_mem: 0, ..Options::default() };

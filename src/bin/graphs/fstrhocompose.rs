@@ -33,12 +33,12 @@ pub fn run(options: Options) -> Result<u8> {
         bail!("{first}, {second}, {to}: expected three files, or a table, a file and a table");
     }
     let second = SecondFst::new(fsts::read(Some(second))?, Matching::Rest(options.rho_label))?;
-    let compose = |first: &Fst| compose_fsts(first, &second);
+    let compose = |first: &Fst| Ok(compose_fsts(first, &second)?);
     if !is_input(first) {
-        fsts::write(Some(to), &compose(&fsts::read(Some(first))?))?;
+        fsts::write(Some(to), &compose(&fsts::read(Some(first))?)?)?;
         return Ok(0);
     }
-    let output = tables::map::<FstHolder, FstHolder>(first, to, |_, first| Ok(Ok(compose(&first))))?;
+    let output = tables::map::<FstHolder, FstHolder>(first, to, |_, first| compose(&first).map(Ok))?;
     messages::log(&format!("Composed {} FSTs.", output.done));
     output.finish()
 }

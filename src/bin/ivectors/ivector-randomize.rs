@@ -1,7 +1,8 @@
 //! `ivector-randomize`: replaces rows of i-vectors by later ones of the same utterance.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use kaldi_io::holder::MatrixHolder;
+use nnet3::options::fraction;
 use nnet3::{messages, tables};
 use nnet3_core::c_rand::CRand;
 
@@ -24,9 +25,7 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let probability = options.randomize_prob;
-    if !(0.0..=1.0).contains(&probability) {
-        bail!("--randomize-prob={probability}: expected a number from 0 to 1");
-    }
+    fraction::check("randomize-prob", probability)?;
     let mut rand = CRand::default();
     let (from, to) = (&options.ivector_rspecifier, &options.ivector_wspecifier);
     let output = tables::map::<MatrixHolder, MatrixHolder>(from, to, |_, mut ivectors| {

@@ -4,6 +4,7 @@ use anyhow::Result;
 use kaldi_hmm::TransitionModel;
 use kaldi_io::holder::I32VectorHolder;
 use kaldi_io::{RandomReader, read_object};
+use nnet3::options::fraction;
 use nnet3::tables::{Input, Output};
 use nnet3::{lattices, messages};
 use nnet3_decode::accuracy::{Boosting, boost};
@@ -38,6 +39,7 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
+    fraction::check("max-silence", options.max_silence)?;
     let silence_phones = lattices::silence_phones(&options.silence_phones)?;
     let model: TransitionModel = read_object(&options.model)?;
     let boosting =

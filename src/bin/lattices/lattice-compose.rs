@@ -39,6 +39,11 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
+    for (name, label) in [("phi", options.phi_label), ("rho", options.rho_label)] {
+        if label < -1 || label == 0 {
+            bail!("--{name}-label={label}: expected a label above 0, or -1 for none");
+        }
+    }
     let matching = match (options.phi_label, options.rho_label) {
         (phi, rho) if phi > 0 && rho > 0 => bail!("You cannot set both --phi-label and --rho-label"),
         (phi, _) if phi > 0 => Matching::BackOff(phi),
@@ -87,21 +92,22 @@ fn with_own<W: AsLatticeWeight>(
         *failed += 1;
         return Ok(());
     };
-    match SecondFst::new(other, matching) {
-        Ok(other) => write(key, compose(lattice, &other), output, failed),
-        Err(error) => {
-            messages::warn(&format!("{key}: {error}"));
-            *failed += 1;
-            Ok(())
-        }
-    }
+    let composed = SecondFst::new(other, matching).and_then(|other| compose(lattice, &other));
+    write(key, composed, output, failed)
 }
 
-fn write(key: &str, composed: Lattice, output: &mut LatticeOutput, failed: &mut u64) -> Result<()> {
-    if composed.start.is_none() {
-        messages::warn(&format!("Empty lattice for utterance {key} (incompatible LM?)"));
-        *failed += 1;
-        return Ok(());
-    }
-    output.write_lattice(key, &composed)
+fn write(
+    key: &str,
+    composed: nnet3_decode::Result<Lattice>,
+    output: &mut LatticeOutput,
+    failed: &mut u64,
+) -> Result<()> {
+    let reason = match composed {
+        Ok(composed) if composed.start.is_some() => return output.write_lattice(key, &composed),
+        Ok(_) => format!("Empty lattice for utterance {key} (incompatible LM?)"),
+        Err(error) => format!("{key}: {error}"),
+    };
+    messages::warn(&reason);
+    *failed += 1;
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! `lattice-equivalent`: compares lattices by paths at random.
 
 use anyhow::Result;
+use nnet3::options::fraction;
 use nnet3::{lattices, messages};
 use nnet3_core::c_rand::CRand;
 use nnet3_decode::LatticeHolder;
@@ -24,6 +25,7 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
+    fraction::check("max-error-proportion", options.max_error_proportion)?;
     let tables = (&*options.lattice_rspecifier1, &*options.lattice_rspecifier2);
     let (mut equivalent, mut different, mut missing) = (0u64, 0u64, 0u64);
     let mut random = CRand::new(0);

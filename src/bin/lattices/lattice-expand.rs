@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use kaldi_io::log::num;
+use nnet3::options::fraction;
 use nnet3::{lattices, messages};
 use nnet3_decode::expansion::expand_probable;
 use nnet3_decode::{CompactLatticeHolder, Scale};
@@ -26,6 +27,7 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
+    fraction::check("epsilon", options.epsilon)?;
     let acoustic = lattices::acoustic_scale(options.acoustic_scale, options.inv_acoustic_scale)?;
     lattices::check_invertible(acoustic, 1.0)?;
     let scale = Scale::new(1.0, acoustic);

@@ -48,7 +48,7 @@ pub fn run(options: Options) -> Result<u8> {
                 return Ok(());
             }
         };
-        let composed = compose(&first, &SecondFst::exact(word_lattice(second)));
+        let composed = compose(&first, &SecondFst::exact(word_lattice(second)))?;
         if composed.start.is_none() {
             messages::warn(&format!("For utterance {key}, composed result is empty."));
             empty += 1;

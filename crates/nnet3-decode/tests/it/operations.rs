@@ -149,7 +149,7 @@ fn composition_is_what_every_pair_of_paths_gives() {
             }
         }
         let second = SecondFst::new(fst, matching).unwrap();
-        let found = compose(&lattice, &second);
+        let found = compose(&lattice, &second).unwrap();
         nonempty += usize::from(found.start.is_some());
         assert_same(all_paths(&found), expected, case);
     }
@@ -167,7 +167,7 @@ fn both_costs_of_composed_lattices_add_up_and_labels_for_the_rest_become_words()
             let others = all_paths(&second).into_iter().filter(|other| other.0 == words);
             expected.extend(others.map(|other| (words.clone(), ids.clone(), cost + other.2)));
         }
-        assert_same(all_paths(&compose(&first, &SecondFst::exact(second))), expected, case);
+        assert_same(all_paths(&compose(&first, &SecondFst::exact(second)).unwrap()), expected, case);
         // An acceptor with one state that takes every word.
         let state = State { final_weight: 0.5, arcs: vec![Arc::new(99, 0.25, 0), Arc::new(2, 1.0, 0)] };
         let any = SecondFst::new(Fst { start: Some(0), states: vec![state] }, Matching::Rest(99)).unwrap();
@@ -176,7 +176,19 @@ fn both_costs_of_composed_lattices_add_up_and_labels_for_the_rest_become_words()
             (words, ids, cost + more + 0.5)
         });
         let expected = expected.collect();
-        assert_same(all_paths(&compose(&first, &any)), expected, case);
+        assert_same(all_paths(&compose(&first, &any).unwrap()), expected, case);
+    }
+}
+
+#[test]
+fn words_with_the_label_of_other_words_are_errors() {
+    let state = State { final_weight: 0.5, arcs: vec![Arc::new(2, 0.25, 0), Arc::new(7, 1.0, 0)] };
+    let fst = Fst { start: Some(0), states: vec![state] };
+    let lattice = random_lattice(&mut fastrand::Rng::with_seed(5));
+    assert!(all_paths(&lattice).iter().any(|path| path.0.contains(&2)));
+    for (matching, label) in [(Matching::Rest(2), 2), (Matching::Rest(7), 7), (Matching::Exact, 0)] {
+        let found = compose(&lattice, &SecondFst::new(fst.clone(), matching).unwrap());
+        assert_eq!(found.err(), (label == 2).then_some(Error::SpecialWord { label }));
     }
 }
 

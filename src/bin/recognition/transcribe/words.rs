@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
 use nnet3::messages;
+use nnet3::options::fraction;
 use nnet3_online::formats::Format;
 use nnet3_online::{Model, Phrases, RecognizerOptions, phrases};
 
@@ -40,10 +41,7 @@ impl WordArgs {
             let suffix = format.suffix();
             bail!("--alternatives is for --format=text and --format=json, found --format={suffix}");
         }
-        if !(0.0..=1.0).contains(&self.min_confidence) {
-            bail!("--min-confidence={}: expected a number from 0 to 1", self.min_confidence);
-        }
-        Ok(())
+        fraction::check("min-confidence", self.min_confidence)
     }
 
     /// The options of recognisers. Warns of words of the phrases that are ignored.
