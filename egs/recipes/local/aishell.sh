@@ -23,6 +23,8 @@ edit_numbers() {
   # The chain model's script makes the data of the one before again, and refuses to, unless it begins with stage 7.
   sed -i -e "s|^data=/export.*|data=$work/corpus|" -e 's|^local/chain/run_tdnn.sh|& --stage 7|' "$s5/run.sh"
   sed -i -e 's|^num_jobs_initial=2|num_jobs_initial=1|' -e 's|^num_jobs_final=12|num_jobs_final=2|' "$s5"/local/{nnet3,chain}/tuning/run_tdnn_1a.sh
+  # nnet3 needs an archive for each job.
+  sed -i 's|^    --trainer.num-epochs|    --trainer.samples-per-iter 50000 --trainer.num-epochs|' "$s5/local/nnet3/tuning/run_tdnn_1a.sh"
   if $quick; then
     few_gaussians "$s5/run.sh"
     few_jobs "$s5/run.sh" "$s5"/local/nnet3/*.sh "$s5"/local/{nnet3,chain}/tuning/run_tdnn_1a.sh

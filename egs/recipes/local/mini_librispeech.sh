@@ -6,6 +6,7 @@ make_data() {
   local num_train=2000 num_test=200
   if $quick; then num_train=600 num_test=60; fi
   if [[ $sentences ]]; then num_train=$sentences num_test=$((sentences / 10)); fi # lint: whole: sentences
+  (( num_train >= 500 )) || refuse_value "--sentences $num_train: the recipe mini_librispeech trains first on the 500 shortest, expected 500 or more"
   step corpus . "$python" "$here/local/librispeech.py" --num-train="$num_train" --num-test="$num_test" --nj="$nj" --seed="$seed" "$text" "$work/corpus"
 }
 
@@ -22,14 +23,17 @@ place_data() {
 edit_numbers() {
   local s5=$work/egs/mini_librispeech/s5
   sed -i 's|^system=.*|system=exp/chain2/tdnn1a_sp/decode_tglarge_dev_clean_2/|' "$s5/local/kws/run_kws.sh"
+  # Five hours of speech have archives for five jobs; less speech does not. Two jobs are for two processors.
+  sed -i -E -e 's/(--trainer.optimization.num-jobs-initial=)[0-9]/\11/' -e 's/(--trainer.optimization.num-jobs-final=)[0-9]/\12/' \
+    -e 's/(--num-jobs-initial) 2 (--num-jobs-final) 5/\1 1 \2 2/' "$s5"/local/chain{/tuning/run_{tdnn_1k,cnn_tdnn_1b,tdnn_1c},2/tuning/run_tdnn_1a}.sh
   # More jobs than speakers are refused.
   sed -i -e "s|nj=350|nj=$nj|" -e "s|nj=50|nj=$nj|" -e 's|subsplit=40|subsplit=1|' -e "s|num_threads_denlats=6|num_threads_denlats=1|" \
     "$s5/local/chain/tuning/run_tdnn_1c_discriminative.sh"
   if $quick; then
     few_gaussians "$s5/run.sh"
     few_jobs "$s5/run.sh" "$s5"/local/{chain,chain/tuning,chain2,nnet3}/*.sh "$s5/local/kws/run_kws.sh"
-    sed -i -E -e 's/(--trainer.num-epochs=|num_epochs=)[0-9]+/\11/' -e 's/(--trainer.optimization.num-jobs-(initial|final)=|num_jobs_nnet=)[0-9]/\11/' \
-      -e 's/(--num-jobs-initial) 2 (--num-jobs-final) 5/--num-epochs 4 \1 1 \2 2/' -e 's/ (dim|big-dim)=(512|768)/ \1=256/' \
+    sed -i -E -e 's/(--trainer.num-epochs=|num_epochs=)[0-9]+/\11/' -e 's/(--trainer.optimization.num-jobs-final=|num_jobs_nnet=)[0-9]/\11/' \
+      -e 's/^ *(--num-jobs-initial 1)/    --num-epochs 4 \1/' -e 's/ (dim|big-dim)=(512|768)/ \1=256/' \
       "$s5"/local/chain{/tuning/run_{tdnn_1k,cnn_tdnn_1b,tdnn_1c,tdnn_1c_discriminative},2/tuning/run_tdnn_1a}.sh
     sed -i 's|^train_data_dir=data/train_clean_5_sp_hires|train_data_dir=data/train_short_sp_hires|' "$s5/local/chain/tuning/run_tdnn_1c_discriminative.sh"
     sed -i -e 's/`seq 8 14`/`seq 10 11`/' -e 's/--min-lmwt 8 --max-lmwt 14/--min-lmwt 10 --max-lmwt 11/' "$s5/local/kws/run_kws.sh"
