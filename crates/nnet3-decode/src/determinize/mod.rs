@@ -13,8 +13,6 @@ mod tasks;
 
 use kaldi_fst::ops;
 
-#[cfg(doc)]
-use crate::error::Error;
 use crate::error::Result;
 use crate::lattice::{CompactLattice, Lattice};
 use crate::order;
@@ -35,7 +33,7 @@ pub struct Options {
     pub max_mem: i32,
     pub max_arcs: i32,
     pub max_states: i32,
-    /// Limit of expanded input states in one epsilon closure, less one ([`Error::Looped`]).
+    /// Limit of expanded input states in one epsilon closure, less one ([`crate::Error::Looped`]).
     pub max_loop: i32,
     /// If the search stops with an effective beam below this share of the beam, the input is pruned and the search is
     /// done again.
