@@ -9,6 +9,7 @@ mod phones;
 mod reduced;
 mod search;
 mod strings;
+mod subsets;
 mod tasks;
 
 use kaldi_fst::ops;

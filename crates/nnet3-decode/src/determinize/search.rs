@@ -1,27 +1,19 @@
 //! The search: tasks in the order of the cost of the best path through them, or states with the last found first.
 
 use std::cmp::Ordering;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
 use kaldi_fst::{Arc, Divisible, EPSILON, State, StateId, Weight};
 
 use super::strings::{EMPTY, StringId, Strings};
+use super::subsets::{Element, Known, hash};
 use super::tasks::{self, Tasks};
 use super::{Event, Options};
 use crate::error::{Error, Result};
 use crate::lattice::{CompactLattice, Lattice};
 use crate::path::costs_to_end;
 use crate::weight::{CompactLatticeWeight, LatticeWeight, compare_strings};
-
-/// An element of a subset: a state, its residual weight, and the transition-ids not yet on an arc.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Element {
-    state: StateId,
-    string: StringId,
-    weight: LatticeWeight,
-}
 
 /// An arc of the result.
 struct OutArc {
@@ -56,83 +48,6 @@ impl tasks::Task for Task {
     fn priority(&self) -> f64 {
         self.priority
     }
-}
-
-/// Hash values are mixed already.
-#[derive(Default)]
-struct Identity(u64);
-
-impl Hasher for Identity {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("only whole numbers are hashed")
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = value;
-    }
-}
-
-/// Known subsets, with a value for each. Subsets with weights that differ by at most delta are the same.
-struct Known<T> {
-    /// The last entry with a hash value.
-    heads: HashMap<u64, u32, BuildHasherDefault<Identity>>,
-    /// For each subset: its range in the pool, its value, and the previous entry with the same hash value.
-    entries: Vec<(Range<usize>, T, u32)>,
-}
-
-const NONE: u32 = u32::MAX;
-
-impl<T> Default for Known<T> {
-    fn default() -> Known<T> {
-        Known { heads: HashMap::default(), entries: Vec::new() }
-    }
-}
-
-fn hash(subset: &[Element]) -> u64 {
-    let mix = |hash: u64, element: &Element| {
-        let key = u64::from(element.state) << 32 | u64::from(element.string);
-        (hash.rotate_left(5) ^ key).wrapping_mul(0x517C_C1B7_2722_0A95)
-    };
-    let mixed = subset.iter().fold(subset.len() as u64, mix);
-    mixed ^ (mixed >> 29)
-}
-
-impl<T> Known<T> {
-    fn find(&self, pool: &[Element], subset: &[Element], hash: u64, delta: f32) -> Option<&T> {
-        let mut at = *self.heads.get(&hash)?;
-        while at != NONE {
-            let (range, value, before) = &self.entries[at as usize];
-            if same(&pool[range.clone()], subset, delta) {
-                return Some(value);
-            }
-            at = *before;
-        }
-        None
-    }
-
-    fn insert(&mut self, range: Range<usize>, hash: u64, value: T) {
-        let before = self.heads.insert(hash, self.entries.len() as u32).unwrap_or(NONE);
-        self.entries.push((range, value, before));
-    }
-
-    /// Sets have new strings, so their hash values are others.
-    fn rehash(&mut self, pool: &[Element]) {
-        self.heads.clear();
-        for (i, (range, _, before)) in self.entries.iter_mut().enumerate() {
-            *before = self.heads.insert(hash(&pool[range.clone()]), i as u32).unwrap_or(NONE);
-        }
-    }
-}
-
-fn same(a: &[Element], b: &[Element], delta: f32) -> bool {
-    let equal = |(a, b): (&Element, &Element)| {
-        a.state == b.state && a.string == b.string && a.weight.approx_equal(&b.weight, delta)
-    };
-    a.len() == b.len() && a.iter().zip(b).all(equal)
 }
 
 /// The input, arcs without words apart from the others.
@@ -361,7 +276,7 @@ impl Search {
                 state.arcs.iter_mut().for_each(|arc| f(&mut arc.string));
                 state.end.iter_mut().for_each(|(string, _)| f(string));
             }
-            search.initial.entries.iter_mut().for_each(|(_, (_, string, _), _)| f(string));
+            search.initial.values_mut().for_each(|(_, string, _)| f(string));
         };
         all(self, &mut tasks, &mut |string| marks[*string as usize] = true);
         let numbers = self.strings.keep(marks);

@@ -373,3 +373,25 @@ fn the_oracle_has_the_fewest_errors_and_its_path_costs_least() {
         assert!((cost - cheapest).abs() < 1e-4, "case {case}: {cost}, expected {cheapest}");
     }
 }
+
+/// The paths in one order.
+pub fn sorted(mut paths: Paths) -> Paths {
+    paths.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    paths
+}
+
+/// Fails unless both have the same paths, with costs that differ by less than 0.001.
+#[track_caller]
+pub fn assert_same(found: Paths, expected: Paths, case: usize) {
+    let (found, expected) = (sorted(found), sorted(expected));
+    let labels = |paths: &Paths| paths.iter().map(|p| (p.0.clone(), p.1.clone())).collect::<Vec<_>>();
+    assert_eq!(labels(&found), labels(&expected), "case {case}");
+    for (a, b) in found.iter().zip(&expected) {
+        assert!((a.2 - b.2).abs() < 1e-3, "case {case}: {a:?} instead of {b:?}");
+    }
+}
+
+/// The paths of a compact lattice, as of [`all_paths`].
+pub fn all_compact(lattice: &CompactLattice) -> Paths {
+    all_paths(&expand(lattice))
+}
