@@ -18,8 +18,8 @@ KALDI is a checkout of Kaldi (git clone https://github.com/kaldi-asr/kaldi); it 
   --dir DIR         where recipes run (exp); with --quick exp/quick
   --programs DIR    programs (built from this repository: target/release)
   --seed N          other data for another number (1)
-  --sentences N     sentences to train on in mini_librispeech and vosk, and a tenth of that to test on (2000; with --quick 600 and 400);
-                    mini_librispeech needs 500
+  --sentences N     sentences to train on in mini_librispeech (2000; with --quick 600), vosk (2000; 400) and aishell (1500; 300), and a tenth
+                    of that to test on; mini_librispeech needs 500, aishell without --quick 401
   --nj N            processes that make data, and with --quick jobs of scripts (2)
   --at-once N       recipes at the same time (1; with --quick 2)
 Prints a table for each recipe: steps, times, error rates. Started again, it goes on where it was.

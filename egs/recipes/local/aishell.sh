@@ -3,9 +3,12 @@
 recipe_folders=(egs/wsj/s5 egs/aishell/s5 tools/config tools/extras)
 
 make_data() {
-  local sizes=()
-  if $quick; then sizes=(--num-train=300 --num-test=40); fi
-  step corpus . "$python" "$here/local/mandarin.py" --nj="$nj" --seed="$seed" "${sizes[@]}" "$work/corpus"
+  local num_test=150
+  num_train=1500 # not local: edit_numbers reads it
+  if $quick; then num_train=300 num_test=40; fi
+  if [[ $sentences ]]; then num_train=$sentences num_test=$((sentences / 10)); fi # lint: whole: sentences
+  $quick || (( num_train > 400 )) || refuse_value "--sentences $num_train: the recipe aishell holds 300 recordings out of 1200 or more, expected 401 or more"
+  step corpus . "$python" "$here/local/mandarin.py" --num-train="$num_train" --num-test="$num_test" --nj="$nj" --seed="$seed" "$work/corpus"
 }
 
 # Puts the corpus where the recipe would have put its downloads, and stands in for the package kaldi_lm.
@@ -23,8 +26,8 @@ edit_numbers() {
   # The chain model's script makes the data of the one before again, and refuses to, unless it begins with stage 7.
   sed -i -e "s|^data=/export.*|data=$work/corpus|" -e 's|^local/chain/run_tdnn.sh|& --stage 7|' "$s5/run.sh"
   sed -i -e 's|^num_jobs_initial=2|num_jobs_initial=1|' -e 's|^num_jobs_final=12|num_jobs_final=2|' "$s5"/local/{nnet3,chain}/tuning/run_tdnn_1a.sh
-  # nnet3 needs an archive for each job.
-  sed -i 's|^    --trainer.num-epochs|    --trainer.samples-per-iter 50000 --trainer.num-epochs|' "$s5/local/nnet3/tuning/run_tdnn_1a.sh"
+  # nnet3 needs an archive for each job: this makes four.
+  sed -i "s|^    --trainer.num-epochs|    --trainer.samples-per-iter $((33 * num_train)) --trainer.num-epochs|" "$s5/local/nnet3/tuning/run_tdnn_1a.sh"
   if $quick; then
     few_gaussians "$s5/run.sh"
     few_jobs "$s5/run.sh" "$s5"/local/nnet3/*.sh "$s5"/local/{nnet3,chain}/tuning/run_tdnn_1a.sh
