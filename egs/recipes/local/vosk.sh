@@ -3,7 +3,8 @@
 recipe_folders=(egs/wsj/s5 tools/config tools/extras)
 
 make_data() {
-  local num_train=2000 num_test=200
+  local num_test=200
+  num_train=2000 # not local: edit_numbers reads it
   [[ $vosk ]] || refuse_value "the recipe vosk needs --vosk DIR, a checkout of vosk-api (git clone https://github.com/alphacep/vosk-api)"
   if $quick; then num_train=400 num_test=40; fi
   if [[ $sentences ]]; then num_train=$sentences num_test=$((sentences / 10)); fi # lint: whole: sentences
@@ -24,7 +25,10 @@ place_data() {
 
 # Numbers that a user edits: jobs, the size of models, and epochs.
 edit_numbers() {
-  local s5=$work/egs/vosk/training
+  local s5=$work/egs/vosk/training gaussians=$((num_train / 6))
+  # Each Gaussian of the i-vector extractor needs 100 frames; of a sentence it sees about 24.
+  (( gaussians < 512 )) || gaussians=512
+  sed -i "s/_subset 512 /_subset $gaussians /" "$s5/local/chain/run_ivector_common.sh"
   if $quick; then
     few_gaussians "$s5/run.sh"
     few_jobs "$s5/run.sh" "$s5"/local/chain/*.sh
@@ -32,8 +36,6 @@ edit_numbers() {
     # Held-out sets have 300 of at least 1200 recordings, and hold less than a minibatch.
     sed -i 's/--egs.opts "--frames-overlap-per-eg 0/--egs.opts "--num-utts-subset 40 --frames-overlap-per-eg 0/' "$s5/local/chain/run_tdnn.sh"
     sed -i -E 's/(--trainer.num-chunk-per-minibatch) [0-9,]+/\1 32,16/' "$s5/local/chain/run_tdnn.sh"
-    # Each Gaussian of the i-vector extractor needs 100 frames.
-    sed -i 's/_subset 512 /_subset 64 /' "$s5/local/chain/run_ivector_common.sh"
   fi
 }
 
