@@ -29,12 +29,15 @@ edit_numbers() {
   # Each Gaussian of the i-vector extractor needs 100 frames; of a sentence it sees about 24.
   (( gaussians < 512 )) || gaussians=512
   sed -i "s/_subset 512 /_subset $gaussians /" "$s5/local/chain/run_ivector_common.sh"
+  if (( num_train < 1200 )); then
+    # Held-out sets have 300 recordings of 1200 or more. With fewer they do not fill a minibatch.
+    sed -i "s/--egs.opts \"--frames-overlap-per-eg 0/--egs.opts \"--num-utts-subset $((num_train / 10)) --frames-overlap-per-eg 0/" "$s5/local/chain/run_tdnn.sh"
+    sed -i 's/--trainer.num-chunk-per-minibatch 64 /--trainer.num-chunk-per-minibatch 64,32,16 /' "$s5/local/chain/run_tdnn.sh"
+  fi
   if $quick; then
     few_gaussians "$s5/run.sh"
     few_jobs "$s5/run.sh" "$s5"/local/chain/*.sh
     sed -i 's/--trainer.num-epochs 20/--trainer.num-epochs 3/' "$s5/local/chain/run_tdnn.sh"
-    # Held-out sets have 300 of at least 1200 recordings, and hold less than a minibatch.
-    sed -i 's/--egs.opts "--frames-overlap-per-eg 0/--egs.opts "--num-utts-subset 40 --frames-overlap-per-eg 0/' "$s5/local/chain/run_tdnn.sh"
     sed -i -E 's/(--trainer.num-chunk-per-minibatch) [0-9,]+/\1 32,16/' "$s5/local/chain/run_tdnn.sh"
   fi
 }
