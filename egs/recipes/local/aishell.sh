@@ -26,8 +26,6 @@ edit_numbers() {
   # The chain model's script makes the data of the one before again, and refuses to, unless it begins with stage 7.
   sed -i -e "s|^data=/export.*|data=$work/corpus|" -e 's|^local/chain/run_tdnn.sh|& --stage 7|' "$s5/run.sh"
   sed -i -e 's|^num_jobs_initial=2|num_jobs_initial=1|' -e 's|^num_jobs_final=12|num_jobs_final=2|' "$s5"/local/{nnet3,chain}/tuning/run_tdnn_1a.sh
-  # nnet3 needs an archive for each job: this makes four.
-  sed -i "s|^    --trainer.num-epochs|    --trainer.samples-per-iter $((33 * num_train)) --trainer.num-epochs|" "$s5/local/nnet3/tuning/run_tdnn_1a.sh"
   if $quick; then
     few_gaussians "$s5/run.sh"
     few_jobs "$s5/run.sh" "$s5"/local/nnet3/*.sh "$s5"/local/{nnet3,chain}/tuning/run_tdnn_1a.sh
@@ -35,6 +33,9 @@ edit_numbers() {
     # Held-out sets have 300 of at least 1200 recordings, perturbed ones included.
     sed -i 's/--egs.dir "$common_egs_dir"/--egs.opts="--num-utts-subset 100" --egs.dir="$common_egs_dir"/' "$s5/local/nnet3/tuning/run_tdnn_1a.sh"
     sed -i 's/--egs.opts "--frames-overlap-per-eg 0"/--egs.opts="--frames-overlap-per-eg 0 --num-utts-subset 100"/' "$s5/local/chain/tuning/run_tdnn_1a.sh"
+  else
+    # nnet3 needs an archive for each of the two jobs: this makes four.
+    sed -i "s|^    --trainer.num-epochs|    --trainer.samples-per-iter $((33 * num_train)) --trainer.num-epochs|" "$s5/local/nnet3/tuning/run_tdnn_1a.sh"
   fi
 }
 
