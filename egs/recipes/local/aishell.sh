@@ -7,7 +7,7 @@ make_data() {
   num_train=1500 # not local: edit_numbers reads it
   if $quick; then num_train=300 num_test=40; fi
   if [[ $sentences ]]; then num_train=$sentences num_test=$((sentences / 10)); fi # lint: whole: sentences
-  $quick || (( num_train > 400 )) || refuse_value "--sentences $num_train: the recipe aishell holds 300 recordings out of 1200 or more, expected 401 or more"
+  $quick || (( num_train > 400 )) || refuse_value "--sentences $num_train: aishell's networks hold out 300 of more than 1200 recordings, three of each sentence; expected 401 or more"
   step corpus . "$python" "$here/local/mandarin.py" --num-train="$num_train" --num-test="$num_test" --nj="$nj" --seed="$seed" "$work/corpus"
 }
 
