@@ -27,6 +27,7 @@ HELP
 source "$here/train/options.sh"
 source "$here/train/option_list.sh"
 source "$here/train/schedule.sh"
+source "$here/train/losses.sh"
 source "$here/train/data.sh"
 source "$here/train/network.sh"
 source "$here/train/examples.sh"

@@ -13,6 +13,7 @@ use nnet3_chain::{ChainExampleHolder, Supervision};
 use nnet3_train::finite::inputs_not_finite;
 
 use crate::get_egs::{EgsLoop, Inputs, Made, ROUNDING, optional, tolerate};
+use crate::losses::{Losses, Reason};
 use crate::options::egs::InputOptions;
 use crate::{messages, progress, tables};
 
@@ -65,10 +66,10 @@ impl GetChainEgs<'_> {
         };
         let status = egs_loop.run(|splitter, Inputs { key, features, ivectors }| {
             let Some(supervision) = supervision.get(key)? else {
-                return Ok(Made::Rejected(format!("No supervision for key {key}")));
+                return Ok(Made::Rejected(Reason::Missing, format!("No supervision for key {key}")));
             };
             let Ok(weights) = optional(&mut weights, key)? else {
-                return Ok(Made::Rejected(format!("No deriv weights for utterance {key}")));
+                return Ok(Made::Rejected(Reason::Missing, format!("No deriv weights for utterance {key}")));
             };
             let deriv_weights = weights.map(Vec::as_slice);
             let utterance = ChainUtterance { key, features, ivectors, supervision, deriv_weights };
@@ -77,7 +78,8 @@ impl GetChainEgs<'_> {
             }
             Ok(match chunks.cut(splitter, utterance)? {
                 ChainCut::Examples { examples, warnings } => Made::Examples(examples, warnings),
-                ChainCut::Rejected(message) => Made::Rejected(message),
+                ChainCut::TooShort(message) => Made::Rejected(Reason::TooShort, message),
+                ChainCut::Rejected(message) => Made::Rejected(Reason::Mismatch, message),
             })
         })?;
         supervision.close()?;
@@ -100,6 +102,9 @@ impl GetEndToEndEgs<'_> {
     /// Status 0 also if all utterances had to be left out.
     pub fn run(self, normalization: Option<Normalization>) -> Result<u8> {
         let split = self.input.generation.split_options();
+        if split.keep_short {
+            bail!("--keep-short=true: end-to-end examples are whole utterances; give their lengths as --num-frames");
+        }
         let options = self.input.chunk_options(0)?;
         let mut maker = EndToEnd::new(options, &split, self.transitions, normalization, self.seed)?;
         if let Some(message) = maker.rounding() {
@@ -112,30 +117,35 @@ impl GetEndToEndEgs<'_> {
         let mut writer = TableWriter::<ChainExampleHolder>::open(self.egs)?;
         let permissive = [self.features, ivector_table].iter().any(|table| tables::is_permissive(table));
         let progress = progress::counter("utterances", self.graphs);
-        let mut errors = 0;
-        let mut reject = |message: String| {
+        let (mut errors, mut losses) = (0, Losses::default());
+        let mut reject = |losses: &mut Losses, reason, key: &str, frames, message: String| {
             kaldi_warn!(END_TO_END_PROCESS, "{message}");
+            losses.lost(reason, key, frames);
             errors += 1;
         };
         while let Some((key, graph)) = graphs.next()? {
             progress.inc();
             let key = key.as_str();
             let Some(features) = features.get(key)? else {
-                reject(format!("No features for utterance {key}"));
+                let message = format!("No features for utterance {key}");
+                reject(&mut losses, Reason::Missing, key, 0, message);
                 continue;
             };
+            let frames = features.rows();
             let Ok(ivectors) = optional(&mut ivectors, key)? else {
-                reject(format!("No iVectors for utterance {key}"));
+                let message = format!("No iVectors for utterance {key}");
+                reject(&mut losses, Reason::NoIvectors, key, frames, message);
                 continue;
             };
-            if features.rows() == 0 || graph.start.is_none() {
-                let what = if features.rows() == 0 { "feature matrix" } else { "graph" };
-                reject(format!("Empty {what} for utterance {key}"));
+            if frames == 0 || graph.start.is_none() {
+                let (what, reason) =
+                    if frames == 0 { ("feature matrix", Reason::TooShort) } else { ("graph", Reason::NoPath) };
+                reject(&mut losses, reason, key, frames, format!("Empty {what} for utterance {key}"));
                 continue;
             }
             if let Some(message) = inputs_not_finite(key, features, ivectors) {
                 tolerate(&message, permissive)?;
-                reject(message);
+                reject(&mut losses, Reason::NotFinite, key, frames, message);
                 continue;
             }
             // The reference decompresses and compresses again.
@@ -144,9 +154,12 @@ impl GetEndToEndEgs<'_> {
             let mut made = maker.make(utterance)?;
             let reason = if made.example.is_none() { made.warnings.pop() } else { None };
             made.warnings.iter().for_each(|message| kaldi_warn!(END_TO_END_PROCESS, "{message}"));
-            reason.into_iter().for_each(&mut reject);
+            if let Some(message) = reason {
+                reject(&mut losses, Reason::NoPath, key, frames, message);
+            }
             if let Some(example) = &made.example {
                 writer.write(key, example)?;
+                losses.used(frames);
             }
         }
         drop(progress);
@@ -157,6 +170,7 @@ impl GetEndToEndEgs<'_> {
         if errors > 0 {
             messages::warn(&format!("{errors} utterances had errors and could not be processed."));
         }
+        losses.log();
         Ok(0)
     }
 }

@@ -12,6 +12,7 @@ use nnet3_train::Example;
 use nnet3_train::chunk::{Cut, Targets, Utterance, cut};
 use nnet3_train::split::UtteranceSplitter;
 
+use crate::losses::{Losses, Reason};
 use crate::options::egs::{EgsOptions, InputOptions};
 use crate::{messages, progress, tables};
 
@@ -34,7 +35,7 @@ pub enum Made<E> {
     /// No chunk fits: a warning.
     TooShort(String),
     /// An error of the utterance: a warning, and one more utterance with errors.
-    Rejected(String),
+    Rejected(Reason, String),
     /// A value that is not finite. It rejects the utterance if some table is permissive, else it ends the program.
     NotFinite(String),
 }
@@ -77,26 +78,41 @@ impl EgsLoop<'_> {
             .chain(self.others)
             .any(|table| tables::is_permissive(table));
         let progress = progress::counter("utterances", self.features);
-        let mut errors = 0;
+        let (mut errors, mut losses) = (0, Losses::default());
         while let Some((key, features)) =
             first.take().map_or_else(|| features.next(), |entry| Ok(Some(entry)))?
         {
             progress.inc();
             let made = match optional(&mut ivectors, &key)? {
                 Ok(ivectors) => make(&mut splitter, Inputs { key: &key, features: &features, ivectors })?,
-                Err(Missing) => Made::Rejected(format!("No iVectors for utterance {key}")),
+                Err(Missing) => Made::Rejected(Reason::NoIvectors, format!("No iVectors for utterance {key}")),
             };
+            let frames = features.rows();
             match made {
                 Made::Examples(examples, warnings) => {
                     warnings.iter().for_each(|message| kaldi_warn!(self.process, "{message}"));
+                    if examples.is_empty() {
+                        losses.lost(Reason::NoPath, &key, frames);
+                    } else {
+                        losses.used(frames);
+                    }
                     for (key, example) in &examples {
                         writer.write(key, example)?;
                     }
                 }
                 Made::NotFinite(message) if !permissive => tolerate(&message, false)?,
-                Made::TooShort(message) => kaldi_warn!(self.process, "{message}"),
-                Made::Rejected(message) | Made::NotFinite(message) => {
+                Made::TooShort(message) => {
                     kaldi_warn!(self.process, "{message}");
+                    losses.lost(Reason::TooShort, &key, frames);
+                }
+                Made::NotFinite(message) => {
+                    kaldi_warn!(self.process, "{message}");
+                    losses.lost(Reason::NotFinite, &key, frames);
+                    errors += 1;
+                }
+                Made::Rejected(reason, message) => {
+                    kaldi_warn!(self.process, "{message}");
+                    losses.lost(reason, &key, frames);
                     errors += 1;
                 }
             }
@@ -109,6 +125,7 @@ impl EgsLoop<'_> {
             messages::warn(&format!("{errors} utterances had errors and could not be processed."));
         }
         log_statistics(&splitter);
+        losses.log();
         Ok(u8::from(splitter.counts().chunk_frames == 0))
     }
 }
@@ -162,7 +179,7 @@ impl GetEgs<'_> {
         };
         let status = egs_loop.run(|splitter, Inputs { key, features, ivectors }| {
             let Some(value) = table.get(key)? else {
-                return Ok(Made::Rejected(format!("No {} for key {key}", self.targets_name)));
+                return Ok(Made::Rejected(Reason::Missing, format!("No {} for key {key}", self.targets_name)));
             };
             let targets = targets(value);
             let utterance = Utterance { key, features, ivectors, targets: targets.as_ref() };
@@ -172,7 +189,7 @@ impl GetEgs<'_> {
             Ok(match cut(&chunk_options, splitter, utterance)? {
                 Cut::Examples(examples) => Made::Examples(examples, Vec::new()),
                 Cut::TooShort(message) => Made::TooShort(message),
-                Cut::Mismatch(message) => Made::Rejected(message),
+                Cut::Mismatch(message) => Made::Rejected(Reason::Mismatch, message),
             })
         })?;
         table.close()?;

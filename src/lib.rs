@@ -15,6 +15,7 @@ pub mod get_egs;
 pub mod ivectors;
 pub mod json;
 pub mod lattices;
+pub mod losses;
 pub mod messages;
 pub mod models;
 pub mod options;

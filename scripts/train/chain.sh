@@ -119,6 +119,7 @@ set_get_chain_egs() { # <data folder or rspecifier> <script file of features> <o
     scale=1
   else
     [[ $constrained == true ]] || options+=(--transition-model="$dir/0.trans_mdl")
+    options+=(--keep-short="$keep_short")
     [[ ! $deriv_weights_scp ]] || options+=(--deriv-weights-rspecifier="scp:$deriv_weights_scp")
     get_egs=(nnet3-chain-get-egs "${options[@]}" "$(features_rspecifier "$1" "$2")" "scp:$3" ark:-)
     scale=$(s=$lattice_lm_scale awk 'BEGIN { printf "%.7g", 1 - ENVIRON["s"] }')

@@ -88,6 +88,7 @@ choose_utterances() {
   local data=$dir/data all num_valid=$num_utts_subset
   awk 'NR == FNR { has[$1] = 1; next } $1 in has { print $1 }' "$targets_scp" "$feats_scp" >"$data/all"
   all=$(count_lines "$data/all")
+  echo $(($(count_lines "$feats_scp") - all)) >"$data/num_without_targets"
   (( all > 0 )) || fail "no utterance of $feats_scp has targets in $targets_scp"
   (( all == $(count_lines "$feats_scp") )) || say "$all of $(count_lines "$feats_scp") utterances have targets"
   if [[ $valid_feats ]]; then

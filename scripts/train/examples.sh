@@ -25,7 +25,7 @@ set_get_egs() { # <data folder or rspecifier> <script file of features> <of targ
   get_egs=(nnet3-get-egs --num-pdfs="$num_targets")
   [[ $target_type != dense ]] || get_egs=(nnet3-get-egs-dense-targets --num-targets="$num_targets")
   get_egs+=(--num-frames="$chunk_width" --left-context="$left_context" --right-context="$right_context"
-    --compress="$compress")
+    --compress="$compress" --keep-short="$keep_short")
   (( left_context_initial < 0 )) || get_egs+=(--left-context-initial="$left_context_initial")
   (( right_context_final < 0 )) || get_egs+=(--right-context-final="$right_context_final")
   (( frame_subsampling_factor == 1 )) || get_egs+=(--frame-subsampling-factor="$frame_subsampling_factor")
@@ -81,12 +81,18 @@ make_examples() {
   mkdir -p "$to/info"
   say "making examples of $num_frames frames: $num_archives archives, context $left_context before, $right_context after"
   make_subsets "$to"
-  if [[ $on_the_fly == true ]]; then deal_out "$num_archives"; else make_archives "$to"; fi
+  if [[ $on_the_fly == true ]]; then
+    # Later ones are made while training, so a part of the utterances stands for all.
+    check_losses "examples of a part of the utterances" 0 "$dir/log/get_egs.train_subset.log"
+    deal_out "$num_archives"
+  else make_archives "$to"
+  fi
   for name in num_archives left_context right_context left_context_initial right_context_final feat_dim ivector_dim \
     num_frames frame_subsampling_factor; do
     echo "${!name}" >"$to/info/$name"
   done
   echo "$chunk_width" >"$to/info/frames_per_eg"
+  if grep -q ' Output frames are distributed among chunk-sizes ' "$dir"/log/get_egs.*.log; then echo true; else echo false; fi >"$to/info/several_sizes"
   echo $((num_frames / num_archives / chunk)) >"$to/info/egs_per_archive"
   normalisation_of_features >"$to/cmvn_opts"
   mv "$to" "$egs"
@@ -132,7 +138,7 @@ make_subsets() { # <folder>
 # Each of `nj` jobs deals its examples out to all archives at random; then each archive is shuffled in memory. With more
 # archives than files can be open, they are dealt out to a part of them first, and those are split after shuffling.
 make_archives() { # <folder>
-  local to=$1 jobs=$nj parts=1 files i part outputs=() split=()
+  local to=$1 jobs=$nj parts=1 files i part without outputs=() split=() logs=()
   (( jobs <= $(count_lines "$dir/data/feats.train.scp") )) || jobs=$(count_lines "$dir/data/feats.train.scp")
   while files=$(((num_archives + parts - 1) / parts)) && (( files > 250 )); do parts=$((parts + 1)); done
   num_archives=$((files * parts))
@@ -141,6 +147,9 @@ make_archives() { # <folder>
   set_get_egs "$feats" "$dir/data/feats.JOB.scp" "$targets_scp"
   run --max-jobs-run "$nj" JOB=1:"$jobs" "$dir/log/get_egs.JOB.log" "${get_egs[@]}" ark:- \| \
     "nnet3-${kind}copy-egs" --random=true --srand="\$[JOB+$srand]" ark:- "${outputs[@]}"
+  for ((i = 1; i <= jobs; i++)); do logs+=("$dir/log/get_egs.$i.log"); done
+  number_in without whole "$dir/data/num_without_targets" 0
+  check_losses examples "$without" "${logs[@]}"
   if (( parts == 1 )); then outputs=("ark:$to/$ext.JOB.ark")
   else
     outputs=()
@@ -183,6 +192,11 @@ check_examples() {
     fail "the examples in $egs have chunks of $found frames, but --chunk-width=$chunk_width"
   (( num_jobs_final <= num_archives && num_jobs_initial <= num_archives )) ||
     fail "$num_jobs_final jobs need as many archives, but $egs has $num_archives; give --archives"
+  # Programs merge examples of one size, and a rule with a single number discards what does not fill a minibatch: all of a rare size.
+  if [[ $minibatch_size != *[!0-9]* && -r $info/several_sizes && $(head -n 1 "$info/several_sizes" | tr -d '\0') == true ]]; then
+    minibatch_size=1:$minibatch_size
+    say "examples have several sizes: --minibatch-size=$minibatch_size, so that rare ones are used, too"
+  fi
   frames_per_archive=1
   if [[ $frame_level == true ]]; then frames_per_archive=$chunk; fi
   if [[ $objective == chain ]]; then frames_per_archive=$frame_subsampling_factor; fi

@@ -47,6 +47,9 @@ option input-model word "" "a model to go on from"
 heading "Examples"
 option chunk-width word 8 "frames with targets in an example; of several, as 40,30,20, the first is the usual one and the \
 others help to fit utterances. -1: whole utterances"
+option keep-short bool true "an utterance that is shorter than all of these becomes an example of nearly its own length; false: it is left out, as \
+in Kaldi"
+option max-lost number 0.02 "part of the utterances that may give no example; more is an error that says why they do not"
 option chunk-left-context integer 0 "frames before a chunk, besides those that the network needs (recurrent networks: 40)"
 option chunk-right-context integer 0 "frames after a chunk, besides those that the network needs"
 option chunk-left-context-initial integer -1 "the same before the first chunk of an utterance; -1: as for others"
@@ -147,6 +150,7 @@ check_options() {
   check_minibatch_size
   [[ ! $deriv_truncate_margin ]] || number deriv_truncate_margin whole --deriv-truncate-margin "$deriv_truncate_margin" 0 1000000
   [[ ! $lattice_prune_beam ]] || number lattice_prune_beam decimal --lattice-prune-beam "$lattice_prune_beam"
+  within decimal 0 1 max-lost
   is_less 0 "$num_epochs" || fail "--num-epochs=$num_epochs: expected more than 0"
   within decimal 0 1000000 num-epochs
   { is_less 0 "$initial_effective_lrate" && is_less 0 "$final_effective_lrate"; } || fail "learning rates have to be above 0"

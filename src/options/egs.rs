@@ -33,6 +33,10 @@ pub struct EgsGenerationOptions {
     /// Frames of input for each frame of output; sizes are rounded up to multiples of it
     #[arg(long, default_value_t = 1)]
     pub frame_subsampling_factor: i32,
+    /// Make a chunk of nearly the whole utterance if it is shorter than all of --num-frames. If false, as in Kaldi, there
+    /// is no example of such an utterance
+    #[arg(long, default_value_t = false)]
+    pub keep_short: bool,
 }
 
 impl EgsGenerationOptions {
@@ -45,6 +49,7 @@ impl EgsGenerationOptions {
             num_frames: self.num_frames.clone(),
             num_frames_overlap: self.num_frames_overlap,
             frame_subsampling_factor: self.frame_subsampling_factor,
+            keep_short: self.keep_short,
         }
     }
 }

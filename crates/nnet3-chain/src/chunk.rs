@@ -46,7 +46,9 @@ pub struct ChainUtterance<'a> {
 pub enum ChainCut {
     /// Examples with their keys, and messages about chunks that are not as they should be.
     Examples { examples: Vec<(String, NnetChainExample)>, warnings: Vec<String> },
-    /// No chunk fits, or the parts of the utterance do not fit each other. The message gives the reason.
+    /// No chunk fits; the message gives the reason.
+    TooShort(String),
+    /// The parts of the utterance do not fit each other; the message names them.
     Rejected(String),
 }
 
@@ -93,12 +95,12 @@ impl ChainChunks<'_> {
         let frames = rows.min(supervised * splitter.subsampling());
         let chunks = splitter.split(frames);
         if chunks.is_empty() {
-            return Ok(ChainCut::Rejected(format!(
+            return Ok(ChainCut::TooShort(format!(
                 "Not producing egs for utterance {key} because it is too short: {frames} frames."
             )));
         }
         if let Some(chunk) = chunks.iter().find(|chunk| chunk.output_weights.len() < 2) {
-            return Ok(ChainCut::Rejected(format!(
+            return Ok(ChainCut::TooShort(format!(
                 "Not producing egs for utterance {key}: a chunk of {} frames has {} frames of output, expected 2 at least",
                 chunk.num_frames,
                 chunk.output_weights.len()

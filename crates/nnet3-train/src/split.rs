@@ -24,6 +24,9 @@ pub struct SplitOptions {
     pub num_frames: String,
     pub num_frames_overlap: i32,
     pub frame_subsampling_factor: i32,
+    /// An utterance that is shorter than all sizes becomes a chunk of nearly its own length ([`own_size`]). Without this
+    /// it has no chunk, as in the reference.
+    pub keep_short: bool,
 }
 
 impl Default for SplitOptions {
@@ -36,6 +39,7 @@ impl Default for SplitOptions {
             num_frames: "1".to_owned(),
             num_frames_overlap: 0,
             frame_subsampling_factor: 1,
+            keep_short: false,
         }
     }
 }
@@ -59,6 +63,7 @@ pub struct UtteranceSplitter {
     subsampling: usize,
     /// `None`: whole utterances.
     table: Option<SplitTable>,
+    keep_short: bool,
     rounding: Option<String>,
     /// Chooses sizes and their order.
     rand: CRand,
@@ -106,6 +111,7 @@ impl UtteranceSplitter {
             right_context: (right, or(options.right_context_final, right)),
             subsampling,
             table,
+            keep_short: options.keep_short,
             rounding,
             rand: CRand::default(),
             gap_rand: CRand::new(2),
@@ -191,7 +197,8 @@ impl UtteranceSplitter {
         };
         let (choices, repeats) = table.choices(length);
         if choices.is_empty() {
-            return Vec::new();
+            let own = if self.keep_short { own_size(length, self.subsampling) } else { None };
+            return own.into_iter().collect();
         }
         let mut sizes = choices[self.rand.int(0, choices.len() as i32 - 1) as usize].clone();
         sizes.extend(std::iter::repeat_n(table.principal(), repeats));
@@ -246,6 +253,22 @@ impl UtteranceSplitter {
             *counts.sizes.entry(chunk.num_frames).or_default() += 1;
         }
     }
+}
+
+/// The largest permitted size of a chunk that holds a whole utterance of `length` frames; `None` if that is less than two
+/// frames of output. Permitted sizes are multiples of `unit` that grow by at most a tenth where `unit` allows it. So there
+/// are few of them, which matters because examples of different sizes share no minibatch.
+pub fn own_size(length: usize, unit: usize) -> Option<usize> {
+    const STEP: usize = 10;
+    let step = |size: usize| (size / STEP / unit).max(1) * unit;
+    let mut size = 2 * unit;
+    if size > length {
+        return None;
+    }
+    while size + step(size) <= length {
+        size += step(size);
+    }
+    Some(size)
 }
 
 /// Shares `excess` frames among the junctions of chunks in proportion to the smaller neighbour. The remainder after
@@ -387,6 +410,38 @@ mod tests {
         assert_eq!(chunks.len(), 1);
         assert_eq!((chunks[0].first_frame, chunks[0].num_frames, chunks[0].left_context), (0, 17, 0));
         assert!(splitter("-1", 0, 1).split(0).is_empty());
+    }
+
+    /// An utterance below the smallest size loses less than a tenth, or less than an output frame.
+    #[test]
+    fn short_utterances_are_kept_if_asked_for() {
+        let options = SplitOptions {
+            num_frames: "150,60".to_owned(),
+            frame_subsampling_factor: 3,
+            keep_short: true,
+            ..Default::default()
+        };
+        let mut splitter = UtteranceSplitter::new(&options).unwrap();
+        for length in 0..60 {
+            let sizes: Vec<_> = splitter.split(length).iter().map(|chunk| chunk.num_frames).collect();
+            match length {
+                0..6 => assert!(sizes.is_empty(), "{length}: {sizes:?}"),
+                _ => {
+                    let [size] = sizes[..] else { panic!("{length}: {sizes:?}") };
+                    assert!(size <= length && size % 3 == 0, "{length}: {size}");
+                    assert!(length - size < 3.max(length / 10 + 1), "{length}: {size}");
+                }
+            }
+        }
+        assert!(UtteranceSplitter::new(&SplitOptions { keep_short: false, ..options }).unwrap().split(57).is_empty());
+    }
+
+    #[test]
+    fn own_sizes_are_few() {
+        let sizes: std::collections::BTreeSet<_> = (2..150).filter_map(|length| own_size(length, 1)).collect();
+        assert!(sizes.len() < 40, "{sizes:?}");
+        assert_eq!(own_size(1, 1), None);
+        assert_eq!(own_size(2, 1), Some(2));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use kaldi_io::holder::I32VectorHolder;
 use kaldi_io::log::Site;
 use kaldi_io::{RandomReader, read_object};
 use nnet3::get_egs::{EgsLoop, Inputs, Made};
+use nnet3::losses::Reason;
 use nnet3::options::egs::InputOptions;
 use nnet3_decode::LatticeHolder;
 use nnet3_discriminative::chunk::{DiscriminativeChunks, DiscriminativeCut, DiscriminativeUtterance};
@@ -73,10 +74,10 @@ pub fn run(options: Options) -> Result<u8> {
     };
     let status = egs_loop.run(|splitter, Inputs { key, features, ivectors }| {
         let Some(lattice) = lattices.get(key)? else {
-            return Ok(Made::Rejected(format!("No denominator lattice for key {key}")));
+            return Ok(Made::Rejected(Reason::Missing, format!("No denominator lattice for key {key}")));
         };
         let Some(alignment) = alignments.get(key)? else {
-            return Ok(Made::Rejected(format!("No numerator alignment for key {key}")));
+            return Ok(Made::Rejected(Reason::Missing, format!("No numerator alignment for key {key}")));
         };
         if let Some(message) = inputs_not_finite(key, features, ivectors) {
             return Ok(Made::NotFinite(message));
@@ -87,7 +88,7 @@ pub fn run(options: Options) -> Result<u8> {
         Ok(match chunks.cut(splitter, utterance)? {
             DiscriminativeCut::Examples(examples) => Made::Examples(examples, Vec::new()),
             DiscriminativeCut::TooShort(message) => Made::TooShort(message),
-            DiscriminativeCut::Rejected(message) => Made::Rejected(message),
+            DiscriminativeCut::Rejected(message) => Made::Rejected(Reason::Mismatch, message),
         })
     })?;
     lattices.close()?;

@@ -198,7 +198,7 @@ fn make(folder: &Path, case: &Case) -> (Examples, usize) {
                 out.extend(examples);
                 warned += warnings.len();
             }
-            ChainCut::Rejected(why) => panic!("{key}: {why}"),
+            ChainCut::TooShort(why) | ChainCut::Rejected(why) => panic!("{key}: {why}"),
         }
     }
     (out, warned)
