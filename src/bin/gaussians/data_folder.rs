@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use clap::{Args, Parser};
+use clap::Args;
 use kaldi_align::Utterance;
 use kaldi_feat::segments::Segment;
 use kaldi_feat::spectral::{Extractor, SpectralOptions};
@@ -14,7 +14,8 @@ use kaldi_io::holder::MatrixHolder;
 use kaldi_lang::Lang;
 use kaldi_lang::plain_text::{self, fields, lines};
 use nnet3::messages;
-use nnet3::options::spectral::{MfccArgs, SpectralArgs};
+use nnet3_online::config;
+use nnet3_online::config::spectral::{MfccArgs, SpectralArgs};
 use nnet3::tables::Input;
 
 // Options for making features.
@@ -37,30 +38,16 @@ pub struct Data {
     pub frame_shift: f64,
 }
 
-#[derive(Parser)]
-struct MfccLine {
-    #[command(flatten)]
-    mfcc: MfccArgs,
-}
-
 impl CepstraOptions {
     fn spectral(&self, rate: u32) -> Result<SpectralOptions> {
-        let mut words =
-            vec!["mfcc".to_owned(), "--use-energy=false".to_owned(), format!("--sample-frequency={rate}")];
-        words.push("--allow-downsample=true".to_owned());
-        if !self.mfcc_config.is_empty() {
-            let text = plain_text::read(&self.mfcc_config)?;
-            for (_, line) in lines(&text) {
-                let option = line.split('#').next().unwrap_or_default().trim();
-                if let Some((name, _)) = option.split_once('=') {
-                    words.retain(|word| word.split('=').next() != Some(name));
-                    words.push(option.to_owned());
-                }
-            }
-        }
-        let parsed = MfccLine::try_parse_from(words);
-        let options = parsed.map_err(|error| anyhow::anyhow!("{}: {error}", self.mfcc_config))?;
-        Ok(options.mfcc.options()?)
+        let args: MfccArgs = match self.mfcc_config.as_str() {
+            "" => config::given(
+                "mfcc",
+                &["--use-energy=false", &format!("--sample-frequency={rate}"), "--allow-downsample=true"],
+            )?,
+            file => config::read("mfcc-config", file)?,
+        };
+        Ok(args.options()?)
     }
 }
 
