@@ -12,8 +12,8 @@ source "$here/folders.sh"
 usage() {
   cat <<'HELP'
 usage: recognizer.sh [options] DIR
-Trains a recogniser of speech: without alignments at first (end-to-end LF-MMI), then, with the alignments of that model, a chain model
-of phones in context. DIR/results.txt has the word error rates on recordings that it was not trained on, DIR/model is a folder for
+Trains a recogniser of speech: Gaussian models first (or, with --start=flat, a network without alignments), then, with the alignments of
+those, a chain model of phones in context. DIR/results.txt has the word error rates on recordings that it was not trained on, DIR/model is a folder for
 nnet3-transcribe and vosk. Started again, it goes on where it was; steps whose inputs have changed are done again. e.g.:
   recognizer.sh --wav=recordings --text=transcripts.txt --lexicon=lexicon.txt exp
   recognizer.sh --data=data/train --test-data=data/dev,data/test --lexicon=lexicon.txt --arpa=lm.arpa exp
@@ -28,6 +28,8 @@ source "$here/recognizer/steps.sh"
 source "$here/recognizer/prepare.sh"
 source "$here/recognizer/networks.sh"
 source "$here/recognizer/ivectors.sh"
+source "$here/recognizer/counts.sh"
+source "$here/recognizer/gaussian_start.sh"
 source "$here/recognizer/flat_start.sh"
 source "$here/recognizer/chain.sh"
 source "$here/recognizer/decode.sh"

@@ -25,8 +25,9 @@ says() {
 
 toy=$work/toy
 tests/recognizer/toy_speech.py --num 90 "$toy"
-fast=(--flat-network="$toy/toy.xconfig" --network="$toy/toy.xconfig" --flat-epochs=3 --num-epochs=3 --flat-initial-lrate=0.004
-  --initial-lrate=0.004 --num-jobs-final=1 --cmvn=true --garbage=false --use-gpu=no --train-opts=--report=false)
+common=(--network="$toy/toy.xconfig" --num-epochs=3 --initial-lrate=0.004 --num-jobs-final=1 --cmvn=true --garbage=false --use-gpu=no
+  --train-opts=--report=false)
+fast=("${common[@]}" --start=flat --flat-network="$toy/toy.xconfig" --flat-epochs=3 --flat-initial-lrate=0.004)
 
 recognizer() { # <folder> <options> …
   scripts/recognizer.sh --wav="$toy/wav" --text="$toy/text" --utt2spk="$toy/utt2spk" --lexicon="$toy/lexicon.txt" "${fast[@]}" "${@:2}" \
@@ -51,6 +52,17 @@ learned() { [[ -e $work/exp/results.txt ]] || recognizer exp --decode-flat=true;
 learns() {
   learned || return 1
   awk 'NR > 1 { if (NF < 8 || $0 !~ / %/) exit 1; n++; gsub(/ \(flat start\)/, ""); if ($4 > 15) bad = 1 } END { exit bad || n != 2 }' "$work/exp/results.txt"
+}
+
+# From Gaussian models, which is the default. The shortest utterances are shorter than all chunk sizes, and none is lost.
+learns_from_gaussians() {
+  local said
+  said=$(scripts/recognizer.sh --wav="$toy/wav" --text="$toy/text" --utt2spk="$toy/utt2spk" --lexicon="$toy/lexicon.txt" "${common[@]}" \
+    --chunk-width=150,120 "$work/gaussian" 2>&1) || { echo "$said"; return 1; }
+  echo "$said"
+  [[ $said == *"data: 90 of 90 utterances"* && $said == *"alignments of the Gaussian models: 81 of 81 utterances"* &&
+    $said == *"examples: from 73 of 73 utterances"* && $said == *"recognition of held_out: 9 of 9 utterances"* ]] || return 1
+  awk 'NR > 1 { if (NF < 8 || $0 !~ / %/) exit 1; n++; if ($4 > 15) bad = 1 } END { exit bad || n != 1 }' "$work/gaussian/results.txt"
 }
 
 # The model folder understands what the decoder has understood, or, as words with the least risk need not be the best path, what was said.
@@ -234,6 +246,7 @@ check "another language model and a new word, with the tree and without" adapts
 check "a garbage word: noise is no word" rejects
 check "many recordings: by run.sh, slurm.sh and k8s.sh" on_clusters
 check "a recogniser learns from words alone" learns
+check "a recogniser learns from Gaussian models, from utterances of any length" learns_from_gaussians
 check "the model folder understands what the decoder understands" transcribes
 check "folders have what Kaldi's scripts read" has_what_kaldi_reads
 check "started again, it does nothing" does_nothing_again

@@ -103,7 +103,9 @@ impl GetEndToEndEgs<'_> {
     pub fn run(self, normalization: Option<Normalization>) -> Result<u8> {
         let split = self.input.generation.split_options();
         if split.keep_short {
-            bail!("--keep-short=true: end-to-end examples are whole utterances; give their lengths as --num-frames");
+            bail!(
+                "--keep-short=true: end-to-end examples are whole utterances; give their lengths as --num-frames"
+            );
         }
         let options = self.input.chunk_options(0)?;
         let mut maker = EndToEnd::new(options, &split, self.transitions, normalization, self.seed)?;
@@ -138,8 +140,11 @@ impl GetEndToEndEgs<'_> {
                 continue;
             };
             if frames == 0 || graph.start.is_none() {
-                let (what, reason) =
-                    if frames == 0 { ("feature matrix", Reason::TooShort) } else { ("graph", Reason::NoPath) };
+                let (what, reason) = if frames == 0 {
+                    ("feature matrix", Reason::TooShort)
+                } else {
+                    ("graph", Reason::NoPath)
+                };
                 reject(&mut losses, reason, key, frames, format!("Empty {what} for utterance {key}"));
                 continue;
             }

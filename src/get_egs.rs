@@ -85,7 +85,9 @@ impl EgsLoop<'_> {
             progress.inc();
             let made = match optional(&mut ivectors, &key)? {
                 Ok(ivectors) => make(&mut splitter, Inputs { key: &key, features: &features, ivectors })?,
-                Err(Missing) => Made::Rejected(Reason::NoIvectors, format!("No iVectors for utterance {key}")),
+                Err(Missing) => {
+                    Made::Rejected(Reason::NoIvectors, format!("No iVectors for utterance {key}"))
+                }
             };
             let frames = features.rows();
             match made {
@@ -179,7 +181,10 @@ impl GetEgs<'_> {
         };
         let status = egs_loop.run(|splitter, Inputs { key, features, ivectors }| {
             let Some(value) = table.get(key)? else {
-                return Ok(Made::Rejected(Reason::Missing, format!("No {} for key {key}", self.targets_name)));
+                return Ok(Made::Rejected(
+                    Reason::Missing,
+                    format!("No {} for key {key}", self.targets_name),
+                ));
             };
             let targets = targets(value);
             let utterance = Utterance { key, features, ivectors, targets: targets.as_ref() };

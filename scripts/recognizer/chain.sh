@@ -7,14 +7,14 @@ default_leaves() { h="$hours" awk 'BEGIN { h = ENVIRON["h"]; n = int(300 * sqrt(
 do_tree() {
   local leaves=$num_leaves # lint: whole: leaves
   (( leaves > 0 )) || leaves=$(default_leaves)
-  step "the tree of phones in context" tree make_tree "=flat/ali" "=feats/train" "@$dir/lang/phones/roots.int" \
+  step "the tree of phones in context" tree make_tree "=ali" "=feats/train" "@$dir/lang/phones/roots.int" \
     "@$dir/lang/phones/extra_questions.int" "$leaves"
   say "the tree has $(num_pdfs "$dir/tree/tree") leaves"
 }
 
 # tree, final.mdl, and the alignments in its terms.
 make_tree() {
-  local ali=$dir/flat/ali phones=$dir/lang/phones jobs feats options=("${context[@]}") stats=() job
+  local ali=$dir/ali phones=$dir/lang/phones jobs feats options=("${context[@]}") stats=() job
   jobs=$(find "$ali" -name 'ali.*.gz' | wc -l) # lint: whole: jobs
   for ((job = 1; job <= jobs; job++)); do
     awk 'NR == FNR { wanted[$1]; next } $1 in wanted' "$ali/text.$job" "$dir/feats/train/feats.scp" >"$out/feats.$job.scp"
@@ -52,8 +52,9 @@ do_chain() {
 
 train_on_lattices() {
   local more=()
-  [[ $ivectors == false ]] || more=(--online-ivector-dir="$dir/ivectors/train")
-  train_sh "${more[@]}" --tree-dir="$dir/tree" --lat-dir="$dir/flat/ali" --xconfig="$dir/chain/network.xconfig" --alignment-subsampling-factor=1 \
+  [[ $start != flat ]] || more=(--lat-dir="$dir/ali" --alignment-subsampling-factor=1)
+  [[ $ivectors == false ]] || more+=(--online-ivector-dir="$dir/ivectors/train")
+  train_sh "${more[@]}" --tree-dir="$dir/tree" --xconfig="$dir/chain/network.xconfig"  \
     --left-tolerance="$tolerance" --right-tolerance="$tolerance" --chunk-width="$chunk_width" --minibatch-size=1:64 --num-epochs="$num_epochs" \
     --initial-effective-lrate="$initial_lrate" --final-effective-lrate="$final_lrate" "$to"
 }

@@ -30,7 +30,10 @@ from plain_text import BLANKS, fields
 
 SHOWN = 5  # problems of one kind that are written out
 COMMAND = "a command"
-CUT_OFF = "Expected "  # how the complaint about a file begins that is cut off
+# The complaint about a file that is cut off. Recorders that write the header first promise up to some percent more than there is.
+CUT_OFF = re.compile(r"Expected (\d+) bytes of wave data, but read only (\d+)")
+MOST_MISSING = 0.05
+MOST_LOST = 0.02  # part of the utterances, without --skip-bad
 
 
 class Problems:
@@ -197,7 +200,7 @@ class DataSet:
         """Waves that can be read, of one rate. Sets `headers` of recordings: (size, time, rate, seconds); returns the rate."""
         self.headers = {}
         first = None
-        stereo = []
+        stereo, short = [], []
         recordings = {self.segments[key][1] for key in self.words_of if key in self.segments} if self.segments else self.words_of
         used = {}
         for key, (place, what) in self.waves.items():
@@ -217,10 +220,13 @@ class DataSet:
                 problems.add("unusable waves", f"{place}: {wave}")
                 continue
             complaint = wave["complaint"]
-            if complaint and complaint.startswith(CUT_OFF):
+            cut = CUT_OFF.match(complaint) if complaint else None
+            if cut and int(cut[2]) < (1 - MOST_MISSING) * int(cut[1]):
                 problems.add("unusable waves", f"{place}: {what}: {complaint}")
                 continue
-            if complaint:
+            if cut:
+                short.append(f"{what}: {complaint}")
+            elif complaint:
                 warn(f"{place}: {what}: {complaint}")
             rate_found, channels, seconds = wave["sample-rate"], wave["channels"], wave["duration"]
             stat = Path(re.sub(r":\d+$", "", what)).stat()
@@ -233,6 +239,8 @@ class DataSet:
                 continue
             first = first or (what, rate_found)
             self.headers[key] = (stat.st_size, stat.st_mtime_ns, rate_found, seconds)
+        if short:
+            warn(f"{len(short)} recordings have a little less sound than their headers promise, and are used as they are ({short[0]} …)")
         if stereo:
             warn(f"{len(stereo)} recordings have several channels, of which the first is used ({stereo[0]} …)")
         return rate or (first[1] if first else 0)
@@ -245,7 +253,12 @@ class DataSet:
             if key not in self.text:
                 without_text += 1
         if without_text:
-            warn(f"{without_text} of {len(keys)} utterances have no transcript in {self.text_path}, and are left out")
+            first = " ".join([key for key in keys if key not in self.text][:SHOWN])
+            sentence = f"{without_text} of {len(keys)} utterances have no transcript in {self.text_path}, and are left out ({first})"
+            if without_text > MOST_LOST * len(keys):
+                problems.add("sound without transcripts", sentence)
+            else:
+                warn(sentence)
         for key in sorted(self.words_of):
             if key not in keys:
                 where = self.segments_path or self.wav
@@ -339,6 +352,10 @@ def main():
     for data in [train, *tests]:
         if not data.good:
             sys.exit(f"recognizer.sh: no utterance of {data.text_path} can be used: none has both sound and a transcript")
+    for data in [train, *tests]:
+        known = len(set(data.text) | set(data.segments if data.segments is not None else data.waves))
+        seconds = sum(length or 0 for _, length in data.good.values())
+        print(f"recognizer.sh: data: {len(data.good)} of {known} utterances of {data.name}, {seconds / 3600:.2f} hours", file=sys.stderr)
     keys = sorted(train.good)
     held_out = []
     if not tests or args.test_speakers:

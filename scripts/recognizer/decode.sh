@@ -79,6 +79,8 @@ decode() {
   names_of_words <"$out/numbers" | garbage_word="$garbage_word" garbage="$garbage" awk '{ line = $1
     for (i = 2; i <= NF; i++) if (ENVIRON["garbage"] == "false" || $i != ENVIRON["garbage_word"]) line = line " " $i
     print line }' >"$out/text"
+  awk 'NR == FNR { good[$1]; next } !($1 in good) { print "not recognised\t" $1 }' "$out/text" "$reference" >"$out/not_recognised"
+  count_step "recognition of $name" "$(wc -l <"$reference")" "$(wc -l <"$out/text")" "$out/not_recognised"
   rm "$out/numbers"
   compute-wer --print-args=false --text --mode=all "ark:$reference" "ark:$out/text" >"$out/wer" 2>"${log}_wer.log" ||
     fail_with_log "the words cannot be compared" "${log}_wer.log"

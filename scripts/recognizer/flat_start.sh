@@ -1,6 +1,7 @@
 # A first model from words alone (end-to-end LF-MMI), and what it says about where phones are.
 
 do_flat() {
+  [[ $start == flat ]] || return 0
   local size pdfs lengths
   step "graphs of the transcripts" flat/graphs make_flat_graphs "@$dir/data/train/text" "@$dir/lang/L.fst" "@$dir/lang/topo" \
     "@$dir/lang/words.txt" "@$dir/lang/phones/sets.int" "@$dir/lang/phones/align_lexicon.txt" "$srand"
@@ -39,6 +40,7 @@ lengths_of_examples() { # <utt2num_frames>
 train_sh() { # <options of train.sh> … <folder>
   local more
   read -ra more <<<"$train_opts"
+  if [[ $skip_bad == true ]]; then more+=(--max-lost=1); fi
   "$here/train.sh" --restart=changed --objective=chain --feats="$dir/feats/train" --srand="$srand" --num-jobs-initial="$num_jobs_initial" \
     --num-jobs-final="$num_jobs_final" --nj="$nj" --cmd="$cmd" --train-cmd-opts="$train_cmd_opts" --use-gpu="$use_gpu" --num-utts-subset=100 \
     --num-frames-diagnostic=30000 --num-frames-combine=30000 --max-models-combine=5 --remove-egs=true "${more[@]}" "$@" &
@@ -53,7 +55,9 @@ train_flat() {
 
 # ---- alignments -----------------------------------------------------------------------------------------------------
 do_alignments() {
-  step "alignments" flat/ali make_alignments "=flat/model"
+  if [[ $start == flat ]]; then step "alignments" ali make_alignments "=flat/model"
+  else step "alignments for the network" ali alignments_of_gaussians "=gauss/model" "@$dir/lang/topo"
+  fi
 }
 
 # Lattices lat.*.gz of the transcripts with the times of their phones, and the best path of each as ali.*.gz; text.* says which utterances
@@ -72,8 +76,10 @@ make_alignments() {
   cp "$model" "$out/final.mdl"
   all=$(wc -l <"$text")
   aligned=$(cat "$out"/words.* | wc -l) # lint: whole: aligned
-  say "$aligned of $all utterances are aligned"
-  (( aligned * 10 >= all * 7 )) || fail "the model that was trained without alignments fits too few utterances; see its report," \
-    "$dir/flat/model/report.html, and $log.*.log. Transcripts that are not what is said, or too few epochs (--flat-epochs), are usual reasons"
+  cat "$out"/words.* | awk 'NR == FNR { good[$1]; next } !($1 in good) { print "no path\t" $1 }' - "$text" >"$out/not_aligned"
+  (( aligned * 10 >= all * 7 )) || fail "$aligned of $all utterances are aligned: the model that was trained without alignments fits too few;" \
+    "see its report, $dir/flat/model/report.html, and $log.*.log. Transcripts that are not what is said, or too few epochs (--flat-epochs)," \
+    "are usual reasons"
+  count_step alignments "$all" "$aligned" "$out/not_aligned"
   rm -f "$out"/{numbers,words}.*
 }

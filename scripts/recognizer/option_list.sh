@@ -37,7 +37,11 @@ option cmvn bool false "subtract the running mean of the last 6 seconds from fea
 option ivectors bool false "estimate i-vectors, which tell the model (not the flat start) about speaker and room; for some hours of sound or more"
 option ivector-dim integer 0 "numbers in an i-vector; 0: 30 for less than 2 hours of sound, 50 for less than 20, 100"
 
-heading "Training without alignments (flat start)"
+heading "Start"
+option start 'gaussian|flat' gaussian "where phones are at first. gaussian: by Gaussian models (monophones, triphones, LDA+MLLT, and SAT where speakers are \
+known); flat: by a network that is trained without alignments"
+
+heading "Training without alignments (--start=flat)"
 option flat-network word "" "network: tiny, small, medium, large, or a file of layers with @TARGETS@ for the number of outputs; without it, \
 tiny for less than 2 hours of sound, small for less than 50, medium"
 option flat-epochs number 6 "passes over the data, of which each goes three times through the examples"
@@ -50,7 +54,7 @@ option network word "" "network, as above, with @IVECTOR_DIM@ for the number of 
 option num-epochs number 6 "passes over the data, of which each goes three times through the examples"
 option initial-lrate number 0.002 "learning rate at the beginning"
 option final-lrate number 0.0002 "learning rate at the end"
-option chunk-width word 150,110,90,60 "frames of an example; the first is the usual one, the others help to fit utterances"
+option chunk-width word 150,110,90,60 "frames of an example; the first is the usual one, the others help to fit utterances; an utterance that is shorter than all is an example of nearly its own length"
 option tolerance integer 3 "output frames, 30 ms each, by which phones may begin earlier or end later than in the alignments"
 
 heading "Recognition"
@@ -60,7 +64,7 @@ option max-active integer 7000 "hypotheses at a time, at most"
 option decode-flat bool false "also recognise with the model that was trained without alignments, to see what the other one gains"
 
 garbage_word="<unk>" garbage_phone=GBG
-parts="data language features ivectors flat alignments tree chain graph recognition model"
+parts="data language features ivectors gaussians flat alignments tree chain graph recognition model"
 heading "Running"
 option last-part "${parts// /|}" model "what is done last"
 option srand integer 0 "seed"
@@ -89,6 +93,9 @@ check_options() {
     [[ ${!path} != -* ]] || file_name "$path" "--$name" "${!path}" # lint: an option's name
   done
   check_test_data
+  [[ $start == flat ]] || for name in flat-network flat-epochs flat-initial-lrate flat-final-lrate decode-flat; do
+    [[ ! ${option_given[$name]-} ]] || fail "--$name is for --start=flat"
+  done
   plain_words --train-opts "$train_opts"
   [[ $lexicon ]] || fail "give a --lexicon; see --help"
   letters=false

@@ -112,6 +112,7 @@ make_features() {
   awk '{ if (!($2 in of)) speakers[++n] = $2; of[$2] = of[$2] " " $1 } END { for (i = 1; i <= n; i++) print speakers[i] of[speakers[i]] }' \
     "$out/utt2spk" | sort >"$out/spk2utt"
   missing=$(awk 'NR == FNR { has[$1] = 1; next } !($1 in has) { print $1 }' "$out/feats.scp" "$from/text")
+  say "features of $set: $(wc -l <"$out/feats.scp") of $(wc -l <"$from/text") utterances, $(awk '{ n += $2 } END { printf "%.2f", n / 360000 }' "$out/utt2num_frames") hours"
   if [[ $missing ]]; then
     say "$(wc -w <<<"$missing") utterances of $set have no features or are shorter than a tenth of a second, such as $(head -n 1 <<<"$missing")"
     { grep -h -e '^WARNING' -e '^ERROR' "$log".*.log || true; } | head -n 3 | sed 's/^/    /' >&2

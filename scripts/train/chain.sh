@@ -21,7 +21,6 @@ check_chain_options() {
   [[ $tree_dir || $graph_dir ]] || fail "--objective=chain needs a --tree-dir, or a --graph-dir for training without alignments"
   [[ ! ( $tree_dir && $graph_dir ) ]] || fail "give --tree-dir or --graph-dir, not both"
   [[ ! ( $lat_dir && $graph_dir ) ]] || fail "give --lat-dir or --graph-dir, not both"
-  [[ $lat_dir || $graph_dir || $egs_dir ]] || fail "--tree-dir needs a --lat-dir, whose lattices say what the phones are"
   [[ $frame_level == false ]] || fail "--frame-level=true is not for chain models"
   [[ $compute_average_posteriors == false ]] || fail "--compute-average-posteriors=true is not for chain models"
   [[ $compute_per_dim_accuracy == false ]] || fail "--compute-per-dim-accuracy=true is not for chain models"
@@ -35,6 +34,8 @@ check_chain_options() {
     [[ $lattice_lm_scale =~ ^0*\.?0*$ ]] || fail "--lattice-lm-scale is for --lat-dir"
   else
     need_file tree-dir "$tree_dir/ali.1.gz"
+    [[ $lat_dir || $egs_dir || ( $lattice_lm_scale =~ ^0*\.?0*$ && ! $lattice_prune_beam && ! ${option_given[alignment-subsampling-factor]-} ) ]] ||
+      fail "--lattice-lm-scale, --lattice-prune-beam and --alignment-subsampling-factor are for --lat-dir"
     [[ ! $lat_dir ]] || for file in final.mdl lat.1.gz; do need_file lat-dir "$lat_dir/$file"; done
   fi
   [[ $chunk_width != -1 ]] || fail "--chunk-width=-1: expected numbers such as 150,110,90; chain examples are chunks of these sizes"
@@ -79,6 +80,13 @@ supervision() {
   REPLY=$all
   if [[ -e $all ]]; then return; fi
   if [[ $graph_dir ]]; then cat "$graph_dir"/fst.[0-9]*.scp >"$private/supervision.scp"
+  elif [[ ! $lat_dir ]]; then
+    # The phones of the tree's alignments, which have a frame for each output.
+    options=(--left-tolerance="$left_tolerance" --right-tolerance="$right_tolerance")
+    [[ $constrained == true ]] || options+=(--convert-to-pdfs=false)
+    say "making supervision of the alignments in $tree_dir"
+    run "$dir/log/supervision.log" gunzip -c "$tree_dir/ali.*.gz" \| ali-to-phones --write-lengths=true "$tree_dir/final.mdl" ark:- ark:- \| \
+      chain-get-supervision "${options[@]}" "$dir/tree" "$dir/0.trans_mdl" ark:- "ark,scp:$dir/data/supervision.ark,$private/supervision.scp"
   else
     for ((jobs = 1; jobs < 100000; jobs++)); do [[ -e $lat_dir/lat.$((jobs + 1)).gz ]] || break; done
     if [[ $lattice_prune_beam ]]; then

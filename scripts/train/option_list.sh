@@ -20,7 +20,7 @@ heading "Chain models (LF-MMI)"
 option objective 'frame|chain' frame "frame: targets frame by frame; chain: lattice-free MMI. --chunk-width is 150 then, \
 --frame-subsampling-factor 3, --samples-per-iter 5000, --num-frames-diagnostic 60000, unless they are given"
 option tree-dir word "" "folder of a tree with its alignments: tree, final.mdl, ali.*.gz (steps/nnet3/chain/build_tree.sh)"
-option lat-dir word "" "folder of lattices of the utterances: lat.*.gz, final.mdl"
+option lat-dir word "" "folder of lattices of the utterances: lat.*.gz, final.mdl; without it, supervision is the phones of --tree-dir's alignments"
 option graph-dir word "" "instead of both, for training without alignments: tree, final.mdl, phone_lm.fst, and training graphs \
 fst.*.scp (steps/nnet3/chain/e2e/prepare_e2e.sh). Examples are whole utterances, of the lengths --chunk-width, four frames more or less"
 option lm-opts text "" "options of chain-est-phone-lm"

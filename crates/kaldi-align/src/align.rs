@@ -86,7 +86,8 @@ impl System {
         let mut front = Front::new(&corpus, self.features.clone(), self.normalize_variances)?;
         let passes = Passes { corpus: &corpus, threads };
         let settings = self.options.settings();
-        let boosted = |gmms| estimate::boosted(&self.model, gmms, lang.optional_silence, self.options.boost_silence);
+        let boosted =
+            |gmms| estimate::boosted(&self.model, gmms, lang.optional_silence, self.options.boost_silence);
         if let Some(independent) = &self.independent {
             let gmms = boosted(independent)?;
             let outcomes = passes.align(&front, &self.model, &gmms, &lexicon, &settings)?;

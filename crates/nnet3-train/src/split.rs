@@ -433,12 +433,18 @@ mod tests {
                 }
             }
         }
-        assert!(UtteranceSplitter::new(&SplitOptions { keep_short: false, ..options }).unwrap().split(57).is_empty());
+        assert!(
+            UtteranceSplitter::new(&SplitOptions { keep_short: false, ..options })
+                .unwrap()
+                .split(57)
+                .is_empty()
+        );
     }
 
     #[test]
     fn own_sizes_are_few() {
-        let sizes: std::collections::BTreeSet<_> = (2..150).filter_map(|length| own_size(length, 1)).collect();
+        let sizes: std::collections::BTreeSet<_> =
+            (2..150).filter_map(|length| own_size(length, 1)).collect();
         assert!(sizes.len() < 40, "{sizes:?}");
         assert_eq!(own_size(1, 1), None);
         assert_eq!(own_size(2, 1), Some(2));

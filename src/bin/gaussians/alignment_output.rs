@@ -67,7 +67,10 @@ fn describe(reason: &Reason, words: &[String]) -> String {
 /// the number of aligned utterances.
 pub fn write(folder: &str, data: &Data, aligned: &Aligned, phones: &Symbols) -> Result<usize> {
     std::fs::create_dir_all(folder)?;
-    let mut alignments = TableWriter::<I32VectorHolder>::open(&format!("ark:|gzip -c >{}", quoted(&path_in(folder, "ali.1.gz"))))?;
+    let mut alignments = TableWriter::<I32VectorHolder>::open(&format!(
+        "ark:|gzip -c >{}",
+        quoted(&path_in(folder, "ali.1.gz"))
+    ))?;
     let mut table = KaldiWriter::create(&path_in(folder, "utterances.tsv"), false)?;
     let mut ctm = KaldiWriter::create(&path_in(folder, "phones.ctm"), false)?;
     table.write_str("utterance\tspeaker\tframes\tresult\tlog-likelihood\n")?;
@@ -124,7 +127,11 @@ pub fn write(folder: &str, data: &Data, aligned: &Aligned, phones: &Symbols) -> 
     if !data.without_features.is_empty() {
         parts.push(format!("{} without features", data.without_features.len()));
     }
-    let rest = if parts.is_empty() { "none is left out".to_owned() } else { format!("left out: {}", parts.join(", ")) };
+    let rest = if parts.is_empty() {
+        "none is left out".to_owned()
+    } else {
+        format!("left out: {}", parts.join(", "))
+    };
     messages::log(&format!(
         "{} utterances ({:.3} h) in; {done} ({:.3} h) aligned; {rest}",
         data.utterances.len() + data.without_features.len(),

@@ -1,0 +1,48 @@
+# Gaussian models, from monophones to speaker-adaptive ones, and what they say about where phones are.
+
+do_gaussians() {
+  [[ $start == gaussian ]] || return 0
+  make_hmm_language() { # <folder>
+    prepare-lang --print-args=false --topology=hmm --silence-phones="$silence_phones" --silence-probability="$silence_probability" \
+      --word-positions="$word_positions" --oov-word="$oov_word" "$lexicon" "$1" 2>"$dir/log/hmm_language.log" ||
+      fail_with_log "the language of the Gaussian models cannot be made" "$dir/log/hmm_language.log"
+    local name
+    for name in L L_disambig; do
+      [[ ! -e $1/$name.fst.txt ]] || { fstcompile --print-args=false "$1/$name.fst.txt" | fstarcsort --print-args=false --sort_type=olabel >"$1/$name.fst" && rm "$1/$name.fst.txt"; }
+    done
+  }
+  mkdir -p "$dir/gauss"
+  refresh gauss/lang make_hmm_language
+  step "Gaussian models" gauss/model train_gaussians "@$dir/data/train/wav.scp" "@$dir/data/train/waves" "@$dir/data/train/text" \
+    "@$dir/data/train/utt2spk" "@$dir/gauss/lang/phones.txt" "@$dir/gauss/lang/L.fst" "@$dir/gauss/lang/topo"
+  local used
+  used=$(awk -F'\t' 'NR > 1 && $4 ~ /^aligned/' "$dir/gauss/model/utterances.tsv" | wc -l) # lint: whole: used
+  count_step "alignments of the Gaussian models" "$(wc -l <"$dir/data/train/text")" "$used" "$dir/gauss/model/not_aligned"
+}
+
+# The models, ali.1.gz in frames of 10 ms, utterances.tsv, and not_aligned: lines `reason<TAB>utterance`.
+train_gaussians() {
+  local rate
+  number_in rate whole "$dir/data/rate" 1 1000000000
+  printf '%s\n' --use-energy=false --allow-downsample=true --sample-frequency="$rate" >"$out/mfcc.conf"
+  run "$log.log" train-gaussians --num-threads="$nj" --mfcc-config="$out/mfcc.conf" "$dir/data/train" "$dir/gauss/lang" "$out"
+  awk -F'\t' 'NR > 1 && $4 !~ /^aligned/ { print $4 "\t" $1 }' "$out/utterances.tsv" >"$out/not_aligned"
+}
+
+# A folder as that of the flat start: final.mdl of phones without context, alignments ali.*.gz with a frame for each output of the network,
+# and text.*, which utterances are in which.
+alignments_of_gaussians() {
+  local jobs job
+  run "${log}_init.log" gmm-init-mono --shared-phones="$dir/lang/phones/sets.int" "$dir/lang/topo" 10 "$out/final.mdl" "$out/tree"
+  awk -F'\t' 'NR == FNR { if ($4 ~ /^aligned/) good[$1]; next } { split($0, words, " ") } words[1] in good' "$dir/gauss/model/utterances.tsv" \
+    "$dir/data/train/text" >"$out/text"
+  jobs=$(jobs_for "$out/text")
+  split_lines "$out/text" "$jobs" "$out/text." ""
+  run "${log}_convert.log" convert-ali --frame-subsampling-factor=3 "$dir/gauss/model/final.mdl" "$out/final.mdl" "$out/tree" \
+    "ark:gunzip -c $dir/gauss/model/ali.1.gz |" "ark,scp:$out/all.ark,$out/all.scp"
+  for ((job = 1; job <= jobs; job++)); do
+    awk 'NR == FNR { wanted[$1]; next } $1 in wanted' "$out/text.$job" "$out/all.scp" >"$out/part.scp"
+    run "${log}_part.$job.log" copy-int-vector "scp:$out/part.scp" "ark:| gzip -c >$out/ali.$job.gz"
+  done
+  rm "$out"/all.* "$out"/part.scp "$out"/text
+}
