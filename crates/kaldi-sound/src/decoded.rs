@@ -1,191 +1,235 @@
-//! Recordings that symphonia decodes.
+//! A recording of one or more files that decoders give block by block, as one stream of samples.
 
-use std::io::ErrorKind;
+use kaldi_io::KaldiReader;
 
-use kaldi_io::IoError;
-use symphonia::core::codecs::audio::{AudioDecoder, AudioDecoderOptions};
-use symphonia::core::errors::Error as Failure;
-use symphonia::core::formats::probe::Hint;
-use symphonia::core::formats::{FormatOptions, FormatReader, TrackType};
-use symphonia::core::io::{MediaSource, MediaSourceStream};
-use symphonia::core::meta::MetadataOptions;
+use crate::blocks::{Block, Blocks, End};
+use crate::conversion::Conversion;
+use crate::parts::Parts;
+use crate::scan::Finding;
+use crate::timeline::Timeline;
+use crate::{Error, RATES, Result, Warning};
 
-use crate::{Error, Result};
+/// Samples that may be missing at the end without a warning, in seconds: less than a packet.
+const SLACK: f64 = 0.02;
+/// Silence that is made at once, in samples.
+const PIECE: usize = 1 << 16;
 
-/// The sound of a file, decoded packet by packet.
+/// The sound of a recording.
 pub(crate) struct Decoded {
     file: String,
-    format: Box<dyn FormatReader>,
-    decoder: Box<dyn AudioDecoder>,
-    track: u32,
-    sample_rate: u32,
-    channels: usize,
-    /// Decoded samples, all channels of the first one first; those before `taken` have been returned.
+    parts: Parts,
+    now: Option<Box<dyn Blocks>>,
+    timeline: Timeline,
+    conversion: Conversion,
+    /// Samples that are ready, all channels of the first one first; those before `taken` have been returned.
     ready: Vec<i16>,
     taken: usize,
-    /// Samples of a packet.
-    packet: Vec<i16>,
+    /// Silence that is still to be made, and the block that follows it.
+    silence: usize,
+    behind: Option<Block>,
     ended: bool,
-    /// Packets that could not be decoded.
-    damaged: u64,
-    /// The fault that ended the file early.
-    cut: Option<String>,
-}
-
-/// The reason why symphonia does not decode a file.
-pub(crate) struct NotDecoded {
-    reason: String,
-    /// True if the format is known, or might be, but not the coding of its sound.
-    unsupported: bool,
-}
-
-impl NotDecoded {
-    pub fn new(reason: &str) -> NotDecoded {
-        NotDecoded { reason: reason.to_owned(), unsupported: true }
-    }
-
-    /// The error for a file that begins like a file of the kind `found`.
-    pub fn into_error(self, file: &str, found: String) -> Error {
-        let (file, reason) = (file.to_owned(), self.reason);
-        match self.unsupported {
-            true => Error::NoDecoder { file, found, reason },
-            false => Error::NoSound { file, found, reason },
-        }
-    }
-}
-
-impl From<Failure> for NotDecoded {
-    fn from(failure: Failure) -> NotDecoded {
-        let unsupported = matches!(failure, Failure::Unsupported(_));
-        NotDecoded { reason: failure.to_string(), unsupported }
-    }
+    not_finite: u64,
+    /// Faults of ends of files.
+    warnings: Vec<Warning>,
+    track: Option<usize>,
 }
 
 impl Decoded {
-    /// Reads the header and the first packet of sound.
-    pub fn open(file: &str, source: Box<dyn MediaSource>) -> std::result::Result<Decoded, NotDecoded> {
-        let stream = MediaSourceStream::new(source, Default::default());
-        let (hint, formats, metadata) = (Hint::new(), FormatOptions::default(), MetadataOptions::default());
-        let format = symphonia::default::get_probe().probe(&hint, stream, formats, metadata)?;
-        let track =
-            format.default_track(TrackType::Audio).ok_or_else(|| NotDecoded::new("it has no sound"))?;
-        let (id, parameters) =
-            (track.id, track.codec_params.as_ref().and_then(|parameters| parameters.audio()));
-        let parameters = parameters.ok_or_else(|| NotDecoded::new("the coding of its sound is not known"))?;
-        let options = AudioDecoderOptions::default();
-        let decoder = symphonia::default::get_codecs().make_audio_decoder(parameters, &options)?;
+    /// Reads the header, and decodes up to the first sample. `path` is the name of the file if it is one, `found` its kind.
+    pub fn open(
+        reader: KaldiReader,
+        found: String,
+        path: Option<&str>,
+        track: Option<usize>,
+    ) -> Result<Decoded> {
+        let file = reader.name().to_owned();
         let mut decoded = Decoded {
-            file: file.to_owned(),
-            format,
-            decoder,
-            track: id,
-            sample_rate: 0,
-            channels: 0,
+            parts: Parts::new(reader, found.clone(), path, track)?,
+            now: None,
+            timeline: Timeline::default(),
+            conversion: Conversion::new(&file),
             ready: Vec::new(),
             taken: 0,
-            packet: Vec::new(),
+            silence: 0,
+            behind: None,
             ended: false,
-            damaged: 0,
-            cut: None,
+            not_finite: 0,
+            warnings: Vec::new(),
+            track,
+            file,
         };
+        decoded.now = decoded.parts.next()?;
         while decoded.ready.is_empty() && !decoded.ended {
-            if let Err(error) = decoded.next() {
-                return Err(NotDecoded { reason: error.to_string(), unsupported: false });
-            }
+            decoded.step()?;
         }
-        match (decoded.ready.is_empty(), decoded.cut.take()) {
-            (false, cut) => {
-                decoded.cut = cut;
-                Ok(decoded)
-            }
-            (true, Some(reason)) => Err(NotDecoded { reason, unsupported: false }),
-            (true, None) => {
-                Err(NotDecoded { reason: "the recording has no samples".to_owned(), unsupported: false })
-            }
+        if decoded.ready.is_empty() {
+            let reason = match decoded.warnings.first() {
+                Some(Warning::Cut { reason, .. }) => reason.clone(),
+                _ => "the recording has no samples".to_owned(),
+            };
+            return Err(Error::NoSound { file: decoded.file, found, reason });
         }
+        Ok(decoded)
     }
 
     /// In Hz.
     pub fn sample_rate(&self) -> u32 {
-        self.sample_rate
+        self.conversion.form().0
     }
 
     pub fn channels(&self) -> usize {
-        self.channels
+        self.conversion.form().1
     }
 
     /// Up to `most` samples of each channel; fewer only at the end.
     pub fn read(&mut self, most: usize) -> Result<Vec<i16>> {
-        let wanted = most.saturating_mul(self.channels);
+        let wanted = most.saturating_mul(self.channels());
         while self.ready.len() - self.taken < wanted && !self.ended {
-            self.next()?;
+            self.step()?;
         }
-        let end = self.ready.len().min(self.taken + wanted);
+        let end = self.ready.len().min(self.taken.saturating_add(wanted));
         let samples = self.ready[self.taken..end].to_vec();
         self.taken = end;
         if self.taken == self.ready.len() {
             self.ready.clear();
             self.taken = 0;
+        } else if self.taken > 4 * PIECE {
+            self.ready.drain(..self.taken);
+            self.taken = 0;
         }
         Ok(samples)
     }
 
-    /// Decodes a packet.
-    fn next(&mut self) -> Result<()> {
-        let packet = match self.format.next_packet() {
-            Ok(Some(packet)) if packet.track_id != self.track => return Ok(()),
-            Ok(Some(packet)) => packet,
-            Ok(None) => {
-                self.ended = true;
-                return Ok(());
+    /// Makes a piece of silence, or takes a block.
+    fn step(&mut self) -> Result<()> {
+        if let Some(block) = &self.behind {
+            let (rate, channels) = (block.rate, block.channels);
+            let piece = self.silence.min(PIECE);
+            self.silence -= piece;
+            let zeros = vec![0; piece * channels];
+            self.conversion.add(rate, channels, &zeros, &mut self.ready)?;
+            if self.silence == 0
+                && let Some(block) = self.behind.take()
+            {
+                self.conversion.add(rate, channels, &block.samples, &mut self.ready)?;
             }
-            Err(failure) => return self.end(failure),
-        };
-        let samples = match self.decoder.decode(&packet) {
-            Ok(samples) => samples,
-            Err(Failure::DecodeError(_)) => {
-                self.damaged += 1;
-                return Ok(());
-            }
-            Err(failure) => return self.end(failure),
-        };
-        let spec = samples.spec();
-        let found = (spec.rate(), spec.channels().count());
-        if self.channels == 0 {
-            if found.0 == 0 || found.1 == 0 {
-                return Ok(());
-            }
-            (self.sample_rate, self.channels) = found;
+            return Ok(());
         }
-        let expected = (self.sample_rate, self.channels);
-        if found != expected {
-            return Err(Error::Changed { file: self.file.clone(), expected, found });
+        let Some(now) = &mut self.now else {
+            self.ended = true;
+            self.conversion.finish(&mut self.ready);
+            return Ok(());
+        };
+        match now.next()? {
+            Some(block) if block.restart => {
+                self.timeline.restart();
+                Ok(())
+            }
+            Some(block) => self.take(block),
+            None => self.next_part(),
         }
-        samples.copy_to_vec_interleaved(&mut self.packet);
-        self.ready.extend_from_slice(&self.packet);
+    }
+
+    fn take(&mut self, mut block: Block) -> Result<()> {
+        if block.samples.is_empty() {
+            return Ok(());
+        }
+        if !RATES.contains(&block.rate) {
+            return Err(Error::Rate { file: self.file.clone(), rate: block.rate });
+        }
+        self.not_finite += block.not_finite;
+        let place = self.timeline.place(&block);
+        block.trim(place.skip, usize::MAX);
+        if place.silence > 0 {
+            (self.silence, self.behind) = (place.silence, Some(block));
+            return Ok(());
+        }
+        self.conversion.add(block.rate, block.channels, &block.samples, &mut self.ready)
+    }
+
+    /// Ends a file, and begins the next one.
+    fn next_part(&mut self) -> Result<()> {
+        let Some(mut now) = self.now.take() else { return Ok(()) };
+        let end = now.end();
+        if self.track.is_none() && self.timeline.now() == self.timeline.seconds() {
+            let (taken, count) = now.track();
+            if count > 1 {
+                self.warnings.push(Warning::OneOfTracks { taken, count });
+            }
+        }
+        drop(now);
+        let ending = self.parts.ending()?;
+        self.judge(end, ending.finding, ending.bytes);
+        self.now = match self.parts.next() {
+            Ok(next) => next,
+            Err(error) => {
+                let rest = self.parts.ending()?;
+                self.warnings.push(Warning::LeftOut {
+                    at: self.timeline.now(),
+                    seconds: None,
+                    bytes: rest.bytes,
+                    reason: format!(
+                        "a file that is joined to it cannot be decoded ({})",
+                        crate::blocks::reason(&error)
+                    ),
+                });
+                return Ok(());
+            }
+        };
+        if self.now.is_some() {
+            self.timeline.restart();
+        }
         Ok(())
     }
 
-    /// Ends the recording before its end, unless the input itself fails.
-    fn end(&mut self, failure: Failure) -> Result<()> {
-        self.ended = true;
-        match failure {
-            Failure::IoError(source) if source.kind() != ErrorKind::UnexpectedEof => {
-                return Err(IoError::Io { name: self.file.clone(), source }.into());
-            }
-            // (The end of a file without an index looks so.)
-            Failure::IoError(_) => {}
-            failure => self.cut = Some(failure.to_string()),
+    /// Adds the warnings about the end of a file.
+    fn judge(&mut self, end: End, finding: Option<Finding>, bytes: u64) {
+        let (at, seconds) = (self.timeline.now(), self.timeline.seconds());
+        let missing = end.expected.map(|(count, rate)| count as f64 / f64::from(rate.max(1)) - seconds);
+        let missing = missing.filter(|&missing| missing > SLACK);
+        let each = if bytes > 0 { seconds / bytes as f64 } else { 0.0 };
+        let length = |bytes: u64| Some(bytes as f64 * each).filter(|&length| length > 0.0);
+        for warning in end.warnings {
+            self.warnings.push(match warning {
+                Warning::Cut { at: noted, missing, reason } if noted.is_nan() => {
+                    Warning::Cut { at, missing, reason }
+                }
+                other => other,
+            });
         }
-        Ok(())
+        let noted = self.warnings.iter().any(|warning| matches!(warning, Warning::Cut { .. }));
+        match (finding, end.reason) {
+            (Some(Finding::Cut { bytes, reason }), _) => {
+                let missing = missing.or_else(|| bytes.and_then(length));
+                self.warnings.push(Warning::Cut { at, missing, reason });
+            }
+            (_, Some(reason)) => self.warnings.push(Warning::Cut { at, missing, reason }),
+            (_, None) if missing.is_some() && end.certain => {
+                let reason = "its header tells of more samples".to_owned();
+                self.warnings.push(Warning::Cut { at, missing, reason });
+            }
+            (Some(Finding::Surplus { bytes }), None) => {
+                let reason = "the header tells of an end before them".to_owned();
+                self.warnings.push(Warning::LeftOut { at, seconds: length(bytes), bytes, reason });
+            }
+            (Some(Finding::Broken { reason }), None) => {
+                self.warnings.push(Warning::Other(format!("{reason}; sound may be missing")));
+            }
+            (None, None) => {
+                if end.wrong_checksum && !noted && self.timeline.warnings().is_empty() {
+                    self.warnings.push(Warning::Checksum);
+                }
+            }
+        }
     }
 
-    /// The fault of the file, once all of it was read.
-    pub fn complaint(&self) -> Option<String> {
-        match (&self.cut, self.damaged) {
-            (Some(reason), _) => Some(format!("the sound ends early ({reason})")),
-            (None, 0) => None,
-            (None, damaged) => Some(format!("{damaged} damaged packets of sound are left out")),
+    /// The faults of the recording so far; all of them after its end.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut all = self.timeline.warnings();
+        all.extend(self.warnings.iter().cloned());
+        if self.not_finite > 0 {
+            all.push(Warning::NotFinite { count: self.not_finite });
         }
+        all
     }
 }

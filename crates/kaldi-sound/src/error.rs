@@ -2,25 +2,35 @@
 
 use kaldi_io::IoError;
 
+use crate::RATES;
+
 pub type Result<T> = std::result::Result<T, Error>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
     Io(#[from] IoError),
-    /// The file has sound that nothing here decodes.
+    /// The file has sound that this crate cannot decode, and ffmpeg cannot be started.
     #[error(
-        "{file}: cannot decode {found} ({reason}); the program ffmpeg, which decodes other formats, is not installed"
+        "{file}: cannot decode {found} ({reason}); the program ffmpeg, which decodes other formats, {ffmpeg}"
     )]
-    NoDecoder { file: String, found: String, reason: String },
+    NoDecoder { file: String, found: String, reason: String, ffmpeg: String },
     #[error("{file}: expected a recording, found {found} ({reason})")]
     NoSound { file: String, found: String, reason: String },
-    /// Sampling rate or number of channels are others than at the beginning.
-    #[error("{file}: expected {} Hz and {} channels as at the beginning, found {} Hz and {} channels", .expected.0, .expected.1, .found.0, .found.1)]
-    Changed { file: String, expected: (u32, usize), found: (u32, usize) },
+    /// The file was cut before its first sample.
+    #[error("{file}: {found} that was cut: {reason}")]
+    Cut { file: String, found: String, reason: String },
+    /// A sampling rate that no recorder has.
+    #[error("{file}: expected a sampling rate from {} to {} Hz, found {rate} Hz", RATES.start(), RATES.end())]
+    Rate { file: String, rate: u32 },
     /// A program that decodes the recording cannot be started.
     #[error("{file}: {message}")]
     Program { file: String, message: String },
     #[error("{file} has no channel {wanted}: expected a number from 1 to {there}")]
     NoChannel { file: String, wanted: usize, there: usize },
+    #[error("{file} has no track {wanted} of sound: expected a number from 1 to {there}")]
+    NoTrack { file: String, wanted: usize, there: usize },
+    /// A recording that must be kept in a file while it is decoded cannot be kept.
+    #[error("{file}: {found} from a pipe is kept in a temporary file while it is decoded, and {reason}")]
+    NotKept { file: String, found: String, reason: String },
 }

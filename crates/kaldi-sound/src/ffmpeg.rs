@@ -1,38 +1,259 @@
 //! Recordings that the program ffmpeg decodes, as a wave through a pipe.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{OnceLock, PoisonError};
 
-use kaldi_io::KaldiReader;
+use kaldi_feat::wave::WaveStream;
+use kaldi_io::{IoError, threads};
+use socket2::Socket;
 
-use crate::{Result, program};
+use crate::blocks::{Block, Blocks, End};
+use crate::input::Input;
+use crate::program::{self, Messages};
+use crate::{Error, Result, Warning};
 
-/// True if ffmpeg can be started.
-pub(crate) fn is_installed() -> bool {
-    static INSTALLED: OnceLock<bool> = OnceLock::new();
-    *INSTALLED.get_or_init(|| {
+/// Bytes that are sent at once.
+const BLOCK: usize = 1 << 16;
+/// Blocks of a second.
+const BLOCKS: u32 = 20;
+/// Formats that ffmpeg may find in a file that it can open. None of them reads other files or addresses.
+const FORMATS: &str = "mov,mp4,caf,aiff,avi,asf,wav,w64,voc,rm,ape,wv,tta,dsf,iff,matroska,ogg,flv,mpeg,mpegts,nut,mxf,au,amr,mp3,flac,aac,ac3,eac3";
+/// Puts silence where time stamps tell of sound that is not there, as [`crate::timeline`] does.
+const FILTER: &str = "aresample=async=1:first_pts=0";
+
+/// The reason why ffmpeg cannot be started, as the end of a sentence about it. `None` if it can.
+pub(crate) fn not_startable() -> Option<&'static str> {
+    static STATE: OnceLock<Option<String>> = OnceLock::new();
+    let state = STATE.get_or_init(|| {
         let version = Command::new("ffmpeg").arg("-version").stdin(Stdio::null()).output();
-        version.is_ok_and(|output| output.status.success())
+        match version {
+            Ok(output) if output.status.success() => None,
+            Ok(output) => Some(format!("cannot be started ({})", output.status)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Some("is not installed".to_owned()),
+            Err(error) => Some(format!("cannot be started ({error})")),
+        }
+    });
+    state.as_deref()
+}
+
+/// The bytes of a recording for ffmpeg.
+pub(crate) enum Source {
+    /// A file, from its beginning.
+    File(File),
+    /// Bytes in their order.
+    Stream(Input),
+}
+
+/// The sound that ffmpeg finds.
+pub(crate) struct Converted {
+    wave: WaveStream,
+    messages: Messages,
+    track: Option<(usize, usize)>,
+    /// True if a track was asked for by its number.
+    asked: bool,
+}
+
+impl Converted {
+    /// Starts ffmpeg. `track` is the track of sound to decode, from 1, and the number of tracks, if these are known; `asked`
+    /// the number of the track that the user wants.
+    pub fn open(
+        file: &str,
+        source: Source,
+        track: Option<(usize, usize)>,
+        asked: Option<usize>,
+    ) -> Result<Converted> {
+        let mut command = Command::new("ffmpeg");
+        command.args(["-hide_banner", "-nostdin", "-nostats", "-loglevel", "level+verbose"]);
+        match source {
+            Source::File(_) => command
+                .args(["-protocol_whitelist", "file", "-format_whitelist", FORMATS])
+                .args(["-i", "/proc/self/fd/0"]),
+            // A playlist in the input cannot make it read files or addresses.
+            Source::Stream(_) => command.args(["-protocol_whitelist", "pipe", "-i", "pipe:0"]),
+        };
+        if let Some(number) = asked.or(track.map(|(number, _)| number)) {
+            command.args(["-map", &format!("0:a:{}", number - 1)]);
+        }
+        command.args(["-vn", "-sn", "-dn", "-af", FILTER, "-f", "wav", "-acodec", "pcm_f32le", "pipe:1"]);
+        let failed = |lines: &[String]| format!("ffmpeg: {}", failure(lines));
+        let (output, messages) = match source {
+            Source::File(kept) => program::start(file, command, kept.into(), failed)?,
+            Source::Stream(input) => {
+                let io = |source| IoError::Io { name: file.to_owned(), source };
+                let (ours, theirs) = UnixStream::pair().map_err(io)?;
+                let ours = Socket::from(OwnedFd::from(ours));
+                let started = program::start(file, command, OwnedFd::from(theirs).into(), failed)?;
+                threads::start("bytes for ffmpeg", move || send(input, &ours))?;
+                started
+            }
+        };
+        let wave = WaveStream::new(output).map_err(|error| match (error, track, asked) {
+            (IoError::Io { source, .. }, _, Some(wanted))
+                if source.to_string().contains("matches no streams") =>
+            {
+                let lines = messages.lock().unwrap_or_else(PoisonError::into_inner);
+                Error::NoTrack { file: file.to_owned(), wanted, there: tracks(&lines).len() }
+            }
+            (IoError::Io { source, .. }, ..) => {
+                Error::Program { file: file.to_owned(), message: source.to_string() }
+            }
+            (_, ..) => {
+                Error::Program { file: file.to_owned(), message: "ffmpeg found no sound in it".to_owned() }
+            }
+        })?;
+        Ok(Converted { wave, messages, track, asked: asked.is_some() })
+    }
+}
+
+/// Sends all bytes. A program that ends before it has read all is no fault, and causes no signal.
+fn send(mut input: Input, socket: &Socket) {
+    let mut block = vec![0; BLOCK];
+    loop {
+        let mut rest = match input.read(&mut block) {
+            Ok(0) => return,
+            Ok(read) => &block[..read],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            // (The input keeps its failure.)
+            Err(_) => return,
+        };
+        while !rest.is_empty() {
+            match socket.send_with_flags(rest, libc::MSG_NOSIGNAL) {
+                Ok(sent) => rest = &rest[sent..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+/// A message without its origin and its level. `None` if its level is another one.
+fn of_level<'l>(line: &'l str, levels: &[&str]) -> Option<&'l str> {
+    levels.iter().find_map(|level| {
+        let at = line.find(&format!("[{level}] "))?;
+        line[..at].is_empty().then_some(()).or_else(|| line.starts_with('[').then_some(()))?;
+        Some(&line[at + level.len() + 3..])
     })
 }
 
-/// A wave file that ffmpeg makes of the rest of the input. A playlist in the input cannot make it read files or addresses.
-pub(crate) fn convert(mut reader: KaldiReader) -> Result<KaldiReader> {
-    let file = reader.name().to_owned();
-    let mut command = Command::new("ffmpeg");
-    command.args(["-hide_banner", "-v", "error", "-protocol_whitelist", "pipe", "-i", "pipe:0"]).args([
-        "-f",
-        "wav",
-        "-acodec",
-        "pcm_s16le",
-        "pipe:1",
-    ]);
-    let (wave, input) =
-        program::start(&file, command, Stdio::piped(), |message| format!("ffmpeg: {message}"))?;
-    if let Some(mut input) = input {
-        // ffmpeg may end before it has read all, so a closed pipe is no fault.
-        std::thread::spawn(move || io::copy(&mut reader, &mut input).unwrap_or(0));
+/// The last error among messages.
+fn failure(lines: &[String]) -> &str {
+    let errors = lines.iter().rev().filter_map(|line| of_level(line, &["fatal", "error"]));
+    let said =
+        errors.map(|error| error.trim_start_matches("/proc/self/fd/0: ").trim_start_matches("pipe:0: "));
+    let mut said = said.filter(|error| !error.starts_with("Conversion failed"));
+    said.next().or(lines.last().map(String::as_str)).unwrap_or("it failed")
+}
+
+/// The streams of sound, by their names `0:1` and the like.
+fn tracks(lines: &[String]) -> Vec<String> {
+    let input = lines[..output(lines)].iter();
+    let streams = input.filter_map(|line| of_level(line, &["info"])?.trim().strip_prefix("Stream #"));
+    let mut all: Vec<String> = Vec::new();
+    for stream in streams.filter(|stream| stream.contains("Audio: ")) {
+        let name: String = stream.chars().take_while(|c| c.is_ascii_digit() || *c == ':').collect();
+        let name = name.trim_end_matches(':').to_owned();
+        if !all.contains(&name) {
+            all.push(name);
+        }
     }
-    Ok(wave)
+    all
+}
+
+/// The stream that is decoded: `Stream #0:1 -> #0:0`.
+fn taken(lines: &[String]) -> Option<String> {
+    let mapped = lines.iter().filter_map(|line| of_level(line, &["info"])?.trim().strip_prefix("Stream #"));
+    let name = mapped.filter(|stream| stream.contains(" -> #")).find_map(|stream| stream.split(' ').next());
+    name.map(str::to_owned)
+}
+
+/// The number of the line that begins the description of the output.
+fn output(lines: &[String]) -> usize {
+    lines.iter().position(|line| line.contains("Output #0")).unwrap_or(lines.len())
+}
+
+/// Samples of silence that ffmpeg has put in the middle of the sound. Silence before it comes before the output is named.
+fn silence(lines: &[String]) -> u64 {
+    let said = lines[output(lines)..]
+        .iter()
+        .filter_map(|line| of_level(line, &["verbose"])?.strip_prefix("adding "));
+    said.filter_map(|rest| rest.split(' ').next()?.parse::<u64>().ok()).sum()
+}
+
+impl Blocks for Converted {
+    fn next(&mut self) -> Result<Option<Block>> {
+        let (rate, channels) = (self.wave.sample_rate(), self.wave.channels());
+        let samples = self.wave.read_all((rate / BLOCKS).max(1) as usize)?;
+        let block =
+            Block { rate, channels, samples, not_finite: self.wave.take_not_finite(), ..Block::default() };
+        Ok((!block.samples.is_empty()).then_some(block))
+    }
+
+    fn end(&mut self) -> End {
+        let lines = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut end = End::default();
+        let errors: Vec<&str> = lines.iter().filter_map(|line| of_level(line, &["fatal", "error"])).collect();
+        if let Some(first) = errors.first() {
+            let more = if errors.len() > 1 {
+                format!(" (and {} more messages)", errors.len() - 1)
+            } else {
+                String::new()
+            };
+            end.warnings.push(Warning::Other(format!("ffmpeg: {first}{more}; sound may be missing")));
+        }
+        let silence = silence(&lines) as f64 / f64::from(self.wave.sample_rate());
+        if silence >= 0.1 {
+            end.warnings.push(Warning::Other(format!(
+                "{silence:.2} s of sound are missing in the middle; silence takes their place"
+            )));
+        }
+        end
+    }
+
+    fn track(&self) -> (usize, usize) {
+        if let Some(track) = self.track {
+            return track;
+        }
+        let lines = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = tracks(&lines);
+        let number = taken(&lines).and_then(|name| all.iter().position(|track| *track == name));
+        match number {
+            Some(number) if !self.asked => (number + 1, all.len()),
+            _ => (1, 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_ffmpeg() {
+        let lines: Vec<String> = [
+            "[info] Input #0, matroska,webm, from 'pipe:0':",
+            "[info]   Stream #0:0: Audio: opus, 48000 Hz, mono, fltp",
+            "[info]   Stream #0:1: Audio: opus, 48000 Hz, mono, fltp (default)",
+            "[info] Stream mapping:",
+            "[info]   Stream #0:1 -> #0:0 (opus (native) -> pcm_f32le (native))",
+            "[resample @ 0x7] [SWR @ 0x5] [verbose] adding 48000 audio samples of silence",
+            "[info] Output #0, wav, to 'pipe:1':",
+            "[info]   Stream #0:0: Audio: pcm_f32le ([3][0][0][0] / 0x0003), 48000 Hz, mono, flt",
+            "[resample @ 0x7] [SWR @ 0x5] [verbose] adding 4800 audio samples of silence",
+            "[opus @ 0x55] [error] Error parsing the packet header.",
+            "[error] pipe:0: Invalid data found when processing input",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        assert_eq!(failure(&lines), "Invalid data found when processing input");
+        assert_eq!((tracks(&lines).len(), taken(&lines).as_deref()), (2, Some("0:1")));
+        assert_eq!(silence(&lines), 4800);
+        assert_eq!(
+            failure(&["its decoder was ended by signal: 9".to_owned()]),
+            "its decoder was ended by signal: 9"
+        );
+    }
 }

@@ -3,14 +3,33 @@
 //! Wave files are read by `kaldi-feat`. FLAC, MP3, Ogg Vorbis, AAC, ALAC, CAF, AIFF, and the sound of MP4, Matroska and
 //! WebM files are decoded by symphonia. Other formats, among them Opus, are decoded by the program ffmpeg if it is
 //! installed.
+//!
+//! The contract of [`SoundStream`]: it gives all samples of one track at their times, counted from the beginning of the
+//! file, or a list of [`Warning`]s that say what is missing, where, and how much. A file, a pipe and another process give
+//! the same samples.
 
+mod blocks;
 mod channels;
+mod conversion;
 mod decoded;
+mod demuxed;
 mod error;
 mod ffmpeg;
+mod input;
+mod joined;
+mod matroska;
+mod mp4;
+mod mpeg;
+mod parts;
 mod program;
+mod scan;
+mod spooled;
 mod stream;
+mod timeline;
+mod warning;
 
 pub use channels::Channels;
 pub use error::{Error, Result};
-pub use stream::SoundStream;
+pub use kaldi_feat::wave::RATES;
+pub use stream::{SoundOptions, SoundStream};
+pub use warning::Warning;

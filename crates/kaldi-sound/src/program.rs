@@ -1,30 +1,37 @@
 //! Recordings that another program decodes, as a wave through a pipe.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
-use std::thread::JoinHandle;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use kaldi_io::KaldiReader;
+use kaldi_io::threads::{self, Thread};
 
 use crate::stream::SoundStream;
-use crate::{Channels, Error, Result};
+use crate::{Channels, Error, Result, Warning};
 
-/// Longest message of a program that is read, in bytes.
-const MESSAGE: u64 = 2000;
+/// Lines of a program's messages that are kept, and the longest one in bytes.
+const LINES: usize = 100;
+const LONGEST: u64 = 2000;
 /// Samples that are written at once.
 const SAMPLES: usize = 1 << 14;
 /// The size of a file whose length is not known when its header is written.
 const UNKNOWN: u32 = u32::MAX;
+/// The beginning of a line with a warning, from a process that decodes for another one.
+const WARNING: &str = "warning: ";
 
-/// Says that a program failed, by its last message. The name of the recording comes before it.
-type Failed = Box<dyn Fn(String) -> String + Send>;
+/// Says that a program failed, by its messages. The name of the recording comes before it.
+type Failed = Box<dyn Fn(&[String]) -> String + Send>;
+/// The messages of a program that has ended.
+pub(crate) type Messages = Arc<Mutex<Vec<String>>>;
 
 /// The output of a program. At its end, a failure of the program is an error of reading.
 struct Output {
     child: Child,
     samples: ChildStdout,
-    message: Option<JoinHandle<String>>,
+    reader: Option<Thread<Vec<String>>>,
+    messages: Messages,
     failed: Failed,
 }
 
@@ -32,11 +39,13 @@ impl Read for Output {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let read = self.samples.read(out)?;
         if read == 0 && !out.is_empty() {
-            let message =
-                self.message.take().map(|thread| thread.join().unwrap_or_default()).unwrap_or_default();
+            if let Some(reader) = self.reader.take() {
+                *self.messages.lock().unwrap_or_else(PoisonError::into_inner) = reader.join();
+            }
             let status = self.child.wait()?;
             if !status.success() {
-                return Err(io::Error::other((self.failed)(reason(status, &message))));
+                let lines = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+                return Err(io::Error::other(reason(status, &lines, &self.failed)));
             }
         }
         Ok(read)
@@ -51,35 +60,66 @@ impl Drop for Output {
     }
 }
 
-/// The last line of a program's message. A program that a signal has ended does not know why.
-fn reason(status: ExitStatus, message: &str) -> String {
+/// The reason for a failure. A program that a signal has ended does not know why.
+fn reason(status: ExitStatus, lines: &[String], failed: &Failed) -> String {
     match status.code() {
-        Some(_) => message.trim().lines().last().unwrap_or("it failed").to_owned(),
-        None => format!("its decoder was ended by {status}"),
+        Some(_) => failed(lines),
+        None => failed(&[format!("its decoder was ended by {status}")]),
     }
 }
 
-/// Starts a program that writes a wave file. Returns its output, and its input if that is a pipe.
+/// Reads all messages, of which the first ones and the last one are kept.
+fn all_lines(errors: ChildStderr) -> Vec<String> {
+    let (mut errors, mut lines) = (BufReader::new(errors), Vec::new());
+    loop {
+        let mut line = Vec::new();
+        match (&mut errors).take(LONGEST).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return lines,
+            Ok(_) => {}
+        }
+        let line = String::from_utf8_lossy(&line).trim().to_owned();
+        if let Some(sum) = lines.last().and_then(|last| added(last, &line)) {
+            lines.pop();
+            lines.push(sum);
+        } else if !line.is_empty() {
+            lines.truncate(LINES);
+            lines.push(line);
+        }
+    }
+}
+
+/// One line of two that tell of silence which ffmpeg has put in, piece by piece.
+fn added(first: &str, second: &str) -> Option<String> {
+    let parts = |line: &str| {
+        let (before, rest) = line.split_once("adding ")?;
+        let (number, after) = rest.split_once(' ')?;
+        Some((before.to_owned(), number.parse::<u64>().ok()?, after.to_owned()))
+    };
+    let (one, two) = (parts(first)?, parts(second)?);
+    let sum = one.1.saturating_add(two.1);
+    (one.0 == two.0 && one.2 == two.2).then(|| format!("{}adding {sum} {}", one.0, one.2))
+}
+
+/// Starts a program that writes a wave file. Returns its output.
 pub(crate) fn start(
     file: &str,
     mut command: Command,
     input: Stdio,
-    failed: impl Fn(String) -> String + Send + 'static,
-) -> Result<(KaldiReader, Option<std::process::ChildStdin>)> {
-    let not_started = |why: String| Error::Program { file: file.to_owned(), message: failed(why) };
+    failed: impl Fn(&[String]) -> String + Send + 'static,
+) -> Result<(KaldiReader, Messages)> {
+    let not_started = |why: String| Error::Program { file: file.to_owned(), message: failed(&[why]) };
     let started = command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = started.map_err(|source| not_started(source.to_string()))?;
     let (Some(samples), Some(errors)) = (child.stdout.take(), child.stderr.take()) else {
         return Err(not_started("the pipes to the program could not be opened".to_owned()));
     };
-    let input = child.stdin.take();
-    let message = std::thread::spawn(move || {
-        let mut text = Vec::new();
-        let _read = errors.take(MESSAGE).read_to_end(&mut text);
-        String::from_utf8_lossy(&text).into_owned()
-    });
-    let output = Output { child, samples, message: Some(message), failed: Box::new(failed) };
-    Ok((KaldiReader::from_read(file, output), input))
+    // (The command has a copy of the input's other end.)
+    drop(command);
+    let reader = threads::start("messages of a decoder", move || all_lines(errors))?;
+    let messages = Messages::default();
+    let (of_output, failed) = (messages.clone(), Box::new(failed));
+    let output = Output { child, samples, reader: Some(reader), messages: of_output, failed };
+    Ok((KaldiReader::from_read(file, output), messages))
 }
 
 impl SoundStream {
@@ -89,14 +129,22 @@ impl SoundStream {
     /// does.
     pub fn of_program(name: &str, command: Command, input: File) -> Result<SoundStream> {
         let prefix = format!("{name}: ");
-        let failed = move |message: String| message.strip_prefix(&prefix).unwrap_or(&message).to_owned();
-        let (mut reader, _) = start(name, command, input.into(), failed)?;
+        let failed = move |lines: &[String]| {
+            let last = lines.iter().rfind(|line| !line.starts_with(WARNING));
+            let last = last.map_or("it failed", String::as_str);
+            last.strip_prefix(&prefix).unwrap_or(last).to_owned()
+        };
+        let (mut reader, messages) = start(name, command, input.into(), failed)?;
         reader.peek_bytes(1)?;
-        SoundStream::from_reader(reader)
+        let mut stream = SoundStream::from_reader(reader)?;
+        stream.set_messages(messages);
+        Ok(stream)
     }
 
     /// Reads the recording to its end, and writes its first channel as a wave file with 16 bits, whose header gives no length.
-    pub fn write_wave(mut self, mut out: impl Write) -> Result<()> {
+    /// Gives the warnings as lines to `say`, which writes them to standard error for
+    /// [`of_program`](SoundStream::of_program).
+    pub fn write_wave(mut self, mut out: impl Write, mut say: impl FnMut(&str)) -> Result<()> {
         let signals = self.signals(Channels::First)?;
         let failed = |source| kaldi_io::IoError::Io { name: "standard output".to_owned(), source };
         out.write_all(&header(self.sample_rate())).map_err(failed)?;
@@ -104,6 +152,9 @@ impl SoundStream {
             let samples = self.read(SAMPLES, &signals)?.pop().unwrap_or_default();
             if samples.is_empty() {
                 out.flush().map_err(failed)?;
+                for warning in self.warnings() {
+                    say(&format!("{WARNING}{}", warning.to_string().replace('\n', " ")));
+                }
                 return self.close();
             }
             let bytes: Vec<u8> =
@@ -111,6 +162,16 @@ impl SoundStream {
             out.write_all(&bytes).map_err(failed)?;
         }
     }
+}
+
+/// The warnings among the messages of a program that calls [`SoundStream::write_wave`].
+pub(crate) fn warnings(messages: &Messages) -> Vec<Warning> {
+    let lines = messages.lock().unwrap_or_else(PoisonError::into_inner);
+    lines
+        .iter()
+        .filter_map(|line| line.strip_prefix(WARNING))
+        .map(|line| Warning::Other(line.to_owned()))
+        .collect()
 }
 
 /// The header of a wave file with one channel of 16 bits.

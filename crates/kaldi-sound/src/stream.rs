@@ -1,20 +1,33 @@
 //! A recording from its beginning to its end.
 
 use std::fs::File;
-use std::io::{Cursor, Read};
-use std::sync::Mutex;
+use std::path::Path;
 
 use kaldi_feat::wave::{self, WaveStream};
 use kaldi_io::{IoError, KaldiReader};
-use symphonia::core::io::{MediaSource, ReadOnlySource};
 
-use crate::decoded::{Decoded, NotDecoded};
-use crate::{Channels, Error, Result, channels, ffmpeg};
+use crate::decoded::Decoded;
+use crate::program::{self, Messages};
+use crate::{Channels, Error, RATES, Result, Warning, channels};
+
+/// A mean of channels is silent if its root mean square is below this share of the channels'.
+const SILENT: f64 = 0.01;
+
+/// Choices among the sound of a recording.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SoundOptions {
+    /// The track of sound, from 1. Without it the default one of the file, with a warning if there are others.
+    pub track: Option<usize>,
+}
 
 /// A recording after its header.
 pub struct SoundStream {
     file: String,
     source: Source,
+    /// Messages of the program that decodes.
+    messages: Option<Messages>,
+    /// Sums of squares of all channels and of their mean, if that is read.
+    energies: (f64, f64),
 }
 
 enum Source {
@@ -22,87 +35,68 @@ enum Source {
     Decoded(Box<Decoded>),
 }
 
-impl Source {
-    fn wave(reader: KaldiReader) -> Result<Source> {
-        Ok(Source::Wave(Box::new(WaveStream::new(reader)?)))
-    }
-}
-
-/// A reader that two threads may have, as symphonia demands.
-struct Shared(Mutex<KaldiReader>);
-
-impl Read for Shared {
-    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
-        self.0.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner()).read(out)
-    }
-}
-
-/// Kinds of files that need not begin with what a decoder reads first.
-const NEED_SEEKING: [&str; 5] = ["MP4", "M4A", "QuickTime", "3GP", "CAF"];
-/// Kinds of files that symphonia surely decodes; others may hold sound in codings that it lacks.
-const DECODED: [&str; 6] = ["FLAC", "MP3", "AIFF", "CAF", "Vorbis", "ADTS"];
-
-fn is_one_of(kinds: &[&str], found: &str) -> bool {
-    kinds.iter().any(|kind| found.contains(kind))
-}
-
-/// The rest of a pipe for symphonia; read as a whole if the decoder has to seek.
-fn media(mut reader: KaldiReader, found: &str) -> Result<Box<dyn MediaSource>> {
-    if !is_one_of(&NEED_SEEKING, found) {
-        return Ok(Box::new(ReadOnlySource::new(Shared(Mutex::new(reader)))));
-    }
-    let mut bytes = Vec::new();
-    reader
-        .read_to_end(&mut bytes)
-        .map_err(|source| IoError::Io { name: reader.name().to_owned(), source })?;
-    Ok(Box::new(Cursor::new(bytes)))
-}
-
 impl SoundStream {
-    /// Opens a recording (a file, `-` or a command that ends with `|`) and reads its header. Fails if the input cannot be
-    /// read, or if its sound cannot be decoded.
+    /// Opens a recording (a file, `-` or a command that ends with `|`) and reads its header. A name that is that of a file
+    /// is a file, whatever it looks like. Fails if the input cannot be read, or if its sound cannot be decoded.
     pub fn open(rxfilename: &str) -> Result<SoundStream> {
+        SoundStream::open_with(rxfilename, &SoundOptions::default())
+    }
+
+    /// Does the same as [`open`](Self::open) with choices.
+    pub fn open_with(rxfilename: &str, options: &SoundOptions) -> Result<SoundStream> {
+        if is_special(rxfilename) && Path::new(rxfilename).is_file() {
+            let name = rxfilename.to_owned();
+            let opened = File::open(rxfilename);
+            let file = opened.map_err(|source| IoError::Open { name: name.clone(), source })?;
+            return SoundStream::new(KaldiReader::from_read(name, file), Some(rxfilename), options);
+        }
         let reader = KaldiReader::open_raw(rxfilename)?;
-        let again = reader.is_file().then_some(rxfilename);
-        SoundStream::new(reader, again)
+        let path = (reader.is_file() && reader.position() == 0).then_some(rxfilename);
+        SoundStream::new(reader, path, options)
     }
 
     /// Reads the header of a recording that arrives through a reader, like [`open`](Self::open) of a pipe.
     pub fn from_reader(reader: KaldiReader) -> Result<SoundStream> {
-        SoundStream::new(reader, None)
+        SoundStream::from_reader_with(reader, &SoundOptions::default())
     }
 
-    /// Reads the header. A decoder that fails leaves the file `again` for ffmpeg.
-    fn new(mut reader: KaldiReader, again: Option<&str>) -> Result<SoundStream> {
+    /// Does the same as [`from_reader`](Self::from_reader) with choices.
+    pub fn from_reader_with(reader: KaldiReader, options: &SoundOptions) -> Result<SoundStream> {
+        SoundStream::new(reader, None, options)
+    }
+
+    /// Reads the header. `path` is the name of the file if it is one.
+    fn new(mut reader: KaldiReader, path: Option<&str>, options: &SoundOptions) -> Result<SoundStream> {
         let file = reader.name().to_owned();
         let begin = reader.peek_bytes(wave::LOOKED_AT)?.to_vec();
         let kind = wave::kind(&begin);
-        if begin.is_empty() || wave::is_readable(&begin) || kind.is_some_and(wave::is_no_sound) {
+        let is_wave = begin.is_empty() || wave::is_readable(&begin) || kind.is_some_and(wave::is_no_sound);
+        let source = if is_wave {
             // (Errors about waves name other kinds of files.)
-            return Ok(SoundStream { file, source: Source::wave(reader)? });
-        }
-        let found = match kind {
-            Some(kind) => kind.to_owned(),
-            None if begin.starts_with(b"RIFF") => "a RIFF file".to_owned(),
-            None => format!("'{}'", begin[..begin.len().min(4)].escape_ascii()),
-        };
-        // A file can be opened again for ffmpeg. The decoder of a pipe is chosen before it is read.
-        let decoded = if let Some(again) = again {
-            let again = File::open(again).map_err(|source| IoError::Io { name: file.clone(), source })?;
-            Decoded::open(&file, Box::new(again))
-        } else if ffmpeg::is_installed() && !is_one_of(&DECODED, &found) {
-            Err(NotDecoded::new("it comes through a pipe"))
+            let stream = WaveStream::new(reader)?;
+            if let Some(wanted) = options.track.filter(|&track| track != 1) {
+                return Err(Error::NoTrack { file, wanted, there: 1 });
+            }
+            Source::Wave(Box::new(stream))
         } else {
-            let decoded = Decoded::open(&file, media(reader, &found)?);
-            let decoded = decoded.map_err(|failed| failed.into_error(&file, found))?;
-            return Ok(SoundStream { file, source: Source::Decoded(Box::new(decoded)) });
+            let found = match kind {
+                Some(kind) => kind.to_owned(),
+                None if begin.starts_with(b"RIFF") => "a RIFF file".to_owned(),
+                None => format!("'{}'", begin[..begin.len().min(4)].escape_ascii()),
+            };
+            Source::Decoded(Box::new(Decoded::open(reader, found, path, options.track)?))
         };
-        let source = match decoded {
-            Ok(decoded) => Source::Decoded(Box::new(decoded)),
-            Err(_) if ffmpeg::is_installed() => Source::wave(ffmpeg::convert(reader)?)?,
-            Err(failed) => return Err(failed.into_error(&file, found)),
-        };
-        Ok(SoundStream { file, source })
+        let stream = SoundStream { file, source, messages: None, energies: (0.0, 0.0) };
+        let rate = stream.sample_rate();
+        match RATES.contains(&rate) {
+            true => Ok(stream),
+            false => Err(Error::Rate { file: stream.file, rate }),
+        }
+    }
+
+    /// The warnings among these messages belong to the recording.
+    pub(crate) fn set_messages(&mut self, messages: Messages) {
+        self.messages = Some(messages);
     }
 
     /// In Hz.
@@ -134,15 +128,36 @@ impl SoundStream {
             Source::Decoded(decoded) => decoded.read(most)?,
         };
         let count = self.channels();
-        Ok(signals.iter().map(|&channel| channels::signal(&samples, count, channel)).collect())
+        let read: Vec<Vec<f32>> =
+            signals.iter().map(|&channel| channels::signal(&samples, count, channel)).collect();
+        if count > 1
+            && let Some(mean) = signals.iter().position(Option::is_none)
+        {
+            let energy = |sum: f64, x: f64| sum + x * x;
+            self.energies.0 += samples.iter().map(|&x| f64::from(x)).fold(0.0, energy) / count as f64;
+            self.energies.1 += read[mean].iter().map(|&x| f64::from(x)).fold(0.0, energy);
+        }
+        Ok(read)
     }
 
-    /// The fault of the file, once all of it was read.
-    pub fn complaint(&self) -> Option<String> {
-        match &self.source {
-            Source::Wave(wave) => wave.complaint(),
-            Source::Decoded(decoded) => decoded.complaint(),
+    /// Faults of the recording as far as it was read; all of them once the end was read.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut all = match &self.source {
+            Source::Wave(wave) => {
+                let mut all: Vec<Warning> = wave.complaint().map(Warning::Other).into_iter().collect();
+                if wave.not_finite() > 0 {
+                    all.push(Warning::NotFinite { count: wave.not_finite() });
+                }
+                all
+            }
+            Source::Decoded(decoded) => decoded.warnings(),
+        };
+        all.extend(self.messages.iter().flat_map(program::warnings));
+        let (channels, mean) = self.energies;
+        if channels > 0.0 && mean < channels * SILENT * SILENT {
+            all.push(Warning::Cancelled);
         }
+        all
     }
 
     /// Closes the input; fails if it is a pipe and its command failed.
@@ -152,4 +167,9 @@ impl SoundStream {
             Source::Decoded(_) => Ok(()),
         }
     }
+}
+
+/// True for names that are more than the name of a file: a command, an offset.
+fn is_special(name: &str) -> bool {
+    name != "-" && (name.contains(['|', ':']) || name.trim() != name)
 }

@@ -4,7 +4,7 @@ use crate::recognition::transcribe::{
     Arguments, Format, PieceArgs, SpeakerArgs, Texts, Threads, WordArgs, transcribe,
 };
 use anyhow::Result;
-use kaldi_sound::Channels;
+use kaldi_sound::{Channels, SoundOptions};
 use nnet3::options::threads;
 
 /// Write the words spoken in recordings, with a model in a folder of vosk's form.
@@ -45,6 +45,10 @@ pub struct Options {
     /// if there are others. A silent channel beside another one is a warning
     #[arg(long, value_parser = channel, value_name = "first|each|mix|N")]
     channels: Option<Channels>,
+    /// The track of sound of each recording that is transcribed, from 1. Without it the default one, as in players, with a
+    /// warning if there are others
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    track: Option<u16>,
     /// Number of threads that prepare the i-vector extractor at the beginning
     #[arg(long, default_value_t = 2)]
     num_threads_startup: i32,
@@ -80,5 +84,6 @@ pub fn run(options: Options) -> Result<u8> {
     };
     let Options { pieces, words, speakers, channels, .. } = options;
     let texts = Texts { format: options.format, folder: options.output_dir };
-    transcribe(&Arguments { pieces, words, speakers, channels, texts, threads }, options.paths)
+    let sound = SoundOptions { track: options.track.map(usize::from) };
+    transcribe(&Arguments { pieces, words, speakers, channels, sound, texts, threads }, options.paths)
 }

@@ -180,7 +180,8 @@ fn decode(args: &ServingArgs) -> Result<u8> {
         setrlimit(resource, limit).with_context(|| format!("a limit of {most} for {resource:?}"))?;
     }
     let sound = SoundStream::from_reader(KaldiReader::from_read(SOUND, std::io::stdin()));
-    match sound.and_then(|sound| sound.write_wave(std::io::stdout().lock())) {
+    let say = |warning: &str| eprintln!("{warning}");
+    match sound.and_then(|sound| sound.write_wave(std::io::stdout().lock(), say)) {
         Ok(()) => Ok(0),
         Err(error) => {
             eprintln!("{:#}", anyhow::Error::from(error));

@@ -12,7 +12,7 @@ use std::num::NonZero;
 
 use anyhow::{Context, Result, bail};
 use kaldi_io::KaldiWriter;
-use kaldi_sound::Channels;
+use kaldi_sound::{Channels, SoundOptions};
 
 use names::{Name, is_live};
 pub use nnet3_online::formats::Format;
@@ -85,13 +85,14 @@ pub struct Arguments {
     pub speakers: SpeakerArgs,
     /// Without it the first channel, with a warning if there are others.
     pub channels: Option<Channels>,
+    pub sound: SoundOptions,
     pub texts: Texts,
     pub threads: Threads,
 }
 
 /// Writes the text of each file, in their order. The status is 1 if there was none of some file.
 pub fn transcribe(arguments: &Arguments, mut paths: Vec<String>) -> Result<u8> {
-    let Arguments { pieces, words, speakers, channels, texts, threads } = arguments;
+    let Arguments { pieces, words, speakers, channels, sound, texts, threads } = arguments;
     let channels = *channels;
     words.check(texts.format)?;
     if !speakers.speakers.is_empty() && channels == Some(Channels::Each) {
@@ -116,6 +117,7 @@ pub fn transcribe(arguments: &Arguments, mut paths: Vec<String>) -> Result<u8> {
         model: &model,
         options,
         channels,
+        sound: sound.clone(),
         speakers: speakers.as_ref(),
         format: texts.format,
         parts: Parts { channels: channels == Some(Channels::Each), alternatives: words.alternatives > 0 },

@@ -9,6 +9,8 @@ use crate::error::{Error, Result};
 const ZEROS: usize = 6;
 /// Rates with less in common would need tables beyond reason.
 const MOST_PHASES: u64 = 1 << 20;
+/// Weights of all phases together (64 MB).
+const MOST_WEIGHTS: f64 = (1 << 24) as f64;
 
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
@@ -62,6 +64,11 @@ impl Resampler {
         let ticks = rate_in * outputs_of_unit;
         let (cutoff_hz, zeros) = (f64::from(cutoff), zeros as f64);
         let half = zeros / (2.0 * cutoff_hz);
+        if 2.0 * half * rate_in as f64 * outputs_of_unit as f64 > MOST_WEIGHTS {
+            return Err(Error::options(format!(
+                "cannot resample from {rate_in} to {rate_out} Hz: the table of the filter would be too large"
+            )));
+        }
         let filter = |t: f64| {
             let window = if t.abs() < half { 0.5 * (1.0 + (TAU * cutoff_hz / zeros * t).cos()) } else { 0.0 };
             window * if t == 0.0 { 2.0 * cutoff_hz } else { (TAU * cutoff_hz * t).sin() / (PI * t) }

@@ -7,6 +7,9 @@ use kaldi_io::{IoError, KaldiReader};
 use super::Result;
 use super::header::{CHUNK_HEADER, Header, is_name_byte, skip_pad};
 
+/// Names at the beginning of wave files.
+const FILES: [&[u8; 4]; 4] = [b"RIFF", b"RIFX", b"RF64", b"BW64"];
+
 /// Goes through the chunks of samples. Between calls the reader is within a chunk, at its end, or at the end of the file.
 pub(super) struct Body {
     pub header: Header,
@@ -22,8 +25,10 @@ pub(super) struct Body {
     taken: u64,
     /// Bytes behind the samples that belong to no chunk.
     surplus: u64,
-    /// Samples that are NaN.
-    not_numbers: u64,
+    /// Bytes of another wave file behind this one.
+    joined: u64,
+    /// Samples that are NaN or infinite.
+    pub not_finite: u64,
 }
 
 impl Body {
@@ -39,7 +44,8 @@ impl Body {
             announced: 0,
             taken: 0,
             surplus: 0,
-            not_numbers: 0,
+            joined: 0,
+            not_finite: 0,
         };
         match body.header.data_bytes {
             Some(size) => body.begin_chunk(size),
@@ -89,7 +95,7 @@ impl Body {
     /// Appends the samples in `bytes`, filled by [`Body::read`], to `out`: all channels of the first sample, and so on.
     pub fn decode(&mut self, bytes: &[u8], out: &mut Vec<i16>) {
         let Header { coding, big_endian, .. } = self.header;
-        self.not_numbers += coding.decode(bytes, big_endian, out);
+        self.not_finite += coding.decode(bytes, big_endian, out);
     }
 
     /// Passes over all samples; returns how many bytes of them there were.
@@ -136,6 +142,11 @@ impl Body {
             let chunk = chunk.ok().filter(|chunk| {
                 chunk.name.iter().all(|&b| is_name_byte(b)) && end(chunk.size).is_some_and(|end| end <= limit)
             });
+            // A whole wave file, which `cat` has put here.
+            if whole && chunk.as_ref().is_some_and(|chunk| FILES.contains(&&chunk.name)) {
+                self.joined = r.skip_bytes(u64::MAX)?;
+                return Ok(false);
+            }
             let Some(chunk) = chunk else {
                 if whole {
                     self.surplus = r.skip_bytes(u64::MAX)?;
@@ -159,25 +170,39 @@ impl Body {
 
     /// The fault of a file that could be read nevertheless, once all of it was read.
     pub fn complaint(&self) -> Option<String> {
+        self.fault().or_else(|| {
+            let count = self.not_finite;
+            (count > 0).then(|| format!("{count} samples are NaN or infinite; NaN is taken for silence"))
+        })
+    }
+
+    /// The fault of the file's sizes, once all of it was read.
+    pub fn fault(&self) -> Option<String> {
         let announced = self.announced().unwrap_or(0);
+        let rate = u64::from(self.header.sample_rate) * self.header.block_align;
+        let seconds = |bytes: u64| bytes as f64 / rate as f64;
+        let missing = announced.saturating_sub(self.taken);
         // (Chunks may end within a sample.)
-        if self.header.data_bytes.is_some() && announced.saturating_sub(self.taken) >= self.header.block_align
-        {
+        if self.header.data_bytes.is_some() && missing >= self.header.block_align {
             let read = self.taken;
             return Some(format!(
-                "Expected {announced} bytes of wave data, but read only {read} bytes. Truncated file?"
+                "Expected {announced} bytes of wave data, but read only {read} bytes. Truncated file? ({:.2} s are missing)",
+                seconds(missing)
             ));
         }
-        if self.not_numbers > 0 {
-            return Some(format!("{} samples are NaN, and are taken for silence", self.not_numbers));
+        if self.joined > 0 {
+            return Some(format!(
+                "another wave file of {} bytes (up to {:.2} s) follows this one, and is left out",
+                self.joined,
+                seconds(self.joined)
+            ));
         }
         let bytes = self.surplus;
-        let rate = u64::from(self.header.sample_rate) * self.header.block_align;
         (bytes >= self.header.block_align).then(|| {
             format!(
                 "{bytes} bytes behind the samples are not used ({:.2} s, if they are samples): the header says that there are \
                  {announced} bytes of samples. Is it wrong?",
-                bytes as f64 / rate as f64
+                seconds(bytes)
             )
         })
     }

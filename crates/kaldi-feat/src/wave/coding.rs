@@ -43,13 +43,13 @@ impl Coding {
         }
     }
 
-    /// Appends the samples in `bytes`, which has whole samples, to `out`. Returns the number of samples that are NaN;
-    /// they are read as silence.
+    /// Appends the samples in `bytes`, which has whole samples, to `out`. Returns the number of samples that are NaN or
+    /// infinite. NaN is read as silence, and infinite samples as the loudest ones.
     pub fn decode(self, bytes: &[u8], big_endian: bool, out: &mut Vec<i16>) -> u64 {
         let samples = bytes.chunks_exact(self.bytes());
-        let mut not_numbers = 0;
+        let mut not_finite = 0;
         let mut fraction = |value: f64| {
-            not_numbers += u64::from(value.is_nan());
+            not_finite += u64::from(!value.is_finite());
             (value * 32768.0).round() as i16 // (`as` clips, and makes 0 of NaN)
         };
         match self {
@@ -69,7 +69,7 @@ impl Coding {
             Coding::ALaw => out.extend(samples.map(|byte| from_a_law(byte[0]))),
             Coding::MuLaw => out.extend(samples.map(|byte| from_mu_law(byte[0]))),
         }
-        not_numbers
+        not_finite
     }
 }
 
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(decoded(Coding::Double, &bytes, true), expected);
         let mut out = Vec::new();
         let bytes: Vec<u8> = [f32::NAN, f32::INFINITY].iter().flat_map(|value| value.to_le_bytes()).collect();
-        assert_eq!((Coding::Float.decode(&bytes, false, &mut out), out), (1, vec![0, 32767]));
+        assert_eq!((Coding::Float.decode(&bytes, false, &mut out), out), (2, vec![0, 32767]));
     }
 
     /// Values of G.711's tables: decision values of both ends of segments.

@@ -21,6 +21,10 @@ pub use stream::WaveStream;
 
 type Result<T> = std::result::Result<T, IoError>;
 
+/// Sampling rates in Hz that recorders have. Recordings of people with other rates are refused: a resampler would need
+/// tables beyond reason.
+pub const RATES: std::ops::RangeInclusive<u32> = 1000..=192_000;
+
 /// Bytes of one read.
 const PIECE: usize = 1 << 18;
 const NO_SOUND: &str = "there are no sound data";

@@ -43,9 +43,19 @@ impl WaveStream {
         Ok(samples)
     }
 
-    /// The fault of the file, once all of it was read.
+    /// The fault of the file, once all of it was read. It says nothing about single samples.
     pub fn complaint(&self) -> Option<String> {
-        self.body.complaint()
+        self.body.fault()
+    }
+
+    /// The number of samples so far that are NaN or infinite.
+    pub fn not_finite(&self) -> u64 {
+        self.body.not_finite
+    }
+
+    /// Returns the number of samples that are NaN or infinite since the last call.
+    pub fn take_not_finite(&mut self) -> u64 {
+        std::mem::take(&mut self.body.not_finite)
     }
 
     /// Closes the file; fails if it is a pipe and its command failed.

@@ -143,7 +143,7 @@ fn other_codings() {
     let file = riff(&[chunk(b"fmt ", &format), chunk(b"data", &bytes)]);
     let wave = WaveHolder::read(&mut KaldiReader::from_bytes("f", file.clone())).unwrap();
     assert_eq!((wave.channels, wave.samples), (2, vec![8192, 0, -8192, 0]));
-    assert_eq!(wave.complaint.unwrap(), "1 samples are NaN, and are taken for silence");
+    assert_eq!(wave.complaint.unwrap(), "1 samples are NaN or infinite; NaN is taken for silence");
     let (header, data) = both(&file);
     assert_eq!((header.unwrap().samples, data.unwrap().samples), (Some(2), Some(2)));
     let mut stream = WaveStream::new(KaldiReader::from_bytes("f", file)).unwrap();
@@ -221,6 +221,15 @@ fn sizes_that_are_too_small() {
     bytes.truncate(48);
     bytes.extend(b"abcdefghij");
     assert!(by_all_readers(&bytes).1.unwrap().starts_with("10 bytes behind"));
+}
+
+#[test]
+fn a_second_file_behind_the_first_is_said() {
+    let one = riff(&[format(), chunk(b"data", &[1, 0, 2, 0])]);
+    let (samples, complaint) = by_all_readers(&[one.clone(), one.clone()].concat());
+    assert_eq!(samples, [1, 2]);
+    let complaint = complaint.unwrap();
+    assert!(complaint.starts_with("another wave file of 48 bytes"), "{complaint}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A thread's work: from the sound of a file to its text.
 
 use anyhow::{Result, bail};
-use kaldi_sound::{Channels, SoundStream};
+use kaldi_sound::{Channels, SoundOptions, SoundStream};
 use nnet3::messages;
 use nnet3_online::formats::{self, Format, Parts, Segment, sort_by_time};
 use nnet3_online::voices::Voices;
@@ -25,6 +25,7 @@ pub struct Job<'j> {
     pub model: &'j Model,
     pub options: RecognizerOptions,
     pub channels: Option<Channels>,
+    pub sound: SoundOptions,
     pub speakers: Option<&'j Speakers>,
     pub format: Format,
     pub parts: Parts,
@@ -87,7 +88,7 @@ impl<'j> Session<'j> {
     /// Returns the text of a file, with a new speaker. Calls `each` for each segment when it ends.
     fn file(&mut self, path: &str, each: impl Fn(&Segment) -> Result<()>) -> Result<Vec<Segment>> {
         let Job { channels, minutes, min_confidence, .. } = *self.job;
-        let mut stream = SoundStream::open(path)?;
+        let mut stream = SoundStream::open_with(path, &self.job.sound)?;
         let count = stream.channels();
         let warn = |message: &str| minutes.suspend(|| messages::warn(&format!("{path}: {message}")));
         if count > 1 && channels.is_none() {
@@ -138,9 +139,7 @@ impl<'j> Session<'j> {
                 }
             }
         }
-        if let Some(complaint) = stream.complaint() {
-            warn(&complaint);
-        }
+        stream.warnings().iter().for_each(|warning| warn(&warning.to_string()));
         stream.close()?;
         if taken == 0 {
             bail!("the recording has no samples");

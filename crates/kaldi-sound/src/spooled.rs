@@ -1,0 +1,110 @@
+//! Recordings in a file without a name, for decoders that have to seek.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+
+use symphonia::core::io::MediaSource;
+
+use crate::{Error, Result};
+
+/// The largest recording from a pipe that is kept in a file, in bytes.
+pub(crate) const MOST: u64 = 4 << 30;
+const BLOCK: usize = 1 << 16;
+
+/// Keeps all bytes in a temporary file, at most `most` of them. `found` is the kind of the recording.
+pub(crate) fn keep(file: &str, found: &str, mut bytes: impl Read, most: u64) -> Result<File> {
+    let not_kept = |reason: String| Error::NotKept { file: file.to_owned(), found: found.to_owned(), reason };
+    let failed = |source: io::Error| not_kept(format!("that file cannot be written: {source}"));
+    let mut kept = tempfile::tempfile().map_err(failed)?;
+    let (mut block, mut size) = (vec![0; BLOCK], 0);
+    loop {
+        let read = match bytes.read(&mut block) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(source) => return Err(kaldi_io::IoError::Io { name: file.to_owned(), source }.into()),
+        };
+        size += read as u64;
+        if size > most {
+            return Err(not_kept(format!("it may have {most} bytes; a recording in a file may have more")));
+        }
+        kept.write_all(&block[..read]).map_err(failed)?;
+    }
+    kept.rewind().map_err(failed)?;
+    Ok(kept)
+}
+
+/// A part of a file, as a file of its own.
+pub(crate) struct Window {
+    file: File,
+    start: u64,
+    end: u64,
+    position: u64,
+}
+
+impl Window {
+    pub fn new(mut file: File, start: u64, end: u64) -> io::Result<Window> {
+        file.seek(SeekFrom::Start(start))?;
+        Ok(Window { file, start, end, position: start })
+    }
+}
+
+impl Read for Window {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let most = self.end.saturating_sub(self.position).min(out.len() as u64) as usize;
+        let read = self.file.read(&mut out[..most])?;
+        self.position += read as u64;
+        Ok(read)
+    }
+}
+
+impl Seek for Window {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let target = match to {
+            SeekFrom::Start(at) => self.start.checked_add(at),
+            SeekFrom::End(by) => self.end.checked_add_signed(by),
+            SeekFrom::Current(by) => self.position.checked_add_signed(by),
+        };
+        let outside = || io::Error::new(io::ErrorKind::InvalidInput, "a position outside the file");
+        let target = target.filter(|&at| at >= self.start).ok_or_else(outside)?;
+        self.position = self.file.seek(SeekFrom::Start(target))?;
+        Ok(target - self.start)
+    }
+}
+
+impl MediaSource for Window {
+    fn is_seekable(&self) -> bool {
+        true
+    }
+
+    fn byte_len(&self) -> Option<u64> {
+        Some(self.end - self.start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_that_is_too_long_is_an_error_that_says_so() {
+        let error = keep("x.mp4", "an MP4 file", io::repeat(1).take(200_000), 100_000).unwrap_err();
+        assert!(error.to_string().starts_with("x.mp4: an MP4 file from a pipe"), "{error}");
+        assert!(error.to_string().contains("100000 bytes"), "{error}");
+    }
+
+    #[test]
+    fn a_window_has_its_bytes_alone() {
+        let bytes: Vec<u8> = (0..200).collect();
+        let file = keep("x", "a file", &bytes[..], 1000).unwrap();
+        let mut window = Window::new(file, 20, 50).unwrap();
+        let mut all = Vec::new();
+        window.read_to_end(&mut all).unwrap();
+        assert_eq!(all, bytes[20..50]);
+        assert_eq!(window.seek(SeekFrom::End(-5)).unwrap(), 25);
+        all.clear();
+        window.read_to_end(&mut all).unwrap();
+        assert_eq!(all, bytes[45..50]);
+        assert!(window.seek(SeekFrom::Current(-100)).is_err());
+    }
+}
