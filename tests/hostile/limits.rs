@@ -67,6 +67,36 @@ fn threads_that_cannot_be_started() {
     error_line(&output, &["cannot start a thread for replica", "ulimit -u"]);
 }
 
+/// A file that would become larger than `ulimit -f` allows ended the program by a signal, without a word.
+#[test]
+fn files_that_may_not_be_larger() {
+    let folder = Folder::new("hostile-file-size");
+    let (feats, net) = (features(&folder, 50), network(&folder, 1));
+    let old = folder.write("old.ark", "old");
+    for (command, file) in [
+        (format!("copy-feats ark:{feats} ark,t:{old}"), old.clone()),
+        (
+            format!("copy-feats ark:{feats} ark,t:- >{}", folder.path("redirected")),
+            "standard output".to_owned(),
+        ),
+        (
+            format!("nnet3-compute --use-gpu=no {net} ark:{feats} ark,t,f:{}", folder.path("new.ark")),
+            "new.ark".to_owned(),
+        ),
+        (format!("nnet3-copy {net} {}", folder.path("new.mdl")), "new.mdl".to_owned()),
+    ] {
+        let output = shell(&format!("ulimit -f 0; {command}"));
+        assert_eq!(output.status, 255, "{command}: {}", output.stderr);
+        error_line(&output, &[&file, "File too large"]);
+    }
+    assert_eq!(folder.read("old.ark"), "old");
+    // Commands that are started have the usual action.
+    let output =
+        shell(&format!("ulimit -f 0; copy-feats ark:{feats} 'ark,t:| cat > {}'", folder.path("by_cat")));
+    assert_eq!(output.status, 255, "{}", output.stderr);
+    error_line(&output, &["cat", "failed"]);
+}
+
 #[test]
 fn numbers_of_threads_within_reason() {
     let folder = Folder::new("hostile-thread-numbers");

@@ -172,6 +172,37 @@ class ModuleTest(InteropTest):
         with self.assertRaisesRegex(ValueError, "rate: expected a positive number, found 0"):
             nnet3.Recognizer(model, 0)
 
+    def test_the_odd_byte_of_a_piece_belongs_to_the_next_one(self):
+        model = nnet3.Model(str(make_recognizer(self)))
+        data = SAMPLES.astype("<i2").tobytes()
+
+        def text(piece):
+            recognizer = nnet3.Recognizer(model, RATE)
+            for begin in range(0, len(data), piece):
+                recognizer.accept(data[begin:begin + piece])
+            return recognizer.final_result()["text"]
+
+        expected = text(3200)
+        self.assertTrue(expected)
+        self.assertEqual([text(3201), text(333)], [expected] * 2)
+
+    def test_threads_with_a_small_stack(self):
+        model = nnet3.Model(str(make_recognizer(self)))
+        recognizer, found = nnet3.Recognizer(model, RATE), []
+
+        def work():
+            recognizer.accept(SAMPLES)
+            found.append(recognizer.final_result()["text"])
+
+        before = threading.stack_size(128 << 10)
+        try:
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+        finally:
+            threading.stack_size(before)
+        self.assertTrue(found and found[0])
+
     def test_scores_of_a_recognizer_are_those_of_its_network(self):
         model = nnet3.Model(folder := make_recognizer(self))
         features = np.random.default_rng(3).standard_normal((40, model.network().input_dim)).astype("f4")

@@ -115,6 +115,35 @@ class VoskTest(InteropTest):
                 session.partial_result()
             self.assertEqual(session.final_result(), expected)
 
+    def test_the_odd_byte_of_a_piece_belongs_to_the_next_one(self):
+        expected = self.whole(self.session())
+        for piece in (1601, 333, 1):
+            data = PCM[:2 * (len(PCM) // 2)] if piece > 1 else PCM[:2000]
+            whole = expected if piece > 1 else self.whole(self.session(), data)
+            self.assertEqual(self.whole(self.session(), data, piece), whole, piece)
+        # A new sound begins with a whole sample.
+        session = self.session()
+        session.accept(PCM[:3201])
+        session.final_result()
+        self.assertEqual(self.whole(session), expected)
+
+    def test_threads_with_a_small_stack(self):
+        expected, found = self.whole(self.session()), []
+
+        def work():
+            session = Session(VOSK.vosk_recognizer_new(self.model, rate()))
+            found.append(self.whole(session, piece=3200))
+            session.free()
+
+        before = threading.stack_size(128 << 10)
+        try:
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+        finally:
+            threading.stack_size(before)
+        self.assertEqual(found, [expected])
+
     def test_states_are_those_of_vosk(self):
         session = self.session()
         for result in (session.result, session.partial_result, session.final_result):

@@ -2,9 +2,12 @@
 //!
 //! `NNET3_SERVE_MESSAGES` and `NNET3_SERVE_SESSIONS` make two of the tests longer.
 
+mod browsers;
 mod client;
+mod floods;
 mod hostile;
 mod limits;
+mod system;
 
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
@@ -178,6 +181,22 @@ fn messages_of_vosk_server() {
         assert!((later - seconds).abs() < 0.002, "{first} {second} {seconds}");
     }
     drop(client);
+    // Messages with an odd number of bytes: the odd byte belongs to the next sample.
+    let even = text(&server.client().speak(rate, &sound, 6400));
+    for size in [6401, 3201, 333] {
+        assert_eq!(text(&server.client().speak(rate, &sound, size)), even, "{size}");
+    }
+    // Values as texts, as some clients send them, and keys without a meaning, which the log names once.
+    let mut client = server.client();
+    for _ in 0..2 {
+        client.config(
+            json!({ "sample_rate": rate.to_string(), "max_alternatives": "2", "lang": "en", "spk": 1 }),
+        );
+    }
+    let last = client.send_all(&sound, 6400).pop().unwrap();
+    assert!((1..=2).contains(&last["alternatives"].as_array().unwrap().len()), "{last}");
+    server.wait_for("config: keys without a meaning here: lang, spk");
+    assert_eq!(server.log().matches("without a meaning").count(), 1, "{}", server.log());
     // Messages that are none.
     for (message, words) in [
         (Message::text("hello"), "expected JSON, found 'hello'"),
@@ -265,8 +284,11 @@ fn a_second_signal_ends_at_once() {
     running.answer();
     server.signal("INT");
     server.wait_for("1 still run");
+    let begin = std::time::Instant::now();
     server.signal("INT");
     assert_eq!(server.status(Duration::from_secs(10)), Some(0));
+    // (It waited five seconds for the session's last answer.)
+    assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
 }
 
 #[test]
@@ -275,14 +297,33 @@ fn options_that_serve_nobody() {
     let model = model_folder(&f);
     let short = f.write("short", "abc\n");
     for (options, words) in [
-        (&["--max-sessions=0"][..], "from 1 to 100000 sessions at a time, found 0"),
+        (&["--max-sessions=0"][..], "--max-sessions=0: expected from 1 to 100000 sessions at a time"),
+        (&["--max-waiting=200000"], "--max-waiting=200000: expected at most 100000"),
         (&["--max-idle=-1"], "--max-idle=-1: expected from 0 to 1000000 seconds"),
-        (&["--max-message=10"], "at least 1000 bytes of a message, found 10"),
+        (&["--max-idle=0"], "--max-idle=0: expected above 0 seconds"),
+        (&["--max-upload=0"], "--max-upload=0: expected above 0 seconds"),
+        (&["--max-decoder-wait=0"], "--max-decoder-wait=0: expected above 0 seconds"),
+        (&["--max-seconds=0"], "--max-seconds=0: expected above 0"),
+        (&["--max-message=10"], "--max-message=10: expected from 1000 to 1073741824 bytes"),
+        (&["--max-recording=0"], "--max-recording=0: expected from 1 to"),
+        (&["--max-decoder-seconds=0"], "--max-decoder-seconds=0: expected at least 1"),
+        (&["--max-decoder-memory=0"], "--max-decoder-memory=0: expected at least 1"),
+        (
+            &["--max-decoder-memory=1"],
+            "--max-decoder-memory=1, --max-decoder-seconds=300: recordings cannot be decoded",
+        ),
+        (&["--allow-origin=example.org"], "--allow-origin=example.org: expected *, or a scheme and a host"),
+        (&["--allow-origin=https://example.org/"], "--allow-origin=https://example.org/: expected"),
+        (
+            &["--host-names=speech.example:80"],
+            "--host-names=speech.example:80: expected *, or a name without scheme",
+        ),
+        (&["--sample-rate=999999"], "--sample-rate=999999: expected a rate from 1000 to 192000 Hz"),
         (&[&format!("--token-file={short}")], "at least 8 ASCII characters without blanks, found one of 3"),
         (&["--token-file=/nowhere/token"], "--token-file=/nowhere/token"),
         (&["--listen=nowhere"], "nowhere"),
         (&["--listen=192.0.2.1", "--token-file="], "cannot listen on 192.0.2.1:"),
-        (&["--sample-rate=300"], "300"),
+        (&["--sample-rate=300"], "--sample-rate=300: expected a rate from 1000 to 192000 Hz"),
     ] {
         let run = common::run("nnet3-serve", &[&["--port=0"], options, &[&model]].concat());
         assert!(run.status != 0 && run.stderr.contains(words), "{options:?}: {}", run.stderr);

@@ -178,19 +178,29 @@ fn hostile_clients_harm_nobody() {
     assert!(log.contains("slower than --max-delay allows") && !log.contains("panicked"), "{log}");
 }
 
-/// A broken connection tells the client that it was not heard; an orderly end would mean that it said nothing.
+/// Such options were an error at the first client, after which there was no server.
 #[test]
-fn a_client_of_another_rate_sees_a_broken_connection() {
-    let f = folder("tcp-rate", false);
-    let mut server = Server::start(&f, &["--samp-freq=11025"]);
-    let mut stream = server.connect();
-    stream.write_all(&[1; 100_000]).unwrap();
-    stream.shutdown(Shutdown::Write).unwrap();
-    let error = stream.read_to_end(&mut Vec::new()).unwrap_err();
-    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}");
-    assert_eq!(server.child.wait().unwrap().code(), Some(255));
-    // (The last line of the log may still be on its way.)
-    std::thread::sleep(Duration::from_millis(300));
-    let log = server.log();
-    assert!(log.contains("Sampling frequency mismatch, expected 16000, got 11025"), "{log}");
+fn options_that_cannot_work_are_errors_before_it_listens() {
+    let f = folder("tcp-options", false);
+    let model = model_folder(&f);
+    let silence = "--endpoint.silence-phones=1";
+    for (options, words) in [
+        (&[][..], "Endpointing requires nonempty --endpoint.silence-phones option"),
+        (&["--endpoint.silence-phones=x"][..], "--endpoint.silence-phones"),
+        (&[silence, "--samp-freq=11025"], "Sampling frequency mismatch, expected 16000, got 11025"),
+        (&[silence, "--chunk-length=0"], "--chunk-length=0: expected from 1 to 10000000 samples"),
+    ] {
+        let (mfcc, words_file) =
+            (format!("--mfcc-config={}", f.path("mfcc.conf")), format!("{model}/graph/words.txt"));
+        let files = [f.path("model"), f.path("HCLG.fst"), words_file];
+        let mut arguments = vec!["--port-num=0", "--acoustic-scale=0.2", &mfcc];
+        arguments.extend(options.iter().copied().chain(files.iter().map(String::as_str)));
+        let run = crate::common::run("online2-tcp-nnet3-decode-faster", &arguments);
+        assert_eq!(run.status, 255, "{options:?}: {}", run.stderr);
+        assert!(
+            run.stderr.contains(words) && !run.stderr.contains("Listening"),
+            "{options:?}: {}",
+            run.stderr
+        );
+    }
 }

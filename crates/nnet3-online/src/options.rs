@@ -8,6 +8,7 @@ use nnet3_decode::decoder::{ChunkOptions, SearchOptions};
 use nnet3_decode::determinize::PhoneOptions;
 use nnet3_matrix::WeightForm;
 
+use crate::effort::Effort;
 use crate::phrases::Phrases;
 
 /// Weight of graph costs in the choice of words, as in vosk.
@@ -87,6 +88,9 @@ pub struct RecognizerOptions {
     pub alternatives: usize,
     /// The phrases of which sentences consist, in the place of the model's language model.
     pub phrases: Option<Phrases>,
+    /// Bounds of the work at the end of a sentence. `None`: the work is bounded by the beam and the memory of the
+    /// determinization alone.
+    pub effort: Option<Effort>,
 }
 
 impl Default for RecognizerOptions {
@@ -100,6 +104,7 @@ impl Default for RecognizerOptions {
             keep_lattice: false,
             alternatives: 0,
             phrases: None,
+            effort: None,
         }
     }
 }

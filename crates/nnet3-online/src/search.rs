@@ -2,7 +2,6 @@
 
 use kaldi_hmm::TransitionModel;
 use nnet3_decode::decoder::{Decodable, Graph, IncrementalLattice, LatticeDecoder, MatrixDecodable, Step};
-use nnet3_decode::determinize::{PhoneOptions, Report, determinize_phones};
 use nnet3_decode::{CompactLattice, Lattice, Result};
 
 /// A search that leaves lattices ([`LatticeDecoder`]) over some kind of graph. Its loop over frames is compiled for each
@@ -34,17 +33,6 @@ pub trait Search: Send {
 
     /// Returns all paths that were kept, so far or of the finished utterance.
     fn raw_lattice(&self) -> Result<Lattice>;
-
-    /// Returns the lattice of the finished utterance, with one path for each sequence of words that is at most `beam`
-    /// worse than the best.
-    fn compact_lattice(
-        &self,
-        transitions: &TransitionModel,
-        beam: f32,
-        options: &PhoneOptions,
-    ) -> Result<(CompactLattice, Report)> {
-        determinize_phones(transitions, &mut self.raw_lattice()?, beam.into(), options)
-    }
 
     /// See [`IncrementalLattice::update`].
     fn update(&mut self, chunks: &mut IncrementalLattice, transitions: &TransitionModel) -> Result<()>;

@@ -5,7 +5,7 @@ use kaldi_online::Speaker;
 use kaldi_online::endpoint::{EndpointOptions, SearchState};
 use kaldi_online::silence::{SilenceWeighting, TracedFrame};
 use nnet3_decode::decoder::{IncrementalLattice, MatrixDecodable, SearchOptions};
-use nnet3_decode::determinize::Report;
+use nnet3_decode::determinize::{Report, determinize_phones};
 use nnet3_decode::{CompactLattice, Lattice};
 
 use crate::acoustics::{Acoustics, Chunk};
@@ -235,8 +235,12 @@ impl Stream {
 
     /// Determinizes all paths that were kept, so far or of the finished utterance.
     pub(crate) fn determinized(&self) -> Result<(CompactLattice, Report)> {
-        let RecognizerOptions { search, determinization, .. } = &self.options;
-        Ok(self.search.compact_lattice(self.model.transitions(), search.lattice_beam, determinization)?)
+        let RecognizerOptions { search, determinization, effort, .. } = &self.options;
+        let (beam, mut raw) = (search.lattice_beam, self.search.raw_lattice()?);
+        if let Some(effort) = effort {
+            effort.bound_frames(&mut raw, beam)?;
+        }
+        Ok(determinize_phones(self.model.transitions(), &mut raw, beam.into(), determinization)?)
     }
 
     /// Returns the speaker's present state, for the next utterance.

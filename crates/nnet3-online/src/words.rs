@@ -24,6 +24,9 @@ pub(crate) fn transcript(stream: &mut Stream, start: f64) -> Result<Transcript> 
         transcript.warnings.push(Warning::NoPath { start });
         return Ok(transcript);
     }
+    if let Some(effort) = stream.options().effort {
+        effort.bound_words(&mut lattice, stream.options().search.lattice_beam)?;
+    }
     transcript.lattice = stream.options().keep_lattice.then(|| lattice.clone());
     lattice::scale(&mut lattice, Scale::new(stream.options().graph_scale, 1.0));
     let (outcome, warning) = choose(stream, start, &lattice, stream.reached_final())?;
@@ -42,6 +45,9 @@ pub(crate) fn so_far(stream: &Stream, start: f64) -> Result<Vec<Word>> {
     let (mut lattice, _) = stream.determinized()?;
     if lattice.start.is_none() {
         return Ok(Vec::new());
+    }
+    if let Some(effort) = stream.options().effort {
+        effort.bound_words(&mut lattice, stream.options().search.lattice_beam)?;
     }
     lattice::scale(&mut lattice, Scale::new(stream.options().graph_scale, 1.0));
     let (outcome, _) = choose(stream, start, &lattice, false)?;

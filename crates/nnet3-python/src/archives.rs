@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use crate::arrays;
 use crate::error::raised;
+use crate::stack::detach;
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -67,7 +68,7 @@ macro_rules! reader {
 
         impl $name {
             fn end(&self, py: Python<'_>) -> PyResult<()> {
-                py.detach(|| match &self.0 {
+                detach(py, || match &self.0 {
                     Precision::Single(reader) => close(reader),
                     Precision::Double(reader) => close(reader),
                 })
@@ -80,8 +81,8 @@ macro_rules! reader {
             #[pyo3(signature = (rspecifier, dtype = None))]
             fn new(py: Python<'_>, rspecifier: &str, dtype: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
                 Ok($name(match arrays::is_double(py, dtype)? {
-                    false => Precision::Single(py.detach(|| open(rspecifier))?),
-                    true => Precision::Double(py.detach(|| open(rspecifier))?),
+                    false => Precision::Single(detach(py, || open(rspecifier))?),
+                    true => Precision::Double(detach(py, || open(rspecifier))?),
                 }))
             }
 
@@ -92,11 +93,11 @@ macro_rules! reader {
             fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<(String, Bound<'py, PyAny>)>> {
                 match &self.0 {
                     Precision::Single(reader) => {
-                        let Some((key, value)) = py.detach(|| next(reader))? else { return Ok(None) };
+                        let Some((key, value)) = detach(py, || next(reader))? else { return Ok(None) };
                         Ok(Some((key, $convert(py, value)?.into_any())))
                     }
                     Precision::Double(reader) => {
-                        let Some((key, value)) = py.detach(|| next(reader))? else { return Ok(None) };
+                        let Some((key, value)) = detach(py, || next(reader))? else { return Ok(None) };
                         Ok(Some((key, $convert(py, value)?.into_any())))
                     }
                 }
@@ -127,7 +128,7 @@ macro_rules! writer {
 
         impl $name {
             fn end(&self, py: Python<'_>) -> PyResult<()> {
-                py.detach(|| match &self.0 {
+                detach(py, || match &self.0 {
                     Precision::Single(writer) => finish(writer),
                     Precision::Double(writer) => finish(writer),
                 })
@@ -140,8 +141,8 @@ macro_rules! writer {
             #[pyo3(signature = (wspecifier, dtype = None))]
             fn new(py: Python<'_>, wspecifier: &str, dtype: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
                 Ok($name(match arrays::is_double(py, dtype)? {
-                    false => Precision::Single(py.detach(|| create(wspecifier))?),
-                    true => Precision::Double(py.detach(|| create(wspecifier))?),
+                    false => Precision::Single(detach(py, || create(wspecifier))?),
+                    true => Precision::Double(detach(py, || create(wspecifier))?),
                 }))
             }
 
@@ -150,11 +151,11 @@ macro_rules! writer {
                 match &self.0 {
                     Precision::Single(writer) => {
                         let value = $of_single(array, key)?;
-                        py.detach(|| write(writer, key, &value))
+                        detach(py, || write(writer, key, &value))
                     }
                     Precision::Double(writer) => {
                         let value = $of_double(array, key)?;
-                        py.detach(|| write(writer, key, &value))
+                        detach(py, || write(writer, key, &value))
                     }
                 }
             }

@@ -26,15 +26,14 @@ pub fn vector(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f32>> {
 }
 
 /// Returns samples with the values of wave files: of an array of float32, float64 or int16, or of bytes with 16 bits a
-/// sample.
-pub fn samples(object: &Bound<'_, PyAny>) -> PyResult<Vec<f32>> {
+/// sample, which `of_bytes` joins to those before.
+pub fn samples(object: &Bound<'_, PyAny>, of_bytes: impl FnOnce(&[u8]) -> Vec<f32>) -> PyResult<Vec<f32>> {
     need_numpy(object.py())?;
     if let Ok(array) = object.extract::<PyReadonlyArray1<'_, i16>>() {
         return Ok(array.as_array().iter().map(|&x| f32::from(x)).collect());
     }
     if let Ok(bytes) = object.cast::<PyBytes>() {
-        let pairs = bytes.as_bytes().chunks_exact(2);
-        return Ok(pairs.map(|pair| f32::from(i16::from_le_bytes([pair[0], pair[1]]))).collect());
+        return Ok(of_bytes(bytes.as_bytes()));
     }
     vector(object, "samples")
         .map_err(|_| unexpected(object, "samples", "a vector of float32, float64 or int16, or bytes"))

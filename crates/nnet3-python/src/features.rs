@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use crate::arrays;
 use crate::error::raised;
+use crate::stack::detach;
 
 fn options(kind: &str, config: &str) -> PyResult<SpectralOptions> {
     match kind {
@@ -35,7 +36,7 @@ pub fn features<'py>(
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
     let samples = arrays::samples(samples)?;
     let options = options(kind, config)?;
-    let found = py.detach(|| -> PyResult<DenseMatrix<f32>> {
+    let found = detach(py, || -> PyResult<DenseMatrix<f32>> {
         Extractor::new(options)
             .and_then(|mut extractor| extractor.features(&samples, rate, 1.0))
             .map_err(raised)

@@ -7,6 +7,7 @@ mod error;
 mod features;
 mod network;
 mod recognizer;
+mod stack;
 
 use pyo3::prelude::*;
 

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 
 use crate::arrays;
 use crate::error::raised;
+use crate::stack::detach;
 
 /// Network(path, output="output"): a network that computes on the CPU, of a raw model or of an acoustic model.
 ///
@@ -132,7 +133,7 @@ impl Network {
         };
         let log_priors = if use_priors { self.log_priors.clone() } else { Vec::new() };
         let scaling = OutputScaling { log_priors, scale: acoustic_scale };
-        let output = py.detach(|| self.run(&features, ivectors, chunking, scaling).map_err(raised))?;
+        let output = detach(py, || self.run(&features, ivectors, chunking, scaling).map_err(raised))?;
         arrays::to_matrix(py, output)
     }
 }
@@ -140,7 +141,7 @@ impl Network {
 impl Network {
     /// Reads a network while other threads of Python run.
     pub(crate) fn read(py: Python<'_>, path: &str, output: &str) -> PyResult<Network> {
-        py.detach(|| Network::open(path, output))
+        detach(py, || Network::open(path, output))
     }
 
     fn open(path: &str, output: &str) -> PyResult<Network> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kaldi_sound::{Channels, SoundStream};
-use nnet3_online::{ModelOptions, State, Transcript, Word, json};
+use nnet3_online::{ModelOptions, SampleBytes, State, Transcript, Word, json};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::arrays;
 use crate::error::raised;
 use crate::network::Network;
+use crate::stack::detach;
 
 /// Seconds of sound between two looks for the end of a sentence, as in nnet3-transcribe.
 const PIECE: f32 = 0.2;
@@ -39,7 +40,7 @@ impl Model {
         let threads = NonZero::new(threads)
             .ok_or_else(|| PyValueError::new_err("threads: expected at least 1, found 0"))?;
         let options = ModelOptions { allow_upsample, threads, ..ModelOptions::default() };
-        let model = py.detach(|| nnet3_online::Model::open(&folder, &options).map_err(raised))?;
+        let model = detach(py, || nnet3_online::Model::open(&folder, &options).map_err(raised))?;
         Ok(Model { model, folder, network: PyOnceLock::new() })
     }
 
@@ -96,6 +97,8 @@ struct Session {
     rate: f32,
     /// True if the next samples begin another sound.
     is_over: bool,
+    /// A byte of half a sample, at the end of the last bytes.
+    odd: SampleBytes,
     alternatives: bool,
 }
 
@@ -120,7 +123,7 @@ impl Recognizer {
             return Err(PyValueError::new_err(format!("rate: expected a positive number, found {rate}")));
         }
         let model = &model.model;
-        py.detach(|| {
+        detach(py, || {
             let phrases = phrases.map(|phrases| model.phrases(&phrases)).transpose().map_err(raised)?;
             let options =
                 nnet3_online::RecognizerOptions { phrases, alternatives, ..model.options().clone() };
@@ -129,6 +132,7 @@ impl Recognizer {
                 recognizer,
                 rate,
                 is_over: false,
+                odd: SampleBytes::default(),
                 alternatives: alternatives > 0,
             })))
         })
@@ -137,15 +141,16 @@ impl Recognizer {
     /// accept(samples): takes the next samples. Returns True at the end of a sentence: then call result().
     ///
     /// `samples` is an array of int16, float32 or float64 with the values of wave files (-32768 to 32767), or bytes with 16
-    /// bits a sample. They are given to the search in pieces of 0.2 s.
+    /// bits a sample, the low byte first; an odd byte at their end belongs to the first sample of the next bytes. They are
+    /// given to the search in pieces of 0.2 s.
     fn accept(&self, py: Python<'_>, samples: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let samples = arrays::samples(samples)?;
-        py.detach(|| self.session().accept(&samples).map_err(raised))
+        let samples = arrays::samples(samples, |bytes| self.session().odd.take(bytes, i16::from_le_bytes))?;
+        detach(py, || self.session().accept(&samples).map_err(raised))
     }
 
     /// The words of the sentence so far, a text.
     fn partial(&self, py: Python<'_>) -> PyResult<String> {
-        py.detach(|| {
+        detach(py, || {
             let mut session = self.session();
             if session.is_over {
                 return Ok(String::new());
@@ -165,15 +170,19 @@ impl Recognizer {
 
     /// Ends the sound, and returns its last sentence as result() does. The next samples begin another sound.
     fn final_result<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.end(py, |session| match std::mem::replace(&mut session.is_over, true) {
-            true => Ok(Transcript::default()),
-            false => session.recognizer.finish(),
+        self.end(py, |session| {
+            session.odd = SampleBytes::default();
+            match std::mem::replace(&mut session.is_over, true) {
+                true => Ok(Transcript::default()),
+                false => session.recognizer.finish(),
+            }
         })
     }
 
     /// Forgets the sound.
     fn reset(&self) {
-        self.session().is_over = true;
+        let mut session = self.session();
+        (session.is_over, session.odd) = (true, SampleBytes::default());
     }
 }
 
@@ -183,7 +192,7 @@ impl Recognizer {
         py: Python<'py>,
         finish: impl Fn(&mut Session) -> nnet3_online::Result<Transcript> + Sync,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let value = py.detach(|| -> PyResult<Value> {
+        let value = detach(py, || -> PyResult<Value> {
             let mut session = self.session();
             let transcript = finish(&mut session).map_err(raised)?;
             let mut value = json::sentence(&transcript.words);
@@ -220,7 +229,7 @@ impl Session {
 #[pyfunction]
 pub fn transcribe<'py>(py: Python<'py>, model: &Model, recording: &str) -> PyResult<Bound<'py, PyAny>> {
     let model = &model.model;
-    let sentences = py.detach(|| sentences(model, recording))?;
+    let sentences = detach(py, || sentences(model, recording))?;
     to_python(py, &json::recording(recording, &sentences))
 }
 

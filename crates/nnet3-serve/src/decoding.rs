@@ -1,14 +1,25 @@
 //! The blocking part of a session: samples to answers.
 
-use kaldi_sound::{Channels, SoundStream};
 use nnet3_online::formats::Segment;
 use nnet3_online::{
-    Alternative, Model, Recognizer, RecognizerOptions, Result, State, Transcript, Word, json,
+    Alternative, Effort, Model, Recognizer, RecognizerOptions, State, Transcript, Word, json,
 };
 use serde_json::{Value, json};
 
+use crate::process::Trouble;
+
+type Result<T, E = nnet3_online::Error> = std::result::Result<T, E>;
+
 /// Seconds of sound in a piece of work. As in vosk, an endpoint is looked for at the end of a message only.
 const PIECE: f32 = 0.2;
+
+/// Bounds of the work at the end of a sentence. A sentence of noise may have thousands of times as many arcs as one of speech.
+const EFFORT: Effort = Effort { arcs: 5000 };
+
+/// The options of the recognisers of a server.
+fn options(model: &Model) -> RecognizerOptions {
+    RecognizerOptions { effort: Some(EFFORT), ..model.options().clone() }
+}
 
 /// The settings of a session of messages.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,8 +57,7 @@ impl Decoder {
             [] => None,
             phrases => Some(model.phrases(phrases)?),
         };
-        let options =
-            RecognizerOptions { alternatives: manner.alternatives, phrases, ..model.options().clone() };
+        let options = RecognizerOptions { alternatives: manner.alternatives, phrases, ..options(model) };
         let rate = manner.rate;
         let mut recognizer = Recognizer::new(model, rate as f32, &options)?;
         // (Only a sample is checked against the model.)
@@ -126,86 +136,56 @@ pub fn silence(manner: &Manner) -> Value {
 
 /// A recording that is recognised piece by piece.
 pub struct Recording {
-    sound: SoundStream,
     recognizer: Recognizer,
-    signals: Vec<Option<usize>>,
-    piece: usize,
+    rate: u32,
     taken: u64,
     segments: Vec<Segment>,
 }
 
-/// A recording that cannot be recognised. The text is for the client.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BadRecording(pub String);
-
-impl BadRecording {
-    pub fn of(error: impl std::error::Error) -> BadRecording {
-        let mut text = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            text += &format!(": {cause}");
-            source = cause.source();
-        }
-        BadRecording(text)
-    }
-}
-
-/// The progress of a recording.
-pub enum Progress {
-    Going(Box<Recording>),
-    /// All text, the seconds of sound, and faults that a user may want to know of.
-    Done {
-        segments: Vec<Segment>,
-        seconds: f64,
-    },
+/// The reason why a recording cannot be recognised, for the client.
+fn fault(error: nnet3_online::Error) -> Trouble {
+    Trouble::Recording(kaldi_io::error::chain(&error))
 }
 
 impl Recording {
-    /// Begins to recognise the first channel of a recording.
-    pub fn new(
-        sound: SoundStream,
-        channels: Channels,
-        model: &Model,
-        options: &RecognizerOptions,
-    ) -> std::result::Result<Box<Recording>, BadRecording> {
-        let signals = sound.signals(channels).map_err(BadRecording::of)?;
-        let rate = sound.sample_rate();
-        let recognizer = Recognizer::new(model, rate as f32, options).map_err(BadRecording::of)?;
-        let (piece, segments) = (piece(rate), Vec::new());
-        Ok(Box::new(Recording { sound, recognizer, signals, piece, taken: 0, segments }))
+    /// Begins a recording at this rate (in Hz).
+    pub fn new(rate: u32, model: &Model) -> Result<Box<Recording>, Trouble> {
+        let recognizer = Recognizer::new(model, rate as f32, &options(model)).map_err(fault)?;
+        Ok(Box::new(Recording { recognizer, rate, taken: 0, segments: Vec::new() }))
     }
 
-    /// Recognises a piece. At most `most` seconds are taken.
-    pub fn go_on(mut self: Box<Recording>, most: f64) -> std::result::Result<Progress, BadRecording> {
-        let seconds = self.taken as f64 / f64::from(self.sound.sample_rate());
-        if seconds > most {
-            return Err(BadRecording(format!(
-                "the recording is longer than {most} seconds, which is the limit of this server"
-            )));
+    /// The seconds of sound so far.
+    pub fn seconds(&self) -> f64 {
+        self.taken as f64 / f64::from(self.rate)
+    }
+
+    /// Recognises the next samples. At most `most` seconds are taken.
+    pub fn accept(mut self: Box<Recording>, samples: &[f32], most: f64) -> Result<Box<Recording>, Trouble> {
+        self.taken += samples.len() as u64;
+        if self.seconds() > most {
+            let reason =
+                format!("the recording is longer than {most} seconds, which is the limit of this server");
+            return Err(Trouble::Recording(reason));
         }
-        let mut signals = self.sound.read(self.piece, &self.signals).map_err(BadRecording::of)?;
-        let samples = signals.pop().unwrap_or_default();
-        if !samples.is_empty() {
-            self.taken += samples.len() as u64;
-            if let State::Endpoint { .. } = self.recognizer.accept(&samples).map_err(BadRecording::of)? {
-                let transcript = self.recognizer.result().map_err(BadRecording::of)?;
-                self.segments.push(Segment::of(transcript, 1, 0.0).0);
-            }
-            return Ok(Progress::Going(self));
+        if let State::Endpoint { .. } = self.recognizer.accept(samples).map_err(fault)? {
+            let transcript = self.recognizer.result().map_err(fault)?;
+            self.segments.push(Segment::of(transcript, 1, 0.0).0);
         }
+        Ok(self)
+    }
+
+    /// Ends the recording, and returns all text.
+    pub fn finish(mut self: Box<Recording>) -> Result<Vec<Segment>, Trouble> {
         if self.taken == 0 {
-            return Err(BadRecording("the recording has no samples".to_owned()));
+            return Err(Trouble::Recording("the recording has no samples".to_owned()));
         }
-        let last = self.recognizer.finish().map_err(BadRecording::of)?;
+        let last = self.recognizer.finish().map_err(fault)?;
         if last.frames > 0 {
             self.segments.push(Segment::of(last, 1, 0.0).0);
         } else if self.segments.is_empty() {
-            return Err(BadRecording(format!(
-                "the recording has {} samples, too few for a frame",
-                self.taken
-            )));
+            let reason = format!("the recording has {} samples, too few for a frame", self.taken);
+            return Err(Trouble::Recording(reason));
         }
-        Ok(Progress::Done { segments: self.segments, seconds })
+        Ok(self.segments)
     }
 }

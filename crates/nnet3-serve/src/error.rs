@@ -16,6 +16,14 @@ pub enum Error {
     #[error("{0}")]
     Limit(String),
 
+    /// Recordings cannot be kept while they are recognised.
+    #[error("recordings cannot be kept in the folder of temporary files: {0}")]
+    Temporary(std::io::Error),
+
+    /// The program that decodes recordings does not work.
+    #[error("recordings cannot be decoded: {0}")]
+    Decoder(#[from] crate::process::Trouble),
+
     #[error(transparent)]
     Threads(#[from] kaldi_io::IoError),
 

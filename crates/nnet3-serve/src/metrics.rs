@@ -93,7 +93,7 @@ impl Metrics {
     }
 
     /// Returns all figures as text.
-    pub fn text(&self, sessions: &Sessions) -> String {
+    pub fn text(&self, sessions: &Sessions, log_lines_left_out: u64) -> String {
         let figures = self.figures();
         let mut text = Text(String::new());
         text.single("sessions", "gauge", "Sessions that are recognised now.", sessions.running() as f64);
@@ -108,6 +108,8 @@ impl Metrics {
         text.labelled("sessions_total", "Sessions since the start.", "kind", &figures.sessions);
         text.labelled("refused_total", "Clients that were refused.", "reason", &figures.refused);
         text.labelled("ended_total", "Sessions that the server ended early.", "reason", &figures.ended);
+        let left_out = log_lines_left_out as f64;
+        text.single("log_lines_left_out_total", "counter", "Log lines that were left out.", left_out);
         text.single("sound_seconds_total", "counter", "Seconds of sound.", figures.sound);
         text.single(
             "recognition_seconds_total",
@@ -170,12 +172,13 @@ mod tests {
         metrics.recognized(2.0, Duration::from_millis(250));
         metrics.answered(Duration::from_millis(20));
         metrics.answered(Duration::from_secs(9));
-        let text = metrics.text(&Sessions::new(&Limits::default()));
+        let text = metrics.text(&Sessions::new(&Limits::default()), 4);
         for line in [
             "# TYPE nnet3_serve_sessions gauge\nnnet3_serve_sessions 0\n",
             "nnet3_serve_sessions_total{kind=\"recording\"} 1\n",
             "nnet3_serve_sessions_total{kind=\"socket\"} 2\n",
             "nnet3_serve_refused_total{reason=\"full\"} 1\n",
+            "nnet3_serve_log_lines_left_out_total 4\n",
             "nnet3_serve_sound_seconds_total 2\n",
             "nnet3_serve_recognition_seconds_total 0.25\n",
             "nnet3_serve_answer_seconds_bucket{le=\"0.01\"} 0\nnnet3_serve_answer_seconds_bucket{le=\"0.025\"} 1\n",

@@ -34,7 +34,14 @@ pub struct Config {
     pub max_alternatives: Option<usize>,
     /// The phrases of which sentences consist; an empty list for the model's own language.
     pub phrase_list: Option<Vec<String>>,
+    /// Keys that have no meaning here, separated by commas.
+    pub unknown: Option<String>,
 }
+
+/// The keys of `config`.
+const KEYS: [&str; 4] = ["sample_rate", "words", "max_alternatives", "phrase_list"];
+/// Longest list of unknown keys, in characters.
+const MOST_KEYS: usize = 200;
 
 /// A message that the server cannot obey. The text is for the client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -78,13 +85,28 @@ impl Message {
     }
 }
 
-/// True as in Python: a number other than 0, or true.
+/// True as in Python: a number other than 0, or true. Texts that say no are false.
 fn is_true(value: &Value) -> bool {
-    value.as_bool().unwrap_or_else(|| value.as_f64().is_some_and(|number| number != 0.0))
+    match value {
+        Value::String(text) => {
+            !matches!(text.trim().to_ascii_lowercase().as_str(), "" | "0" | "false" | "no")
+        }
+        Value::Bool(value) => *value,
+        value => value.as_f64().is_some_and(|number| number != 0.0),
+    }
+}
+
+/// A whole number, which may be written as a text, as in Python's `float("16000")`.
+fn whole(value: &Value) -> Option<f64> {
+    let number = match value {
+        Value::String(text) => text.trim().parse().ok(),
+        value => value.as_f64(),
+    };
+    number.filter(|number: &f64| number.fract() == 0.0)
 }
 
 impl Config {
-    /// Reads the value of `config`. Keys that have no meaning here are passed over, as in vosk-server.
+    /// Reads the value of `config`. Keys that have no meaning here are passed over, as in vosk-server, and noted.
     fn read(value: &Value) -> Result<Config, Fault> {
         let Some(config) = value.as_object() else {
             return fault(format!("config: expected an object, found {}", shown(&value.to_string())));
@@ -97,14 +119,19 @@ impl Config {
             words: words(config)?,
             max_alternatives: max_alternatives(config)?,
             phrase_list: phrase_list(config)?,
+            unknown: unknown(config),
         })
     }
 }
 
+/// The value of a key; null is no value.
+fn given<'c>(config: &'c Map<String, Value>, key: &str) -> Option<&'c Value> {
+    config.get(key).filter(|value| !value.is_null())
+}
+
 fn sample_rate(config: &Map<String, Value>) -> Result<Option<u32>, Fault> {
-    let Some(value) = config.get("sample_rate") else { return Ok(None) };
-    let rate = value.as_f64().filter(|rate| rate.fract() == 0.0).map(|rate| rate as u32);
-    match rate.filter(|rate| RATES.contains(rate)) {
+    let Some(value) = given(config, "sample_rate") else { return Ok(None) };
+    match whole(value).map(|rate| rate as u32).filter(|rate| RATES.contains(rate)) {
         Some(rate) => Ok(Some(rate)),
         None => fault(format!(
             "config: sample_rate: expected a whole number from {} to {}, found {}",
@@ -116,9 +143,9 @@ fn sample_rate(config: &Map<String, Value>) -> Result<Option<u32>, Fault> {
 }
 
 fn words(config: &Map<String, Value>) -> Result<Option<bool>, Fault> {
-    match config.get("words") {
+    match given(config, "words") {
         None => Ok(None),
-        Some(value) if value.is_boolean() || value.is_number() => Ok(Some(is_true(value))),
+        Some(value) if !(value.is_array() || value.is_object()) => Ok(Some(is_true(value))),
         Some(value) => {
             fault(format!("config: words: expected true or false, found {}", shown(&value.to_string())))
         }
@@ -126,8 +153,8 @@ fn words(config: &Map<String, Value>) -> Result<Option<bool>, Fault> {
 }
 
 fn max_alternatives(config: &Map<String, Value>) -> Result<Option<usize>, Fault> {
-    let Some(value) = config.get("max_alternatives") else { return Ok(None) };
-    match value.as_u64().filter(|&number| number <= MOST_ALTERNATIVES) {
+    let Some(value) = given(config, "max_alternatives") else { return Ok(None) };
+    match whole(value).filter(|number| (0.0..=MOST_ALTERNATIVES as f64).contains(number)) {
         Some(number) => Ok(Some(number as usize)),
         None => fault(format!(
             "config: max_alternatives: expected a number from 0 to {MOST_ALTERNATIVES}, found {}",
@@ -136,10 +163,22 @@ fn max_alternatives(config: &Map<String, Value>) -> Result<Option<usize>, Fault>
     }
 }
 
+/// Reads a list of phrases. A text is a list in JSON, or else one phrase a line.
 fn phrase_list(config: &Map<String, Value>) -> Result<Option<Vec<String>>, Fault> {
-    let Some(value) = config.get("phrase_list").filter(|value| !value.is_null()) else { return Ok(None) };
+    let Some(value) = given(config, "phrase_list") else { return Ok(None) };
     let phrase = |value: &Value| value.as_str().map(str::to_owned);
-    match value.as_array().and_then(|list| list.iter().map(phrase).collect::<Option<Vec<_>>>()) {
+    let list = |list: &Vec<Value>| list.iter().map(phrase).collect::<Option<Vec<_>>>();
+    let found = match value {
+        Value::String(text) => match serde_json::from_str::<Vec<String>>(text) {
+            Ok(phrases) => Some(phrases),
+            Err(_) => {
+                let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+                Some(lines.map(str::to_owned).collect())
+            }
+        },
+        value => value.as_array().and_then(list),
+    };
+    match found {
         Some(list) if list.len() <= MOST_PHRASES => Ok(Some(list)),
         Some(list) => fault(format!(
             "config: phrase_list: expected at most {MOST_PHRASES} phrases, found {}",
@@ -152,9 +191,20 @@ fn phrase_list(config: &Map<String, Value>) -> Result<Option<Vec<String>>, Fault
     }
 }
 
-/// Samples of a binary message, with the values of wave files. An odd byte at the end is lost, as in vosk.
-pub fn samples(bytes: &[u8]) -> Vec<f32> {
-    bytes.chunks_exact(2).map(|pair| f32::from(i16::from_le_bytes([pair[0], pair[1]]))).collect()
+/// Lists the keys without a meaning.
+fn unknown(config: &Map<String, Value>) -> Option<String> {
+    let mut keys = String::new();
+    for key in config.keys().filter(|key| !KEYS.contains(&key.as_str())) {
+        if !keys.is_empty() {
+            keys.push_str(", ");
+        }
+        keys.push_str(&shown(key));
+        if keys.chars().count() > MOST_KEYS {
+            keys.push_str(", …");
+            break;
+        }
+    }
+    Some(keys).filter(|keys| !keys.is_empty())
 }
 
 /// Returns the message about a fault.
@@ -183,8 +233,30 @@ mod tests {
             words: Some(false),
             max_alternatives: Some(3),
             phrase_list: Some(vec!["one two".to_owned(), "oh".to_owned()]),
+            unknown: Some("x".to_owned()),
         };
-        assert_eq!(parse(all), Message::Config(expected));
+        assert_eq!(parse(all), Message::Config(expected.clone()));
+        // Values as texts, as in forms and environments; vosk-server converts them.
+        let texts = r#"{"config": {"phrase_list": "[\"one two\", \"oh\"]", "sample_rate": "16000", "words": "0",
+                                   "max_alternatives": "3", "x": "1"}}"#;
+        assert_eq!(parse(texts), Message::Config(expected));
+        let phrases = |value: &str| {
+            let Message::Config(config) = parse(&format!(r#"{{"config": {{"phrase_list": {value}}}}}"#))
+            else {
+                panic!("{value}")
+            };
+            config.phrase_list
+        };
+        assert_eq!(phrases(r#""one two""#), Some(vec!["one two".to_owned()]));
+        assert_eq!(phrases(r#""one two\n\noh\n""#), Some(vec!["one two".to_owned(), "oh".to_owned()]));
+        assert_eq!(phrases(r#""""#), Some(Vec::new()));
+        assert_eq!(phrases("null"), None);
+        let many: Vec<String> = (0..1000).map(|i| format!("\"key{i}\": 1")).collect();
+        let Message::Config(config) = parse(&format!("{{\"config\": {{{}}}}}", many.join(","))) else {
+            panic!()
+        };
+        let unknown = config.unknown.unwrap();
+        assert!(unknown.starts_with("key0, key1, ") && unknown.len() < 300, "{unknown}");
         assert_eq!(parse(r#"{"config": {}}"#), Message::Config(Config::default()));
     }
 
@@ -208,7 +280,12 @@ mod tests {
             (r#"{"config": {"sample_rate": 8000.5}}"#, "found 8000.5"),
             (r#"{"config": {"sample_rate": -1}}"#, "found -1"),
             (r#"{"config": {"sample_rate": 1e99}}"#, "found 1e+99"),
-            (r#"{"config": {"words": "yes"}}"#, "words: expected true or false, found \"yes\""),
+            (r#"{"config": {"sample_rate": ""}}"#, "found \"\""),
+            (r#"{"config": {"sample_rate": "1e99"}}"#, "found \"1e99\""),
+            (r#"{"config": {"sample_rate": "nan"}}"#, "found \"nan\""),
+            (r#"{"config": {"words": []}}"#, "words: expected true or false, found []"),
+            (r#"{"config": {"max_alternatives": "-1"}}"#, "from 0 to 100, found \"-1\""),
+            (r#"{"config": {"phrase_list": 3}}"#, "phrase_list: expected a list of strings, found 3"),
             (r#"{"config": {"max_alternatives": 101}}"#, "from 0 to 100, found 101"),
             (r#"{"config": {"max_alternatives": -1}}"#, "from 0 to 100, found -1"),
         ] {
@@ -219,11 +296,5 @@ mod tests {
         assert!(long.len() < 200, "{long}");
         // Deep nesting is an error of the parser, not the end of the stack.
         assert!(Message::parse(&"[".repeat(100_000)).is_err());
-    }
-
-    #[test]
-    fn samples_are_little_endian() {
-        assert_eq!(samples(&[1, 0, 0, 128, 255, 255, 7]), [1.0, -32768.0, -1.0]);
-        assert!(samples(&[7]).is_empty());
     }
 }

@@ -9,6 +9,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Extension, Query, State as AppState, WebSocketUpgrade};
 use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use nnet3_online::Model;
@@ -20,20 +21,24 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::access::{Access, Denial};
-use crate::connections::{self, Peer, Places};
+use crate::browsers;
+use crate::connections::{self, NoPlace, Peer, Places};
 use crate::decoding::{Decoder, Manner};
 use crate::error::{Error, Result};
+use crate::journal::Journal;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::page;
+use crate::process::DecoderProgram;
 use crate::sessions::Sessions;
-use crate::shared::{DecoderProgram, Event, Shared};
+use crate::shared::{Event, Shared};
 use crate::socket;
 use crate::upload::{self, Failure, Values};
 use crate::workers::Workers;
 
-/// Bytes of a buffer of a socket.
+/// Bytes of a buffer of a socket, and of answers that wait in it. (Reading stops before these are as many.)
 const BUFFER: usize = 16 << 10;
+const MOST_WAITING: usize = 16 << 20;
 /// Pause after a connection that could not be accepted: there may be too many open files for a while.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Longest time for the last answers after the last session.
@@ -68,7 +73,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Makes a server. `report` gets its events. Fails if the settings make no sense, or if a thread cannot be started.
+    /// Makes a server. `report` gets its events, on a thread of its own. Fails if the settings make no sense, if recordings
+    /// cannot be kept or decoded, or if a thread cannot be started.
     pub fn new(
         model: Model,
         settings: Settings,
@@ -79,17 +85,22 @@ impl Server {
         // A recogniser that cannot be made is an error now, not for each client.
         let manner = Manner { rate, words: true, alternatives: 0, phrases: Vec::new() };
         Decoder::new(&model, &manner)?;
+        let file = upload::try_file().map_err(Error::Temporary)?;
+        if let Some(decoder) = &settings.decoder {
+            decoder.check(file)?;
+        }
         let shared = Shared {
             model,
             rate,
             sessions: Sessions::new(&settings.limits),
             uploads: Semaphore::new(settings.limits.sessions),
-            workers: Workers::start(settings.threads)?,
+            workers: Workers::start("recognition", settings.threads)?,
+            files: Workers::start("files of recordings", NonZero::<usize>::MIN)?,
             metrics: Metrics::default(),
             access: settings.access,
             decoder: settings.decoder,
             limits: settings.limits,
-            report: Box::new(report),
+            journal: Journal::start(report)?,
         };
         Ok(Server { shared: Arc::new(shared), address: settings.address })
     }
@@ -110,19 +121,21 @@ impl Server {
         let _handled = signal(SignalKind::pipe()).map_err(Error::Start)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::Start)?;
         shared.report(Event::Listening { address: listener.local_addr().map_err(failed)? });
-        let places = Places::new(shared.limits.connections());
-        let router = router(shared.clone());
+        let mut places = Places::new(shared.limits.connections(), shared.limits.connections_of_address);
+        let (router, probes) = (router(shared.clone()), probe_router(shared.clone()));
         let (stop, stopped) = watch::channel(false);
         let mut connections = JoinSet::new();
-        loop {
+        let at_once = loop {
             tokio::select! {
                 accepted = listener.accept() => match accepted {
-                    Ok((stream, address)) => match places.peer(&stream, address) {
-                        Some(peer) => {
-                            let serving = connections::serve(stream, peer, router.clone(), stopped.clone());
-                            connections.spawn(serving);
+                    Ok((stream, address)) => match places.peer(address) {
+                        Ok(peer) => {
+                            connections.spawn(connections::serve(stream, peer, router.clone(), stopped.clone()));
                         }
-                        None => shared.metrics.refused("connections"),
+                        Err(no_place) => {
+                            let serving = connections::serve_probe(stream, no_place, probes.clone());
+                            places.probe(connections.spawn(serving));
+                        }
                     },
                     Err(error) => {
                         shared.report(Event::NotAccepted { cause: error.to_string() });
@@ -130,22 +143,35 @@ impl Server {
                     }
                 },
                 Some(_ended) = connections.join_next() => {}
-                _signal = terminate.recv() => if shared.sessions.is_stopping() { break } else { begin_to_stop(&shared) },
-                _signal = interrupt.recv() => if shared.sessions.is_stopping() { break } else { begin_to_stop(&shared) },
-                () = shared.sessions.ended(), if shared.sessions.is_stopping() => break,
+                _signal = terminate.recv() => if begin_to_stop(&shared) { break true },
+                _signal = interrupt.recv() => if begin_to_stop(&shared) { break true },
+                () = shared.sessions.ended(), if shared.sessions.is_stopping() => break false,
+            }
+        };
+        stop.send_replace(true);
+        if !at_once {
+            // Answers that are on their way still arrive.
+            let answers = timeout(LAST_ANSWERS, async { while connections.join_next().await.is_some() {} });
+            tokio::select! {
+                _late = answers => {}
+                _signal = terminate.recv() => {}
+                _signal = interrupt.recv() => {}
             }
         }
-        // Answers that are on their way still arrive.
-        stop.send_replace(true);
-        let _late = timeout(LAST_ANSWERS, async { while connections.join_next().await.is_some() {} }).await;
         shared.report(Event::Stopped);
+        shared.journal.finish();
         Ok(Stop::BySignal)
     }
 }
 
-fn begin_to_stop(shared: &Shared) {
+/// Admits no sessions any more. True if the server has been told to stop before.
+fn begin_to_stop(shared: &Shared) -> bool {
+    if shared.sessions.is_stopping() {
+        return true;
+    }
     shared.sessions.stop();
     shared.report(Event::Stopping { running: shared.sessions.running() });
+    false
 }
 
 fn router(shared: Arc<Shared>) -> Router {
@@ -155,13 +181,33 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
+        .layer(middleware::from_fn_with_state(shared.clone(), browsers::guard))
         .with_state(shared)
+}
+
+/// Answers for connections without a place: probes have theirs, others learn the reason.
+fn probe_router(shared: Arc<Shared>) -> Router {
+    Router::new()
+        .route("/healthz", get(healthz))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
+        .fallback(no_place)
+        .layer(middleware::from_fn_with_state(shared.clone(), browsers::guard))
+        .with_state(shared)
+}
+
+async fn no_place(
+    AppState(shared): AppState<Arc<Shared>>,
+    Extension(no_place): Extension<NoPlace>,
+) -> Failure {
+    shared.metrics.refused(no_place.label());
+    Failure::new(StatusCode::SERVICE_UNAVAILABLE, no_place.to_string())
 }
 
 impl From<Denial> for Failure {
     fn from(denial: Denial) -> Failure {
         let status = match denial {
-            Denial::Origin(_) => StatusCode::FORBIDDEN,
+            Denial::Origin(_) | Denial::Name(_) => StatusCode::FORBIDDEN,
             Denial::NoToken | Denial::WrongToken => StatusCode::UNAUTHORIZED,
         };
         Failure::new(status, denial.to_string())
@@ -193,6 +239,7 @@ async fn root(
     upgrade
         .read_buffer_size(BUFFER)
         .write_buffer_size(0)
+        .max_write_buffer_size(MOST_WAITING)
         .max_message_size(shared.limits.message)
         .max_frame_size(shared.limits.message)
         .on_upgrade(move |socket| socket::serve(socket, shared, peer))
@@ -206,6 +253,7 @@ async fn transcribe(
     body: Body,
 ) -> std::result::Result<Response, Failure> {
     shared.check(&headers, &values)?;
+    upload::check_kind(&headers)?;
     upload::transcribe(&shared, peer.address.ip(), &values, body).await
 }
 
@@ -235,5 +283,5 @@ async fn metrics(
 ) -> std::result::Result<Response, Failure> {
     shared.check(&headers, &values)?;
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
-    Ok((kind, shared.metrics.text(&shared.sessions)).into_response())
+    Ok((kind, shared.metrics.text(&shared.sessions, shared.journal.left_out())).into_response())
 }

@@ -1,13 +1,13 @@
 //! Admission of sessions: some run, some wait, others are refused.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
 
+use crate::address::{Share, Shares};
 use crate::limits::Limits;
 
 /// The reason why a session is not admitted.
@@ -40,7 +40,7 @@ pub struct Sessions {
     limits: Limits,
     slots: Arc<Semaphore>,
     waiting: AtomicUsize,
-    of_address: Mutex<HashMap<IpAddr, usize>>,
+    of_address: Shares,
     running: watch::Sender<usize>,
     /// True once the server stops.
     stopping: watch::Sender<bool>,
@@ -50,30 +50,12 @@ pub struct Sessions {
 pub struct Ticket {
     sessions: Arc<Sessions>,
     _slot: OwnedSemaphorePermit,
-    _address: OfAddress,
+    _share: Share,
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
         self.sessions.running.send_modify(|running| *running -= 1);
-    }
-}
-
-/// A session of an address, running or waiting.
-struct OfAddress {
-    sessions: Arc<Sessions>,
-    address: IpAddr,
-}
-
-impl Drop for OfAddress {
-    fn drop(&mut self) {
-        let mut counts = self.sessions.of_address.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = counts.get_mut(&self.address) {
-            *count -= 1;
-            if *count == 0 {
-                counts.remove(&self.address);
-            }
-        }
     }
 }
 
@@ -92,7 +74,7 @@ impl Sessions {
             limits: limits.clone(),
             slots: Arc::new(Semaphore::new(limits.sessions)),
             waiting: AtomicUsize::new(0),
-            of_address: Mutex::default(),
+            of_address: Shares::default(),
             running: watch::Sender::new(0),
             stopping: watch::Sender::new(false),
         })
@@ -118,12 +100,20 @@ impl Sessions {
         is_full.then_some(Refusal::Full { running, waiting })
     }
 
-    /// Waits until a session of this address may run. Sessions are admitted in their order.
-    pub async fn admit(self: &Arc<Self>, address: IpAddr) -> Result<Ticket, Refusal> {
+    /// Counts a session of this address from now on, before it is admitted. Fails if it would be refused at once.
+    pub fn arrive(&self, address: IpAddr) -> Result<Share, Refusal> {
         if let Some(refusal) = self.refusal() {
             return Err(refusal);
         }
-        let of_address = self.count(address)?;
+        let most = self.limits.sessions_of_address;
+        self.of_address.take(address, most).ok_or(Refusal::Address(most.unwrap_or(0)))
+    }
+
+    /// Waits until a session that has arrived may run. Sessions are admitted in their order.
+    pub async fn admit(self: &Arc<Self>, share: Share) -> Result<Ticket, Refusal> {
+        if let Some(refusal) = self.refusal() {
+            return Err(refusal);
+        }
         self.waiting.fetch_add(1, Ordering::Relaxed);
         let waiting = Waiting(&self.waiting);
         let slot = timeout(self.limits.wait, self.slots.clone().acquire_owned()).await;
@@ -131,19 +121,7 @@ impl Sessions {
         let slot = slot.map_err(|_| Refusal::Waited(self.limits.wait.as_secs()))?;
         let slot = slot.map_err(|_| Refusal::Stopping)?;
         self.running.send_modify(|running| *running += 1);
-        Ok(Ticket { sessions: self.clone(), _slot: slot, _address: of_address })
-    }
-
-    fn count(self: &Arc<Self>, address: IpAddr) -> Result<OfAddress, Refusal> {
-        let mut counts = self.of_address.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = counts.entry(address).or_insert(0);
-        match self.limits.sessions_of_address {
-            Some(most) if *count >= most => Err(Refusal::Address(most)),
-            _ => {
-                *count += 1;
-                Ok(OfAddress { sessions: self.clone(), address })
-            }
-        }
+        Ok(Ticket { sessions: self.clone(), _slot: slot, _share: share })
     }
 
     /// Admits no session any more, those that wait included.
@@ -181,6 +159,11 @@ mod tests {
         tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(test);
     }
 
+    /// Arrives and is admitted.
+    async fn admit(sessions: &Arc<Sessions>, address: IpAddr) -> Result<Ticket, Refusal> {
+        sessions.admit(sessions.arrive(address)?).await
+    }
+
     const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
     const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 
@@ -198,19 +181,19 @@ mod tests {
     fn some_run_some_wait_others_are_refused() {
         run(async {
             let sessions = sessions(2, 1, None);
-            let first = sessions.admit(HERE).await.ok().unwrap();
-            let _second = sessions.admit(HERE).await.ok().unwrap();
+            let first = admit(&sessions, HERE).await.ok().unwrap();
+            let _second = admit(&sessions, HERE).await.ok().unwrap();
             assert_eq!((sessions.running(), sessions.waiting()), (2, 0));
             // The third waits, the fourth is refused at once.
-            let (third, fourth) = tokio::join!(sessions.admit(HERE), async {
+            let (third, fourth) = tokio::join!(admit(&sessions, HERE), async {
                 tokio::task::yield_now().await;
                 assert_eq!(sessions.waiting(), 1);
-                sessions.admit(HERE).await
+                admit(&sessions, HERE).await
             });
             assert_eq!(third.err(), Some(Refusal::Waited(0)));
             assert_eq!(fourth.err(), Some(Refusal::Full { running: 2, waiting: 1 }));
             // One that waits gets the place of one that ends.
-            let (third, ()) = tokio::join!(sessions.admit(HERE), async { drop(first) });
+            let (third, ()) = tokio::join!(admit(&sessions, HERE), async { drop(first) });
             assert!(third.is_ok());
             assert_eq!((sessions.running(), sessions.waiting()), (2, 0));
         });
@@ -220,12 +203,15 @@ mod tests {
     fn an_address_has_its_share() {
         run(async {
             let sessions = sessions(9, 9, Some(1));
-            let here = sessions.admit(HERE).await.ok().unwrap();
-            assert_eq!(sessions.admit(HERE).await.err(), Some(Refusal::Address(1)));
-            assert!(sessions.admit(THERE).await.is_ok());
+            let here = admit(&sessions, HERE).await.ok().unwrap();
+            assert_eq!(admit(&sessions, HERE).await.err(), Some(Refusal::Address(1)));
+            assert!(admit(&sessions, THERE).await.is_ok());
             drop(here);
-            assert!(sessions.admit(HERE).await.is_ok());
-            assert!(sessions.of_address.lock().unwrap().is_empty());
+            // One that only arrives, as a recording does, counts as well.
+            let arriving = sessions.arrive(HERE).ok().unwrap();
+            assert_eq!(admit(&sessions, HERE).await.err(), Some(Refusal::Address(1)));
+            drop(arriving);
+            assert!(admit(&sessions, HERE).await.is_ok());
         });
     }
 
@@ -233,10 +219,10 @@ mod tests {
     fn after_a_stop_the_running_ones_end() {
         run(async {
             let sessions = sessions(1, 5, None);
-            let running = sessions.admit(HERE).await.ok().unwrap();
-            let (waiting, ()) = tokio::join!(sessions.admit(HERE), async { sessions.stop() });
+            let running = admit(&sessions, HERE).await.ok().unwrap();
+            let (waiting, ()) = tokio::join!(admit(&sessions, HERE), async { sessions.stop() });
             assert_eq!(waiting.err(), Some(Refusal::Stopping));
-            assert_eq!(sessions.admit(HERE).await.err(), Some(Refusal::Stopping));
+            assert_eq!(admit(&sessions, HERE).await.err(), Some(Refusal::Stopping));
             sessions.stopped().await;
             assert!(timeout(Duration::from_millis(10), sessions.ended()).await.is_err());
             drop(running);

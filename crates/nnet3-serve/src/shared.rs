@@ -1,39 +1,18 @@
 //! Parts of a server that all connections share.
 
 use std::net::SocketAddr;
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Arc;
 
 use nnet3_online::Model;
 use tokio::sync::Semaphore;
 
 use crate::access::Access;
+use crate::journal::Journal;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::process::DecoderProgram;
 use crate::sessions::Sessions;
 use crate::workers::Workers;
-
-/// A program that reads a recording from its standard input, and writes it as a wave file
-/// ([`SoundStream::write_wave`](kaldi_sound::SoundStream::write_wave)).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DecoderProgram {
-    /// The file of the program.
-    pub program: PathBuf,
-    /// The name under which it is called, and its arguments.
-    pub name: String,
-    pub arguments: Vec<String>,
-}
-
-impl DecoderProgram {
-    /// The call of the program.
-    pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
-        command.arg0(&self.name).args(&self.arguments);
-        command
-    }
-}
 
 /// Events that an operator may want to know of.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,12 +21,23 @@ pub enum Event {
     Listening { address: SocketAddr },
     /// The server ended a session, or refused it.
     Ended { address: SocketAddr, reason: String },
+    /// A client named settings that have no meaning here.
+    UnknownKeys { address: SocketAddr, keys: String },
+    /// So many events were left out, because clients cause too many, or the operator does not read them.
+    LeftOut { count: u64 },
     /// A connection could not be accepted.
     NotAccepted { cause: String },
     /// The server admits no sessions any more, and waits for the end of those that run.
     Stopping { running: usize },
     /// All sessions have ended.
     Stopped,
+}
+
+impl Event {
+    /// True if clients can cause any number of these.
+    pub(crate) fn is_of_client(&self) -> bool {
+        matches!(self, Event::Ended { .. } | Event::UnknownKeys { .. } | Event::NotAccepted { .. })
+    }
 }
 
 /// Parts that all connections share.
@@ -62,12 +52,15 @@ pub struct Shared {
     /// Places of recordings that arrive.
     pub uploads: Semaphore,
     pub workers: Workers,
+    /// The thread that writes recordings to files, so that a slow disk does not stop recognition.
+    pub files: Workers,
     pub metrics: Metrics,
-    pub(crate) report: Box<dyn Fn(Event) + Send + Sync>,
+    pub journal: Journal,
 }
 
 impl Shared {
+    /// Tells the operator, without waiting.
     pub fn report(&self, event: Event) {
-        (self.report)(event);
+        self.journal.tell(event);
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::ws::{CloseFrame, Message as Frame, WebSocket, close_code};
+use nnet3_online::SampleBytes;
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -13,11 +14,15 @@ use crate::metrics::Kind;
 use crate::protocol::{self, Config, Message};
 use crate::sessions::{Refusal, Ticket};
 use crate::shared::{Event, Shared};
+use crate::workers::Turn;
 
 /// Longest reason of a close frame, in bytes.
 const REASON: usize = 123;
 /// Time for a client to answer a close frame.
 const FAREWELL: Duration = Duration::from_secs(2);
+/// Longest time for a client to take an answer, and bytes of a reason in the log.
+const ANSWER: Duration = Duration::from_secs(20);
+const LOGGED: usize = 300;
 /// Close code of a server that is full (1013, "try again later").
 const TRY_AGAIN: u16 = close_code::AGAIN;
 
@@ -45,8 +50,17 @@ impl End {
 /// Serves a client until one of the two has enough.
 pub async fn serve(mut socket: WebSocket, shared: Arc<Shared>, peer: Peer) {
     let manner = Manner { rate: shared.rate, words: true, alternatives: 0, phrases: Vec::new() };
-    let mut session =
-        Session { socket: &mut socket, shared: &shared, peer: &peer, manner, work: None, taken: 0 };
+    let mut session = Session {
+        socket: &mut socket,
+        shared: &shared,
+        peer: &peer,
+        manner,
+        work: None,
+        bytes: SampleBytes::default(),
+        turn: Turn::default(),
+        taken: 0,
+        warned: false,
+    };
     let end = session.converse().await.unwrap_or_else(|end| end);
     drop(session);
     match end {
@@ -58,8 +72,10 @@ pub async fn serve(mut socket: WebSocket, shared: Arc<Shared>, peer: Peer) {
             } else {
                 shared.metrics.ended(label);
             }
-            shared.report(Event::Ended { address: peer.address, reason: reason.clone() });
-            let _gone = socket.send(Frame::Text(protocol::error(&reason).to_string().into())).await;
+            let logged = beginning(&reason, LOGGED).to_owned();
+            shared.report(Event::Ended { address: peer.address, reason: logged });
+            let message = Frame::Text(protocol::error(&reason).to_string().into());
+            let _gone = timeout(ANSWER, socket.send(message)).await;
             close(&mut socket, code, &reason).await;
         }
     }
@@ -67,14 +83,19 @@ pub async fn serve(mut socket: WebSocket, shared: Arc<Shared>, peer: Peer) {
 
 /// Sends a close frame, and waits a little for the client's. Data that come instead are lost.
 async fn close(socket: &mut WebSocket, code: u16, reason: &str) {
-    let mut end = reason.len().min(REASON);
-    while !reason.is_char_boundary(end) {
-        end -= 1;
-    }
-    let frame = CloseFrame { code, reason: reason[..end].into() };
-    if socket.send(Frame::Close(Some(frame))).await.is_ok() {
+    let frame = CloseFrame { code, reason: beginning(reason, REASON).into() };
+    if let Ok(Ok(())) = timeout(ANSWER, socket.send(Frame::Close(Some(frame)))).await {
         let _late = timeout(FAREWELL, async { while let Some(Ok(_)) = socket.recv().await {} }).await;
     }
+}
+
+/// The first bytes of a text, at most so many.
+fn beginning(text: &str, most: usize) -> &str {
+    let mut end = text.len().min(most);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 struct Session<'s> {
@@ -84,8 +105,12 @@ struct Session<'s> {
     manner: Manner,
     /// The right to recognise, and the recogniser; from the first sound on.
     work: Option<(Ticket, Decoder)>,
+    bytes: SampleBytes,
+    turn: Turn,
     /// Samples so far.
     taken: u64,
+    /// True if the operator knows of settings without a meaning.
+    warned: bool,
 }
 
 impl Session<'_> {
@@ -107,7 +132,10 @@ impl Session<'_> {
                     }
                     Err(fault) => return Err(End::closed(close_code::POLICY, "protocol", fault.to_string())),
                 },
-                Frame::Binary(bytes) => self.sound(&protocol::samples(&bytes)).await?,
+                Frame::Binary(bytes) => {
+                    let samples = self.bytes.take(&bytes, i16::from_le_bytes);
+                    self.sound(&samples).await?
+                }
                 // (`next` returns no others.)
                 _ => continue,
             };
@@ -140,13 +168,20 @@ impl Session<'_> {
     }
 
     async fn send(&mut self, answer: &Value) -> Result<(), End> {
-        let sent = self.socket.send(Frame::Text(answer.to_string().into())).await;
-        sent.map_err(|_| End::Gone)
+        match timeout(ANSWER, self.socket.send(Frame::Text(answer.to_string().into()))).await {
+            Ok(Ok(())) => Ok(()),
+            // (Later answers would not arrive, either.)
+            Ok(Err(_)) | Err(_) => Err(End::Gone),
+        }
     }
 
     /// Changes settings. Those of the recogniser cannot change once it is there.
     fn configure(&mut self, config: Config) -> Result<(), End> {
         let wrong = |text: String| Err(End::closed(close_code::POLICY, "protocol", text));
+        if let Some(keys) = config.unknown.filter(|_| !self.warned) {
+            self.warned = true;
+            self.shared.report(Event::UnknownKeys { address: self.peer.address, keys });
+        }
         if let Some(rate) = config.sample_rate.filter(|&rate| rate != self.manner.rate) {
             if self.work.is_some() {
                 return wrong(format!("config: sample_rate: the sound so far has {} Hz", self.manner.rate));
@@ -190,21 +225,22 @@ impl Session<'_> {
             let part = part.to_vec();
             let seconds = part.len() as f64 / f64::from(manner.rate);
             (ticket, decoder, state) =
-                with(self.shared, ticket, decoder, seconds, move |decoder| decoder.accept(&part).map(Some))
-                    .await?;
+                self.with(ticket, decoder, seconds, move |decoder| decoder.accept(&part).map(Some)).await?;
         }
         let (ticket, decoder, answer) =
-            with(self.shared, ticket, decoder, 0.0, move |decoder| decoder.answer(state, &manner)).await?;
+            self.with(ticket, decoder, 0.0, move |decoder| decoder.answer(state, &manner)).await?;
         self.work = Some((ticket, decoder));
         Ok(answer)
     }
 
     /// Waits until the session may be recognised.
     async fn begin(&mut self) -> Result<(Ticket, Decoder), End> {
-        let ticket = self.shared.sessions.admit(self.peer.address.ip()).await.map_err(End::refused)?;
+        let sessions = &self.shared.sessions;
+        let share = sessions.arrive(self.peer.address.ip()).map_err(End::refused)?;
+        let ticket = sessions.admit(share).await.map_err(End::refused)?;
         self.shared.metrics.session(Kind::Socket);
         let (model, manner) = (self.shared.model.clone(), self.manner.clone());
-        let made = self.shared.workers.run(move || Decoder::new(&model, &manner)).await;
+        let made = self.shared.workers.run(&self.turn, move || Decoder::new(&model, &manner)).await;
         match made {
             Some(Ok(decoder)) => Ok((ticket, decoder)),
             Some(Err(error)) => Err(End::closed(close_code::POLICY, "model", error.to_string())),
@@ -215,35 +251,37 @@ impl Session<'_> {
     /// Ends the sound, and returns the answer.
     async fn end(&mut self) -> Result<Value, End> {
         let manner = self.manner.clone();
+        // (A byte of half a sample is lost.)
+        self.bytes = SampleBytes::default();
         let Some((ticket, decoder)) = self.work.take() else { return Ok(silence(&manner)) };
         let (ticket, decoder, answer) =
-            with(self.shared, ticket, decoder, 0.0, move |decoder| decoder.end(&manner)).await?;
+            self.with(ticket, decoder, 0.0, move |decoder| decoder.end(&manner)).await?;
         self.work = Some((ticket, decoder));
         Ok(answer)
     }
-}
 
-/// Has a thread work with the decoder, which goes there and comes back.
-async fn with<T: Send + 'static>(
-    shared: &Shared,
-    ticket: Ticket,
-    mut decoder: Decoder,
-    seconds: f64,
-    work: impl FnOnce(&mut Decoder) -> nnet3_online::Result<T> + Send + 'static,
-) -> Result<(Ticket, Decoder, T), End> {
-    // (The ticket goes along: a session whose client has gone ends when its work does.)
-    let done = shared.workers.run(move || {
-        let begin = Instant::now();
-        let outcome = work(&mut decoder);
-        (ticket, decoder, outcome, begin.elapsed())
-    });
-    let Some((ticket, decoder, outcome, took)) = done.await else {
-        return Err(End::refused(Refusal::Stopping));
-    };
-    shared.metrics.recognized(seconds, took);
-    match outcome {
-        Ok(value) => Ok((ticket, decoder, value)),
-        Err(error) => Err(End::closed(close_code::ERROR, "recognition", error.to_string())),
+    /// Has a thread work with the decoder, which goes there and comes back.
+    async fn with<T: Send + 'static>(
+        &mut self,
+        ticket: Ticket,
+        mut decoder: Decoder,
+        seconds: f64,
+        work: impl FnOnce(&mut Decoder) -> nnet3_online::Result<T> + Send + 'static,
+    ) -> Result<(Ticket, Decoder, T), End> {
+        // (The ticket goes along: a session whose client has gone ends when its work does.)
+        let done = self.shared.workers.run(&self.turn, move || {
+            let begin = Instant::now();
+            let outcome = work(&mut decoder);
+            (ticket, decoder, outcome, begin.elapsed())
+        });
+        let Some((ticket, decoder, outcome, took)) = done.await else {
+            return Err(End::refused(Refusal::Stopping));
+        };
+        self.shared.metrics.recognized(seconds, took);
+        match outcome {
+            Ok(value) => Ok((ticket, decoder, value)),
+            Err(error) => Err(End::closed(close_code::ERROR, "recognition", error.to_string())),
+        }
     }
 }
 

@@ -8,25 +8,24 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::{Body, Bytes};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use hyper::body::Body as _;
-use kaldi_io::KaldiReader;
-use kaldi_sound::{Channels, SoundStream};
 use nnet3_online::formats::{self, Format, Parts, Segment};
 use nnet3_online::text;
 use tokio::time::{timeout, timeout_at};
 
-use crate::decoding::{BadRecording, Progress, Recording};
+use crate::decoding::Recording;
 use crate::metrics::Kind;
+use crate::process::Trouble;
 use crate::protocol;
 use crate::sessions::Refusal;
 use crate::shared::Shared;
+use crate::sound::Sound;
+use crate::workers::Turn;
 
 /// Bytes that are written to a file at once.
 const BLOCK: usize = 1 << 20;
-/// The name of a recording in errors.
-pub const SOUND: &str = "the recording";
 /// The name of a recording that has no other.
 const UNNAMED: &str = "recording";
 
@@ -51,9 +50,14 @@ impl From<Refusal> for Failure {
     }
 }
 
-impl From<BadRecording> for Failure {
-    fn from(BadRecording(text): BadRecording) -> Failure {
-        Failure::new(StatusCode::UNPROCESSABLE_ENTITY, text)
+impl From<Trouble> for Failure {
+    fn from(trouble: Trouble) -> Failure {
+        let status = match trouble {
+            Trouble::Recording(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Trouble::Server(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            Trouble::Stalled(_) => StatusCode::GATEWAY_TIMEOUT,
+        };
+        Failure::new(status, trouble.to_string())
     }
 }
 
@@ -66,6 +70,25 @@ impl IntoResponse for Failure {
             response.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static("5"));
         }
         response
+    }
+}
+
+/// Refuses bodies that hold a recording in a form or compressed.
+pub fn check_kind(headers: &HeaderMap) -> Result<(), Failure> {
+    let text =
+        |name| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase());
+    let refused = |found: &str| {
+        let text = format!(
+            "expected the bytes of a recording as the body (curl --data-binary @FILE), found {found}"
+        );
+        Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text))
+    };
+    if text(header::CONTENT_TYPE).is_some_and(|kind| kind.trim_start().starts_with("multipart/")) {
+        return refused("a form (multipart)");
+    }
+    match text(header::CONTENT_ENCODING).as_deref() {
+        None | Some("" | "identity") => Ok(()),
+        Some(_) => refused("a compressed body (Content-Encoding)"),
     }
 }
 
@@ -83,20 +106,17 @@ pub async fn transcribe(
     body: Body,
 ) -> Result<Response, Failure> {
     let (format, kind) = form(wishes.get("format").map(String::as_str))?;
-    if let Some(refusal) = shared.sessions.refusal() {
-        shared.metrics.refused(refusal.label());
-        return Err(refusal.into());
-    }
+    let refused = |refusal: &Refusal| shared.metrics.refused(refusal.label());
+    let share = shared.sessions.arrive(address).inspect_err(refused)?;
     // Recordings that arrive have places of their own, so that slow clients do not take those of sessions.
-    let Ok(_place) = shared.uploads.try_acquire() else {
+    let Ok(place) = shared.uploads.try_acquire() else {
         shared.metrics.refused("uploads");
         let text = "the server is full: too many recordings arrive; try again later";
         return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, text));
     };
     let file = receive(shared, body).await?;
-    let ticket = shared.sessions.admit(address).await.inspect_err(|refusal| {
-        shared.metrics.refused(refusal.label());
-    })?;
+    drop(place);
+    let ticket = shared.sessions.admit(share).await.inspect_err(refused)?;
     shared.metrics.session(Kind::Recording);
     let segments = recognize(shared, file).await?;
     drop(ticket);
@@ -144,6 +164,7 @@ async fn receive(shared: &Arc<Shared>, mut body: Body) -> Result<File, Failure> 
         Failure::new(StatusCode::INSUFFICIENT_STORAGE, format!("the recording cannot be kept: {error}"))
     };
     let mut file = tempfile::tempfile().map_err(failed)?;
+    let turn = Turn::default();
     let end = tokio::time::Instant::now() + limits.upload;
     let (mut block, mut size) = (Vec::new(), 0);
     loop {
@@ -164,13 +185,13 @@ async fn receive(shared: &Arc<Shared>, mut body: Body) -> Result<File, Failure> 
         }
         block.extend_from_slice(&data);
         if block.len() >= BLOCK {
-            file = write(shared, file, std::mem::take(&mut block)).await?.map_err(failed)?;
+            file = write(shared, &turn, file, std::mem::take(&mut block)).await?.map_err(failed)?;
         }
     }
     if size == 0 {
         return Err(Failure::new(StatusCode::BAD_REQUEST, "expected a recording, found no bytes"));
     }
-    file = write(shared, file, block).await?.map_err(failed)?;
+    file = write(shared, &turn, file, block).await?.map_err(failed)?;
     file.rewind().map_err(failed)?;
     Ok(file)
 }
@@ -189,32 +210,41 @@ async fn next(body: &mut Body) -> Option<Result<Bytes, axum::Error>> {
     }
 }
 
-async fn write(shared: &Shared, mut file: File, block: Vec<u8>) -> Result<std::io::Result<File>, Failure> {
-    shared.workers.run(move || file.write_all(&block).map(|()| file)).await.ok_or_else(stopped)
+async fn write(
+    shared: &Shared,
+    turn: &Turn,
+    mut file: File,
+    block: Vec<u8>,
+) -> Result<std::io::Result<File>, Failure> {
+    shared.files.run(turn, move || file.write_all(&block).map(|()| file)).await.ok_or_else(stopped)
 }
 
 /// Recognises a recording, a piece at a time.
 async fn recognize(shared: &Shared, file: File) -> Result<Vec<Segment>, Failure> {
-    let (model, decoder) = (shared.model.clone(), shared.decoder.clone());
-    let open = move || {
-        let sound = match decoder {
-            Some(decoder) => SoundStream::of_program(SOUND, decoder.command(), file),
-            None => SoundStream::from_reader(KaldiReader::from_read(SOUND, file)),
-        };
-        let sound = sound.map_err(BadRecording::of)?;
-        Recording::new(sound, Channels::First, &model, model.options())
-    };
     let begin = Instant::now();
-    let mut recording = shared.workers.run(open).await.ok_or_else(stopped)??;
+    let mut sound = Sound::open(file, shared.decoder.clone(), shared.limits.decoder).await?;
+    let (model, rate, turn) = (shared.model.clone(), sound.rate, Turn::default());
+    let new = move || Recording::new(rate, &model);
+    let mut recording = shared.workers.run(&turn, new).await.ok_or_else(stopped)??;
     let most = shared.limits.seconds;
-    loop {
-        let progress = shared.workers.run(move || recording.go_on(most)).await.ok_or_else(stopped)??;
-        match progress {
-            Progress::Going(same) => recording = same,
-            Progress::Done { segments, seconds } => {
-                shared.metrics.recognized(seconds, begin.elapsed());
-                return Ok(segments);
-            }
-        }
+    while let Some(samples) = sound.next().await? {
+        let accept = move || recording.accept(&samples, most);
+        recording = shared.workers.run(&turn, accept).await.ok_or_else(stopped)??;
     }
+    let seconds = recording.seconds();
+    let segments = shared.workers.run(&turn, move || recording.finish()).await.ok_or_else(stopped)??;
+    shared.metrics.recognized(seconds, begin.elapsed());
+    Ok(segments)
+}
+
+/// Makes a file with a recording of a few samples, to try if files can be made and decoded.
+pub fn try_file() -> std::io::Result<File> {
+    /// A wave of 80 samples at 8 kHz.
+    const HEADER: &[u8; 44] =
+        b"RIFF\xc4\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\xa0\0\0\0";
+    let mut file = tempfile::tempfile()?;
+    file.write_all(HEADER)?;
+    file.write_all(&[0; 160])?;
+    file.rewind()?;
+    Ok(file)
 }

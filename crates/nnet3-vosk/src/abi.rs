@@ -19,7 +19,7 @@ use std::ptr::{null, null_mut};
 use std::sync::Arc;
 
 use nnet3_online::speakers::SpeakerModel;
-use nnet3_online::{Error, Model, ModelOptions};
+use nnet3_online::{Error, Model, ModelOptions, SampleBytes};
 
 use crate::batch::BatchRecognizer;
 use crate::grammar;
@@ -27,9 +27,13 @@ use crate::itn::TextProcessor;
 use crate::log;
 use crate::session::{Session, c_text};
 
-/// Runs the body of a function. Returns `failed` if it panics.
+/// Stack that the work of a function may need, and that it gets if the calling thread has less left, in bytes.
+const STACK: usize = 1 << 20;
+
+/// Runs the body of a function, with enough stack. Returns `failed` if it panics.
 fn guarded<T>(function: &str, failed: T, body: impl FnOnce() -> T) -> T {
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
+    let body = || stacker::maybe_grow(STACK, 2 * STACK, || catch_unwind(AssertUnwindSafe(body)));
+    body().unwrap_or_else(|_| {
         log::failure(function, "an internal error of this library: the call was aborted");
         failed
     })
@@ -98,12 +102,13 @@ unsafe fn bytes<'s, T>(function: &str, data: *const T, length: c_int) -> Option<
     }
 }
 
-fn shorts(bytes: &[u8]) -> Vec<f32> {
-    let samples = bytes.chunks_exact(2).map(|pair| i16::from_ne_bytes([pair[0], pair[1]]));
-    samples.map(f32::from).collect()
+/// Samples of 16 bits in a piece of sound. The odd byte at its end belongs to the first sample of the next piece.
+fn shorts(odd: &mut SampleBytes, bytes: &[u8]) -> Vec<f32> {
+    odd.take(bytes, i16::from_ne_bytes)
 }
 
-fn floats(bytes: &[u8]) -> Vec<f32> {
+fn floats(odd: &mut SampleBytes, bytes: &[u8]) -> Vec<f32> {
+    *odd = SampleBytes::default();
     bytes.chunks_exact(4).map(|four| f32::from_ne_bytes([four[0], four[1], four[2], four[3]])).collect()
 }
 
@@ -339,12 +344,13 @@ unsafe fn accept<T>(
     function: &str,
     recognizer: *mut Session,
     (data, length): (*const T, c_int),
-    samples: fn(&[u8]) -> Vec<f32>,
+    samples: fn(&mut SampleBytes, &[u8]) -> Vec<f32>,
 ) -> c_int {
     // SAFETY: rules 1, 2 and 4.
     unsafe {
         with(function, recognizer, -1, |session| {
-            let samples = samples(bytes(function, data, length)?);
+            let bytes = bytes(function, data, length)?;
+            let samples = samples(session.odd_byte(), bytes);
             logged(function, session.accept(&samples)).map(c_int::from)
         })
     }
@@ -495,7 +501,10 @@ pub unsafe extern "C" fn vosk_batch_recognizer_accept_waveform(
     let name = "vosk_batch_recognizer_accept_waveform";
     // SAFETY: rules 1, 2 and 4.
     unsafe {
-        with(name, recognizer, (), |batch| logged(name, batch.accept(&shorts(bytes(name, data, length)?))));
+        with(name, recognizer, (), |batch| {
+            let samples = shorts(batch.odd_byte(), bytes(name, data, length)?);
+            logged(name, batch.accept(&samples))
+        });
     }
 }
 
@@ -568,5 +577,34 @@ pub unsafe extern "C" fn vosk_text_processor_itn(
             let text = logged(name, processor.convert(read(name, input)?))?;
             Some(libc::strdup(c_text(text).as_ptr()))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Uses the stack of so many calls of 1 kB or more.
+    fn deep(calls: usize) -> usize {
+        let room = std::hint::black_box([calls as u8; 1024]);
+        if calls == 0 { 0 } else { 1 + deep(calls - 1) + usize::from(room[calls % 1024] != calls as u8) }
+    }
+
+    /// A thread with a small stack ended the process.
+    #[test]
+    fn functions_have_enough_stack_on_threads_with_little() {
+        let small = std::thread::Builder::new().stack_size(64 << 10);
+        let found = small.spawn(|| guarded("test", 0, || deep(700))).unwrap().join();
+        assert_eq!(found.unwrap(), 700);
+    }
+
+    #[test]
+    fn odd_bytes_of_shorts_wait_and_those_before_floats_do_not() {
+        let mut odd = SampleBytes::default();
+        let [low, high] = 258i16.to_ne_bytes();
+        assert!(shorts(&mut odd, &[low]).is_empty());
+        assert_eq!(shorts(&mut odd, &[high, low]), [258.0]);
+        assert_eq!(floats(&mut odd, &0.5f32.to_ne_bytes()), [0.5]);
+        assert_eq!(shorts(&mut odd, &[low, high]), [258.0]);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ffi::{CStr, CString};
 
-use nnet3_online::{Error, Model, Recognizer, State, Transcript};
+use nnet3_online::{Error, Model, Recognizer, SampleBytes, State, Transcript};
 
 use crate::layout;
 use crate::session::c_text;
@@ -18,6 +18,8 @@ pub struct BatchRecognizer {
     /// True if the next samples begin another sound.
     is_over: bool,
     nlsml: bool,
+    /// A byte of half a sample, at the end of the last piece of sound.
+    odd: SampleBytes,
     /// Results that were not taken.
     results: VecDeque<CString>,
 }
@@ -29,11 +31,23 @@ impl BatchRecognizer {
             return Err(Error::Data(format!("the sample rate must be a positive number, found {rate}")));
         }
         let recognizer = Recognizer::new(model, rate, model.options())?;
-        Ok(BatchRecognizer { recognizer, rate, is_over: false, nlsml: false, results: VecDeque::new() })
+        Ok(BatchRecognizer {
+            recognizer,
+            rate,
+            is_over: false,
+            nlsml: false,
+            odd: SampleBytes::default(),
+            results: VecDeque::new(),
+        })
     }
 
     pub fn set_nlsml(&mut self, nlsml: bool) {
         self.nlsml = nlsml;
+    }
+
+    /// The byte of half a sample that waits for its other half.
+    pub fn odd_byte(&mut self) -> &mut SampleBytes {
+        &mut self.odd
     }
 
     /// Takes the next samples, with the values of wave files. Keeps results of sentences that end.
@@ -53,6 +67,7 @@ impl BatchRecognizer {
 
     /// Ends the sound, and keeps the result of its last sentence.
     pub fn finish(&mut self) -> Result<(), Error> {
+        self.odd = SampleBytes::default();
         if !std::mem::replace(&mut self.is_over, true) {
             let transcript = self.recognizer.finish()?;
             self.keep(&transcript);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kaldi_online::endpoint::EndpointOptions;
 use nnet3_online::speakers::SpeakerModel;
-use nnet3_online::{Error, Model, Phrases, Recognizer, State, Transcript, Warning};
+use nnet3_online::{Error, Model, Phrases, Recognizer, SampleBytes, State, Transcript, Warning};
 
 use crate::layout;
 use crate::log;
@@ -40,6 +40,8 @@ pub struct Session {
     /// Samples of the sounds before this one, and of this one.
     before: u64,
     taken: u64,
+    /// A byte of half a sample, at the end of the last piece of sound.
+    odd: SampleBytes,
     /// The last result.
     text: CString,
 }
@@ -60,6 +62,7 @@ impl Session {
             alternatives: 0,
             before: 0,
             taken: 0,
+            odd: SampleBytes::default(),
             text: CString::default(),
         })
     }
@@ -137,6 +140,11 @@ impl Session {
         self.recognizer.set_endpoint(rules);
     }
 
+    /// The byte of half a sample that waits for its other half.
+    pub fn odd_byte(&mut self) -> &mut SampleBytes {
+        &mut self.odd
+    }
+
     /// Takes the next samples, with the values of wave files. True at the end of a sentence. After an error the next
     /// samples begin another sound.
     pub fn accept(&mut self, samples: &[f32]) -> Result<bool, Error> {
@@ -173,6 +181,7 @@ impl Session {
 
     /// Ends the sound, and returns the result of its last sentence. An empty one if no sentence has begun.
     pub fn final_result(&mut self) -> Result<&CStr, Error> {
+        self.odd = SampleBytes::default();
         self.end(Stage::Over, Recognizer::finish)
     }
 
@@ -226,6 +235,7 @@ impl Session {
     /// Drops the sentence.
     pub fn reset(&mut self) -> Result<(), Error> {
         self.empty();
+        self.odd = SampleBytes::default();
         if self.stage == Stage::Running {
             self.stage = Stage::Over;
             self.recognizer.skip()?;

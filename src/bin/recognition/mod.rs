@@ -14,6 +14,7 @@ mod search_graph;
 mod server;
 mod serving;
 mod spotting;
+mod system_limits;
 mod transcribe;
 mod viterbi;
 

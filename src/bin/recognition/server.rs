@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
@@ -55,9 +55,6 @@ pub struct ServerArgs {
     max_delay: f32,
 }
 
-/// A client that cannot be served is listened to for at most so long.
-const REFUSAL: Duration = Duration::from_secs(1);
-
 /// A client that does not take what is sent to it is given up after so many seconds.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -75,6 +72,8 @@ pub fn serve(
     [nnet, fst, words]: [&String; 3],
 ) -> Result<u8> {
     check(recognizer)?;
+    // An error now, not at the first client as in the reference.
+    let endpoint = recognizer.endpoint.options()?;
     let samples = args.chunk_length * args.samp_freq;
     if !(1.0..=1e7).contains(&samples) {
         bail!("--chunk-length={}: expected from 1 to 10000000 samples, found {samples}", args.chunk_length);
@@ -89,23 +88,14 @@ pub fn serve(
     let silence_weighting = pipeline.silence_weighting.options()?;
     let graph = read_whole(fst, network.transitions.num_transition_ids())?.0.into();
     let model = model(recognizer, network, features, silence_weighting, graph)?;
-    // As in the reference, options that do not fit are an error when the first client comes.
-    let endpoint = recognizer.endpoint.options();
-    let options = RecognizerOptions { endpoint: endpoint.as_ref().ok().cloned(), ..model.options().clone() };
+    let options = RecognizerOptions { endpoint: Some(endpoint), ..model.options().clone() };
     let mut streams =
         (0..clients).map(|_| Stream::new(&model, &options)).collect::<nnet3_online::Result<Vec<_>>>()?;
-    let conversation = conversation(args, &model, &mut streams[0]).and_then(|rules| Ok((rules, endpoint?).0));
+    let conversation = conversation(args, &model, &mut streams[0])?;
     let port = args.port_num;
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port))
         .map_err(|error| anyhow!("Cannot bind to port: {port} (is it taken?): {error}"))?;
     messages::log(&format!("TcpServer: Listening on port: {port}"));
-    let conversation = match conversation {
-        Ok(conversation) => conversation,
-        Err(error) => {
-            refuse(&accept(&listener));
-            return Err(error);
-        }
-    };
     // (A duration of 0 would mean no limit.)
     let read_timeout =
         u64::try_from(args.read_timeout).ok().map(|seconds| Duration::from_millis((1000 * seconds).max(1)));
@@ -144,20 +134,6 @@ fn accept(listener: &TcpListener) -> TcpStream {
                 std::thread::sleep(Duration::from_millis(100));
             }
         }
-    }
-}
-
-/// Waits until a client has sent its sound, or [`REFUSAL`] is over. The sound remains unread, so that the end of the process breaks the
-/// connection: an orderly end would look like sound without words.
-fn refuse(client: &TcpStream) {
-    let (begin, mut before) = (Instant::now(), 0);
-    let mut bytes = vec![0; 1 << 20];
-    while begin.elapsed() < REFUSAL && client.set_read_timeout(Some(REFUSAL)).is_ok() {
-        match client.peek(&mut bytes) {
-            Ok(count) if count > before => before = count,
-            _ => return,
-        }
-        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

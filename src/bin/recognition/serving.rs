@@ -11,15 +11,21 @@ use kaldi_io::cli::FAILED;
 use kaldi_sound::SoundStream;
 use nnet3::messages;
 use nnet3::options::threads;
-use nnet3_serve::{Access, DecoderProgram, Event, Limits, SOUND, Server, Settings};
-use rustix::process::{Resource, Rlimit, setrlimit};
+use nnet3_serve::protocol::RATES;
+use nnet3_serve::{Access, BAD_RECORDING, DecoderProgram, Event, Limits, SOUND, Server, Settings};
 
+use crate::recognition::system_limits::{self, SystemLimits};
 use crate::recognition::transcribe::PieceArgs;
 
 /// Bytes of a megabyte.
 const MEGABYTE: usize = 1 << 20;
 /// The running program, even if its file was replaced.
 const THIS_PROGRAM: &str = "/proc/self/exe";
+/// Connections of an address beside those of its sessions, unless an option says otherwise: for the page, figures, and
+/// sockets before their first sound.
+const OTHER_CONNECTIONS: usize = 10;
+/// Bytes of a file that holds a recording.
+const SHORTEST_RECORDING: usize = 1000;
 /// The shortest token that is no mistake.
 const SHORTEST_TOKEN: usize = 8;
 
@@ -38,6 +44,10 @@ pub struct ServingArgs {
     /// Pages of other addresses whose scripts may use the server, separated by commas, such as https://example.org; *: all
     #[arg(long, default_value = "", value_delimiter = ',')]
     allow_origin: Vec<String>,
+    /// Names by which clients may call the server, separated by commas, besides addresses and localhost; *: any. Others are
+    /// refused, since a web page may have a name that leads to this server
+    #[arg(long, default_value = "", value_delimiter = ',')]
+    host_names: Vec<String>,
     /// Threads that recognise; 0: one for each processor
     #[arg(long, default_value_t = 0)]
     threads: i32,
@@ -56,9 +66,12 @@ pub struct ServingArgs {
     /// Longest wait of a session, in seconds
     #[arg(long, default_value_t = 10.0)]
     max_wait: f64,
-    /// Sessions of one network address; 0: as many as of all
+    /// Sessions of one network address, with recordings that arrive; 0: as many as of all
     #[arg(long, default_value_t = 0)]
     max_sessions_per_address: usize,
+    /// Connections of one network address; 0: 10 more than --max-sessions-per-address, if that is given
+    #[arg(long, default_value_t = 0)]
+    max_connections_per_address: usize,
     /// Seconds of sound of a session
     #[arg(long, default_value_t = Limits::default().seconds)]
     max_seconds: f64,
@@ -77,6 +90,9 @@ pub struct ServingArgs {
     /// Seconds of a processor that decode a recording
     #[arg(long, default_value_t = 300)]
     max_decoder_seconds: u64,
+    /// Longest wait for the next sound of the process that decodes a recording, in seconds; then it is ended
+    #[arg(long, default_value_t = 60.0)]
+    max_decoder_wait: f64,
     /// Decode the recording of standard input to a wave on standard output, without a server. A server calls itself so for
     /// each recording: a fault of a decoder ends that process alone
     #[arg(long)]
@@ -87,7 +103,8 @@ pub struct ServingArgs {
 }
 
 impl ServingArgs {
-    fn limits(&self) -> Result<Limits> {
+    /// The limits of clients. Those of the system may be lower.
+    fn limits(&self, system: &SystemLimits) -> Result<Limits> {
         let seconds = |name: &str, value: f64| {
             Duration::try_from_secs_f64(value)
                 .ok()
@@ -98,19 +115,86 @@ impl ServingArgs {
             sessions: self.max_sessions,
             waiting: self.max_waiting,
             wait: seconds("max-wait", self.max_wait)?,
-            sessions_of_address: Some(self.max_sessions_per_address).filter(|&most| most > 0),
+            sessions_of_address: given(self.max_sessions_per_address),
+            connections_of_address: given(self.max_connections_per_address).or_else(|| {
+                given(self.max_sessions_per_address).map(|most| most.saturating_add(OTHER_CONNECTIONS))
+            }),
             seconds: self.max_seconds,
             idle: seconds("max-idle", self.max_idle)?,
             message: self.max_message,
-            recording: self.max_recording.saturating_mul(MEGABYTE),
+            recording: self.recording(system)?,
             upload: seconds("max-upload", self.max_upload)?,
+            decoder: seconds("max-decoder-wait", self.max_decoder_wait)?,
         })
     }
 
+    /// Bytes of a recording, which is kept in a file.
+    fn recording(&self, system: &SystemLimits) -> Result<usize> {
+        let megabytes = self.max_recording;
+        if !(1..=1 << 20).contains(&megabytes) {
+            bail!("--max-recording={megabytes}: expected from 1 to {} megabytes", 1 << 20);
+        }
+        let most = usize::try_from(system.file.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
+        if most < SHORTEST_RECORDING {
+            bail!("--max-recording={megabytes}: files may not have more than {most} bytes (ulimit -f)");
+        }
+        if most < megabytes * MEGABYTE {
+            messages::warn(&format!(
+                "--max-recording={megabytes}: a recording may have {most} bytes, since files may not be larger (ulimit -f)"
+            ));
+        }
+        Ok(most.min(megabytes * MEGABYTE))
+    }
+
+    /// Checks values that no client could be served with.
+    fn check(&self) -> Result<()> {
+        if self.sample_rate != 0 && !RATES.contains(&self.sample_rate) {
+            bail!(
+                "--sample-rate={}: expected a rate from {} to {} Hz",
+                self.sample_rate,
+                RATES.start(),
+                RATES.end()
+            );
+        }
+        for (name, value) in [
+            ("max-decoder-memory", self.max_decoder_memory as u64),
+            ("max-decoder-seconds", self.max_decoder_seconds),
+        ] {
+            if value == 0 {
+                bail!("--{name}=0: expected at least 1");
+            }
+        }
+        for origin in self.allow_origin.iter().filter(|origin| !origin.is_empty()) {
+            let is_origin = origin.split_once("://").is_some_and(|(scheme, host)| {
+                !scheme.is_empty() && !host.is_empty() && !host.contains(['/', '?', '#', ' ', '*'])
+            });
+            if origin != "*" && !is_origin {
+                bail!(
+                    "--allow-origin={origin}: expected *, or a scheme and a host as in https://example.org"
+                );
+            }
+        }
+        for name in self.host_names.iter().filter(|name| !name.is_empty()) {
+            let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
+            if name != "*" && !is_name {
+                bail!(
+                    "--host-names={name}: expected *, or a name without scheme and port, as in speech.example.org"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of data of the process that decodes a recording.
+    fn decoder_memory(&self) -> u64 {
+        self.max_decoder_memory.saturating_mul(MEGABYTE) as u64
+    }
+
     fn access(&self) -> Result<Access> {
-        let origins = self.allow_origin.iter().filter(|origin| !origin.is_empty()).cloned().collect();
+        let listed = |list: &[String]| list.iter().filter(|item| !item.is_empty()).cloned().collect();
+        let (origins, names) = (listed(&self.allow_origin), listed(&self.host_names));
         if self.token_file.is_empty() {
-            return Ok(Access { token: None, origins });
+            return Ok(Access { token: None, origins, names });
         }
         let text = std::fs::read_to_string(&self.token_file)
             .with_context(|| format!("--token-file={}", self.token_file))?;
@@ -123,8 +207,13 @@ impl ServingArgs {
                 token.chars().count()
             );
         }
-        Ok(Access { token: Some(token.to_owned()), origins })
+        Ok(Access { token: Some(token.to_owned()), origins, names })
     }
+}
+
+/// A limit that is 0 if there is none.
+fn given(most: usize) -> Option<usize> {
+    Some(most).filter(|&most| most > 0)
 }
 
 /// Serves clients until a signal comes, and the running sessions have ended.
@@ -132,7 +221,16 @@ pub fn serve(args: &ServingArgs, pieces: &PieceArgs, folder: Option<String>) -> 
     if args.decode {
         return decode(args);
     }
-    let (limits, access) = (args.limits()?, args.access()?);
+    args.check()?;
+    let system = SystemLimits::now();
+    let (limits, access) = (args.limits(&system)?, args.access()?);
+    limits.check()?;
+    system_limits::allow_files(limits.connections(), limits.sessions)?;
+    if let Some(seconds) = system.time {
+        messages::warn(&format!(
+            "the system ends this server after {seconds} s of processor time (ulimit -t)"
+        ));
+    }
     let threads = threads::count(args.threads, usize::MAX)?;
     let settings = Settings {
         address: SocketAddr::new(args.listen, args.port),
@@ -140,7 +238,7 @@ pub fn serve(args: &ServingArgs, pieces: &PieceArgs, folder: Option<String>) -> 
         limits,
         threads: threads::number("threads", threads as i64)?,
         rate: Some(args.sample_rate).filter(|&rate| rate > 0),
-        decoder: Some(decoder(args)?),
+        decoder: Some(decoder(args, &system)?),
     };
     let at_startup = threads::number("num-threads-startup", args.num_threads_startup.into())?;
     let mut paths: Vec<String> = folder.into_iter().collect();
@@ -153,12 +251,19 @@ pub fn serve(args: &ServingArgs, pieces: &PieceArgs, folder: Option<String>) -> 
             "anyone who reaches this address can use the server; --token-file=FILE asks for a secret",
         );
     }
-    Server::new(model, settings, tell)?.run()?;
+    let server = Server::new(model, settings, tell).map_err(|error| match error {
+        nnet3_serve::Error::Decoder(_) => anyhow::Error::new(error).context(format!(
+            "--max-decoder-memory={}, --max-decoder-seconds={}",
+            args.max_decoder_memory, args.max_decoder_seconds
+        )),
+        error => error.into(),
+    })?;
+    server.run()?;
     Ok(0)
 }
 
 /// The call of [`decode`].
-fn decoder(args: &ServingArgs) -> Result<DecoderProgram> {
+fn decoder(args: &ServingArgs, system: &SystemLimits) -> Result<DecoderProgram> {
     let this = PathBuf::from(THIS_PROGRAM);
     let program = if this.exists() { this } else { std::env::current_exe()? };
     let arguments = vec![
@@ -167,25 +272,28 @@ fn decoder(args: &ServingArgs) -> Result<DecoderProgram> {
         format!("--max-decoder-memory={}", args.max_decoder_memory),
         format!("--max-decoder-seconds={}", args.max_decoder_seconds),
     ];
-    Ok(DecoderProgram { program, name: "nnet3-serve".to_owned(), arguments })
+    let is_short = system.data.is_some_and(|most| most < args.decoder_memory())
+        || system.time.is_some_and(|most| most < args.max_decoder_seconds);
+    if is_short {
+        messages::warn(
+            "the system gives the process that decodes a recording less than --max-decoder-memory or --max-decoder-seconds \
+             (ulimit -d, ulimit -t)",
+        );
+    }
+    Ok(DecoderProgram { program, name: "nnet3-serve".to_owned(), arguments, is_short })
 }
 
 /// Decodes standard input to a wave on standard output, within limits of memory and time, which hold for the programs that
-/// it calls, too. The last line of standard error is for the client.
+/// it calls, too. The last line of standard error is for the client; the status tells if the recording is at fault.
 fn decode(args: &ServingArgs) -> Result<u8> {
-    let bytes = args.max_decoder_memory.saturating_mul(MEGABYTE) as u64;
-    for (resource, most) in [(Resource::Data, bytes), (Resource::Cpu, args.max_decoder_seconds)] {
-        // (At the larger one of two limits of time, a signal comes that names no reason.)
-        let limit = Rlimit { current: Some(most), maximum: Some(most.saturating_add(1)) };
-        setrlimit(resource, limit).with_context(|| format!("a limit of {most} for {resource:?}"))?;
-    }
+    system_limits::limit_decoder(args.decoder_memory(), args.max_decoder_seconds)?;
     let sound = SoundStream::from_reader(KaldiReader::from_read(SOUND, std::io::stdin()));
     let say = |warning: &str| eprintln!("{warning}");
     match sound.and_then(|sound| sound.write_wave(std::io::stdout().lock(), say)) {
         Ok(()) => Ok(0),
         Err(error) => {
-            eprintln!("{:#}", anyhow::Error::from(error));
-            Ok(FAILED)
+            eprintln!("{}", kaldi_io::error::chain(&error));
+            Ok(if system_limits::is_of_the_system(&error) { FAILED } else { BAD_RECORDING })
         }
     }
 }
@@ -195,6 +303,10 @@ fn tell(event: Event) {
     match event {
         Event::Listening { address } => messages::log(&format!("Listening on http://{address}")),
         Event::Ended { address, reason } => messages::warn(&format!("{address}: {reason}")),
+        Event::UnknownKeys { address, keys } => {
+            messages::warn(&format!("{address}: config: keys without a meaning here: {keys}"));
+        }
+        Event::LeftOut { count } => messages::warn(&format!("{count} log lines were left out")),
         Event::NotAccepted { cause } => messages::warn(&format!("A client could not be accepted: {cause}")),
         Event::Stopping { running } => {
             messages::log(&format!("Stopping: no new sessions, {running} still run"));

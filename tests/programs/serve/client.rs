@@ -39,7 +39,14 @@ impl Drop for Server {
 impl Server {
     /// Starts a server with a model on a free port.
     pub fn start(model: &str, options: &[&str]) -> Server {
-        let mut child = Command::new(binary("nnet3-serve"))
+        Server::start_within("true", model, options)
+    }
+
+    /// Does the same after a command of the shell, such as `ulimit -f 200`.
+    pub fn start_within(before: &str, model: &str, options: &[&str]) -> Server {
+        let mut child = Command::new("bash")
+            .args(["-c", &format!("{before} && exec \"$0\" \"$@\"")])
+            .arg(binary("nnet3-serve"))
             .arg("--port=0")
             .args(options)
             .arg(model)
@@ -146,6 +153,12 @@ impl Server {
 
     /// The status and the body of the answer to a request.
     pub fn request(&self, request: &[u8]) -> (u16, String) {
+        let (head, body) = self.exchange(request);
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body)
+    }
+
+    /// The head, in lower case, and the body of the answer to a request.
+    pub fn exchange(&self, request: &[u8]) -> (String, String) {
         let mut stream = self.connect();
         // (A server may answer before it has all.)
         let sent = stream.write_all(request);
@@ -157,7 +170,23 @@ impl Server {
             std::thread::sleep(Duration::from_millis(300));
             panic!("no answer: '{answer}' {sent:?} {received:?}; {}", self.log());
         };
-        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+        (head.to_ascii_lowercase(), body.to_owned())
+    }
+
+    /// The processes that it has started.
+    pub fn children(&self) -> Vec<u32> {
+        let parent = self.child.id().to_string();
+        let mut children = Vec::new();
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let Ok(process) = name.parse() else { continue };
+            let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+            let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+            if fields.split(' ').nth(1) == Some(&parent) && !fields.starts_with('Z') {
+                children.push(process);
+            }
+        }
+        children
     }
 
     /// A figure of the process in kilobytes or threads: `VmRSS`, `Threads`.

@@ -10,7 +10,7 @@ use super::client::{Server, u7};
 use crate::online_programs::{folder, model_folder};
 
 /// A wave file of silence.
-fn wave(rate: u32, samples: u32) -> Vec<u8> {
+pub fn wave(rate: u32, samples: u32) -> Vec<u8> {
     let data = 2 * samples;
     let mut bytes = [&b"RIFF"[..], &(36 + data).to_le_bytes(), b"WAVEfmt \x10\0\0\0\x01\0\x01\0"].concat();
     bytes.extend([rate.to_le_bytes(), (2 * rate).to_le_bytes()].concat());

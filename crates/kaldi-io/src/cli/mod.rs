@@ -61,7 +61,7 @@ use crate::log::{self, Site};
 use crate::terminal;
 pub use arguments::command;
 pub(crate) use escape::shell_escape;
-pub(crate) use signal::restore_sigpipe;
+pub(crate) use signal::{handle_sigxfsz, restore_sigpipe};
 
 /// Status of a program that failed.
 pub const FAILED: u8 = 255;
@@ -139,7 +139,8 @@ fn wrong_arguments(command: &clap::Command, message: String) -> Stop {
 /// The whole `main` of a program: parses the command line, runs `program` and returns its status. An error is printed
 /// as one `ERROR` line, with all its causes, and makes the status 255.
 ///
-/// Restores the default action for SIGPIPE, so that `program | head` ends silently.
+/// Restores the default action for SIGPIPE, so that `program | head` ends silently. A write beyond the largest file
+/// (`ulimit -f`) is an error, not a signal.
 pub fn run<A, E, F>(program: F) -> ExitCode
 where
     A: clap::Parser,
@@ -168,6 +169,7 @@ where
     F: FnOnce(A) -> Result<u8, E>,
 {
     restore_sigpipe();
+    handle_sigxfsz();
     log::init(&called_as(&argv));
     log::forget_option_names();
     if let Err(message) = stack::reserve() {
