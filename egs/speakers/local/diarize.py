@@ -78,7 +78,12 @@ def turns(from_pieces, labels, to_rttm):
 def read_rttm(path):
     """{recording: [(begin, end, speaker)]} of the lines SPEAKER. Comments (`;;`) and lines of other types do not count."""
     found = defaultdict(list)
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").split("\n"), 1):
+    content = Path(path).read_bytes()
+    try:
+        lines = content.decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        sys.exit(f"{path}, line {content[: error.start].count(10) + 1}: this is not UTF-8")
+    for number, line in enumerate(lines, 1):
         fields = line.split()
         if not fields or fields[0] != "SPEAKER":
             continue
