@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use kaldi_io::KaldiReader;
 use kaldi_io::cli::FAILED;
+use kaldi_io::{KaldiReader, StandardOutput, terminal};
 use kaldi_sound::SoundStream;
 use nnet3::messages;
 use nnet3::options::threads;
@@ -180,10 +180,11 @@ fn decode(args: &ServingArgs) -> Result<u8> {
         setrlimit(resource, limit).with_context(|| format!("a limit of {most} for {resource:?}"))?;
     }
     let sound = SoundStream::from_reader(KaldiReader::from_read(SOUND, std::io::stdin()));
-    match sound.and_then(|sound| sound.write_wave(std::io::stdout().lock())) {
+    let out = StandardOutput::open()?;
+    match sound.and_then(|sound| sound.write_wave(out)) {
         Ok(()) => Ok(0),
         Err(error) => {
-            eprintln!("{:#}", anyhow::Error::from(error));
+            terminal::print(format!("{:#}\n", anyhow::Error::from(error)).as_bytes());
             Ok(FAILED)
         }
     }
