@@ -40,6 +40,12 @@ pub fn features<'py>(
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
     let samples = arrays::samples(samples)?;
     let config = names::text(&config)?;
+    if config != config.trim() {
+        // (The options of programs, which read the file, lose such blanks.)
+        return Err(PyValueError::new_err(format!(
+            "config: expected the name of a file that neither begins nor ends with a blank, found {config:?}"
+        )));
+    }
     let options = as_path(|| options(kind, &config))?;
     let found = py.detach(|| -> PyResult<DenseMatrix<f32>> {
         Extractor::new(options)
