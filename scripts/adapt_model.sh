@@ -22,9 +22,9 @@ HELP
 
 source "$here/train/options.sh"
 heading "Language"
-option text word "" "sentences of what will be said, one a line"
-option phrases word "" "phrases, one a line, each as likely as the others: names, titles, commands"
-option lexicon word "" "pronunciations of new words: lines 'word phone phone ...', with the phones that nnet3-lexicon MODEL prints; \
+option text text "" "sentences of what will be said, one a line"
+option phrases text "" "phrases, one a line, each as likely as the others: names, titles, commands"
+option lexicon text "" "pronunciations of new words: lines 'word phone phone ...', with the phones that nnet3-lexicon MODEL prints; \
 or more pronunciations of known words"
 option g2p text "" "program, with its options, that reads words, one a line, and writes lines of a lexicon for those that --lexicon and the model lack. \
 'parts' (./parts is a program): the phones of known words that make up a new one"
@@ -32,10 +32,10 @@ option skip-unknown bool false "leave out sentences with words without a pronunc
 heading "Mixture"
 option old-weight number 0.5 "share of the old language model; 0: only words of --text, --phrases and --lexicon, and a small graph"
 option phrases-weight number 0.2 "share of --phrases in what is left, if there is a --text too"
-option old-lm word "" "old language model, ARPA or an FST of n-grams (Gr.fst of MODEL, or lm/lm.arpa of a folder of recognizer.sh)"
+option old-lm text "" "old language model, ARPA or an FST of n-grams (Gr.fst of MODEL, or lm/lm.arpa of a folder of recognizer.sh)"
 option lm-order integer 3 "words in the n-grams of --text and --phrases"
 heading "Graph"
-option tree word "" "tree of the model (MODEL/am/tree, MODEL/tree, tree/tree of a folder of recognizer.sh, or recovered from the graph)"
+option tree text "" "tree of the model (MODEL/am/tree, MODEL/tree, tree/tree of a folder of recognizer.sh, or recovered from the graph)"
 option silence-probability number 0.5 "probability of a pause between two words"
 option look-ahead bool true "a graph of two halves, whose language model can be replaced; false: one graph, for small language models"
 
@@ -64,11 +64,18 @@ fi
 for name in nnet3-recover python3; do command -v "$name" >/dev/null || fail "$name is not on the PATH"; done
 
 parent=$(dirname "$to")
-mkdir -p "$parent"
+if ! { mkdir -p "$parent" && mkdir "$to" && rmdir "$to"; } 2>/dev/null; then shown "$to"; fail "cannot make the folder $REPLY"; fi
 trap remove_private EXIT
 make_private "$parent"
 work=$private
 mkdir "$work/old"
+most=268435456 # bytes
+for name in text phrases lexicon; do # They are read several times. What is no file may end, or not, as /dev/zero.
+  if [[ ! ${!name} || -f ${!name} ]]; then continue; fi # lint: an option's name
+  head -c $(( most + 1 )) "${!name}" >"$work/$name.given" || fail "--$name=${!name}: cannot read it" # lint: an option's name; whole: most
+  (( $(stat -c %s "$work/$name.given") <= most )) || fail "--$name=${!name}: expected a text, found more than $most bytes that are in no file" # lint: an option's name
+  printf -v "$name" %s "$work/$name.given" # lint: an option's name
+done
 quietly() { # <what it does> <command> …: the end of its log if it fails, its warnings if not
   local log=$work/command.log
   "${@:2}" >"$log" 2>&1 || fail_with_log "$1 failed" "$log"
@@ -174,5 +181,5 @@ cp "$work/old/phones.txt" "$work/model/graph/phones.txt"
 for name in model.conf online_cmvn.conf; do
   if [[ -e $settings/$name ]]; then cp "$settings/$name" "$work/model/conf/"; fi
 done
-mv -T "$work/model" "$to"
+mv -T "$work/model" "$to" 2>/dev/null || fail "$to is there already: something else has made it meanwhile"
 say "$to: $(du -sh "$to" | cut -f1)"

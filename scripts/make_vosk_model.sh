@@ -23,12 +23,12 @@ source "$here/values.sh"
 source "$here/folders.sh"
 source "$here/train/options.sh"
 heading "Pieces that are not where EXPDIR has them"
-option mdl word "" "acoustic model (EXPDIR/final.mdl, EXPDIR/chain/model/final.mdl)"
-option graph word "" "folder with HCLG.fst, or HCLr.fst, Gr.fst and disambig_tid.int; words.txt, phones/silence.csl, phones/word_boundary.int \
+option mdl text "" "acoustic model (EXPDIR/final.mdl, EXPDIR/chain/model/final.mdl)"
+option graph text "" "folder with HCLG.fst, or HCLr.fst, Gr.fst and disambig_tid.int; words.txt, phones/silence.csl, phones/word_boundary.int \
 (EXPDIR/graph)"
-option conf word "" "folder with mfcc.conf or fbank.conf (EXPDIR/conf)"
-option ivector word "" "folder of the i-vector extractor (EXPDIR/ivector_extractor)"
-option global-cmvn word "" "statistics whose mean is subtracted from features; those of EXPDIR are for a running mean that begins with it \
+option conf text "" "folder with mfcc.conf or fbank.conf (EXPDIR/conf)"
+option ivector text "" "folder of the i-vector extractor (EXPDIR/ivector_extractor)"
+option global-cmvn text "" "statistics whose mean is subtracted from features; those of EXPDIR are for a running mean that begins with it \
 (EXPDIR/feats/train/global_cmvn.stats)"
 heading "Settings for conf/model.conf"
 option silence-phones word "" "numbers of the phones that are silence, separated by colons (phones/silence.csl of the graph)"
@@ -57,7 +57,7 @@ fi
 command -v nnet3-transcribe >/dev/null || fail "nnet3-transcribe is not on the PATH (cargo build --release builds it)"
 
 parent=$(dirname "$to")
-mkdir -p "$parent"
+if ! { mkdir -p "$parent" && mkdir "$to" && rmdir "$to"; } 2>/dev/null; then shown "$to"; fail "cannot make the folder $REPLY"; fi
 trap remove_private EXIT
 make_private "$parent"
 out=$private/model log=$private/log
@@ -208,5 +208,5 @@ if [[ $test == true ]]; then
     fail "the pieces do not fit each other: $(grep -m1 -e ERROR "$log" || tail -n 1 "$log")"
   rm "$out/test.wav"
 fi
-mv -T "$out" "$to"
+mv -T "$out" "$to" 2>/dev/null || fail "$to is there already: something else has made it meanwhile"
 say "$to: $(du -sh "$to" | cut -f1), $(cd "$to" && find . -type f | sort | sed 's|^\./||' | paste -sd' ')"

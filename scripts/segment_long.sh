@@ -26,6 +26,8 @@ heading "Pieces"
 option max-seconds number 15 "length of utterances, at most; longer ones are cut at their longest pauses"
 option min-pause number 0.15 "seconds without words at which an utterance may begin or end"
 option max-unmatched integer 1 "words of the transcript one after another that may be heard as others within an utterance; 0: none"
+option skip-bad bool false "leave out recordings that cannot be used, with a warning for each: with an empty transcript, with two lines, \
+without sound. Without it the first of them ends the script"
 heading "Recognition"
 option window number 30 "seconds that are recognised at a time; windows overlap by a sixth"
 option beam number 15 "beam of the search"
@@ -70,7 +72,7 @@ number ivector_dim whole "columns of the network's i-vectors" "$(awk '$1 == "ive
   fail "the network of $exp reads i-vectors, but there is no ivector_extractor/ivector_extractor.conf"
 
 # ---- features of windows ----------------------------------------------------------------------------------------------
-"$here/recognizer/cut.py" windows --window="$window" "$data" "$exp/lang/words.txt" "$work" || exit 1
+"$here/recognizer/cut.py" windows --window="$window" --skip-bad="$skip_bad" "$data" "$exp/lang/words.txt" "$work" || exit 1
 recordings=$(wc -l <"$work/recordings")
 say "$recordings recordings; transcripts of $(awk '{ n += NF - 1 } END { print n + 0 }' "$work/text") words"
 number jobs whole "number of recordings" "$(( recordings < nj ? recordings : nj ))" 1 # lint: whole: recordings nj
@@ -79,12 +81,15 @@ split_lines() { # <file> <prefix> <suffix>
     { print > (ENVIRON["prefix"] int((NR - 1) * n / total) + 1 ENVIRON["suffix"]) }' "$1"
 }
 split_lines "$work/wav.scp" "$work/wav." .scp
+sounds=scp
+if $skip_bad; then sounds=scp,p; fi
 cmvn=(copy-feats ark:- ark:-)
 [[ ! -e $exp/feats/train/global_cmvn.stats ]] || cmvn=(apply-cmvn-online "$exp/feats/train/global_cmvn.stats" ark:- ark:-)
 run --max-jobs-run "$nj" JOB=1:"$jobs" "$to/log/features.JOB.log" "compute-$features-feats" --config="$exp/conf/$features.conf" \
-  "scp:$work/wav.JOB.scp" ark:- \| "${cmvn[@]}" \| copy-feats --compress=true ark:- "ark,scp:$work/feats.JOB.ark,$work/feats.JOB.scp"
+  "$sounds:$work/wav.JOB.scp" ark:- \| "${cmvn[@]}" \| copy-feats --compress=true ark:- "ark,scp:$work/feats.JOB.ark,$work/feats.JOB.scp"
 cat "$work"/feats.*.scp >"$work/feats.scp"
 run "$to/log/lengths.log" feat-to-len "scp:$work/feats.scp" "ark,t:$work/lengths"
+if $skip_bad; then "$here/recognizer/cut.py" present "$work" || exit 1; fi
 
 # ---- recognition, each recording with its own words --------------------------------------------------------------------
 words_of() { awk 'NR == FNR { for (i = 2; i <= NF; i++) said[$i]; next } $1 in said || $1 ~ /^[<#]/' "$1" "$exp/lang/words.txt"; } # <text>

@@ -119,19 +119,20 @@ for i in range(4):
 (out / "g2p").write_text("#!/bin/sh\nwhile read -r word; do echo $word Q R T U; done\n")
 (out / "g2p").chmod(0o755)
 PYTHON
+  local adapted="$work/my models/adapted" # a blank in the name
   hears() { nnet3-transcribe --print-args=false "$1" "$work"/new/*.wav 2>/dev/null | cut -d' ' -f2- | tee "$work/heard"; }
   hears "$work/ahead" | grep qartu && return 1
   for from in exp ahead; do
     for options in "--text=$work/new/text --lexicon=$work/new/lexicon" "--phrases=$work/new/phrases --g2p=$work/new/g2p" \
       "--text=$work/new/text --lexicon=$work/new/lexicon --old-weight=0 --look-ahead=false"; do
-      rm -rf "$work/adapted"
+      rm -rf "$adapted"
       # shellcheck disable=SC2086
-      scripts/adapt_model.sh $options "$work/$from" "$work/adapted" || return 1 # lint: options of this script
-      hears "$work/adapted"
+      scripts/adapt_model.sh $options "$work/$from" "$adapted" || return 1 # lint: options of this script
+      hears "$adapted"
       (( $(grep -c 'lo qartu ru qartu' "$work/heard") >= 3 )) || return 1
-      nnet3-lexicon --print-args=false --words=qartu "$work/adapted" 2>/dev/null | grep -x 'qartu Q R T U' || return 1
+      nnet3-lexicon --print-args=false --words=qartu "$adapted" 2>/dev/null | grep -x 'qartu Q R T U' || return 1
     done
-    [[ ! -e $work/adapted/graph/HCLr.fst && -e $work/adapted/am/tree ]] || return 1
+    [[ ! -e $adapted/graph/HCLr.fst && -e $adapted/am/tree ]] || return 1
   done
   # The recovered tree has the pdfs of the tree itself, so that the same graph comes of both.
   mkdir -p "$work/recovered"
@@ -329,10 +330,11 @@ with wave.open(str(out / "talk.wav"), "wb") as talk:
         sound = wave.open(str(toy / "wav" / f"{key}.wav"))
         talk.writeframes(sound.readframes(sound.getnframes()))
         said += {8: "ru ru mi mi ta lot".split(), 15: []}.get(i, words)
-(out / "text").write_text(f"talk {' '.join(said)}\n")
-(out / "wav.scp").write_text(f"talk {out}/talk.wav\n")
+# Recordings that cannot be used are left out.
+(out / "text").write_text(f"gone lo ru\nsilent\ntalk {' '.join(said)}\n")
+(out / "wav.scp").write_text(f"gone {out}/gone.wav\nsilent {out}/talk.wav\ntalk {out}/talk.wav\n")
 PYTHON
-  scripts/segment_long.sh --window=12 --max-seconds=6 "$long" "$work/ivectors" "$work/cut" || return 1
+  scripts/segment_long.sh --skip-bad=true --window=12 --max-seconds=6 "$long" "$work/ivectors" "$work/cut" || return 1
   cat "$work/cut/segments" "$work/cut/text"
   # Each utterance is a stretch of what was said; most of the transcript is there, and no utterance is longer than asked for.
   python3 - "$work/toy2/text" "$work/cut" <<'PYTHON'

@@ -12,9 +12,10 @@ source "$here/folders.sh"
 usage() {
   cat <<'HELP'
 usage: transcribe_many.sh --model=MODEL [options] LIST OUT
-Recognises the recordings of LIST (a file name a line; or lines `name file`) with nnet3-transcribe, in jobs that --cmd runs. OUT/texts gets a
-text for each recording, OUT/text all of them in the order of LIST, OUT/failed the recordings without a text. A job that fails does not
-stop the others. The same command again does what is missing. e.g.:
+Recognises the recordings of LIST with nnet3-transcribe, in jobs that --cmd runs. A line of LIST is a file, or a name, a tab and a file.
+OUT/texts gets a text for each recording, OUT/text all of them in the order of LIST, OUT/failed the recordings without a text, and
+OUT/results.tsv a table of all. A job that fails does not stop the others. The same command again does what is missing; with another
+LIST, recordings that are new or have changed since. e.g.:
   transcribe_many.sh --model=model --nj=40 --cmd='slurm.sh' recordings.txt texts
 HELP
   explain_options
@@ -62,15 +63,15 @@ suffix=$format
 [[ $format != text ]] || suffix=txt
 make_private "$to"
 work=$private
-python3 "$here/recognizer/many.py" names "$list" "$work/names"
-mv "$work/names" "$to/names"
+python3 "$here/recognizer/many.py" names "$list" "$to" "$suffix" "$work"
+rm -f "$to/log"/try*.log
 
 # ---- jobs -----------------------------------------------------------------------------------------------------------
 read -ra words <<<"$opts"
 size=$batch # lint: whole: size
 for ((try = 1; try <= tries; try++)); do
   rm -rf "$work/batches"
-  jobs=$(python3 "$here/recognizer/many.py" batches "$to/names" "$to/texts" "$suffix" "$size" "$work/batches")
+  jobs=$(python3 "$here/recognizer/many.py" batches "$to" "$suffix" "$size" "$work")
   number jobs whole "number of jobs" "$jobs"
   (( jobs > 0 )) || break
   say "try $try: $jobs jobs of at most $size recordings; logs are in $to/log"
@@ -80,7 +81,7 @@ for ((try = 1; try <= tries; try++)); do
   size=$(( size > 5 ? size / 5 : 1 ))
 done
 
-read -r there missing < <(python3 "$here/recognizer/many.py" collect "$to/names" "$to/texts" "$suffix" "$to" "$work")
+read -r there missing < <(python3 "$here/recognizer/many.py" collect "$to" "$suffix" "$work")
 number there whole "number of texts" "$there"
 number missing whole "number of recordings without a text" "$missing"
 say "$there texts in $to/texts"

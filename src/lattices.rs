@@ -103,7 +103,8 @@ pub fn print_words(key: &str, words: &[i32], symbols: &SymbolTable) -> Result<()
         line += name.with_context(|| no_name(word))?;
         line.push(' ');
     }
-    eprintln!("{line}");
+    line.push('\n');
+    kaldi_io::terminal::print(line.as_bytes());
     Ok(())
 }
 

@@ -2,6 +2,9 @@
 //! copy-feats …`). The build puts a link with each program's name beside the binary. So a folder on the `PATH` has all
 //! programs, but only one is linked.
 
+// Text that is lost must be an error: kaldi_io::StandardOutput and kaldi_io::terminal write it.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 use std::cell::Cell;
 use std::ffi::OsString;
 use std::path::Path;
@@ -95,25 +98,15 @@ fn main() -> ExitCode {
     }
     let texts: Vec<&str> = arguments.iter().skip(1).map(|text| text.to_str().unwrap_or_default()).collect();
     match texts.as_slice() {
-        ["--list"] => {
-            print!("{}", list());
-            ExitCode::SUCCESS
-        }
+        ["--list"] => show(&list()),
         ["--list=names"] => {
             let mut names: Vec<&str> = programs().map(|program| program.name).collect();
             names.sort_unstable();
-            names.iter().for_each(|name| println!("{name}"));
-            ExitCode::SUCCESS
+            show(&names.iter().map(|name| format!("{name}\n")).collect::<String>())
         }
         ["--install", folder] => install(Path::new(folder)),
-        ["--help" | "-h"] => {
-            print!("{USAGE}");
-            ExitCode::SUCCESS
-        }
-        ["--version"] => {
-            println!("nnet3 {}", env!("CARGO_PKG_VERSION"));
-            ExitCode::SUCCESS
-        }
+        ["--help" | "-h"] => show(USAGE),
+        ["--version"] => show(&format!("nnet3 {}\n", env!("CARGO_PKG_VERSION"))),
         [name, ..] if find(name).is_some() => {
             cli::skip_arguments(1);
             find(name).map_or(ExitCode::FAILURE, |program| start(name, program, &arguments[2..]))
@@ -156,8 +149,13 @@ fn start(name: &str, program: Main, arguments: &[OsString]) -> ExitCode {
     if name == "nnet3-train" && arguments == ["--worker"] { nnet3::worker::run(find) } else { program() }
 }
 
+/// Prints to standard output.
+fn show(text: &str) -> ExitCode {
+    ExitCode::from(cli::show(text))
+}
+
 fn fail(message: &str) -> ExitCode {
-    eprintln!("nnet3: {}", message.trim_end());
+    kaldi_io::terminal::print(format!("nnet3: {}\n", message.trim_end()).as_bytes());
     ExitCode::from(cli::NOTHING_DONE)
 }
 
@@ -180,10 +178,7 @@ fn install(folder: &Path) -> ExitCode {
         Ok(programs().count())
     };
     match links() {
-        Ok(count) => {
-            println!("{count} programs are in {}", folder.display());
-            ExitCode::SUCCESS
-        }
+        Ok(count) => show(&format!("{count} programs are in {}\n", folder.display())),
         Err(error) => fail(&format!("--install {}: {error}", folder.display())),
     }
 }

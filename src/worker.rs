@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use kaldi_io::cli;
 use kaldi_io::log::{self, Site};
-use kaldi_io::shell;
+use kaldi_io::{shell, terminal};
 
 /// A program's `main`, by its name.
 pub type Find = fn(&str) -> Option<fn() -> ExitCode>;
@@ -24,12 +24,13 @@ pub fn run(find: Find) -> ExitCode {
     match serve(find) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!("nnet3-train --worker: {e:#}");
+            terminal::print(format!("nnet3-train --worker: {e:#}\n").as_bytes());
             ExitCode::from(cli::FAILED)
         }
     }
 }
 
+#[allow(clippy::disallowed_methods)] // Programs flush their standard output; this is about its descriptor.
 fn serve(find: Find) -> Result<()> {
     // Programs have the log as standard output and error, and an empty standard input.
     let requests = BufReader::new(File::from(io::stdin().as_fd().try_clone_to_owned()?));
@@ -46,7 +47,6 @@ fn serve(find: Find) -> Result<()> {
             log::error(&Site::PROGRAM, &format!("{e:#}"));
             cli::FAILED
         });
-        io::stdout().flush()?;
         writeln!(replies, "{status}").context("a reply")?;
     }
     Ok(())

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Parts of segment_long.sh: windows of long recordings, language models of transcripts, and utterances where both agree.
 
-    cut.py windows DATA WORDS WORK           checks a data folder; writes recordings, wav.scp and text (words that the lexicon has)
+    cut.py windows DATA WORDS WORK           checks a data folder; writes recordings, wav.scp, transcripts, and text (words that the lexicon has)
+    cut.py present WORK                      leaves out recordings without features (--skip-bad)
     cut.py sentences TEXT OUT                overlapping pieces of a transcript, for a language model that may begin anywhere
     cut.py ranges FEATS LENGTHS OUT          windows of features as ranges: key@first-frame
     cut.py utterances DATA WORDS WORK OUT    segments, text and utt2spk of what was recognised as the transcript says
@@ -21,16 +22,44 @@ EDGE = 0.1  # seconds of a pause that an utterance keeps
 PIECE, STEP = 12, 4  # words
 
 
+def say(sentence):
+    print(f"segment_long.sh: {sentence}", file=sys.stderr)
+
+
 def stop(sentence):
     sys.exit(f"segment_long.sh: {sentence}")
 
 
 def rows(path):
-    try:
-        lines = plain_text.lines_of(path)
-    except plain_text.NotText as error:
-        stop(error)
-    return [(number, fields(line)) for number, line in lines]
+    return [(number, fields(line)) for number, line in plain_text.lines_of(path)]
+
+
+class Faults:
+    """Faults of recordings: the first one ends the script, or (`skip`) each is a warning, and its recording is left out."""
+
+    def __init__(self, skip):
+        self.skip, self.keys = skip, set()
+
+    def add(self, key, sentence):
+        if not self.skip:
+            stop(f"{sentence} (--skip-bad=true leaves such recordings out)")
+        say(f"WARNING: {sentence}: the recording is left out")
+        self.keys.add(key)
+
+    def check_rest(self, rest):
+        if self.keys:
+            say(f"WARNING: {len(self.keys)} recordings are left out")
+        if not rest:
+            stop("no recording is left")
+
+
+def speakers_of(path):
+    speakers = {}
+    for number, parts in rows(path) if path.exists() else ():
+        if len(parts) != 2:
+            stop(f"{path}, line {number}: expected a recording and its speaker, found '{' '.join(parts)}'")
+        speakers[parts[0]] = parts[1]
+    return speakers
 
 
 def known_words(path):
@@ -43,31 +72,72 @@ def known_words(path):
     return words
 
 
+def repeated(path):
+    """Keys in more than one line, with the number of the second one."""
+    seen, found = set(), {}
+    for number, (key, *_) in rows(path):
+        if key in seen:
+            found.setdefault(key, number)
+        seen.add(key)
+    return found
+
+
+def check_key(faults, place, key):
+    if any(sign in key for sign in "/@") or key.startswith("-"):
+        faults.add(key, f"{place}: '{key}': keys must not have / or @ in them, nor begin with a hyphen")
+
+
 def windows(args):
     words = set(known_words(args.words).values())
-    sounds, texts = {}, {}
-    for number, line in plain_text.lines_of(args.data / "wav.scp"):
+    sounds, texts, faults = {}, {}, Faults(args.skip_bad == "true")
+    scp, text = args.data / "wav.scp", args.data / "text"
+    for path in (scp, text):
+        for key, number in repeated(path).items():
+            faults.add(key, f"{path}, line {number}: '{key}' has a line before")
+    for number, line in plain_text.lines_of(scp):
         key, _, source = line.replace("\t", " ").partition(" ")
+        check_key(faults, f"{scp}, line {number}", key)
         if not source.strip():
-            stop(f"{args.data}/wav.scp, line {number}: expected a file or a command after '{key}', found none")
-        if any(sign in key for sign in "/@") or key.startswith("-"):
-            stop(f"{args.data}/wav.scp, line {number}: '{key}': keys must not have / or @ in them, nor begin with a hyphen")
+            faults.add(key, f"{scp}, line {number}: expected a file or a command after '{key}', found none")
         sounds[key] = source.strip()
-    for number, (key, *said) in rows(args.data / "text"):
+    for number, (key, *said) in rows(text):
+        if key in faults.keys:
+            continue
         if key not in sounds:
-            stop(f"{args.data}/text, line {number}: there is no '{key}' in {args.data}/wav.scp")
-        if not said:
-            stop(f"{args.data}/text, line {number}: the transcript of '{key}' is empty")
-        texts[key] = [word for word in said if word in words]
-        if not texts[key]:
-            stop(f"{args.data}/text, line {number}: the lexicon has no word of the transcript of '{key}'")
-    if not texts:
-        stop(f"{args.data}/text: the file is empty")
+            faults.add(key, f"{text}, line {number}: there is no '{key}' in {scp}")
+        elif not said:
+            faults.add(key, f"{text}, line {number}: the transcript of '{key}' is empty")
+        elif not any(word in words for word in said):
+            faults.add(key, f"{text}, line {number}: the lexicon has no word of the transcript of '{key}'")
+        else:
+            texts[key] = said
+    if not texts and not faults.keys:
+        stop(f"{text}: the file is empty")
+    faults.check_rest(texts)
+    speakers_of(args.data / "utt2spk")
+    write_recordings(args.work, sounds, texts, words)
+
+
+def write_recordings(work, sounds, texts, words):
     keys = sorted(texts)
-    write = lambda name, lines: (args.work / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    write = lambda name, lines: (work / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     write("recordings", keys)
     write("wav.scp", (f"{key} {sounds[key]}" for key in keys))
-    write("text", (" ".join([key, *texts[key]]) for key in keys))
+    write("transcripts", (" ".join([key, *texts[key]]) for key in keys))
+    write("text", (" ".join([key, *(word for word in texts[key] if word in words)]) for key in keys))
+
+
+def present(args):
+    there = {key for _, (key, *_) in rows(args.work / "lengths")}
+    wanted = [key for _, (key,) in rows(args.work / "recordings")]
+    faults = Faults(True)
+    for key in wanted:
+        if key not in there:
+            faults.add(key, f"'{key}' has no features (log/features.*.log)")
+    faults.check_rest(there)
+    for name in ("recordings", "wav.scp", "transcripts", "text"):
+        lines = [line for _, line in plain_text.lines_of(args.work / name) if fields(line)[0] in there]
+        (args.work / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def sentences(args):
@@ -168,11 +238,9 @@ def utterances(args):
     words = known_words(args.words)
     spoken_in = heard(args.work / "ctm", words, args.window)
     length_of = {key: int(count) / FRAMES for _, (key, count) in rows(args.work / "lengths")}
-    speakers = {}
-    if (args.data / "utt2spk").exists():
-        speakers = {key: speaker for _, (key, speaker) in rows(args.data / "utt2spk")}
+    speakers = speakers_of(args.data / "utt2spk")
     segments, kept, total, seconds = [], 0, 0, 0.0
-    for _, (recording, *said) in rows(args.data / "text"):
+    for _, (recording, *said) in rows(args.work / "transcripts"):
         total += len(said)
         spoken = spoken_in.get(recording, [])
         for block in matches(said, spoken, args.max_unmatched):
@@ -193,7 +261,7 @@ def utterances(args):
         stop("no part of the recordings was recognised as its transcript says; are the transcripts those of the recordings?")
     segments.sort()
     used = {recording for _, recording, *_ in segments}
-    sounds = [line for _, line in plain_text.lines_of(args.data / "wav.scp") if fields(line)[0] in used]
+    sounds = [line for _, line in plain_text.lines_of(args.work / "wav.scp") if fields(line)[0] in used]
     write = lambda name, lines: (args.out / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     write("wav.scp", sorted(sounds))
     write("segments", (f"{key} {recording} {start:.2f} {end:.2f}" for key, recording, start, end, _ in segments))
@@ -207,6 +275,7 @@ def main():
     commands = parser.add_subparsers(required=True)
     for function, names in (
         (windows, ("data", "words", "work")),
+        (present, ("work",)),
         (sentences, ("text", "out")),
         (ranges, ("feats", "lengths", "out")),
         (utterances, ("data", "words", "work", "out")),
@@ -216,12 +285,18 @@ def main():
         for name in names:
             command.add_argument(name, type=Path)
         command.add_argument("--window", type=float, default=30)
+        command.add_argument("--skip-bad", choices=("true", "false"), default="false")
         if function is utterances:
             command.add_argument("--max-seconds", type=float, default=15)
             command.add_argument("--min-pause", type=float, default=0.15)
             command.add_argument("--max-unmatched", type=int, default=1)
     args = parser.parse_args()
-    args.function(args)
+    try:
+        args.function(args)
+    except plain_text.NotText as error:
+        stop(error)
+    except OSError as error:
+        stop(f"{error.filename}: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -3,14 +3,16 @@
 Also finds words that look alike: those in another Unicode form or with other capitals.
 """
 
+import os
 import re
+import stat
 import sys
 import unicodedata
-from pathlib import Path
 
 BLANKS = " \t\n\v\f\r"
 # No blanks by Unicode's rules, but as hard to see.
 INVISIBLE = "\u200b\u2060\ufeff"
+MOST = 256 << 20  # bytes of a text that is in no file
 
 
 class NotText(Exception):
@@ -29,10 +31,21 @@ def decoded(content, name):
         raise NotText(f"{name}, line {content[: error.start].count(10) + 1}: this is not UTF-8") from None
 
 
+def content_of(path):
+    """All bytes of a file, or of standard input (`-`). What is no file may have no end, such as /dev/zero: then it is an error."""
+    with sys.stdin.buffer if path == "-" else open(path, "rb") as file:
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return file.read()
+        content = file.read(MOST + 1)
+    if len(content) > MOST:
+        raise NotText(f"{path}: expected a text, found more than {MOST >> 20} MB that are in no file")
+    return content
+
+
 def lines_of(path):
     """(number, line) of all lines that are not empty, without blanks around them. `-` is standard input."""
     try:
-        content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        content = content_of(path)
     except OSError as error:
         raise NotText(f"{path}: {error.strerror}") from None
     text = decoded(content, "standard input" if path == "-" else path)

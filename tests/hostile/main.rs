@@ -9,6 +9,7 @@ mod data;
 
 mod command_lines;
 mod damage;
+mod held_files;
 mod limits;
 mod not_numbers;
 mod outputs;

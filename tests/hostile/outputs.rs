@@ -17,6 +17,45 @@ fn closed_standard_output() {
         assert_eq!(output.status, 255, "{command}: {}", output.stderr);
         error_line(&output, &["cannot open standard output: it is closed"]);
     }
+    folder.write("a.fst.txt", "0 1 1 1\n1\n");
+    let fst = folder.path("a.fst");
+    assert_eq!(shell(&format!("fstcompile {fst}.txt {fst}")).status, 0);
+    // Programs that print text.
+    for command in [
+        format!("fstinfo {fst}"),
+        format!("fstisstochastic {fst}"),
+        format!("fstprint {fst}"),
+        format!("matrix-dim ark:{feats}"),
+        "feat-to-len scp:/dev/null ark,t:-".to_owned(),
+        format!("nnet3-info {net}"),
+        "nnet3 --list".to_owned(),
+        "nnet3 --list=names".to_owned(),
+        "nnet3 --help".to_owned(),
+        "nnet3 --version".to_owned(),
+        "nnet3 copy-feats --help".to_owned(),
+        "copy-feats --version".to_owned(),
+        "nnet3-lexicon --generate=man".to_owned(),
+        "nnet3-transcribe --generate=bash".to_owned(),
+        "nnet3-transcribe no-model no-sound".to_owned(),
+    ] {
+        let output = shell(&format!("{command} >&-"));
+        assert_eq!(output.status, 255, "{command}: {}", output.stderr);
+        error_line(&output, &["standard output"]);
+        if command.contains("no-model") || command.contains("/dev/null") {
+            continue;
+        }
+        let output = shell(&format!("{command} >/dev/full"));
+        assert_eq!(output.status, 255, "{command}: {}", output.stderr);
+        error_line(&output, &["No space left on device"]);
+        // A reader that has gone ends the program by SIGPIPE, without a word.
+        let output = shell(&format!("({command}; echo $? >&2) 2>{0} | true; cat {0}", folder.path("status")));
+        let last = output.stdout.lines().last();
+        assert!(
+            matches!(last, Some("141" | "0")) && !output.stdout.contains("ERROR"),
+            "{command}: {}",
+            output.stdout
+        );
+    }
     // Output to the null device is written.
     for nowhere in [">/dev/null", "1<>/dev/null"] {
         assert_eq!(shell(&format!("copy-feats ark:{feats} ark:- {nowhere}")).status, 0, "{nowhere}");

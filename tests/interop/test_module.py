@@ -107,6 +107,101 @@ class ModuleTest(InteropTest):
         with self.assertRaisesRegex(nnet3.Error, "8000"):
             nnet3.features(SAMPLES, 8000)
 
+    def test_names_are_paths_and_no_commands(self):
+        model = nnet3.Model(make_recognizer(self))
+        expected = nnet3.transcribe(model, SPEECH)["text"]
+        Path("config").write_text("input-node name=input dim=2\noutput-node name=output input=input\n")
+        self.run_program(BIN / "nnet3-init", "config", "raw")
+        Path("conf").write_text("--dither=0\n--num-ceps=7\n")
+        names = ["upload; touch RUN |", "| touch RUN", "a:12", "ark:touch RUN |", "-", " a ", "a[0:1]", "scp:x"]
+        for name in names:
+            # A name without a file is an error, and no command either.
+            for call in (lambda: nnet3.transcribe(model, name), lambda: nnet3.Network(name)):
+                with self.assertRaisesRegex(nnet3.Error, "No such file"):
+                    call()
+            shutil.copy(SPEECH, name)
+            self.assertEqual(nnet3.transcribe(model, name)["text"], expected, name)
+            self.assertEqual(nnet3.transcribe(model, Path.cwd() / name)["file"], str(Path.cwd() / name))
+            shutil.copy("raw", name)
+            self.assertEqual(nnet3.Network(name).input_dim, 2, name)
+            shutil.copy("conf", name)
+            if name == name.strip():
+                self.assertEqual(nnet3.features(SAMPLES, RATE, name).shape[1], 7, name)
+            else:
+                with self.assertRaisesRegex(ValueError, "neither begins nor ends with a blank"):
+                    nnet3.features(SAMPLES, RATE, name)
+            Path(name).unlink()
+            self.assertFalse(Path("RUN").exists(), name)
+        # A command has an argument of its own.
+        for command in (f"cat {SPEECH}", f"cat {SPEECH} | cat |"):
+            self.assertEqual(nnet3.transcribe(model, command=command)["text"], expected)
+        self.assertEqual(nnet3.Network(command="cat raw").input_dim, 2)
+        with self.assertRaisesRegex(nnet3.Error, "exit status: 3"):
+            nnet3.Network(command="exit 3")
+        for arguments in ({}, {"recording": SPEECH, "command": "cat x"}):
+            with self.assertRaisesRegex(TypeError, "expected recording, the name of a file, or command, and not both"):
+                nnet3.transcribe(model, **arguments)
+
+    def test_a_loop_over_a_failed_command_raises(self):
+        with nnet3.MatrixWriter("ark:a.ark") as writer:
+            writer.write("u1", np.ones((3, 2), "f4"))
+        for command in ("cat a.ark; exit 3", "cat a.ark; kill -9 $$", "(cat a.ark; exit 3) | cat"):
+            found = []
+            with self.assertRaisesRegex(nnet3.Error, "exit status: 3|signal: 9"):
+                for key, _ in nnet3.MatrixReader(f"ark:{command} |"):
+                    found.append(key)
+            self.assertEqual(found, ["u1"])
+        Path("x.scp").write_text("u1 cat a.ark; exit 3 |\n")
+        with self.assertRaisesRegex(nnet3.Error, "x.scp, key 'u1'"):
+            list(nnet3.MatrixReader("scp:x.scp"))
+        reader = nnet3.MatrixReader("ark:cat a.ark |")
+        self.assertEqual(len(list(reader)), 1)
+        self.assertEqual(list(reader), [], "a reader at its end stays there")
+        reader.close()
+        with self.assertRaisesRegex(ValueError, "the table is closed"):
+            next(reader)
+
+    def test_errors_within_a_block_stay_what_they_are(self):
+        with self.assertRaisesRegex(nnet3.Error, "/dev/full: No space left on device"):
+            with nnet3.MatrixWriter("ark:/dev/full") as writer:
+                writer.write("a", np.ones((300, 300), "f4"))
+                writer.write("b", np.ones((300, 300), "f4"))
+        with self.assertRaisesRegex(nnet3.Error, "/dev/full: No space left on device"):
+            with nnet3.MatrixWriter("ark:/dev/full") as writer:
+                writer.write("a", np.ones((1, 1), "f4"))
+        with self.assertRaisesRegex(nnet3.Error, "'false' failed: exit status: 1"):
+            with nnet3.MatrixWriter("ark:| false") as writer:
+                for i in range(100):
+                    writer.write(f"k{i}", np.ones((300, 300), "f4"))
+        with self.assertRaisesRegex(KeyError, "mine"):
+            with nnet3.MatrixReader("ark:echo 'a [ 1 2 ]'; exit 3 |"):
+                raise KeyError("mine")
+        Path("old.ark").write_text("a [ 1 2 ]\n")
+        with self.assertRaisesRegex(TypeError, "b: expected a matrix"):
+            with nnet3.MatrixWriter("ark:old.ark") as writer:
+                writer.write("a", np.ones((1, 1), "f4"))
+                writer.write("b", "no array")
+        self.assertEqual(Path("old.ark").read_text(), "a [ 1 2 ]\n", "a table that is not complete replaces none")
+
+    def test_arrays_without_memory(self):
+        large = np.broadcast_to(np.float32(1), (1 << 25, 1 << 25))
+        for call in (
+            lambda: nnet3.MatrixWriter("ark:out").write("a", large),
+            lambda: nnet3.MatrixWriter("ark:out", dtype="float64").write("a", large),
+            lambda: nnet3.VectorWriter("ark:out").write("a", np.broadcast_to(np.float64(1), (1 << 50,))),
+            lambda: nnet3.features(np.broadcast_to(np.int16(1), (1 << 50,)), RATE),
+        ):
+            with self.assertRaisesRegex(MemoryError, "there is not enough memory for"):
+                call()
+
+    def test_empty_matrices_of_numpy(self):
+        Path("in").write_bytes(b"a \0BFM \4\0\0\0\0\4\15\0\0\0b \0BDM \4\15\0\0\0\4\0\0\0\0c \0BFM \4\1\0\0\0\4\1\0\0\0\0\0\200\77")
+        found = {key: matrix.shape for key, matrix in nnet3.MatrixReader("ark:in")}
+        self.assertEqual(found, {"a": (0, 0), "b": (0, 0), "c": (1, 1)})
+        with nnet3.MatrixWriter("ark:out") as writer:
+            writer.write("a", np.zeros((0, 13), "f4"))
+        self.assertEqual([key for key, _ in nnet3.MatrixReader("ark:out")], ["a"])
+
     def test_features_are_those_of_the_programs(self):
         Path("wav.scp").write_text(f"u {SPEECH}\n")
         Path("conf").write_text("--dither=0\n")

@@ -57,6 +57,11 @@ impl Folder {
         self.path(name)
     }
 
+    #[allow(dead_code)] // Not all tests need it.
+    pub fn read_bytes(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.0.join(name)).unwrap()
+    }
+
     pub fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.0.join(name)).unwrap()
     }

@@ -58,6 +58,10 @@ fn phrases_alone_are_recognised() {
     ] {
         assert!(found.stderr.contains(message), "{}", found.stderr);
     }
+    f.write("phrases", "w2\nW3\n");
+    let output = crate::command_lines::run(&f, &line);
+    let hint = "the word 'W3' is not in the vocabulary of the model: it is ignored ('w3' is there, with other capitals)";
+    assert!(output.stderr.contains(hint), "{}", output.stderr);
     f.write("phrases", "zebra\n");
     fails(&f, 255, &line, &["has no word of the phrases, which have 'zebra'"]);
     f.write("phrases", b"w2\nw\xff\n");

@@ -1,5 +1,6 @@
 """Cuts of long recordings: matches of words, pauses, and lengths of utterances, on small examples worked out by hand."""
 
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -72,6 +73,86 @@ class Cuts(unittest.TestCase):
             lines = [line.split() for line in (folder / "out").read_text().splitlines()]
             pairs = {pair for line in lines for pair in zip(line, line[1:])}
             self.assertEqual(pairs, set(zip(words, words[1:])))
+
+
+class Recordings(unittest.TestCase):
+    """Faults of a data folder: the first ends the script, or each is a warning."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.data, self.work = Path(folder.name, "data"), Path(folder.name, "work")
+        self.data.mkdir()
+        self.work.mkdir()
+        self.write("words.txt", b"<eps> 0\none 1\ntwo 2\n")
+        self.write("wav.scp", b"a a.wav\nb sox b.mp3 -t wav - |\nc c.wav\n")
+        self.write("text", b"a one two\nb two x\nc one\n")
+
+    def write(self, name, content):
+        (self.data / name).write_bytes(content)
+
+    def windows(self, *options):
+        command = [sys.executable, TOP / "scripts/recognizer/cut.py", "windows", *options, self.data, self.data / "words.txt", self.work]
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+        self.assertNotIn("Traceback", done.stderr)
+        return done.returncode, done.stderr
+
+    def recordings(self):
+        return (self.work / "recordings").read_text().split()
+
+    def test_transcripts_keep_words_that_the_lexicon_lacks(self):
+        self.assertEqual(self.windows(), (0, ""))
+        self.assertEqual(self.recordings(), ["a", "b", "c"])
+        self.assertEqual((self.work / "text").read_text(), "a one two\nb two\nc one\n")
+        self.assertEqual((self.work / "transcripts").read_text(), "a one two\nb two x\nc one\n")
+        self.assertEqual((self.work / "wav.scp").read_text(), "a a.wav\nb sox b.mp3 -t wav - |\nc c.wav\n")
+
+    def test_bad_recordings_are_named_and_left_out(self):
+        for text, scp, fault, left in [
+            (b"a one\na two\nb two\n", None, "text, line 2: 'a' has a line before", ["b"]),
+            (b"a one\nb\nc one\n", None, "text, line 2: the transcript of 'b' is empty", ["a", "c"]),
+            (b"a one\nb x y\n", None, "text, line 2: the lexicon has no word of the transcript of 'b'", ["a"]),
+            (b"a one\nd one\n", None, "text, line 2: there is no 'd' in", ["a"]),
+            (None, b"a a.wav\nb b.wav\nc c.wav\nb b2.wav\n", "wav.scp, line 4: 'b' has a line before", ["a", "c"]),
+            (None, b"a a.wav\nb\nc c.wav\n", "wav.scp, line 2: expected a file or a command after 'b'", ["a", "c"]),
+        ]:
+            self.write("text", text or b"a one two\nb two x\nc one\n")
+            self.write("wav.scp", scp or b"a a.wav\nb b.wav\nc c.wav\n")
+            status, said = self.windows()
+            self.assertEqual((status, len(said.splitlines())), (1, 1), said)
+            self.assertIn(fault, said)
+            self.assertIn("--skip-bad", said)
+            status, said = self.windows("--skip-bad=true")
+            self.assertEqual((status, self.recordings()), (0, left), said)
+            self.assertIn(f"{fault}", said)
+            self.assertIn("1 recordings are left out", said)
+
+    def test_files_that_are_no_tables(self):
+        for name, content, fault in [
+            ("text", b"a one\nb \xff\n", "text, line 2: this is not UTF-8"),
+            ("wav.scp", b"a a.wav\n\xe9 b.wav\n", "wav.scp, line 2: this is not UTF-8"),
+            ("utt2spk", b"a anna\nb\n", "utt2spk, line 2: expected a recording and its speaker, found 'b'"),
+            ("text", b"", "text: the file is empty"),
+            ("text", b"a\n", "no recording is left"),
+        ]:
+            kept = (self.data / name).read_bytes() if (self.data / name).exists() else None
+            self.write(name, content)
+            status, said = self.windows("--skip-bad=true")
+            self.assertEqual(status, 1)
+            self.assertIn(fault, said)
+            if kept is None:
+                (self.data / name).unlink()
+            else:
+                self.write(name, kept)
+
+    def test_recordings_without_features_are_left_out(self):
+        self.windows()
+        (self.work / "lengths").write_text("a 100\nc 30\n")
+        command = [sys.executable, TOP / "scripts/recognizer/cut.py", "present", self.work]
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
+        self.assertIn("'b' has no features", done.stderr)
+        self.assertEqual(self.recordings(), ["a", "c"])
+        self.assertEqual((self.work / "transcripts").read_text(), "a one two\nc one\n")
 
 
 if __name__ == "__main__":

@@ -35,6 +35,19 @@ class Diarization(unittest.TestCase):
         diarize.turns(self.folder / "pieces", self.folder / "labels", self.folder / "rttm")
         self.assertEqual(diarize.read_rttm(self.folder / "rttm")["r"], [(0.5, 2.375, "1"), (2.375, 3.5, "2"), (5.4, 6.0, "2")])
 
+    def test_other_lines_of_an_rttm_do_not_count(self):
+        rttm = self.folder / "rttm"
+        rttm.write_text(
+            ";; a comment\nSPKR-INFO r 1 <NA> <NA> <NA> adult_male anna <NA>\n\n;; SPEAKER r 1 0 9 <NA> <NA> x <NA>\n"
+            "SPEAKER r 1 0.5 1.5 <NA> <NA> anna <NA> <NA>\nNON-SPEECH r 1 2 3 <NA> noise <NA> <NA>\nSPEAKER s 1 0 1 <NA> <NA> ben\r\n",
+            newline="",
+        )
+        self.assertEqual(diarize.read_rttm(rttm), {"r": [(0.5, 2.0, "anna")], "s": [(0.0, 1.0, "ben")]})
+        for bad in ("SPEAKER r", "SPEAKER r 1 x 1 <NA> <NA> anna", "SPEAKER r 1 0 nan <NA> <NA> anna", "SPEAKER r 1 0 1 <NA> <NA>"):
+            rttm.write_text(f";;\n{bad}\n")
+            with self.assertRaisesRegex(SystemExit, f"rttm, line 2: expected SPEAKER.*'{bad}'"):
+                diarize.read_rttm(rttm)
+
     def test_errors_are_those_of_the_best_mapping(self):
         reference = [(0.0, 4.0, "anna"), (5.0, 9.0, "ben")]
         close = lambda found, expected: self.assertEqual([round(x, 2) for x in diarize.errors(reference, found)], expected)

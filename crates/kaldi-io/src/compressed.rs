@@ -198,11 +198,8 @@ impl CompressedMatrix {
             Scale { min: LittleEndian::read_f32(&header), range: LittleEndian::read_f32(&header[4..]) };
         let rows = r.check_count(LittleEndian::read_i32(&header[8..]), "rows")?;
         let cols = r.check_count(LittleEndian::read_i32(&header[12..]), "columns")?;
-        if cols == 0 {
+        if rows == 0 || cols == 0 {
             return Ok(Self::default());
-        }
-        if rows == 0 {
-            return Err(r.error(format!("a matrix cannot have no rows and {cols} columns")));
         }
         let count = rows.checked_mul(cols).ok_or_else(|| r.error(format!("{rows}×{cols} is too large")))?;
         let codes = match token.as_str() {

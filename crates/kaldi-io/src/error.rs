@@ -62,6 +62,9 @@ pub enum IoError {
     /// An object was read completely but cannot be used; the object after it can be read.
     #[error("{0}")]
     Refused(String),
+    /// There is not enough memory for the data.
+    #[error("{0}")]
+    Memory(String),
     /// A value cannot be stored or combined as requested.
     #[error("{0}")]
     Value(String),

@@ -2,8 +2,13 @@
 //!
 //! Reading (rxfilename): `-`, `file`, `file:offset`, `command |`. Writing (wxfilename): `-`, `file`, `| command`. A
 //! range `[first:last,first:last]` may follow the name of a matrix to be read.
+//!
+//! A name in one of these forms is still the name of a file if that file exists: `a:12`, `notes |`. Within [`as_path`]
+//! every name is that of a file.
 
-use std::path::PathBuf;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use crate::error::{IoError, Result};
 use crate::table::specifier::is_table_specifier;
@@ -29,9 +34,73 @@ pub enum WxFilename {
     File(PathBuf),
 }
 
+thread_local! {
+    static ONLY_PATHS: Cell<bool> = const { Cell::new(false) };
+    /// Archives, and true of those beside which a file has their name, a sign of a place within them, and more.
+    static RELATIVES: RefCell<HashMap<String, bool>> = RefCell::new(HashMap::new());
+}
+
+/// The number of remembered archives.
+const MOST_RELATIVES: usize = 1000;
+
+/// Runs `f`. Meanwhile this thread takes all names for names of files: none is a command, a place within a file or
+/// standard input. It is for names that come from outside, such as those of uploads.
+pub fn as_path<T>(f: impl FnOnce() -> T) -> T {
+    struct Restored(bool);
+    impl Drop for Restored {
+        fn drop(&mut self) {
+            ONLY_PATHS.set(self.0);
+        }
+    }
+    let _restored = Restored(ONLY_PATHS.replace(true));
+    f()
+}
+
+fn is_file(name: &str) -> bool {
+    std::fs::metadata(name).is_ok_and(|data| !data.is_dir())
+}
+
+/// True if a file has the whole name `archive` with an offset or a range behind it. Scripts have very many such names, so
+/// the folder of an archive is read once.
+fn is_file_beside(archive: &str, name: &str) -> bool {
+    let has_relatives = RELATIVES.with_borrow_mut(|known| {
+        if let Some(&has) = known.get(archive) {
+            return has;
+        }
+        let path = Path::new(archive);
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let base = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_relative = |other: std::fs::DirEntry| {
+            let other = other.file_name();
+            let rest = other.to_str().and_then(|other| other.strip_prefix(&*base));
+            rest.is_some_and(|rest| rest.starts_with([':', '[']))
+        };
+        // A folder that can be entered but not listed tells nothing.
+        let has = std::fs::read_dir(folder.unwrap_or(Path::new(".")))
+            .map_or(true, |entries| entries.flatten().any(is_relative));
+        if known.len() >= MOST_RELATIVES {
+            known.clear();
+        }
+        known.insert(archive.to_owned(), has);
+        has
+    });
+    has_relatives && is_file(name)
+}
+
 impl RxFilename {
-    /// Classifies `name` by Kaldi's rules, the first that matches.
+    /// Classifies `name`: the name of an existing file, or else by Kaldi's rules, the first that matches.
     pub fn parse(name: &str) -> Result<Self> {
+        let by_form = Self::by_form(name);
+        let is_path = match &by_form {
+            _ if ONLY_PATHS.get() => true,
+            Ok(RxFilename::Stdin | RxFilename::File(_)) => false,
+            Ok(RxFilename::Offset(archive, _)) => is_file_beside(archive.to_str().unwrap_or_default(), name),
+            Ok(RxFilename::Pipe(_)) | Err(_) => is_file(name),
+        };
+        if is_path { Ok(RxFilename::File(name.into())) } else { by_form }
+    }
+
+    fn by_form(name: &str) -> Result<Self> {
         let invalid = |why: &str| Err(IoError::spec(name, format!("not a name for reading: {why}")));
         if name.is_empty() || name == "-" {
             return Ok(RxFilename::Stdin);
@@ -65,8 +134,18 @@ impl RxFilename {
 }
 
 impl WxFilename {
-    /// Classifies `name` by Kaldi's rules, the first that matches.
+    /// Classifies `name`: the name of an existing file, or else by Kaldi's rules, the first that matches.
     pub fn parse(name: &str) -> Result<Self> {
+        let by_form = Self::by_form(name);
+        let is_path = match &by_form {
+            _ if ONLY_PATHS.get() => true,
+            Ok(WxFilename::Stdout | WxFilename::File(_)) => false,
+            Ok(WxFilename::Pipe(_)) | Err(_) => is_file(name),
+        };
+        if is_path { Ok(WxFilename::File(name.into())) } else { by_form }
+    }
+
+    fn by_form(name: &str) -> Result<Self> {
         let invalid = |why: &str| Err(IoError::spec(name, format!("not a name for writing: {why}")));
         if name.is_empty() || name == "-" {
             return Ok(WxFilename::Stdout);
@@ -106,9 +185,14 @@ pub(crate) fn printable(name: &str, standard: &str) -> String {
     if name.is_empty() || name == "-" { standard.to_owned() } else { crate::cli::shell_escape(name) }
 }
 
-/// Splits `name[range]` into name and range. Names that do not end in `]` have no range.
+/// Splits `name[range]` into name and range. Names of existing files, and names that do not end in `]`, have no range.
 pub fn split_range(name: &str) -> Result<(&str, Option<&str>)> {
     let Some(without_bracket) = name.strip_suffix(']') else { return Ok((name, None)) };
+    let archive = name.split('[').next().unwrap_or_default();
+    let offset = archive.rsplit_once(':').filter(|(_, digits)| digits.bytes().all(|b| b.is_ascii_digit()));
+    if is_file_beside(offset.map_or(archive, |(archive, _)| archive), name) {
+        return Ok((name, None));
+    }
     match without_bracket.split_once('[') {
         Some((file, range)) if !file.is_empty() && !range.is_empty() && !range.contains('[') => {
             Ok((file, Some(range)))
@@ -183,6 +267,41 @@ mod tests {
         for bad in ["cat |", " a", "a ", "ark:x", "a|b", "a:12"] {
             assert!(parse(bad).is_err(), "{bad}");
         }
+    }
+
+    /// A folder with files of these names, and the whole names.
+    fn files(test: &str, names: &[&str]) -> (PathBuf, Vec<String>) {
+        let folder = std::env::temp_dir().join(format!("filename-{test}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let paths: Vec<String> = names.iter().map(|name| format!("{}/{name}", folder.display())).collect();
+        paths.iter().for_each(|path| std::fs::write(path, "x").unwrap());
+        (folder, paths)
+    }
+
+    /// A file with the name of a command, or of a place within a file, is read and written as a file.
+    #[test]
+    fn existing_files_come_first() {
+        let names = ["touch RUN |", "a:12", "a|b", " a", "a ", "a[0:1]", "a:12[0:1]"];
+        let (folder, paths) = files("existing", &names);
+        for path in &paths {
+            assert_eq!(RxFilename::parse(path).unwrap(), RxFilename::File(path.into()), "{path}");
+            assert_eq!(WxFilename::parse(path).unwrap(), WxFilename::File(path.into()), "{path}");
+            assert_eq!(split_range(path).unwrap(), (path.as_str(), None), "{path}");
+        }
+        let other = |name: &str| format!("{}/{name}", folder.display());
+        assert_eq!(RxFilename::parse(&other("a:13")).unwrap(), RxFilename::Offset(other("a").into(), 13));
+        assert_eq!(split_range(&other("a:13[0:1]")).unwrap(), (other("a:13").as_str(), Some("0:1")));
+        assert_eq!(RxFilename::parse(&other("b |")).unwrap(), RxFilename::Pipe(other("b ")));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn names_from_outside_are_paths() {
+        for name in ["touch RUN |", "-", "", "a:12", "ark:x", "| cat", " a"] {
+            assert_eq!(as_path(|| RxFilename::parse(name)).unwrap(), RxFilename::File(name.into()), "{name}");
+            assert_eq!(as_path(|| WxFilename::parse(name)).unwrap(), WxFilename::File(name.into()), "{name}");
+        }
+        assert_eq!(RxFilename::parse("touch |").unwrap(), RxFilename::Pipe("touch ".into()));
     }
 
     #[test]

@@ -133,12 +133,12 @@ fn read_binary<T: Real>(r: &mut KaldiReader) -> Result<DenseMatrix<T>> {
     Ok(DenseMatrix { rows, cols, data })
 }
 
-/// Rows, columns and elements of a binary matrix.
+/// Rows, columns and elements of a binary matrix. A matrix without rows or without columns is 0 × 0.
 fn size(r: &mut KaldiReader) -> Result<(usize, usize, usize)> {
     let rows = r.read_i32().and_then(|n| r.check_count(n, "rows"))?;
     let cols = r.read_i32().and_then(|n| r.check_count(n, "columns"))?;
-    if (rows == 0) != (cols == 0) {
-        return Err(r.error(format!("a matrix cannot have {rows} rows and {cols} columns")));
+    if rows == 0 || cols == 0 {
+        return Ok((0, 0, 0)); // (Numpy knows 0 × 13 and 13 × 0, too.)
     }
     let count = rows.checked_mul(cols).ok_or_else(|| r.error(format!("{rows}×{cols} is too large")))?;
     Ok((rows, cols, count))

@@ -39,7 +39,7 @@ fn attempt<T>(
     ATTEMPT.set(false);
     reserved.map_err(|_| {
         let bytes = (to.len() as u128 + additional as u128) * size_of::<T>() as u128;
-        IoError::Value(format!("there is not enough memory for {what}: {bytes} bytes were asked for"))
+        IoError::Memory(format!("there is not enough memory for {what}: {bytes} bytes were asked for"))
     })
 }
 

@@ -27,6 +27,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// True if this process may draw: standard error is a terminal, and no later program of a pipeline shares it.
 pub fn is_ours() -> bool {
     static OURS: OnceLock<bool> = OnceLock::new();
+    #[allow(clippy::disallowed_methods)] // Nothing is written.
     *OURS.get_or_init(|| io::stderr().is_terminal() && !is_pipe(io::stdout()))
 }
 
@@ -43,7 +44,7 @@ pub fn set_around(around: Option<Box<Around>>) {
 /// Prints to standard error, in one write, so that lines of several processes that share a log file stay whole.
 pub fn print(text: &[u8]) {
     // An error cannot be reported if standard error is closed.
-    let mut print = || drop(io::stderr().lock().write_all(text));
+    let mut print = || drop(io::stderr().lock().write_all(text).map_err(crate::standard::unread));
     match &*AROUND.read().unwrap_or_else(PoisonError::into_inner) {
         Some(around) => around(&mut print),
         None => print(),

@@ -46,7 +46,8 @@ macro_rules! write_integer {
 
 impl KaldiWriter {
     /// Opens a wxfilename and, if `binary`, writes the header. A regular file is written under a temporary name in the
-    /// same folder, and [`finish`](Self::finish) gives it its real name. So a file with the real name is complete.
+    /// same folder, and [`finish`](Self::finish) gives it its real name. So a file with the real name is complete. A file that
+    /// exists and is empty, has other names, or is open in a client stays the same file: `finish` copies the contents into it.
     pub fn create(wxfilename: &str, binary: bool) -> Result<Self> {
         let mut writer = Self::open(wxfilename, Sink::create)?;
         writer.binary = binary;

@@ -1,6 +1,5 @@
 //! Whole programs: exit statuses, standard error, SIGPIPE. This test starts itself again as the program.
 
-use std::io::Write;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitCode, Output};
 
@@ -27,7 +26,7 @@ fn program(options: Options) -> Result<u8, IoError> {
         "open" => drop(KaldiReader::open(&options.file)?),
         "write" => loop {
             // Ends by SIGPIPE.
-            let _ = std::io::stdout().write_all(&[b'y'; 4096]);
+            let _ = kaldi_io::StandardOutput::print([b'y'; 4096]);
         },
         "none" => return Ok(1),
         _ => {}

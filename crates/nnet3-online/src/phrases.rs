@@ -21,6 +21,8 @@ use crate::graph::SharedGraph;
 const DISCOUNT: f32 = 0.5;
 /// Words that an error quotes.
 const QUOTED: usize = 3;
+/// Words for which a similar one is sought.
+const HINTS: usize = 10;
 
 /// Phrases for the graph of a model. Clones share the grammar.
 #[derive(Debug, Clone)]
@@ -37,6 +39,9 @@ pub struct Ignored {
     pub word: String,
     /// True if the word has a name, but no path in the graph.
     pub is_pathless: bool,
+    /// A word that may be meant, such as one without capitals: a clause for a message. It is given to the first phrases that
+    /// have such words; empty if there is no such word.
+    pub hint: String,
 }
 
 impl PartialEq for Phrases {
@@ -61,6 +66,7 @@ impl Phrases {
         }
         let labels = pair.input_labels(&numbers.values().flatten().copied().collect());
         let mut ignored = Vec::new();
+        let mut hints: HashMap<&str, String> = HashMap::new();
         let mut sentences = Vec::with_capacity(phrases.len());
         for (phrase, words) in phrases.iter().enumerate() {
             let mut sentence = Vec::new();
@@ -69,7 +75,21 @@ impl Phrases {
                 match number.filter(|number| labels.contains_key(number)) {
                     Some(number) => sentence.push(number),
                     None => {
-                        ignored.push(Ignored { phrase, word: word.clone(), is_pathless: number.is_some() });
+                        let hint = match hints.get(word.as_str()) {
+                            Some(hint) => hint.clone(),
+                            None if hints.len() < HINTS && number.is_none() => {
+                                let hint = kaldi_io::alike::hint(word, names.iter().map(|(_, name)| name));
+                                hints.insert(word, hint.clone());
+                                hint
+                            }
+                            None => String::new(),
+                        };
+                        ignored.push(Ignored {
+                            phrase,
+                            word: word.clone(),
+                            is_pathless: number.is_some(),
+                            hint,
+                        });
                     }
                 }
             }
@@ -99,7 +119,7 @@ impl Phrases {
 /// Quotes the first of the words.
 fn quoted(ignored: &[Ignored]) -> String {
     let shown: Vec<String> =
-        ignored.iter().take(QUOTED).map(|ignored| format!("'{}'", ignored.word)).collect();
+        ignored.iter().take(QUOTED).map(|ignored| format!("'{}'{}", ignored.word, ignored.hint)).collect();
     match ignored.len() {
         0 => "which are empty".to_owned(),
         1..=QUOTED => format!("which have {}", shown.join(", ")),

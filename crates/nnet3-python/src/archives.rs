@@ -6,6 +6,7 @@ use kaldi_io::holder::{DoubleMatrixHolder, DoubleVectorHolder, Holder, MatrixHol
 use kaldi_io::{SequentialReader, TableWriter};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::arrays;
 use crate::error::raised;
@@ -15,23 +16,42 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A reader until it is closed.
-type Reader<H> = Mutex<Option<SequentialReader<H>>>;
+enum Table<H: Holder> {
+    Open(SequentialReader<H>),
+    /// All entries have been read, and the commands that wrote them have not failed.
+    Ended,
+    Closed,
+}
+
+type Reader<H> = Mutex<Table<H>>;
 type Writer<H> = Mutex<Option<TableWriter<H>>>;
 
 fn open<H: Holder>(rspecifier: &str) -> PyResult<Reader<H>> {
-    Ok(Mutex::new(Some(SequentialReader::open(rspecifier).map_err(raised)?)))
+    Ok(Mutex::new(Table::Open(SequentialReader::open(rspecifier).map_err(raised)?)))
 }
 
+/// The next entry. At the end, the failure of a command that wrote the table is an error, so that a loop does not end as if it had
+/// seen all entries.
 fn next<H: Holder>(reader: &Reader<H>) -> PyResult<Option<(String, H::T)>> {
-    match &mut *locked(reader) {
-        Some(reader) => reader.next().map_err(raised),
-        None => Err(PyValueError::new_err("the table is closed")),
+    let mut table = locked(reader);
+    let entry = match &mut *table {
+        Table::Open(reader) => reader.next().map_err(raised)?,
+        Table::Ended => return Ok(None),
+        Table::Closed => return Err(PyValueError::new_err("the table is closed")),
+    };
+    if entry.is_none()
+        && let Table::Open(reader) = std::mem::replace(&mut *table, Table::Ended)
+    {
+        reader.close().map_err(raised)?;
     }
+    Ok(entry)
 }
 
 fn close<H: Holder>(reader: &Reader<H>) -> PyResult<()> {
-    locked(reader).take().map_or(Ok(()), |reader| reader.close().map_err(raised))
+    match std::mem::replace(&mut *locked(reader), Table::Closed) {
+        Table::Open(reader) => reader.close().map_err(raised),
+        Table::Ended | Table::Closed => Ok(()),
+    }
 }
 
 fn create<H: Holder>(wspecifier: &str) -> PyResult<Writer<H>> {
@@ -52,6 +72,16 @@ fn write<H: Holder>(writer: &Writer<H>, key: &str, value: &H::T) -> PyResult<()>
 
 fn finish<H: Holder>(writer: &Writer<H>) -> PyResult<()> {
     locked(writer).take().map_or(Ok(()), |writer| writer.close().map_err(raised))
+}
+
+/// Drops a table after an exception: entries that are written stay in a new file, and an existing file keeps its contents.
+fn abandon<H: Holder>(writer: &Writer<H>) {
+    drop(locked(writer).take());
+}
+
+/// True if a `with` block ends with an exception, which then is the one to tell.
+fn is_exception(exception: &Bound<'_, PyTuple>) -> bool {
+    exception.get_item(0).is_ok_and(|kind| !kind.is_none())
 }
 
 /// A table of the one or the other precision.
@@ -112,9 +142,11 @@ macro_rules! reader {
                 this
             }
 
-            #[pyo3(signature = (*_exception))]
-            fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<()> {
-                self.end(py)
+            /// Closes the table. An exception of the block stays the one that is raised.
+            #[pyo3(signature = (*exception))]
+            fn __exit__(&self, py: Python<'_>, exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+                let closed = self.end(py);
+                if is_exception(exception) { Ok(()) } else { closed }
             }
         }
     };
@@ -169,9 +201,17 @@ macro_rules! writer {
                 this
             }
 
-            #[pyo3(signature = (*_exception))]
-            fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<()> {
-                self.end(py)
+            /// Ends the table. After an exception in the block, an existing file keeps its contents.
+            #[pyo3(signature = (*exception))]
+            fn __exit__(&self, py: Python<'_>, exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+                if !is_exception(exception) {
+                    return self.end(py);
+                }
+                py.detach(|| match &self.0 {
+                    Precision::Single(writer) => abandon(writer),
+                    Precision::Double(writer) => abandon(writer),
+                });
+                Ok(())
             }
         }
     };

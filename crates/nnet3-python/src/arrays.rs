@@ -8,19 +8,31 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::error::raised;
+
 /// Imports numpy. Without it, the crate numpy would panic.
 fn need_numpy(py: Python<'_>) -> PyResult<()> {
     py.import("numpy").map(drop)
+}
+
+/// Collects elements. Raises MemoryError if there is no memory for them: an array may be much larger than the memory that it takes,
+/// such as one of `numpy.broadcast_to`.
+fn collected<T>(elements: impl ExactSizeIterator<Item = T>, what: &str) -> PyResult<Vec<T>> {
+    let mut out = Vec::new();
+    kaldi_io::memory::reserve(&mut out, elements.len(), &format!("{what}, {} numbers", elements.len()))
+        .map_err(raised)?;
+    out.extend(elements);
+    Ok(out)
 }
 
 /// Returns a vector of single precision.
 pub fn vector(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f32>> {
     need_numpy(object.py())?;
     if let Ok(array) = object.extract::<PyReadonlyArray1<'_, f32>>() {
-        return Ok(array.as_array().iter().copied().collect());
+        return collected(array.as_array().iter().copied(), what);
     }
     if let Ok(array) = object.extract::<PyReadonlyArray1<'_, f64>>() {
-        return Ok(array.as_array().iter().map(|&x| x as f32).collect());
+        return collected(array.as_array().iter().map(|&x| x as f32), what);
     }
     Err(unexpected(object, what, "a vector of float32 or float64"))
 }
@@ -30,13 +42,15 @@ pub fn vector(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f32>> {
 pub fn samples(object: &Bound<'_, PyAny>, of_bytes: impl FnOnce(&[u8]) -> Vec<f32>) -> PyResult<Vec<f32>> {
     need_numpy(object.py())?;
     if let Ok(array) = object.extract::<PyReadonlyArray1<'_, i16>>() {
-        return Ok(array.as_array().iter().map(|&x| f32::from(x)).collect());
+        return collected(array.as_array().iter().map(|&x| f32::from(x)), "samples");
     }
     if let Ok(bytes) = object.cast::<PyBytes>() {
         return Ok(of_bytes(bytes.as_bytes()));
     }
-    vector(object, "samples")
-        .map_err(|_| unexpected(object, "samples", "a vector of float32, float64 or int16, or bytes"))
+    vector(object, "samples").map_err(|error| match error.is_instance_of::<PyTypeError>(object.py()) {
+        true => unexpected(object, "samples", "a vector of float32, float64 or int16, or bytes"),
+        false => error,
+    })
 }
 
 /// Returns a matrix of single precision.
@@ -58,10 +72,10 @@ fn matrix_of<T>(
     need_numpy(object.py())?;
     let dense = |shape: &[usize], data: Vec<T>| DenseMatrix { rows: shape[0], cols: shape[1], data };
     if let Ok(array) = object.extract::<PyReadonlyArray2<'_, f32>>() {
-        return Ok(dense(array.shape(), array.as_array().iter().map(|&x| of_single(x)).collect()));
+        return Ok(dense(array.shape(), collected(array.as_array().iter().map(|&x| of_single(x)), what)?));
     }
     if let Ok(array) = object.extract::<PyReadonlyArray2<'_, f64>>() {
-        return Ok(dense(array.shape(), array.as_array().iter().map(|&x| of_double(x)).collect()));
+        return Ok(dense(array.shape(), collected(array.as_array().iter().map(|&x| of_double(x)), what)?));
     }
     Err(unexpected(object, what, "a matrix of float32 or float64"))
 }
@@ -70,8 +84,8 @@ fn matrix_of<T>(
 pub fn double_vector(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f64>> {
     need_numpy(object.py())?;
     match object.extract::<PyReadonlyArray1<'_, f64>>() {
-        Ok(array) => Ok(array.as_array().iter().copied().collect()),
-        Err(_) => Ok(vector(object, what)?.into_iter().map(f64::from).collect()),
+        Ok(array) => collected(array.as_array().iter().copied(), what),
+        Err(_) => collected(vector(object, what)?.into_iter().map(f64::from), what),
     }
 }
 

@@ -1,7 +1,10 @@
 //! Features of sound.
 
+use std::path::PathBuf;
+
 use kaldi_feat::spectral::{Extractor, SpectralOptions};
 use kaldi_io::DenseMatrix;
+use kaldi_io::filename::as_path;
 use nnet3_online::config::spectral::{self, FbankArgs, MfccArgs, PlpArgs};
 use numpy::PyArray2;
 use pyo3::exceptions::PyValueError;
@@ -9,6 +12,7 @@ use pyo3::prelude::*;
 
 use crate::arrays;
 use crate::error::raised;
+use crate::names;
 use crate::stack::detach;
 
 fn options(kind: &str, config: &str) -> PyResult<SpectralOptions> {
@@ -26,16 +30,24 @@ fn options(kind: &str, config: &str) -> PyResult<SpectralOptions> {
 /// `--name=value` a line, such as conf/mfcc.conf; without it options have their usual values, with dither. `kind` is mfcc,
 /// fbank or plp.
 #[pyfunction]
-#[pyo3(signature = (samples, rate, config = "", kind = "mfcc"))]
+#[pyo3(signature = (samples, rate, config = PathBuf::new(), kind = "mfcc"))]
+#[pyo3(text_signature = "(samples, rate, config='', kind='mfcc')")]
 pub fn features<'py>(
     py: Python<'py>,
     samples: &Bound<'py, PyAny>,
     rate: f32,
-    config: &str,
+    config: PathBuf,
     kind: &str,
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
     let samples = arrays::samples(samples)?;
-    let options = options(kind, config)?;
+    let config = names::text(&config)?;
+    if config != config.trim() {
+        // (The options of programs, which read the file, lose such blanks.)
+        return Err(PyValueError::new_err(format!(
+            "config: expected the name of a file that neither begins nor ends with a blank, found {config:?}"
+        )));
+    }
+    let options = as_path(|| options(kind, &config))?;
     let found = detach(py, || -> PyResult<DenseMatrix<f32>> {
         Extractor::new(options)
             .and_then(|mut extractor| extractor.features(&samples, rate, 1.0))

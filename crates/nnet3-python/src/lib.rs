@@ -5,6 +5,7 @@ mod archives;
 mod arrays;
 mod error;
 mod features;
+mod names;
 mod network;
 mod recognizer;
 mod stack;

@@ -1,5 +1,7 @@
 //! Networks: outputs of features.
 
+use std::path::PathBuf;
+
 use kaldi_io::DenseMatrix;
 use nnet3_core::config::parse_config;
 use nnet3_core::execute::CachingCompiler;
@@ -14,10 +16,13 @@ use pyo3::prelude::*;
 
 use crate::arrays;
 use crate::error::raised;
+use crate::names::Source;
 use crate::stack::detach;
 
-/// Network(path, output="output"): a network that computes on the CPU, of a raw model or of an acoustic model.
+/// Network(path, output="output", command=None): a network that computes on the CPU, of a raw model or of an acoustic model.
 ///
+/// `path` is the name of a file, whatever characters it has. `command` takes its place: a shell command that writes the model to its
+/// standard output.
 /// `output` is the output to compute. A chain model has `output`, whose values are scores of pdfs, and `output-xent`, whose
 /// values are log-posteriors.
 #[pyclass(module = "nnet3", frozen)]
@@ -46,9 +51,9 @@ fn load(path: &str) -> PyResult<(Nnet, Vec<f32>)> {
 #[pymethods]
 impl Network {
     #[new]
-    #[pyo3(signature = (path, output = "output"))]
-    fn new(py: Python<'_>, path: &str, output: &str) -> PyResult<Network> {
-        Network::read(py, path, output)
+    #[pyo3(signature = (path = None, output = "output", *, command = None))]
+    fn new(py: Python<'_>, path: Option<PathBuf>, output: &str, command: Option<&str>) -> PyResult<Network> {
+        Network::read(py, &Source::new("path", path.as_deref(), command)?, output)
     }
 
     /// The names of all outputs of the network.
@@ -140,12 +145,13 @@ impl Network {
 
 impl Network {
     /// Reads a network while other threads of Python run.
-    pub(crate) fn read(py: Python<'_>, path: &str, output: &str) -> PyResult<Network> {
-        detach(py, || Network::open(path, output))
+    pub(crate) fn read(py: Python<'_>, source: &Source, output: &str) -> PyResult<Network> {
+        detach(py, || Network::open(source, output))
     }
 
-    fn open(path: &str, output: &str) -> PyResult<Network> {
-        let (mut nnet, log_priors) = load(path)?;
+    fn open(source: &Source, output: &str) -> PyResult<Network> {
+        let (mut nnet, log_priors) = source.open(load)?;
+        let path = source.name();
         let outputs: Vec<String> = nnet.output_nodes().map(|node| nnet.node_name(node).to_owned()).collect();
         if !outputs.iter().any(|name| name == output) {
             return Err(PyValueError::new_err(format!(

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::arrays;
 use crate::error::raised;
+use crate::names::Source;
 use crate::network::Network;
 use crate::stack::detach;
 
@@ -48,7 +49,7 @@ impl Model {
     #[pyo3(signature = (output = "output"))]
     fn network(&self, py: Python<'_>, output: &str) -> PyResult<Network> {
         let file = nnet3_online::acoustic_model(&self.folder).map_err(raised)?;
-        Network::read(py, &file, output)
+        Network::read(py, &Source::Path(file), output)
     }
 
     /// compute(features, ivectors=None, ...): the acoustic model's scores of pdfs. The same as network().compute(...), for a
@@ -222,19 +223,27 @@ impl Session {
     }
 }
 
-/// transcribe(model, recording): the sentences of a recording, a dictionary with file, text and segments as
+/// transcribe(model, recording, command=None): the sentences of a recording, a dictionary with file, text and segments as
 /// `nnet3-transcribe --format=json` prints it.
 ///
-/// `recording` is the name of a file of any format that nnet3-transcribe reads; the first of several channels is taken.
+/// `recording` is the name of a file of any format that nnet3-transcribe reads; the first of several channels is taken. A name is
+/// never taken for a command. `command` takes its place: a shell command that writes sound to its standard output.
 #[pyfunction]
-pub fn transcribe<'py>(py: Python<'py>, model: &Model, recording: &str) -> PyResult<Bound<'py, PyAny>> {
+#[pyo3(signature = (model, recording = None, *, command = None))]
+pub fn transcribe<'py>(
+    py: Python<'py>,
+    model: &Model,
+    recording: Option<PathBuf>,
+    command: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
     let model = &model.model;
-    let sentences = detach(py, || sentences(model, recording))?;
-    to_python(py, &json::recording(recording, &sentences))
+    let source = Source::new("recording", recording.as_deref(), command)?;
+    let sentences = detach(py, || sentences(model, &source))?;
+    to_python(py, &json::recording(source.name(), &sentences))
 }
 
-fn sentences(model: &nnet3_online::Model, recording: &str) -> PyResult<Vec<Vec<Word>>> {
-    let mut sound = SoundStream::open(recording).map_err(raised)?;
+fn sentences(model: &nnet3_online::Model, source: &Source) -> PyResult<Vec<Vec<Word>>> {
+    let mut sound = source.open(SoundStream::open).map_err(raised)?;
     let signals = sound.signals(Channels::First).map_err(raised)?;
     let rate = sound.sample_rate() as f32;
     let mut recognizer = nnet3_online::Recognizer::new(model, rate, model.options()).map_err(raised)?;

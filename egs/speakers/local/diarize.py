@@ -76,11 +76,24 @@ def turns(from_pieces, labels, to_rttm):
 
 
 def read_rttm(path):
-    """{recording: [(begin, end, speaker)]}"""
+    """{recording: [(begin, end, speaker)]} of the lines SPEAKER. Comments (`;;`) and lines of other types do not count."""
     found = defaultdict(list)
-    for line in Path(path).read_text().splitlines():
+    content = Path(path).read_bytes()
+    try:
+        lines = content.decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        sys.exit(f"{path}, line {content[: error.start].count(10) + 1}: this is not UTF-8")
+    for number, line in enumerate(lines, 1):
         fields = line.split()
-        found[fields[1]].append((float(fields[3]), float(fields[3]) + float(fields[4]), fields[7]))
+        if not fields or fields[0] != "SPEAKER":
+            continue
+        try:
+            begin, length = float(fields[3]), float(fields[4])
+            if not (0 <= begin < float("inf") and 0 <= length < float("inf")):
+                raise ValueError
+            found[fields[1]].append((begin, begin + length, fields[7]))
+        except (ValueError, IndexError):
+            sys.exit(f"{path}, line {number}: expected SPEAKER, recording, channel, begin, length, two columns and a speaker, found '{line}'")
     return found
 
 

@@ -1,6 +1,7 @@
 """Kaldi's binary archives of matrices and vectors, written from and read into numpy arrays."""
 
 import struct
+import sys
 
 
 class ArchiveError(ValueError):
@@ -57,5 +58,8 @@ def read(file):
         if marks_and_sizes[::2] != (4, 4) or rows < 0 or columns < 0:
             raise ArchiveError(f"{key}: the size of the matrix is damaged")
         dtype = numpy.dtype("<f4" if head == b"\0BFM " else "<f8")
-        data = _exactly(file, rows * columns * dtype.itemsize)
+        size = rows * columns * dtype.itemsize
+        if size > sys.maxsize:
+            raise MemoryError(f"{key}: a matrix of {rows} × {columns}")
+        data = _exactly(file, size)
         yield key, numpy.frombuffer(data, dtype).reshape(rows, columns).astype(dtype.newbyteorder("="), copy=True)

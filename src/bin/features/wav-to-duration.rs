@@ -1,6 +1,6 @@
 //! `wav-to-duration`: durations of sounds.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use kaldi_feat::wave::{WaveDataHolder, WaveHeaderHolder, WaveInfo};
 use kaldi_io::holder::{FloatHolder, Holder};
 use kaldi_io::log::num;
@@ -14,8 +14,8 @@ use serde_json::json;
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "E.g.: wav-to-duration scp:wav.scp ark,t:-\nSee also: feat-to-len")]
 pub struct Options {
-    /// If true, read files to their end to ensure the returned duration is correct. Archives always are. Of files
-    /// otherwise all headers are read, of pipes the first one.
+    /// If true, read files to their end to ensure the returned duration is correct. Archives always are, and so are waves
+    /// whose header does not say how long they are. Of files otherwise all headers are read, of pipes the first one.
     #[arg(long)]
     read_entire_file: bool,
     #[command(flatten)]
@@ -35,35 +35,41 @@ pub fn run(options: Options) -> Result<u8> {
 }
 
 fn durations<H: Holder<T = WaveInfo>>(options: &Options) -> Result<u8> {
-    let mut all = Vec::new();
+    let (mut all, mut streamed) = (Vec::new(), 0u64);
     let (from, to) = (&options.wav_rspecifier, &options.duration_wspecifier);
     let mut duration = |key: &str, wave: &WaveInfo| {
         if let Some(complaint) = &wave.complaint {
             messages::warn(&format!("{key}: {complaint}"));
         }
-        let Some(duration) = wave.duration() else {
-            bail!("the header does not say how long it is; try --read-entire-file=true");
-        };
+        let duration = wave.duration();
+        if wave.is_streamed {
+            if streamed == 0 {
+                messages::log(&format!(
+                    "{key}: the header does not say how long it is; such files are read to their end"
+                ));
+            }
+            streamed += 1;
+        }
         all.push(f64::from(duration));
-        Ok(duration)
+        duration
     };
     if options.format.is_json() {
         let open = || Output::<H>::open_as(options.format, to, fields);
         let output = tables::map_into::<H, H>(from, open, |key, wave| {
-            duration(key, &wave)?;
+            duration(key, &wave);
             Ok(Ok(wave))
         })?;
         report(output.done, &all);
         return output.finish();
     }
-    let output = tables::map::<H, FloatHolder>(from, to, |key, wave| Ok(Ok(duration(key, &wave)?)))?;
+    let output = tables::map::<H, FloatHolder>(from, to, |key, wave| Ok(Ok(duration(key, &wave))))?;
     report(output.done, &all);
     output.finish()
 }
 
 fn fields(wave: &WaveInfo) -> json::Fields {
     json::fields(json!({
-        "duration": wave.duration().map(json::single),
+        "duration": json::single(wave.duration()),
         "sample-rate": wave.sample_rate,
         "channels": wave.channels,
         "complaint": wave.complaint,

@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 use kaldi_fst::ops::{self, Semiring};
+use kaldi_io::StandardOutput;
 use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::log::num;
 use nnet3::fsts;
-use std::io::Write;
 
 /// Checks whether an FST is stochastic and exits with success if so.
 ///
@@ -28,6 +28,6 @@ pub fn run(options: Options) -> Result<u8> {
     let costs = ops::leaving_costs(&fst, semiring, options.delta);
     let (first, second) =
         if options.test_in_log { (costs.most, costs.least) } else { (costs.least, costs.most) };
-    writeln!(std::io::stdout().lock(), "{} {}", num(f64::from(first)), num(f64::from(second)))?;
+    StandardOutput::print(format!("{} {}\n", num(f64::from(first)), num(f64::from(second))))?;
     Ok(if costs.all_zero { 0 } else { NOTHING_DONE })
 }

@@ -50,7 +50,7 @@ pub fn run(options: Options) -> Result<u8> {
     let mut paths = lattices::open_writer::<CompactLatticeHolder>(Some(&options.write_lattices))?;
     let (mut done, mut failed, mut total, mut num_words) = (0, 0, Errors::default(), 0);
     input.for_each(|key, lattice| {
-        eprintln!("Lattice {key} read.");
+        kaldi_io::terminal::print(format!("Lattice {key} read.\n").as_bytes());
         let Some(reference) = references.get(key)? else {
             messages::warn(&format!("No reference present for utterance {key}"));
             failed += 1;

@@ -2,7 +2,7 @@
 
 use crate::learning::text_windows::Vocabulary;
 use anyhow::{Context, Result, bail};
-use kaldi_io::{DenseMatrix, SparseMatrix, SparseVector};
+use kaldi_io::{DenseMatrix, SparseMatrix, SparseVector, StandardOutput};
 use nnet3::{models, prepare};
 use nnet3_core::Random;
 use nnet3_train::forward::ExampleForward;
@@ -67,7 +67,7 @@ pub fn run(options: Options) -> Result<u8> {
         let symbol = vocabulary.symbol(next).context("a symbol of the vocabulary")?;
         text.push(symbol);
     }
-    println!("{text}");
+    StandardOutput::print(text + "\n")?;
     Ok(0)
 }
 

@@ -130,7 +130,8 @@ pub fn run(options: Options) -> Result<u8> {
     if options.profile {
         let measure = ProfileOptions { natural_gradient: false, ..ProfileOptions::default() };
         let profile = Profile::measure(&nnet, &program, &device, &measure)?;
-        eprint!("{}", Inspection { profile: Some(&profile), ..inspection }.profile_tables());
+        let tables = Inspection { profile: Some(&profile), ..inspection }.profile_tables();
+        kaldi_io::terminal::print(tables.as_bytes());
     }
     Ok(0)
 }

@@ -4,9 +4,8 @@ use anyhow::{Result, bail};
 use kaldi_fst::info::Counts;
 use kaldi_fst::store::header::Header;
 use kaldi_fst::{Arc, EPSILON, Fst, properties, store};
-use kaldi_io::KaldiReader;
 use kaldi_io::log::num;
-use std::io::Write;
+use kaldi_io::{KaldiReader, StandardOutput};
 
 /// Prints out information about an FST.
 #[derive(clap::Parser)]
@@ -52,10 +51,8 @@ pub fn run(options: Options) -> Result<u8> {
         r.finish()?;
         describe(&fst, &header, kind, filter, &mut line);
     }
-    let mut out = std::io::stdout().lock();
-    for (name, value) in lines {
-        writeln!(out, "{name:<50}{value}")?;
-    }
+    let text: String = lines.into_iter().map(|(name, value)| format!("{name:<50}{value}\n")).collect();
+    StandardOutput::print(text)?;
     Ok(0)
 }
 

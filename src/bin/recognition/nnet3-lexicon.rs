@@ -1,8 +1,7 @@
 //! `nnet3-lexicon`: a model folder → its lexicon.
 
-use std::io::Write as _;
-
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
+use kaldi_io::StandardOutput;
 use nnet3::messages;
 use nnet3_online::lexicon::Lexicon;
 
@@ -45,8 +44,7 @@ pub fn run(options: Options) -> Result<u8> {
     if lines.is_empty() {
         bail!("{}: the lexicon has none of these words", options.folder);
     }
-    let mut out = std::io::stdout().lock();
-    out.write_all(lines.as_bytes()).and_then(|()| out.flush()).context("standard output")?;
+    StandardOutput::print(lines)?;
     if !without.is_empty() && wanted.is_empty() {
         let first = without.iter().take(3).map(|word| format!("'{word}'")).collect::<Vec<_>>().join(", ");
         messages::log(&format!("{} words have no pronunciation, such as {first}", without.len()));

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use kaldi_io::KaldiReader;
 use kaldi_io::cli::FAILED;
+use kaldi_io::{KaldiReader, StandardOutput, terminal};
 use kaldi_sound::SoundStream;
 use nnet3::messages;
 use nnet3::options::threads;
@@ -288,11 +288,12 @@ fn decoder(args: &ServingArgs, system: &SystemLimits) -> Result<DecoderProgram> 
 fn decode(args: &ServingArgs) -> Result<u8> {
     system_limits::limit_decoder(args.decoder_memory(), args.max_decoder_seconds)?;
     let sound = SoundStream::from_reader(KaldiReader::from_read(SOUND, std::io::stdin()));
-    let say = |warning: &str| eprintln!("{warning}");
-    match sound.and_then(|sound| sound.write_wave(std::io::stdout().lock(), say)) {
+    let say = |warning: &str| terminal::print(format!("{warning}\n").as_bytes());
+    let out = StandardOutput::open()?;
+    match sound.and_then(|sound| sound.write_wave(out, say)) {
         Ok(()) => Ok(0),
         Err(error) => {
-            eprintln!("{}", kaldi_io::error::chain(&error));
+            terminal::print(format!("{}\n", kaldi_io::error::chain(&error)).as_bytes());
             Ok(if system_limits::is_of_the_system(&error) { FAILED } else { BAD_RECORDING })
         }
     }

@@ -1,14 +1,13 @@
 //! The loop of `online2-wav-nnet3-wake-word-decoder-faster`.
 
-use std::io::Write as _;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use kaldi_feat::wave::{Wave, WaveHolder};
-use kaldi_io::RandomReader;
 use kaldi_io::holder::{I32VectorHolder, TokenVectorHolder};
 use kaldi_io::symbols::SymbolTable;
+use kaldi_io::{RandomReader, StandardOutput};
 use kaldi_online::Speaker;
 use nnet3_decode::decoder::{ViterbiDecoder, ViterbiPath};
 use nnet3_online::Spotter;
@@ -179,7 +178,6 @@ impl Spotting<'_, '_> {
         if end {
             text += "\n\n";
         }
-        let mut out = std::io::stdout().lock();
-        out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("standard output")
+        Ok(StandardOutput::print(text)?)
     }
 }

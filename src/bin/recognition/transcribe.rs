@@ -7,11 +7,10 @@ mod session;
 mod speakers;
 mod words;
 
-use std::io::Write as _;
 use std::num::NonZero;
 
 use anyhow::{Context, Result, bail};
-use kaldi_io::KaldiWriter;
+use kaldi_io::{KaldiWriter, StandardOutput};
 use kaldi_sound::{Channels, SoundOptions};
 
 use names::{Name, is_live};
@@ -95,6 +94,9 @@ pub fn transcribe(arguments: &Arguments, mut paths: Vec<String>) -> Result<u8> {
     let Arguments { pieces, words, speakers, channels, sound, texts, threads } = arguments;
     let channels = *channels;
     words.check(texts.format)?;
+    if texts.folder.is_none() {
+        StandardOutput::check()?;
+    }
     if !speakers.speakers.is_empty() && channels == Some(Channels::Each) {
         bail!("--speakers is not for --channels=each, whose channels are the speakers");
     }
@@ -156,8 +158,7 @@ pub fn transcribe(arguments: &Arguments, mut paths: Vec<String>) -> Result<u8> {
 }
 
 fn print(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("standard output")
+    Ok(StandardOutput::print(text)?)
 }
 
 fn write_whole(file: &str, text: &str) -> Result<()> {

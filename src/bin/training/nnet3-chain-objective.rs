@@ -2,12 +2,11 @@
 
 use anyhow::{Context, Result, bail};
 use kaldi_io::holder::MatrixHolder;
-use kaldi_io::{DenseMatrix, SequentialReader, TableWriter, read_object};
+use kaldi_io::{DenseMatrix, SequentialReader, StandardOutput, TableWriter, read_object};
 use nnet3::messages;
 use nnet3::options::chain::ChainTrainingOptions;
 use nnet3_chain::{ChainObjective, ChainScratch, DenominatorGraph, Supervision, evaluate};
 use nnet3_matrix::{Matrix, cpu};
-use std::io::Write;
 
 /// Compute the 'chain' (LF-MMI) objective of a network's output, and its derivative.
 ///
@@ -104,6 +103,6 @@ pub fn run(options: Options) -> Result<u8> {
     if let Some((wspecifier, xent_deriv)) = xent_wspecifier.zip(xent_deriv) {
         write(&wspecifier, &key, &xent_deriv)?;
     }
-    std::io::stdout().lock().write_all(json(&objective).as_bytes())?;
+    StandardOutput::print(json(&objective))?;
     Ok(0)
 }

@@ -4,6 +4,7 @@
 //! writer of a streamed file does not know the length, and writes impossible sizes into the headers. Then the number of
 //! samples follows from the data.
 
+mod audio;
 mod body;
 mod coding;
 mod header;
@@ -38,21 +39,23 @@ pub struct WaveInfo {
     /// In Hz.
     pub sample_rate: u32,
     pub channels: usize,
-    /// Number of samples in each channel; unknown if the header lacks it and the data were not read.
-    pub samples: Option<u64>,
+    /// Number of samples in each channel.
+    pub samples: u64,
     /// The fault of a file that can be used nevertheless.
     pub complaint: Option<String>,
+    /// True if the header lacks the length, so that the data were read to their end.
+    pub is_streamed: bool,
 }
 
 impl WaveInfo {
     /// In seconds.
-    pub fn duration(&self) -> Option<f32> {
-        self.samples.map(|samples| samples as f32 / self.sample_rate as f32)
+    pub fn duration(&self) -> f32 {
+        self.samples as f32 / self.sample_rate as f32
     }
 }
 
-/// A wave file whose headers alone are read. From a pipe, only the bytes before the samples are read. It must not lie
-/// in an archive that is read sequentially.
+/// A wave file whose headers alone are read. From a pipe, only the bytes before the samples are read. If the header lacks
+/// the length, the data are read, too. It must not lie in an archive that is read sequentially.
 pub struct WaveHeaderHolder;
 
 /// Wave files that are read to their end, to see how long they really are.
@@ -71,12 +74,16 @@ impl Holder for WaveHeaderHolder {
     type T = WaveInfo;
 
     fn read(r: &mut KaldiReader) -> Result<WaveInfo> {
+        let sound = audio::enter(r)?;
         let mut body = Body::new(r)?;
-        if r.is_file() && body.announced().is_some() {
-            body.skip(r)?;
-            return Ok(info(&body, body.announced(), body.complaint()));
+        match body.announced() {
+            Some(bytes) if r.is_file() && sound.is_none() => {
+                body.skip(r)?;
+                Ok(info(&body, bytes, body.complaint()))
+            }
+            Some(bytes) => Ok(info(&body, bytes, None)),
+            None => whole(r, body),
         }
-        Ok(info(&body, body.announced(), None))
     }
 
     fn reads(contents: &Contents) -> bool {
@@ -92,12 +99,11 @@ impl Holder for WaveDataHolder {
     type T = WaveInfo;
 
     fn read(r: &mut KaldiReader) -> Result<WaveInfo> {
-        let mut body = Body::new(r)?;
-        let bytes = body.skip(r)?;
-        if bytes == 0 {
-            return Err(r.error(NO_SOUND));
-        }
-        Ok(info(&body, Some(bytes), body.complaint()))
+        let sound = audio::enter(r)?;
+        let body = Body::new(r)?;
+        let info = whole(r, body)?;
+        audio::leave(r, sound)?;
+        Ok(info)
     }
 
     fn reads(contents: &Contents) -> bool {
@@ -109,13 +115,23 @@ impl Holder for WaveDataHolder {
     }
 }
 
-fn info(body: &Body, bytes: Option<u64>, complaint: Option<String>) -> WaveInfo {
+/// Reads the samples to their end.
+fn whole(r: &mut KaldiReader, mut body: Body) -> Result<WaveInfo> {
+    let bytes = body.skip(r)?;
+    if bytes == 0 {
+        return Err(r.error(NO_SOUND));
+    }
+    Ok(info(&body, bytes, body.complaint()))
+}
+
+fn info(body: &Body, bytes: u64, complaint: Option<String>) -> WaveInfo {
     let header = &body.header;
     WaveInfo {
         sample_rate: header.sample_rate,
         channels: header.channels(),
-        samples: bytes.map(|bytes| bytes / header.block_align),
+        samples: bytes / header.block_align,
         complaint,
+        is_streamed: body.announced().is_none(),
     }
 }
 
@@ -177,6 +193,7 @@ impl Holder for WaveHolder {
     type T = Wave;
 
     fn read(r: &mut KaldiReader) -> Result<Wave> {
+        let sound = audio::enter(r)?;
         let mut body = Body::new(r)?;
         let mut samples = Vec::new();
         let mut bytes = vec![0; body.whole_samples(PIECE)];
@@ -190,6 +207,7 @@ impl Holder for WaveHolder {
         if samples.is_empty() {
             return Err(r.error(NO_SOUND));
         }
+        audio::leave(r, sound)?;
         let Header { sample_rate, .. } = body.header;
         Ok(Wave { sample_rate, channels: body.header.channels(), samples, complaint: body.complaint() })
     }

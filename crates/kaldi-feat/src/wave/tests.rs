@@ -54,19 +54,20 @@ fn durations() {
         File { extensible: true, big_endian: true, ..PLAIN },
     ] {
         let (header, data) = both(&file.bytes());
-        assert_eq!(header.unwrap().duration(), Some(0.1));
-        assert_eq!(data.unwrap().duration(), Some(0.1));
+        assert_eq!(header.unwrap().duration(), 0.1);
+        assert_eq!(data.unwrap().duration(), 0.1);
     }
 }
 
 #[test]
 fn streamed_and_cut_files() {
     let (header, data) = both(&File { riff_size: Some(u32::MAX), ..PLAIN }.bytes());
-    assert_eq!(header.unwrap().duration(), None);
-    assert_eq!(data.unwrap().samples, Some(800));
+    for info in [header.unwrap(), data.unwrap()] {
+        assert_eq!((info.samples, info.is_streamed), (800, true));
+    }
     let whole = PLAIN.bytes();
     let (header, data) = both(&whole[..whole.len() - 800]);
-    assert_eq!((header.unwrap().samples, data.unwrap().samples), (Some(800), Some(400)));
+    assert_eq!((header.unwrap().samples, data.unwrap().samples), (800, 400));
 }
 
 #[test]
@@ -145,7 +146,7 @@ fn other_codings() {
     assert_eq!((wave.channels, wave.samples), (2, vec![8192, 0, -8192, 0]));
     assert_eq!(wave.complaint.unwrap(), "1 samples are NaN or infinite; NaN is taken for silence");
     let (header, data) = both(&file);
-    assert_eq!((header.unwrap().samples, data.unwrap().samples), (Some(2), Some(2)));
+    assert_eq!((header.unwrap().samples, data.unwrap().samples), (2, 2));
     let mut stream = WaveStream::new(KaldiReader::from_bytes("f", file)).unwrap();
     assert_eq!(stream.read(100).unwrap(), [8192.0, -8192.0]);
 }
@@ -174,7 +175,7 @@ fn by_all_readers(bytes: &[u8]) -> (Vec<i16>, Option<String>) {
     let file = || KaldiReader::open_raw(folder.to_str().unwrap()).unwrap();
     assert_eq!(WaveHolder::read(&mut file()).unwrap(), wave);
     for info in [WaveHeaderHolder::read(&mut file()).unwrap(), WaveDataHolder::read(&mut file()).unwrap()] {
-        assert_eq!((info.samples, &info.complaint), (Some(wave.len() as u64), &wave.complaint));
+        assert_eq!((info.samples, &info.complaint), (wave.len() as u64, &wave.complaint));
     }
     std::fs::remove_file(&folder).unwrap();
     let mut stream = WaveStream::new(KaldiReader::from_bytes("f", bytes.to_vec())).unwrap();
@@ -248,7 +249,7 @@ fn sizes_of_64_bits() {
         // A sound of five gigabytes, of which only the header exists.
         bytes[28..36].copy_from_slice(&5_000_000_000u64.to_le_bytes());
         let info = WaveHeaderHolder::read(&mut KaldiReader::from_bytes("f", bytes.clone())).unwrap();
-        assert_eq!(info.samples, Some(2_500_000_000));
+        assert_eq!(info.samples, 2_500_000_000);
         bytes[12] = b'x';
         let error = WaveHolder::read(&mut KaldiReader::from_bytes("f", bytes)).unwrap_err().to_string();
         assert!(error.contains("ds64"), "{error}");
@@ -272,4 +273,38 @@ fn waves_in_archives() {
     assert_eq!(next(), Some(("b".to_owned(), vec![2, 258], None)));
     assert_eq!(next(), None);
     std::fs::remove_file(&path).unwrap();
+}
+
+/// Archives of kaldiio: `AUDIO`, the size, and a file of sound.
+#[test]
+fn sound_with_a_size_before_it() {
+    let entry = |sound: &[u8]| [&b"AUDIO\x02"[..], &(sound.len() as u16).to_le_bytes(), sound].concat();
+    let wave = |sample: u8| riff(&[format(), chunk(b"data", &[sample, 0]), chunk(b"LIST", b"odd")]);
+    let archive = [&b"a "[..], &entry(&wave(1)), b"b ", &entry(&wave(2)), b"c ", &wave(3)].concat();
+    let path = std::env::temp_dir().join(format!("audio-{}.ark", std::process::id()));
+    std::fs::write(&path, &archive).unwrap();
+    let name = format!("ark:{}", path.display());
+    let mut reader = SequentialReader::<WaveHolder>::open(&name).unwrap();
+    let mut lengths = SequentialReader::<WaveDataHolder>::open(&name).unwrap();
+    for (key, sample) in [("a", 1), ("b", 2), ("c", 3)] {
+        let (found, wave) = reader.next().unwrap().unwrap();
+        assert_eq!((found.as_str(), wave.samples), (key, vec![sample]));
+        assert_eq!(lengths.next().unwrap().unwrap().1.samples, 1);
+    }
+    assert!(reader.next().unwrap().is_none() && lengths.next().unwrap().is_none());
+    // By an offset, as a script has it.
+    let mut r = KaldiReader::open_raw(&format!("{}:2", path.display())).unwrap();
+    assert_eq!(WaveHeaderHolder::read(&mut r).unwrap().samples, 1);
+    std::fs::remove_file(&path).unwrap();
+
+    let error = |bytes: &[u8]| {
+        WaveHolder::read(&mut KaldiReader::from_bytes("f", bytes.to_vec())).unwrap_err().to_string()
+    };
+    assert!(error(&entry(b"fLaC\x80\0\0\0")).contains("archive of kaldiio has a FLAC file"));
+    assert!(error(b"AUDIO\x09 ").contains("1 to 8 bytes of a size"));
+    let cut = entry(&wave(1));
+    assert!(error(&cut[..cut.len() - 3]).contains("ends within"), "{}", error(&cut[..cut.len() - 3]));
+    let mut small = entry(&wave(1));
+    small[6] = 20;
+    assert!(error(&small).contains("longer than the size"), "{}", error(&small));
 }

@@ -22,7 +22,7 @@
 //! }
 //!
 //! fn copy(options: Options) -> Result<u8, kaldi_io::IoError> {
-//!     println!("{} -> {}", options.nnet_in, options.nnet_out);
+//!     kaldi_io::StandardOutput::print(format!("{} -> {}\n", options.nnet_in, options.nnet_out))?;
 //!     Ok(0)
 //! }
 //!
@@ -50,7 +50,6 @@ mod stack;
 
 use std::error::Error;
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock};
@@ -58,10 +57,12 @@ use std::sync::{PoisonError, RwLock};
 use clap::{Args, FromArgMatches};
 
 use crate::log::{self, Site};
+use crate::standard::{self, StandardOutput};
 use crate::terminal;
 pub use arguments::command;
 pub(crate) use escape::shell_escape;
-pub(crate) use signal::{handle_sigxfsz, restore_sigpipe};
+use signal::end_by_sigpipe;
+pub(crate) use signal::{ends_by_sigpipe, handle_sigxfsz};
 
 /// Status of a program that failed.
 pub const FAILED: u8 = 255;
@@ -139,8 +140,8 @@ fn wrong_arguments(command: &clap::Command, message: String) -> Stop {
 /// The whole `main` of a program: parses the command line, runs `program` and returns its status. An error is printed
 /// as one `ERROR` line, with all its causes, and makes the status 255.
 ///
-/// Restores the default action for SIGPIPE, so that `program | head` ends silently. A write beyond the largest file
-/// (`ulimit -f`) is an error, not a signal.
+/// `program | head` ends silently, by SIGPIPE. A write beyond the largest file (`ulimit -f`) is an error, not a signal. Output
+/// that is left in a buffer at the end is written, and a failure is an error.
 pub fn run<A, E, F>(program: F) -> ExitCode
 where
     A: clap::Parser,
@@ -168,7 +169,7 @@ where
     E: Into<Box<dyn Error + Send + Sync>>,
     F: FnOnce(A) -> Result<u8, E>,
 {
-    restore_sigpipe();
+    end_by_sigpipe();
     handle_sigxfsz();
     log::init(&called_as(&argv));
     log::forget_option_names();
@@ -186,11 +187,18 @@ where
     log::set_verbose(parsed.standard.verbose);
     let result = program(parsed.options);
     terminal::drain();
-    result.unwrap_or_else(|e| {
-        let error: Box<dyn Error + Send + Sync> = e.into();
-        report(&crate::error::chain(error.as_ref()));
-        FAILED
-    })
+    match (result, standard::flush_output()) {
+        (Err(e), _) => {
+            let error: Box<dyn Error + Send + Sync> = e.into();
+            report(&crate::error::chain(error.as_ref()));
+            FAILED
+        }
+        (Ok(_), Err(e)) => {
+            report(&e.to_string());
+            FAILED
+        }
+        (Ok(status), Ok(())) => status,
+    }
 }
 
 /// Returns the long names of a program's options.
@@ -232,17 +240,18 @@ pub fn command_line() -> Vec<OsString> {
 fn documentation<A: clap::Parser>(argv: &[OsString]) -> Option<u8> {
     let texts: Vec<String> = argv.iter().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
     Some(match generate::requested(&texts)? {
-        Ok(kind) => show(&generate::generate(kind, command::<A>(), log::program())),
+        Ok(kind) => show(generate::generate(kind, command::<A>(), log::program())),
         Err(message) => end(&Stop::refuses(message)),
     })
 }
 
 /// Prints to standard output, and returns the exit status.
-fn show(text: &[u8]) -> u8 {
-    match std::io::stdout().lock().write_all(text) {
+pub fn show(text: impl AsRef<[u8]>) -> u8 {
+    end_by_sigpipe();
+    match StandardOutput::print(text) {
         Ok(()) => 0,
         Err(e) => {
-            report(&format!("standard output: {e}"));
+            report(&e.chain());
             FAILED
         }
     }

@@ -4,14 +4,20 @@ use std::sync::{Arc, Once};
 
 use signal_hook::consts::SIGXFSZ;
 
-/// Restores the default action of SIGPIPE, which Rust's start-up code replaces. A program with a closed reader, as in
-/// `nnet3-info model | head -4`, must end silently. Programs call this before they start threads.
-#[allow(unsafe_code)]
-pub(crate) fn restore_sigpipe() {
-    // SAFETY: SIG_DFL installs no handler, so no code of ours runs in signal context; the call touches no memory.
-    unsafe {
-        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-    }
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// True in programs, false in libraries.
+static IS_PROGRAM: AtomicBool = AtomicBool::new(false);
+
+/// From now on the process ends by SIGPIPE if the reader of its standard output or standard error has closed it, as in
+/// `nnet3-info model | head -4`. The signal itself stays ignored, as Rust's start-up code has it: a write to a command
+/// that has ended is an error, which names the command, and ends no process.
+pub(crate) fn end_by_sigpipe() {
+    IS_PROGRAM.store(true, Ordering::Relaxed);
+}
+
+pub(crate) fn ends_by_sigpipe() -> bool {
+    IS_PROGRAM.load(Ordering::Relaxed)
 }
 
 /// Makes a write beyond the largest file (`ulimit -f`) an error of the writer, which names the file, instead of a signal

@@ -24,6 +24,20 @@ fn expect_newline(r: &mut KaldiReader) -> Result<()> {
     Ok(())
 }
 
+/// Fails if more numbers follow a binary value. This is so if posteriors, or pairs or lists of integers, are read as plain
+/// integers. The error comes before the wrong value is used. In an archive, bytes that have not arrived yet are not waited for; there
+/// the next key is an error.
+fn expect_end(r: &mut KaldiReader) -> Result<()> {
+    let next = if r.is_archive() { r.buffered() } else { r.peek_bytes(4)? };
+    // A size byte, or a vector as in posteriors of Gaussians. Keys and other objects begin with other bytes.
+    if matches!(next, [4 | 8, ..] | [b'F' | b'D', b'V', b' ', 4, ..]) {
+        return Err(r.error(
+            "binary numbers follow the value, as they do in posteriors, or in pairs or lists of integers",
+        ));
+    }
+    Ok(())
+}
+
 /// Returns the rest of a line of numbers. Without its line break the last number may be the beginning of another one.
 fn rest_of_line(r: &mut KaldiReader) -> Result<String> {
     r.read_complete_line()?.ok_or_else(|| r.error("expected a line of values, found the end of the file"))
@@ -48,7 +62,9 @@ macro_rules! number_holder {
 
             fn read(r: &mut KaldiReader) -> Result<$type> {
                 if r.detect_header()? {
-                    return r.$read();
+                    let value = r.$read()?;
+                    expect_end(r)?;
+                    return Ok(value);
                 }
                 skip_blanks(r)?;
                 if r.peek_byte()? == Some(b'\n') {
@@ -111,6 +127,12 @@ fn parse_list<T: std::str::FromStr>(r: &KaldiReader, text: &str, of: &str) -> Re
     text.split_ascii_whitespace().map(parse).collect()
 }
 
+/// The numbers of `[ 1 2 3 ]`, as kaldiio writes vectors of integers, and of `1 2 3`, as Kaldi does.
+fn without_brackets(line: &str) -> &str {
+    let line = line.trim_ascii();
+    line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(line)
+}
+
 macro_rules! vector_holder {
     ($(#[$doc:meta])* $name:ident, $type:ty, $read:ident, $write:ident, $of:literal) => {
         $(#[$doc])*
@@ -122,13 +144,14 @@ macro_rules! vector_holder {
             fn read(r: &mut KaldiReader) -> Result<Self::T> {
                 if !r.detect_header()? {
                     let line = rest_of_line(r)?;
-                    return parse_list(r, &line, $of);
+                    return parse_list(r, if $of == "integers" { without_brackets(&line) } else { &line }, $of);
                 }
                 let count = r.read_i32().and_then(|n| r.check_count(n, "elements"))?;
                 let mut values = Vec::with_capacity(count.min(4096));
                 for _ in 0..count {
                     values.push(r.$read()?);
                 }
+                expect_end(r)?;
                 Ok(values)
             }
 
@@ -174,6 +197,7 @@ impl Holder for I32VectorVectorHolder {
             for _ in 0..count {
                 lists.push(read_counted(r)?);
             }
+            expect_end(r)?;
             return Ok(lists);
         }
         let line = rest_of_line(r)?;
@@ -213,6 +237,7 @@ macro_rules! pair_vector_holder {
                     for _ in 0..count {
                         pairs.push((r.$read()?, r.$read()?));
                     }
+                    expect_end(r)?;
                     return Ok(pairs);
                 }
                 let line = rest_of_line(r)?;

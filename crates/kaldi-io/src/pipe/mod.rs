@@ -8,9 +8,6 @@ use std::cell::Cell;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::process::{ChildStdin, ChildStdout, Stdio};
-use std::sync::{Arc, Once};
-
-use signal_hook::consts::SIGPIPE;
 
 use crate::error::{IoError, Result};
 use crate::log::Site;
@@ -119,12 +116,8 @@ pub(crate) struct PipeOutput {
 }
 
 impl PipeOutput {
-    /// Starts the command. From then on, a write to a pipe without readers is an error of the writer; it does not end
-    /// the process.
+    /// Starts the command. It has the default action for SIGPIPE, which this process ignores.
     pub(crate) fn open(command: &str) -> io::Result<Self> {
-        static SIGNAL: Once = Once::new();
-        // A handler is all that it takes. Commands that are started get the default action back.
-        SIGNAL.call_once(|| drop(signal_hook::flag::register(SIGPIPE, Arc::default())));
         let (processes, ends) = Processes::start(command, Stdio::piped(), Stdio::inherit())?;
         Ok(PipeOutput { processes: Some(processes), stdin: ends.stdin })
     }

@@ -51,6 +51,17 @@ impl KaldiReader {
         !self.inside && !self.archive
     }
 
+    /// True if this reads an archive from one entry to the next.
+    pub(crate) fn is_archive(&self) -> bool {
+        self.archive
+    }
+
+    /// Bytes from the next unread one to the end of the input, if that is a regular file.
+    pub fn bytes_left(&self) -> Option<u64> {
+        let data = self.source.file()?.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        Some(data.len().saturating_sub(self.position))
+    }
+
     pub(crate) fn set_archive(&mut self) {
         self.archive = true;
     }

@@ -4,7 +4,7 @@ use byteorder::{LittleEndian, ReadBytesExt};
 
 use super::KaldiReader;
 use super::record::Entry;
-use crate::error::Result;
+use crate::error::{IoError, Result};
 
 /// Memory that is taken before any of the announced data has been seen.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -25,7 +25,7 @@ impl KaldiReader {
             if out.capacity() < old + step {
                 let reserve = (count - old).min(old.max(chunk));
                 crate::memory::reserve(&mut out, reserve, &format!("{count} elements"))
-                    .map_err(|e| self.error(e.to_string()))?;
+                    .map_err(|e| IoError::Memory(format!("{}: {e}", self.name)))?;
             }
             out.resize(old + step, T::default());
             read(self, &mut out[old..])?;

@@ -136,11 +136,13 @@ impl<H: Holder> TableWriter<H> {
     }
 }
 
-/// Creates a file. An existing file is replaced when its successor is complete. A new file, or one that is `visible` to
-/// readers during writing, is written in place.
+/// Creates a file. An existing file keeps its contents until the new ones are complete. A new or empty file, or one that is `visible`
+/// to readers during writing, is written in place.
 fn create(wxfilename: &str, visible: bool) -> Result<KaldiWriter> {
     match WxFilename::parse(wxfilename)? {
-        WxFilename::File(path) if path.exists() && !visible => KaldiWriter::create(wxfilename, false),
+        WxFilename::File(path) if !visible && std::fs::metadata(&path).is_ok_and(|data| data.len() > 0) => {
+            KaldiWriter::create(wxfilename, false)
+        }
         _ => KaldiWriter::create_streaming(wxfilename),
     }
 }

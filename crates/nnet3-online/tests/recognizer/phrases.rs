@@ -56,8 +56,18 @@ fn phrases_are_a_graph_composed_before() {
     let model = pair();
     let phrases = ["three three", "one nine", " ", "silent", "four four  one"];
     let grammar = model.phrases(&phrases).unwrap();
-    let ignored = |phrase, word: &str, is_pathless| Ignored { phrase, word: word.to_owned(), is_pathless };
+    let ignored = |phrase, word: &str, is_pathless| Ignored {
+        phrase,
+        word: word.to_owned(),
+        is_pathless,
+        hint: String::new(),
+    };
     assert_eq!(grammar.ignored(), [ignored(1, "nine", false), ignored(3, "silent", true)]);
+    let other_letters = model.phrases(&["One one", "ONE"]).unwrap();
+    let hints: Vec<&str> = other_letters.ignored().iter().map(|ignored| ignored.hint.as_str()).collect();
+    assert_eq!(hints, [" ('one' is there, with other capitals)"; 2]);
+    let error = model.phrases(&["One"]).unwrap_err().to_string();
+    assert!(error.ends_with("which have 'One' ('one' is there, with other capitals)"), "{error}");
     let expected = bigrams(&[vec![3, 3], vec![1], vec![], vec![], vec![4, 4, 1]]);
     let composed = ops::compose_transducers(&hcl(), &expected, true).unwrap();
     let composed = SearchGraph::new((&composed).into(), transitions().num_transition_ids()).unwrap();

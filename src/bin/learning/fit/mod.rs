@@ -12,7 +12,7 @@ mod surroundings;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use kaldi_io::KaldiWriter;
+use kaldi_io::{KaldiWriter, StandardOutput};
 use nnet3_core::Random;
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Device;
@@ -80,7 +80,7 @@ impl Fit {
         let plan = Arc::new(Plan::new(&nnet, &rules)?);
         let trainer_options = self.trainer_options(&plan, devices.len())?;
         if self.dry_run {
-            print_table(&plan.table(&nnet));
+            StandardOutput::print(table(&plan.table(&nnet)))?;
             return Ok(0);
         }
         KaldiWriter::check(&self.output)?;
@@ -281,12 +281,13 @@ impl Fit {
     }
 }
 
-/// Columns of equal width on standard output.
-fn print_table<const N: usize>(rows: &[[String; N]]) {
+/// Columns of equal width.
+fn table<const N: usize>(rows: &[[String; N]]) -> String {
     let widths: Vec<usize> = (0..N).map(|k| rows.iter().map(|row| row[k].len()).max().unwrap_or(0)).collect();
-    for row in rows {
+    let line = |row: &[String; N]| {
         let cells: Vec<String> =
             row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}")).collect();
-        println!("{}", cells.join("  ").trim_end());
-    }
+        format!("{}\n", cells.join("  ").trim_end())
+    };
+    rows.iter().map(line).collect()
 }

@@ -10,7 +10,8 @@ pub enum Name {
     Plain,
     /// A column of a line: blanks become `_`.
     OfColumn,
-    /// The name of a file in a folder: separators of folders become `_`.
+    /// The name of a file in a folder: separators of folders become `_`. No name begins with a dot, which would hide the
+    /// file, and signs of the shell in commands become `_`.
     OfFile,
 }
 
@@ -62,8 +63,23 @@ fn fitted(name: &str, form: Name) -> String {
         Name::Plain => name.to_owned(),
         Name::OfColumn => name.replace(|c: char| c.is_whitespace() || c.is_control(), "_"),
         Name::OfFile if name == "-" => "stdin".to_owned(),
-        Name::OfFile => name.replace(|c: char| c == '/' || c == '\\' || c.is_control(), "_"),
+        Name::OfFile if is_live(name) => {
+            let words = name.split(|c: char| !(c.is_alphanumeric() || "._+=@%#-".contains(c)));
+            visible(words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_"))
+        }
+        Name::OfFile => {
+            let parts = name.split('/').filter(|part| !matches!(*part, "." | ".."));
+            visible(parts.collect::<Vec<_>>().join("_").replace(|c: char| c == '\\' || c.is_control(), "_"))
+        }
     }
+}
+
+/// The name without dots before it. The rest has room for a suffix and a number within the 255 bytes that file systems take.
+fn visible(name: String) -> String {
+    const MOST: usize = 200;
+    let name = name.trim_start_matches('.');
+    let end = (0..=MOST.min(name.len())).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
+    if end == 0 { "_".to_owned() } else { name[..end].to_owned() }
 }
 
 /// Tells names apart that are still alike.
@@ -109,6 +125,14 @@ mod tests {
         );
         assert_eq!(names(&["a b.wav", "a_b.wav"], Name::OfColumn), ["a_b.wav", "a_b.wav#2"]);
         assert_eq!(names(&["a/x.wav", "b/x.wav", "-"], Name::OfFile), ["a_x", "b_x", "stdin"]);
+        assert_eq!(names(&["../a/x.wav", "../../b/x.wav", "./c/x.wav"], Name::OfFile), ["a_x", "b_x", "c_x"]);
+        assert_eq!(names(&["../x.wav", "x.wav", "/x.wav"], Name::OfFile), ["x.wav", "x.wav#2", "_x"]);
+        assert_eq!(names(&[".hidden.wav", "...", "a b.wav"], Name::OfFile), ["hidden", "_", "a b"]);
+        assert_eq!(
+            names(&["sox 'a b.mp3' -t wav - |", "cat ../a.wav|", "cat ../a.wav |"], Name::OfFile),
+            ["sox_a_b.mp3_-t_wav_-", "cat_.._a.wav", "cat_.._a.wav#2"]
+        );
+        assert_eq!(names(&["é".repeat(150).as_str()], Name::OfFile), ["é".repeat(100)]);
         assert_eq!(names(&["a/b_c.wav", "a_b/c.wav", "c.wav"], Name::OfFile), ["b_c", "a_b_c", "c"]);
     }
 }

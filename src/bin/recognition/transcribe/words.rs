@@ -62,12 +62,14 @@ impl WordArgs {
             .map(|(_, text)| if text == ANYTHING { model.garbage_word().unwrap_or(text) } else { text })
             .collect();
         let phrases = model.phrases(&texts).with_context(|| format!("--phrases={file}"))?;
-        let mut ignored: BTreeMap<(&str, bool), Vec<usize>> = BTreeMap::new();
+        let mut ignored: BTreeMap<(&str, bool), (&str, Vec<usize>)> = BTreeMap::new();
         for word in phrases.ignored() {
             let line = lines.get(word.phrase).map_or(0, |line| line.0);
-            ignored.entry((&word.word, word.is_pathless)).or_default().push(line);
+            let (hint, lines) = ignored.entry((&word.word, word.is_pathless)).or_default();
+            lines.push(line);
+            *hint = &word.hint;
         }
-        for ((word, is_pathless), lines) in ignored {
+        for ((word, is_pathless), (hint, lines)) in ignored {
             let others =
                 if lines.len() > 1 { format!(" and {} more", lines.len() - 1) } else { String::new() };
             let cause = match (is_pathless, word == ANYTHING) {
@@ -76,7 +78,7 @@ impl WordArgs {
                 (false, false) => "is not in the vocabulary of the model",
             };
             messages::warn(&format!(
-                "{file}, line {}{others}: the word '{word}' {cause}: it is ignored",
+                "{file}, line {}{others}: the word '{word}' {cause}: it is ignored{hint}",
                 lines[0]
             ));
         }
