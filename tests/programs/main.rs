@@ -35,6 +35,7 @@ mod online_programs;
 mod openfst_programs;
 mod own_pipes;
 mod pitch_programs;
+mod pronunciation_programs;
 mod report;
 mod safetensors;
 mod serve;

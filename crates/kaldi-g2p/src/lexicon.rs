@@ -133,7 +133,7 @@ impl Lexicon {
         }
     }
 
-    /// True if the lexicon has the word.
+    /// Returns the entries of each word.
     pub fn words(&self) -> FxHashMap<&str, Vec<&Entry>> {
         let mut words: FxHashMap<&str, Vec<&Entry>> = FxHashMap::default();
         for entry in &self.entries {

@@ -3,6 +3,7 @@
 use std::num::NonZero;
 
 use kaldi_io::alike;
+use kaldi_io::text::is_token;
 use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter};
 
 use crate::error::{Error, Result};
@@ -54,7 +55,7 @@ pub struct SearchOptions {
 
 impl Default for SearchOptions {
     fn default() -> Self {
-        SearchOptions { count: 1, min_probability: 0.0, mass: 1.0, beam: 10.0, most_states: 1000 }
+        SearchOptions { count: 1, min_probability: 0.0, mass: 1.0, beam: 8.0, most_states: 1000 }
     }
 }
 
@@ -77,6 +78,9 @@ impl Model {
         r.expect_token("<G2p>")?;
         r.expect_token("<Stamp>")?;
         let stamp = r.read_token()?;
+        if !is_token(&stamp) {
+            return Err(r.error("the stamp of the model has control characters").into());
+        }
         r.expect_token("<Graphones>")?;
         let count = r.read_i32()?;
         let count = r.check_count(count, "graphones")?;

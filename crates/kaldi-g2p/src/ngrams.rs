@@ -23,6 +23,9 @@ pub const ROOT: u32 = 0;
 /// The logarithm of 0 in ARPA files, -99, as a natural one.
 pub const LEAST_LOG_PROB: f32 = -99.0 * std::f32::consts::LN_10;
 
+/// Larger logarithms of backoff weights are nonsense.
+pub const MOST_BACKOFF: f32 = 100.0;
+
 /// A model of token sequences with backoff.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ngrams {

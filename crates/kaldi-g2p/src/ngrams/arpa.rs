@@ -12,7 +12,7 @@ const BEGIN_NAME: &str = "<s>";
 const END_NAME: &str = "</s>";
 /// Larger logarithms of probabilities and backoff weights are nonsense.
 const MOST_LOG_PROB: f32 = 1e-3;
-const MOST_BACKOFF: f32 = 100.0;
+const MOST_BACKOFF: f32 = super::MOST_BACKOFF + 1.0;
 
 /// Writes an ARPA file. Logarithms have five digits after the point.
 pub fn write(ngrams: &Ngrams, inventory: &Inventory, w: &mut KaldiWriter) -> kaldi_io::Result<()> {
@@ -36,7 +36,7 @@ pub fn write(ngrams: &Ngrams, inventory: &Inventory, w: &mut KaldiWriter) -> kal
                 let name = format!("{history}{}", names[ngrams.tokens[node] as usize]);
                 let line = format!("{:.5}\t{name}", decimal(ngrams.log_probs[node]));
                 w.write_str(&line)?;
-                if ngrams.is_history(node as u32) {
+                if level < ngrams.order() && ngrams.is_history(node as u32) {
                     w.write_str(&format!("\t{:.5}", decimal(ngrams.backoffs[node])))?;
                 }
                 w.write_str("\n")?;
@@ -69,7 +69,7 @@ impl NgramConsumer for Collected {
         }
         let section = &mut self.0[ngram.words.len() - 1];
         section.words.extend_from_slice(&ngram.words);
-        section.numbers.push((ngram.log_prob.min(0.0), ngram.backoff));
+        section.numbers.push((ngram.log_prob.min(0.0), ngram.backoff.min(super::MOST_BACKOFF)));
         Ok(())
     }
 }
@@ -85,7 +85,7 @@ pub fn read(r: &mut KaldiReader) -> Result<(Ngrams, Inventory)> {
     let mut number = |symbol| symbols.number_or_add(symbol) as i32;
     let (begin, end) = (number(BEGIN_NAME), number(END_NAME));
     let words = Words::Symbols(symbols, UnknownWords::Add);
-    let mut options = ArpaOptions { words, begin, end, most_warnings: Some(0) };
+    let mut options = ArpaOptions { words, begin, end, most_warnings: Some(1) };
     let mut collected = Collected::default();
     let mut warning = None;
     read_arpa(r, &mut options, &mut collected, &mut |event| {

@@ -2,7 +2,7 @@
 
 use kaldi_io::{KaldiReader, KaldiWriter, read_vector, write_vector};
 
-use super::{FIRST, Ngrams, ROOT};
+use super::{BEGIN, END, FIRST, MOST_BACKOFF, Ngrams, ROOT};
 use crate::error::{Error, Result};
 
 /// Writes the arrays.
@@ -100,11 +100,15 @@ fn fault(ngrams: &Ngrams, vocabulary: usize) -> Option<&'static str> {
         {
             return Some("its tokens are not in order");
         }
+        let is_end = node != ROOT as usize && tokens[node] == END;
+        if (is_end && !children.is_empty()) || (node != ROOT as usize && children.contains(&BEGIN)) {
+            return Some("an n-gram has its beginning or its end inside");
+        }
     }
-    let is_valid = |value: &f32, most: f32| *value <= most;
-    if !log_probs.iter().all(|value| is_valid(value, 0.0))
-        || !backoffs.iter().all(|value| is_valid(value, 100.0))
-    {
+    let longest = levels[levels.len() - 2]..nodes;
+    let valid = |values: &[f32], most: f32| values.iter().all(|value| *value <= most);
+    let has_backoff = |value: &f32| *value != 0.0;
+    if !valid(log_probs, 0.0) || !valid(backoffs, MOST_BACKOFF) || backoffs[longest].iter().any(has_backoff) {
         return Some("a probability or a backoff weight is invalid");
     }
     None

@@ -62,7 +62,8 @@ pub fn estimate(counts: &Counts, order: usize, min_count: u32) -> Ngrams {
     let mut gammas = vec![1.0f64; nodes];
     for level in 1..=order {
         let discounts = discounts(&adjusted[levels[level]..levels[level + 1]]);
-        for history in levels[level - 1]..levels[level] {
+        let histories = levels[level - 1]..levels[level];
+        for (history, gamma) in histories.clone().zip(&mut gammas[histories]) {
             // The beginning is never predicted.
             let predicted = |&child: &usize| history as u32 != ROOT || counts.tokens[child] != BEGIN;
             let range = children(history);
@@ -73,8 +74,7 @@ pub fn estimate(counts: &Counts, order: usize, min_count: u32) -> Ngrams {
             let taken = |child: usize| {
                 if kept[child] { discounts.of(adjusted[child]) } else { f64::from(adjusted[child]) }
             };
-            let gamma = range.clone().filter(predicted).map(taken).sum::<f64>() / total;
-            gammas[history] = gamma;
+            *gamma = range.clone().filter(predicted).map(taken).sum::<f64>() / total;
             for child in range.filter(predicted).filter(|&child| kept[child]) {
                 let shorter = if level == 1 {
                     1.0 / vocabulary as f64
@@ -82,7 +82,7 @@ pub fn estimate(counts: &Counts, order: usize, min_count: u32) -> Ngrams {
                     probabilities[suffixes[child] as usize]
                 };
                 let own = (f64::from(adjusted[child]) - discounts.of(adjusted[child])) / total;
-                probabilities[child] = own + gamma * shorter;
+                probabilities[child] = own + *gamma * shorter;
             }
         }
     }
