@@ -36,6 +36,7 @@ mod openfst_programs;
 mod other_tools;
 mod own_pipes;
 mod pitch_programs;
+mod pronunciation_programs;
 mod report;
 mod safetensors;
 mod serve;

@@ -5,6 +5,7 @@ mod decoding;
 mod discriminative;
 mod export;
 mod features;
+mod g2p;
 mod gaussians;
 mod graphs;
 mod keywords;
@@ -133,6 +134,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "arpa", read: graphs::read_arpa, corpus: graphs::corpus_arpa, memory: LARGE },
     Target { name: "grammars", read: graphs::read_grammar, corpus: graphs::corpus_grammar, memory: SMALL },
     Target { name: "kws-indices", read: keywords::read_index, corpus: keywords::corpus_index, memory: LARGE },
+    Target { name: "g2p-models", read: g2p::read_model, corpus: g2p::corpus_models, memory: LARGE },
+    Target { name: "lexicons", read: g2p::read_lexicon, corpus: g2p::corpus_lexicons, memory: SMALL },
     Target { name: "ilabels", read: graphs::read_ilabels, corpus: graphs::corpus_ilabels, memory: SMALL },
     Target {
         name: "lattices",

@@ -1,0 +1,4 @@
+mod alignment;
+mod files;
+mod pronunciations;
+mod training;
