@@ -215,7 +215,8 @@ impl<'m> Builder<'m> {
                     first_cost: self.cost(id),
                     loop_id: self_loop.map_or(0, |id| id.get() as i32),
                     loop_pdf: self_loop_pdf.unwrap_or(-1),
-                    loop_cost: self_loop.map_or(f32::INFINITY, |id| -self.scales.self_loop * transitions.log_prob(id)),
+                    loop_cost: self_loop
+                        .map_or(f32::INFINITY, |id| -self.scales.self_loop * transitions.log_prob(id)),
                     instance: 0,
                 });
             }
@@ -315,9 +316,8 @@ impl<'g> Expansion<'g> {
                 continue;
             }
             for right in self.contexts(to, self.ahead).iter() {
-                let fits = expected.is_none_or(|expected| {
-                    expected.is_empty() || right[..self.ahead - 1] == expected[1..]
-                });
+                let fits = expected
+                    .is_none_or(|expected| expected.is_empty() || right[..self.ahead - 1] == expected[1..]);
                 if !fits {
                     continue;
                 }

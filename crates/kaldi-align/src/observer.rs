@@ -7,15 +7,37 @@ use crate::recipe::StageKind;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// A stage begins with these utterances, and the largest numbers of leaves and Gaussians that it may have.
-    Stage { kind: StageKind, utterances: usize, frames: usize, leaves: usize, gaussians: usize },
+    Stage {
+        kind: StageKind,
+        utterances: usize,
+        frames: usize,
+        leaves: usize,
+        gaussians: usize,
+    },
     /// An alignment of all utterances.
-    Aligned { aligned: usize, retried: usize, failed: usize },
+    Aligned {
+        aligned: usize,
+        retried: usize,
+        failed: usize,
+    },
     /// The end of an iteration: the log-likelihood of a frame before the update, and Gaussians after it.
-    Iteration { number: usize, of: usize, log_likelihood: f64, frames: f64, gaussians: usize },
+    Iteration {
+        number: usize,
+        of: usize,
+        log_likelihood: f64,
+        frames: f64,
+        gaussians: usize,
+    },
     /// A tree was built.
-    Tree { leaves: usize },
+    Tree {
+        leaves: usize,
+    },
     /// Transforms of speakers were estimated; so many speakers have too little speech.
-    Transforms { speakers: usize, without: usize, improvement: f64 },
+    Transforms {
+        speakers: usize,
+        without: usize,
+        improvement: f64,
+    },
     Message(String),
     Warning(String),
     /// So much of the work is done, from 0 to 1.
@@ -34,7 +56,9 @@ impl<F: FnMut(Event)> Observer for F {
 }
 
 /// Counts reasons by their names.
-pub fn count<'a>(reasons: impl Iterator<Item = &'a Reason>) -> std::collections::BTreeMap<&'static str, usize> {
+pub fn count<'a>(
+    reasons: impl Iterator<Item = &'a Reason>,
+) -> std::collections::BTreeMap<&'static str, usize> {
     let mut counts = std::collections::BTreeMap::new();
     reasons.for_each(|reason| *counts.entry(reason.name()).or_default() += 1);
     counts

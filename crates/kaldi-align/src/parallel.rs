@@ -71,10 +71,15 @@ mod tests {
         for threads in [1, 2, 5] {
             let mut seen = Vec::new();
             let threads = NonZero::new(threads).unwrap();
-            let result: Result<(), ()> = in_order(threads, 50, |i| i * i, |x| {
-                seen.push(x);
-                Ok(())
-            });
+            let result: Result<(), ()> = in_order(
+                threads,
+                50,
+                |i| i * i,
+                |x| {
+                    seen.push(x);
+                    Ok(())
+                },
+            );
             assert_eq!((result, seen), (Ok(()), (0..50).map(|i| i * i).collect::<Vec<_>>()));
         }
     }

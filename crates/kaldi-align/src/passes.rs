@@ -71,7 +71,11 @@ impl<'a> Aligner<'a> {
     ///
     /// # Errors
     /// The features do not fit the model.
-    pub fn align(&mut self, features: &DenseMatrix<f32>, words: &[u32]) -> Result<std::result::Result<Found, Reason>> {
+    pub fn align(
+        &mut self,
+        features: &DenseMatrix<f32>,
+        words: &[u32],
+    ) -> Result<std::result::Result<Found, Reason>> {
         let network = match self.network(words) {
             Ok(network) => network,
             Err(reason) => return Ok(Err(reason)),
@@ -148,7 +152,12 @@ impl Passes<'_> {
     ///
     /// # Errors
     /// See [`for_utterances`](Self::for_utterances).
-    pub fn equal(&self, model: &Model, lexicon: &LexiconGraph, settings: &AlignSettings) -> Result<Vec<Outcome>> {
+    pub fn equal(
+        &self,
+        model: &Model,
+        lexicon: &LexiconGraph,
+        settings: &AlignSettings,
+    ) -> Result<Vec<Outcome>> {
         let begin = || Aligner::new(model, &model.gmms, lexicon, settings);
         let work = |aligner: &mut Aligner, place: usize| {
             let utterance = &self.corpus.utterances[place];
@@ -158,7 +167,8 @@ impl Passes<'_> {
             };
             let frames = utterance.features.rows;
             let ids = equal_path(&network, frames, &utterance.key);
-            let too_short = || Reason::TooShort { frames, needed: network.min_frames().unwrap_or(usize::MAX) };
+            let too_short =
+                || Reason::TooShort { frames, needed: network.min_frames().unwrap_or(usize::MAX) };
             Ok(ids.map(|ids| (ids, 0)).ok_or_else(too_short))
         };
         self.for_utterances(begin, work, |_| ())
@@ -210,7 +220,12 @@ impl Passes<'_> {
                     let frame = features.row(t);
                     let added = added.as_ref().map_or(frame, |added| added.row(t));
                     stats.add_transition(id, 1.0);
-                    accumulator.add(&mut stats, &model.gmms, (model.transitions.pdf(id), 1.0), (frame, added))?;
+                    accumulator.add(
+                        &mut stats,
+                        &model.gmms,
+                        (model.transitions.pdf(id), 1.0),
+                        (frame, added),
+                    )?;
                 }
             }
             Ok(stats)

@@ -153,7 +153,11 @@ impl Stage {
     }
 
     pub fn lda_mllt(leaves: usize, gaussians: usize) -> Stage {
-        Stage { kind: StageKind::LdaMllt, transform: vec![2, 4, 6, 12], ..Stage::triphones(leaves, gaussians) }
+        Stage {
+            kind: StageKind::LdaMllt,
+            transform: vec![2, 4, 6, 12],
+            ..Stage::triphones(leaves, gaussians)
+        }
     }
 
     pub fn sat(leaves: usize, gaussians: usize) -> Stage {

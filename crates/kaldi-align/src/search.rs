@@ -104,7 +104,8 @@ impl Search {
                 return None;
             }
         }
-        let ending = |&node: &u32| (node, self.cost[node as usize] + f64::from(network.finals[node as usize]));
+        let ending =
+            |&node: &u32| (node, self.cost[node as usize] + f64::from(network.finals[node as usize]));
         let ends = self.active.iter().map(ending).filter(|(_, cost)| cost.is_finite());
         let (last, cost) = ends.min_by(|a, b| a.1.total_cmp(&b.1))?;
         Some(self.trace(network, last, cost, &log_likelihood, scale))

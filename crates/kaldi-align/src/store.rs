@@ -50,8 +50,10 @@ impl System {
     /// # Errors
     /// A file cannot be written.
     pub fn save(&self, folder: &str, phones: &Symbols) -> Result<()> {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| Error::File { file: folder.to_owned(), problem: format!("cannot make the folder: {error}") })?;
+        std::fs::create_dir_all(folder).map_err(|error| Error::File {
+            file: folder.to_owned(),
+            problem: format!("cannot make the folder: {error}"),
+        })?;
         let Model { transitions, tree, gmms } = &self.model;
         write_object(&path_in(folder, "tree"), true, tree)?;
         let text: String = phones.iter().map(|(name, number)| format!("{name} {number}\n")).collect();
@@ -61,11 +63,19 @@ impl System {
         match &self.features {
             FeatureKind::Deltas { order, window } => {
                 let usual = FeatureKind::default() == self.features;
-                let text = if usual { String::new() } else { format!("--delta-order={order} --delta-window={window}") };
+                let text = if usual {
+                    String::new()
+                } else {
+                    format!("--delta-order={order} --delta-window={window}")
+                };
                 write_text(folder, "delta_opts", &(text + "\n"))?;
             }
             FeatureKind::Spliced { left, right, lda } => {
-                write_text(folder, "splice_opts", &format!("--left-context={left} --right-context={right}\n"))?;
+                write_text(
+                    folder,
+                    "splice_opts",
+                    &format!("--left-context={left} --right-context={right}\n"),
+                )?;
                 write_object(&path_in(folder, "final.mat"), true, lda)?;
                 write_object(&path_in(folder, "lda.mat"), true, lda)?;
             }
@@ -129,8 +139,14 @@ impl System {
         }
         let full_lda = has(folder, "full.mat").then(|| read_matrix(&file("full.mat"))).transpose()?;
         let model = Model { transitions, tree, gmms };
-        let system =
-            System { model, independent, features, full_lda, normalize_variances, options: AlignOptions::default() };
+        let system = System {
+            model,
+            independent,
+            features,
+            full_lda,
+            normalize_variances,
+            options: AlignOptions::default(),
+        };
         system.check(folder)?;
         Ok(system)
     }
@@ -145,7 +161,9 @@ impl System {
             true => Ok(()),
             false => Err(Error::File {
                 file: path_in(folder, "final.mdl"),
-                problem: format!("the model is for features of dimension {dim}, those of the folder have {made}"),
+                problem: format!(
+                    "the model is for features of dimension {dim}, those of the folder have {made}"
+                ),
             }),
         }
     }
@@ -172,7 +190,10 @@ fn splice(folder: &str, cols: usize) -> Result<(usize, usize)> {
         0 => Ok((left, right)),
         _ => Err(Error::File {
             file: path_in(folder, "splice_opts"),
-            problem: format!("{} frames side by side do not have {cols} elements, as the matrix expects", left + 1 + right),
+            problem: format!(
+                "{} frames side by side do not have {cols} elements, as the matrix expects",
+                left + 1 + right
+            ),
         }),
     }
 }

@@ -106,7 +106,9 @@ const ALIGNMENT: f64 = 3.0;
 impl Work {
     fn of(recipe: &Recipe) -> Work {
         let of_stage = |stage: &Stage| {
-            stage.iterations as f64 + ALIGNMENT * (stage.realign.len() + 2) as f64 + stage.transform.len() as f64
+            stage.iterations as f64
+                + ALIGNMENT * (stage.realign.len() + 2) as f64
+                + stage.transform.len() as f64
         };
         Work { done: 0.0, all: recipe.stages.iter().map(of_stage).sum::<f64>().max(1.0) }
     }
@@ -188,7 +190,10 @@ impl Trainer<'_> {
     fn settings(&self, beams: &Beams) -> AlignSettings {
         let recipe = self.recipe;
         AlignSettings {
-            scales: TransitionScales { transition: recipe.transition_scale, self_loop: recipe.self_loop_scale },
+            scales: TransitionScales {
+                transition: recipe.transition_scale,
+                self_loop: recipe.self_loop_scale,
+            },
             acoustic_scale: recipe.acoustic_scale,
             beams: beams.clone(),
         }
@@ -332,6 +337,7 @@ impl Trainer<'_> {
                 boost_silence: recipe.boost_silence,
                 beams: recipe.beams.clone(),
                 min_speaker_frames: recipe.min_speaker_frames,
+                ..AlignOptions::default()
             },
         };
         Trained { system, reasons: self.reasons }

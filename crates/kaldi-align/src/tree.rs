@@ -84,14 +84,8 @@ pub fn build(
     let middle = if most_pdf_classes(topology) > 1 { 1 } else { 0 };
     let mut numbers = Numbers::new(0);
     let mut rand = || numbers.next();
-    let mut questions = automatic::obtain_questions(
-        stats,
-        &lang.sets,
-        &[middle],
-        CENTRAL,
-        &mut rand,
-        &mut report(observer),
-    )?;
+    let mut questions =
+        automatic::obtain_questions(stats, &lang.sets, &[middle], CENTRAL, &mut rand, &mut report(observer))?;
     for question in &lang.extra_questions {
         let mut question = question.clone();
         question.sort_unstable();

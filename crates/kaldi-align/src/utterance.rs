@@ -72,7 +72,8 @@ impl<'a> Corpus<'a> {
             });
             speaker_of.push(number);
         }
-        let problems: Vec<Option<Reason>> = utterances.iter().map(|utterance| utterance.problem(dim)).collect();
+        let problems: Vec<Option<Reason>> =
+            utterances.iter().map(|utterance| utterance.problem(dim)).collect();
         let mut by_speaker: Vec<Vec<usize>> = vec![Vec::new(); speakers.len()];
         for (place, &speaker) in speaker_of.iter().enumerate() {
             if problems[place].is_none() {
@@ -84,7 +85,10 @@ impl<'a> Corpus<'a> {
             let mut piece = Piece { speaker, members: Vec::new(), frames: 0 };
             for place in members {
                 if piece.frames >= PIECE_FRAMES {
-                    pieces.push(std::mem::replace(&mut piece, Piece { speaker, members: Vec::new(), frames: 0 }));
+                    pieces.push(std::mem::replace(
+                        &mut piece,
+                        Piece { speaker, members: Vec::new(), frames: 0 },
+                    ));
                 }
                 piece.frames += utterances[place].features.rows;
                 piece.members.push(place);

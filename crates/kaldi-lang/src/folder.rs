@@ -74,20 +74,28 @@ impl Lang {
             (_, TopologyKind::Chain) => {
                 out.text("topo", &topology::chain_text(&[&self.silence[..], &self.nonsilence].concat()))?;
             }
-            (Some(topology), TopologyKind::Hmm) => kaldi_io::write_object(&path_in(folder, "topo"), false, topology)?,
+            (Some(topology), TopologyKind::Hmm) => {
+                kaldi_io::write_object(&path_in(folder, "topo"), false, topology)?
+            }
             (None, TopologyKind::Hmm) => {}
         }
         out.lines("phones/sets.int", self.sets.iter().map(|set| joined(set, " ")))?;
-        out.lines("phones/roots.int", self.roots.iter().map(|root| {
-            let [shared, split] = [("shared", root.shared), ("split", root.split)]
-                .map(|(name, is)| if is { name.to_owned() } else { format!("not-{name}") });
-            format!("{shared} {split} {}", joined(&root.phones, " "))
-        }))?;
+        out.lines(
+            "phones/roots.int",
+            self.roots.iter().map(|root| {
+                let [shared, split] = [("shared", root.shared), ("split", root.split)]
+                    .map(|(name, is)| if is { name.to_owned() } else { format!("not-{name}") });
+                format!("{shared} {split} {}", joined(&root.phones, " "))
+            }),
+        )?;
         out.lines("phones/extra_questions.int", self.extra_questions.iter().map(|set| joined(set, " ")))?;
         out.lines("phones/disambig.int", self.disambiguation.iter().map(i32::to_string))?;
         if let Some(places) = &self.word_boundary {
             out.lines("phones/word_boundary.int", places.iter().map(|(id, place)| format!("{id} {place}")))?;
-            out.lines("phones/word_boundary.txt", places.iter().map(|(id, place)| format!("{} {place}", name(*id))))?;
+            out.lines(
+                "phones/word_boundary.txt",
+                places.iter().map(|(id, place)| format!("{} {place}", name(*id))),
+            )?;
         }
         let lists: [(&str, &[i32]); 5] = [
             ("silence", &self.silence),
@@ -168,7 +176,10 @@ impl Lang {
         let silence = list(&file("phones/silence.csl"))?;
         let optional = list(&file("phones/optional_silence.int"))?;
         let Some(&optional_silence) = optional.first() else {
-            return Err(Error::file(&file("phones/optional_silence.int"), "expected the number of a phone, found none"));
+            return Err(Error::file(
+                &file("phones/optional_silence.int"),
+                "expected the number of a phone, found none",
+            ));
         };
         let context_independent = match has("phones/context_indep.csl") {
             true => list(&file("phones/context_indep.csl"))?,
@@ -232,8 +243,12 @@ fn list(file: &str) -> Result<Vec<i32>> {
 fn read_places(file: &str) -> Result<Vec<(i32, String)>> {
     let text = crate::plain_text::read(file)?;
     let place = |(number, line): (usize, &str)| match fields(line)[..] {
-        [phone, place] if phone.parse::<i32>().is_ok() => Ok((phone.parse().unwrap_or_default(), place.to_owned())),
-        _ => Err(Error::line(file, number, format!("expected a phone and its place in words, found '{line}'"))),
+        [phone, place] if phone.parse::<i32>().is_ok() => {
+            Ok((phone.parse().unwrap_or_default(), place.to_owned()))
+        }
+        _ => {
+            Err(Error::line(file, number, format!("expected a phone and its place in words, found '{line}'")))
+        }
     };
     lines(&text).map(place).collect()
 }
@@ -249,7 +264,13 @@ fn read_pronunciations(file: &str) -> Result<Vec<Pronunciation>> {
         };
         if *word != 0 {
             let phones = phones.to_vec();
-            pronunciations.push(Pronunciation { word: *word, probability: 1.0, silence: None, phones, number: 0 });
+            pronunciations.push(Pronunciation {
+                word: *word,
+                probability: 1.0,
+                silence: None,
+                phones,
+                number: 0,
+            });
         }
     }
     Ok(pronunciations)

@@ -74,7 +74,8 @@ impl Lines {
         // As a reader of the text would round them.
         let weight = |cost: f64| format_g(cost, 7).parse().unwrap_or(cost as f32);
         let states = self.arcs.iter().flat_map(|line| [line.from, line.to]).max().map_or(0, |last| last + 1);
-        let mut fst = Fst { start: (states > 0).then_some(0), states: vec![State::default(); states as usize] };
+        let mut fst =
+            Fst { start: (states > 0).then_some(0), states: vec![State::default(); states as usize] };
         for line in &self.arcs {
             let weight = weight(line.cost);
             let arc = Arc { ilabel: line.phone, olabel: line.word, weight, next: line.to };

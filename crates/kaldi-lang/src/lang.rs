@@ -119,7 +119,12 @@ impl Lang {
         let mut sets: Vec<Vec<String>> = Vec::new();
         for phone in silences {
             let in_words = positions && used.contains(phone);
-            sets.push([phone.clone()].into_iter().chain(in_words.then(|| variants(phone)).into_iter().flatten()).collect());
+            sets.push(
+                [phone.clone()]
+                    .into_iter()
+                    .chain(in_words.then(|| variants(phone)).into_iter().flatten())
+                    .collect(),
+            );
         }
         sets.extend(base.into_iter().map(variants));
         let mut phones = Symbols::new("phones.txt");
@@ -147,7 +152,10 @@ impl Lang {
             extra_questions.extend(PLACES.iter().map(|(suffix, _)| at(*suffix)));
             let place = |id: &i32| match silences.iter().any(|silence| silence == name(id)) {
                 true => "nonword",
-                false => PLACES.iter().find(|(suffix, _)| name(id).ends_with(suffix)).map_or("nonword", |place| place.1),
+                false => PLACES
+                    .iter()
+                    .find(|(suffix, _)| name(id).ends_with(suffix))
+                    .map_or("nonword", |place| place.1),
             };
             silence.iter().chain(&nonsilence).map(|id| (*id, place(id).to_owned())).collect()
         });
@@ -190,7 +198,8 @@ impl Lang {
             phones_here.into_iter().find(|phone| phones.number(phone).is_none())
         };
         if let Some((entry, phone)) = lexicon.entries.iter().find_map(|entry| Some((entry, known(&entry)?))) {
-            let problem = format!("the word '{}' has the phone '{phone}', which {file} does not have", entry.word);
+            let problem =
+                format!("the word '{}' has the phone '{phone}', which {file} does not have", entry.word);
             return Err(Error::file(&lexicon.name, problem));
         }
         let mut silence = Vec::new();
@@ -198,13 +207,19 @@ impl Lang {
             match phones.number(name) {
                 Some(number) => silence.push(number as i32),
                 None if place > 0 => {}
-                None => return Err(Error::Options(format!("--silence-phones: {file} has no phone '{name}'"))),
+                None => {
+                    return Err(Error::Options(format!("--silence-phones: {file} has no phone '{name}'")));
+                }
             }
         }
         let ids = phones.iter().map(|(_, number)| number as i32).filter(|id| *id > 0);
         let nonsilence = ids.filter(|id| !silence.contains(id)).collect();
-        let mut lang =
-            Lang { optional_silence: silence[0], silence, nonsilence, ..Lang::with_words(phones, lexicon, options)? };
+        let mut lang = Lang {
+            optional_silence: silence[0],
+            silence,
+            nonsilence,
+            ..Lang::with_words(phones, lexicon, options)?
+        };
         lang.add_disambiguation();
         Ok(lang)
     }
@@ -312,7 +327,9 @@ impl Lang {
 fn check(options: &LangOptions) -> Result<()> {
     let p = options.silence_probability;
     if !(p > 0.0 && p < 1.0) {
-        return Err(Error::Options(format!("--silence-probability={p}: expected a number above 0 and below 1")));
+        return Err(Error::Options(format!(
+            "--silence-probability={p}: expected a number above 0 and below 1"
+        )));
     }
     if options.silence_phones.is_empty() || options.silence_phones.iter().any(String::is_empty) {
         return Err(Error::Options("--silence-phones: expected names between commas".to_owned()));

@@ -135,7 +135,8 @@ fn check(word: &str, phones: &[&str]) -> std::result::Result<(), String> {
 
 /// True for `#` and digits.
 pub fn is_disambiguation(name: &str) -> bool {
-    name.strip_prefix('#').is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+    name.strip_prefix('#')
+        .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// True if four numbers are behind the word, of which at least one of the last three is no whole number.
@@ -269,15 +270,22 @@ mod tests {
         let silence = Some(SilenceModel { after: 0.25, before_silence: 1.5, before_other: 0.75 });
         assert_eq!(lexicon.entries, [Entry { silence, ..entry("a", 0.9, "x y") }, entry("b", 0.5, "z")]);
         let found = error("a 0.9 1.0 1.5 0.7 x\n");
-        assert_eq!(found, "lex, line 1: expected a probability of silence behind 'a' above 0 and below 1, found '1.0'");
+        assert_eq!(
+            found,
+            "lex, line 1: expected a probability of silence behind 'a' above 0 and below 1, found '1.0'"
+        );
     }
 
     #[test]
     fn errors_name_file_and_line() {
-        assert_eq!(error("a x\n<s> y\n"), "lex, line 2: '<s>' has a meaning of its own in graphs, and cannot be a word");
+        assert_eq!(
+            error("a x\n<s> y\n"),
+            "lex, line 2: '<s>' has a meaning of its own in graphs, and cannot be a word"
+        );
         assert_eq!(error("a x\nb\n"), "lex, line 2: the word 'b' has no pronunciation");
         assert_eq!(error("a #3\n"), "lex, line 1: '#3' cannot be the name of a phone");
-        let mixed = "lex, line 2: the word 'b' has no probability, but line 1 has one ('a 0.5 …'); give all or none";
+        let mixed =
+            "lex, line 2: the word 'b' has no probability, but line 1 has one ('a 0.5 …'); give all or none";
         assert_eq!(error("a 0.5 x\nb y\n"), mixed);
         let range = "lex, line 1: expected a probability above 0 and at most 1 behind 'a', found '0,5'";
         assert_eq!(error("a 0,5 x\n"), range);

@@ -14,7 +14,9 @@ use crate::gaussians::data_folder::{CepstraOptions, Data, read_lang};
 ///
 /// Writes ali.1.gz, trans.1, utterances.tsv and phones.ctm, and a copy of the model.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: align-gaussians --num-threads=4 data/dev data/lang exp/tri exp/tri_ali\nSee also: train-gaussians")]
+#[command(
+    after_help = "e.g.: align-gaussians --num-threads=4 data/dev data/lang exp/tri exp/tri_ali\nSee also: train-gaussians"
+)]
 pub struct Options {
     /// Number of threads; -1 for one for each processor.
     #[arg(long, default_value_t = -1)]

@@ -67,7 +67,10 @@ fn describe(reason: &Reason, words: &[String]) -> String {
 /// the number of aligned utterances.
 pub fn write(folder: &str, data: &Data, aligned: &Aligned, phones: &Symbols) -> Result<usize> {
     std::fs::create_dir_all(folder)?;
-    let mut alignments = TableWriter::<I32VectorHolder>::open(&format!("ark:|gzip -c >{}", quoted(&path_in(folder, "ali.1.gz"))))?;
+    let mut alignments = TableWriter::<I32VectorHolder>::open(&format!(
+        "ark:|gzip -c >{}",
+        quoted(&path_in(folder, "ali.1.gz"))
+    ))?;
     let mut table = KaldiWriter::create(&path_in(folder, "utterances.tsv"), false)?;
     let mut ctm = KaldiWriter::create(&path_in(folder, "phones.ctm"), false)?;
     table.write_str("utterance\tspeaker\tframes\tresult\tlog-likelihood\n")?;
@@ -83,14 +86,11 @@ pub fn write(folder: &str, data: &Data, aligned: &Aligned, phones: &Symbols) -> 
                 frames += utterance.features.rows;
                 alignments.write(&utterance.key, &alignment.ids)?;
                 for phone in &alignment.phones {
-                    let seconds = |frame: usize| frame as f64 * data.frame_shift;
+                    // (The nearest frames, as other programs have times in frames.)
+                    let seconds = |frame: f64| frame.round() * data.frame_shift;
+                    let (begin, end) = (seconds(phone.fine.0), seconds(phone.fine.1));
                     let name = phones.name(phone.phone.into()).unwrap_or_default();
-                    ctm.write_str(&format!(
-                        "{} 1 {:.3} {:.3} {name}\n",
-                        utterance.key,
-                        seconds(phone.begin),
-                        seconds(phone.end - phone.begin)
-                    ))?;
+                    ctm.write_str(&format!("{} 1 {:.3} {:.3} {name}\n", utterance.key, begin, end - begin))?;
                 }
                 let result = if alignment.retried { "aligned with a wider beam" } else { "aligned" };
                 (result.to_owned(), format!("{:.3}", alignment.log_likelihood))
@@ -124,7 +124,11 @@ pub fn write(folder: &str, data: &Data, aligned: &Aligned, phones: &Symbols) -> 
     if !data.without_features.is_empty() {
         parts.push(format!("{} without features", data.without_features.len()));
     }
-    let rest = if parts.is_empty() { "none is left out".to_owned() } else { format!("left out: {}", parts.join(", ")) };
+    let rest = if parts.is_empty() {
+        "none is left out".to_owned()
+    } else {
+        format!("left out: {}", parts.join(", "))
+    };
     messages::log(&format!(
         "{} utterances ({:.3} h) in; {done} ({:.3} h) aligned; {rest}",
         data.utterances.len() + data.without_features.len(),

@@ -14,9 +14,9 @@ use kaldi_io::holder::MatrixHolder;
 use kaldi_lang::Lang;
 use kaldi_lang::plain_text::{self, fields, lines};
 use nnet3::messages;
+use nnet3::tables::Input;
 use nnet3_online::config;
 use nnet3_online::config::spectral::{MfccArgs, SpectralArgs};
-use nnet3::tables::Input;
 
 // Options for making features.
 #[derive(Args, Clone, Debug)]
@@ -82,7 +82,9 @@ impl Data {
                 rows.into_iter().filter_map(|(key, words)| Some((key, words.first()?.clone()))).collect()
             }
             false => {
-                messages::warn(&format!("{folder}: there is no utt2spk, so each utterance counts as a speaker"));
+                messages::warn(&format!(
+                    "{folder}: there is no utt2spk, so each utterance counts as a speaker"
+                ));
                 HashMap::new()
             }
         };
@@ -164,7 +166,8 @@ impl Made {
             let text = plain_text::read(&file)?;
             for (number, line) in lines(&text) {
                 let segment = Segment::parse_open(line);
-                let segment = segment.map_err(|why| anyhow::anyhow!("{file}, line {number}: {why}: '{line}'"))?;
+                let segment =
+                    segment.map_err(|why| anyhow::anyhow!("{file}, line {number}: {why}: '{line}'"))?;
                 segments.entry(segment.recording.clone()).or_default().push(segment);
             }
         }

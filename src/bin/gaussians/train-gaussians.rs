@@ -17,7 +17,9 @@ use crate::gaussians::data_folder::{CepstraOptions, Data, read_lang};
 /// final.mat, ali.1.gz, trans.1; also utterances.tsv, a line for each utterance with the reason if it is not aligned, and
 /// phones.ctm. Sizes of models follow from the amount of data.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: train-gaussians --num-threads=4 data/train data/lang exp/tri\nSee also: align-gaussians, prepare-lang")]
+#[command(
+    after_help = "e.g.: train-gaussians --num-threads=4 data/train data/lang exp/tri\nSee also: align-gaussians, prepare-lang"
+)]
 pub struct Options {
     /// Number of threads; -1 for one for each processor.
     #[arg(long, default_value_t = -1)]
@@ -82,7 +84,10 @@ impl Options {
         let (leaves, gauss) = (numbers("leaves", &self.leaves)?, numbers("gauss", &self.gauss)?);
         for (name, list) in [("leaves", &leaves), ("gauss", &gauss)] {
             if list.len() > 3 {
-                bail!("--{name}: expected at most three numbers, for triphones, LDA+MLLT and SAT, found {}", list.len());
+                bail!(
+                    "--{name}: expected at most three numbers, for triphones, LDA+MLLT and SAT, found {}",
+                    list.len()
+                );
             }
         }
         for (place, stage) in recipe.stages.iter_mut().enumerate() {

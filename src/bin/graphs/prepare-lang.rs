@@ -12,7 +12,9 @@ use nnet3::messages;
 /// corrections. With --phones, phones have the names and numbers of a model, and the lexicon has these names, with places in words;
 /// only phones.txt, words.txt, L_disambig.fst.txt, phones/disambig.int and phones/optional_silence.int are written then.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: prepare-lang --topology=hmm lexicon.txt data/lang\nSee also: train-gaussians, make-h-transducer")]
+#[command(
+    after_help = "e.g.: prepare-lang --topology=hmm lexicon.txt data/lang\nSee also: train-gaussians, make-h-transducer"
+)]
 pub struct Options {
     /// Silence phones between commas; the first may be between words, others are noises.
     #[arg(long, default_value = "SIL")]
@@ -56,7 +58,8 @@ pub fn run(options: Options) -> Result<u8> {
     };
     if of_model {
         let table = Symbols::load(&options.phones)?;
-        Lang::for_phones(&lexicon, &table, &options.phones, &lang_options)?.write_for_model(&options.lang_dir)?;
+        Lang::for_phones(&lexicon, &table, &options.phones, &lang_options)?
+            .write_for_model(&options.lang_dir)?;
     } else {
         Lang::new(&lexicon, &lang_options)?.write(&options.lang_dir)?;
     }
