@@ -5,6 +5,7 @@ use std::num::NonZero;
 use kaldi_io::DenseMatrix;
 use kaldi_lang::Lang;
 
+use crate::boundaries::medians;
 use crate::error::{Reason, Result};
 use crate::estimate;
 use crate::features::Front;
@@ -17,7 +18,7 @@ use crate::system::System;
 use crate::utterance::{Corpus, Utterance};
 
 /// A phone with its frames.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PhoneTime {
     pub phone: i32,
     /// The place of its word in the transcript; `None` for silence between words.
@@ -25,16 +26,20 @@ pub struct PhoneTime {
     pub begin: usize,
     /// One past its last frame.
     pub end: usize,
+    /// Begin and end as fractions of frames; see [`boundaries`](crate::boundaries).
+    pub fine: (f64, f64),
 }
 
 /// A word with its frames.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WordTime {
     /// The word's number in the language.
     pub word: u32,
     pub begin: usize,
     /// One past its last frame.
     pub end: usize,
+    /// Begin and end as fractions of frames.
+    pub fine: (f64, f64),
 }
 
 /// The alignment of an utterance.
@@ -100,10 +105,15 @@ impl System {
         let begin = || Aligner::new(&self.model, &gmms, &lexicon, &settings);
         let work = |aligner: &mut Aligner, place: usize| {
             let words = &utterances[place].words;
-            let found = aligner.align(&front.features(place)?, words)?;
+            let features = front.features(place)?;
+            let found = aligner.align(&features, words)?;
+            let likelihoods = kaldi_gmm::Likelihoods::new(&gmms, &features)?;
             Ok(found.map(|Found { network, path, beam }| {
                 let ids = path.ids.clone();
-                let (phones, words) = times(&network, &path, words);
+                let fine = self.options.boundaries.as_ref().map(|settings| {
+                    medians(&network, &path, |t, pdf| likelihoods.get(t, pdf as usize), settings)
+                });
+                let (phones, words) = times(&network, &path, words, fine.as_deref());
                 let log_likelihood = path.acoustic / ids.len() as f64;
                 Alignment { ids, phones, words, log_likelihood, retried: beam > 0 }
             }))
@@ -121,8 +131,14 @@ impl System {
     }
 }
 
-/// The phones and words of a path.
-pub fn times(network: &Network, path: &Path, words: &[u32]) -> (Vec<PhoneTime>, Vec<WordTime>) {
+/// The phones and words of a path. `fine` has the beginnings of all phones and the end, in frames with fractions; without it, they
+/// are those of the path.
+pub fn times(
+    network: &Network,
+    path: &Path,
+    words: &[u32],
+    fine: Option<&[f64]>,
+) -> (Vec<PhoneTime>, Vec<WordTime>) {
     let mut phones: Vec<PhoneTime> = Vec::new();
     let mut last = None;
     for (t, &node) in path.nodes.iter().enumerate() {
@@ -132,25 +148,35 @@ pub fn times(network: &Network, path: &Path, words: &[u32]) -> (Vec<PhoneTime>, 
             Some(phone) if last == Some(number) => phone.end = t + 1,
             _ => {
                 let word = (instance.word != NO_WORD).then_some(instance.word as usize);
-                phones.push(PhoneTime { phone: instance.phone, word, begin: t, end: t + 1 });
+                let fine = Default::default();
+                phones.push(PhoneTime { phone: instance.phone, word, begin: t, end: t + 1, fine });
             }
         }
         last = Some(number);
     }
+    for (number, phone) in phones.iter_mut().enumerate() {
+        let at = |place: usize, frame: usize| {
+            fine.and_then(|fine| fine.get(place)).copied().unwrap_or(frame as f64)
+        };
+        phone.fine = (at(number, phone.begin), at(number + 1, phone.end));
+    }
     let mut times: Vec<WordTime> = Vec::new();
     let mut phone = phones.iter().peekable();
-    let mut now = 0;
+    let mut now = (0, 0.0);
     for (place, &word) in words.iter().enumerate() {
         while phone.peek().is_some_and(|phone| phone.word.is_none_or(|of| of < place)) {
-            now = phone.next().map_or(now, |phone| phone.end);
+            now = phone.next().map_or(now, |phone| (phone.end, phone.fine.1));
         }
         // (A word whose pronunciation is empty has no frames.)
-        let begin = phone.peek().filter(|phone| phone.word == Some(place)).map_or(now, |phone| phone.begin);
+        let begin = phone
+            .peek()
+            .filter(|phone| phone.word == Some(place))
+            .map_or(now, |phone| (phone.begin, phone.fine.0));
         now = begin;
         while phone.peek().is_some_and(|phone| phone.word == Some(place)) {
-            now = phone.next().map_or(now, |phone| phone.end);
+            now = phone.next().map_or(now, |phone| (phone.end, phone.fine.1));
         }
-        times.push(WordTime { word, begin, end: now });
+        times.push(WordTime { word, begin: begin.0, end: now.0, fine: (begin.1, now.1) });
     }
     (phones, times)
 }

@@ -11,6 +11,7 @@
 //! [`Observer`] hears of events, and each utterance that is not aligned has a [`Reason`].
 
 pub mod align;
+pub mod boundaries;
 pub mod error;
 pub mod estimate;
 pub mod features;

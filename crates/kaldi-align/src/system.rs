@@ -3,6 +3,7 @@
 use kaldi_gmm::AmDiagGmm;
 use kaldi_io::DenseMatrix;
 
+use crate::boundaries::BoundarySettings;
 use crate::features::FeatureKind;
 use crate::network::{Model, TransitionScales};
 use crate::passes::AlignSettings;
@@ -31,6 +32,8 @@ pub struct AlignOptions {
     pub beams: Beams,
     /// Frames that a speaker must have for a transform.
     pub min_speaker_frames: f64,
+    /// Makes boundaries finer than frames.
+    pub boundaries: Option<BoundarySettings>,
 }
 
 impl Default for AlignOptions {
@@ -43,6 +46,7 @@ impl Default for AlignOptions {
             boost_silence: recipe.boost_silence,
             beams: recipe.beams,
             min_speaker_frames: recipe.min_speaker_frames,
+            boundaries: Some(BoundarySettings::default()),
         }
     }
 }

@@ -337,6 +337,7 @@ impl Trainer<'_> {
                 boost_silence: recipe.boost_silence,
                 beams: recipe.beams.clone(),
                 min_speaker_frames: recipe.min_speaker_frames,
+                ..AlignOptions::default()
             },
         };
         Trained { system, reasons: self.reasons }

@@ -4,6 +4,7 @@
 //!   Forced Aligner.
 //! - [`lang`]: all parts of a language, made of a lexicon and options. [`l_fst`] makes L, [`topology`] the HMMs.
 //! - [`folder`]: Kaldi's lang folders, written and read.
+//! - [`ngrams`]: estimation of n-gram language models.
 //!
 //! This crate does not print: warnings are part of results.
 
@@ -12,6 +13,7 @@ pub mod folder;
 pub mod l_fst;
 pub mod lang;
 pub mod lexicon;
+pub mod ngrams;
 pub mod plain_text;
 pub mod topology;
 

@@ -86,14 +86,11 @@ pub fn write(folder: &str, data: &Data, aligned: &Aligned, phones: &Symbols) -> 
                 frames += utterance.features.rows;
                 alignments.write(&utterance.key, &alignment.ids)?;
                 for phone in &alignment.phones {
-                    let seconds = |frame: usize| frame as f64 * data.frame_shift;
+                    // (The nearest frames, as other programs have times in frames.)
+                    let seconds = |frame: f64| frame.round() * data.frame_shift;
+                    let (begin, end) = (seconds(phone.fine.0), seconds(phone.fine.1));
                     let name = phones.name(phone.phone.into()).unwrap_or_default();
-                    ctm.write_str(&format!(
-                        "{} 1 {:.3} {:.3} {name}\n",
-                        utterance.key,
-                        seconds(phone.begin),
-                        seconds(phone.end - phone.begin)
-                    ))?;
+                    ctm.write_str(&format!("{} 1 {:.3} {:.3} {name}\n", utterance.key, begin, end - begin))?;
                 }
                 let result = if alignment.retried { "aligned with a wider beam" } else { "aligned" };
                 (result.to_owned(), format!("{:.3}", alignment.log_likelihood))
