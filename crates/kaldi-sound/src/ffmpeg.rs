@@ -101,7 +101,7 @@ impl Converted {
             (IoError::Io { source, .. }, ..) => {
                 Error::Program { file: file.to_owned(), message: source.to_string() }
             }
-            (_, ..) => {
+            (..) => {
                 Error::Program { file: file.to_owned(), message: "ffmpeg found no sound in it".to_owned() }
             }
         })?;

@@ -77,7 +77,7 @@ mod tests {
         let best = path::best_path(&large);
         effort.bound_words(&mut large, 20.0).unwrap();
         let left = large.num_arcs();
-        assert!((20..=60).contains(&left) && left % 10 == 0, "{left}");
+        assert!((20..=60).contains(&left) && left.is_multiple_of(10), "{left}");
         assert_eq!(path::best_path(&large), best);
         let mut frames = wide(10, 20);
         effort.bound_frames(&mut frames, 20.0).unwrap();

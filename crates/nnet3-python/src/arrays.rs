@@ -39,18 +39,33 @@ pub fn vector(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f32>> {
 
 /// Returns samples with the values of wave files: of an array of float32, float64 or int16, or of bytes with 16 bits a
 /// sample, which `of_bytes` joins to those before.
-pub fn samples(object: &Bound<'_, PyAny>, of_bytes: impl FnOnce(&[u8]) -> Vec<f32>) -> PyResult<Vec<f32>> {
+pub fn samples(
+    object: &Bound<'_, PyAny>,
+    of_bytes: impl FnOnce(&[u8]) -> PyResult<Vec<f32>>,
+) -> PyResult<Vec<f32>> {
     need_numpy(object.py())?;
     if let Ok(array) = object.extract::<PyReadonlyArray1<'_, i16>>() {
         return collected(array.as_array().iter().map(|&x| f32::from(x)), "samples");
     }
     if let Ok(bytes) = object.cast::<PyBytes>() {
-        return Ok(of_bytes(bytes.as_bytes()));
+        return of_bytes(bytes.as_bytes());
     }
     vector(object, "samples").map_err(|error| match error.is_instance_of::<PyTypeError>(object.py()) {
         true => unexpected(object, "samples", "a vector of float32, float64 or int16, or bytes"),
         false => error,
     })
+}
+
+/// Returns the samples of bytes that are a whole piece of sound. Raises ValueError if the number of bytes is odd.
+pub fn whole_samples(bytes: &[u8]) -> PyResult<Vec<f32>> {
+    if !bytes.len().is_multiple_of(2) {
+        return Err(PyValueError::new_err(format!(
+            "samples: expected two bytes a sample, found {} bytes",
+            bytes.len()
+        )));
+    }
+    let pairs = bytes.chunks_exact(2);
+    collected(pairs.map(|pair| f32::from(i16::from_le_bytes([pair[0], pair[1]]))), "samples")
 }
 
 /// Returns a matrix of single precision.

@@ -39,7 +39,7 @@ pub fn features<'py>(
     config: PathBuf,
     kind: &str,
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-    let samples = arrays::samples(samples)?;
+    let samples = arrays::samples(samples, arrays::whole_samples)?;
     let config = names::text(&config)?;
     if config != config.trim() {
         // (The options of programs, which read the file, lose such blanks.)

@@ -145,7 +145,8 @@ impl Recognizer {
     /// bits a sample, the low byte first; an odd byte at their end belongs to the first sample of the next bytes. They are
     /// given to the search in pieces of 0.2 s.
     fn accept(&self, py: Python<'_>, samples: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let samples = arrays::samples(samples, |bytes| self.session().odd.take(bytes, i16::from_le_bytes))?;
+        let samples =
+            arrays::samples(samples, |bytes| Ok(self.session().odd.take(bytes, i16::from_le_bytes)))?;
         detach(py, || self.session().accept(&samples).map_err(raised))
     }
 

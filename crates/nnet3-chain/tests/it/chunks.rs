@@ -152,6 +152,7 @@ fn split(frames: &str, overlap: i32, contexts: [i32; 4]) -> SplitOptions {
         right_context_final,
         num_frames: frames.to_owned(),
         num_frames_overlap: overlap,
+        keep_short: false,
         frame_subsampling_factor: 3,
     }
 }
