@@ -111,7 +111,7 @@ fn recordings_that_arrive_count_as_sessions_of_their_address() {
 fn decoders_that_stall_stop_nobody() {
     let f = folder("serve-stalled", false);
     let model = model_folder(&f);
-    let server = Server::start(&model, &["--threads=1", "--max-decoder-wait=1"]);
+    let server = Server::start(&model, &["--threads=1", "--max-decoder-wait=3"]);
     let (expected, _) = honest(&server);
     let (rate, samples) = u7();
     let long = super::limits::wave(rate, 100 * samples.len() as u32);
@@ -129,7 +129,7 @@ fn decoders_that_stall_stop_nobody() {
         assert_eq!(honest(&server).0, expected);
         for post in posts {
             let (status, answer) = post.join().unwrap();
-            assert!(status == 504 && answer.contains("has been silent for 1 s"), "{status} {answer}");
+            assert!(status == 504 && answer.contains("has been silent for 3 s"), "{status} {answer}");
         }
     });
     // They are gone, stopped as they were.
