@@ -129,7 +129,11 @@ fn files_with_names_of_commands() {
             folder.path("")
         ));
         assert!(output.stderr.contains("RUN': No such file"), "{name}: {}", output.stderr);
-        assert!(!output.stderr.contains("ERROR") && !folder.read_bytes(name).is_empty(), "{name}: {}", output.stderr);
+        assert!(
+            !output.stderr.contains("ERROR") && !folder.read_bytes(name).is_empty(),
+            "{name}: {}",
+            output.stderr
+        );
         std::fs::remove_file(folder.path(name)).unwrap();
     }
     let output =
