@@ -151,6 +151,7 @@ fn start(name: &str, program: Main, arguments: &[OsString]) -> ExitCode {
 
 /// Prints to standard output.
 fn show(text: &str) -> ExitCode {
+    kaldi_io::log::init("nnet3");
     ExitCode::from(cli::show(text))
 }
 

@@ -38,14 +38,16 @@ fn closed_standard_output() {
         "nnet3-transcribe --generate=bash".to_owned(),
         "nnet3-transcribe no-model no-sound".to_owned(),
     ] {
+        // (Those of OpenFst end with 1, as OpenFst's own.)
+        let failed = if command.starts_with("fstinfo") || command.starts_with("fstprint") { 1 } else { 255 };
         let output = shell(&format!("{command} >&-"));
-        assert_eq!(output.status, 255, "{command}: {}", output.stderr);
+        assert_eq!(output.status, failed, "{command}: {}", output.stderr);
         error_line(&output, &["standard output"]);
         if command.contains("no-model") || command.contains("/dev/null") {
             continue;
         }
         let output = shell(&format!("{command} >/dev/full"));
-        assert_eq!(output.status, 255, "{command}: {}", output.stderr);
+        assert_eq!(output.status, failed, "{command}: {}", output.stderr);
         error_line(&output, &["No space left on device"]);
         // A reader that has gone ends the program by SIGPIPE, without a word.
         let output = shell(&format!("({command}; echo $? >&2) 2>{0} | true; cat {0}", folder.path("status")));

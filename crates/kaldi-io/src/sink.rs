@@ -10,6 +10,9 @@ use crate::pipe::{PipeOutput, enlarge};
 use crate::replacement::{TemporaryFile, replaceable};
 use crate::standard;
 
+/// Files that are standard output.
+const STANDARD_OUTPUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
 pub(crate) enum Sink {
     File(File),
     Standard(File),
@@ -28,7 +31,7 @@ impl Sink {
         let WxFilename::File(path) = name else { return Self::create_in_place(name) };
         match replaceable(path).map(|target| TemporaryFile::create(&target)) {
             Some(Ok(file)) => Ok(Sink::Temporary(file)),
-            Some(Err(_)) | None => File::create(path).map(Sink::File),
+            Some(Err(_)) | None => Self::create_in_place(name),
         }
     }
 
@@ -43,6 +46,9 @@ impl Sink {
                 Sink::Standard(stdout)
             }
             WxFilename::Pipe(command) => Sink::Pipe(PipeOutput::open(command)?),
+            WxFilename::File(path) if STANDARD_OUTPUT.iter().any(|name| path.as_os_str() == *name) => {
+                Sink::Standard(File::create(path)?)
+            }
             WxFilename::File(path) => Sink::File(File::create(path)?),
         })
     }

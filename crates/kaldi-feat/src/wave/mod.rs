@@ -77,9 +77,10 @@ impl Holder for WaveHeaderHolder {
         let sound = audio::enter(r)?;
         let mut body = Body::new(r)?;
         match body.announced() {
-            Some(bytes) if r.is_file() && sound.is_none() => {
+            Some(first) if r.is_file() && sound.is_none() => {
                 body.skip(r)?;
-                Ok(info(&body, bytes, body.complaint()))
+                // (Other chunks may have followed the first one.)
+                Ok(info(&body, body.announced().unwrap_or(first), body.complaint()))
             }
             Some(bytes) => Ok(info(&body, bytes, None)),
             None => whole(r, body),

@@ -130,7 +130,9 @@ fn parse_list<T: std::str::FromStr>(r: &KaldiReader, text: &str, of: &str) -> Re
 /// The numbers of `[ 1 2 3 ]`, as kaldiio writes vectors of integers, and of `1 2 3`, as Kaldi does.
 fn without_brackets(line: &str) -> &str {
     let line = line.trim_ascii();
-    line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(line)
+    let inside = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    // (Posteriors of several frames have more brackets.)
+    inside.filter(|inside| !inside.contains(['[', ']'])).unwrap_or(line)
 }
 
 macro_rules! vector_holder {
