@@ -40,21 +40,27 @@ make_tree() {
 }
 
 do_chain() {
-  local size pdfs speakers=()
+  local size pdfs epochs minibatch speakers=()
   number pdfs whole "number of pdfs in $dir/tree/tree" "$(num_pdfs "$dir/tree/tree")" 1
   size=$(choose_by_hours "$network" 0.5 tiny 10 small 200 medium large)
   mkdir -p "$dir/chain"
   [[ $ivectors == false ]] || speakers=("=ivectors/train")
   write_network "$size" "$pdfs" lda "$dir/chain/network.xconfig"
-  training_step "training of the model" chain/model train_on_lattices "=tree" "@$dir/chain/network.xconfig" "$chunk_width" \
-    "$tolerance" "$num_epochs" "$initial_lrate" "$final_lrate" "$num_jobs_initial" "$num_jobs_final" "$train_opts" "$srand" "${speakers[@]}"
+  # Little data make few steps: more passes, and smaller minibatches.
+  epochs=$num_epochs minibatch=1:64
+  if ! is_less 0 "$num_epochs"; then
+    epochs=$(h="$hours" awk 'BEGIN { h = ENVIRON["h"] + 0; print h >= 0.3 ? 6 : h < 0.09 ? 20 : sprintf("%.3g", 6 * 0.3 / h) }')
+    if is_less "$hours" 0.15; then minibatch=1:16; fi
+  fi
+  training_step "training of the model" chain/model train_chain "=tree" "@$dir/chain/network.xconfig" "$chunk_width" \
+    "$tolerance" "$epochs" "$minibatch" "$initial_lrate" "$final_lrate" "$num_jobs_initial" "$num_jobs_final" "$train_opts" "$srand" "${speakers[@]}"
 }
 
-train_on_lattices() {
+train_chain() {
   local more=()
   [[ $start != flat ]] || more=(--lat-dir="$dir/ali" --alignment-subsampling-factor=1)
   [[ $ivectors == false ]] || more+=(--online-ivector-dir="$dir/ivectors/train")
   train_sh "${more[@]}" --tree-dir="$dir/tree" --xconfig="$dir/chain/network.xconfig"  \
-    --left-tolerance="$tolerance" --right-tolerance="$tolerance" --chunk-width="$chunk_width" --minibatch-size=1:64 --num-epochs="$num_epochs" \
+    --left-tolerance="$tolerance" --right-tolerance="$tolerance" --chunk-width="$chunk_width" --minibatch-size="$minibatch" --num-epochs="$epochs" \
     --initial-effective-lrate="$initial_lrate" --final-effective-lrate="$final_lrate" "$to"
 }

@@ -51,7 +51,8 @@ option flat-final-lrate number 0.0002 "learning rate at the end"
 heading "The model (chain, of phones in context)"
 option num-leaves integer 0 "leaves of the tree at most; 0: 300 for an hour of sound, and with the square root of the hours more or less"
 option network word "" "network, as above, with @IVECTOR_DIM@ for the number of inputs of a node named ivector if there are i-vectors; without it, tiny for less than half an hour, small for less than 10 hours, medium for less than 200, large"
-option num-epochs number 6 "passes over the data, of which each goes three times through the examples"
+option num-epochs number 0 "passes over the data, of which each goes three times through the examples; 0: 6, and more for less than 18 minutes of \
+speech, so that the number of steps stays"
 option initial-lrate number 0.002 "learning rate at the beginning"
 option final-lrate number 0.0002 "learning rate at the end"
 option chunk-width word 150,110,90,60 "frames of an example; the first is the usual one, the others help to fit utterances; an utterance that is shorter than all is an example of nearly its own length"
@@ -127,7 +128,8 @@ check_options() {
   within whole 1 10000 num-jobs-initial num-jobs-final nj
   within whole 0 1000000000 sample-frequency num-leaves ivector-dim tolerance srand
   numbers chunk_width , --chunk-width "$chunk_width" 1 1000000
-  for name in flat-epochs num-epochs flat-initial-lrate flat-final-lrate initial-lrate final-lrate beam lattice-beam silence-probability; do
+  within decimal 0 1000000 num-epochs
+  for name in flat-epochs flat-initial-lrate flat-final-lrate initial-lrate final-lrate beam lattice-beam silence-probability; do
     path=${name//-/_}
     is_less 0 "${!path}" || fail "--$name=${!path}: expected more than 0"
   done
