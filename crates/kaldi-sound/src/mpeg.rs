@@ -134,8 +134,7 @@ impl Frames {
             let follows = !whole
                 || Header::parse(rest).is_some_and(|next| next.is_family(&header))
                 || foreign(rest).is_some();
-            if !(follows || self.form.is_some_and(|form| form.is_like(&header)) && self.junk_run_is_short())
-            {
+            if !(follows || self.form.is_some_and(|form| form.is_like(&header)) && self.junk_run_is_short()) {
                 self.skip_byte()?;
                 continue;
             }

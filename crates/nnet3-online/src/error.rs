@@ -1,5 +1,7 @@
 //! The one error type of the crate.
 
+use kaldi_feat::wave::RATES;
+
 use crate::config;
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -27,6 +29,9 @@ pub enum Error {
     /// An error in a file, or about it.
     #[error("{file}")]
     File { file: String, source: Box<dyn std::error::Error + Send + Sync> },
+
+    #[error("expected a sampling rate from {} to {} Hz, found {0} Hz", RATES.start(), RATES.end())]
+    Rate(f32),
 
     #[error("{0}: expected the folder of a model, with am/final.mdl, conf/ and graph/")]
     NotAFolder(String),

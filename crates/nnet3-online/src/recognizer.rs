@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use kaldi_feat::spectral::FeatureStream;
+use kaldi_feat::wave::RATES;
 use kaldi_io::DenseMatrix;
 use kaldi_online::Speaker;
 use kaldi_online::endpoint::EndpointOptions;
 use nnet3_decode::path;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::options::RecognizerOptions;
 use crate::phrases::Phrases;
@@ -55,6 +56,9 @@ impl Recognizer {
     /// Makes a recogniser that is ready for sound of a new speaker at this rate (in Hz). Fails for options that make no
     /// sense. [`Model::options`] are the usual ones.
     pub fn new(model: &Model, rate: f32, options: &RecognizerOptions) -> Result<Recognizer> {
+        if !(*RATES.start() as f32..=*RATES.end() as f32).contains(&rate) {
+            return Err(Error::Rate(rate));
+        }
         Ok(Recognizer {
             stream: Stream::new(model, options)?,
             rate,

@@ -228,7 +228,8 @@ impl Session {
 /// `nnet3-transcribe --format=json` prints it.
 ///
 /// `recording` is the name of a file of any format that nnet3-transcribe reads; the first of several channels is taken. A name is
-/// never taken for a command. `command` takes its place: a shell command that writes sound to its standard output.
+/// never taken for a command. `command` takes its place: a shell command that writes sound to its standard output. If parts of the
+/// recording are missing or damaged, the dictionary has a list `warnings`, and each one is a UserWarning, too.
 #[pyfunction]
 #[pyo3(signature = (model, recording = None, *, command = None))]
 pub fn transcribe<'py>(
@@ -239,11 +240,20 @@ pub fn transcribe<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let model = &model.model;
     let source = Source::new("recording", recording.as_deref(), command)?;
-    let sentences = detach(py, || sentences(model, &source))?;
-    to_python(py, &json::recording(source.name(), &sentences))
+    let (sentences, warnings) = detach(py, || sentences(model, &source))?;
+    let mut recording = json::recording(source.name(), &sentences);
+    if !warnings.is_empty() {
+        let warn = py.import("warnings")?.getattr("warn")?;
+        for warning in &warnings {
+            warn.call1((format!("{}: {warning}", source.name()),))?;
+        }
+        recording["warnings"] = warnings.into();
+    }
+    to_python(py, &recording)
 }
 
-fn sentences(model: &nnet3_online::Model, source: &Source) -> PyResult<Vec<Vec<Word>>> {
+/// The sentences of a recording, and warnings about what is missing.
+fn sentences(model: &nnet3_online::Model, source: &Source) -> PyResult<(Vec<Vec<Word>>, Vec<String>)> {
     let mut sound = source.open(SoundStream::open).map_err(raised)?;
     let signals = sound.signals(Channels::First).map_err(raised)?;
     let rate = sound.sample_rate() as f32;
@@ -256,9 +266,10 @@ fn sentences(model: &nnet3_online::Model, source: &Source) -> PyResult<Vec<Vec<W
             sentences.push(recognizer.result().map_err(raised)?.words);
         }
     }
+    let warnings = sound.warnings().iter().map(ToString::to_string).collect();
     sound.close().map_err(raised)?;
     sentences.push(recognizer.finish().map_err(raised)?.words);
-    Ok(sentences)
+    Ok((sentences, warnings))
 }
 
 fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {

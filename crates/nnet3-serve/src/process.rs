@@ -139,13 +139,13 @@ fn read_message(mut errors: ChildStderr) -> String {
 }
 
 impl Ending {
-    /// Waits for the end of the program, whose output has ended. An error if it failed.
-    pub fn outcome(self) -> Result<(), Trouble> {
+    /// Waits for the end of the program, whose output has ended. Returns its warnings; an error if it failed.
+    pub fn outcome(self) -> Result<Vec<String>, Trouble> {
         let status = self.process.wait().map_err(|error| Trouble::Server(error.to_string()))?;
-        if status.success() {
-            return Ok(());
-        }
         let message = self.message.join();
+        if status.success() {
+            return Ok(message.lines().map(str::to_owned).collect());
+        }
         Err(trouble(status, &message, self.is_short))
     }
 }

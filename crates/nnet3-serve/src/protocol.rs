@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 
 /// Rates of sound, in Hz.
-pub const RATES: std::ops::RangeInclusive<u32> = 1000..=192_000;
+pub use kaldi_sound::RATES;
 /// The largest number of alternatives.
 pub const MOST_ALTERNATIVES: u64 = 100;
 /// The largest number of phrases.

@@ -11,7 +11,6 @@ use tokio::time::timeout;
 
 use crate::decoding::piece;
 use crate::process::{DecoderProgram, Decoding, Process, Trouble};
-use crate::protocol::RATES;
 
 /// The name of a recording in errors.
 pub const SOUND: &str = "the recording";
@@ -23,7 +22,8 @@ enum Step {
     /// The rate of the sound, in Hz.
     Rate(u32),
     Samples(Vec<f32>),
-    End,
+    /// The end, with warnings about what is missing.
+    End(Vec<String>),
 }
 
 /// The process of a decoder, once there is one.
@@ -37,6 +37,8 @@ pub struct Sound {
     patience: Duration,
     /// In Hz.
     pub rate: u32,
+    /// Warnings about what is missing, once all samples have come.
+    pub warnings: Vec<String>,
 }
 
 impl Drop for Sound {
@@ -65,10 +67,10 @@ impl Sound {
             }
         })
         .map_err(|error| Trouble::Server(error.chain()))?;
-        let mut sound = Sound { steps, process, patience, rate: 0 };
+        let mut sound = Sound { steps, process, patience, rate: 0, warnings: Vec::new() };
         match sound.step().await? {
             Step::Rate(rate) => sound.rate = rate,
-            Step::Samples(_) | Step::End => return Err(unexpected()),
+            Step::Samples(_) | Step::End(_) => return Err(unexpected()),
         }
         Ok(sound)
     }
@@ -77,7 +79,10 @@ impl Sound {
     pub async fn next(&mut self) -> Result<Option<Vec<f32>>, Trouble> {
         match self.step().await? {
             Step::Samples(samples) => Ok(Some(samples)),
-            Step::End => Ok(None),
+            Step::End(warnings) => {
+                self.warnings = warnings;
+                Ok(None)
+            }
             Step::Rate(_) => Err(unexpected()),
         }
     }
@@ -107,7 +112,7 @@ fn read(
     slot: &Slot,
     give: &Sender<Result<Step, Trouble>>,
 ) -> Result<(), Trouble> {
-    match program {
+    let warnings = match program {
         None => read_stream(KaldiReader::from_read(SOUND, recording), give)?,
         Some(program) => {
             let Decoding { process, samples, ending } = program.start(recording)?;
@@ -120,33 +125,31 @@ fn read(
                 return Ok(());
             }
             // A program that failed knows why its output is none.
-            ending.outcome().and(outcome)?;
+            let mut warnings = ending.outcome()?;
+            warnings.extend(outcome?);
+            warnings
         }
-    }
-    let _nobody = give.blocking_send(Ok(Step::End));
+    };
+    let _nobody = give.blocking_send(Ok(Step::End(warnings)));
     Ok(())
 }
 
-fn read_stream(reader: KaldiReader, give: &Sender<Result<Step, Trouble>>) -> Result<(), Trouble> {
+/// Gives all samples. Returns warnings about what is missing.
+fn read_stream(reader: KaldiReader, give: &Sender<Result<Step, Trouble>>) -> Result<Vec<String>, Trouble> {
     let mut sound = SoundStream::from_reader(reader).map_err(fault)?;
     let signals = sound.signals(Channels::First).map_err(fault)?;
     let rate = sound.sample_rate();
-    if !RATES.contains(&rate) {
-        let (least, most) = (RATES.start(), RATES.end());
-        return Err(Trouble::Recording(format!(
-            "{SOUND}: expected a rate from {least} to {most} Hz, found {rate} Hz"
-        )));
-    }
     if give.blocking_send(Ok(Step::Rate(rate))).is_err() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     loop {
         let samples = sound.read(piece(rate), &signals).map_err(fault)?.pop().unwrap_or_default();
         if samples.is_empty() {
-            return sound.close().map_err(fault);
+            let warnings = sound.warnings().iter().map(ToString::to_string).collect();
+            return sound.close().map(|()| warnings).map_err(fault);
         }
         if give.blocking_send(Ok(Step::Samples(samples))).is_err() {
-            return Ok(());
+            return Ok(Vec::new());
         }
     }
 }

@@ -28,6 +28,8 @@ use crate::workers::Turn;
 const BLOCK: usize = 1 << 20;
 /// The name of a recording that has no other.
 const UNNAMED: &str = "recording";
+/// A header of the answer for each part of the recording that is missing or damaged.
+const WARNING: &str = "x-recording-warning";
 
 /// Values in the address of a request.
 pub type Values = HashMap<String, String>;
@@ -118,7 +120,7 @@ pub async fn transcribe(
     drop(place);
     let ticket = shared.sessions.admit(share).await.inspect_err(refused)?;
     shared.metrics.session(Kind::Recording);
-    let segments = recognize(shared, file).await?;
+    let (segments, warnings) = recognize(shared, file).await?;
     drop(ticket);
     let text = match format {
         // (Lines of `Format::Text` begin with a name.)
@@ -128,10 +130,28 @@ pub async fn transcribe(
         }
         _ => {
             let name = wishes.get("name").map_or(UNNAMED, String::as_str);
-            formats::write(format, Parts::default(), name, &segments)
+            let text = formats::write(format, Parts::default(), name, &segments);
+            if format == Format::Json { with_warnings(text, &warnings) } else { text }
         }
     };
-    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+    let mut response = ([(header::CONTENT_TYPE, kind)], text).into_response();
+    for warning in &warnings {
+        if let Ok(value) = header::HeaderValue::from_str(&warning.escape_default().to_string()) {
+            response.headers_mut().append(WARNING, value);
+        }
+    }
+    Ok(response)
+}
+
+/// Adds the member `warnings` to the JSON of a recording, if there are any.
+fn with_warnings(json: String, warnings: &[String]) -> String {
+    match serde_json::from_str::<serde_json::Value>(&json) {
+        Ok(mut value) if value.is_object() && !warnings.is_empty() => {
+            value["warnings"] = warnings.into();
+            format!("{value}\n")
+        }
+        _ => json,
+    }
 }
 
 fn form(name: Option<&str>) -> Result<(Format, &'static str), Failure> {
@@ -219,8 +239,8 @@ async fn write(
     shared.files.run(turn, move || file.write_all(&block).map(|()| file)).await.ok_or_else(stopped)
 }
 
-/// Recognises a recording, a piece at a time.
-async fn recognize(shared: &Shared, file: File) -> Result<Vec<Segment>, Failure> {
+/// Recognises a recording, a piece at a time. Returns its sentences, and warnings about what is missing.
+async fn recognize(shared: &Shared, file: File) -> Result<(Vec<Segment>, Vec<String>), Failure> {
     let begin = Instant::now();
     let mut sound = Sound::open(file, shared.decoder.clone(), shared.limits.decoder).await?;
     let (model, rate, turn) = (shared.model.clone(), sound.rate, Turn::default());
@@ -234,7 +254,7 @@ async fn recognize(shared: &Shared, file: File) -> Result<Vec<Segment>, Failure>
     let seconds = recording.seconds();
     let segments = shared.workers.run(&turn, move || recording.finish()).await.ok_or_else(stopped)??;
     shared.metrics.recognized(seconds, begin.elapsed());
-    Ok(segments)
+    Ok((segments, std::mem::take(&mut sound.warnings)))
 }
 
 /// Makes a file with a recording of a few samples, to try if files can be made and decoded.
