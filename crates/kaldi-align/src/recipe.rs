@@ -1,7 +1,13 @@
 //! The order of events of a training, and the sizes of models.
 
-/// A kind of model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use std::collections::BTreeMap;
+
+use kaldi_lang::Lang;
+
+use crate::utterance::Utterance;
+
+/// A kind of model, in the order of training.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StageKind {
     Monophones,
     /// Triphones on derivatives.
@@ -74,9 +80,42 @@ pub struct Recipe {
 pub struct Amount {
     /// Frames of each speaker.
     pub speakers: Vec<usize>,
-    /// Phones, silence included.
+    /// Sets of phones with trees of their own, silence included.
     pub phones: usize,
 }
+
+impl Amount {
+    /// The amount of utterances in a language.
+    pub fn of(lang: &Lang, utterances: &[Utterance]) -> Amount {
+        let mut speakers: BTreeMap<&str, usize> = BTreeMap::new();
+        for utterance in utterances {
+            *speakers.entry(&utterance.speaker).or_default() += utterance.features.rows;
+        }
+        Amount { speakers: speakers.into_values().collect(), phones: lang.sets.len() }
+    }
+
+    /// Frames of all speakers.
+    pub fn frames(&self) -> usize {
+        self.speakers.iter().sum()
+    }
+
+    /// The last stage that the data can train.
+    pub fn last_stage(&self) -> StageKind {
+        let frames = self.frames();
+        let enough = |speaker: &&usize| **speaker as f64 >= 2.0 * Recipe::default().min_speaker_frames;
+        let adapted: usize = self.speakers.iter().filter(enough).sum();
+        match frames {
+            ..TRIPHONE_FRAMES => StageKind::Monophones,
+            ..LDA_FRAMES => StageKind::Triphones,
+            _ if (adapted as f64) < ADAPTED_SHARE * frames as f64 => StageKind::LdaMllt,
+            _ => StageKind::Sat,
+        }
+    }
+}
+
+/// Frames that triphones need, and LDA.
+const TRIPHONE_FRAMES: usize = 6_000;
+const LDA_FRAMES: usize = 12_000;
 
 /// The share of frames that must be of speakers with enough frames for a transform.
 const ADAPTED_SHARE: f64 = 0.75;
@@ -84,23 +123,30 @@ const ADAPTED_SHARE: f64 = 0.75;
 impl Recipe {
     /// Chooses stages, and as many leaves and Gaussians as the data can train.
     pub fn for_data(amount: &Amount) -> Recipe {
-        let frames: usize = amount.speakers.iter().sum();
+        Recipe::up_to(amount.last_stage(), amount)
+    }
+
+    /// All stages up to one, with as many leaves and Gaussians as the data can train.
+    pub fn up_to(last: StageKind, amount: &Amount) -> Recipe {
+        let frames = amount.frames();
         // 5 hours of speech can train about 2,000 leaves; five times the data train about twice as many.
         let leaves = (2000.0 * (frames as f64 / 1.8e6).powf(0.45)).min(6000.0);
         let leaves = |factor: f64| ((leaves * factor) as usize).max(2 * amount.phones);
-        let gaussians = |leaves: usize, per_leaf: usize| (leaves * per_leaf).min(frames / 50).max(leaves);
-        let mut stages = vec![Stage::monophones((frames / 60).clamp(3 * amount.phones, 1000))];
-        let (first, second, third) = (leaves(0.9), leaves(1.1), leaves(1.2));
-        stages.push(Stage::triphones(first, gaussians(first, 6)));
-        stages.push(Stage::lda_mllt(second, gaussians(second, 6)));
-        let recipe = Recipe { stages, ..Recipe::default() };
-        let enough = |speaker: &&usize| **speaker as f64 >= 2.0 * recipe.min_speaker_frames;
-        let adapted: usize = amount.speakers.iter().filter(enough).sum();
-        let mut recipe = recipe;
-        if adapted as f64 >= ADAPTED_SHARE * frames as f64 {
-            recipe.stages.push(Stage::sat(third, gaussians(third, 6)));
+        let gaussians = |leaves: usize| (6 * leaves).min(frames / 50).max(leaves);
+        let monophones = (frames / 60).min(1000).max(3 * amount.phones);
+        let mut stages = vec![Stage::monophones(monophones)];
+        let with: [(StageKind, fn(usize, usize) -> Stage, f64); 3] = [
+            (StageKind::Triphones, Stage::triphones, 0.9),
+            (StageKind::LdaMllt, Stage::lda_mllt, 1.1),
+            (StageKind::Sat, Stage::sat, 1.2),
+        ];
+        for (kind, stage, factor) in with {
+            if kind <= last {
+                let leaves = leaves(factor);
+                stages.push(stage(leaves, gaussians(leaves)));
+            }
         }
-        recipe
+        Recipe { stages, ..Recipe::default() }
     }
 }
 
@@ -167,5 +213,37 @@ impl Stage {
             power: 0.2,
             ..Stage::triphones(leaves, gaussians)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(speakers: &[usize], phones: usize) -> Vec<StageKind> {
+        let recipe = Recipe::for_data(&Amount { speakers: speakers.to_vec(), phones });
+        for stage in &recipe.stages {
+            assert!(stage.gaussians >= stage.leaves && stage.gaussians > 0, "{stage:?}");
+        }
+        recipe.stages.into_iter().map(|stage| stage.kind).collect()
+    }
+
+    #[test]
+    fn stages_follow_from_the_amount_of_data() {
+        use StageKind::{LdaMllt, Monophones, Sat, Triphones};
+        assert_eq!(kinds(&[0], 1), [Monophones]);
+        assert_eq!(kinds(&[3000], 2000), [Monophones]);
+        assert_eq!(kinds(&[8000], 40), [Monophones, Triphones]);
+        // Speakers with too little speech.
+        assert_eq!(kinds(&[300; 1000], 40), [Monophones, Triphones, LdaMllt]);
+        assert_eq!(kinds(&[30_000; 6], 40), [Monophones, Triphones, LdaMllt, Sat]);
+    }
+
+    #[test]
+    fn more_data_train_more_leaves_up_to_a_limit() {
+        let leaves =
+            |frames| Recipe::for_data(&Amount { speakers: vec![frames], phones: 40 }).stages[1].leaves;
+        assert!(leaves(100_000) < leaves(1_000_000) && leaves(1_000_000) < leaves(10_000_000));
+        assert_eq!(leaves(1_000_000_000), leaves(10_000_000_000));
     }
 }

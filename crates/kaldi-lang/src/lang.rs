@@ -204,13 +204,14 @@ impl Lang {
         }
         let mut silence = Vec::new();
         for (place, name) in options.silence_phones.iter().enumerate() {
-            match phones.number(name) {
-                Some(number) => silence.push(number as i32),
-                None if place > 0 => {}
-                None => {
-                    return Err(Error::Options(format!("--silence-phones: {file} has no phone '{name}'")));
-                }
+            if place == 0 && phones.number(name).is_none() {
+                return Err(Error::Options(format!("--silence-phones: {file} has no phone '{name}'")));
             }
+            // (In words, silences may have places, too.)
+            let forms = [""].into_iter().chain(PLACES.iter().map(|(suffix, _)| *suffix));
+            silence.extend(
+                forms.filter_map(|suffix| phones.number(&format!("{name}{suffix}"))).map(|id| id as i32),
+            );
         }
         let ids = phones.iter().map(|(_, number)| number as i32).filter(|id| *id > 0);
         let nonsilence = ids.filter(|id| !silence.contains(id)).collect();

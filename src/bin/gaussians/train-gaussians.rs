@@ -1,7 +1,7 @@
 //! `train-gaussians`: trains Gaussian models from a flat start, up to speaker-adaptive ones, and aligns the data with them.
 
 use anyhow::{Result, bail};
-use kaldi_align::recipe::{Amount, Stage, StageKind};
+use kaldi_align::recipe::{Amount, StageKind};
 use kaldi_align::{Event, Recipe, train};
 use kaldi_io::cli::NOTHING_DONE;
 use nnet3::options::threads;
@@ -24,7 +24,7 @@ pub struct Options {
     /// Number of threads; -1 for one for each processor.
     #[arg(long, default_value_t = -1)]
     num_threads: i32,
-    /// The last stage: mono, tri, lda or sat. The default is sat if speakers have enough speech, and lda else.
+    /// The last stage: mono, tri, lda or sat; empty for the last one that the data can train.
     #[arg(long, default_value = "")]
     last_stage: String,
     /// Gaussians of monophones; 0 for as many as the data can train.
@@ -64,23 +64,15 @@ fn numbers(name: &str, list: &str) -> Result<Vec<usize>> {
 impl Options {
     /// Chooses what the data can train, and applies options.
     fn recipe(&self, amount: &Amount) -> Result<Recipe> {
-        let mut recipe = Recipe::for_data(amount);
         let last = match self.last_stage.as_str() {
-            "" => None,
-            "mono" => Some(StageKind::Monophones),
-            "tri" => Some(StageKind::Triphones),
-            "lda" => Some(StageKind::LdaMllt),
-            "sat" => Some(StageKind::Sat),
+            "" => amount.last_stage(),
+            "mono" => StageKind::Monophones,
+            "tri" => StageKind::Triphones,
+            "lda" => StageKind::LdaMllt,
+            "sat" => StageKind::Sat,
             other => bail!("--last-stage={other}: expected mono, tri, lda or sat"),
         };
-        if last == Some(StageKind::Sat) && recipe.stages.iter().all(|stage| stage.kind != StageKind::Sat) {
-            let before = &recipe.stages[recipe.stages.len() - 1];
-            let (leaves, gaussians) = (before.leaves, before.gaussians);
-            recipe.stages.push(Stage::sat(leaves, gaussians));
-        }
-        if let Some(end) = last.and_then(|last| recipe.stages.iter().position(|stage| stage.kind == last)) {
-            recipe.stages.truncate(end + 1);
-        }
+        let mut recipe = Recipe::up_to(last, amount);
         let (leaves, gauss) = (numbers("leaves", &self.leaves)?, numbers("gauss", &self.gauss)?);
         for (name, list) in [("leaves", &leaves), ("gauss", &gauss)] {
             if list.len() > 3 {
@@ -117,12 +109,7 @@ pub fn run(options: Options) -> Result<u8> {
     let lang = read_lang(&options.lang_dir)?;
     let data = Data::read(&options.data_dir, &lang, &options.cepstra)?;
     messages::log(&format!("{} utterances, {:.3} hours", data.utterances.len(), data.hours(data.frames())));
-    let mut speakers = std::collections::BTreeMap::new();
-    for utterance in &data.utterances {
-        *speakers.entry(utterance.speaker.as_str()).or_insert(0) += utterance.features.rows;
-    }
-    let phones = lang.silence.len() + lang.nonsilence.len();
-    let recipe = options.recipe(&Amount { speakers: speakers.into_values().collect(), phones })?;
+    let recipe = options.recipe(&Amount::of(&lang, &data.utterances))?;
     let trained = {
         let bar = progress::steps("steps of training", STEPS);
         train(&lang, &data.utterances, &recipe, threads, &mut |event: Event| show(event, &bar))?
