@@ -44,11 +44,20 @@ enum Total {
 
 /// A counter of the entries of this table.
 pub fn counter(what: &'static str, rspecifier: &str) -> Counter {
+    start(what, || total(rspecifier))
+}
+
+/// A counter of so many steps.
+pub fn steps(what: &'static str, all: u64) -> Counter {
+    start(what, || Total::Entries(all))
+}
+
+fn start(what: &'static str, total: impl FnOnce() -> Total) -> Counter {
     let state = Arc::new(State::default());
     if !terminal::is_ours() || SHOWN.swap(true, Ordering::Relaxed) {
         return Counter { state, drawing: None };
     }
-    let (shared, total) = (state.clone(), total(rspecifier));
+    let (shared, total) = (state.clone(), total());
     let draw = |(shared, total): (Arc<State>, Total)| draw(&shared, what, &total);
     let drawing = threads::start_or_return("progress", (shared, total), draw).ok();
     SHOWN.store(drawing.is_some(), Ordering::Relaxed);
@@ -58,6 +67,11 @@ pub fn counter(what: &'static str, rspecifier: &str) -> Counter {
 impl Counter {
     pub fn inc(&self) {
         self.state.count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Sets the number of entries or steps that are done.
+    pub fn set(&self, count: u64) {
+        self.state.count.store(count, Ordering::Relaxed);
     }
 
     /// True if there is a bar that can show text.

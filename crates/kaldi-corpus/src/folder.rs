@@ -263,12 +263,17 @@ impl Tree {
             Some(count) => format!("there are {count} recordings of this name, and none beside it"),
             None => "there is no recording of this name".to_owned(),
         };
-        // A text in a folder of other things need not be one of a recording.
-        let count = sidecar.spoken.len().max(1);
-        for _ in 0..if is_beside { count } else { 1 } {
-            let fault = Fault::warning(Kind::TextWithoutSound, &place, &sentence);
-            let lost = Fault::loss(Kind::TextWithoutSound, &place, &sentence, 0.0);
-            self.drafts.fault(if is_beside { lost } else { fault });
+        // A plain text in a folder of other things need not be one of a recording.
+        let has_times = sidecar.spoken.iter().any(|spoken| spoken.span.is_some());
+        match (is_beside, sidecar.spoken.as_slice()) {
+            (_, spoken) if has_times => {
+                for spoken in spoken {
+                    let seconds = spoken.span.map_or(0.0, |(begin, end)| (end - begin).max(0.0));
+                    self.drafts.fault(Fault::loss(Kind::TextWithoutSound, &spoken.place, &sentence, seconds));
+                }
+            }
+            (true, _) => self.drafts.fault(Fault::loss(Kind::TextWithoutSound, place, sentence, 0.0)),
+            (false, _) => self.drafts.fault(Fault::warning(Kind::TextWithoutSound, place, sentence)),
         }
     }
 

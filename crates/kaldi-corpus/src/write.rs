@@ -5,8 +5,34 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::corpus::{Corpus, Recording};
+use kaldi_io::cli::shell_escape;
+
+use crate::corpus::{Corpus, Recording, Source};
 use crate::{Error, Result};
+
+/// The extended file name by which Kaldi's programs read a recording as a wave with one channel and this rate in Hz: the file
+/// itself if it is such a wave (its first channel counts), otherwise a command with the program `sound-to-wav`.
+pub fn sound(recording: &Recording, rate: Option<u32>) -> String {
+    let is_given = matches!(recording.source, Source::Extended(_));
+    let has_rate = rate.is_none_or(|rate| recording.rate == rate || recording.rate == 0);
+    if (recording.is_wave || is_given) && recording.channel == Some(0) && has_rate {
+        return recording.source.rxfilename();
+    }
+    let mut command = String::from("sound-to-wav");
+    match recording.channel {
+        Some(0) => {}
+        Some(channel) => drop(write!(command, " --channels={}", channel + 1)),
+        None => command.push_str(" --channels=mix"),
+    }
+    if let Some(rate) = rate.filter(|_| !has_rate) {
+        let _ = write!(command, " --sample-frequency={rate}");
+    }
+    let name = recording.source.rxfilename();
+    match name.strip_suffix('|') {
+        Some(input) => format!("{} | {command} - - |", input.trim_end()),
+        None => format!("{command} {} - |", shell_escape(&name)),
+    }
+}
 
 /// Files of a data folder that this writes.
 const FILES: [&str; 7] = ["wav.scp", "segments", "text", "utt2spk", "spk2utt", "utt2dur", "reco2dur"];
@@ -111,4 +137,39 @@ fn contents(corpus: &Corpus, sound: impl Fn(&Recording) -> String) -> Vec<(&'sta
         lines.iter().map(|line| format!("{line}\n")).collect::<String>()
     };
     files.into_iter().map(|(file, lines)| (file, text(lines))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waves_are_read_as_they_are_and_others_by_a_command() {
+        let recording = |source: Source, is_wave, rate, channel| Recording {
+            id: "r".to_owned(),
+            source,
+            channel,
+            channels: 2,
+            rate,
+            seconds: 1.0,
+            is_wave,
+            levels: None,
+        };
+        let file = || Source::File("/a b/c.x".into());
+        let command = || Source::Extended("cat x |".to_owned());
+        let of =
+            |source, is_wave, rate, channel| sound(&recording(source, is_wave, rate, channel), Some(16000));
+        assert_eq!(of(file(), true, 16000, Some(0)), "/a b/c.x");
+        assert_eq!(of(file(), false, 16000, Some(0)), "sound-to-wav '/a b/c.x' - |");
+        assert_eq!(
+            of(file(), true, 44100, Some(1)),
+            "sound-to-wav --channels=2 --sample-frequency=16000 '/a b/c.x' - |"
+        );
+        assert_eq!(of(file(), true, 16000, None), "sound-to-wav --channels=mix '/a b/c.x' - |");
+        assert_eq!(of(command(), false, 16000, Some(0)), "cat x |");
+        assert_eq!(
+            of(command(), false, 44100, Some(0)),
+            "cat x | sound-to-wav --sample-frequency=16000 - - |"
+        );
+    }
 }

@@ -21,6 +21,9 @@ pub enum Error {
     /// A program that decodes the recording cannot be started.
     #[error("{file}: {message}")]
     Program { file: String, message: String },
+    /// The samples cannot be had at the wanted rate.
+    #[error("{file}: {source}")]
+    Rate { file: String, source: kaldi_feat::Error },
     #[error("{file} has no channel {wanted}: expected a number from 1 to {there}")]
     NoChannel { file: String, wanted: usize, there: usize },
 }

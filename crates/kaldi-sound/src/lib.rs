@@ -9,8 +9,10 @@ mod decoded;
 mod error;
 mod ffmpeg;
 mod program;
+mod signal;
 mod stream;
 
 pub use channels::Channels;
 pub use error::{Error, Result};
+pub use signal::Signal;
 pub use stream::SoundStream;

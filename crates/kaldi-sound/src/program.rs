@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 
 use kaldi_io::KaldiReader;
 
+use crate::signal::Signal;
 use crate::stream::SoundStream;
 use crate::{Channels, Error, Result};
 
@@ -96,12 +97,18 @@ impl SoundStream {
     }
 
     /// Reads the recording to its end, and writes its first channel as a wave file with 16 bits, whose header gives no length.
+    pub fn write_wave(self, out: impl Write) -> Result<()> {
+        Signal::new(self, Channels::First, None)?.write_wave(out)
+    }
+}
+
+impl Signal {
+    /// Reads the signal to its end, and writes it as a wave file with 16 bits, whose header gives no length.
     pub fn write_wave(mut self, mut out: impl Write) -> Result<()> {
-        let signals = self.signals(Channels::First)?;
         let failed = |source| kaldi_io::IoError::Io { name: "standard output".to_owned(), source };
-        out.write_all(&header(self.sample_rate())).map_err(failed)?;
+        out.write_all(&header(self.rate())).map_err(failed)?;
         loop {
-            let samples = self.read(SAMPLES, &signals)?.pop().unwrap_or_default();
+            let samples = self.read(SAMPLES)?;
             if samples.is_empty() {
                 out.flush().map_err(failed)?;
                 return self.close();

@@ -105,6 +105,11 @@ impl SoundStream {
         Ok(SoundStream { file, source })
     }
 
+    /// The name of the recording, for messages.
+    pub fn name(&self) -> &str {
+        &self.file
+    }
+
     /// In Hz.
     pub fn sample_rate(&self) -> u32 {
         match &self.source {

@@ -60,7 +60,7 @@ use clap::{Args, FromArgMatches};
 use crate::log::{self, Site};
 use crate::terminal;
 pub use arguments::command;
-pub(crate) use escape::shell_escape;
+pub use escape::shell_escape;
 pub(crate) use signal::restore_sigpipe;
 
 /// Status of a program that failed.
