@@ -90,6 +90,27 @@ impl FmllrStats {
         }
     }
 
+    /// Adds other statistics. Fails if their dimension is another one.
+    pub fn merge(&mut self, mut other: FmllrStats) -> Result<()> {
+        if other.dim != self.dim {
+            return Err(Error::data(format!(
+                "fMLLR statistics of dimension {} cannot be added to fMLLR statistics of dimension {}",
+                other.dim, self.dim
+            )));
+        }
+        self.commit();
+        other.commit();
+        self.count += other.count;
+        self.linear += &other.linear;
+        self.quadratic.flush();
+        other.quadratic.flush();
+        for d in 0..self.dim {
+            let sums = self.quadratic.packed_mut(d).iter_mut();
+            sums.zip(other.quadratic.packed(d)).for_each(|(sum, value)| *sum += value);
+        }
+        Ok(())
+    }
+
     /// Adds an utterance with weights of pdfs (see [`pdf_posterior`](crate::pdf_posterior)). Fails for pdfs that the
     /// model does not have, features of another dimension, and lengths that differ.
     pub fn add_utterance(

@@ -88,7 +88,7 @@ impl HmmTopology {
 
     /// True if each state's self-loop and its other transitions have the same pdf class. Otherwise files are in the
     /// extended form.
-    pub(crate) fn is_hmm(&self) -> bool {
+    pub fn is_hmm(&self) -> bool {
         self.entries.iter().flatten().all(|state| state.forward_pdf_class == state.self_loop_pdf_class)
     }
 

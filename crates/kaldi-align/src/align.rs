@@ -1,0 +1,155 @@
+//! Alignment of utterances with a trained system.
+
+use std::num::NonZero;
+
+use kaldi_io::DenseMatrix;
+use kaldi_lang::Lang;
+
+use crate::error::{Reason, Result};
+use crate::estimate;
+use crate::features::Front;
+use crate::network::Network;
+use crate::observer::{Event, Observer};
+use crate::passes::{Aligner, Alignments, Found, Passes};
+use crate::phone_graph::{LexiconGraph, NO_WORD};
+use crate::search::Path;
+use crate::system::System;
+use crate::utterance::{Corpus, Utterance};
+
+/// A phone with its frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PhoneTime {
+    pub phone: i32,
+    /// The place of its word in the transcript; `None` for silence between words.
+    pub word: Option<usize>,
+    pub begin: usize,
+    /// One past its last frame.
+    pub end: usize,
+}
+
+/// A word with its frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WordTime {
+    /// The word's number in the language.
+    pub word: u32,
+    pub begin: usize,
+    /// One past its last frame.
+    pub end: usize,
+}
+
+/// The alignment of an utterance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Alignment {
+    /// Transition-ids, one for each frame.
+    pub ids: Vec<i32>,
+    pub phones: Vec<PhoneTime>,
+    /// One for each word of the transcript.
+    pub words: Vec<WordTime>,
+    /// The log-likelihood of the features, per frame.
+    pub log_likelihood: f64,
+    /// True if the first beam was too narrow.
+    pub retried: bool,
+}
+
+/// Alignments of utterances.
+#[derive(Debug)]
+pub struct Aligned {
+    /// One for each utterance.
+    pub results: Vec<std::result::Result<Alignment, Reason>>,
+    /// Speakers with their transforms; `None` if a speaker has too little speech, or the system needs none.
+    pub transforms: Vec<(String, Option<DenseMatrix<f32>>)>,
+}
+
+impl System {
+    /// The dimension of cepstra.
+    pub fn cepstra(&self) -> usize {
+        use crate::features::FeatureKind::{Deltas, Spliced};
+        match &self.features {
+            Deltas { order, .. } => self.model.gmms.dim() / (*order as usize + 1),
+            Spliced { left, right, lda } => lda.cols / (left + 1 + right),
+        }
+    }
+
+    /// Aligns utterances. A system with transforms of speakers does so in two passes.
+    ///
+    /// # Errors
+    /// The language does not fit the system.
+    pub fn align(
+        &self,
+        lang: &Lang,
+        utterances: &[Utterance],
+        threads: NonZero<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<Aligned> {
+        let corpus = Corpus::new(utterances, self.cepstra());
+        let lexicon = LexiconGraph::new(lang)?;
+        let mut front = Front::new(&corpus, self.features.clone(), self.normalize_variances)?;
+        let passes = Passes { corpus: &corpus, threads };
+        let settings = self.options.settings();
+        let boosted = |gmms| estimate::boosted(&self.model, gmms, lang.optional_silence, self.options.boost_silence);
+        if let Some(independent) = &self.independent {
+            let gmms = boosted(independent)?;
+            let outcomes = passes.align(&front, &self.model, &gmms, &lexicon, &settings)?;
+            let alignments: Alignments = outcomes.into_iter().map(|outcome| Some(outcome.ok()?.0)).collect();
+            let models = (&self.model, independent);
+            let least = self.options.min_speaker_frames;
+            estimate::fmllr(&passes, &mut front, models, &alignments, &lang.silence, least, observer)?;
+        }
+        let gmms = boosted(&self.model.gmms)?;
+        let begin = || Aligner::new(&self.model, &gmms, &lexicon, &settings);
+        let work = |aligner: &mut Aligner, place: usize| {
+            let words = &utterances[place].words;
+            let found = aligner.align(&front.features(place)?, words)?;
+            Ok(found.map(|Found { network, path, beam }| {
+                let ids = path.ids.clone();
+                let (phones, words) = times(&network, &path, words);
+                let log_likelihood = path.acoustic / ids.len() as f64;
+                Alignment { ids, phones, words, log_likelihood, retried: beam > 0 }
+            }))
+        };
+        let (mut done, all) = (0, utterances.len().max(1));
+        let results = passes.for_utterances(begin, work, |count| {
+            done += count;
+            observer.event(Event::Progress(done as f64 / all as f64));
+        })?;
+        let aligned = results.iter().filter(|result| result.is_ok()).count();
+        let retried = results.iter().flatten().filter(|alignment| alignment.retried).count();
+        observer.event(Event::Aligned { aligned, retried, failed: results.len() - aligned });
+        let transforms = corpus.speakers.iter().cloned().zip(front.transforms).collect();
+        Ok(Aligned { results, transforms })
+    }
+}
+
+/// The phones and words of a path.
+pub fn times(network: &Network, path: &Path, words: &[u32]) -> (Vec<PhoneTime>, Vec<WordTime>) {
+    let mut phones: Vec<PhoneTime> = Vec::new();
+    let mut last = None;
+    for (t, &node) in path.nodes.iter().enumerate() {
+        let number = network.nodes[node as usize].instance;
+        let instance = network.instances[number as usize];
+        match phones.last_mut() {
+            Some(phone) if last == Some(number) => phone.end = t + 1,
+            _ => {
+                let word = (instance.word != NO_WORD).then_some(instance.word as usize);
+                phones.push(PhoneTime { phone: instance.phone, word, begin: t, end: t + 1 });
+            }
+        }
+        last = Some(number);
+    }
+    let mut times: Vec<WordTime> = Vec::new();
+    let mut phone = phones.iter().peekable();
+    let mut now = 0;
+    for (place, &word) in words.iter().enumerate() {
+        while phone.peek().is_some_and(|phone| phone.word.is_none_or(|of| of < place)) {
+            now = phone.next().map_or(now, |phone| phone.end);
+        }
+        // (A word whose pronunciation is empty has no frames.)
+        let begin = phone.peek().filter(|phone| phone.word == Some(place)).map_or(now, |phone| phone.begin);
+        now = begin;
+        while phone.peek().is_some_and(|phone| phone.word == Some(place)) {
+            now = phone.next().map_or(now, |phone| phone.end);
+        }
+        times.push(WordTime { word, begin, end: now });
+    }
+    (phones, times)
+}

@@ -1,0 +1,27 @@
+//! Numbers for decisions that are random, and the same in each run.
+
+/// A linear congruential generator.
+#[derive(Debug, Clone)]
+pub struct Numbers(u64);
+
+impl Numbers {
+    pub fn new(seed: u64) -> Numbers {
+        Numbers(seed)
+    }
+
+    /// A generator whose numbers depend on a key.
+    pub fn of_key(key: &str) -> Numbers {
+        Numbers(key.bytes().fold(0u64, |hash, byte| hash.wrapping_mul(7853).wrapping_add(byte.into())))
+    }
+
+    /// Draws a number between 0 and `i32::MAX`.
+    pub fn next(&mut self) -> i32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as i32
+    }
+
+    /// Draws a number below `count`.
+    pub fn below(&mut self, count: usize) -> usize {
+        self.next() as usize % count
+    }
+}

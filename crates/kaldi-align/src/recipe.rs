@@ -1,0 +1,167 @@
+//! The order of events of a training, and the sizes of models.
+
+/// A kind of model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StageKind {
+    Monophones,
+    /// Triphones on derivatives.
+    Triphones,
+    /// Triphones on spliced frames, with linear discriminant analysis and a maximum-likelihood linear transform.
+    LdaMllt,
+    /// The same, with transforms of speakers.
+    Sat,
+}
+
+impl StageKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            StageKind::Monophones => "monophones",
+            StageKind::Triphones => "triphones",
+            StageKind::LdaMllt => "LDA+MLLT",
+            StageKind::Sat => "SAT",
+        }
+    }
+}
+
+/// The training of one model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stage {
+    pub kind: StageKind,
+    pub iterations: usize,
+    /// The last iteration in which the number of Gaussians grows.
+    pub last_increase: usize,
+    /// Iterations that begin with a new alignment.
+    pub realign: Vec<usize>,
+    /// Iterations that begin with new transforms, of all features or of speakers.
+    pub transform: Vec<usize>,
+    /// The largest number of leaves of the tree.
+    pub leaves: usize,
+    /// The number of Gaussians at the end.
+    pub gaussians: usize,
+    /// The exponent of occupancies by which pdfs share Gaussians.
+    pub power: f32,
+}
+
+/// Beams of the search, the first one first; each is tried if those before have found no path.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Beams(pub Vec<f32>);
+
+/// A training.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recipe {
+    pub stages: Vec<Stage>,
+    /// Frames on each side of a frame that LDA sees.
+    pub splice: (usize, usize),
+    /// Dimension of features after LDA.
+    pub lda_dim: usize,
+    /// Factor of silence's probabilities in alignments.
+    pub boost_silence: f32,
+    pub acoustic_scale: f32,
+    pub transition_scale: f32,
+    pub self_loop_scale: f32,
+    /// Beams of the first alignment, of the other ones of monophones, and of all others.
+    pub first_beams: Beams,
+    pub monophone_beams: Beams,
+    pub beams: Beams,
+    /// True to normalise variances of cepstra, too.
+    pub normalize_variances: bool,
+    /// Frames that a speaker must have for a transform.
+    pub min_speaker_frames: f64,
+}
+
+/// An amount of data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Amount {
+    /// Frames of each speaker.
+    pub speakers: Vec<usize>,
+    /// Phones, silence included.
+    pub phones: usize,
+}
+
+/// The share of frames that must be of speakers with enough frames for a transform.
+const ADAPTED_SHARE: f64 = 0.75;
+
+impl Recipe {
+    /// Chooses stages, and as many leaves and Gaussians as the data can train.
+    pub fn for_data(amount: &Amount) -> Recipe {
+        let frames: usize = amount.speakers.iter().sum();
+        // 5 hours of speech can train about 2,000 leaves; five times the data train about twice as many.
+        let leaves = (2000.0 * (frames as f64 / 1.8e6).powf(0.45)).min(6000.0);
+        let leaves = |factor: f64| ((leaves * factor) as usize).max(2 * amount.phones);
+        let gaussians = |leaves: usize, per_leaf: usize| (leaves * per_leaf).min(frames / 50).max(leaves);
+        let mut stages = vec![Stage::monophones((frames / 60).clamp(3 * amount.phones, 1000))];
+        let (first, second, third) = (leaves(0.9), leaves(1.1), leaves(1.2));
+        stages.push(Stage::triphones(first, gaussians(first, 6)));
+        stages.push(Stage::lda_mllt(second, gaussians(second, 6)));
+        let recipe = Recipe { stages, ..Recipe::default() };
+        let enough = |speaker: &&usize| **speaker as f64 >= 2.0 * recipe.min_speaker_frames;
+        let adapted: usize = amount.speakers.iter().filter(enough).sum();
+        let mut recipe = recipe;
+        if adapted as f64 >= ADAPTED_SHARE * frames as f64 {
+            recipe.stages.push(Stage::sat(third, gaussians(third, 6)));
+        }
+        recipe
+    }
+}
+
+impl Default for Recipe {
+    /// No stages, and the settings of Kaldi's scripts.
+    fn default() -> Recipe {
+        Recipe {
+            stages: Vec::new(),
+            splice: (3, 3),
+            lda_dim: 40,
+            boost_silence: 1.0,
+            acoustic_scale: 0.1,
+            transition_scale: 1.0,
+            self_loop_scale: 0.1,
+            first_beams: Beams(vec![6.0, 24.0, 100.0]),
+            monophone_beams: Beams(vec![10.0, 40.0, 160.0]),
+            beams: Beams(vec![10.0, 40.0, 160.0]),
+            normalize_variances: false,
+            min_speaker_frames: 500.0,
+        }
+    }
+}
+
+impl Stage {
+    pub fn monophones(gaussians: usize) -> Stage {
+        let realign = (1..10).chain([10, 12, 14, 16, 18, 20, 23, 26, 29, 32, 35, 38]).collect();
+        Stage {
+            kind: StageKind::Monophones,
+            iterations: 40,
+            last_increase: 30,
+            realign,
+            transform: Vec::new(),
+            leaves: 0,
+            gaussians,
+            power: 0.25,
+        }
+    }
+
+    pub fn triphones(leaves: usize, gaussians: usize) -> Stage {
+        Stage {
+            kind: StageKind::Triphones,
+            iterations: 35,
+            last_increase: 25,
+            realign: vec![10, 20, 30],
+            transform: Vec::new(),
+            leaves,
+            gaussians,
+            power: 0.25,
+        }
+    }
+
+    pub fn lda_mllt(leaves: usize, gaussians: usize) -> Stage {
+        Stage { kind: StageKind::LdaMllt, transform: vec![2, 4, 6, 12], ..Stage::triphones(leaves, gaussians) }
+    }
+
+    pub fn sat(leaves: usize, gaussians: usize) -> Stage {
+        Stage {
+            kind: StageKind::Sat,
+            transform: vec![2, 4, 6, 12],
+            power: 0.2,
+            ..Stage::triphones(leaves, gaussians)
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Systems in folders, as Kaldi's training scripts write them and the Montreal Forced Aligner packs them.
+
+use std::path::Path;
+
+use kaldi_fst::store::Symbols;
+use kaldi_gmm::AmDiagGmm;
+use kaldi_hmm::TransitionModel;
+use kaldi_io::object::read_matrix;
+use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter, read_object, write_object};
+
+use crate::error::{Error, Result};
+use crate::features::FeatureKind;
+use crate::network::Model;
+use crate::system::{AlignOptions, System};
+
+fn path_in(folder: &str, name: &str) -> String {
+    Path::new(folder).join(name).to_string_lossy().into_owned()
+}
+
+fn has(folder: &str, name: &str) -> bool {
+    Path::new(folder).join(name).exists()
+}
+
+fn write_text(folder: &str, name: &str, text: &str) -> Result<()> {
+    let mut w = KaldiWriter::create(&path_in(folder, name), false)?;
+    w.write_str(text)?;
+    Ok(w.finish()?)
+}
+
+fn write_model(file: &str, transitions: &TransitionModel, gmms: &AmDiagGmm) -> Result<()> {
+    let mut w = KaldiWriter::create(file, true)?;
+    transitions.write(&mut w)?;
+    gmms.write(&mut w)?;
+    Ok(w.finish()?)
+}
+
+fn read_model(file: &str) -> Result<(TransitionModel, AmDiagGmm)> {
+    let mut r = KaldiReader::open(file)?;
+    let (transitions, gmms) = (TransitionModel::read(&mut r)?, AmDiagGmm::read(&mut r)?);
+    r.finish()?;
+    let fits = gmms.check_transitions(&transitions);
+    fits.map_err(|error| Error::File { file: file.to_owned(), problem: error.to_string() })?;
+    Ok((transitions, gmms))
+}
+
+impl System {
+    /// Writes a folder that Kaldi's scripts align and train with: `final.mdl`, `tree`, `phones.txt`, options of features, and
+    /// if there are such `final.alimdl`, `final.mat` and `full.mat`.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn save(&self, folder: &str, phones: &Symbols) -> Result<()> {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Error::File { file: folder.to_owned(), problem: format!("cannot make the folder: {error}") })?;
+        let Model { transitions, tree, gmms } = &self.model;
+        write_object(&path_in(folder, "tree"), true, tree)?;
+        let text: String = phones.iter().map(|(name, number)| format!("{name} {number}\n")).collect();
+        write_text(folder, "phones.txt", &text)?;
+        let norm = if self.normalize_variances { "--norm-vars=true\n" } else { "\n" };
+        write_text(folder, "cmvn_opts", norm)?;
+        match &self.features {
+            FeatureKind::Deltas { order, window } => {
+                let usual = FeatureKind::default() == self.features;
+                let text = if usual { String::new() } else { format!("--delta-order={order} --delta-window={window}") };
+                write_text(folder, "delta_opts", &(text + "\n"))?;
+            }
+            FeatureKind::Spliced { left, right, lda } => {
+                write_text(folder, "splice_opts", &format!("--left-context={left} --right-context={right}\n"))?;
+                write_object(&path_in(folder, "final.mat"), true, lda)?;
+                write_object(&path_in(folder, "lda.mat"), true, lda)?;
+            }
+        }
+        if let Some(full) = &self.full_lda {
+            write_object(&path_in(folder, "full.mat"), true, full)?;
+        }
+        if let Some(independent) = &self.independent {
+            write_model(&path_in(folder, "final.alimdl"), transitions, independent)?;
+        }
+        write_model(&path_in(folder, "final.mdl"), transitions, gmms)
+    }
+
+    /// Reads a folder of Kaldi's scripts, of [`save`](Self::save), or of an unpacked acoustic model of the Montreal Forced
+    /// Aligner.
+    ///
+    /// # Errors
+    /// A file is missing, makes no sense or does not fit the others.
+    pub fn load(folder: &str) -> Result<System> {
+        let file = |name: &str| path_in(folder, name);
+        let (transitions, gmms) = read_model(&file("final.mdl"))?;
+        let tree = read_object(&file("tree"))?;
+        let independent = match has(folder, "final.alimdl") {
+            true => {
+                let (other, independent) = read_model(&file("final.alimdl"))?;
+                let same = independent.pdfs().len() == gmms.pdfs().len() && independent.dim() == gmms.dim();
+                if other.states() != transitions.states() || !same {
+                    let problem = "it does not belong to final.mdl: pdfs or transitions differ".to_owned();
+                    return Err(Error::File { file: file("final.alimdl"), problem });
+                }
+                Some(independent)
+            }
+            false => None,
+        };
+        let matrix = ["final.mat", "lda.mat"].into_iter().find(|name| has(folder, name));
+        let features = match matrix {
+            Some(name) => {
+                let lda = read_matrix(&file(name))?;
+                let (left, right) = splice(folder, lda.cols)?;
+                FeatureKind::Spliced { left, right, lda }
+            }
+            None => {
+                let (mut order, mut window) = (2, 2);
+                for (name, value) in options(folder, "delta_opts")? {
+                    match (name.as_str(), value.parse()) {
+                        ("delta-order", Ok(number)) => order = number,
+                        ("delta-window", Ok(number)) => window = number,
+                        _ => return Err(unknown(folder, "delta_opts", &name, &value)),
+                    }
+                }
+                FeatureKind::Deltas { order, window }
+            }
+        };
+        let mut normalize_variances = false;
+        for (name, value) in options(folder, "cmvn_opts")? {
+            match (name.as_str(), value.as_str()) {
+                ("norm-vars", "true") => normalize_variances = true,
+                ("norm-vars", "false") | ("norm-means", "true") => {}
+                _ => return Err(unknown(folder, "cmvn_opts", &name, &value)),
+            }
+        }
+        let full_lda = has(folder, "full.mat").then(|| read_matrix(&file("full.mat"))).transpose()?;
+        let model = Model { transitions, tree, gmms };
+        let system =
+            System { model, independent, features, full_lda, normalize_variances, options: AlignOptions::default() };
+        system.check(folder)?;
+        Ok(system)
+    }
+
+    fn check(&self, folder: &str) -> Result<()> {
+        let dim = self.model.gmms.dim();
+        let made = match &self.features {
+            FeatureKind::Deltas { order, .. } => dim / (*order as usize + 1) * (*order as usize + 1),
+            FeatureKind::Spliced { lda, .. } => lda.rows,
+        };
+        match made == dim {
+            true => Ok(()),
+            false => Err(Error::File {
+                file: path_in(folder, "final.mdl"),
+                problem: format!("the model is for features of dimension {dim}, those of the folder have {made}"),
+            }),
+        }
+    }
+}
+
+/// Cepstra that models have, if the options of splicing are unknown.
+const CEPSTRA: usize = 13;
+
+/// Frames on each side of a frame. Without a file, they follow from the number of columns of the matrix.
+fn splice(folder: &str, cols: usize) -> Result<(usize, usize)> {
+    let (mut left, mut right) = (4, 4);
+    let given = options(folder, "splice_opts")?;
+    if given.is_empty() && cols % CEPSTRA == 0 && (cols / CEPSTRA) % 2 == 1 {
+        return Ok((cols / CEPSTRA / 2, cols / CEPSTRA / 2));
+    }
+    for (name, value) in given {
+        match (name.as_str(), value.parse()) {
+            ("left-context", Ok(number)) => left = number,
+            ("right-context", Ok(number)) => right = number,
+            _ => return Err(unknown(folder, "splice_opts", &name, &value)),
+        }
+    }
+    match cols % (left + 1 + right) {
+        0 => Ok((left, right)),
+        _ => Err(Error::File {
+            file: path_in(folder, "splice_opts"),
+            problem: format!("{} frames side by side do not have {cols} elements, as the matrix expects", left + 1 + right),
+        }),
+    }
+}
+
+/// The options in a file, `--name=value` between blanks; none if there is no file.
+fn options(folder: &str, name: &str) -> Result<Vec<(String, String)>> {
+    if !has(folder, name) {
+        return Ok(Vec::new());
+    }
+    let text = kaldi_lang::plain_text::read(&path_in(folder, name))?;
+    let option = |word: &str| match word.strip_prefix("--").and_then(|option| option.split_once('=')) {
+        Some((option, value)) => Ok((option.to_owned(), value.to_owned())),
+        None => Err(Error::File {
+            file: path_in(folder, name),
+            problem: format!("expected options '--name=value', found '{word}'"),
+        }),
+    };
+    text.split_ascii_whitespace().map(option).collect()
+}
+
+fn unknown(folder: &str, file: &str, name: &str, value: &str) -> Error {
+    let problem = format!("the option --{name}={value} cannot be used here");
+    Error::File { file: path_in(folder, file), problem }
+}

@@ -1,0 +1,58 @@
+//! A trained system: a model with its features, and what alignment needs.
+
+use kaldi_gmm::AmDiagGmm;
+use kaldi_io::DenseMatrix;
+
+use crate::features::FeatureKind;
+use crate::network::{Model, TransitionScales};
+use crate::passes::AlignSettings;
+use crate::recipe::Beams;
+
+/// A trained system.
+#[derive(Debug, Clone, PartialEq)]
+pub struct System {
+    pub model: Model,
+    /// Mixtures for features without transforms of speakers, if the model is for features with them.
+    pub independent: Option<AmDiagGmm>,
+    pub features: FeatureKind,
+    /// All directions of LDA, for programs that want them.
+    pub full_lda: Option<DenseMatrix<f32>>,
+    pub normalize_variances: bool,
+    pub options: AlignOptions,
+}
+
+/// Settings of alignments with a system.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AlignOptions {
+    pub acoustic_scale: f32,
+    pub transition_scale: f32,
+    pub self_loop_scale: f32,
+    pub boost_silence: f32,
+    pub beams: Beams,
+    /// Frames that a speaker must have for a transform.
+    pub min_speaker_frames: f64,
+}
+
+impl Default for AlignOptions {
+    fn default() -> AlignOptions {
+        let recipe = crate::recipe::Recipe::default();
+        AlignOptions {
+            acoustic_scale: recipe.acoustic_scale,
+            transition_scale: recipe.transition_scale,
+            self_loop_scale: recipe.self_loop_scale,
+            boost_silence: recipe.boost_silence,
+            beams: recipe.beams,
+            min_speaker_frames: recipe.min_speaker_frames,
+        }
+    }
+}
+
+impl AlignOptions {
+    pub(crate) fn settings(&self) -> AlignSettings {
+        AlignSettings {
+            scales: TransitionScales { transition: self.transition_scale, self_loop: self.self_loop_scale },
+            acoustic_scale: self.acoustic_scale,
+            beams: self.beams.clone(),
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Lexicons: words with their pronunciations.
+//!
+//! A line is `word phone phone …`; `word probability phone …`; or, in the form of Kaldi's `lexiconp_silprob.txt` and of the
+//! Montreal Forced Aligner's dictionaries, `word probability silence-after correction-silence correction-other phone …`.
+
+use std::collections::HashMap;
+
+use crate::error::{Error, Result};
+use crate::plain_text::{self, fields, other_blanks};
+
+/// Words that have a meaning of their own in graphs.
+pub const RESERVED_WORDS: [&str; 4] = ["<eps>", "#0", "<s>", "</s>"];
+
+/// Silence around a pronunciation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SilenceModel {
+    /// The probability of silence after the word; above 0 and below 1.
+    pub after: f64,
+    /// The factor of the word's probability if silence is before it; above 0.
+    pub before_silence: f64,
+    /// The factor of the word's probability if no silence is before it; above 0.
+    pub before_other: f64,
+}
+
+/// A pronunciation of a word.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    pub word: String,
+    /// Above 0 and at most 1.
+    pub probability: f64,
+    pub silence: Option<SilenceModel>,
+    pub phones: Vec<String>,
+}
+
+/// Pronunciations, in the order of their words' bytes, each once.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Lexicon {
+    pub entries: Vec<Entry>,
+    /// The name of the file, for messages.
+    pub name: String,
+}
+
+impl Lexicon {
+    /// Sorts entries by words and joins equal ones; the larger probability counts.
+    pub fn new(name: &str, entries: Vec<Entry>) -> Lexicon {
+        let mut places: HashMap<(String, Vec<String>), usize> = HashMap::new();
+        let mut unique: Vec<Entry> = Vec::new();
+        for entry in entries {
+            let place = *places.entry((entry.word.clone(), entry.phones.clone())).or_insert(unique.len());
+            match unique.get_mut(place) {
+                Some(known) if entry.probability > known.probability => *known = entry,
+                Some(_) => {}
+                None => unique.push(entry),
+            }
+        }
+        unique.sort_by(|a, b| a.word.as_bytes().cmp(b.word.as_bytes()));
+        Lexicon { entries: unique, name: name.to_owned() }
+    }
+
+    /// Reads a file. Returns warnings, too, one for each name with blanks inside that are not ASCII.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a line has no sense; the error names it.
+    pub fn read(file: &str) -> Result<(Lexicon, Vec<String>)> {
+        Lexicon::parse(&plain_text::read(file)?, file)
+    }
+
+    /// Does the same as [`read`](Self::read) for a text. `file` is its name in messages.
+    ///
+    /// # Errors
+    /// A line has no sense.
+    pub fn parse(text: &str, file: &str) -> Result<(Lexicon, Vec<String>)> {
+        let lines: Vec<Line> = plain_text::lines(text).map(|(number, line)| (number, fields(line))).collect();
+        let with_silence = lines.iter().any(|(_, columns)| has_silence(columns));
+        let weighted = has_probabilities(&lines, file, with_silence)?;
+        let mut warnings = Vec::new();
+        let mut entries = Vec::with_capacity(lines.len());
+        for (number, columns) in &lines {
+            let fail = |problem: String| Error::line(file, *number, problem);
+            let word = columns[0];
+            let numbers = match () {
+                () if !weighted => 0,
+                () if with_silence && has_silence(columns) => 4,
+                () => 1,
+            };
+            let phones = &columns[1 + numbers..];
+            check(word, phones).map_err(fail)?;
+            for name in [word].iter().chain(phones) {
+                let blanks = other_blanks(name);
+                if !blanks.is_empty() {
+                    warnings.push(format!(
+                        "{file}, line {number}: '{name}' has {blanks} inside; only ASCII blanks separate words"
+                    ));
+                }
+            }
+            let silence = (numbers == 4).then(|| silence_model(word, &columns[2..5])).transpose();
+            entries.push(Entry {
+                word: word.to_owned(),
+                probability: if weighted { value(columns[1]) } else { 1.0 },
+                silence: silence.map_err(fail)?,
+                phones: phones.iter().map(|&phone| phone.to_owned()).collect(),
+            });
+        }
+        Ok((Lexicon::new(file, entries), warnings))
+    }
+
+    /// True if an entry says how likely silence is around it.
+    pub fn has_silence_models(&self) -> bool {
+        self.entries.iter().any(|entry| entry.silence.is_some())
+    }
+}
+
+/// A line's number and fields.
+type Line<'a> = (usize, Vec<&'a str>);
+
+fn check(word: &str, phones: &[&str]) -> std::result::Result<(), String> {
+    if RESERVED_WORDS.contains(&word) {
+        return Err(format!("'{word}' has a meaning of its own in graphs, and cannot be a word"));
+    }
+    if phones.is_empty() {
+        return Err(format!("the word '{word}' has no pronunciation"));
+    }
+    for phone in phones {
+        if *phone == "<eps>" || is_disambiguation(phone) {
+            return Err(format!("'{phone}' cannot be the name of a phone"));
+        }
+        if is_decimal(phone) {
+            return Err(format!(
+                "'{phone}' is a number, not a phone; a line has at most one probability, behind the word"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// True for `#` and digits.
+pub fn is_disambiguation(name: &str) -> bool {
+    name.strip_prefix('#').is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// True if four numbers are behind the word, of which at least one of the last three is no whole number.
+fn has_silence(columns: &[&str]) -> bool {
+    columns.len() > 5
+        && columns[1..5].iter().all(|column| is_number(column))
+        && columns[2..5].iter().any(|column| is_decimal(column))
+}
+
+fn silence_model(word: &str, columns: &[&str]) -> std::result::Result<SilenceModel, String> {
+    let [after, before_silence, before_other] = [value(columns[0]), value(columns[1]), value(columns[2])];
+    if !(after > 0.0 && after < 1.0) {
+        return Err(format!(
+            "expected a probability of silence behind '{word}' above 0 and below 1, found '{}'",
+            columns[0]
+        ));
+    }
+    if let Some(wrong) = columns[1..].iter().find(|column| value(column) <= 0.0 || value(column).is_nan()) {
+        return Err(format!("expected a correction for silence before '{word}' above 0, found '{wrong}'"));
+    }
+    Ok(SilenceModel { after, before_silence, before_other })
+}
+
+/// True if each line has a probability behind its word.
+///
+/// # Errors
+/// Only some lines have one, or one is out of range.
+fn has_probabilities(lines: &[Line], file: &str, with_silence: bool) -> Result<bool> {
+    let decimals = || lines.iter().filter(|line| line.1.len() > 1 && is_decimal(line.1[1]));
+    let numbers = || lines.iter().filter(|line| line.1.len() > 2 && is_number(line.1[1]));
+    if decimals().next().is_none() && !with_silence {
+        // Whole numbers are probabilities only if no phone is called so: a 1 behind every word, or a 0 or 1 behind some.
+        if numbers().next().is_none()
+            || lines.iter().any(|line| line.1.iter().skip(2).any(|phone| is_number(phone)))
+        {
+            return Ok(false);
+        }
+        let zero_or_one = |line: &Line| value(line.1[1]) == 0.0 || value(line.1[1]) == 1.0;
+        if numbers().count() < lines.len() && !numbers().any(zero_or_one) {
+            return Ok(false);
+        }
+    }
+    let Some((first, columns)) = decimals().next().or_else(|| numbers().next()) else { return Ok(false) };
+    for (number, line) in lines {
+        let word = line[0];
+        if line.len() < 2 || !is_number(line[1]) {
+            return Err(Error::line(
+                file,
+                *number,
+                format!(
+                    "the word '{word}' has no probability, but line {first} has one ('{} {} …'); give all or none",
+                    columns[0], columns[1]
+                ),
+            ));
+        }
+        let probability = value(line[1]);
+        if !(probability > 0.0 && probability <= 1.0) {
+            return Err(Error::line(
+                file,
+                *number,
+                format!("expected a probability above 0 and at most 1 behind '{word}', found '{}'", line[1]),
+            ));
+        }
+    }
+    Ok(true)
+}
+
+/// The value of a number; NaN if it has a comma.
+fn value(number: &str) -> f64 {
+    number.parse().unwrap_or(f64::NAN)
+}
+
+fn without_sign(text: &str) -> &str {
+    text.strip_prefix(['-', '+']).unwrap_or(text)
+}
+
+fn all_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// True for a number with a point or a comma, which is no name of a phone.
+pub fn is_decimal(text: &str) -> bool {
+    let Some((whole, rest)) = without_sign(text).split_once(['.', ',']) else { return false };
+    let (fraction, exponent) = match rest.split_once(['e', 'E']) {
+        Some((fraction, exponent)) => (fraction, Some(without_sign(exponent))),
+        None => (rest, None),
+    };
+    let good_exponent = exponent.is_none_or(|digits| !digits.is_empty() && all_digits(digits));
+    all_digits(whole) && all_digits(fraction) && !(whole.is_empty() && fraction.is_empty()) && good_exponent
+}
+
+/// True for whole numbers, too.
+pub fn is_number(text: &str) -> bool {
+    let digits = without_sign(text);
+    (!digits.is_empty() && all_digits(digits)) || is_decimal(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Lexicon {
+        Lexicon::parse(text, "lex").unwrap().0
+    }
+
+    fn error(text: &str) -> String {
+        Lexicon::parse(text, "lex").unwrap_err().to_string()
+    }
+
+    fn entry(word: &str, probability: f64, phones: &str) -> Entry {
+        let phones = phones.split(' ').map(str::to_owned).collect();
+        Entry { word: word.to_owned(), probability, silence: None, phones }
+    }
+
+    #[test]
+    fn entries_are_sorted_by_bytes_and_unique() {
+        let lexicon = parse("\u{feff}b\tx y\r\na x\n\na z\na  x\n");
+        assert_eq!(lexicon.entries, [entry("a", 1.0, "x"), entry("a", 1.0, "z"), entry("b", 1.0, "x y")]);
+        assert_eq!(parse("a 0.2 x\na 0.7 x\n").entries, [entry("a", 0.7, "x")]);
+    }
+
+    #[test]
+    fn whole_numbers_may_be_phones() {
+        assert_eq!(parse("a 1 2\nb 3\n").entries, [entry("a", 1.0, "1 2"), entry("b", 1.0, "3")]);
+        assert_eq!(parse("a 1 x\nb 1 y\n").entries, [entry("a", 1.0, "x"), entry("b", 1.0, "y")]);
+    }
+
+    #[test]
+    fn silence_models_of_kaldi_and_of_the_aligner() {
+        let lexicon = parse("a\t0.9\t0.25\t1.5\t0.75\tx y\nb 0.5 z\n");
+        let silence = Some(SilenceModel { after: 0.25, before_silence: 1.5, before_other: 0.75 });
+        assert_eq!(lexicon.entries, [Entry { silence, ..entry("a", 0.9, "x y") }, entry("b", 0.5, "z")]);
+        let found = error("a 0.9 1.0 1.5 0.7 x\n");
+        assert_eq!(found, "lex, line 1: expected a probability of silence behind 'a' above 0 and below 1, found '1.0'");
+    }
+
+    #[test]
+    fn errors_name_file_and_line() {
+        assert_eq!(error("a x\n<s> y\n"), "lex, line 2: '<s>' has a meaning of its own in graphs, and cannot be a word");
+        assert_eq!(error("a x\nb\n"), "lex, line 2: the word 'b' has no pronunciation");
+        assert_eq!(error("a #3\n"), "lex, line 1: '#3' cannot be the name of a phone");
+        let mixed = "lex, line 2: the word 'b' has no probability, but line 1 has one ('a 0.5 …'); give all or none";
+        assert_eq!(error("a 0.5 x\nb y\n"), mixed);
+        let range = "lex, line 1: expected a probability above 0 and at most 1 behind 'a', found '0,5'";
+        assert_eq!(error("a 0,5 x\n"), range);
+        assert!(error("a 0.5 0.5 x\n").contains("'0.5' is a number, not a phone"));
+    }
+}

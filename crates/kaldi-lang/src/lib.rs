@@ -1,0 +1,20 @@
+//! Languages as recognisers know them: a lexicon becomes symbol tables, sets of phones, a topology and the transducer L.
+//!
+//! - [`plain_text`]: text files as users write them. [`lexicon`]: pronunciations in the forms of Kaldi and of the Montreal
+//!   Forced Aligner.
+//! - [`lang`]: all parts of a language, made of a lexicon and options. [`l_fst`] makes L, [`topology`] the HMMs.
+//! - [`folder`]: Kaldi's lang folders, written and read.
+//!
+//! This crate does not print: warnings are part of results.
+
+pub mod error;
+pub mod folder;
+pub mod l_fst;
+pub mod lang;
+pub mod lexicon;
+pub mod plain_text;
+pub mod topology;
+
+pub use error::{Error, Result};
+pub use lang::{Lang, LangOptions, Pronunciation, TopologyKind};
+pub use lexicon::{Entry, Lexicon, SilenceModel};

@@ -1,0 +1,94 @@
+//! Text as users write it: UTF-8, lines that end in LF or CR LF, fields between ASCII blanks. Other blanks are parts of
+//! words.
+
+use std::io::Read;
+
+use crate::error::{Error, Result};
+
+const BLANKS: [char; 6] = [' ', '\t', '\n', '\u{b}', '\u{c}', '\r'];
+/// Characters that are no blanks by Unicode's rules, but as hard to see.
+const INVISIBLE: [char; 3] = ['\u{200b}', '\u{2060}', '\u{feff}'];
+
+/// Returns the fields of a line.
+pub fn fields(line: &str) -> Vec<&str> {
+    line.split(BLANKS).filter(|field| !field.is_empty()).collect()
+}
+
+/// Reads a file, and decodes it without a byte-order mark. `-` is standard input.
+///
+/// # Errors
+/// The file cannot be read, or is not UTF-8; the error then names the line.
+pub fn read(file: &str) -> Result<String> {
+    let (name, bytes) = match file {
+        "-" => {
+            let mut bytes = Vec::new();
+            ("standard input", std::io::stdin().read_to_end(&mut bytes).map(|_| bytes))
+        }
+        _ => (file, std::fs::read(file)),
+    };
+    match bytes {
+        Ok(bytes) => decoded(&bytes, name),
+        Err(error) => {
+            let reason = error.to_string();
+            Err(Error::file(name, reason.split(" (os error").next().unwrap_or(&reason)))
+        }
+    }
+}
+
+/// Decodes bytes without a byte-order mark.
+///
+/// # Errors
+/// The bytes are not UTF-8.
+pub fn decoded(bytes: &[u8], name: &str) -> Result<String> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text.to_owned()),
+        Err(error) => {
+            let before = &bytes[..error.valid_up_to()];
+            let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+            Err(Error::line(name, line, "this is not UTF-8"))
+        }
+    }
+}
+
+/// Returns the lines of a text that are not empty, without blanks around them, and their numbers.
+pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.split('\n').enumerate().map(|(index, line)| (index + 1, line.trim_matches(BLANKS)));
+    lines.filter(|(_, line)| !line.is_empty())
+}
+
+/// Returns the names of the blanks inside a word, such as `U+00A0`, each once; an empty string if there are none.
+pub fn other_blanks(word: &str) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for c in word.chars().filter(|c| is_blank(*c) || INVISIBLE.contains(c)) {
+        let name = format!("U+{:04X}", c as u32);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(" ")
+}
+
+/// True for whitespace, and for the separators of information (U+001C to U+001F).
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_ascii_blanks_separate_fields() {
+        assert_eq!(fields(" a\tb\u{a0}c  d\u{b}e\r"), ["a", "b\u{a0}c", "d", "e"]);
+        assert_eq!(other_blanks("b\u{a0}c\u{200b}\u{a0}"), "U+00A0 U+200B");
+    }
+
+    #[test]
+    fn an_error_of_encoding_names_the_line() {
+        let error = decoded(b"\xef\xbb\xbfa\nb\xff\n", "file").unwrap_err();
+        assert_eq!(error.to_string(), "file, line 2: this is not UTF-8");
+        let text = decoded(b"\xef\xbb\xbfa\r\n\n b \n", "file").unwrap();
+        assert_eq!(lines(&text).collect::<Vec<_>>(), [(1, "a"), (3, "b")]);
+    }
+}

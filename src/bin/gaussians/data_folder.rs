@@ -1,0 +1,243 @@
+//! Kaldi's data folders as utterances in memory.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use kaldi_align::Utterance;
+use kaldi_feat::segments::Segment;
+use kaldi_feat::spectral::{Extractor, SpectralOptions};
+use kaldi_feat::wave::{Wave, WaveHolder};
+use kaldi_io::DenseMatrix;
+use kaldi_io::holder::MatrixHolder;
+use kaldi_lang::Lang;
+use kaldi_lang::plain_text::{self, fields, lines};
+use nnet3::messages;
+use nnet3_online::config;
+use nnet3_online::config::spectral::{MfccArgs, SpectralArgs};
+use nnet3::tables::Input;
+
+// Options for making features.
+#[derive(Args, Clone, Debug)]
+pub struct CepstraOptions {
+    /// File with options of compute-mfcc-feats, one a line. The default is use-energy=false, and the sample rate of the first
+    /// recording. Only where the folder has no feats.scp.
+    #[arg(long, default_value = "")]
+    mfcc_config: String,
+}
+
+/// Utterances, and what is missing.
+pub struct Data {
+    pub utterances: Vec<Utterance>,
+    /// The words of each utterance.
+    pub texts: Vec<Vec<String>>,
+    /// Keys of the text that have no features, and why.
+    pub without_features: Vec<(String, String)>,
+    /// Frames in a second.
+    pub frame_shift: f64,
+}
+
+impl CepstraOptions {
+    fn spectral(&self, rate: u32) -> Result<SpectralOptions> {
+        let args: MfccArgs = match self.mfcc_config.as_str() {
+            "" => config::given(
+                "mfcc",
+                &["--use-energy=false", &format!("--sample-frequency={rate}"), "--allow-downsample=true"],
+            )?,
+            file => config::read("mfcc-config", file)?,
+        };
+        Ok(args.options()?)
+    }
+}
+
+fn path_in(folder: &str, name: &str) -> String {
+    Path::new(folder).join(name).to_string_lossy().into_owned()
+}
+
+/// A table of words by keys, in the order of the file.
+fn table(file: &str) -> Result<Vec<(String, Vec<String>)>> {
+    let text = plain_text::read(file)?;
+    let mut seen = HashSet::new();
+    let mut rows = Vec::new();
+    for (number, line) in lines(&text) {
+        let words: Vec<String> = fields(line).into_iter().map(str::to_owned).collect();
+        let Some((key, words)) = words.split_first() else { continue };
+        if !seen.insert(key.clone()) {
+            bail!("{file}, line {number}: the key '{key}' is there twice");
+        }
+        rows.push((key.clone(), words.to_vec()));
+    }
+    Ok(rows)
+}
+
+impl Data {
+    /// Reads a folder. Words are those of the language.
+    pub fn read(folder: &str, lang: &Lang, options: &CepstraOptions) -> Result<Data> {
+        let text = table(&path_in(folder, "text"))?;
+        let has = |name: &str| Path::new(folder).join(name).exists();
+        let speakers: HashMap<String, String> = match has("utt2spk") {
+            true => {
+                let rows = table(&path_in(folder, "utt2spk"))?;
+                rows.into_iter().filter_map(|(key, words)| Some((key, words.first()?.clone()))).collect()
+            }
+            false => {
+                messages::warn(&format!("{folder}: there is no utt2spk, so each utterance counts as a speaker"));
+                HashMap::new()
+            }
+        };
+        let wanted: HashSet<&str> = text.iter().map(|(key, _)| key.as_str()).collect();
+        let mut made = Made::default();
+        match has("feats.scp") {
+            true => made.read_table(&path_in(folder, "feats.scp"), &wanted)?,
+            false => made.compute(folder, &wanted, options)?,
+        }
+        let mut data = Data {
+            utterances: Vec::new(),
+            texts: Vec::new(),
+            without_features: Vec::new(),
+            frame_shift: made.frame_shift.unwrap_or(0.01),
+        };
+        let mut unknown: BTreeMap<String, usize> = BTreeMap::new();
+        for (key, words) in text {
+            let Some(features) = made.features.remove(&key) else {
+                let reason = made.problems.remove(&key).unwrap_or_else(|| "there is no sound".to_owned());
+                data.without_features.push((key, reason));
+                continue;
+            };
+            for word in words.iter().filter(|word| lang.words.number(word).is_none()) {
+                *unknown.entry(word.clone()).or_default() += 1;
+            }
+            let numbers = words.iter().map(|word| lang.word(word) as u32).collect();
+            let speaker = speakers.get(&key).unwrap_or(&key).clone();
+            data.utterances.push(Utterance { key, speaker, features, words: numbers });
+            data.texts.push(words);
+        }
+        if !unknown.is_empty() {
+            let first: Vec<&str> = unknown.keys().take(5).map(String::as_str).collect();
+            messages::warn(&format!(
+                "{folder}: {} words ({} times) are not in the lexicon, such as {}",
+                unknown.len(),
+                unknown.values().sum::<usize>(),
+                first.join(", ")
+            ));
+        }
+        for (key, reason) in data.without_features.iter().take(5) {
+            messages::warn(&format!("{key}: {reason}"));
+        }
+        Ok(data)
+    }
+
+    pub fn frames(&self) -> usize {
+        self.utterances.iter().map(|utterance| utterance.features.rows).sum()
+    }
+
+    /// Hours of so many frames.
+    pub fn hours(&self, frames: usize) -> f64 {
+        frames as f64 * self.frame_shift / 3600.0
+    }
+}
+
+/// Features by key.
+#[derive(Default)]
+struct Made {
+    features: HashMap<String, DenseMatrix<f32>>,
+    problems: HashMap<String, String>,
+    frame_shift: Option<f64>,
+}
+
+impl Made {
+    fn read_table(&mut self, file: &str, wanted: &HashSet<&str>) -> Result<()> {
+        Input::<MatrixHolder>::open(&format!("scp:{file}"))?.for_each(|key, features| {
+            if wanted.contains(key) {
+                self.features.insert(key.to_owned(), features);
+            }
+            Ok(())
+        })
+    }
+
+    fn compute(&mut self, folder: &str, wanted: &HashSet<&str>, options: &CepstraOptions) -> Result<()> {
+        let file = path_in(folder, "segments");
+        let mut segments: HashMap<String, Vec<Segment>> = HashMap::new();
+        let in_segments = Path::new(&file).exists();
+        if in_segments {
+            let text = plain_text::read(&file)?;
+            for (number, line) in lines(&text) {
+                let segment = Segment::parse_open(line);
+                let segment = segment.map_err(|why| anyhow::anyhow!("{file}, line {number}: {why}: '{line}'"))?;
+                segments.entry(segment.recording.clone()).or_default().push(segment);
+            }
+        }
+        let mut extractor: Option<Extractor> = None;
+        let waves = path_in(folder, "wav.scp");
+        Input::<WaveHolder>::open(&format!("scp:{waves}"))?.for_each(|key, wave| {
+            if let Some(complaint) = &wave.complaint {
+                messages::warn(&format!("{key}: {complaint}"));
+            }
+            if extractor.is_none() {
+                let spectral = options.spectral(wave.sample_rate)?;
+                self.frame_shift = Some(f64::from(spectral.frames.shift) * 0.001);
+                extractor = Some(Extractor::new(spectral)?);
+            }
+            let Some(extractor) = &mut extractor else { return Ok(()) };
+            if !in_segments {
+                self.add(extractor, key, &wave.channel(0), wave.sample_rate, wanted);
+                return Ok(());
+            }
+            for segment in segments.remove(key).unwrap_or_default() {
+                match part(&segment, &wave) {
+                    Ok(samples) => self.add(extractor, &segment.name, &samples, wave.sample_rate, wanted),
+                    Err(problem) => {
+                        self.problems.insert(segment.name, problem);
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        for segment in segments.into_values().flatten() {
+            self.problems.insert(segment.name, format!("there is no recording '{}'", segment.recording));
+        }
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        extractor: &mut Extractor,
+        key: &str,
+        samples: &[f32],
+        rate: u32,
+        wanted: &HashSet<&str>,
+    ) {
+        if !wanted.contains(key) {
+            return;
+        }
+        match extractor.features(samples, rate as f32, 1.0) {
+            Ok(features) => {
+                self.features.insert(key.to_owned(), features);
+            }
+            Err(error) => {
+                self.problems.insert(key.to_owned(), error.to_string());
+            }
+        }
+    }
+}
+
+/// The samples of a segment, or why there are none.
+fn part(segment: &Segment, wave: &Wave) -> Result<Vec<f32>, String> {
+    let channel = usize::from(segment.channel.unwrap_or(0));
+    if channel >= wave.channels {
+        return Err(format!("the recording has no channel {channel}"));
+    }
+    let at = |seconds: f64| (seconds * f64::from(wave.sample_rate) + 0.5) as usize;
+    let samples = wave.channel(channel);
+    let (begin, end) = (at(segment.start), at(segment.end).min(samples.len()));
+    match begin < end {
+        true => Ok(samples[begin..end].to_vec()),
+        false => Err(format!("the segment begins at {} s, behind the end of the recording", segment.start)),
+    }
+}
+
+/// Reads a lang folder.
+pub fn read_lang(folder: &str) -> Result<Lang> {
+    Lang::read(folder).with_context(|| format!("the language in {folder}"))
+}
