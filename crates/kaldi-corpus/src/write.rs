@@ -34,6 +34,11 @@ pub fn sound(recording: &Recording, rate: Option<u32>) -> String {
     }
 }
 
+/// Makes a folder, if it is missing.
+pub fn new_folder(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).map_err(|source| Error::io(folder, source))
+}
+
 /// Files of a data folder that this writes.
 const FILES: [&str; 7] = ["wav.scp", "segments", "text", "utt2spk", "spk2utt", "utt2dur", "reco2dur"];
 

@@ -1,9 +1,11 @@
 //! `corpus-to-data`: recordings and texts in any form → a data folder of Kaldi.
 
 use anyhow::{Result, bail};
-use kaldi_corpus::{Check, write};
+use kaldi_corpus::vocabulary::Policy;
+use kaldi_corpus::{Check, write, write_faults};
 
 use super::options::CorpusArgs;
+use super::words::{normalise, pronunciations};
 
 /// Make a data folder of Kaldi (wav.scp, text, utt2spk, spk2utt, segments, utt2dur, reco2dur) of recordings and their texts.
 ///
@@ -25,6 +27,18 @@ pub struct Options {
     /// Samples per second of all recordings; 0: the highest rate that 98 % of the utterances reach
     #[arg(long, default_value_t = 0)]
     sample_frequency: u32,
+    /// Write all faults to this file: a line each, with tabs between place, kind, lost utterances, seconds, and the fault
+    #[arg(long, value_name = "FILE", default_value = "")]
+    faults: String,
+    /// Use the words of this lexicon: a file with lines of a word and its phones, or letters (a letter is a sound). Capitals,
+    /// punctuation and other forms of letters in the texts become those of the lexicon, by a rule that is logged. Words that
+    /// it lacks stay in the texts. Without it texts stay as they are
+    #[arg(long, value_name = "FILE|letters", default_value = "")]
+    lexicon: String,
+    /// Write the words that the lexicon lacks to this file: a line each, with tabs between word, count, utterances, first place
+    /// and a remark
+    #[arg(long, value_name = "FILE", default_value = "")]
+    unknown_words: String,
     /// Number of threads that open recordings
     #[arg(long, default_value_t = 1)]
     num_threads: i32,
@@ -46,6 +60,19 @@ pub fn run(options: Options) -> Result<u8> {
     let rate = if wanted == 0 { corpus.common_rate() } else { Some(wanted) };
     if let Some(rate) = rate {
         corpus.require_rate(rate);
+    }
+    match options.lexicon.as_str() {
+        "" if !options.unknown_words.is_empty() => {
+            bail!("--unknown-words={}: it has an effect beside --lexicon only", options.unknown_words);
+        }
+        "" => {}
+        lexicon => {
+            let words = pronunciations(lexicon)?.words;
+            normalise(&mut corpus, &words, Policy::Keep, &options.unknown_words)?;
+        }
+    }
+    if !options.faults.is_empty() {
+        write_faults(options.faults.as_ref(), &corpus.faults)?;
     }
     options.corpus.judge(&corpus)?;
     write::data_folder(&corpus, options.to.as_ref(), |recording| write::sound(recording, rate))?;

@@ -1,5 +1,7 @@
-//! Recordings of people and their texts: all forms of corpora, any format of sound.
+//! Recordings of people and their texts: corpora in any form, and their forced alignment.
 
+mod aligning;
 mod options;
+mod words;
 
 include!(concat!(env!("OUT_DIR"), "/corpora.rs"));

@@ -40,9 +40,6 @@ pub struct CorpusArgs {
     /// If true, go on without utterances that cannot be used, however many; otherwise more than 2 % are an error
     #[arg(long, default_value_t = false)]
     skip_bad: bool,
-    /// Write all faults to this file: a line each, with tabs between place, kind, lost utterances, seconds, and the fault
-    #[arg(long, value_name = "FILE", default_value = "")]
-    faults: String,
 }
 
 pub fn channel(text: &str) -> Result<Channels, String> {
@@ -82,6 +79,11 @@ impl CorpusArgs {
         Ok(read(&self.input(place)?, &options)?)
     }
 
+    /// True if any number of utterances may be lost.
+    pub fn skips_bad(&self) -> bool {
+        self.skip_bad
+    }
+
     fn input(&self, place: &str) -> Result<Input> {
         if self.text.is_empty() {
             if !self.utt2spk.is_empty() {
@@ -95,16 +97,13 @@ impl CorpusArgs {
 
     /// Says what is wrong and how much of the corpus is left. Fails if too much is lost.
     pub fn judge(&self, corpus: &Corpus) -> Result<()> {
-        if !self.faults.is_empty() {
-            kaldi_corpus::write_faults(self.faults.as_ref(), &corpus.faults)?;
-        }
         for line in report(&corpus.faults) {
             messages::warn(&line);
         }
         let counts = corpus.counts();
         messages::log(&counts.to_string());
         match counts.too_many_lost() {
-            Some(message) if !self.skip_bad => bail!("{message}\n(--skip-bad=true goes on without them)"),
+            Some(message) if !self.skips_bad() => bail!("{message}\n(--skip-bad=true goes on without them)"),
             _ if corpus.utterances.is_empty() => bail!("no utterance is left"),
             _ => Ok(()),
         }
