@@ -11,6 +11,7 @@ mod common;
 mod compile_info;
 mod compute;
 mod conformance;
+mod corpora;
 mod decoding_programs;
 mod discriminative_programs;
 mod documentation;

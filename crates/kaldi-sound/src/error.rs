@@ -26,6 +26,9 @@ pub enum Error {
     /// A program that decodes the recording cannot be started.
     #[error("{file}: {message}")]
     Program { file: String, message: String },
+    /// The samples cannot be had at the wanted rate.
+    #[error("{file}: {source}")]
+    Resampling { file: String, source: kaldi_feat::Error },
     #[error("{file} has no channel {wanted}: expected a number from 1 to {there}")]
     NoChannel { file: String, wanted: usize, there: usize },
     #[error("{file} has no track {wanted} of sound: expected a number from 1 to {there}")]

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use kaldi_io::KaldiReader;
 use kaldi_io::threads::{self, Thread};
 
+use crate::signal::Signal;
 use crate::stream::SoundStream;
 use crate::{Channels, Error, Result, Warning};
 
@@ -19,7 +20,7 @@ const SAMPLES: usize = 1 << 14;
 /// The size of a file whose length is not known when its header is written.
 const UNKNOWN: u32 = u32::MAX;
 /// The beginning of a line with a warning, from a process that decodes for another one.
-const WARNING: &str = "warning: ";
+pub const WARNING: &str = "warning: ";
 
 /// Says that a program failed, by its messages. The name of the recording comes before it.
 type Failed = Box<dyn Fn(&[String]) -> String + Send>;
@@ -142,14 +143,19 @@ impl SoundStream {
     }
 
     /// Reads the recording to its end, and writes its first channel as a wave file with 16 bits, whose header gives no length.
-    /// Gives the warnings as lines to `say`, which writes them to standard error for
-    /// [`of_program`](SoundStream::of_program).
+    pub fn write_wave(self, out: impl Write, say: impl FnMut(&str)) -> Result<()> {
+        Signal::new(self, Channels::First, None)?.write_wave(out, say)
+    }
+}
+
+impl Signal {
+    /// Reads the signal to its end, and writes it as a wave file with 16 bits, whose header gives no length. Gives the
+    /// warnings as lines to `say`.
     pub fn write_wave(mut self, mut out: impl Write, mut say: impl FnMut(&str)) -> Result<()> {
-        let signals = self.signals(Channels::First)?;
         let failed = |source| kaldi_io::IoError::Io { name: "standard output".to_owned(), source };
-        out.write_all(&header(self.sample_rate())).map_err(failed)?;
+        out.write_all(&header(self.rate())).map_err(failed)?;
         loop {
-            let samples = self.read(SAMPLES, &signals)?.pop().unwrap_or_default();
+            let samples = self.read(SAMPLES)?;
             if samples.is_empty() {
                 out.flush().map_err(failed)?;
                 for warning in self.warnings() {

@@ -99,6 +99,11 @@ impl SoundStream {
         self.messages = Some(messages);
     }
 
+    /// The name of the recording, for messages.
+    pub fn name(&self) -> &str {
+        &self.file
+    }
+
     /// In Hz.
     pub fn sample_rate(&self) -> u32 {
         match &self.source {

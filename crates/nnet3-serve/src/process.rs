@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use kaldi_io::threads::{self, Thread};
+use kaldi_sound::WARNING;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// Status of a [`DecoderProgram`] that cannot decode the recording. Its last line of standard error says why. Other
@@ -144,7 +145,11 @@ impl Ending {
         let status = self.process.wait().map_err(|error| Trouble::Server(error.to_string()))?;
         let message = self.message.join();
         if status.success() {
-            return Ok(message.lines().map(str::to_owned).collect());
+            return Ok(message
+                .lines()
+                .filter_map(|line| line.strip_prefix(WARNING))
+                .map(str::to_owned)
+                .collect());
         }
         Err(trouble(status, &message, self.is_short))
     }

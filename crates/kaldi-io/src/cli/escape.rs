@@ -2,7 +2,7 @@
 
 /// Quotes a word for the shell. Words of letters, digits and ``[]~#^_-+=:.,/`` stay. Other words get single quotes;
 /// words with single quotes get double quotes if those protect all their characters.
-pub(crate) fn shell_escape(word: &str) -> String {
+pub fn shell_escape(word: &str) -> String {
     let harmless = |c: char| c.is_ascii_alphanumeric() || "[]~#^_-+=:.,/".contains(c);
     if !word.is_empty() && word.chars().all(harmless) {
         word.to_owned()

@@ -60,7 +60,7 @@ use crate::log::{self, Site};
 use crate::standard::{self, StandardOutput};
 use crate::terminal;
 pub use arguments::command;
-pub(crate) use escape::shell_escape;
+pub use escape::shell_escape;
 use signal::end_by_sigpipe;
 pub(crate) use signal::{ends_by_sigpipe, handle_sigxfsz};
 

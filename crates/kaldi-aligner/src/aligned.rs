@@ -1,0 +1,145 @@
+//! Alignments in seconds.
+
+use kaldi_align::{Alignment, Reason};
+use kaldi_corpus::Corpus;
+use kaldi_lang::Lang;
+
+use crate::cepstra::Extracted;
+use crate::pronunciations::Pronunciations;
+use crate::settings::FeatureSettings;
+
+/// A phone with its time in the recording, in seconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AlignedPhone {
+    /// Without its place in the word.
+    pub name: String,
+    pub begin: f64,
+    pub end: f64,
+    /// See [`AlignedWord::score`].
+    pub score: Option<f64>,
+}
+
+/// A word with its time in the recording, in seconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AlignedWord {
+    pub text: String,
+    pub begin: f64,
+    pub end: f64,
+    /// True if the word has no pronunciation of its own.
+    pub is_unknown: bool,
+    pub phones: Vec<AlignedPhone>,
+    /// The mean over its frames of the log-likelihood by the aligned state, less that by the best state of all: 0 or
+    /// negative, and very negative if something else was said.
+    pub score: Option<f64>,
+}
+
+/// The alignment of an utterance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AlignedUtterance {
+    /// Beginning and end of the utterance in the recording, in seconds.
+    pub begin: f64,
+    pub end: f64,
+    pub words: Vec<AlignedWord>,
+    /// Per frame.
+    pub log_likelihood: f64,
+    /// True if the first beam of the search was too narrow.
+    pub retried: bool,
+}
+
+/// The results of a job, in the order of the corpus' utterances.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Results {
+    /// The alignment, or the reason why there is none.
+    pub utterances: Vec<Result<AlignedUtterance, String>>,
+    /// The lowest score of a word that is not doubtful.
+    pub doubtful_below: Option<f64>,
+}
+
+/// Hundred-thousandths of a second are exact enough, and short to write.
+fn rounded(seconds: f64) -> f64 {
+    (seconds * 1e5).round() / 1e5
+}
+
+/// Makes seconds of frames.
+pub(crate) fn in_seconds(
+    corpus: &Corpus,
+    number: usize,
+    alignment: &Alignment,
+    lang: &Lang,
+    pronunciations: &Pronunciations,
+    settings: &FeatureSettings,
+) -> AlignedUtterance {
+    let utterance = &corpus.utterances[number];
+    let length = corpus.recordings[utterance.recording].seconds;
+    let (begin, end) = utterance.span.unwrap_or((0.0, length));
+    let frames = alignment.ids.len();
+    let time = |frame: usize| {
+        let time = begin + settings.offset() + frame as f64 * settings.seconds();
+        match frame {
+            // (The first and the last frame reach to the ends.)
+            0 => begin,
+            _ if frame == frames => end,
+            _ => rounded(time).clamp(begin, end),
+        }
+    };
+    let mut words: Vec<AlignedWord> = utterance
+        .text
+        .split(' ')
+        .filter(|word| !word.is_empty())
+        .zip(&alignment.words)
+        .map(|(text, times)| AlignedWord {
+            text: text.to_owned(),
+            begin: time(times.begin),
+            end: time(times.end),
+            is_unknown: !pronunciations.has(text),
+            phones: Vec::new(),
+            score: None,
+        })
+        .collect();
+    for phone in &alignment.phones {
+        if let Some(word) = phone.word.and_then(|place| words.get_mut(place)) {
+            word.phones.push(AlignedPhone {
+                name: lang.base_phone(phone.phone).to_owned(),
+                begin: time(phone.begin),
+                end: time(phone.end),
+                score: None,
+            });
+        }
+    }
+    AlignedUtterance {
+        begin,
+        end,
+        words,
+        log_likelihood: alignment.log_likelihood,
+        retried: alignment.retried,
+    }
+}
+
+/// The sentence of a reason, with the words of the transcript.
+pub(crate) fn sentence(
+    reason: &Reason,
+    corpus: &Corpus,
+    number: usize,
+    extracted: &Extracted,
+    lang: &Lang,
+) -> String {
+    if let Some(problem) = &extracted.problems[number] {
+        return problem.clone();
+    }
+    match reason {
+        Reason::NoPronunciation { position, .. } => {
+            let word = corpus.utterances[number].text.split(' ').nth(*position).unwrap_or_default();
+            format!("the word '{word}' has no pronunciation")
+        }
+        Reason::TooShort { frames, needed } => format!(
+            "the recording is too short for its text: {frames} frames, of which the pronunciations need at least {needed}"
+        ),
+        Reason::UnknownPhone { phone } => {
+            format!("the model does not know the phone '{}' in its context", lang.base_phone(*phone))
+        }
+        Reason::NoPath { beam } => {
+            format!("the text does not fit the sound: no path reaches its end, even with the beam {beam}")
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,109 @@
+//! From recordings to cepstra of utterances.
+
+use std::num::NonZero;
+
+use kaldi_align::Utterance;
+use kaldi_align::parallel::in_order;
+use kaldi_corpus::{Corpus, Recording};
+use kaldi_feat::spectral::Extractor;
+use kaldi_io::DenseMatrix;
+use kaldi_lang::Lang;
+use kaldi_sound::{Channels, Signal, SoundStream};
+
+use crate::settings::FeatureSettings;
+use crate::{Error, Result};
+
+/// Utterances with features, in the order of the corpus' utterances. Features of an utterance that has none are empty.
+pub struct Extracted {
+    pub utterances: Vec<Utterance>,
+    /// Reasons for empty features, by the number of the utterance.
+    pub problems: Vec<Option<String>>,
+}
+
+/// Makes cepstra of all utterances. `progress` gets the share that is done, from 0 to 1.
+///
+/// # Errors
+/// The settings make no sense. A recording that cannot be read is a problem of its utterances.
+pub fn extract(
+    corpus: &Corpus,
+    lang: &Lang,
+    settings: &FeatureSettings,
+    threads: NonZero<usize>,
+    mut progress: impl FnMut(f64),
+) -> Result<Extracted> {
+    Extractor::new(settings.options())?;
+    let mut of_recording: Vec<Vec<usize>> = vec![Vec::new(); corpus.recordings.len()];
+    for (number, utterance) in corpus.utterances.iter().enumerate() {
+        of_recording[utterance.recording].push(number);
+    }
+    let empty = |number: usize| {
+        let utterance = &corpus.utterances[number];
+        let words = utterance.text.split(' ').filter(|word| !word.is_empty());
+        Utterance {
+            key: utterance.id.clone(),
+            speaker: utterance.speaker.clone(),
+            features: DenseMatrix::new(0, 0),
+            words: words.map(|word| lang.word(word) as u32).collect(),
+        }
+    };
+    let mut utterances: Vec<Utterance> = (0..corpus.utterances.len()).map(empty).collect();
+    let mut problems = vec![None; utterances.len()];
+    let (mut done, all) = (0, of_recording.len().max(1));
+    let work = |number: usize| {
+        let members = &of_recording[number];
+        let spans: Vec<_> = members.iter().map(|&member| corpus.utterances[member].span).collect();
+        (number, of_spans(&corpus.recordings[number], &spans, settings))
+    };
+    in_order(threads, of_recording.len(), work, |(number, found)| {
+        for (place, &member) in of_recording[number].iter().enumerate() {
+            match &found {
+                Ok(features) if features[place].rows > 0 => {
+                    utterances[member].features = features[place].clone();
+                }
+                Ok(_) => problems[member] = Some("it is shorter than a frame".to_owned()),
+                Err(message) => problems[member] = Some(message.clone()),
+            }
+        }
+        done += 1;
+        progress(done as f64 / all as f64);
+        Ok::<(), Error>(())
+    })?;
+    Ok(Extracted { utterances, problems })
+}
+
+/// The features of parts of a recording.
+fn of_spans(
+    recording: &Recording,
+    spans: &[Option<(f64, f64)>],
+    settings: &FeatureSettings,
+) -> std::result::Result<Vec<DenseMatrix<f32>>, String> {
+    let says = |error: &dyn std::error::Error| kaldi_io::error::chain(error);
+    let samples = samples(recording, settings.rate).map_err(|error| says(&error))?;
+    spans
+        .iter()
+        .map(|span| {
+            let place =
+                |seconds: f64| ((seconds * f64::from(settings.rate)).round() as usize).min(samples.len());
+            let part = match *span {
+                Some((begin, end)) => &samples[place(begin)..place(end).max(place(begin))],
+                None => &samples[..],
+            };
+            // A new one for each part: its noise does not depend on the order of the parts.
+            let mut extractor = Extractor::new(settings.options()).map_err(|error| says(&error))?;
+            extractor.features(part, settings.rate as f32, 1.0).map_err(|error| says(&error))
+        })
+        .collect()
+}
+
+/// The samples of a recording at this rate.
+pub fn samples(recording: &Recording, rate: u32) -> kaldi_sound::Result<Vec<f32>> {
+    let channels = match recording.channel {
+        Some(channel) => Channels::Number(channel + 1),
+        None => Channels::Mix,
+    };
+    let stream = SoundStream::open(&recording.source.rxfilename())?;
+    let mut signal = Signal::new(stream, channels, Some(rate))?;
+    let samples = signal.read_to_end()?;
+    signal.close()?;
+    Ok(samples)
+}

@@ -1,0 +1,25 @@
+//! Forced alignment as a whole job: recordings and texts become times of words and phones.
+//!
+//! 1. [`kaldi_corpus::read`] reads the corpus; [`Pronunciations`] are the lexicon, with a way for words that it lacks.
+//! 2. [`cepstra::extract`] makes features of the utterances.
+//! 3. [`Model::train`] trains a model on them, or [`Model::open`] reads one.
+//! 4. [`Model::align`] gives an [`AlignedUtterance`] for each utterance, or the reason why there is none.
+//! 5. [`outputs`] writes TextGrids, CTM, JSON, CSV, subtitles, and a table with a line for each recording.
+//!
+//! The crate does not print: callers hear of progress.
+
+pub mod aligned;
+pub mod cepstra;
+mod error;
+mod model;
+pub mod outputs;
+mod pronunciations;
+mod scores;
+mod settings;
+pub mod state;
+
+pub use aligned::{AlignedPhone, AlignedUtterance, AlignedWord, Results};
+pub use error::{Error, Result};
+pub use model::Model;
+pub use pronunciations::{Pronunciations, Source, Unknown};
+pub use settings::FeatureSettings;

@@ -1,0 +1,172 @@
+//! A model with its features: trained, stored, read, used.
+
+use std::num::NonZero;
+use std::path::Path;
+
+use kaldi_align::{Amount, Observer, Reason, Recipe, System, Utterance};
+use kaldi_corpus::Corpus;
+use kaldi_fst::store::Symbols;
+use kaldi_io::KaldiWriter;
+use kaldi_lang::lexicon::Lexicon;
+use kaldi_lang::{Lang, LangOptions};
+use serde_json::json;
+
+use crate::aligned::{Results, in_seconds, sentence};
+use crate::cepstra::Extracted;
+use crate::pronunciations::Pronunciations;
+use crate::scores;
+use crate::settings::{FeatureSettings, META};
+use crate::{Error, Result};
+
+/// A model of Gaussians and the features that it is for.
+#[derive(Debug, Clone)]
+pub struct Model {
+    pub system: System,
+    pub features: FeatureSettings,
+    /// Names and numbers of phones.
+    pub phones: Symbols,
+}
+
+impl Model {
+    /// Trains a model on utterances: monophones, triphones, LDA+MLLT, and SAT if speakers have enough speech, with as many
+    /// Gaussians as the data can train.
+    ///
+    /// # Errors
+    /// No utterance can be aligned.
+    pub fn train(
+        lang: &Lang,
+        extracted: &Extracted,
+        features: FeatureSettings,
+        threads: NonZero<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<Model> {
+        let recipe = Recipe::for_data(&amount(lang, &extracted.utterances));
+        let trained = kaldi_align::train(lang, &extracted.utterances, &recipe, threads, observer)?;
+        Ok(Model { system: trained.system, features, phones: lang.phones.clone() })
+    }
+
+    /// Reads a folder that [`save`](Self::save) or Kaldi's scripts wrote, or an unpacked acoustic model of the Montreal Forced
+    /// Aligner.
+    ///
+    /// # Errors
+    /// A file is missing, makes no sense, or is of another kind of model.
+    pub fn open(folder: &Path) -> Result<Model> {
+        let name = folder.to_str().ok_or_else(|| Error::file(folder, "the name is not UTF-8"))?;
+        if !folder.join("final.mdl").is_file() {
+            let is_chain =
+                ["am/final.mdl", "model/am/final.mdl"].iter().any(|file| folder.join(file).is_file());
+            let message = match is_chain {
+                true => {
+                    "expected a model of Gaussians, found a recogniser with a neural network, which cannot align here"
+                }
+                false => "expected a folder with final.mdl, tree and phones.txt",
+            };
+            return Err(Error::file(folder, message));
+        }
+        let features = FeatureSettings::read(folder)?;
+        let file = folder.join("phones.txt");
+        let phones = Symbols::load(&file.display().to_string())?;
+        let system = System::load(name)?;
+        let (found, expected) = (features.cepstra, system.cepstra());
+        if found != expected {
+            let message = format!("the model is for {expected} cepstra, its features have {found}");
+            return Err(Error::file(&folder.join(META), message));
+        }
+        Ok(Model { system, features, phones })
+    }
+
+    /// Writes a folder that [`open`](Self::open) and Kaldi's scripts read. It appears whole; a folder that is there is replaced
+    /// if it has a model.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn save(&self, folder: &Path) -> Result<()> {
+        let name = folder.file_name().ok_or_else(|| Error::file(folder, "expected the name of a folder"))?;
+        let is_there = folder.read_dir().is_ok_and(|mut entries| entries.next().is_some());
+        if is_there && !folder.join(META).is_file() {
+            return Err(Error::file(folder, "expected a new folder or one with a model, found other files"));
+        }
+        let mut hidden = std::ffi::OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{}", std::process::id()));
+        let new = folder.with_file_name(hidden);
+        let put = || {
+            let name = new.to_str().ok_or_else(|| Error::file(&new, "the name is not UTF-8"))?;
+            self.system.save(name, &self.phones)?;
+            let mut out = KaldiWriter::create(&new.join(META).display().to_string(), false)?;
+            let meta = json!({ "features": self.features.to_json() });
+            out.write_bytes(format!("{meta:#}\n").as_bytes())?;
+            out.finish()?;
+            if folder.exists() {
+                std::fs::remove_dir_all(folder).map_err(|source| Error::io(folder, source))?;
+            }
+            std::fs::rename(&new, folder).map_err(|source| Error::io(folder, source))
+        };
+        put().inspect_err(|_| {
+            let _ = std::fs::remove_dir_all(&new);
+        })
+    }
+
+    /// The language of a lexicon in the phones of this model.
+    ///
+    /// # Errors
+    /// The lexicon has phones that the model lacks.
+    pub fn lang(&self, pronunciations: &Pronunciations) -> Result<Lang> {
+        let has = |name: &str| self.phones.number(name).is_some();
+        let word_positions = self.phones.iter().any(|(name, _)| name.ends_with("_B"));
+        let mut options = LangOptions { word_positions, ..pronunciations.options() };
+        // Names of silence are the model's.
+        let silence = ["SIL", "sil", "SIL_S", "sil_S"].into_iter().find(|name| has(name));
+        let known = |phone: &String| has(phone) || has(&format!("{phone}_S"));
+        options.silence_phones = silence.into_iter().map(str::to_owned).collect();
+        if known(&pronunciations.spoken) {
+            options.silence_phones.push(pronunciations.spoken.clone());
+        }
+        let lexicon = &pronunciations.lexicon;
+        // Words for unknown ones need a phone that the model may lack.
+        let is_lacking = |phone: &String| *phone == pronunciations.spoken && !known(phone);
+        let entries = lexicon.entries.iter().filter(|entry| !entry.phones.iter().any(is_lacking)).cloned();
+        let lexicon = Lexicon::new(&lexicon.name, entries.collect());
+        Ok(Lang::for_phones(&lexicon, &self.phones, "the model's phones.txt", &options)?)
+    }
+
+    /// Aligns the utterances of a corpus. With `with_scores`, words and phones have scores.
+    ///
+    /// # Errors
+    /// The language does not fit the model.
+    pub fn align(
+        &self,
+        lang: &Lang,
+        pronunciations: &Pronunciations,
+        (corpus, extracted): (&Corpus, &Extracted),
+        with_scores: bool,
+        threads: NonZero<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<Results> {
+        let aligned = self.system.align(lang, &extracted.utterances, threads, observer)?;
+        let seconds = |number: usize, alignment| {
+            in_seconds(corpus, number, alignment, lang, pronunciations, &self.features)
+        };
+        let said = |number: usize, reason: &Reason| sentence(reason, corpus, number, extracted, lang);
+        let utterances = aligned.results.iter().enumerate().map(|(number, result)| match result {
+            Ok(alignment) => Ok(seconds(number, alignment)),
+            Err(reason) => Err(said(number, reason)),
+        });
+        let mut results = Results { utterances: utterances.collect(), doubtful_below: None };
+        if with_scores {
+            scores::add(&self.system, extracted, &aligned, &mut results, threads)?;
+        }
+        Ok(results)
+    }
+}
+
+/// The amount of data, which decides about sizes of models.
+fn amount(lang: &Lang, utterances: &[Utterance]) -> Amount {
+    let mut speakers: rustc_hash::FxHashMap<&str, usize> = rustc_hash::FxHashMap::default();
+    for utterance in utterances {
+        *speakers.entry(&utterance.speaker).or_default() += utterance.features.rows;
+    }
+    let mut frames: Vec<usize> = speakers.into_values().collect();
+    frames.sort_unstable();
+    Amount { speakers: frames, phones: lang.silence.len() + lang.nonsilence.len() }
+}

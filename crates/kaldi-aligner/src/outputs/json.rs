@@ -1,0 +1,63 @@
+//! An object for each recording.
+
+use kaldi_corpus::Corpus;
+use serde_json::{Value, json};
+
+use super::OfRecording;
+use crate::aligned::{AlignedPhone, AlignedUtterance, AlignedWord};
+
+pub(super) fn text(corpus: &Corpus, of: &OfRecording) -> String {
+    let recording = &corpus.recordings[of.recording];
+    let utterances: Vec<Value> = of
+        .utterances
+        .iter()
+        .map(|(number, result)| {
+            let utterance = &corpus.utterances[*number];
+            let mut object =
+                json!({ "id": utterance.id, "speaker": utterance.speaker, "text": utterance.text });
+            let fields = match result {
+                Ok(aligned) => of_aligned(aligned),
+                Err(reason) => json!({ "not_aligned": reason }),
+            };
+            if let (Value::Object(object), Value::Object(fields)) = (&mut object, fields) {
+                object.extend(fields);
+            }
+            object
+        })
+        .collect();
+    let object = json!({
+        "recording": recording.id,
+        "file": recording.source.to_string(),
+        "seconds": recording.seconds,
+        "utterances": utterances,
+    });
+    format!("{object:#}\n")
+}
+
+fn of_aligned(utterance: &AlignedUtterance) -> Value {
+    json!({
+        "begin": utterance.begin,
+        "end": utterance.end,
+        "log_likelihood": three_digits(utterance.log_likelihood),
+        "words": utterance.words.iter().map(of_word).collect::<Vec<_>>(),
+    })
+}
+
+fn of_word(word: &AlignedWord) -> Value {
+    json!({
+        "word": word.text,
+        "begin": word.begin,
+        "end": word.end,
+        "unknown": word.is_unknown,
+        "score": word.score.map(three_digits),
+        "phones": word.phones.iter().map(of_phone).collect::<Vec<_>>(),
+    })
+}
+
+fn of_phone(phone: &AlignedPhone) -> Value {
+    json!({ "phone": phone.name, "begin": phone.begin, "end": phone.end, "score": phone.score.map(three_digits) })
+}
+
+fn three_digits(number: f64) -> f64 {
+    (number * 1000.0).round() / 1000.0
+}

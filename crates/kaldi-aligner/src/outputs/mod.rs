@@ -1,0 +1,146 @@
+//! Files of the results, in a folder.
+
+mod csv;
+mod ctm;
+mod json;
+mod names;
+mod subtitles;
+mod table;
+mod textgrid;
+
+use std::path::Path;
+use std::str::FromStr;
+
+use kaldi_corpus::Corpus;
+use kaldi_io::KaldiWriter;
+
+use crate::aligned::{AlignedUtterance, Results};
+use crate::{Error, Result};
+
+pub use names::file_names;
+pub use textgrid::grid;
+
+/// The table with a line for each recording. It is written last.
+pub const TABLE: &str = "files.tsv";
+
+/// The forms of results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A TextGrid of Praat for each recording, in `textgrids`; with names before the values.
+    TextGrid,
+    /// The same without names.
+    ShortTextGrid,
+    /// `words.ctm` and `phones.ctm`.
+    Ctm,
+    /// An object for each recording, in `json`.
+    Json,
+    /// `alignment.csv`: a line for each word and phone.
+    Csv,
+    /// Subtitles with a word each, in `subtitles`.
+    Srt,
+    Vtt,
+}
+
+/// Names of forms on command lines.
+pub const FORMATS: [(&str, Format); 7] = [
+    ("textgrid", Format::TextGrid),
+    ("short-textgrid", Format::ShortTextGrid),
+    ("ctm", Format::Ctm),
+    ("json", Format::Json),
+    ("csv", Format::Csv),
+    ("srt", Format::Srt),
+    ("vtt", Format::Vtt),
+];
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(name: &str) -> std::result::Result<Format, String> {
+        let found = FORMATS.iter().find(|(known, _)| *known == name);
+        found.map(|(_, format)| *format).ok_or_else(|| {
+            let names: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
+            format!("expected {}, found '{name}'", names.join(", "))
+        })
+    }
+}
+
+/// The results of a recording.
+pub(crate) struct OfRecording<'r> {
+    /// The number of the recording.
+    pub recording: usize,
+    /// Numbers of utterances with their results, in the order of time.
+    pub utterances: Vec<(usize, &'r std::result::Result<AlignedUtterance, String>)>,
+}
+
+impl<'r> OfRecording<'r> {
+    /// Aligned utterances.
+    pub fn aligned(&self) -> impl Iterator<Item = (usize, &'r AlignedUtterance)> + '_ {
+        self.utterances.iter().filter_map(|(number, result)| Some((*number, result.as_ref().ok()?)))
+    }
+}
+
+/// Results by recordings.
+pub(crate) fn by_recording<'r>(corpus: &Corpus, results: &'r Results) -> Vec<OfRecording<'r>> {
+    let mut all: Vec<OfRecording> = (0..corpus.recordings.len())
+        .map(|recording| OfRecording { recording, utterances: Vec::new() })
+        .collect();
+    for (number, result) in results.utterances.iter().enumerate() {
+        all[corpus.utterances[number].recording].utterances.push((number, result));
+    }
+    let begin = |number: usize| corpus.utterances[number].span.map_or(0.0, |(begin, _)| begin);
+    for of in &mut all {
+        of.utterances.sort_by(|(a, _), (b, _)| begin(*a).total_cmp(&begin(*b)));
+    }
+    all
+}
+
+/// Writes all files into a folder: those of `formats`, `doubtful.tsv` if there are scores, and last the table of files. Every
+/// file appears whole.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn write(folder: &Path, corpus: &Corpus, results: &Results, formats: &[Format]) -> Result<()> {
+    let names = file_names(corpus);
+    let all = by_recording(corpus, results);
+    for &format in formats {
+        let (subfolder, ending) = match format {
+            Format::TextGrid | Format::ShortTextGrid => ("textgrids", "TextGrid"),
+            Format::Json => ("json", "json"),
+            Format::Srt => ("subtitles", "srt"),
+            Format::Vtt => ("subtitles", "vtt"),
+            Format::Ctm => {
+                ctm::write(folder, corpus, &all)?;
+                continue;
+            }
+            Format::Csv => {
+                write_file(&folder.join("alignment.csv"), &csv::text(corpus, &all))?;
+                continue;
+            }
+        };
+        let subfolder = folder.join(subfolder);
+        std::fs::create_dir_all(&subfolder).map_err(|source| Error::io(&subfolder, source))?;
+        for of in &all {
+            let text = match format {
+                Format::TextGrid => grid(corpus, of.recording, of.aligned()).to_text(textgrid::Form::Long),
+                Format::ShortTextGrid => {
+                    grid(corpus, of.recording, of.aligned()).to_text(textgrid::Form::Short)
+                }
+                Format::Json => json::text(corpus, of),
+                _ if of.aligned().next().is_none() => continue,
+                _ => subtitles::text(of, format == Format::Vtt),
+            };
+            write_file(&subfolder.join(format!("{}.{ending}", names[of.recording])), &text)?;
+        }
+    }
+    if results.doubtful_below.is_some() {
+        write_file(&folder.join("doubtful.tsv"), &table::doubtful(corpus, &all, results))?;
+    }
+    write_file(&folder.join(TABLE), &table::files(corpus, &all, results))
+}
+
+fn write_file(file: &Path, text: &str) -> Result<()> {
+    let name = file.to_str().ok_or_else(|| Error::file(file, "the name is not UTF-8"))?;
+    let mut out = KaldiWriter::create(name, false)?;
+    out.write_bytes(text.as_bytes())?;
+    Ok(out.finish()?)
+}

@@ -1,0 +1,95 @@
+//! The table with a line for each recording, and that of doubtful words.
+
+use std::fmt::Write;
+
+use kaldi_corpus::Corpus;
+
+use super::OfRecording;
+use crate::aligned::{AlignedWord, Results};
+
+fn is_doubtful(word: &AlignedWord, results: &Results) -> bool {
+    word.score.zip(results.doubtful_below).is_some_and(|(score, least)| score < least)
+}
+
+/// Names of the columns.
+const COLUMNS: [&str; 13] = [
+    "recording",
+    "file",
+    "seconds",
+    "utterances",
+    "aligned",
+    "log-likelihood",
+    "words",
+    "unknown words",
+    "longest pause",
+    "words per second",
+    "phones per second",
+    "doubtful words",
+    "not aligned",
+];
+
+/// A line for each recording, with tabs between columns. The rates are those of speech without pauses.
+pub(super) fn files(corpus: &Corpus, all: &[OfRecording], results: &Results) -> String {
+    let mut out = COLUMNS.join("\t") + "\n";
+    for of in all {
+        let recording = &corpus.recordings[of.recording];
+        let (mut aligned, mut words, mut unknown, mut phones, mut doubtful) = (0, 0, 0, 0, 0);
+        let (mut likelihood, mut length, mut spoken, mut pause) = (0.0, 0.0, 0.0, 0.0_f64);
+        for (_, utterance) in of.aligned() {
+            aligned += 1;
+            let seconds = utterance.end - utterance.begin;
+            likelihood += utterance.log_likelihood * seconds;
+            length += seconds;
+            let mut last: Option<f64> = None;
+            for word in &utterance.words {
+                words += 1;
+                unknown += usize::from(word.is_unknown);
+                doubtful += usize::from(is_doubtful(word, results));
+                phones += word.phones.len();
+                spoken += word.end - word.begin;
+                pause = pause.max(last.map_or(0.0, |last| word.begin - last));
+                last = Some(word.end);
+            }
+        }
+        let ratio = |a: f64, b: f64| if b > 0.0 { format!("{:.3}", a / b) } else { String::new() };
+        let reasons: Vec<&str> = of
+            .utterances
+            .iter()
+            .filter_map(|(_, result)| result.as_ref().err())
+            .map(String::as_str)
+            .collect();
+        let plain = |text: &str| text.replace(['\t', '\n', '\r'], " ");
+        let _ = writeln!(
+            out,
+            "{}\t{}\t{:.3}\t{}\t{aligned}\t{}\t{words}\t{unknown}\t{pause:.3}\t{}\t{}\t{doubtful}\t{}",
+            recording.id,
+            plain(&recording.source.to_string()),
+            recording.seconds,
+            of.utterances.len(),
+            ratio(likelihood, length),
+            ratio(words as f64, spoken),
+            ratio(phones as f64, spoken),
+            plain(&reasons.join("; ")),
+        );
+    }
+    out
+}
+
+/// Words whose score is low, the lowest first.
+pub(super) fn doubtful(corpus: &Corpus, all: &[OfRecording], results: &Results) -> String {
+    let mut rows: Vec<(f64, String)> = Vec::new();
+    for of in all {
+        let recording = &corpus.recordings[of.recording].id;
+        for (number, utterance) in of.aligned() {
+            for word in utterance.words.iter().filter(|word| is_doubtful(word, results)) {
+                let score = word.score.unwrap_or(0.0);
+                let id = &corpus.utterances[number].id;
+                let (begin, end, text) = (word.begin, word.end, &word.text);
+                rows.push((score, format!("{recording}\t{id}\t{begin}\t{end}\t{text}\t{score:.3}\n")));
+            }
+        }
+    }
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
+    let head = "recording\tutterance\tbegin\tend\tword\tscore\n".to_owned();
+    rows.into_iter().fold(head, |out, (_, row)| out + &row)
+}

@@ -1,0 +1,95 @@
+//! Scores of words and phones: how well the aligned states explain the frames, beside the best states of all.
+
+use std::num::NonZero;
+
+use kaldi_align::System;
+use kaldi_align::align::Aligned;
+use kaldi_align::features::Front;
+use kaldi_align::passes::Passes;
+use kaldi_align::utterance::Corpus;
+use kaldi_gmm::Likelihoods;
+
+use crate::Result;
+use crate::aligned::Results;
+use crate::cepstra::Extracted;
+
+/// A word is doubtful if its score is below the median of all words by so many deviations.
+const DEVIATIONS: f64 = 3.5;
+/// The factor that makes a standard deviation of the median distance from the median, for normal numbers.
+const NORMAL: f64 = 1.4826;
+/// Fewer words have no median worth the name.
+const LEAST_WORDS: usize = 20;
+
+/// Adds scores to words and phones, and finds the score below which words are doubtful.
+pub(crate) fn add(
+    system: &System,
+    extracted: &Extracted,
+    aligned: &Aligned,
+    results: &mut Results,
+    threads: NonZero<usize>,
+) -> Result<()> {
+    let corpus = Corpus::new(&extracted.utterances, system.cepstra());
+    let mut front = Front::new(&corpus, system.features.clone(), system.normalize_variances)?;
+    front.transforms = aligned.transforms.iter().map(|(_, transform)| transform.clone()).collect();
+    let passes = Passes { corpus: &corpus, threads };
+    let gmms = &system.model.gmms;
+    let transitions = &system.model.transitions;
+    let pdfs = gmms.pdfs().len();
+    let work = |(): &mut (), place: usize| {
+        let Ok(alignment) = &aligned.results[place] else { return Ok(Ok(Vec::new())) };
+        let features = front.features(place)?;
+        let likelihoods = Likelihoods::new(gmms, &features)?;
+        let mut best = vec![f32::NEG_INFINITY; features.rows];
+        // (A pdf for all frames, as several frames of one are computed at once.)
+        for pdf in 0..pdfs {
+            for (frame, best) in best.iter_mut().enumerate() {
+                *best = best.max(likelihoods.get(frame, pdf));
+            }
+        }
+        let ids = transitions.transition_ids(&alignment.ids)?;
+        let score = |(frame, id)| {
+            let pdf = transitions.pdf(id) as usize;
+            f64::from(likelihoods.get(frame, pdf) - best[frame])
+        };
+        Ok(Ok(ids.into_iter().enumerate().map(score).collect()))
+    };
+    let frames = passes.for_utterances(|| (), work, |_| ())?;
+    for (number, scores) in frames.into_iter().enumerate() {
+        let (Ok(scores), Ok(alignment), Ok(utterance)) =
+            (scores, &aligned.results[number], &mut results.utterances[number])
+        else {
+            continue;
+        };
+        let mean = |begin: usize, end: usize| {
+            let part: &[f64] = scores.get(begin..end).unwrap_or_default();
+            (!part.is_empty()).then(|| part.iter().sum::<f64>() / part.len() as f64)
+        };
+        let mut phones = vec![0; utterance.words.len()];
+        for phone in &alignment.phones {
+            let Some(place) = phone.word else { continue };
+            if let Some(aligned) = utterance.words[place].phones.get_mut(phones[place]) {
+                aligned.score = mean(phone.begin, phone.end);
+            }
+            phones[place] += 1;
+        }
+        for (word, times) in utterance.words.iter_mut().zip(&alignment.words) {
+            word.score = mean(times.begin, times.end);
+        }
+    }
+    results.doubtful_below = threshold(results);
+    Ok(())
+}
+
+/// The median less some deviations, which outliers do not change; `None` for a few words.
+fn threshold(results: &Results) -> Option<f64> {
+    let words = results.utterances.iter().flatten().flat_map(|utterance| &utterance.words);
+    let mut scores: Vec<f64> = words.filter_map(|word| word.score).collect();
+    if scores.len() < LEAST_WORDS {
+        return None;
+    }
+    scores.sort_by(f64::total_cmp);
+    let median = scores[scores.len() / 2];
+    let mut distances: Vec<f64> = scores.iter().map(|score| (score - median).abs()).collect();
+    distances.sort_by(f64::total_cmp);
+    Some(median - DEVIATIONS * NORMAL * distances[distances.len() / 2])
+}

@@ -1,0 +1,166 @@
+//! Features of a model, stored beside it.
+
+use std::path::Path;
+
+use kaldi_feat::spectral::{EnergyOptions, FrameOptions, Kind, MelOptions, SpectralOptions};
+use serde_json::{Value, json};
+
+use crate::{Error, Result};
+
+/// The settings of mel cepstra.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FeatureSettings {
+    /// Samples per second, to which recordings are brought.
+    pub rate: u32,
+    /// Milliseconds between frames, and of a frame.
+    pub shift: f32,
+    pub length: f32,
+    pub cepstra: usize,
+    pub bins: usize,
+    /// In Hz; 0 or a negative `high` counts from half the rate.
+    pub low: f32,
+    pub high: f32,
+    pub use_energy: bool,
+    pub raw_energy: bool,
+    /// False: the first frame lies around the middle of the first shift, so that frame `t` stands for the time from `t` to
+    /// `t + 1` shifts.
+    pub snip_edges: bool,
+    pub dither: f32,
+    pub preemphasis: f32,
+    pub cepstral_lifter: f32,
+}
+
+/// Higher rates say nothing more about where phones begin.
+const HIGHEST_RATE: u32 = 16_000;
+
+/// The file of the settings in a model's folder: that of the Montreal Forced Aligner's models.
+pub const META: &str = "meta.json";
+
+impl FeatureSettings {
+    /// Settings for recordings with this rate in Hz.
+    pub fn for_rate(rate: u32) -> FeatureSettings {
+        FeatureSettings {
+            rate: rate.min(HIGHEST_RATE),
+            shift: 10.0,
+            length: 25.0,
+            cepstra: 13,
+            bins: 23,
+            low: 20.0,
+            high: 0.0,
+            use_energy: false,
+            raw_energy: true,
+            snip_edges: false,
+            dither: 1.0,
+            preemphasis: 0.97,
+            cepstral_lifter: 22.0,
+        }
+    }
+
+    /// Seconds between frames.
+    pub fn seconds(&self) -> f64 {
+        f64::from(self.shift) / 1000.0
+    }
+
+    /// Seconds of the beginning of frame 0's part of the time.
+    pub fn offset(&self) -> f64 {
+        match self.snip_edges {
+            true => 0.5 * f64::from(self.length - self.shift) / 1000.0,
+            false => 0.0,
+        }
+    }
+
+    pub(crate) fn options(&self) -> SpectralOptions {
+        SpectralOptions {
+            frames: FrameOptions {
+                sample_rate: self.rate as f32,
+                length: self.length,
+                shift: self.shift,
+                dither: self.dither,
+                preemphasis: self.preemphasis,
+                snip_edges: self.snip_edges,
+                ..FrameOptions::default()
+            },
+            mel: MelOptions { bins: self.bins, low: self.low, high: self.high, ..MelOptions::default() },
+            energy: EnergyOptions {
+                used: self.use_energy,
+                floor: 0.0,
+                raw: self.raw_energy,
+                htk_compat: false,
+            },
+            kind: Kind::Mfcc { num_ceps: self.cepstra, cepstral_lifter: self.cepstral_lifter },
+        }
+    }
+
+    /// As the object `features` of `meta.json`.
+    pub(crate) fn to_json(&self) -> Value {
+        json!({
+            "feature_type": "mfcc",
+            "sample_frequency": self.rate,
+            "frame_shift": self.shift,
+            "frame_length": self.length,
+            "num_coefficients": self.cepstra,
+            "num_mel_bins": self.bins,
+            "low_frequency": self.low,
+            "high_frequency": self.high,
+            "use_energy": self.use_energy,
+            "raw_energy": self.raw_energy,
+            "snip_edges": self.snip_edges,
+            "dither": self.dither,
+            "preemphasis_coefficient": self.preemphasis,
+            "cepstral_lifter": self.cepstral_lifter,
+        })
+    }
+
+    /// Reads the settings of a model's folder. A folder without them is one of Kaldi's scripts: their defaults count.
+    pub(crate) fn read(folder: &Path) -> Result<FeatureSettings> {
+        let file = folder.join(META);
+        let kaldi = FeatureSettings { snip_edges: true, ..FeatureSettings::for_rate(HIGHEST_RATE) };
+        if !file.exists() {
+            return Ok(kaldi);
+        }
+        let text = std::fs::read(&file).map_err(|source| Error::io(&file, source))?;
+        let meta: Value =
+            serde_json::from_slice(&text).map_err(|error| Error::file(&file, error.to_string()))?;
+        let features = &meta["features"];
+        if let Some(kind) = features["feature_type"].as_str().or_else(|| features["type"].as_str())
+            && kind != "mfcc"
+        {
+            return Err(Error::file(&file, format!("expected features of the type 'mfcc', found '{kind}'")));
+        }
+        for unused in ["use_pitch", "use_voicing"] {
+            if features[unused].as_bool() == Some(true) {
+                return Err(Error::file(
+                    &file,
+                    format!("'{unused}' is true: features with pitch are not supported"),
+                ));
+            }
+        }
+        let number = |name: &str, default: f32, most: f64| match &features[name] {
+            Value::Null => Ok(default),
+            value => match value.as_f64().filter(|number| number.abs() <= most) {
+                Some(number) => Ok(number as f32),
+                None => Err(Error::file(&file, format!("'{name}': expected a number, found {value}"))),
+            },
+        };
+        let flag = |name: &str, default: bool| features[name].as_bool().unwrap_or(default);
+        let settings = FeatureSettings {
+            rate: number("sample_frequency", 16000.0, 1e6)? as u32,
+            shift: number("frame_shift", 10.0, 1e4)?,
+            length: number("frame_length", 25.0, 1e4)?,
+            cepstra: number("num_coefficients", 13.0, 1e3)? as usize,
+            bins: number("num_mel_bins", 23.0, 1e4)? as usize,
+            low: number("low_frequency", 20.0, 1e6)?,
+            high: number("high_frequency", 7800.0, 1e6)?,
+            use_energy: flag("use_energy", false),
+            raw_energy: flag("raw_energy", true),
+            snip_edges: flag("snip_edges", true),
+            dither: number("dither", 1.0, 1e4)?,
+            preemphasis: number("preemphasis_coefficient", 0.97, 1.0)?,
+            cepstral_lifter: number("cepstral_lifter", 22.0, 1e4)?,
+        };
+        if settings.rate < 1000 || settings.shift < 1.0 || settings.length < settings.shift {
+            return Err(Error::file(&file, "rate, shift or length of frames make no sense"));
+        }
+        Ok(settings)
+    }
+}

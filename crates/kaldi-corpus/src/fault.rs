@@ -1,0 +1,218 @@
+//! Faults of a corpus by kind, and counts of utterances in and out.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The kind of a fault. The display form is a noun phrase in plural.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    SoundWithoutText,
+    TextWithoutSound,
+    UnreadableSound,
+    Truncated,
+    UnreadableText,
+    EmptyText,
+    Duplicate,
+    BadName,
+    BadSpan,
+    BeyondEnd,
+    BadRow,
+    AlignerOutput,
+    UnknownWords,
+    OtherRate,
+    Silent,
+    // Faults that cost no utterance.
+    ShortHeader,
+    Damaged,
+    SpanCut,
+    Overlap,
+    SeveralChannels,
+    SeveralTexts,
+    IgnoredTiers,
+    Clipping,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::SoundWithoutText => "recordings without a text",
+            Kind::TextWithoutSound => "texts without a recording",
+            Kind::UnreadableSound => "recordings that cannot be read",
+            Kind::Truncated => "recordings that are cut off",
+            Kind::UnreadableText => "texts that cannot be read",
+            Kind::EmptyText => "empty texts",
+            Kind::Duplicate => "keys or files that come twice",
+            Kind::BadName => "names that cannot be used",
+            Kind::BadSpan => "times that make no sense",
+            Kind::BeyondEnd => "times behind the end of the recording",
+            Kind::BadRow => "rows that cannot be used",
+            Kind::AlignerOutput => "outputs of an aligner in place of texts",
+            Kind::UnknownWords => "texts with words that the lexicon lacks",
+            Kind::OtherRate => "recordings of another sampling rate",
+            Kind::Silent => "recordings of digital silence",
+            Kind::ShortHeader => "headers that promise more or fewer samples than there are",
+            Kind::Damaged => "damaged recordings",
+            Kind::SpanCut => "utterances that were cut at the end of the recording",
+            Kind::Overlap => "utterances that overlap",
+            Kind::SeveralChannels => "recordings with several channels",
+            Kind::SeveralTexts => "recordings with several texts",
+            Kind::IgnoredTiers => "tiers that are not used",
+            Kind::Clipping => "clipped recordings",
+        })
+    }
+}
+
+/// Something that is wrong with the input.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fault {
+    /// The file, and the line or tier in it.
+    pub place: String,
+    pub kind: Kind,
+    /// What is wrong there: a clause without a capital and a full stop.
+    pub sentence: String,
+    /// The loss, if the fault costs utterances.
+    pub lost: Amount,
+}
+
+impl Fault {
+    /// A fault that costs no utterance.
+    pub fn warning(kind: Kind, place: impl Into<String>, sentence: impl Into<String>) -> Fault {
+        Fault { place: place.into(), kind, sentence: sentence.into(), lost: Amount::default() }
+    }
+
+    /// A fault that costs one utterance of this length.
+    pub fn loss(kind: Kind, place: impl Into<String>, sentence: impl Into<String>, seconds: f64) -> Fault {
+        Fault { lost: Amount { utterances: 1, seconds }, ..Fault::warning(kind, place, sentence) }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.sentence)
+    }
+}
+
+/// A number of utterances, and their length.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Amount {
+    pub utterances: usize,
+    pub seconds: f64,
+}
+
+impl std::ops::AddAssign for Amount {
+    fn add_assign(&mut self, other: Amount) {
+        self.utterances += other.utterances;
+        self.seconds += other.seconds;
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let noun = if self.utterances == 1 { "utterance" } else { "utterances" };
+        write!(f, "{} {noun} ({})", self.utterances, length(self.seconds))
+    }
+}
+
+/// Seconds as `12.3 s`, `4.5 min` or `6.78 h`.
+pub(crate) fn length(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 120.0 => format!("{seconds:.1} s"),
+        seconds if seconds < 7200.0 => format!("{:.1} min", seconds / 60.0),
+        seconds => format!("{:.2} h", seconds / 3600.0),
+    }
+}
+
+/// Utterances in and out of a step, and the reasons for the difference.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Counts {
+    pub found: Amount,
+    pub kept: Amount,
+    /// Losses by kind.
+    pub lost: BTreeMap<Kind, Amount>,
+    /// Numbers of faults that cost no utterance.
+    pub warnings: BTreeMap<Kind, usize>,
+    /// The first losses, written out.
+    pub first: Vec<String>,
+}
+
+/// Losses that are written out.
+const SHOWN: usize = 5;
+
+impl Counts {
+    pub fn new(found: Amount, kept: Amount, faults: &[Fault]) -> Counts {
+        let mut counts =
+            Counts { found, kept, lost: BTreeMap::new(), warnings: BTreeMap::new(), first: Vec::new() };
+        for fault in faults {
+            if fault.lost.utterances == 0 {
+                *counts.warnings.entry(fault.kind).or_default() += 1;
+                continue;
+            }
+            *counts.lost.entry(fault.kind).or_default() += fault.lost;
+            if counts.first.len() < SHOWN {
+                counts.first.push(fault.to_string());
+            }
+        }
+        counts
+    }
+
+    /// The sum of all losses.
+    pub fn all_lost(&self) -> Amount {
+        let mut sum = Amount::default();
+        self.lost.values().for_each(|&amount| sum += amount);
+        sum
+    }
+
+    /// The lost share of the utterances, from 0 to 1.
+    pub fn share_lost(&self) -> f64 {
+        let lost = self.all_lost().utterances as f64;
+        if lost == 0.0 { 0.0 } else { lost / (lost + self.kept.utterances as f64) }
+    }
+
+    /// The reasons of losses, the most frequent first: `12 recordings without a text, 3 empty texts`.
+    pub fn reasons(&self) -> String {
+        let mut kinds: Vec<_> = self.lost.iter().collect();
+        kinds.sort_by_key(|(kind, amount)| (std::cmp::Reverse(amount.utterances), **kind));
+        kinds
+            .iter()
+            .map(|(kind, amount)| format!("{} {kind}", amount.utterances))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}
+
+impl fmt::Display for Counts {
+    /// `4,616 utterances (3.98 h) in, 4,600 utterances (3.96 h) out; 16 lost (12 empty texts, 4 …)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in, {} out", self.found, self.kept)?;
+        match self.all_lost().utterances {
+            0 => Ok(()),
+            lost => write!(f, "; {lost} lost: {}", self.reasons()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_name_losses_by_frequency_and_show_the_first_five() {
+        let mut faults: Vec<Fault> = (0..6)
+            .map(|i| Fault::loss(Kind::EmptyText, format!("{i}.txt"), "the text is empty", 2.0))
+            .collect();
+        faults.push(Fault::loss(Kind::SoundWithoutText, "a.wav", "there is no text", 3.0));
+        faults.push(Fault::warning(Kind::Overlap, "b", "overlap"));
+        let found = Amount { utterances: 100, seconds: 250.0 };
+        let kept = Amount { utterances: 93, seconds: 235.0 };
+        let counts = Counts::new(found, kept, &faults);
+        assert_eq!(
+            counts.to_string(),
+            "100 utterances (4.2 min) in, 93 utterances (3.9 min) out; 7 lost: 6 empty texts, 1 recordings without a text"
+        );
+        assert_eq!(counts.first.len(), 5);
+        assert_eq!(counts.first[0], "0.txt: the text is empty");
+        assert!((counts.share_lost() - 0.07).abs() < 1e-12);
+        assert_eq!(counts.warnings[&Kind::Overlap], 1);
+        assert_eq!(counts.all_lost().seconds, 15.0);
+    }
+}

@@ -1,0 +1,7 @@
+//! Corpora of all forms, made for the tests.
+
+mod data_folders;
+mod folders;
+mod sounds;
+mod support;
+mod tables;

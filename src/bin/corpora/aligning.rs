@@ -1,0 +1,111 @@
+//! The steps of an alignment job, with a bar.
+
+use std::num::NonZero;
+use std::path::Path;
+
+use anyhow::Result;
+use kaldi_align::Event;
+use kaldi_aligner::{FeatureSettings, Model, Pronunciations, Results, cepstra};
+use kaldi_corpus::Corpus;
+use nnet3::messages;
+use nnet3::progress::{self, Counter};
+
+/// Steps of the bar: up to the end of features, of the training, and of all.
+const FEATURES: u64 = 50;
+const TRAINED: u64 = 850;
+const ALL: u64 = 1000;
+
+/// A model that is there, or the rate of the recordings for which one is trained.
+pub enum Begin {
+    Model(Box<Model>),
+    Rate(u32),
+}
+
+/// A job.
+pub struct Job<'j> {
+    pub corpus: &'j Corpus,
+    pub pronunciations: &'j Pronunciations,
+    pub with_scores: bool,
+    pub threads: NonZero<usize>,
+}
+
+impl Job<'_> {
+    /// Trains a model if there is none, and passes it to `trained`; then aligns all utterances.
+    pub fn run(&self, begin: Begin, trained: impl FnOnce(&Model) -> Result<()>) -> Result<Results> {
+        let bar = progress::steps("steps", ALL);
+        let Job { corpus, pronunciations, with_scores, threads } = self;
+        let (settings, lang, model) = match begin {
+            Begin::Model(model) => (model.features.clone(), model.lang(pronunciations)?, Some(*model)),
+            Begin::Rate(rate) => {
+                let lang = kaldi_lang::Lang::new(&pronunciations.lexicon, &pronunciations.options())?;
+                (FeatureSettings::for_rate(rate), lang, None)
+            }
+        };
+        let (features_end, trained_end) = if model.is_some() { (300, 300) } else { (FEATURES, TRAINED) };
+        let show = |from: u64, to: u64, share: f64| bar.set(from + (share * (to - from) as f64) as u64);
+        bar.note("features".to_owned());
+        let extracted =
+            cepstra::extract(corpus, &lang, &settings, *threads, |share| show(0, features_end, share))?;
+        let model = match model {
+            Some(model) => model,
+            None => {
+                let mut observer =
+                    |event: Event| hear(event, &bar, |share| show(features_end, trained_end, share));
+                let model = Model::train(&lang, &extracted, settings, *threads, &mut observer)?;
+                trained(&model)?;
+                model
+            }
+        };
+        bar.note("alignment".to_owned());
+        let mut observer = |event: Event| hear(event, &bar, |share| show(trained_end, ALL, share));
+        let inputs = (*corpus, &extracted);
+        Ok(model.align(&lang, pronunciations, inputs, *with_scores, *threads, &mut observer)?)
+    }
+}
+
+/// Tells people of an event.
+fn hear(event: Event, bar: &Counter, show: impl Fn(f64)) {
+    match event {
+        Event::Progress(share) => show(share),
+        Event::Stage { kind, utterances, leaves, gaussians, .. } => {
+            bar.note(kind.name().to_owned());
+            let tree = if leaves > 0 { format!("at most {leaves} leaves and ") } else { String::new() };
+            messages::log(&format!("{}: {utterances} utterances, {tree}{gaussians} Gaussians", kind.name()));
+        }
+        Event::Transforms { speakers, without, improvement } => messages::log(&format!(
+            "transforms of {speakers} speakers improve the log-likelihood of a frame by {improvement:.3}; {without} speakers have too little speech"
+        )),
+        Event::Warning(message) => messages::warn(&message),
+        Event::Message(message) => messages::log(&message),
+        Event::Aligned { .. } | Event::Iteration { .. } | Event::Tree { .. } => {}
+    }
+}
+
+/// Says how many utterances were aligned, and why others were not.
+pub fn tell(corpus: &Corpus, results: &Results, table: &Path) -> usize {
+    let mut faults: Vec<(&str, &str)> = Vec::new();
+    let (mut aligned, mut seconds, mut retried) = (0, 0.0, 0);
+    for (utterance, result) in corpus.utterances.iter().zip(&results.utterances) {
+        match result {
+            Ok(found) => {
+                aligned += 1;
+                retried += usize::from(found.retried);
+                seconds += corpus.seconds(utterance);
+            }
+            Err(reason) => faults.push((&utterance.place, reason)),
+        }
+    }
+    for (place, reason) in faults.iter().take(5) {
+        messages::warn(&format!("{place} is not aligned: {reason}"));
+    }
+    if faults.len() > 5 {
+        messages::warn(&format!("… and {} more, see {}", faults.len() - 5, table.display()));
+    }
+    messages::log(&format!(
+        "{} in, {aligned} utterances ({:.3} h) aligned, {retried} of them with a wider beam; {} not aligned",
+        corpus.kept(),
+        seconds / 3600.0,
+        faults.len()
+    ));
+    aligned
+}

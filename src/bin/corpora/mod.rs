@@ -1,0 +1,7 @@
+//! Recordings of people and their texts: corpora in any form, and their forced alignment.
+
+mod aligning;
+mod options;
+mod words;
+
+include!(concat!(env!("OUT_DIR"), "/corpora.rs"));

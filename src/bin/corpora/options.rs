@@ -1,0 +1,111 @@
+//! Options of programs that read a corpus.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use anyhow::{Result, bail};
+use kaldi_corpus::{Check, Corpus, Input, SpeakerRule, TierRule, read, report};
+use kaldi_sound::Channels;
+use nnet3::options::threads;
+use nnet3::progress::Counter;
+use nnet3::{messages, progress};
+
+// Options of reading.
+#[derive(clap::Args, Debug, Clone)]
+pub struct CorpusArgs {
+    /// Read recordings and texts with the same keys: this file has lines of a key and a text, and the corpus is a folder of
+    /// recordings, whose names are the keys, or a file like Kaldi's wav.scp
+    #[arg(long, value_name = "FILE", default_value = "")]
+    text: String,
+    /// Lines of a key and its speaker, beside --text
+    #[arg(long, value_name = "FILE", default_value = "")]
+    utt2spk: String,
+    /// Speakers: folder or folder:N (the folder of a recording, or that at level N below the corpus), file (each recording has
+    /// its own), one, prefix:N (the first N characters of the file's name), field:N (its part N between _, -, . or blanks),
+    /// or a file with lines of a recording and its speaker. Without it the speaker is a tier, a column or utt2spk, if there
+    /// are such; otherwise the sub-folder, and a recording without one has its own
+    #[arg(long, value_name = "RULE", default_value = "", hide_default_value = true)]
+    speakers: String,
+    /// Endings of the texts beside the recordings, with commas between them, the preferred one first. The contents may have
+    /// any of the forms
+    #[arg(long, value_name = "ENDINGS", default_value = "TextGrid,eaf,lab,txt")]
+    text_extension: String,
+    /// Tiers of TextGrids and ELAN's files that have texts, with commas between them; * stands for any characters. Without
+    /// it all tiers with times of their own, but not words and phones of an aligner
+    #[arg(long, value_name = "NAMES", default_value = "", hide_default_value = true)]
+    tiers: String,
+    /// The channel of recordings with several: first, mix (the mean of all), or its number from 1
+    #[arg(long, value_name = "first|mix|N", default_value = "first", value_parser = channel)]
+    channels: Channels,
+    /// If true, go on without utterances that cannot be used, however many; otherwise more than 2 % are an error
+    #[arg(long, default_value_t = false)]
+    skip_bad: bool,
+}
+
+pub fn channel(text: &str) -> Result<Channels, String> {
+    match (text, text.parse()) {
+        ("first", _) => Ok(Channels::First),
+        ("mix", _) => Ok(Channels::Mix),
+        (_, Ok(number @ 1..)) => Ok(Channels::Number(number)),
+        _ => Err("expected first, mix, or the number of a channel from 1".to_owned()),
+    }
+}
+
+impl CorpusArgs {
+    /// Reads the corpus at `place`.
+    pub fn read(&self, place: &str, check: Check, num_threads: i64) -> Result<Corpus> {
+        let threads = threads::number("num-threads", num_threads)?.get();
+        let speakers: SpeakerRule = match self.speakers.parse() {
+            Ok(speakers) => speakers,
+            Err(message) => bail!("--speakers={}: {message}", self.speakers),
+        };
+        let tiers: TierRule = match self.tiers.parse() {
+            Ok(tiers) => tiers,
+            Err(message) => bail!("--tiers={}: {message}", self.tiers),
+        };
+        let extensions = self.text_extension.split(',').map(str::trim).filter(|ending| !ending.is_empty());
+        let bar: OnceLock<Counter> = OnceLock::new();
+        let options = kaldi_corpus::Options {
+            text_extensions: extensions.map(str::to_owned).collect(),
+            speakers,
+            tiers,
+            channels: self.channels,
+            check,
+            threads,
+            progress: Some(Arc::new(move |done, all| {
+                bar.get_or_init(|| progress::steps("recordings", all as u64)).set(done as u64);
+            })),
+        };
+        Ok(read(&self.input(place)?, &options)?)
+    }
+
+    /// True if any number of utterances may be lost.
+    pub fn skips_bad(&self) -> bool {
+        self.skip_bad
+    }
+
+    fn input(&self, place: &str) -> Result<Input> {
+        if self.text.is_empty() {
+            if !self.utt2spk.is_empty() {
+                bail!("--utt2spk={}: it has an effect beside --text only", self.utt2spk);
+            }
+            return Ok(Input::Path(place.into()));
+        }
+        let speakers = (!self.utt2spk.is_empty()).then(|| PathBuf::from(&self.utt2spk));
+        Ok(Input::Listed { sound: place.into(), text: PathBuf::from(&self.text), speakers })
+    }
+
+    /// Says what is wrong and how much of the corpus is left. Fails if too much is lost.
+    pub fn judge(&self, corpus: &Corpus) -> Result<()> {
+        for line in report(&corpus.faults) {
+            messages::warn(&line);
+        }
+        let counts = corpus.counts();
+        messages::log(&counts.to_string());
+        match counts.too_many_lost() {
+            Some(message) if !self.skips_bad() => bail!("{message}\n(--skip-bad=true goes on without them)"),
+            _ if corpus.utterances.is_empty() => bail!("no utterance is left"),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Texts as words of a lexicon.
+
+use std::path::Path;
+
+use anyhow::Result;
+use kaldi_aligner::{Pronunciations, Source};
+use kaldi_corpus::Corpus;
+use kaldi_corpus::vocabulary::{self, Missing, Policy, Words};
+use nnet3::messages;
+
+/// Words that are named in a warning.
+const SHOWN: usize = 5;
+
+/// Reads a lexicon, a file or `letters`, and warns of its oddities.
+pub fn pronunciations(name: &str) -> Result<Pronunciations> {
+    let source = match name {
+        "letters" if !Path::new(name).is_file() => Source::Letters,
+        file => Source::File(file.to_owned()),
+    };
+    let pronunciations = Pronunciations::new(source)?;
+    for warning in &pronunciations.warnings {
+        messages::warn(warning);
+    }
+    Ok(pronunciations)
+}
+
+/// Makes words of the lexicon of all texts, says by which rule, and names words that the lexicon lacks. They are written to
+/// `file` unless that is empty.
+pub fn normalise(corpus: &mut Corpus, words: &Words, policy: Policy, file: &str) -> Result<Vec<Missing>> {
+    let rule = words.rule();
+    for line in rule.to_string().lines() {
+        messages::log(&format!("texts: {line}"));
+    }
+    let missing = vocabulary::apply(corpus, &rule, words, policy);
+    if !file.is_empty() {
+        vocabulary::write_missing(file.as_ref(), &missing)?;
+    }
+    if !missing.is_empty() {
+        let count: usize = missing.iter().map(|word| word.count).sum();
+        let first = missing.iter().take(SHOWN).map(|missing| {
+            let remark =
+                if missing.remark.is_empty() { String::new() } else { format!(" ({})", missing.remark) };
+            format!("'{}' {} times, first in {}{remark}", missing.word, missing.count, missing.place)
+        });
+        let first: Vec<String> = first.collect();
+        messages::warn(&format!(
+            "the lexicon lacks {} words ({count} times): {}",
+            missing.len(),
+            first.join("; ")
+        ));
+    }
+    Ok(missing)
+}
