@@ -52,7 +52,10 @@ fn vectors() {
     output(&f, "copy-int-vector @i.vec @i.bin");
     assert_eq!(std::fs::read(f.path("i.bin")).unwrap(), b"\0B\x04\x02\0\0\0\x01\0\0\0\xff\xff\xff\xff");
     assert_eq!(output(&f, "copy-int-vector --binary=false @i.bin -"), "[ 1 -1 ]");
-    fails(&f, 255, "copy-int-vector ark:@v.txt ark:-", &["v.txt", "expected integers"]);
+    // (As kaldiio writes vectors of integers.)
+    assert_eq!(output(&f, "copy-int-vector ark:@v.txt ark,t:-"), "a 1 2 3 b 4");
+    f.write("floats.txt", "a  [ 1.5 2 ]\n");
+    fails(&f, 255, "copy-int-vector ark:@floats.txt ark:-", &["floats.txt", "expected integers"]);
     fails(&f, 1, "copy-vector ark:@empty.ark ark:-", &[]);
     fails(&f, 0, "vector-scale ark:@empty.ark ark:-", &[]);
 }

@@ -84,8 +84,8 @@ pub(crate) fn probe(source: &Source, check: Check, channels: Channels) -> Result
             of_header = Some(Probed {
                 rate: there.sample_rate,
                 channels: there.channels,
-                samples: there.samples.unwrap_or(0),
-                promised: promised.samples,
+                samples: there.samples,
+                promised: (!promised.is_streamed).then_some(promised.samples),
                 complaint: there.complaint,
                 is_wave: true,
                 levels: None,

@@ -30,8 +30,8 @@ pub enum Error {
     #[error("{file}")]
     File { file: String, source: Box<dyn std::error::Error + Send + Sync> },
 
-    #[error("expected a sampling rate from {} to {} Hz, found {0} Hz", RATES.start(), RATES.end())]
-    Rate(f32),
+    #[error("expected a sampling rate from {} to {} Hz, found {rate} Hz", RATES.start(), RATES.end())]
+    Rate { rate: f32 },
 
     #[error("{0}: expected the folder of a model, with am/final.mdl, conf/ and graph/")]
     NotAFolder(String),

@@ -57,7 +57,7 @@ impl Recognizer {
     /// sense. [`Model::options`] are the usual ones.
     pub fn new(model: &Model, rate: f32, options: &RecognizerOptions) -> Result<Recognizer> {
         if !(*RATES.start() as f32..=*RATES.end() as f32).contains(&rate) {
-            return Err(Error::Rate(rate));
+            return Err(Error::Rate { rate });
         }
         Ok(Recognizer {
             stream: Stream::new(model, options)?,
