@@ -20,6 +20,8 @@ use tag::{Tag, foreign};
 
 /// Bytes that are read at once.
 const BLOCK: usize = 1 << 14;
+/// Bytes between frames that are no fault: padding.
+const MOST_BETWEEN: u64 = 4;
 /// Bytes without a frame at the beginning, after which this is no such file.
 const MOST_JUNK: u64 = 1 << 20;
 
@@ -40,6 +42,8 @@ pub(crate) struct Frames {
     count: u64,
     /// Bytes that are no frame and no known tag.
     junk: u64,
+    /// Those of them behind the first frame.
+    between: u64,
     /// The fault of a part that ended before its time.
     cut: Option<String>,
     warnings: Vec<Warning>,
@@ -66,6 +70,7 @@ impl Frames {
             tag: None,
             count: 0,
             junk: 0,
+            between: 0,
             cut: None,
             warnings: Vec::new(),
             first: None,
@@ -155,6 +160,7 @@ impl Frames {
         let count = next.map_or(self.buffer.len(), |next| next + 1);
         self.buffer.drain(..count);
         self.junk += count as u64;
+        self.between += if self.form.is_some() { count as u64 } else { 0 };
         if self.form.is_none() && self.junk > MOST_JUNK {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "no frame of MPEG audio was found"));
         }
@@ -259,11 +265,10 @@ impl Blocks for Frames {
             // (Which says more.)
             reason = None;
         }
-        let frame = self.form.map_or(usize::MAX, |form| form.size) as u64;
-        if self.junk > 2 * frame {
-            let bytes = self.junk;
+        if self.between > MOST_BETWEEN {
+            let bytes = self.between;
             self.warnings.push(Warning::Other(format!(
-                "{bytes} bytes between the frames are no sound, and are left out"
+                "{bytes} bytes between the frames are no sound and are left out; sound may be missing there"
             )));
         }
         End { reason, warnings: std::mem::take(&mut self.warnings), ..End::default() }

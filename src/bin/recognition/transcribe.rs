@@ -145,7 +145,9 @@ pub fn transcribe(arguments: &Arguments, mut paths: Vec<String>) -> Result<u8> {
             (Ok(text), Some(file)) => write_whole(&file, &text),
             (Err(error), _) => {
                 failed += 1;
-                messages::warn(&format!("{path}: {error:#}"));
+                let text = format!("{error:#}");
+                // (Most errors begin with the name of the file.)
+                messages::warn(&if text.starts_with(&path) { text } else { format!("{path}: {text}") });
                 Ok(())
             }
         })

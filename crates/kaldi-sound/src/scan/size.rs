@@ -57,7 +57,7 @@ impl Size {
             [b'r', b'i', b'f', b'f', 0x2e, ..] => {
                 (le64(begin, 16).filter(|&size| size > 24 && size < 1 << 48)?, true)
             }
-            [0x30, 0x26, 0xb2, 0x75, ..] => (asf(begin).filter(|&size| size > 100 && size < 1 << 48)?, false),
+            [0x30, 0x26, 0xb2, 0x75, ..] => (asf(begin).filter(|&size| size > 100 && size < 1 << 48)?, true),
             [b'N', b'I', b'S', b'T', b'_', b'1', b'A', ..] => (sphere(begin)?, true),
             _ => return None,
         };
