@@ -73,7 +73,7 @@ pub fn update_gmms(gmms: &mut AmDiagGmm, stats: &ModelStats, settings: &Update) 
 pub fn split(gmms: &mut AmDiagGmm, occupancies: &[f32], target: usize, power: f32) -> Result<()> {
     let mut numbers = Numbers::new(0);
     let sharing = Sharing { target, power, min_count: SPLIT_COUNT };
-    gmms.mix_up(occupancies, &sharing, PERTURB_FACTOR, &mut || numbers.next())?;
+    gmms.mix_up(occupancies, &sharing, PERTURB_FACTOR, &mut || numbers.draw())?;
     Ok(())
 }
 

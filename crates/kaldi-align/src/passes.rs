@@ -256,7 +256,7 @@ impl Passes<'_> {
                 for (t, id) in spoken(&model.transitions, ids, silence)? {
                     let gmm = model.gmms.pdf(model.transitions.pdf(id))?;
                     let (posteriors, _) = accumulator.posteriors(gmm, features.row(t), 1.0)?;
-                    stats.add(gmm, features.row(t), posteriors, rand_prune, &mut || numbers.next());
+                    stats.add(gmm, features.row(t), posteriors, rand_prune, &mut || numbers.draw());
                 }
             }
             Ok(stats)

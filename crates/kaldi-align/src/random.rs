@@ -15,13 +15,13 @@ impl Numbers {
     }
 
     /// Draws a number between 0 and `i32::MAX`.
-    pub fn next(&mut self) -> i32 {
+    pub fn draw(&mut self) -> i32 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as i32
     }
 
     /// Draws a number below `count`.
     pub fn below(&mut self, count: usize) -> usize {
-        self.next() as usize % count
+        self.draw() as usize % count
     }
 }

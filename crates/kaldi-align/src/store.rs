@@ -176,7 +176,7 @@ const CEPSTRA: usize = 13;
 fn splice(folder: &str, cols: usize) -> Result<(usize, usize)> {
     let (mut left, mut right) = (4, 4);
     let given = options(folder, "splice_opts")?;
-    if given.is_empty() && cols % CEPSTRA == 0 && (cols / CEPSTRA) % 2 == 1 {
+    if given.is_empty() && cols.is_multiple_of(CEPSTRA) && (cols / CEPSTRA) % 2 == 1 {
         return Ok((cols / CEPSTRA / 2, cols / CEPSTRA / 2));
     }
     for (name, value) in given {

@@ -83,7 +83,7 @@ pub fn build(
     };
     let middle = if most_pdf_classes(topology) > 1 { 1 } else { 0 };
     let mut numbers = Numbers::new(0);
-    let mut rand = || numbers.next();
+    let mut rand = || numbers.draw();
     let mut questions =
         automatic::obtain_questions(stats, &lang.sets, &[middle], CENTRAL, &mut rand, &mut report(observer))?;
     for question in &lang.extra_questions {
@@ -128,7 +128,7 @@ pub fn convert(from: &Model, to: &Model, alignments: &mut Alignments) -> Result<
     let mut numbers = Numbers::new(0);
     for ids in alignments.iter_mut().flatten() {
         let old = from.transitions.transition_ids(ids)?;
-        let new = conversion.convert(&old, &mut || numbers.next())?;
+        let new = conversion.convert(&old, &mut || numbers.draw())?;
         *ids = new.into_iter().map(|id| id.get() as i32).collect();
     }
     Ok(())
