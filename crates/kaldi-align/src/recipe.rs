@@ -106,7 +106,7 @@ impl Amount {
         let adapted: usize = self.speakers.iter().filter(enough).sum();
         match frames {
             ..TRIPHONE_FRAMES => StageKind::Monophones,
-            ..LDA_FRAMES => StageKind::Triphones,
+            TRIPHONE_FRAMES..LDA_FRAMES => StageKind::Triphones,
             _ if (adapted as f64) < ADAPTED_SHARE * frames as f64 => StageKind::LdaMllt,
             _ => StageKind::Sat,
         }
@@ -135,15 +135,16 @@ impl Recipe {
         let gaussians = |leaves: usize| (6 * leaves).min(frames / 50).max(leaves);
         let monophones = (frames / 60).min(1000).max(3 * amount.phones);
         let mut stages = vec![Stage::monophones(monophones)];
-        let with: [(StageKind, fn(usize, usize) -> Stage, f64); 3] = [
-            (StageKind::Triphones, Stage::triphones, 0.9),
-            (StageKind::LdaMllt, Stage::lda_mllt, 1.1),
-            (StageKind::Sat, Stage::sat, 1.2),
-        ];
-        for (kind, stage, factor) in with {
+        for (kind, factor) in [(StageKind::Triphones, 0.9), (StageKind::LdaMllt, 1.1), (StageKind::Sat, 1.2)]
+        {
+            let leaves = leaves(factor);
+            let of_kind = match kind {
+                StageKind::Triphones => Stage::triphones,
+                StageKind::LdaMllt => Stage::lda_mllt,
+                StageKind::Monophones | StageKind::Sat => Stage::sat,
+            };
             if kind <= last {
-                let leaves = leaves(factor);
-                stages.push(stage(leaves, gaussians(leaves)));
+                stages.push(of_kind(leaves, gaussians(leaves)));
             }
         }
         Recipe { stages, ..Recipe::default() }
