@@ -2,6 +2,7 @@
 
 use std::num::NonZero;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
 use kaldi_align::Event;
@@ -32,7 +33,7 @@ pub struct Job<'j> {
 impl Job<'_> {
     /// Trains a model if there is none, and passes it to `trained`; then aligns all utterances.
     pub fn run(&self, begin: Begin, trained: impl FnOnce(&Model) -> Result<()>) -> Result<Results> {
-        let bar = progress::steps("steps", ALL);
+        let (bar, told) = (progress::steps("steps", ALL), AtomicUsize::new(0));
         let Job { corpus, pronunciations, with_scores, threads } = self;
         let (settings, lang, model) = match begin {
             Begin::Model(model) => (model.features.clone(), model.lang(pronunciations)?, Some(*model)),
@@ -50,21 +51,29 @@ impl Job<'_> {
             Some(model) => model,
             None => {
                 let mut observer =
-                    |event: Event| hear(event, &bar, |share| show(features_end, trained_end, share));
+                    |event: Event| hear(event, &bar, &told, |share| show(features_end, trained_end, share));
                 let model = Model::train(&lang, &extracted, settings, *threads, &mut observer)?;
                 trained(&model)?;
                 model
             }
         };
         bar.note("alignment".to_owned());
-        let mut observer = |event: Event| hear(event, &bar, |share| show(trained_end, ALL, share));
+        let mut observer = |event: Event| hear(event, &bar, &told, |share| show(trained_end, ALL, share));
         let inputs = (*corpus, &extracted);
-        Ok(model.align(&lang, pronunciations, inputs, *with_scores, *threads, &mut observer)?)
+        let results = model.align(&lang, pronunciations, inputs, *with_scores, *threads, &mut observer)?;
+        match told.into_inner().saturating_sub(WARNINGS) {
+            0 => {}
+            more => messages::warn(&format!("… and {more} more warnings of the training")),
+        }
+        Ok(results)
     }
 }
 
-/// Tells people of an event.
-fn hear(event: Event, bar: &Counter, show: impl Fn(f64)) {
+/// Warnings of a training that are shown.
+const WARNINGS: usize = 5;
+
+/// Tells people of an event. `told` counts warnings.
+fn hear(event: Event, bar: &Counter, told: &AtomicUsize, show: impl Fn(f64)) {
     match event {
         Event::Progress(share) => show(share),
         Event::Stage { kind, utterances, leaves, gaussians, .. } => {
@@ -75,7 +84,11 @@ fn hear(event: Event, bar: &Counter, show: impl Fn(f64)) {
         Event::Transforms { speakers, without, improvement } => messages::log(&format!(
             "transforms of {speakers} speakers improve the log-likelihood of a frame by {improvement:.3}; {without} speakers have too little speech"
         )),
-        Event::Warning(message) => messages::warn(&message),
+        // (A tree has one for each leaf with few frames.)
+        Event::Warning(message) if told.fetch_add(1, Ordering::Relaxed) < WARNINGS => {
+            messages::warn(&message)
+        }
+        Event::Warning(_) => {}
         Event::Message(message) => messages::log(&message),
         Event::Aligned { .. } | Event::Iteration { .. } | Event::Tree { .. } => {}
     }

@@ -1,5 +1,6 @@
 //! Corpora of all forms, made for the tests.
 
+mod damaged;
 mod data_folders;
 mod folders;
 mod sounds;
