@@ -212,6 +212,27 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn merged_sums_are_those_of_all_frames() {
+        let (mut whole, model, features, weights) = stats(50, 4);
+        let part = |first: usize, rows: usize| {
+            let mut stats = FmllrStats::new(4);
+            let block = features.block(first, rows, 0, 4);
+            stats.add_utterance(&model, &block, &weights[first..first + rows].to_vec()).unwrap();
+            stats
+        };
+        let mut merged = part(0, 23);
+        merged.merge(part(23, 27)).unwrap();
+        whole.commit();
+        whole.quadratic.flush();
+        assert!((merged.count() - whole.count()).abs() < 1e-9);
+        assert!((&merged.linear - &whole.linear).amax() < 1e-9);
+        for d in 0..4 {
+            assert!((merged.quadratic.get(d) - whole.quadratic.get(d)).amax() < 1e-9);
+        }
+        assert!(merged.merge(FmllrStats::new(3)).is_err());
+    }
+
+    #[test]
     fn sums() {
         let (mut stats, model, features, weights) = stats(50, 4);
         assert!((stats.count() - 49.0).abs() < 1e-5, "the last frame waits");
