@@ -16,8 +16,13 @@ pub fn binary(name: &str) -> PathBuf {
     Path::new(env!("CARGO_BIN_EXE_nnet3")).with_file_name(name)
 }
 
+/// Runs a program with our programs first on the PATH.
 pub fn run(program: &str, arguments: &[&str]) -> Output {
-    let output = Command::new(binary(program)).args(arguments).output().unwrap();
+    let program = binary(program);
+    let own = program.parent().unwrap().display().to_string();
+    let mut command = Command::new(program);
+    command.args(arguments).env("PATH", format!("{own}:{}", std::env::var("PATH").unwrap_or_default()));
+    let output = command.output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Output {
         status: output.status.code().unwrap_or(-1),

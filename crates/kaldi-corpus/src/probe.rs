@@ -81,6 +81,9 @@ pub(crate) fn probe(source: &Source, check: Check, channels: Channels) -> Result
             let promised = WaveHeaderHolder::read(&mut reader).map_err(|error| says(&error))?;
             let mut again = open().map_err(|error| says(&error))?;
             let there = WaveDataHolder::read(&mut again).map_err(|error| says(&error))?;
+            channels.signals(there.channels).map_err(|wanted| {
+                format!("it has no channel {wanted}: expected a number from 1 to {}", there.channels)
+            })?;
             of_header = Some(Probed {
                 rate: there.sample_rate,
                 channels: there.channels,
