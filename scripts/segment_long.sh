@@ -73,7 +73,14 @@ number ivector_dim whole "columns of the network's i-vectors" "$(awk '$1 == "ive
 
 # ---- features of windows ----------------------------------------------------------------------------------------------
 "$here/recognizer/cut.py" windows --window="$window" --skip-bad="$skip_bad" "$data" "$exp/lang/words.txt" "$work" || exit 1
-recordings=$(wc -l <"$work/recordings")
+if $skip_bad; then
+  # A job whose recordings are all unreadable would have nothing to write, which is an error.
+  wav-to-duration --print-args=false "scp,p:$work/wav.scp" "ark,t:$work/readable" 2>"$to/log/readable.log" || true
+  awk 'NR == FNR { readable[$1]; next } $1 in readable' "$work/readable" "$work/wav.scp" >"$work/kept"
+  mv "$work/kept" "$work/wav.scp"
+  [[ -s $work/wav.scp ]] || fail "no recording can be read; see $to/log/readable.log"
+fi
+recordings=$(wc -l <"$work/wav.scp")
 say "$recordings recordings; transcripts of $(awk '{ n += NF - 1 } END { print n + 0 }' "$work/text") words"
 number jobs whole "number of recordings" "$(( recordings < nj ? recordings : nj ))" 1 # lint: whole: recordings nj
 split_lines() { # <file> <prefix> <suffix>

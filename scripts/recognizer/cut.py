@@ -133,7 +133,7 @@ def present(args):
     faults = Faults(True)
     for key in wanted:
         if key not in there:
-            faults.add(key, f"'{key}' has no features (log/features.*.log)")
+            faults.add(key, f"'{key}' has no features (log/readable.log, log/features.*.log)")
     faults.check_rest(there)
     for name in ("recordings", "wav.scp", "transcripts", "text"):
         lines = [line for _, line in plain_text.lines_of(args.work / name) if fields(line)[0] in there]

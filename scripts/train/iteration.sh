@@ -44,12 +44,18 @@ figures_of() { # <model> <train|valid> …
     }' "${logs[@]}"
 }
 
-# A model that gives no numbers is none.
+# A model that gives no numbers is none. An LF-MMI objective is the logarithm of a probability, and rounding is all that may be above 0.
 check_figures() { # <model>
-  local set
+  local set figure
   for set in train valid; do
     [[ $(figures_of "$1" $set) != *nan* ]] ||
       fail "the objective of $(model "$1") is not a number: see $dir/log/compute_prob_$set.$1.log"
+    read -r _ figure _ < <(figures_of "$1" $set) || true
+    if [[ $kind && $figure ]] && is_less 0.001 "$figure"; then
+      fail "the objective of $(model "$1") on the $set examples is $figure, but an LF-MMI objective cannot be above 0. The supervision has paths that" \
+        "the denominator graph lacks: alignments or lattices of another tree, or so few examples that their phone language model misses" \
+        "theirs. See $dir/log/compute_prob_$set.$1.log and the counts of examples above"
+    fi
   done
 }
 
