@@ -49,7 +49,7 @@ do_chain() {
   # Little data make few steps: more passes, and smaller minibatches.
   epochs=$num_epochs minibatch=1:64
   if ! is_less 0 "$num_epochs"; then
-    epochs=$(h="$hours" awk 'BEGIN { h = ENVIRON["h"] + 0; print h >= 0.3 ? 6 : h < 0.09 ? 20 : sprintf("%.3g", 6 * 0.3 / h) }')
+    epochs=$(h="$hours" awk 'BEGIN { h = ENVIRON["h"] + 0; print (h >= 0.3 ? 6 : h < 0.09 ? 20 : sprintf("%.3g", 6 * 0.3 / h)) }')
     if is_less "$hours" 0.15; then minibatch=1:16; fi
   fi
   training_step "training of the model" chain/model train_chain "=tree" "@$dir/chain/network.xconfig" "$chunk_width" \
