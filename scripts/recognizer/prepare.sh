@@ -17,7 +17,9 @@ do_data() {
       --test-wav="$test_wav" --test-text="$test_text" --test-data="$test_data" --test-speakers="$test_speakers" --num-test="$num_test" \
       --oov-word="$oov_word" --sample-frequency="$sample_frequency" --skip-bad="$skip_bad" --srand="$srand" "$1"
     [[ $garbage == false ]] || "$here/recognizer/garbage.py" --srand="$srand" add --word="$garbage_word" --phone="$garbage_phone" "$1" "$lexicon" "$1/lexicon.txt"
-    cp "$1/train/text" "$1/transcripts"
+    # The language model has one sentence in a hundred with the garbage word, so that short words are not taken for it.
+    word="$garbage_word" awk 'NF == 2 && $2 == ENVIRON["word"] { garbage[++n] = $0; next } { print; words++ }
+      END { for (i = 1; i <= n && i <= 1 + words / 100; i++) print garbage[i] }' "$1/train/text" >"$1/transcripts"
     [[ $perturb == false ]] || "$here/recognizer/perturb.py" --srand="$srand" "$1/train"
   }
   refresh data make_data
