@@ -94,7 +94,7 @@ fn first_model(lang: &Lang, front: &Front) -> Result<Model> {
     Ok(Model { transitions, tree, gmms })
 }
 
-/// How much of the work is done.
+/// The part of the work that is done.
 struct Work {
     done: f64,
     all: f64,

@@ -12,7 +12,7 @@ pub struct Eaf {
 /// A sound or a film that the annotations are about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Media {
-    /// Where it was when the file was written, such as `file:///C:/…/a.wav`.
+    /// The address that the author of the file gave it, such as `file:///C:/…/a.wav`.
     pub url: String,
     /// The same from the file's folder, if known.
     pub relative: Option<String>,

@@ -68,7 +68,7 @@ pub struct Fault {
     /// The file, and the line or tier in it.
     pub place: String,
     pub kind: Kind,
-    /// What is wrong there: a clause without a capital and a full stop.
+    /// The fault: a clause without a capital and a full stop.
     pub sentence: String,
     /// The loss, if the fault costs utterances.
     pub lost: Amount,

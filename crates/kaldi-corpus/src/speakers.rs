@@ -68,7 +68,7 @@ pub(crate) struct Names<'n> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Speaker {
     Named(String),
-    /// That of the recording alone.
+    /// A speaker of one recording only.
     Own,
 }
 

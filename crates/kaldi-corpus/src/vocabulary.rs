@@ -67,8 +67,9 @@ impl Words {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
     pub word: String,
-    /// How often it occurs, and in how many utterances.
+    /// Number of its occurrences.
     pub count: usize,
+    /// Number of utterances that have it.
     pub utterances: usize,
     /// The first place.
     pub place: String,

@@ -12,8 +12,8 @@ const GENERATIONS: usize = 100;
 /// not, and has it open in any way, such as a shell with `exec 3<file`. Other processes that read the file go on reading the
 /// old contents.
 ///
-/// Where the system does not tell (other systems than Linux, files of other users, some network file systems), the answer is
-/// false.
+/// Returns false if the system does not tell: on systems other than Linux, for files of other users, and on some network
+/// file systems.
 pub(crate) fn has_clients(path: &Path) -> bool {
     fs::metadata(path)
         .is_ok_and(|file| is_open_for_writing(path) || ancestors().any(|process| has_open(process, &file)))

@@ -6,7 +6,7 @@ use kaldi_io::filename::as_path;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-/// Where data come from.
+/// The source of data.
 pub enum Source {
     /// A file.
     Path(String),
