@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # kaldiio returns the samples of 8-bit waves as they lie in the file, from 0 to 255 with silence at 128, beside signed numbers for 16
-# bits. Features of such samples have a huge constant part. Waves of 24 bits and of floats raise ValueError, where kaldi_native_io and
-# soundfile read them; a rate and samples come in this order for waves, but the other way round from soundfile. Seen with kaldiio
-# 2.18.1, soundfile 0.14.0, numpy 2.2.6 on Python 3.11:
+# bits. Features of such samples have a huge constant part. Waves of 24 bits and of floats raise ValueError, where soundfile reads them.
+# Seen with kaldiio 2.18.1, soundfile 0.14.0, numpy 2.2.6 on Python 3.11:
 #   silence of 16 bits: [0, 0]   silence of 8 bits: [128, 128]
 # Consequence: subtract 128 from what is uint8, or let soundfile read.
 set -euo pipefail

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # pydub counts in whole milliseconds: any slice, even [:], has silence added until its last millisecond is full, and the last
-# millisecond of a recording cannot be had by [-1]. A recording that is cut and put together again is longer. Seen with pydub 0.25.1 on Python 3.11 (its last release):
+# millisecond of a recording cannot be had by [-1]. A recording that is cut and put together again is longer. Seen with pydub 0.25.1, its
+# last release, on Python 3.11:
 #   8,005 samples at 8 kHz   [:] 8,008 samples, the last 3 are 0   [-1] 0 samples   in pieces of 0.1 s and together: 8,008 samples
 # Consequence: times of an alignment do not survive; cut by samples.
 set -euo pipefail
