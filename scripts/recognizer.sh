@@ -31,6 +31,7 @@ source "$here/recognizer/ivectors.sh"
 source "$here/recognizer/counts.sh"
 source "$here/recognizer/gaussian_start.sh"
 source "$here/recognizer/flat_start.sh"
+source "$here/recognizer/copies.sh"
 source "$here/recognizer/chain.sh"
 source "$here/recognizer/decode.sh"
 

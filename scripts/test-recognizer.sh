@@ -283,7 +283,7 @@ with_ivectors() { # a recogniser that reads i-vectors, trained at three speeds
   [[ ! -e $work/ivectors/results.txt ]] || return 0
   { echo "input dim=@IVECTOR_DIM@ name=ivector"; sed 's/Append(-2,-1,0,1,2)/Append(-2,-1,0,1,2,ReplaceIndex(ivector,t,0))/' "$toy/toy.xconfig"; } \
     >"$toy/ivector.xconfig"
-  recognizer ivectors --network="$toy/ivector.xconfig" --cmvn=false --ivectors=true --ivector-dim=10 --perturb=true --num-epochs=1 --flat-epochs=1
+  recognizer ivectors --network="$toy/ivector.xconfig" --cmvn=false --ivectors=true --ivector-dim=10 --perturb=true --copies=1 --num-epochs=1 --flat-epochs=1
 }
 
 reads_its_own_ivectors() { # the folder runs, and understands the words of the decoder, or those that were said

@@ -44,23 +44,25 @@ do_chain() {
   number pdfs whole "number of pdfs in $dir/tree/tree" "$(num_pdfs "$dir/tree/tree")" 1
   size=$(choose_by_hours "$network" 0.5 tiny 10 small 200 medium large)
   mkdir -p "$dir/chain"
-  [[ $ivectors == false ]] || speakers=("=ivectors/train")
+  [[ $ivectors == false ]] || speakers=("=ivectors/$train_set")
   write_network "$size" "$pdfs" lda "$dir/chain/network.xconfig"
   # Little data make few steps: more passes, and smaller minibatches.
   epochs=$num_epochs minibatch=1:64
   if ! is_less 0 "$num_epochs"; then
-    epochs=$(h="$hours" awk 'BEGIN { h = ENVIRON["h"] + 0; print (h >= 0.3 ? 6 : h < 0.09 ? 20 : sprintf("%.3g", 6 * 0.3 / h)) }')
+    # A copy tells less than an original: with copies half as many again.
+    epochs=$(h="$hours" versions="$versions" awk 'BEGIN { h = ENVIRON["h"] + 0; n = ENVIRON["versions"] + 0
+      print sprintf("%.3g", (h >= 0.3 ? 6 : h < 0.09 ? 20 : 6 * 0.3 / h) * (n > 1 ? 1.5 / n : 1)) }')
     if is_less "$hours" 0.15; then minibatch=1:16; fi
   fi
-  training_step "training of the model" chain/model train_chain "=tree" "@$dir/chain/network.xconfig" "$chunk_width" \
+  training_step "training of the model" chain/model train_chain "=$train_ali" "=feats/$train_set" "@$dir/chain/network.xconfig" "$chunk_width" \
     "$tolerance" "$epochs" "$minibatch" "$initial_lrate" "$final_lrate" "$num_jobs_initial" "$num_jobs_final" "$train_opts" "$srand" "${speakers[@]}"
 }
 
 train_chain() {
   local more=()
   [[ $start != flat ]] || more=(--lat-dir="$dir/ali" --alignment-subsampling-factor=1)
-  [[ $ivectors == false ]] || more+=(--online-ivector-dir="$dir/ivectors/train")
-  train_sh "${more[@]}" --tree-dir="$dir/tree" --xconfig="$dir/chain/network.xconfig"  \
+  [[ $ivectors == false ]] || more+=(--online-ivector-dir="$dir/ivectors/$train_set")
+  train_sh --feats="$dir/feats/$train_set" --tree-dir="$dir/$train_ali" "${more[@]}" --xconfig="$dir/chain/network.xconfig" \
     --left-tolerance="$tolerance" --right-tolerance="$tolerance" --chunk-width="$chunk_width" --minibatch-size="$minibatch" --num-epochs="$epochs" \
     --initial-effective-lrate="$initial_lrate" --final-effective-lrate="$final_lrate" "$to"
 }

@@ -41,14 +41,14 @@ train_sh() { # <options of train.sh> … <folder>
   local more
   read -ra more <<<"$train_opts"
   if [[ $skip_bad == true ]]; then more+=(--max-lost=1); fi
-  "$here/train.sh" --restart=changed --objective=chain --feats="$dir/feats/train" --srand="$srand" --num-jobs-initial="$num_jobs_initial" \
+  "$here/train.sh" --restart=changed --objective=chain --srand="$srand" --num-jobs-initial="$num_jobs_initial" \
     --num-jobs-final="$num_jobs_final" --nj="$nj" --cmd="$cmd" --train-cmd-opts="$train_cmd_opts" --use-gpu="$use_gpu" --num-utts-subset=100 \
     --num-frames-diagnostic=30000 --num-frames-combine=30000 --max-models-combine=5 --remove-egs=true "${more[@]}" "$@" &
   wait $! || fail "stopped: the training did not succeed; its logs are in ${*: -1}/log"
 }
 
 train_flat() {
-  train_sh --graph-dir="$dir/flat/graphs" --xconfig="$dir/flat/network.xconfig" --chunk-width="$lengths" \
+  train_sh --feats="$dir/feats/train" --graph-dir="$dir/flat/graphs" --xconfig="$dir/flat/network.xconfig" --chunk-width="$lengths" \
     --minibatch-size=150=1:32/300=1:16/600=1:8/1500=1:4 --num-epochs="$flat_epochs" --initial-effective-lrate="$flat_initial_lrate" \
     --final-effective-lrate="$flat_final_lrate" "$to"
 }

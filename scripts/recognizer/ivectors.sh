@@ -11,7 +11,7 @@ do_ivectors() {
   (( dim > 0 )) || dim=$(choose_by_hours "" 2 30 20 50 100)
   gaussians=$(num_gaussians "$dir/feats/train/utt2num_frames") # lint: whole: gaussians
   step "extractor of i-vectors ($dim numbers, $gaussians Gaussians)" ivector_extractor train_extractor "=feats/train" "$dim" "$gaussians" "$srand"
-  for set in train "${tests[@]}"; do
+  for set in "$train_set" "${tests[@]}"; do
     step "i-vectors of $set" "ivectors/$set" extract_ivectors "=ivector_extractor" "=feats/$set" "@$dir/feats/$set/utt2spk"
   done
 }
@@ -67,7 +67,7 @@ splice-feats ${splice_options[*]} ark:- ark:- | transform-feats $out/final.mat a
 # as in use, from none.
 extract_ivectors() {
   local feats=$dir/feats/$set jobs most=1
-  [[ $set != train ]] || most=2
+  [[ $set != "$train_set" ]] || most=2
   most="$most" awk 'BEGIN { most = ENVIRON["most"] + 0 }
     { if ($2 in n && n[$2] < most) { n[$2]++; of[last[$2]] = of[last[$2]] " " $1 } else { n[$2] = 1; last[$2] = $1; keys[++k] = $1; of[$1] = $1 } }
     END { for (i = 1; i <= k; i++) print keys[i], of[keys[i]] }' "$feats/utt2spk" >"$out/spk2utt"

@@ -51,11 +51,13 @@ option flat-final-lrate number 0.0002 "learning rate at the end"
 heading "The model (chain, of phones in context)"
 option num-leaves integer 0 "leaves of the tree at most; 0: 300 for an hour of sound, and with the square root of the hours more or less"
 option network word "" "network, as above, with @IVECTOR_DIM@ for the number of inputs of a node named ivector if there are i-vectors; without it, tiny for less than half an hour, small for less than 10 hours, medium for less than 200, large"
-option num-epochs number 0 "passes over the data, of which each goes three times through the examples; 0: 6, and more for less than 18 minutes of \
-speech, so that the number of steps stays"
+option num-epochs number 0 "passes over the data and their copies, of which each goes three times through the examples; 0: 6 passes over the data, and more \
+for less than 18 minutes of speech, so that the number of steps stays; half as many steps again if there are copies"
 option initial-lrate number 0.002 "learning rate at the beginning"
 option final-lrate number 0.0002 "learning rate at the end"
 option chunk-width word 150,110,90,60 "frames of an example; the first is the usual one, the others help to fit utterances; an utterance that is shorter than all is an example of nearly its own length"
+option copies integer -1 "copies of each utterance that the network sees besides: with other voices, microphones, levels and noise (augment-feats). \
+-1: 5 for less than an hour of speech, 2 for less than 10, else none"
 option tolerance integer 3 "output frames, 30 ms each, by which phones may begin earlier or end later than in the alignments"
 
 heading "Recognition"
@@ -65,7 +67,7 @@ option max-active integer 7000 "hypotheses at a time, at most"
 option decode-flat bool false "also recognise with the model that was trained without alignments, to see what the other one gains"
 
 garbage_word="<unk>" garbage_phone=GBG
-parts="data language features ivectors gaussians flat alignments tree chain graph recognition model"
+parts="data language features gaussians flat alignments tree copies ivectors chain graph recognition model"
 heading "Running"
 option last-part "${parts// /|}" model "what is done last"
 option srand integer 0 "seed"
@@ -124,6 +126,8 @@ check_options() {
     esac
   fi
   within whole 1 1000000000 num-test max-active
+  within whole -1 1000 copies
+  [[ $cmvn == false ]] || (( copies <= 0 )) || fail "--copies=$copies and --cmvn=true do not go together: changes of level and noise come before the running mean"
   within whole 1 9 lm-order
   within whole 1 10000 num-jobs-initial num-jobs-final nj
   within whole 0 1000000000 sample-frequency num-leaves ivector-dim tolerance srand

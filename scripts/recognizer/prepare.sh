@@ -111,8 +111,7 @@ make_features() {
   rm -f "$out"/part.* "$out"/raw.* "$out"/feats.*.scp "$out/all.scp"
   # The rest of a data folder, for Kaldi's scripts.
   for name in text utt2spk; do awk 'NR == FNR { has[$1]; next } $1 in has' "$out/feats.scp" "$from/$name" >"$out/$name"; done
-  awk '{ if (!($2 in of)) speakers[++n] = $2; of[$2] = of[$2] " " $1 } END { for (i = 1; i <= n; i++) print speakers[i] of[speakers[i]] }' \
-    "$out/utt2spk" | sort >"$out/spk2utt"
+  speakers_of "$out/utt2spk" >"$out/spk2utt"
   missing=$(awk 'NR == FNR { has[$1] = 1; next } !($1 in has) { print $1 }' "$out/feats.scp" "$from/text")
   say "features of $set: $(wc -l <"$out/feats.scp") of $(wc -l <"$from/text") utterances, $(awk '{ n += $2 } END { printf "%.2f", n / 360000 }' "$out/utt2num_frames") hours"
   if [[ $missing ]]; then
@@ -120,4 +119,8 @@ make_features() {
     { grep -h -e '^WARNING' -e '^ERROR' "$log".*.log || true; } | head -n 3 | sed 's/^/    /' >&2
     [[ $skip_bad == true ]] || fail "the logs are $log.*.log; --skip-bad=true leaves such utterances out"
   fi
+}
+
+speakers_of() { # <utt2spk>: a line for each speaker, with the utterances
+  awk '{ if (!($2 in of)) speakers[++n] = $2; of[$2] = of[$2] " " $1 } END { for (i = 1; i <= n; i++) print speakers[i] of[speakers[i]] }' "$1" | sort
 }

@@ -358,6 +358,48 @@ fn rooms_noise_and_silence_are_those_of_the_reference() {
 }
 
 #[test]
+fn copies_of_features_do_not_depend_on_how_the_data_are_split() {
+    let f = folder("copies-of-features");
+    f.write("two.scp", format!("u7 {SOUND}/u7.wav\nu8 {SOUND}/u7.wav\n"));
+    f.write("mfcc.conf", "--num-mel-bins=20\n--num-ceps=20\n--use-energy=false\n--dither=0\n");
+    output(&f, "compute-mfcc-feats --config=@mfcc.conf scp:@two.scp ark,scp:@feats,@feats.scp");
+    let copies = |options: &str, from: &str| {
+        let line = format!("augment-feats --mfcc-config=@mfcc.conf {options} {from} ark,t:-");
+        let ran = command_lines::run(&f, &line);
+        assert_eq!(ran.status, 0, "{line}: {}", ran.stderr);
+        ran.stdout
+    };
+    let keys = |text: &str| -> Vec<String> {
+        text.lines().filter_map(|line| line.split_once("  [")).map(|(key, _)| key.to_owned()).collect()
+    };
+    let both = copies("--num-copies=2", "scp:@feats.scp");
+    assert_eq!(keys(&both), ["aug1-u7", "aug2-u7", "u7", "aug1-u8", "aug2-u8", "u8"]);
+    let scp = std::fs::read_to_string(f.path("feats.scp")).unwrap();
+    f.write("second.scp", scp.lines().nth(1).unwrap());
+    assert!(both.ends_with(&copies("--num-copies=2", "scp:@second.scp")));
+    let without = copies("--num-copies=1 --keep-original=false", "scp:@feats.scp");
+    assert_eq!(keys(&without), ["aug1-u7", "aug1-u8"]);
+
+    // A table with an empty matrix and one with other columns: the rest is there.
+    f.write("bad.txt", format!("a  [ ]\nb  [\n  1 2 ]\n{}", copies("--num-copies=0", "scp:@second.scp")));
+    let ran = command_lines::run(&f, "augment-feats --mfcc-config=@mfcc.conf ark:@bad.txt ark,t:-");
+    assert_eq!((ran.status, keys(&ran.stdout)), (0, vec!["aug1-u8".to_owned(), "u8".to_owned()]));
+    for words in
+        ["a: empty feature matrix", "b: there are 2 columns: expected 20", "1 copies of 1 of 3 utterances"]
+    {
+        assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
+    }
+    f.write("few.conf", "--use-energy=false\n");
+    fails(
+        &f,
+        255,
+        "augment-feats --mfcc-config=@few.conf scp:@feats.scp ark:-",
+        &["few.conf", "13 cepstra of 23 mel bins: expected as many, so that energies can be had back"],
+    );
+    fails(&f, 255, "augment-feats scp:@feats.scp ark:-", &["expected --mfcc-config or --fbank-config"]);
+}
+
+#[test]
 fn sound_at_another_speed_and_volume() {
     let f = Folder::new("perturbed-sound");
     let read = || std::fs::read(f.path("out.wav")).unwrap();

@@ -14,6 +14,7 @@
 //! - [`perturbation`], [`reverberation`], [`silence`]: changed sound.
 //! - [`htk`], [`idx`], [`sphinx`], [`wave`]: files of other programs; [`image`]: images as features.
 
+pub mod augmentation;
 pub mod cmvn;
 pub mod columns;
 pub mod compare;

@@ -4,7 +4,7 @@ use kaldi_io::DenseMatrix;
 
 use super::fft::{self, Spectrum};
 use super::frames::{EPSILON, FrameOptions, Framer, dot, log_energy};
-use super::lifter::Lifter;
+use super::lifter::lifter_scale;
 use super::mel::{MelBank, MelOptions};
 use super::plp::{Plp, PlpOptions, equal_loudness};
 use super::resample::Resampler;
@@ -138,11 +138,11 @@ pub struct Extractor {
 }
 
 fn cosine_transform(num_ceps: usize, bins: usize, lifter: f32) -> Vec<f32> {
-    let (b, lifter) = (bins as f64, Lifter(lifter));
+    let b = bins as f64;
     let mut out = Vec::with_capacity(num_ceps * bins);
     for k in 0..num_ceps {
         let norm = if k == 0 { (1.0 / b).sqrt() } else { (2.0 / b).sqrt() };
-        let lift = lifter.scale(k);
+        let lift = lifter_scale(lifter, k);
         let angle = std::f64::consts::PI / b * k as f64;
         out.extend((0..bins).map(|i| (norm * lift * (angle * (i as f64 + 0.5)).cos()) as f32));
     }

@@ -23,6 +23,54 @@ impl Default for MelOptions {
     }
 }
 
+impl MelOptions {
+    /// The lowest and the highest frequency, in Hz.
+    fn range(&self, nyquist: f32) -> Result<(f32, f32)> {
+        if self.bins < 3 {
+            return Err(Error::options(format!("{} mel bins: expected at least 3", self.bins)));
+        }
+        let low = self.low;
+        let high = if self.high > 0.0 { self.high } else { nyquist + self.high };
+        if !(low >= 0.0 && low < nyquist && high > low && high <= nyquist) {
+            return Err(Error::options(format!(
+                "mel bins from {low} to {high} Hz: expected a range between 0 and half the sample frequency, {nyquist}"
+            )));
+        }
+        Ok((low, high))
+    }
+}
+
+/// The centres of the filters, without warping.
+#[derive(Debug, Clone)]
+pub(crate) struct MelScale {
+    bins: usize,
+    low: f64,
+    /// The distance of neighbours.
+    step: f64,
+}
+
+impl MelScale {
+    pub fn new(options: &MelOptions, sample_rate: f32) -> Result<MelScale> {
+        let (low, high) = options.range(0.5 * sample_rate)?;
+        let (low, high) = (f64::from(mel(low)), f64::from(mel(high)));
+        Ok(MelScale { bins: options.bins, low, step: (high - low) / (options.bins + 1) as f64 })
+    }
+
+    pub fn bins(&self) -> usize {
+        self.bins
+    }
+
+    /// The centre of a filter, in Hz.
+    pub fn centre(&self, bin: usize) -> f64 {
+        f64::from(frequency((self.low + (bin + 1) as f64 * self.step) as f32))
+    }
+
+    /// The place of a frequency (in Hz) among the filters: 0 at the centre of the first.
+    pub fn bin_of(&self, hertz: f64) -> f64 {
+        (f64::from(mel(hertz as f32)) - self.low) / self.step - 1.0
+    }
+}
+
 fn mel(frequency: f32) -> f32 {
     1127.0 * (1.0 + frequency / 700.0).ln()
 }
@@ -75,17 +123,8 @@ impl Warp {
 impl MelBank {
     /// Makes the filters for the spectrum of a padded frame. A warp factor of 1 does not warp.
     pub fn new(options: &MelOptions, frames: &FrameOptions, factor: f32) -> Result<MelBank> {
-        if options.bins < 3 {
-            return Err(Error::options(format!("{} mel bins: expected at least 3", options.bins)));
-        }
         let nyquist = 0.5 * frames.sample_rate;
-        let low = options.low;
-        let high = if options.high > 0.0 { options.high } else { nyquist + options.high };
-        if !(low >= 0.0 && low < nyquist && high > low && high <= nyquist) {
-            return Err(Error::options(format!(
-                "mel bins from {low} to {high} Hz: expected a range between 0 and half the sample frequency, {nyquist}"
-            )));
-        }
+        let (low, high) = options.range(nyquist)?;
         let warp = Self::warp(options, (low, high), nyquist, factor)?;
         let warped = |m: f32| warp.as_ref().map_or(m, |warp| mel(warp.apply(frequency(m))));
         let padded = frames.padded_samples();

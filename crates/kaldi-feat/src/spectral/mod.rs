@@ -20,6 +20,8 @@ mod tests;
 
 pub use extractor::{EnergyOptions, Extractor, Kind, SpectralOptions};
 pub use frames::{FrameOptions, WindowType};
+pub(crate) use lifter::lifter_scale;
+pub(crate) use mel::MelScale;
 pub use mel::{MelBank, MelOptions};
 pub use plp::PlpOptions;
 pub use resample::Resampler;

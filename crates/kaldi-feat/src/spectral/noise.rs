@@ -1,7 +1,7 @@
-//! Noise of standard normal numbers, for dithering and pitch.
+//! Noise of standard normal numbers, for dithering, pitch and copies of features.
 
-/// SplitMix64 (Steele, Lea, Flood, 2014), with two normal numbers for each draw (Box and Muller). Its state is always
-/// the same at the start, so two runs of a program make the same features.
+/// SplitMix64 (Steele, Lea, Flood, 2014), with two normal numbers for each draw (Box and Muller). Two runs of
+/// a program make the same features.
 #[derive(Debug, Clone)]
 pub(crate) struct Noise {
     state: u64,
@@ -12,12 +12,21 @@ impl Noise {
         Noise { state: 0 }
     }
 
-    fn pair(&mut self) -> (f32, f32) {
+    /// Returns the noise of another beginning.
+    pub fn with_seed(seed: u64) -> Noise {
+        Noise { state: seed }
+    }
+
+    fn draw(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
+        z ^ (z >> 31)
+    }
+
+    fn pair(&mut self) -> (f32, f32) {
+        let z = self.draw();
         // 32 bits for the length, above 0; 32 for the angle.
         let unit = 1.0 / 4_294_967_296.0;
         let length = (-2.0 * (((z >> 32) as f32 + 0.5) * unit).ln()).sqrt();
@@ -28,6 +37,11 @@ impl Noise {
     /// Draws a number. (Of the pair the second one is lost.)
     pub fn next(&mut self) -> f32 {
         self.pair().0
+    }
+
+    /// Draws a number between 0 and 1, never one of these.
+    pub fn uniform(&mut self) -> f64 {
+        ((self.draw() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
     }
 
     /// Adds `deviation` times the noise.

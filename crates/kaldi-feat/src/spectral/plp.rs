@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use super::frames::dot;
-use super::lifter::Lifter;
+use super::lifter::lifter_scale;
 
 /// Parameters of PLP cepstra.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,10 +52,11 @@ impl Plp {
             let weight = if j == 0 || j == last { 1.0 } else { 2.0 };
             weight * (PI * (lag * j) as f64 / last as f64).cos() / (2 * last) as f64
         };
-        let lifter = Lifter(options.cepstral_lifter);
         Plp {
             cosines: (0..=order).flat_map(|lag| (0..points).map(move |j| cosine(lag, j) as f32)).collect(),
-            scales: (0..options.num_ceps).map(|k| lifter.scale(k) as f32 * options.cepstral_scale).collect(),
+            scales: (0..options.num_ceps)
+                .map(|k| lifter_scale(options.cepstral_lifter, k) as f32 * options.cepstral_scale)
+                .collect(),
             spectrum: vec![0.0; points],
             autocorrelation: vec![0.0; order + 1],
             prediction: vec![0.0; order],

@@ -1,0 +1,122 @@
+# What the corpora of this recipe are, as data folders; trainings on them; lines of the table of results.
+
+# Trains a recogniser if it is not there, and adds a line to the table.
+recogniser() { # <name> <folder of data> <lexicon> [<option of recognizer.sh> …]
+  local name=$1 data=$2 lexicon=$3 out=$dir/${1// /_} began=$SECONDS
+  shift 3
+  if [[ ! -s $out.result ]]; then
+    ../../scripts/recognizer.sh --nj="$nj" --data="$data/train" --test-data="$data/test" --lexicon="$lexicon" "$@" "$out" 2>&1 | tee "$out.log" | grep -v iteration
+    {
+      printf '%s\t%.1f\t' "$name" "$(awk '{ n += $2 } END { print n / 60 }' "$data/train/utt2dur")"
+      awk 'NR == 2 { printf "%s\t%s\t%s\t", $2, $3, $4 }' "$out/results.txt"
+      character_errors "$data/test/text" "$out/decode/test/text"
+      printf '\t%d\n' $((SECONDS - began))
+    } >"$private/result"
+    mv "$private/result" "$out.result"
+  fi
+  cat "$out.result" >>"$table"
+}
+
+character_errors() { # <reference> <recognised>
+  letters "$1" >"$private/reference"
+  letters "$2" >"$private/recognised"
+  compute-wer --print-args=false --text --mode=all "ark:$private/reference" "ark:$private/recognised" 2>/dev/null | awk '$1 == "%WER" { printf "%s", $2 }'
+}
+
+letters() { # <text>: the characters of each utterance as words, words apart by _
+  LC_ALL=C.UTF-8 awk '{ key = $1; $1 = ""; sub(/^ /, ""); gsub(/ /, "_"); print key "\t" $0 }' "$1" |
+    LC_ALL=C.UTF-8 sed 's/\(.\)/\1 /g; s/^\([^\t]*\)\t/\1\t/' | awk -F'\t' '{ gsub(/ /, "", $1); print $1 " " $2 }'
+}
+
+corpus_to_data() { corpus-to-data --print-args=false "$@"; }
+
+# Utterances whose keys match (or with `not` do not match) a pattern, as a folder of their own.
+part_of() { # <folder> <pattern> <yes|not> <new folder>
+  local name
+  mkdir -p "$4"
+  for name in wav.scp text utt2spk utt2dur; do
+    pattern=$2 how=$3 awk '($1 ~ ENVIRON["pattern"]) == (ENVIRON["how"] == "yes")' "$1/$name" >"$4/$name"
+  done
+}
+
+train_yesno() { # 60 recordings of eight words in Hebrew, whose names say which: 1 is yes. The test is the second half, as in Kaldi's recipe.
+  local waves=$yesno data=$dir/data/yesno wave name
+  [[ ! -d $yesno/waves_yesno ]] || waves=$yesno/waves_yesno
+  mkdir -p "$data"
+  printf 'YES Y\nNO N\n' >"$data/lexicon.txt"
+  for wave in "$waves"/*.wav; do
+    name=${wave##*/} name=${name%.wav}
+    echo "$name ${name//_/ }" | awk '{ for (i = 2; i <= NF; i++) $i = $i == 1 ? "YES" : "NO"; print }'
+  done >"$data/text"
+  rm -rf "$data/all"
+  corpus_to_data --text="$data/text" "$waves" "$data/all"
+  part_of "$data/all" '^0' yes "$data/train"
+  part_of "$data/all" '^0' not "$data/test"
+  recogniser yesno "$data" "$data/lexicon.txt"
+}
+
+train_digits() { # names are DIGIT_SPEAKER_NUMBER
+  local data=$dir/data/digits speaker names
+  mkdir -p "$data"
+  cat >"$data/lexicon.txt" <<'END'
+zero Z IH R OW
+zero Z IY R OW
+one W AH N
+two T UW
+three TH R IY
+four F AO R
+five F AY V
+six S IH K S
+seven S EH V AH N
+eight EY T
+nine N AY N
+END
+  find "$digits/recordings" -name '*.wav' | sed 's,.*/,,; s/\.wav$//' | sort |
+    awk 'BEGIN { split("zero one two three four five six seven eight nine", word, " ") } { print $1, word[substr($1, 1, 1) + 1] }' >"$data/text"
+  rm -rf "$data/all"
+  corpus_to_data --text="$data/text" --speakers=field:2 "$digits/recordings" "$data/all"
+  part_of "$data/all" '_[0-4]$' not "$data/split/train"
+  part_of "$data/all" '_[0-4]$' yes "$data/split/test"
+  recogniser "digits" "$data/split" "$data/lexicon.txt"
+  [[ $speakers == true ]] || return 0
+  mapfile -t names < <(awk '{ print $2 }' "$data/all/utt2spk" | sort -u)
+  for speaker in "${names[@]}"; do
+    part_of "$data/all" "_${speaker}_" not "$data/$speaker/train"
+    part_of "$data/all" "_${speaker}_" yes "$data/$speaker/test"
+    recogniser "digits without $speaker" "$data/$speaker" "$data/lexicon.txt"
+  done
+  awk -F'\t' '/^digits without/ { n++; sum += $5; s += $7 } END { printf "digits, mean of %d speakers\t\t\t\t%.2f\t\t%d\n", n, sum / n, s }' "$table" >"$dir/mean"
+  cat "$dir/mean" >>"$table"
+}
+
+train_mboshi() { # a letter is a sound
+  local data=$dir/data/mboshi from=$mboshi/full_corpus_newsplit set most
+  mkdir -p "$data"
+  for set in train dev; do
+    rm -rf "${data:?}/$set"
+    corpus_to_data --text-extension=mb.cleaned --speakers=field:1 --lexicon=letters "$from/$set" "$data/$set"
+  done
+  [[ $minutes == none ]] || for most in ${minutes//,/ }; do # lint: words of this script
+    some_minutes "$most" "$data/$most"
+    recogniser "Mboshi $most minutes" "$data/$most" letters
+  done
+  mkdir -p "$data/whole"
+  ln -sfn ../train "$data/whole/train"
+  ln -sfn ../dev "$data/whole/test"
+  recogniser "Mboshi" "$data/whole" letters
+  local/curve.sh "$table" >"$private/curve.svg"
+  mv "$private/curve.svg" "$dir/mboshi.svg"
+}
+
+# A training set of so many minutes of all speakers, from anywhere.
+some_minutes() { # <minutes> <new folder>
+  local keys=$2/keys name
+  mkdir -p "$2/train"
+  ln -sfn ../dev "$2/test"
+  # (The remainder of a product is as good as chance, and the same everywhere.)
+  awk '{ print (NR * 7919) % 10007, $1, $2 }' "$data/train/utt2dur" | sort -k1,1n -k2,2 |
+    most="$1" awk '{ sum += $3; print $2; if (sum >= 60 * ENVIRON["most"]) exit }' >"$keys"
+  for name in wav.scp text utt2spk utt2dur; do
+    awk 'NR == FNR { keys[$1]; next } $1 in keys' "$keys" "$data/train/$name" >"$2/train/$name"
+  done
+}

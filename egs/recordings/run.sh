@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Recognisers of recordings of people, each by one call of scripts/recognizer.sh: error rates, times, and errors over minutes of speech. See README.md.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+export LC_ALL=C OPENBLAS_NUM_THREADS=1 # two jobs run at a time
+source ../../scripts/values.sh
+source ../../scripts/folders.sh
+
+usage() {
+  cat <<'END'
+usage: run.sh [options]
+  --digits DIR  clone of github.com/Jakobovski/free-spoken-digit-dataset
+  --mboshi DIR  clone of github.com/besacier/mboshi-french-parallel-corpus
+  --yesno DIR   clone of github.com/keighrim/kaldi-yesno-tutorial, or the folder waves_yesno of Kaldi's recipe
+  --speakers true|false   of the digits also hold out one speaker after the other (true)
+  --minutes N,…  minutes of Mboshi to train on for the curve (5,10,20,40,80); none: no curve
+  --dir DIR     experiment folder, relative to egs/recordings (exp)
+  --nj N        parallel jobs (2)
+Give at least one corpus. Started again, it goes on where it was.
+END
+}
+
+digits='' mboshi='' yesno='' speakers=true minutes=5,10,20,40,80 dir=exp nj=2
+while (( $# )); do
+  case $1 in
+    --digits | --mboshi | --yesno | --speakers | --minutes | --dir | --nj)
+      (( $# > 1 )) || { echo "run.sh: $1 needs a value" >&2; exit 2; }
+      printf -v "${1#--}" %s "$2" # lint: an option's name
+      shift
+      ;;
+    --help | -h) usage; exit 0 ;;
+    *) echo "run.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
+  esac
+  shift
+done
+[[ $digits || $mboshi || $yesno ]] || { echo "run.sh: give a corpus" >&2; usage >&2; exit 2; }
+[[ $speakers == true || $speakers == false ]] || { echo "run.sh: --speakers=$speakers: expected true or false" >&2; exit 2; }
+number nj whole --nj "$nj" 1 10000
+[[ $minutes == none ]] || numbers minutes , --minutes "$minutes" 1 10000
+plain_name --dir "$dir"
+for corpus in digits mboshi yesno; do
+  [[ ! ${!corpus} || -d ${!corpus} ]] || { echo "run.sh: --$corpus: there is no folder ${!corpus}" >&2; exit 2; } # lint: an option's name
+done
+say() { printf '\n== %s\n' "$*"; }
+
+if ! command -v nnet3-train >/dev/null; then
+  say "The programs"
+  programs=$(../digits/local/build.sh)
+  PATH=$programs:$PATH
+fi
+claim_folder "$dir" egs/recordings/run.sh
+make_private "$dir"
+trap remove_private EXIT
+source local/corpora.sh
+table=$dir/results.tsv
+printf 'corpus\ttraining minutes\tutterances\twords\tword errors %%\tcharacter errors %%\tseconds\n' >"$table"
+
+[[ ! $yesno ]] || { say "yesno"; train_yesno; }
+[[ ! $digits ]] || { say "Digits"; train_digits; }
+[[ ! $mboshi ]] || { say "Mboshi"; train_mboshi; }
+
+say "Results ($table)"
+awk -F'\t' '{ printf "%-26s %9s %11s %7s %14s %19s %8s\n", $1, $2, $3, $4, $5, $6, $7 }' "$table"

@@ -1,0 +1,44 @@
+# Copies of the training features with other voices, microphones, levels and noise (augment-feats), and their alignments.
+
+# Sets train_set and train_ali, the folders in feats and in DIR that the network is trained on, and versions, how often each utterance is there.
+do_copies() {
+  local number=$copies # lint: whole: number
+  if (( number < 0 )); then
+    number=$(choose_by_hours "" 1 5 10 2 0)
+    # The running mean would have to be that of the copies.
+    [[ $cmvn == false ]] || number=0
+  fi
+  train_set=train train_ali=tree versions=$((number + 1))
+  (( number > 0 )) || return 0
+  step "$number copies of each utterance with other voices, microphones and noise" feats/copies make_copies "=feats/train" "$number" \
+    "@$dir/conf/$feature_type.conf" "$srand"
+  step "alignments of the copies" copies copy_alignments "=tree" "=feats/copies"
+  train_set=copies train_ali=copies
+}
+
+names_of_copies() { # <last field too> <file>: lines with a key, for the utterances and their copies
+  last="$1" number="$number" awk '{ print } { rest = $0; for (i = 1; i <= ENVIRON["number"] + 0; i++) {
+    line = "aug" i "-" rest; if (ENVIRON["last"] == "true") sub(/ /, " aug" i "-", line); print line } }' "$2"
+}
+
+make_copies() {
+  local feats=$dir/feats/train jobs name
+  jobs=$(jobs_for "$feats/feats.scp")
+  split_lines "$feats/feats.scp" "$jobs" "$out/part." .scp
+  run --max-jobs-run "$nj" JOB=1:"$jobs" "$log.JOB.log" augment-feats "--$feature_type-config=$dir/conf/$feature_type.conf" --num-copies="$number" \
+    --srand="$srand" "scp:$out/part.JOB.scp" ark:- \| copy-feats --compress=true ark:- "ark,scp:$out/feats.JOB.ark,$out/feats.JOB.scp"
+  cat "$out"/feats.*.scp | sort | sed "s| $out/| $to/|" >"$out/feats.scp"
+  rm -f "$out"/part.* "$out"/feats.*.scp
+  for name in text utt2num_frames; do names_of_copies false "$feats/$name" | sort >"$out/$name"; done
+  names_of_copies true "$feats/utt2spk" | sort >"$out/utt2spk"
+  speakers_of "$out/utt2spk" >"$out/spk2utt"
+  count_step "copies" "$(( versions * $(wc -l <"$feats/feats.scp") ))" "$(wc -l <"$out/feats.scp")" /dev/null
+}
+
+# A copy's phones are where the original has them.
+copy_alignments() {
+  cp "$dir/tree/tree" "$dir/tree/final.mdl" "$out"
+  run "$log.log" gunzip -c "$dir/tree/ali.*.gz" \| copy-int-vector ark:- "ark,t:$out/ali"
+  names_of_copies false "$out/ali" | gzip -c >"$out/ali.1.gz"
+  rm "$out/ali"
+}
