@@ -2,6 +2,7 @@
 
 use std::num::NonZero;
 
+use kaldi_gmm::AmDiagGmm;
 use kaldi_io::DenseMatrix;
 use kaldi_lang::Lang;
 
@@ -75,6 +76,29 @@ impl System {
         }
     }
 
+    /// Mixtures whose silence has other probabilities, as the options say.
+    pub(crate) fn boosted(&self, gmms: &AmDiagGmm, lang: &Lang) -> Result<AmDiagGmm> {
+        estimate::boosted(&self.model, gmms, lang.optional_silence, self.options.boost_silence)
+    }
+
+    /// Estimates transforms of speakers by an alignment without transforms, if the system is for features with them.
+    pub(crate) fn find_transforms(
+        &self,
+        passes: &Passes,
+        front: &mut Front,
+        lang: &Lang,
+        lexicon: &LexiconGraph,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let Some(independent) = &self.independent else { return Ok(()) };
+        let gmms = self.boosted(independent, lang)?;
+        let outcomes = passes.align(front, &self.model, &gmms, lexicon, &self.options.settings())?;
+        let alignments: Alignments = outcomes.into_iter().map(|outcome| Some(outcome.ok()?.0)).collect();
+        let models = (&self.model, independent);
+        let least = self.options.min_speaker_frames;
+        estimate::fmllr(passes, front, models, &alignments, &lang.silence, least, observer)
+    }
+
     /// Aligns utterances. A system with transforms of speakers does so in two passes.
     ///
     /// # Errors
@@ -91,17 +115,8 @@ impl System {
         let mut front = Front::new(&corpus, self.features.clone(), self.normalize_variances)?;
         let passes = Passes { corpus: &corpus, threads };
         let settings = self.options.settings();
-        let boosted =
-            |gmms| estimate::boosted(&self.model, gmms, lang.optional_silence, self.options.boost_silence);
-        if let Some(independent) = &self.independent {
-            let gmms = boosted(independent)?;
-            let outcomes = passes.align(&front, &self.model, &gmms, &lexicon, &settings)?;
-            let alignments: Alignments = outcomes.into_iter().map(|outcome| Some(outcome.ok()?.0)).collect();
-            let models = (&self.model, independent);
-            let least = self.options.min_speaker_frames;
-            estimate::fmllr(&passes, &mut front, models, &alignments, &lang.silence, least, observer)?;
-        }
-        let gmms = boosted(&self.model.gmms)?;
+        self.find_transforms(&passes, &mut front, lang, &lexicon, observer)?;
+        let gmms = self.boosted(&self.model.gmms, lang)?;
         let begin = || Aligner::new(&self.model, &gmms, &lexicon, &settings);
         let work = |aligner: &mut Aligner, place: usize| {
             let words = &utterances[place].words;
@@ -126,7 +141,7 @@ impl System {
         let aligned = results.iter().filter(|result| result.is_ok()).count();
         let retried = results.iter().flatten().filter(|alignment| alignment.retried).count();
         observer.event(Event::Aligned { aligned, retried, failed: results.len() - aligned });
-        let transforms = corpus.speakers.iter().cloned().zip(front.transforms).collect();
+        let transforms = corpus.speakers.iter().cloned().zip(front.transforms().iter().cloned()).collect();
         Ok(Aligned { results, transforms })
     }
 }

@@ -66,9 +66,20 @@ pub fn medians(
         boundaries.push(median(&later[number]).unwrap_or((slot.begin + settings.window) as f64));
     }
     boundaries.push(frames as f64);
-    // (Medians of neighbours cannot cross, but rounding could.)
-    (1..boundaries.len()).for_each(|i| boundaries[i] = boundaries[i].max(boundaries[i - 1]));
+    keep_apart(&mut boundaries);
     boundaries
+}
+
+/// Keeps boundaries one frame apart, so that those rounded to frames differ. The first and the last one stay.
+fn keep_apart(boundaries: &mut [f64]) {
+    // (More than rounding of sums.)
+    const LEAST: f64 = 1.0 + 1e-9;
+    for i in 1..boundaries.len().saturating_sub(1) {
+        boundaries[i] = boundaries[i].max(boundaries[i - 1] + LEAST);
+    }
+    for i in (1..boundaries.len().saturating_sub(1)).rev() {
+        boundaries[i] = boundaries[i].min(boundaries[i + 1] - LEAST).max(0.0);
+    }
 }
 
 /// The median of a boundary that is at a frame or before it with these probabilities. The probability of a frame is spread evenly

@@ -151,8 +151,9 @@ pub fn mllt(
         }
     };
     model.gmms.transform_means(&estimate.matrix)?;
-    if let FeatureKind::Spliced { lda, .. } = &mut front.kind {
-        *lda = compose(&estimate.matrix, lda, false)?;
+    if let FeatureKind::Spliced { left, right, lda } = front.kind() {
+        let lda = compose(&estimate.matrix, lda, false)?;
+        front.set_kind(FeatureKind::Spliced { left: *left, right: *right, lda });
     }
     observer.event(Event::Message(format!(
         "MLLT: {:.3} per frame, log determinant {:.3}",
@@ -175,7 +176,7 @@ pub fn fmllr(
     observer: &mut dyn Observer,
 ) -> Result<()> {
     let options = FmllrOptions { kind: FmllrKind::Full, min_count, iterations: FMLLR_ITERATIONS };
-    let mut transforms = front.transforms.clone();
+    let mut transforms = front.transforms().to_vec();
     let (mut without, mut improvement, mut count) = (0, 0.0, 0.0);
     passes.fmllr_stats(front, models, alignments, silence, |speaker, mut stats| {
         let estimate = match stats.estimate(&options) {
@@ -190,7 +191,7 @@ pub fn fmllr(
         count += stats.count();
         improvement += estimate.improvement;
         if estimate.outcome == kaldi_gmm::fmllr_update::Outcome::Estimated {
-            transforms[speaker] = Some(match &front.transforms[speaker] {
+            transforms[speaker] = Some(match &front.transforms()[speaker] {
                 Some(before) => compose(&estimate.transform, before, true)?,
                 None => estimate.transform,
             });
@@ -199,7 +200,7 @@ pub fn fmllr(
         }
         Ok(())
     })?;
-    front.transforms = transforms;
+    front.set_transforms(transforms);
     let speakers = passes.corpus.speakers.len();
     let improvement = if count > 0.0 { improvement / count } else { 0.0 };
     observer.event(Event::Transforms { speakers, without, improvement });

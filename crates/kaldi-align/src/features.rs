@@ -1,6 +1,9 @@
 //! From cepstra to the features of a model: mean normalisation, derivatives or splicing with LDA, and transforms of
 //! speakers.
 
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
 use kaldi_feat::cmvn::Normalization;
 use kaldi_feat::deltas::Deltas;
 use kaldi_feat::{frames, transform};
@@ -45,15 +48,20 @@ impl FeatureKind {
     }
 }
 
+/// Bytes of features that are kept from one pass to the next.
+const KEPT_BYTES: usize = 600 << 20;
+
 /// Makes the features of a corpus, utterance by utterance.
 #[derive(Debug)]
 pub struct Front<'a> {
     pub corpus: &'a Corpus<'a>,
-    pub kind: FeatureKind,
+    kind: FeatureKind,
     /// One for each speaker.
-    pub normalizations: Vec<Option<Normalization>>,
+    normalizations: Vec<Option<Normalization>>,
     /// Transforms of speakers; `None` is the identity.
-    pub transforms: Vec<Option<DenseMatrix<f32>>>,
+    transforms: Vec<Option<DenseMatrix<f32>>>,
+    /// Features of the last pass, by utterance. Empty if none are kept.
+    kept: Vec<OnceLock<DenseMatrix<f32>>>,
 }
 
 impl<'a> Front<'a> {
@@ -64,7 +72,44 @@ impl<'a> Front<'a> {
     pub fn new(corpus: &'a Corpus<'a>, kind: FeatureKind, variances: bool) -> Result<Front<'a>> {
         let normalizations = corpus.normalizations(variances)?;
         let transforms = vec![None; corpus.speakers.len()];
-        Ok(Front { corpus, kind, normalizations, transforms })
+        Ok(Front { corpus, kind, normalizations, transforms, kept: Vec::new() })
+    }
+
+    /// The same features, which are kept from one pass to the next if they fit in a bounded part of memory.
+    #[must_use]
+    pub fn keeping(mut self) -> Front<'a> {
+        self.forget(true);
+        self
+    }
+
+    /// Forgets features that were kept.
+    fn forget(&mut self, keep: bool) {
+        let dim = match &self.kind {
+            FeatureKind::Deltas { order, .. } => self.corpus.dim * (*order as usize + 1),
+            FeatureKind::Spliced { lda, .. } => lda.rows,
+        };
+        let fits = self.corpus.frames() * dim * size_of::<f32>() <= KEPT_BYTES;
+        let count = if keep && fits { self.corpus.utterances.len() } else { 0 };
+        self.kept = (0..count).map(|_| OnceLock::new()).collect();
+    }
+
+    pub fn kind(&self) -> &FeatureKind {
+        &self.kind
+    }
+
+    pub fn set_kind(&mut self, kind: FeatureKind) {
+        self.kind = kind;
+        self.forget(!self.kept.is_empty());
+    }
+
+    /// The transforms of speakers.
+    pub fn transforms(&self) -> &[Option<DenseMatrix<f32>>] {
+        &self.transforms
+    }
+
+    pub fn set_transforms(&mut self, transforms: Vec<Option<DenseMatrix<f32>>>) {
+        self.transforms = transforms;
+        self.forget(!self.kept.is_empty());
     }
 
     /// The normalised cepstra of an utterance that can be used.
@@ -91,9 +136,16 @@ impl<'a> Front<'a> {
     ///
     /// # Errors
     /// Matrices do not fit.
-    pub fn features(&self, place: usize) -> Result<DenseMatrix<f32>> {
-        let features = self.independent(place)?;
-        self.adapted(features, place)
+    pub fn features(&self, place: usize) -> Result<Cow<'_, DenseMatrix<f32>>> {
+        let kept = self.kept.get(place);
+        if let Some(features) = kept.and_then(OnceLock::get) {
+            return Ok(Cow::Borrowed(features));
+        }
+        let features = self.adapted(self.independent(place)?, place)?;
+        Ok(match kept {
+            Some(kept) => Cow::Borrowed(kept.get_or_init(|| features)),
+            None => Cow::Owned(features),
+        })
     }
 
     /// Applies the transform of an utterance's speaker.

@@ -8,14 +8,16 @@ use kaldi_gmm::{Accumulator, AmDiagGmm, Likelihoods, ModelStats, Parts};
 use kaldi_hmm::{TransitionId, TransitionModel};
 use kaldi_io::DenseMatrix;
 
+use crate::equal::{equal_path, paused_path};
 use crate::error::{Error, Reason, Result};
 use crate::features::Front;
+use crate::loudness::Loudness;
 use crate::network::{Builder, Model, Network, TransitionScales};
 use crate::parallel::in_order;
 use crate::phone_graph::LexiconGraph;
 use crate::random::Numbers;
 use crate::recipe::Beams;
-use crate::search::{Path, Search, equal_path};
+use crate::search::{Path, Search};
 use crate::utterance::Corpus;
 
 /// Transition-ids of each utterance; `None` for utterances that are not aligned.
@@ -28,6 +30,18 @@ pub struct AlignSettings {
     pub acoustic_scale: f32,
     pub beams: Beams,
 }
+
+/// A way to the first alignment. Draws with other numbers are other random paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// Frames are spread equally over the states of random paths.
+    Equal { draw: u64 },
+    /// Quiet stretches are silence, and the frames between them are spread equally.
+    Pauses { draw: u64 },
+}
+
+/// Random paths with pauses that are tried.
+const TRIES: usize = 4;
 
 /// A path with its network.
 pub struct Found {
@@ -148,16 +162,21 @@ impl Passes<'_> {
         Ok(results.into_iter().map(|result| result.unwrap_or(Err(Reason::NoFrames))).collect())
     }
 
-    /// Spreads frames equally over the states of random paths.
+    /// Aligns all utterances without a trained model.
     ///
     /// # Errors
     /// See [`for_utterances`](Self::for_utterances).
-    pub fn equal(
+    pub fn begin(
         &self,
         model: &Model,
         lexicon: &LexiconGraph,
         settings: &AlignSettings,
+        start: Start,
     ) -> Result<Vec<Outcome>> {
+        let loudness = match start {
+            Start::Pauses { .. } => Some(Loudness::of(self.corpus)),
+            Start::Equal { .. } => None,
+        };
         let begin = || Aligner::new(model, &model.gmms, lexicon, settings);
         let work = |aligner: &mut Aligner, place: usize| {
             let utterance = &self.corpus.utterances[place];
@@ -166,7 +185,14 @@ impl Passes<'_> {
                 Err(reason) => return Ok(Err(reason)),
             };
             let frames = utterance.features.rows;
-            let ids = equal_path(&network, frames, &utterance.key);
+            let (Start::Equal { draw } | Start::Pauses { draw }) = start;
+            let mut numbers = Numbers::of_key(&utterance.key, draw);
+            let paused = loudness.as_ref().and_then(|loudness| {
+                let stretches = loudness.stretches(self.corpus.speaker_of[place], &utterance.features);
+                let words = utterance.words.len();
+                (0..TRIES).find_map(|_| paused_path(&network, words, &stretches, frames, &mut numbers))
+            });
+            let ids = paused.or_else(|| equal_path(&network, frames, &mut numbers));
             let too_short =
                 || Reason::TooShort { frames, needed: network.min_frames().unwrap_or(usize::MAX) };
             Ok(ids.map(|ids| (ids, 0)).ok_or_else(too_short))
@@ -213,9 +239,8 @@ impl Passes<'_> {
             for place in members {
                 let Some(ids) = &alignments[place] else { continue };
                 let ids = model.transitions.transition_ids(ids)?;
-                let plain = front.independent(place)?;
-                let added = independent.then(|| plain.clone());
-                let features = front.adapted(plain, place)?;
+                let added = if independent { Some(front.independent(place)?) } else { None };
+                let features = front.features(place)?;
                 for (t, id) in ids.into_iter().enumerate() {
                     let frame = features.row(t);
                     let added = added.as_ref().map_or(frame, |added| added.row(t));

@@ -9,9 +9,10 @@ impl Numbers {
         Numbers(seed)
     }
 
-    /// A generator whose numbers depend on a key.
-    pub fn of_key(key: &str) -> Numbers {
-        Numbers(key.bytes().fold(0u64, |hash, byte| hash.wrapping_mul(7853).wrapping_add(byte.into())))
+    /// A generator whose numbers depend on a key and on the number of a draw.
+    pub fn of_key(key: &str, draw: u64) -> Numbers {
+        let first = draw.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Numbers(key.bytes().fold(first, |hash, byte| hash.wrapping_mul(7853).wrapping_add(byte.into())))
     }
 
     /// Draws a number between 0 and `i32::MAX`.

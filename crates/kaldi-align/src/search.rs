@@ -1,7 +1,6 @@
-//! Paths through networks: the best one, and one with equally long states.
+//! The best path through a network.
 
 use crate::network::Network;
-use crate::random::Numbers;
 
 /// A path through a network, frame by frame.
 #[derive(Debug, Clone, PartialEq)]
@@ -154,71 +153,4 @@ impl Search {
         path.graph = cost + scale * path.acoustic;
         path
     }
-}
-
-/// Random paths that are tried before the shortest one is taken.
-const TRIES: usize = 10;
-
-/// Draws a path, and spreads frames equally over its states. The draw depends on `key` only. `None` if all paths are too long.
-pub fn equal_path(network: &Network, frames: usize, key: &str) -> Option<Vec<i32>> {
-    let mut numbers = Numbers::of_key(key);
-    let drawn = (0..TRIES).find_map(|_| random_nodes(network, frames, &mut numbers));
-    let nodes = drawn.or_else(|| shortest_nodes(network).filter(|nodes| nodes.len() <= frames))?;
-    let can_stay = nodes.iter().filter(|&&node| network.nodes[node as usize].loop_id != 0).count();
-    let missing = frames - nodes.len();
-    if can_stay == 0 && missing > 0 {
-        return None;
-    }
-    let (mut ids, mut number) = (Vec::with_capacity(frames), 0);
-    for node in nodes {
-        let node = &network.nodes[node as usize];
-        ids.push(node.first_id);
-        if node.loop_id != 0 {
-            let stays = missing / can_stay + usize::from(number < missing % can_stay);
-            number += 1;
-            ids.extend(std::iter::repeat_n(node.loop_id, stays));
-        }
-    }
-    Some(ids)
-}
-
-/// Draws one arc after the other. `None` if the path becomes longer than `most`.
-fn random_nodes(network: &Network, most: usize, numbers: &mut Numbers) -> Option<Vec<u32>> {
-    if network.starts.is_empty() {
-        return None;
-    }
-    let mut nodes = vec![network.starts[numbers.below(network.starts.len())].0];
-    while let Some(&last) = nodes.last() {
-        let arcs = network.arcs(last);
-        let ends = network.finals[last as usize].is_finite();
-        let choice = numbers.below(arcs.len() + usize::from(ends));
-        match arcs.get(choice) {
-            None => return Some(nodes),
-            Some(_) if nodes.len() >= most => return None,
-            Some(&(next, _)) => nodes.push(next),
-        }
-    }
-    None
-}
-
-/// The path with the fewest nodes.
-fn shortest_nodes(network: &Network) -> Option<Vec<u32>> {
-    let mut before: Vec<Option<u32>> = vec![None; network.nodes.len()];
-    let mut queue: std::collections::VecDeque<u32> = network.starts.iter().map(|start| start.0).collect();
-    queue.iter().for_each(|&node| before[node as usize] = Some(NONE));
-    while let Some(node) = queue.pop_front() {
-        if network.finals[node as usize].is_finite() {
-            let earlier = |&node: &u32| before[node as usize].filter(|&before| before != NONE);
-            let mut nodes: Vec<u32> = std::iter::successors(Some(node), earlier).collect();
-            nodes.reverse();
-            return Some(nodes);
-        }
-        for &(next, _) in network.arcs(node) {
-            if before[next as usize].is_none() {
-                before[next as usize] = Some(node);
-                queue.push_back(next);
-            }
-        }
-    }
-    None
 }

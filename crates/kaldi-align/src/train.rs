@@ -1,6 +1,7 @@
 //! Training from a flat start: monophones, triphones, LDA+MLLT, SAT, in the order of events of Kaldi's scripts.
 
 use std::num::NonZero;
+use std::ops::Range;
 
 use kaldi_gmm::AmDiagGmm;
 use kaldi_gmm::global::GlobalMean;
@@ -16,6 +17,7 @@ use crate::observer::{Event, Observer};
 use crate::passes::{AlignSettings, Alignments, Outcome, Passes};
 use crate::phone_graph::LexiconGraph;
 use crate::recipe::{Beams, Recipe, Stage, StageKind};
+use crate::start;
 use crate::system::{AlignOptions, System};
 use crate::tree;
 use crate::utterance::{Corpus, Utterance};
@@ -47,25 +49,8 @@ pub fn train(
     }
     let corpus = Corpus::new(utterances, dim);
     let lexicon = LexiconGraph::new(lang)?;
-    let front = Front::new(&corpus, FeatureKind::default(), recipe.normalize_variances)?;
-    let model = first_model(lang, &front)?;
     let passes = Passes { corpus: &corpus, threads };
-    let work = Work::of(recipe);
-    let mut trainer = Trainer {
-        lang,
-        lexicon: &lexicon,
-        passes,
-        recipe,
-        observer,
-        front,
-        model,
-        independent: None,
-        full_lda: None,
-        alignments: vec![None; utterances.len()],
-        reasons: corpus.problems.clone(),
-        work,
-        gaussians: 0,
-    };
+    let mut trainer = Trainer::new(lang, &lexicon, passes, recipe, observer)?;
     for (number, stage) in recipe.stages.iter().enumerate() {
         trainer.stage(stage, number)?;
     }
@@ -101,7 +86,7 @@ struct Work {
 }
 
 /// The work of an alignment, in iterations.
-const ALIGNMENT: f64 = 3.0;
+pub(crate) const ALIGNMENT: f64 = 3.0;
 
 impl Work {
     fn of(recipe: &Recipe) -> Work {
@@ -114,14 +99,14 @@ impl Work {
     }
 }
 
-struct Trainer<'a> {
-    lang: &'a Lang,
-    lexicon: &'a LexiconGraph,
-    passes: Passes<'a>,
-    recipe: &'a Recipe,
-    observer: &'a mut dyn Observer,
+pub(crate) struct Trainer<'a> {
+    pub lang: &'a Lang,
+    pub lexicon: &'a LexiconGraph,
+    pub passes: Passes<'a>,
+    pub recipe: &'a Recipe,
+    pub observer: &'a mut dyn Observer,
     front: Front<'a>,
-    model: Model,
+    pub model: Model,
     /// The mixtures of the last stage for features without transforms of speakers.
     independent: Option<AmDiagGmm>,
     full_lda: Option<kaldi_io::DenseMatrix<f32>>,
@@ -129,11 +114,39 @@ struct Trainer<'a> {
     reasons: Vec<Option<Reason>>,
     work: Work,
     /// The present number of Gaussians to reach.
-    gaussians: usize,
+    pub gaussians: usize,
 }
 
-impl Trainer<'_> {
-    fn did(&mut self, work: f64) {
+impl<'a> Trainer<'a> {
+    /// Begins with the model whose Gaussians are all that of all frames.
+    pub fn new(
+        lang: &'a Lang,
+        lexicon: &'a LexiconGraph,
+        passes: Passes<'a>,
+        recipe: &'a Recipe,
+        observer: &'a mut dyn Observer,
+    ) -> Result<Trainer<'a>> {
+        let corpus = passes.corpus;
+        let front = Front::new(corpus, FeatureKind::default(), recipe.normalize_variances)?.keeping();
+        let model = first_model(lang, &front)?;
+        Ok(Trainer {
+            lang,
+            lexicon,
+            passes,
+            recipe,
+            observer,
+            front,
+            model,
+            independent: None,
+            full_lda: None,
+            alignments: vec![None; corpus.utterances.len()],
+            reasons: corpus.problems.clone(),
+            work: Work::of(recipe),
+            gaussians: 0,
+        })
+    }
+
+    pub fn did(&mut self, work: f64) {
         self.work.done += work;
         self.observer.event(Event::Progress((self.work.done / self.work.all).min(1.0)));
     }
@@ -149,30 +162,16 @@ impl Trainer<'_> {
             gaussians: stage.gaussians,
         });
         match stage.kind {
-            StageKind::Monophones => self.begin_monophones(stage)?,
+            StageKind::Monophones => start::begin(self, stage)?,
             StageKind::Triphones => self.begin_triphones(stage)?,
             StageKind::LdaMllt => self.begin_lda(stage)?,
             StageKind::Sat => self.begin_sat(stage)?,
         }
-        let begin = self.gaussians;
-        let step = stage.gaussians.saturating_sub(begin) / stage.last_increase.max(1);
-        for iteration in 1..stage.iterations {
-            if stage.realign.contains(&iteration) {
-                let beams = match stage.kind {
-                    StageKind::Monophones if iteration == 1 => &self.recipe.first_beams,
-                    StageKind::Monophones => &self.recipe.monophone_beams,
-                    _ => &self.recipe.beams,
-                };
-                self.realign(&beams.clone())?;
-            }
-            if stage.transform.contains(&iteration) {
-                self.transform(stage.kind)?;
-            }
-            self.iterate(stage, iteration)?;
-            if iteration <= stage.last_increase {
-                self.gaussians += step;
-            }
-        }
+        let first = match stage.kind {
+            StageKind::Monophones => start::passes(stage),
+            _ => 1,
+        };
+        self.iterations(stage, first..stage.iterations)?;
         // The last stage's model, and that before triphones, align what comes next.
         if stage.kind == StageKind::Sat {
             let stats = self.passes.model_stats(&self.front, &self.model, &self.alignments, true)?;
@@ -187,7 +186,32 @@ impl Trainer<'_> {
         Ok(())
     }
 
-    fn settings(&self, beams: &Beams) -> AlignSettings {
+    /// Does iterations, and returns the log-likelihood of a frame in the last one.
+    pub fn iterations(&mut self, stage: &Stage, numbers: Range<usize>) -> Result<f64> {
+        let left = (stage.last_increase + 1).saturating_sub(numbers.start).max(1);
+        let step = stage.gaussians.saturating_sub(self.gaussians) / left;
+        let mut log_likelihood = f64::NEG_INFINITY;
+        for iteration in numbers {
+            if stage.realign.contains(&iteration) {
+                let beams = match stage.kind {
+                    StageKind::Monophones if iteration == 1 => &self.recipe.first_beams,
+                    StageKind::Monophones => &self.recipe.monophone_beams,
+                    _ => &self.recipe.beams,
+                };
+                self.realign(&beams.clone())?;
+            }
+            if stage.transform.contains(&iteration) {
+                self.transform(stage.kind)?;
+            }
+            log_likelihood = self.iterate(stage, iteration)?;
+            if iteration <= stage.last_increase {
+                self.gaussians += step;
+            }
+        }
+        Ok(log_likelihood)
+    }
+
+    pub fn settings(&self, beams: &Beams) -> AlignSettings {
         let recipe = self.recipe;
         AlignSettings {
             scales: TransitionScales {
@@ -199,7 +223,7 @@ impl Trainer<'_> {
         }
     }
 
-    fn realign(&mut self, beams: &Beams) -> Result<()> {
+    pub fn realign(&mut self, beams: &Beams) -> Result<()> {
         let silence = self.lang.optional_silence;
         let gmms = estimate::boosted(&self.model, &self.model.gmms, silence, self.recipe.boost_silence)?;
         let settings = self.settings(beams);
@@ -210,7 +234,7 @@ impl Trainer<'_> {
     }
 
     /// Takes new alignments. Fails if there are none.
-    fn take(&mut self, outcomes: Vec<Outcome>) -> Result<()> {
+    pub fn take(&mut self, outcomes: Vec<Outcome>) -> Result<()> {
         let (mut aligned, mut retried, mut failed) = (0, 0, 0);
         for (place, outcome) in outcomes.into_iter().enumerate() {
             match outcome {
@@ -237,8 +261,8 @@ impl Trainer<'_> {
         Err(Error::data(format!("no utterance can be aligned{}", first.unwrap_or_default())))
     }
 
-    /// Updates the model by its alignments.
-    fn iterate(&mut self, stage: &Stage, iteration: usize) -> Result<()> {
+    /// Updates the model by its alignments. Returns the log-likelihood of a frame before the update.
+    pub fn iterate(&mut self, stage: &Stage, iteration: usize) -> Result<f64> {
         let stats = self.passes.model_stats(&self.front, &self.model, &self.alignments, false)?;
         let first = stage.kind == StageKind::Monophones && iteration == 0;
         let settings = Update {
@@ -248,15 +272,16 @@ impl Trainer<'_> {
             power: stage.power,
         };
         let gaussians = estimate::update(&mut self.model, &stats, &settings)?;
+        let log_likelihood = stats.log_likelihood / stats.frames.max(1.0);
         self.observer.event(Event::Iteration {
             number: iteration,
             of: stage.iterations,
-            log_likelihood: stats.log_likelihood / stats.frames.max(1.0),
+            log_likelihood,
             frames: stats.frames,
             gaussians,
         });
         self.did(1.0);
-        Ok(())
+        Ok(log_likelihood)
     }
 
     fn transform(&mut self, kind: StageKind) -> Result<()> {
@@ -275,14 +300,6 @@ impl Trainer<'_> {
         }
         self.did(1.0);
         Ok(())
-    }
-
-    fn begin_monophones(&mut self, stage: &Stage) -> Result<()> {
-        let settings = self.settings(&self.recipe.first_beams);
-        let outcomes = self.passes.equal(&self.model, self.lexicon, &settings)?;
-        self.take(outcomes)?;
-        self.gaussians = self.model.gmms.num_gauss();
-        self.iterate(stage, 0)
     }
 
     /// Builds a tree with the present features and alignments, and converts these.
@@ -309,7 +326,7 @@ impl Trainer<'_> {
             splice,
             lda_dim,
         )?;
-        self.front.kind = FeatureKind::Spliced { left: splice.0, right: splice.1, lda };
+        self.front.set_kind(FeatureKind::Spliced { left: splice.0, right: splice.1, lda });
         self.full_lda = Some(full);
         self.begin_triphones(stage)
     }
@@ -327,7 +344,7 @@ impl Trainer<'_> {
         let system = System {
             model: self.model,
             independent: self.independent,
-            features: self.front.kind,
+            features: self.front.kind().clone(),
             full_lda: self.full_lda,
             normalize_variances: recipe.normalize_variances,
             options: AlignOptions {

@@ -61,7 +61,8 @@ pub fn statistics(
             let mut accumulator = new()?;
             for place in members {
                 if let Some(ids) = &alignments[place] {
-                    accumulator.add(&model.transitions, ids, &front.features(place)?)?;
+                    let features = front.features(place)?;
+                    accumulator.add(&model.transitions, ids, &features)?;
                 }
             }
             Ok(accumulator.finish())

@@ -72,12 +72,14 @@ pub(crate) fn in_seconds(
     let utterance = &corpus.utterances[number];
     let length = corpus.recordings[utterance.recording].seconds;
     let (begin, end) = utterance.span.unwrap_or((0.0, length));
-    let frames = alignment.ids.len();
-    let time = |frame: usize| {
-        let time = begin + settings.offset() + frame as f64 * settings.seconds();
+    let frames = alignment.ids.len() as f64;
+    // (The nearest frame: finer steps promise more than frames of 25 ms can keep.)
+    let time = |frame: f64| {
+        let frame = frame.round();
+        let time = begin + settings.offset() + frame * settings.seconds();
         match frame {
-            // (The first and the last frame reach to the ends.)
-            0 => begin,
+            // The first and the last frame reach to the ends.
+            0.0 => begin,
             _ if frame == frames => end,
             _ => rounded(time).clamp(begin, end),
         }
@@ -89,8 +91,8 @@ pub(crate) fn in_seconds(
         .zip(&alignment.words)
         .map(|(text, times)| AlignedWord {
             text: text.to_owned(),
-            begin: time(times.begin),
-            end: time(times.end),
+            begin: time(times.fine.0),
+            end: time(times.fine.1),
             is_unknown: !pronunciations.has(text),
             phones: Vec::new(),
             score: None,
@@ -100,8 +102,8 @@ pub(crate) fn in_seconds(
         if let Some(word) = phone.word.and_then(|place| words.get_mut(place)) {
             word.phones.push(AlignedPhone {
                 name: lang.base_phone(phone.phone).to_owned(),
-                begin: time(phone.begin),
-                end: time(phone.end),
+                begin: time(phone.fine.0),
+                end: time(phone.fine.1),
                 score: None,
             });
         }

@@ -30,7 +30,7 @@ pub(crate) fn add(
 ) -> Result<()> {
     let corpus = Corpus::new(&extracted.utterances, system.cepstra());
     let mut front = Front::new(&corpus, system.features.clone(), system.normalize_variances)?;
-    front.transforms = aligned.transforms.iter().map(|(_, transform)| transform.clone()).collect();
+    front.set_transforms(aligned.transforms.iter().map(|(_, transform)| transform.clone()).collect());
     let passes = Passes { corpus: &corpus, threads };
     let gmms = &system.model.gmms;
     let transitions = &system.model.transitions;

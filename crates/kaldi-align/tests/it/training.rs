@@ -103,6 +103,11 @@ fn words_have_the_times_of_their_phones() {
     let aligned =
         trained(&utterances, &recipe, 1).align(&lang, &utterances, threads(1), &mut |_: Event| ()).unwrap();
     for alignment in aligned.results.iter().flatten() {
+        let rounded: Vec<_> =
+            alignment.phones.iter().map(|phone| (phone.fine.0.round(), phone.fine.1.round())).collect();
+        assert!(rounded.iter().all(|times| times.0 < times.1), "a phone without a frame: {rounded:?}");
+        assert!(rounded.windows(2).all(|pair| pair[0].1 == pair[1].0), "{rounded:?}");
+        assert_eq!(rounded.last().unwrap().1, alignment.ids.len() as f64);
         for (place, word) in alignment.words.iter().enumerate() {
             let phones: Vec<_> = alignment.phones.iter().filter(|phone| phone.word == Some(place)).collect();
             let names: Vec<i32> = phones.iter().map(|phone| phone.phone).collect();
