@@ -111,9 +111,10 @@ impl System {
             false => None,
         };
         let matrix = ["final.mat", "lda.mat"].into_iter().find(|name| has(folder, name));
-        let features = match matrix {
-            Some(name) => {
-                let lda = read_matrix(&file(name))?;
+        let matrix = matrix.map(|name| Ok::<_, Error>((name, read_matrix(&file(name))?))).transpose()?;
+        // (The Montreal Forced Aligner packs lda.mat beside models without it, too.)
+        let features = match matrix.filter(|(name, lda)| *name != "lda.mat" || lda.rows == gmms.dim()) {
+            Some((_, lda)) => {
                 let (left, right) = splice(folder, lda.cols)?;
                 FeatureKind::Spliced { left, right, lda }
             }

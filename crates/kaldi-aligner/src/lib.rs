@@ -9,6 +9,7 @@
 //! The crate does not print: callers hear of progress.
 
 pub mod aligned;
+mod archive;
 pub mod cepstra;
 mod error;
 mod model;
@@ -22,4 +23,4 @@ pub use aligned::{AlignedPhone, AlignedUtterance, AlignedWord, Results};
 pub use error::{Error, Result};
 pub use model::Model;
 pub use pronunciations::{Pronunciations, Source, Unknown};
-pub use settings::FeatureSettings;
+pub use settings::{FeatureSettings, SilenceSettings};

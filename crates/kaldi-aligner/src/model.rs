@@ -7,15 +7,16 @@ use kaldi_align::{Amount, Observer, Reason, Recipe, System, Utterance};
 use kaldi_corpus::Corpus;
 use kaldi_fst::store::Symbols;
 use kaldi_io::KaldiWriter;
-use kaldi_lang::lexicon::Lexicon;
+use kaldi_lang::lexicon::{Entry, Lexicon};
 use kaldi_lang::{Lang, LangOptions};
 use serde_json::json;
 
 use crate::aligned::{Results, in_seconds, sentence};
+use crate::archive;
 use crate::cepstra::Extracted;
 use crate::pronunciations::Pronunciations;
 use crate::scores;
-use crate::settings::{FeatureSettings, META};
+use crate::settings::{FeatureSettings, META, SilenceSettings};
 use crate::{Error, Result};
 
 /// A model of Gaussians and the features that it is for.
@@ -25,6 +26,7 @@ pub struct Model {
     pub features: FeatureSettings,
     /// Names and numbers of phones.
     pub phones: Symbols,
+    pub silence: SilenceSettings,
 }
 
 impl Model {
@@ -42,15 +44,29 @@ impl Model {
     ) -> Result<Model> {
         let recipe = Recipe::for_data(&amount(lang, &extracted.utterances));
         let trained = kaldi_align::train(lang, &extracted.utterances, &recipe, threads, observer)?;
-        Ok(Model { system: trained.system, features, phones: lang.phones.clone() })
+        let (phones, silence) = (lang.phones.clone(), SilenceSettings::default());
+        Ok(Model { system: trained.system, features, phones, silence })
     }
 
-    /// Reads a folder that [`save`](Self::save) or Kaldi's scripts wrote, or an unpacked acoustic model of the Montreal Forced
-    /// Aligner.
+    /// Reads a folder that [`save`](Self::save) or Kaldi's scripts wrote, or an acoustic model of the Montreal Forced Aligner,
+    /// as a zip archive or unpacked.
     ///
     /// # Errors
     /// A file is missing, makes no sense, or is of another kind of model.
-    pub fn open(folder: &Path) -> Result<Model> {
+    pub fn open(place: &Path) -> Result<Model> {
+        if !place.is_file() {
+            return Model::open_folder(place);
+        }
+        let folder = archive::unpack(place)?;
+        // (The name of the temporary folder says nothing.)
+        let inside = |error: Error| {
+            let hidden = format!("{}/", folder.path().display());
+            Error::file(place, error.to_string().replace(&hidden, ""))
+        };
+        Model::open_folder(folder.path()).map_err(inside)
+    }
+
+    fn open_folder(folder: &Path) -> Result<Model> {
         let name = folder.to_str().ok_or_else(|| Error::file(folder, "the name is not UTF-8"))?;
         if !folder.join("final.mdl").is_file() {
             let is_chain =
@@ -72,7 +88,8 @@ impl Model {
             let message = format!("the model is for {expected} cepstra, its features have {found}");
             return Err(Error::file(&folder.join(META), message));
         }
-        Ok(Model { system, features, phones })
+        let silence = SilenceSettings::read(folder)?;
+        Ok(Model { system, features, phones, silence })
     }
 
     /// Writes a folder that [`open`](Self::open) and Kaldi's scripts read. It appears whole; a folder that is there is replaced
@@ -116,17 +133,25 @@ impl Model {
         let word_positions = self.phones.iter().any(|(name, _)| name.ends_with("_B"));
         let mut options = LangOptions { word_positions, ..pronunciations.options() };
         // Names of silence are the model's.
-        let silence = ["SIL", "sil", "SIL_S", "sil_S"].into_iter().find(|name| has(name));
-        let known = |phone: &String| has(phone) || has(&format!("{phone}_S"));
-        options.silence_phones = silence.into_iter().map(str::to_owned).collect();
-        if known(&pronunciations.spoken) {
-            options.silence_phones.push(pronunciations.spoken.clone());
-        }
+        let names = self.silence.phone.as_deref().into_iter().chain(["SIL", "sil", "SIL_S", "sil_S"]);
+        let known = |phone: &str| has(phone) || has(&format!("{phone}_S"));
+        options.silence_phones = names.filter(|name| has(name)).take(1).map(str::to_owned).collect();
+        let own = pronunciations.spoken.as_str();
+        let names = [own].into_iter().chain(self.silence.spoken.as_deref()).chain(["SPN", "spn"]);
+        let spoken = names.into_iter().find(|name| known(name)).map(str::to_owned);
+        options.silence_phones.extend(spoken.clone());
+        options.silence_probability = self.silence.probability.unwrap_or(options.silence_probability);
+        options.silence_at_ends = self.silence.at_ends.or(options.silence_at_ends);
         let lexicon = &pronunciations.lexicon;
-        // Words for unknown ones need a phone that the model may lack.
-        let is_lacking = |phone: &String| *phone == pronunciations.spoken && !known(phone);
-        let entries = lexicon.entries.iter().filter(|entry| !entry.phones.iter().any(is_lacking)).cloned();
-        let lexicon = Lexicon::new(&lexicon.name, entries.collect());
+        // Words for unknown ones have the model's phone for them, if it has one.
+        let renamed = |entry: &Entry| {
+            let mut entry = entry.clone();
+            for phone in entry.phones.iter_mut().filter(|phone| *phone == own) {
+                phone.clone_from(spoken.as_ref()?);
+            }
+            Some(entry)
+        };
+        let lexicon = Lexicon::new(&lexicon.name, lexicon.entries.iter().filter_map(renamed).collect());
         Ok(Lang::for_phones(&lexicon, &self.phones, "the model's phones.txt", &options)?)
     }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use kaldi_feat::spectral::{EnergyOptions, FrameOptions, Kind, MelOptions, SpectralOptions};
+use kaldi_lang::l_fst::SilenceAtEnds;
 use serde_json::{Value, json};
 
 use crate::{Error, Result};
@@ -32,6 +33,63 @@ pub struct FeatureSettings {
 
 /// Higher rates say nothing more about where phones begin.
 const HIGHEST_RATE: u32 = 16_000;
+
+/// Names and probabilities of silence that a model of the Montreal Forced Aligner has beside its features.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SilenceSettings {
+    /// The phone of pauses.
+    pub phone: Option<String>,
+    /// The phone of unknown words.
+    pub spoken: Option<String>,
+    pub probability: Option<f64>,
+    pub at_ends: Option<SilenceAtEnds>,
+}
+
+/// The contents of a folder's [`META`]; `None` if there is no such file.
+fn meta(folder: &Path) -> Result<Option<Value>> {
+    let file = folder.join(META);
+    match std::fs::read(&file) {
+        Ok(text) => {
+            let meta = serde_json::from_slice(&text);
+            meta.map(Some).map_err(|error| Error::file(&file, error.to_string()))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::io(&file, source)),
+    }
+}
+
+impl SilenceSettings {
+    /// Reads the settings of a model's folder; those that it lacks are `None`.
+    pub(crate) fn read(folder: &Path) -> Result<SilenceSettings> {
+        let Some(meta) = meta(folder)? else { return Ok(SilenceSettings::default()) };
+        let file = folder.join(META);
+        let number = |name: &str, valid: fn(f64) -> bool, expected: &str| match &meta[name] {
+            Value::Null => Ok(None),
+            value => match value.as_f64().filter(|number| valid(*number)) {
+                Some(number) => Ok(Some(number)),
+                None => {
+                    Err(Error::file(&file, format!("'{name}': expected a number {expected}, found {value}")))
+                }
+            },
+        };
+        let probability = |name: &str| number(name, |p| p > 0.0 && p < 1.0, "above 0 and below 1");
+        let factor = |name: &str| number(name, |p| p > 0.0 && p < 1e6, "above 0");
+        let name = |name: &str| meta[name].as_str().filter(|name| !name.is_empty()).map(str::to_owned);
+        let ends = (factor("final_silence_correction")?, factor("final_non_silence_correction")?);
+        let at_ends = match (probability("initial_silence_probability")?, ends) {
+            (Some(begin), (Some(end_silence), Some(end_other))) => {
+                Some(SilenceAtEnds { begin, end_silence, end_other })
+            }
+            _ => None,
+        };
+        Ok(SilenceSettings {
+            phone: name("optional_silence_phone"),
+            spoken: name("oov_phone"),
+            probability: probability("silence_probability")?,
+            at_ends,
+        })
+    }
+}
 
 /// The file of the settings in a model's folder: that of the Montreal Forced Aligner's models.
 pub const META: &str = "meta.json";
@@ -115,12 +173,7 @@ impl FeatureSettings {
     pub(crate) fn read(folder: &Path) -> Result<FeatureSettings> {
         let file = folder.join(META);
         let kaldi = FeatureSettings { snip_edges: true, ..FeatureSettings::for_rate(HIGHEST_RATE) };
-        if !file.exists() {
-            return Ok(kaldi);
-        }
-        let text = std::fs::read(&file).map_err(|source| Error::io(&file, source))?;
-        let meta: Value =
-            serde_json::from_slice(&text).map_err(|error| Error::file(&file, error.to_string()))?;
+        let Some(meta) = meta(folder)? else { return Ok(kaldi) };
         let features = &meta["features"];
         if let Some(kind) = features["feature_type"].as_str().or_else(|| features["type"].as_str())
             && kind != "mfcc"

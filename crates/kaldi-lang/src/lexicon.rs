@@ -81,6 +81,7 @@ impl Lexicon {
             let numbers = match () {
                 () if !weighted => 0,
                 () if with_silence && has_silence(columns) => 4,
+                () if with_silence && !has_probability(columns) => 0,
                 () => 1,
             };
             let phones = &columns[1 + numbers..];
@@ -96,7 +97,7 @@ impl Lexicon {
             let silence = (numbers == 4).then(|| silence_model(word, &columns[2..5])).transpose();
             entries.push(Entry {
                 word: word.to_owned(),
-                probability: if weighted { value(columns[1]) } else { 1.0 },
+                probability: if numbers > 0 { value(columns[1]) } else { 1.0 },
                 silence: silence.map_err(fail)?,
                 phones: phones.iter().map(|&phone| phone.to_owned()).collect(),
             });
@@ -160,7 +161,13 @@ fn silence_model(word: &str, columns: &[&str]) -> std::result::Result<SilenceMod
     Ok(SilenceModel { after, before_silence, before_other })
 }
 
-/// True if each line has a probability behind its word.
+/// True if a number is behind the word, and phones behind that.
+fn has_probability(columns: &[&str]) -> bool {
+    columns.len() > 2 && is_number(columns[1])
+}
+
+/// True if each line has a probability behind its word. Dictionaries of the Montreal Forced Aligner have lines with four
+/// numbers, and lines without any, for words that were not in its training.
 ///
 /// # Errors
 /// Only some lines have one, or one is out of range.
@@ -182,6 +189,9 @@ fn has_probabilities(lines: &[Line], file: &str, with_silence: bool) -> Result<b
     let Some((first, columns)) = decimals().next().or_else(|| numbers().next()) else { return Ok(false) };
     for (number, line) in lines {
         let word = line[0];
+        if with_silence && !has_probability(line) {
+            continue;
+        }
         if line.len() < 2 || !is_number(line[1]) {
             return Err(Error::line(
                 file,
@@ -269,6 +279,8 @@ mod tests {
         let lexicon = parse("a\t0.9\t0.25\t1.5\t0.75\tx y\nb 0.5 z\n");
         let silence = Some(SilenceModel { after: 0.25, before_silence: 1.5, before_other: 0.75 });
         assert_eq!(lexicon.entries, [Entry { silence, ..entry("a", 0.9, "x y") }, entry("b", 0.5, "z")]);
+        let mixed = parse("a 0.9 0.25 1.5 0.75 x\nb z\nc 0.5 z\n");
+        assert_eq!(mixed.entries[1..], [entry("b", 1.0, "z"), entry("c", 0.5, "z")]);
         let found = error("a 0.9 1.0 1.5 0.7 x\n");
         assert_eq!(
             found,
