@@ -41,6 +41,8 @@ mod pronunciation_programs;
 mod report;
 mod safetensors;
 mod serve;
+mod sound_faults;
+mod sound_matrix;
 mod sound_programs;
 mod speaker_programs;
 mod status;

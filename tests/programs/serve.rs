@@ -3,7 +3,7 @@
 //! `NNET3_SERVE_MESSAGES` and `NNET3_SERVE_SESSIONS` make two of the tests longer.
 
 mod browsers;
-mod client;
+pub mod client;
 mod floods;
 mod hostile;
 mod limits;

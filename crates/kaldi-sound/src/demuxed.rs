@@ -165,7 +165,7 @@ impl Demuxed {
         let number = known.track.unwrap_or_else(|| choose(&order));
         let numbers = (number, there.len());
         let with_track = |failed: NotDecoded| NotDecoded { track: Some(numbers), ..failed };
-        let Some(&(id, ..)) = there.get(number - 1) else {
+        let Some(&(id, ..)) = number.checked_sub(1).and_then(|index| there.get(index)) else {
             return Err(with_track(NotDecoded::new("it has no such track")));
         };
         let track = format.tracks().iter().find(|track| track.id == id);
@@ -287,14 +287,15 @@ impl Demuxed {
                 self.place(&packet, block);
                 return Ok(());
             }
-            Err(Failure::DecodeError(reason)) => reason,
+            // (A decoder that finds the end of a packet too early calls that an error of reading.)
+            Err(failure @ (Failure::DecodeError(_) | Failure::IoError(_))) => text(&failure),
             Err(failure) => return self.stop(failure),
         };
         let (rate, count) = self.form;
         if rate == 0 {
             self.damaged_at_first += 1;
             if self.damaged_at_first > MOST_DAMAGED {
-                self.reason = Some(damaged.to_owned());
+                self.reason = Some(damaged);
                 self.ended = true;
             }
             return Ok(());

@@ -76,7 +76,9 @@ impl Converted {
             Source::Stream(_) => command.args(["-protocol_whitelist", "pipe", "-i", "pipe:0"]),
         };
         if let Some(number) = asked.or(track.map(|(number, _)| number)) {
-            command.args(["-map", &format!("0:a:{}", number - 1)]);
+            // (A track of the number 0 is not there.)
+            let index = number.checked_sub(1).unwrap_or(u16::MAX.into());
+            command.args(["-map", &format!("0:a:{index}")]);
         }
         command.args(["-vn", "-sn", "-dn", "-af", FILTER, "-f", "wav", "-acodec", "pcm_f32le", "pipe:1"]);
         let failed = |lines: &[String]| format!("ffmpeg: {}", failure(lines));

@@ -90,8 +90,7 @@ impl State {
         loop {
             let bytes = &self.buffer[self.start..];
             let Some(joint) = self.joint else { return Ok(bytes.len()) };
-            // (The first byte of a part begins this one, not the next.)
-            let from = usize::from(self.seen == 0);
+            let from = joint.least().saturating_sub(self.seen) as usize;
             match joint.find(bytes, from, self.ended) {
                 Found::At(at) | Found::PerhapsAt(at) if at > 0 => return Ok(at),
                 Found::At(_) => return Ok(0),
@@ -190,15 +189,16 @@ impl Input {
         }
     }
 
-    /// Reads the rest of this part. Returns its bytes' number.
-    pub fn drain(&self) -> io::Result<u64> {
+    /// Reads the rest of this part, until `most` bytes are read. Returns their number.
+    pub fn drain(&self, most: u64) -> io::Result<u64> {
         let (mut out, mut count) = (vec![0; BLOCK], 0);
-        loop {
+        while count < most {
             match self.state().read(&mut out)? {
-                0 => return Ok(count),
+                0 => break,
                 read => count += read as u64,
             }
         }
+        Ok(count)
     }
 
     /// Bytes of this part so far.

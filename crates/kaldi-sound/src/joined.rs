@@ -1,5 +1,7 @@
 //! Files one behind the other, as `cat` makes them: finds the beginning of the next one.
 
+use crate::RATES;
+
 /// A format whose files begin with bytes that do not occur within them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Joint {
@@ -7,6 +9,10 @@ pub(crate) enum Joint {
     Matroska,
     Aiff,
     Amr,
+    Au,
+    Wave,
+    Wave64,
+    Opus,
 }
 
 /// Bytes that may be needed to tell a beginning.
@@ -25,8 +31,10 @@ pub(crate) enum Found {
 impl Joint {
     /// The format of a file that begins like this, if joined files of it can be told.
     pub fn of(begin: &[u8]) -> Option<Joint> {
-        let all = [Joint::Flac, Joint::Matroska, Joint::Aiff, Joint::Amr];
-        all.into_iter().find(|joint| begin.starts_with(joint.magic()))
+        let all =
+            [Joint::Flac, Joint::Matroska, Joint::Aiff, Joint::Amr, Joint::Au, Joint::Wave, Joint::Wave64];
+        let opus = || Some(Joint::Opus).filter(|joint| joint.begins(begin));
+        all.into_iter().find(|joint| begin.starts_with(joint.magic())).or_else(opus)
     }
 
     fn magic(self) -> &'static [u8] {
@@ -35,6 +43,11 @@ impl Joint {
             Joint::Matroska => b"\x1a\x45\xdf\xa3",
             Joint::Aiff => b"FORM",
             Joint::Amr => b"#!AMR",
+            Joint::Au => b".snd",
+            Joint::Wave => b"RIFF",
+            // The first page of a stream.
+            Joint::Opus => b"OggS\0\x02",
+            Joint::Wave64 => b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\0\0",
         }
     }
 
@@ -49,17 +62,41 @@ impl Joint {
             }
             Joint::Aiff => matches!(bytes.get(8..12), Some(b"AIFF" | b"AIFC")),
             Joint::Amr => bytes.starts_with(b"#!AMR\n") || bytes.starts_with(b"#!AMR-WB\n"),
+            Joint::Au => {
+                let number = |at: usize| {
+                    let four = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
+                    four.map_or(0, u32::from_be_bytes)
+                };
+                // Header, coding, rate and channels.
+                (24..1 << 16).contains(&number(4))
+                    && (1..=27).contains(&number(12))
+                    && RATES.contains(&number(16))
+                    && (1..=64).contains(&number(20))
+            }
+            Joint::Wave => bytes.get(8..12) == Some(b"WAVE"),
+            Joint::Wave64 => true,
+            // (ffmpeg decodes the first of several such files only.)
+            Joint::Opus => bytes.starts_with(self.magic()) && bytes.get(28..36) == Some(b"OpusHead"),
+        }
+    }
+
+    /// The smallest number of bytes of a file.
+    pub fn least(self) -> u64 {
+        match self {
+            // (First pages of several streams in one file come one after the other.)
+            Joint::Opus => 1024,
+            _ => 1,
         }
     }
 
     /// Looks from byte `from` on. `all` is true if no bytes follow these.
     pub fn find(self, bytes: &[u8], from: usize, all: bool) -> Found {
         let magic = self.magic();
-        for at in from..bytes.len() {
+        let first = |at: usize| bytes[at..].iter().position(|&byte| byte == magic[0]).map(|next| at + next);
+        let mut next = if from < bytes.len() { first(from) } else { None };
+        while let Some(at) = next {
+            next = first(at + 1);
             let there = &bytes[at..];
-            if there[0] != magic[0] {
-                continue;
-            }
             let short = there.len() < magic.len();
             if short && magic.starts_with(there) && !all {
                 return Found::PerhapsAt(at);
@@ -94,5 +131,9 @@ mod tests {
         }
         assert_eq!(Joint::Aiff.find(b"FORM1234AIFF", 0, true), Found::At(0));
         assert_eq!(Joint::Aiff.find(b"FORM1234ABCD", 0, true), Found::Nowhere);
+        assert_eq!(Joint::Wave.find(b"RRIFF1234WAVE", 0, true), Found::At(1));
+        let au = |rate: u8| [&b"..snd\0\0\0\x18\0\0\0\0\0\0\0\x03\0\0"[..], &[rate, 0, 0, 0, 0, 1]].concat();
+        assert_eq!(Joint::Au.find(&au(0x3e), 0, true), Found::At(1));
+        assert_eq!(Joint::Au.find(&au(0), 0, true), Found::Nowhere);
     }
 }

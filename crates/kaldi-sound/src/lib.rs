@@ -24,10 +24,12 @@ mod parts;
 mod program;
 mod scan;
 mod signal;
+mod sizes;
 mod spooled;
 mod stream;
 mod timeline;
 mod warning;
+mod waves;
 
 pub use channels::Channels;
 pub use error::{Error, Result};

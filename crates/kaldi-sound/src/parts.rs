@@ -13,7 +13,12 @@ use crate::input::Input;
 use crate::mpeg::Frames;
 use crate::scan::Finding;
 use crate::spooled::{self, Window};
-use crate::{Error, Result, matroska, mp4};
+use crate::{Error, Result, matroska, mp4, sizes};
+
+/// Bytes that are read at most to find the reason why a stream cannot be decoded.
+const MOST_EXPLAINED: u64 = 1 << 22;
+/// The largest number of files that ffmpeg decodes one after the other.
+const MOST_PARTS: u32 = 1000;
 
 /// Kinds of files whose index need not be at the beginning.
 const NEED_SEEKING: [&str; 12] = [
@@ -45,6 +50,8 @@ pub(crate) struct Parts {
     /// The number of the wanted track, from 1.
     track: Option<usize>,
     bytes: Bytes,
+    /// The number of files that ffmpeg has decoded.
+    converted: u32,
 }
 
 enum Bytes {
@@ -102,14 +109,14 @@ impl Parts {
             let length = io::Seek::seek(&mut opened, io::SeekFrom::End(0)).map_err(io)?;
             let parts = match is_one_of(&MP4, &found) {
                 true => mp4::parts(&mut opened, length).map_err(io)?,
-                false => vec![mp4::Part { start: 0, end: length, missing: 0, behind: 0, index: None }],
+                false => sizes::parts(&mut opened, length).map_err(io)?,
             };
             let whole = parts.len() == 1;
             Bytes::Kept { kept, parts: parts.into(), now: None, whole }
         } else {
             Bytes::Stream(Input::new(reader))
         };
-        Ok(Parts { file, found, track, bytes })
+        Ok(Parts { file, found, track, bytes, converted: 0 })
     }
 
     fn io(&self, source: io::Error) -> Error {
@@ -136,7 +143,7 @@ impl Parts {
         }
     }
 
-    fn of_stream(&self, input: Input) -> Result<Box<dyn Blocks>> {
+    fn of_stream(&mut self, input: Input) -> Result<Box<dyn Blocks>> {
         let decoded = self.built_in(&input);
         let failed = match decoded {
             Ok(decoded) => {
@@ -149,21 +156,30 @@ impl Parts {
             return Err(self.io(source));
         }
         self.check_track(&failed)?;
-        if let Some(ffmpeg) = ffmpeg::not_startable() {
-            return Err(self.not_decoded(failed, ffmpeg));
-        }
+        self.check_ffmpeg(&failed)?;
         if !input.rewind() {
             let reason = format!("{}; its beginning is too long for another decoder", failed.reason);
-            return Err(self.not_decoded(NotDecoded::damaged(reason), ""));
+            return Err(self.not_decoded(&NotDecoded::damaged(reason), ""));
         }
         input.forget();
-        let converted = Converted::open(&self.file, Source::Stream(input.clone()), failed.track, self.track);
-        if converted.is_err()
-            && let Some(source) = input.failure()
-        {
-            return Err(self.io(source));
+        Converted::open(&self.file, Source::Stream(input.clone()), failed.track, self.track)
+            .map(|converted| Box::new(converted) as Box<dyn Blocks>)
+            .map_err(|error| self.explained(error, &input))
+    }
+
+    /// The error about a stream that cannot be decoded, with the fault of its bytes if these have one.
+    fn explained(&self, error: Error, input: &Input) -> Error {
+        let read = input.drain(MOST_EXPLAINED);
+        if let Some(source) = input.failure() {
+            return self.io(source);
         }
-        Ok(Box::new(converted?))
+        let (file, found) = (self.file.clone(), self.found.clone());
+        match (&error, input.finding().filter(|_| read.is_ok_and(|read| read < MOST_EXPLAINED))) {
+            (Error::NoTrack { .. }, _) => error,
+            (_, Some(Finding::Cut { reason, .. })) => Error::Cut { file, found, reason },
+            (_, Some(Finding::Broken { reason })) => Error::NoSound { file, found, reason },
+            _ => error,
+        }
     }
 
     /// The decoder within this program.
@@ -191,6 +207,7 @@ impl Parts {
         let io = |source| Error::from(IoError::Io { name: self.file.clone(), source });
         let (start, end, missing) = (part.start, part.end, part.missing);
         let has_index = part.index.is_some();
+        let behind = part.behind;
         let is_mp4 = is_one_of(&MP4, &self.found);
         let failed = if is_mp4 || self.found.contains("CAF") {
             let window = Window::new(kept.open().map_err(io)?, start, end).map_err(io)?;
@@ -209,6 +226,13 @@ impl Parts {
             );
             return Err(Error::Cut { file: self.file.clone(), found: self.found.clone(), reason });
         }
+        if is_mp4 && !has_index && behind > 0 {
+            let reason = format!(
+                "its index is not there: the box that ends at byte {end} is followed by {behind} bytes that are no box, as if \
+                 bytes were missing before"
+            );
+            return Err(Error::NoSound { file: self.file.clone(), found: self.found.clone(), reason });
+        }
         let source = match whole {
             true => kept.open().map_err(io)?,
             false => {
@@ -217,10 +241,21 @@ impl Parts {
             }
         };
         self.check_track(&failed)?;
+        self.check_ffmpeg(&failed)?;
+        Ok(Box::new(Converted::open(&self.file, Source::File(source), failed.track, self.track)?))
+    }
+
+    /// Fails if ffmpeg cannot decode another file.
+    fn check_ffmpeg(&mut self, failed: &NotDecoded) -> Result<()> {
         if let Some(ffmpeg) = ffmpeg::not_startable() {
             return Err(self.not_decoded(failed, ffmpeg));
         }
-        Ok(Box::new(Converted::open(&self.file, Source::File(source), failed.track, self.track)?))
+        self.converted += 1;
+        if self.converted > MOST_PARTS {
+            let reason = format!("more than {MOST_PARTS} files are joined");
+            return Err(Error::NoSound { file: self.file.clone(), found: self.found.clone(), reason });
+        }
+        Ok(())
     }
 
     /// Refuses a track that is not there.
@@ -233,8 +268,8 @@ impl Parts {
         }
     }
 
-    fn not_decoded(&self, failed: NotDecoded, ffmpeg: &str) -> Error {
-        let (file, found, reason) = (self.file.clone(), self.found.clone(), failed.reason);
+    fn not_decoded(&self, failed: &NotDecoded, ffmpeg: &str) -> Error {
+        let (file, found, reason) = (self.file.clone(), self.found.clone(), failed.reason.clone());
         match failed.unsupported {
             true => Error::NoDecoder { file, found, reason, ffmpeg: ffmpeg.to_owned() },
             false => Error::NoSound { file, found, reason },
@@ -246,7 +281,7 @@ impl Parts {
         match &mut self.bytes {
             Bytes::Stream(input) => {
                 let input = input.clone();
-                input.drain().map_err(|source| self.io(source))?;
+                input.drain(u64::MAX).map_err(|source| self.io(source))?;
                 Ok(Ending { finding: input.finding(), bytes: input.seen() })
             }
             Bytes::Kept { now, kept, .. } => {
@@ -260,7 +295,7 @@ impl Parts {
                     None if !is_one_of(&MP4, &self.found) => {
                         let opened =
                             kept.open().map_err(|source| IoError::Io { name: self.file.clone(), source })?;
-                        scanned(opened, &self.found)
+                        sizes::fault(opened, part.start, part.end)
                             .map_err(|source| IoError::Io { name: self.file.clone(), source })?
                     }
                     finding => finding,
@@ -269,37 +304,4 @@ impl Parts {
             }
         }
     }
-}
-
-/// The fault of a file by its sizes.
-fn scanned(mut file: File, found: &str) -> io::Result<Option<Finding>> {
-    use std::io::Read;
-    let length = file.metadata()?.len();
-    if found.contains("CAF") {
-        return caf(&mut file, length);
-    }
-    let mut begin = vec![0; crate::input::LOOKED_AT];
-    let read = file.read(&mut begin)?;
-    Ok(crate::scan::of_size(&begin[..read], length))
-}
-
-/// Goes through the chunks of a CAF file.
-fn caf(file: &mut File, length: u64) -> io::Result<Option<Finding>> {
-    use std::io::{Read, Seek, SeekFrom};
-    let mut at = 8;
-    while at + 12 <= length {
-        file.seek(SeekFrom::Start(at))?;
-        let mut header = [0; 12];
-        file.read_exact(&mut header)?;
-        if header.starts_with(b"caff\0\x01") {
-            return Ok(Some(Finding::Surplus { bytes: length - at }));
-        }
-        let [.., a, b, c, d, e, f, g, h] = header;
-        let size = i64::from_be_bytes([a, b, c, d, e, f, g, h]);
-        // (The last chunk of samples may reach to the end, whatever its size.)
-        let Ok(size) = u64::try_from(size) else { return Ok(None) };
-        at = at.saturating_add(12).saturating_add(size);
-    }
-    let reason = format!("its chunks have {at} bytes, and there are {length}");
-    Ok((at > length).then_some(Finding::Cut { bytes: Some(at - length), reason }))
 }

@@ -1,6 +1,5 @@
 //! Recordings that another program decodes, as a wave through a pipe.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +9,7 @@ use kaldi_io::threads::{self, Thread};
 
 use crate::signal::Signal;
 use crate::stream::SoundStream;
-use crate::{Channels, Error, Result, Warning};
+use crate::{Channels, Error, Result};
 
 /// Lines of a program's messages that are kept, and the longest one in bytes.
 const LINES: usize = 100;
@@ -124,24 +123,6 @@ pub(crate) fn start(
 }
 
 impl SoundStream {
-    /// Opens a recording that a program reads from `input`, and writes as a wave file to its standard output, as
-    /// [`write_wave`](SoundStream::write_wave) does. A fault of a decoder, a panic or an endless allocation, ends that program
-    /// alone. `name` is that of the recording in errors; the program may begin its messages with it. Fails if the program
-    /// does.
-    pub fn of_program(name: &str, command: Command, input: File) -> Result<SoundStream> {
-        let prefix = format!("{name}: ");
-        let failed = move |lines: &[String]| {
-            let last = lines.iter().rfind(|line| !line.starts_with(WARNING));
-            let last = last.map_or("it failed", String::as_str);
-            last.strip_prefix(&prefix).unwrap_or(last).to_owned()
-        };
-        let (mut reader, messages) = start(name, command, input.into(), failed)?;
-        reader.peek_bytes(1)?;
-        let mut stream = SoundStream::from_reader(reader)?;
-        stream.set_messages(messages);
-        Ok(stream)
-    }
-
     /// Reads the recording to its end, and writes its first channel as a wave file with 16 bits, whose header gives no length.
     pub fn write_wave(self, out: impl Write, say: impl FnMut(&str)) -> Result<()> {
         Signal::new(self, Channels::First, None)?.write_wave(out, say)
@@ -168,16 +149,6 @@ impl Signal {
             out.write_all(&bytes).map_err(failed)?;
         }
     }
-}
-
-/// The warnings among the messages of a program that calls [`SoundStream::write_wave`].
-pub(crate) fn warnings(messages: &Messages) -> Vec<Warning> {
-    let lines = messages.lock().unwrap_or_else(PoisonError::into_inner);
-    lines
-        .iter()
-        .filter_map(|line| line.strip_prefix(WARNING))
-        .map(|line| Warning::Other(line.to_owned()))
-        .collect()
 }
 
 /// The header of a wave file with one channel of 16 bits.

@@ -3,11 +3,11 @@
 use std::fs::File;
 use std::path::Path;
 
-use kaldi_feat::wave::{self, WaveStream};
+use kaldi_feat::wave;
 use kaldi_io::{IoError, KaldiReader};
 
 use crate::decoded::Decoded;
-use crate::program::{self, Messages};
+use crate::waves::Waves;
 use crate::{Channels, Error, RATES, Result, Warning, channels};
 
 /// A mean of channels is silent if its root mean square is below this share of the channels'.
@@ -24,14 +24,12 @@ pub struct SoundOptions {
 pub struct SoundStream {
     file: String,
     source: Source,
-    /// Messages of the program that decodes.
-    messages: Option<Messages>,
     /// Sums of squares of all channels and of their mean, if that is read.
     energies: (f64, f64),
 }
 
 enum Source {
-    Wave(Box<WaveStream>),
+    Wave(Box<Waves>),
     Decoded(Box<Decoded>),
 }
 
@@ -73,7 +71,7 @@ impl SoundStream {
         let is_wave = begin.is_empty() || wave::is_readable(&begin) || kind.is_some_and(wave::is_no_sound);
         let source = if is_wave {
             // (Errors about waves name other kinds of files.)
-            let stream = WaveStream::new(reader)?;
+            let stream = Waves::new(reader)?;
             if let Some(wanted) = options.track.filter(|&track| track != 1) {
                 return Err(Error::NoTrack { file, wanted, there: 1 });
             }
@@ -86,17 +84,12 @@ impl SoundStream {
             };
             Source::Decoded(Box::new(Decoded::open(reader, found, path, options.track)?))
         };
-        let stream = SoundStream { file, source, messages: None, energies: (0.0, 0.0) };
+        let stream = SoundStream { file, source, energies: (0.0, 0.0) };
         let rate = stream.sample_rate();
         match RATES.contains(&rate) {
             true => Ok(stream),
             false => Err(Error::Rate { file: stream.file, rate }),
         }
-    }
-
-    /// The warnings among these messages belong to the recording.
-    pub(crate) fn set_messages(&mut self, messages: Messages) {
-        self.messages = Some(messages);
     }
 
     /// The name of the recording, for messages.
@@ -129,7 +122,7 @@ impl SoundStream {
     /// They are shorter only where a chunk of a wave file ends, and empty only at the end.
     pub fn read(&mut self, most: usize, signals: &[Option<usize>]) -> Result<Vec<Vec<f32>>> {
         let samples = match &mut self.source {
-            Source::Wave(wave) => wave.read_all(most)?,
+            Source::Wave(wave) => wave.read(most)?,
             Source::Decoded(decoded) => decoded.read(most)?,
         };
         let count = self.channels();
@@ -148,16 +141,9 @@ impl SoundStream {
     /// Faults of the recording as far as it was read; all of them once the end was read.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut all = match &self.source {
-            Source::Wave(wave) => {
-                let mut all: Vec<Warning> = wave.complaint().map(Warning::Other).into_iter().collect();
-                if wave.not_finite() > 0 {
-                    all.push(Warning::NotFinite { count: wave.not_finite() });
-                }
-                all
-            }
+            Source::Wave(wave) => wave.warnings(),
             Source::Decoded(decoded) => decoded.warnings(),
         };
-        all.extend(self.messages.iter().flat_map(program::warnings));
         let (channels, mean) = self.energies;
         if channels > 0.0 && mean < channels * SILENT * SILENT {
             all.push(Warning::Cancelled);

@@ -25,15 +25,19 @@ pub(super) struct Body {
     taken: u64,
     /// Bytes behind the samples that belong to no chunk.
     surplus: u64,
-    /// Bytes of another wave file behind this one.
+    /// Bytes of another wave file behind this one, which are passed over.
     joined: u64,
+    /// True if the caller reads such a file itself.
+    stops_at_next: bool,
+    /// True if the reader is at the beginning of such a file.
+    pub follows: bool,
     /// Samples that are NaN or infinite.
     pub not_finite: u64,
 }
 
 impl Body {
-    /// Reads the header.
-    pub fn new(r: &mut KaldiReader) -> Result<Body> {
+    /// Reads the header. Stops at the beginning of a wave file behind this one if `stops_at_next`.
+    pub fn new(r: &mut KaldiReader, stops_at_next: bool) -> Result<Body> {
         let header = Header::read(r)?;
         let mut body = Body {
             header,
@@ -45,6 +49,8 @@ impl Body {
             taken: 0,
             surplus: 0,
             joined: 0,
+            stops_at_next,
+            follows: false,
             not_finite: 0,
         };
         match body.header.data_bytes {
@@ -144,7 +150,10 @@ impl Body {
             });
             // A whole wave file, which `cat` has put here.
             if whole && chunk.as_ref().is_some_and(|chunk| FILES.contains(&&chunk.name)) {
-                self.joined = r.skip_bytes(u64::MAX)?;
+                match self.stops_at_next {
+                    true => self.follows = true,
+                    false => self.joined = r.skip_bytes(u64::MAX)?,
+                }
                 return Ok(false);
             }
             let Some(chunk) = chunk else {

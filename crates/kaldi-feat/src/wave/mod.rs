@@ -75,7 +75,7 @@ impl Holder for WaveHeaderHolder {
 
     fn read(r: &mut KaldiReader) -> Result<WaveInfo> {
         let sound = audio::enter(r)?;
-        let mut body = Body::new(r)?;
+        let mut body = Body::new(r, false)?;
         match body.announced() {
             Some(first) if r.is_file() && sound.is_none() => {
                 body.skip(r)?;
@@ -101,7 +101,7 @@ impl Holder for WaveDataHolder {
 
     fn read(r: &mut KaldiReader) -> Result<WaveInfo> {
         let sound = audio::enter(r)?;
-        let body = Body::new(r)?;
+        let body = Body::new(r, false)?;
         let info = whole(r, body)?;
         audio::leave(r, sound)?;
         Ok(info)
@@ -195,7 +195,7 @@ impl Holder for WaveHolder {
 
     fn read(r: &mut KaldiReader) -> Result<Wave> {
         let sound = audio::enter(r)?;
-        let mut body = Body::new(r)?;
+        let mut body = Body::new(r, false)?;
         let mut samples = Vec::new();
         let mut bytes = vec![0; body.whole_samples(PIECE)];
         loop {

@@ -14,8 +14,24 @@ pub struct WaveStream {
 impl WaveStream {
     /// Reads the header.
     pub fn new(mut reader: KaldiReader) -> Result<WaveStream> {
-        let body = Body::new(&mut reader)?;
+        let body = Body::new(&mut reader, false)?;
         Ok(WaveStream { reader, body })
+    }
+
+    /// Reads the header of a file that others may follow, as `cat a.wav b.wav` makes them. See [`follows`](Self::follows).
+    pub fn one_of_several(mut reader: KaldiReader) -> Result<WaveStream> {
+        let body = Body::new(&mut reader, true)?;
+        Ok(WaveStream { reader, body })
+    }
+
+    /// True at the end of one of several files, if another one follows.
+    pub fn follows(&self) -> bool {
+        self.body.follows
+    }
+
+    /// Returns the reader, which is at the beginning of the file that follows.
+    pub fn into_next(self) -> KaldiReader {
+        self.reader
     }
 
     /// In Hz.

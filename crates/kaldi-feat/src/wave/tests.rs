@@ -234,6 +234,19 @@ fn a_second_file_behind_the_first_is_said() {
 }
 
 #[test]
+fn files_that_follow_can_be_read() {
+    let one = riff(&[format(), chunk(b"data", &[1, 0, 2, 0])]);
+    let two = riff(&[format(), chunk(b"data", &[3, 0])]);
+    let reader = KaldiReader::from_bytes("f", [one, two].concat());
+    let mut first = WaveStream::one_of_several(reader).unwrap();
+    assert_eq!(first.read_all(100).unwrap(), [1, 2]);
+    assert!(first.read_all(100).unwrap().is_empty() && first.follows() && first.complaint().is_none());
+    let mut second = WaveStream::one_of_several(first.into_next()).unwrap();
+    assert_eq!(second.read_all(100).unwrap(), [3]);
+    assert!(second.read_all(100).unwrap().is_empty() && !second.follows());
+}
+
+#[test]
 fn sizes_of_64_bits() {
     for tag in [b"RF64", b"BW64"] {
         let mut bytes = riff(&[

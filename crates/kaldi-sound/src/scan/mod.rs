@@ -45,6 +45,11 @@ pub(crate) fn of_size(begin: &[u8], length: u64) -> Option<Finding> {
     size::Size::of(begin).and_then(|size| size.judge(length))
 }
 
+/// The size in bytes that the beginning of a file gives.
+pub(crate) fn promised(begin: &[u8]) -> Option<u64> {
+    size::Size::of(begin).map(|size| size.promised())
+}
+
 /// Bytes of which a structure is read once enough of them are there.
 #[derive(Default)]
 pub(crate) struct Pending {

@@ -76,6 +76,10 @@ impl Scan for Size {
 }
 
 impl Size {
+    pub fn promised(&self) -> u64 {
+        self.promised
+    }
+
     /// The fault of a file with this many bytes.
     pub fn judge(&self, seen: u64) -> Option<Finding> {
         let promised = self.promised;

@@ -1,16 +1,23 @@
 //! Recordings of twenty formats that are whole, cut, joined, damaged, late, with two tracks or an odd rate, from files and
-//! pipes: each gives all samples at their times, or a warning or an error. ffmpeg makes the recordings.
+//! pipes, by the server's decoder and as the Python module opens them: each gives all samples at their times, or a warning
+//! or an error. ffmpeg makes the recordings.
 //!
-//! `NNET3_WRITE_DOCS=1 cargo test -p kaldi-sound --test matrix` writes the tables of docs/sound.md.
+//! `NNET3_WRITE_DOCS=1 cargo test --test programs sound_matrix` writes the tables of docs/sound.md.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
-use kaldi_sound::{Channels, SoundStream};
+use kaldi_io::filename::as_path;
+use kaldi_sound::{Channels, SoundStream, WARNING};
+
+use crate::common::{Folder, binary};
+
+type Format = (&'static str, &'static str, &'static str, bool);
 
 /// Name, suffix, arguments of ffmpeg, and true if the container has pictures, too.
-const FORMATS: [(&str, &str, &str, bool); 20] = [
+const FORMATS: [Format; 20] = [
     ("WAV", "wav", "", false),
     ("WAV, IMA ADPCM", "ima.wav", "-c:a adpcm_ima_wav", false),
     ("W64", "w64", "", false),
@@ -32,6 +39,7 @@ const FORMATS: [(&str, &str, &str, bool); 20] = [
     ("WebM, Opus", "webm", "-c:a libopus", true),
     ("Windows Media", "wma", "-c:a wmav2", false),
 ];
+const INPUTS: [&str; 4] = ["file", "pipe", "server", "Python"];
 const CASES: [&str; 7] = ["whole", "cut", "joined", "gap", "late", "two tracks", "odd rate"];
 const RATE: usize = 16_000;
 /// The seconds at which tones begin, and the length of all. Each tone lasts half a second.
@@ -40,26 +48,22 @@ const LENGTH: f64 = 3.0;
 /// Differences of times, in seconds, that codecs make: pre-echo, and packets at the end.
 const NEAR: f64 = 0.03;
 const GENERATED: &str =
-    "<!-- The rest is written by a test: NNET3_WRITE_DOCS=1 cargo test -p kaldi-sound --test matrix -->\n";
-
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _gone = std::fs::remove_dir_all(&self.0);
-    }
-}
+    "<!-- The rest is written by a test: NNET3_WRITE_DOCS=1 cargo test --test programs sound_matrix -->\n";
 
 fn has_ffmpeg() -> bool {
     Command::new("ffmpeg").arg("-version").stdout(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
-/// Samples of two tones.
+/// Samples of two tones, with some noise everywhere, so that codecs have as many bytes for silence as for tones.
 fn tones(volume: f64, rate: usize) -> Vec<i16> {
+    let mut state = 1_u32;
     let sample = |t: usize| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let noise = f64::from(state >> 16) / 65_536.0 * 800.0 - 400.0;
         let time = t as f64 / rate as f64;
         let tone = TONES.iter().any(|&begin| (begin..begin + 0.5).contains(&time));
-        if tone { (volume * (time * 440.0 * std::f64::consts::TAU).sin()) as i16 } else { 0 }
+        let tone = if tone { volume * (time * 440.0 * std::f64::consts::TAU).sin() } else { 0.0 };
+        (tone + noise) as i16
     };
     (0..(LENGTH * rate as f64) as usize).map(sample).collect()
 }
@@ -105,12 +109,21 @@ fn onsets(samples: &[f32], rate: f64) -> Vec<f64> {
     all
 }
 
-fn read(name: &str) -> Result<Seen, String> {
-    let error = |error: kaldi_sound::Error| {
-        let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
-        causes.map(|cause| cause.to_string()).collect::<Vec<_>>().join(": ")
-    };
-    let mut sound = SoundStream::open(name).map_err(error)?;
+/// A recording by one of the inputs.
+fn read(file: &Path, input: &str) -> Result<Seen, String> {
+    let name = file.display().to_string();
+    match input {
+        "pipe" => read_stream(SoundStream::open(&format!("cat {name} |"))),
+        // The module's `transcribe` opens the name of a file like this.
+        "Python" => read_stream(as_path(|| SoundStream::open(&name))),
+        "server" => decoded_by_server(file),
+        _ => read_stream(SoundStream::open(&name)),
+    }
+}
+
+fn read_stream(sound: kaldi_sound::Result<SoundStream>) -> Result<Seen, String> {
+    let error = |error: kaldi_sound::Error| kaldi_io::error::chain(&error);
+    let mut sound = sound.map_err(error)?;
     let signals = sound.signals(Channels::First).map_err(error)?;
     let mut samples = Vec::new();
     loop {
@@ -125,8 +138,29 @@ fn read(name: &str) -> Result<Seen, String> {
     Ok(Seen { length: samples.len() as f64 / rate, tones: onsets(&samples, rate), warnings })
 }
 
+/// The wave that the server's process makes of an upload, and its warnings. They come with the text of the client.
+fn decoded_by_server(file: &Path) -> Result<Seen, String> {
+    let mut command = Command::new(binary("nnet3-serve"));
+    command.args(["--decode", "--print-args=false"]).stdin(std::fs::File::open(file).unwrap());
+    let found = command.output().unwrap();
+    let lines = String::from_utf8(found.stderr).unwrap();
+    if !found.status.success() {
+        // (3: the recording is at fault.)
+        assert_eq!(found.status.code(), Some(3), "{}: {lines}", file.display());
+        return Err(lines);
+    }
+    let warnings = lines.lines().map(|line| line.strip_prefix(WARNING).expect(line).to_owned()).collect();
+    let rate = f64::from(u32::from_le_bytes(found.stdout[24..28].try_into().unwrap()));
+    let samples = samples_of(&found.stdout[44..]);
+    Ok(Seen { length: samples.len() as f64 / rate, tones: onsets(&samples, rate), warnings })
+}
+
+fn samples_of(bytes: &[u8]) -> Vec<f32> {
+    bytes.chunks_exact(2).map(|two| i16::from_le_bytes([two[0], two[1]]).into()).collect()
+}
+
 /// Makes the file of a case. `None` if the format has no such files.
-fn make(folder: &Path, format: (&str, &str, &str, bool), case: &str) -> Option<PathBuf> {
+fn make(folder: &Path, format: Format, case: &str) -> Option<PathBuf> {
     let (_, suffix, arguments, pictures) = format;
     let out = folder.join(format!("{}.{suffix}", case.replace(' ', "-")));
     let (loud, silent) = (folder.join("loud"), folder.join("silent"));
@@ -185,8 +219,8 @@ fn is_right(case: &str, seen: &Seen) -> bool {
 }
 
 /// A cell of the table, and the fault if sound is lost without a word.
-fn cell(case: &str, name: &str) -> (&'static str, Option<String>) {
-    match read(name) {
+fn cell(case: &str, seen: Result<Seen, String>) -> (&'static str, Option<String>) {
+    match seen {
         Err(error) if case == "whole" || case == "late" || case == "two tracks" => ("WRONG", Some(error)),
         Err(error) if case == "odd rate" && !error.contains("from 1000 to 192000 Hz") => {
             ("WRONG", Some(error))
@@ -208,10 +242,64 @@ fn by_ffmpeg(file: &Path) -> (f64, f64) {
     let arguments = format!("-i {} -ac 1 -ar {RATE} -f s16le", file.display());
     assert!(ffmpeg(&arguments, &out), "{}", file.display());
     let bytes = std::fs::read(out).unwrap();
-    let samples: Vec<f32> =
-        bytes.chunks_exact(2).map(|two| i16::from_le_bytes([two[0], two[1]]).into()).collect();
-    let rate = RATE as f64;
+    let (samples, rate) = (samples_of(&bytes), RATE as f64);
     (samples.len() as f64 / rate, onsets(&samples, rate).first().copied().unwrap_or(f64::NAN))
+}
+
+/// The part of the tables about a format, and its faults.
+#[derive(Default)]
+struct Part {
+    faults: String,
+    times: String,
+    wrong: Vec<String>,
+}
+
+fn part(folder: &Path, format: Format) -> Part {
+    let (name, mut part) = (format.0, Part::default());
+    let mut rows = vec![String::new(); INPUTS.len()];
+    let (mut gaps, mut whole) = ("-", None);
+    for case in CASES {
+        let Some(file) = make(folder, format, case) else {
+            rows.iter_mut().for_each(|row| row.push_str(" | -"));
+            continue;
+        };
+        for (row, input) in rows.iter_mut().zip(INPUTS) {
+            let seen = read(&file, input);
+            if let (Ok(seen), "whole") = (&seen, case) {
+                whole = Some((seen.length, seen.tones.first().copied().unwrap_or(f64::NAN)));
+            }
+            let (text, fault) = cell(case, seen);
+            write!(row, " | {text}").unwrap();
+            part.wrong.extend(fault.map(|fault| format!("{name}, {case}, {input}: {fault}")));
+            if case == "gap" {
+                gaps = text;
+            }
+        }
+    }
+    // Inputs with the same cells share a row.
+    let mut inputs: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (row, input) in rows.iter().zip(INPUTS) {
+        match inputs.iter_mut().find(|(cells, _)| cells == row) {
+            Some((_, same)) => same.push(input),
+            None => inputs.push((row, vec![input])),
+        }
+    }
+    for (cells, same) in &inputs {
+        writeln!(part.faults, "| {name} | {}{cells} |", same.join(", ")).unwrap();
+    }
+    if let Some((length, ours)) = whole {
+        let (length_there, there) = by_ffmpeg(&folder.join(format!("whole.{}", format.1)));
+        writeln!(
+            part.times,
+            "| {name} | {ours:.3} s | {length:.3} s | {gaps} | {there:.3} s | {length_there:.3} s |"
+        )
+        .unwrap();
+        // (ffmpeg leaves out a late beginning that the time stamps of Windows Media tell of.)
+        if (ours - there).abs() > 0.07 {
+            part.wrong.push(format!("{name}: the first tone at {ours} s, by ffmpeg at {there} s"));
+        }
+    }
+    part
 }
 
 #[test]
@@ -219,64 +307,46 @@ fn no_sound_is_lost_without_a_word() {
     if !has_ffmpeg() {
         return println!("skipped: ffmpeg is not installed");
     }
-    let folder = Folder(std::env::temp_dir().join(format!("kaldi-sound-matrix-{}", std::process::id())));
-    std::fs::create_dir_all(&folder.0).unwrap();
-    std::fs::write(folder.0.join("loud"), wave(RATE as u32, &tones(12_000.0, RATE))).unwrap();
-    std::fs::write(folder.0.join("silent"), wave(RATE as u32, &tones(0.0, RATE))).unwrap();
-    let mut matrix =
-        format!("\n## Faults\n\n| format | input | {} |\n|---|---|{}\n", CASES.join(" | "), "---|".repeat(7));
-    let mut times = "\n## Times\n\n| format | first tone | length | gaps | ffmpeg: first tone | length |\n|---|---|---|---|---|---|\n".to_owned();
-    let mut wrong = Vec::new();
-    for format in FORMATS {
-        let mut rows = [format!("| {} | file", format.0), format!("| {} | pipe", format.0)];
-        let mut gaps = "-";
-        for case in CASES {
-            let Some(file) = make(&folder.0, format, case) else {
-                rows.iter_mut().for_each(|row| row.push_str(" | -"));
-                continue;
-            };
-            let inputs = [file.display().to_string(), format!("cat {} |", file.display())];
-            for (row, input) in rows.iter_mut().zip(&inputs) {
-                let (text, fault) = cell(case, input);
-                write!(row, " | {text}").unwrap();
-                wrong.extend(fault.map(|fault| format!("{}, {case}, {input}: {fault}", format.0)));
-                if case == "gap" {
-                    gaps = text;
+    let folder = Folder::new("sound-matrix");
+    folder.write("loud", wave(RATE as u32, &tones(12_000.0, RATE)));
+    folder.write("silent", wave(RATE as u32, &tones(0.0, RATE)));
+    let path = PathBuf::from(folder.path("."));
+    let parts: Mutex<Vec<Option<Part>>> = Mutex::new(FORMATS.iter().map(|_| None).collect());
+    let next = Mutex::new(0..FORMATS.len());
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8) {
+            scope.spawn(|| {
+                loop {
+                    let Some(number) = next.lock().unwrap().next() else { return };
+                    let made = part(&path, FORMATS[number]);
+                    parts.lock().unwrap()[number] = Some(made);
                 }
-            }
+            });
         }
-        rows.iter().for_each(|row| writeln!(matrix, "{row} |").unwrap());
-        let whole = folder.0.join(format!("whole.{}", format.1));
-        if let Ok(seen) = read(&whole.display().to_string()) {
-            let (length, first) = by_ffmpeg(&whole);
-            let ours = seen.tones.first().copied().unwrap_or(f64::NAN);
-            writeln!(
-                times,
-                "| {} | {ours:.3} s | {:.3} s | {gaps} | {first:.3} s | {length:.3} s |",
-                format.0, seen.length
-            )
-            .unwrap();
-            // (ffmpeg leaves out a late beginning that the time stamps of Windows Media tell of.)
-            if (ours - first).abs() > 0.07 {
-                wrong.push(format!("{}: the first tone at {ours} s, by ffmpeg at {first} s", format.0));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{}\n{matrix}{times}", wrong.join("\n"));
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sound.md");
-    let document = std::fs::read_to_string(&path).unwrap();
+    });
+    let parts: Vec<Part> = parts.into_inner().unwrap().into_iter().flatten().collect();
+    let all = |text: fn(&Part) -> &str| parts.iter().map(text).collect::<String>();
+    let tables = format!(
+        "\n## Faults\n\n| format | input | {} |\n|---|---|{}\n{}\n## Times\n\n\
+         | format | first tone | length | gaps | ffmpeg: first tone | length |\n|---|---|---|---|---|---|\n{}",
+        CASES.join(" | "),
+        "---|".repeat(CASES.len()),
+        all(|part| &part.faults),
+        all(|part| &part.times)
+    );
+    let wrong: Vec<&str> = parts.iter().flat_map(|part| &part.wrong).map(String::as_str).collect();
+    assert!(wrong.is_empty() && parts.len() == FORMATS.len(), "{}\n{tables}", wrong.join("\n"));
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/sound.md");
+    let document = std::fs::read_to_string(path).unwrap();
     let (written, generated) =
         document.split_once(GENERATED).expect("docs/sound.md lacks the line of its generated part");
     if std::env::var_os("NNET3_WRITE_DOCS").is_some() {
-        std::fs::write(&path, format!("{written}{GENERATED}{matrix}{times}")).unwrap();
+        std::fs::write(path, format!("{written}{GENERATED}{tables}")).unwrap();
     } else {
         // (Another version of ffmpeg makes other files, so cells may differ.)
         for (name, ..) in FORMATS {
-            assert_eq!(
-                generated.matches(&format!("| {name} |")).count(),
-                3,
-                "{name}: docs/sound.md is out of date"
-            );
+            let rows = generated.matches(&format!("| {name} |")).count();
+            assert!((2..=1 + INPUTS.len()).contains(&rows), "{name}: docs/sound.md is out of date");
         }
     }
 }

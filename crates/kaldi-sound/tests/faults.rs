@@ -1,0 +1,273 @@
+//! Recordings with faults and choices: each fault is a warning or an error, and the rest of the sound is right. ffmpeg makes
+//! some of the recordings.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use kaldi_sound::{Channels, Error, SoundOptions, SoundStream, Warning};
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("kaldi-sound-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        std::fs::write(self.0.join(name), bytes).unwrap();
+        self.path(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _gone = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn data(name: &str) -> Vec<u8> {
+    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)).unwrap()
+}
+
+/// Sampling rate, samples and warnings of one signal.
+type Seen = (u32, Vec<f32>, Vec<Warning>);
+
+fn read_with(name: &str, which: Channels, track: Option<usize>) -> Result<Seen, Error> {
+    let mut sound = SoundStream::open_with(name, &SoundOptions { track })?;
+    let signals = sound.signals(which)?;
+    let mut all = Vec::new();
+    loop {
+        let next = sound.read(1000, &signals)?.remove(0);
+        if next.is_empty() {
+            return Ok((sound.sample_rate(), all, sound.warnings()));
+        }
+        all.extend(next);
+    }
+}
+
+fn read(name: &str) -> Result<Seen, Error> {
+    read_with(name, Channels::First, None)
+}
+
+/// Runs ffmpeg. False if it is not there.
+fn ffmpeg(arguments: &str) -> bool {
+    let mut command = Command::new("ffmpeg");
+    match command.args(["-nostdin", "-v", "error", "-y"]).args(arguments.split_whitespace()).status() {
+        Ok(status) => {
+            assert!(status.success(), "ffmpeg {arguments}");
+            true
+        }
+        Err(_) => {
+            println!("skipped: ffmpeg is not installed");
+            false
+        }
+    }
+}
+
+/// A wave with 16 bits.
+fn wave(rate: u32, channels: u16, samples: &[i16]) -> Vec<u8> {
+    let (block, size) = (2 * channels, 2 * samples.len() as u32);
+    let mut out = [&b"RIFF"[..], &(size + 36).to_le_bytes(), b"WAVEfmt \x10\0\0\0\x01\0"].concat();
+    out.extend(channels.to_le_bytes());
+    out.extend([rate.to_le_bytes(), (rate * u32::from(block)).to_le_bytes()].concat());
+    out.extend([block.to_le_bytes(), 16u16.to_le_bytes()].concat());
+    out.extend([&b"data"[..], &size.to_le_bytes()].concat());
+    out.extend(samples.iter().flat_map(|x| x.to_le_bytes()));
+    out
+}
+
+fn tone(rate: u32, frequency: f32, seconds: f32) -> Vec<i16> {
+    let sample = |t: usize| 8000.0 * (t as f32 * frequency * std::f32::consts::TAU / rate as f32).sin();
+    (0..(seconds * rate as f32) as usize).map(|t| sample(t) as i16).collect()
+}
+
+/// The frequency of a tone in Hz, by its changes of sign.
+fn frequency(samples: &[f32], rate: u32) -> f32 {
+    let changes = samples.windows(2).filter(|pair| (pair[0] < 0.0) != (pair[1] < 0.0)).count();
+    changes as f32 / 2.0 / (samples.len() as f32 / rate as f32)
+}
+
+#[test]
+fn mp3_that_changes_rate_and_channels_is_all_given_at_the_first_rate() {
+    let folder = Folder::new("changes");
+    let mut joined = Vec::new();
+    for (n, (rate, channels)) in [(16_000, 1), (44_100, 2), (16_000, 1)].into_iter().enumerate() {
+        let samples: Vec<i16> =
+            tone(rate, 500.0, 1.0).iter().flat_map(|&x| vec![x; channels.into()]).collect();
+        let from = folder.write("one.wav", wave(rate, channels, &samples));
+        let to = folder.path(&format!("{n}.mp3"));
+        // (Without notes at the beginning of each: one stream that changes.)
+        if !ffmpeg(&format!("-i {from} -c:a libmp3lame -write_xing 0 -id3v2_version 0 {to}")) {
+            return;
+        }
+        joined.extend(std::fs::read(&to).unwrap());
+    }
+    let name = folder.write("all.mp3", joined);
+    for input in [name.clone(), format!("cat {name} |")] {
+        let (rate, samples, warnings) = read(&input).unwrap();
+        let seconds = samples.len() as f32 / rate as f32;
+        assert!(rate == 16_000 && (3.0..3.5).contains(&seconds), "{rate} Hz, {seconds} s");
+        assert_eq!(warnings, [], "{input}");
+        for middle in [0.5, 1.6, 2.7] {
+            let at = (middle * rate as f32) as usize;
+            let found = frequency(&samples[at..at + 4000], rate);
+            assert!((490.0..510.0).contains(&found), "{found} Hz at {middle} s");
+        }
+    }
+}
+
+#[test]
+fn samples_that_are_no_numbers_are_counted_by_each_decoder() {
+    let folder = Folder::new("nan");
+    let mut values = vec![0.25_f32; 16_000];
+    values[4000] = f32::NAN;
+    values[5000..5003].fill(f32::INFINITY);
+    values[6000] = f32::NEG_INFINITY;
+    let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let raw = folder.write("raw", bytes);
+    for (file, coding) in [
+        ("a.wav", "pcm_f32le"),
+        ("b.wav", "pcm_f64le"),
+        ("a.aiff", "pcm_f32be"),
+        ("a.caf", "pcm_f32le"),
+        ("a.mka", "pcm_f32le"),
+        ("a.mov", "pcm_f32le"),
+        ("a.au", "pcm_f32be"),
+        ("a.w64", "pcm_f32le"),
+    ] {
+        let name = folder.path(file);
+        if !ffmpeg(&format!("-f f32le -ar 16000 -ac 1 -i {raw} -c:a {coding} {name}")) {
+            return;
+        }
+        for input in [name.clone(), format!("cat {name} |")] {
+            let (_, samples, warnings) = read(&input).unwrap();
+            assert_eq!(warnings, [Warning::NotFinite { count: 5 }], "{input}");
+            assert_eq!((samples.len(), samples[0]), (16_000, 8192.0), "{input}");
+            assert_eq!((samples[4000], samples[5001], samples[6000]), (0.0, 32767.0, -32768.0), "{input}");
+        }
+    }
+}
+
+#[test]
+fn the_wanted_track_is_taken() {
+    let folder = Folder::new("tracks");
+    let one = folder.write("1.wav", wave(16_000, 1, &tone(16_000, 500.0, 1.0)));
+    let two = folder.write("2.wav", wave(16_000, 1, &tone(16_000, 1000.0, 1.0)));
+    for (file, coding) in [("a.mka", "aac"), ("a.mp4", "aac"), ("a.mov", "alac"), ("a.webm", "libopus")] {
+        let name = folder.path(file);
+        if !ffmpeg(&format!("-i {one} -i {two} -map 0 -map 1 -c:a {coding} {name}")) {
+            return;
+        }
+        for input in [name.clone(), format!("cat {name} |")] {
+            for (track, expected) in [(None, 500.0), (Some(1), 500.0), (Some(2), 1000.0)] {
+                let (rate, samples, warnings) = read_with(&input, Channels::First, track).unwrap();
+                let found = frequency(&samples[samples.len() / 4..samples.len() / 2], rate);
+                assert!((found / expected - 1.0).abs() < 0.02, "{input}, {track:?}: {found} Hz");
+                let said: Vec<Warning> = match track {
+                    None => vec![Warning::OneOfTracks { taken: 1, count: 2 }],
+                    Some(_) => Vec::new(),
+                };
+                assert_eq!(warnings, said, "{input}, {track:?}");
+            }
+            for wanted in [0, 3] {
+                let error = read_with(&input, Channels::First, Some(wanted)).unwrap_err();
+                assert!(matches!(error, Error::NoTrack { there: 2, .. }), "{input}, {wanted}: {error}");
+            }
+        }
+    }
+    let error = read_with(&one, Channels::First, Some(2)).unwrap_err().to_string();
+    assert!(error.ends_with("no track 2 of sound: expected a number from 1 to 1"), "{error}");
+}
+
+#[test]
+fn channels_that_cancel_each_other_out_are_a_warning() {
+    let folder = Folder::new("cancelled");
+    let opposite: Vec<i16> = tone(8000, 400.0, 0.5).iter().flat_map(|&x| [x, -x]).collect();
+    let name = folder.write("a.wav", wave(8000, 2, &opposite));
+    assert_eq!(read_with(&name, Channels::Mix, None).unwrap().2, [Warning::Cancelled]);
+    assert_eq!(read_with(&name, Channels::First, None).unwrap().2, []);
+    let near: Vec<i16> = tone(8000, 400.0, 0.5).iter().flat_map(|&x| [x, -x / 2]).collect();
+    let name = folder.write("b.wav", wave(8000, 2, &near));
+    assert_eq!(read_with(&name, Channels::Mix, None).unwrap().2, []);
+    let silent = folder.write("c.wav", wave(8000, 2, &[0; 800]));
+    assert_eq!(read_with(&silent, Channels::Mix, None).unwrap().2, []);
+}
+
+/// Names with a meaning (a place within a file, a command) are files if these exist.
+#[test]
+fn files_with_names_of_commands_and_offsets_are_files() {
+    let folder = Folder::new("names");
+    let expected = read(&folder.write("plain", data("chirp.flac"))).unwrap();
+    for name in ["a:12", "b:12[0:5]", "exit 3 |", "c|", " d ", "ark:e"] {
+        let name = folder.write(name, data("chirp.flac"));
+        assert!(read(&name).unwrap() == expected, "{name}");
+    }
+    let error = read(&folder.path("none:12")).unwrap_err().to_string();
+    assert!(error.contains("none"), "{error}");
+}
+
+#[test]
+fn checksums_of_flac_are_compared() {
+    let folder = Folder::new("checksums");
+    let whole = data("chirp.flac");
+    let expected = read(&folder.write("whole.flac", &whole)).unwrap();
+    assert_eq!(expected.2, []);
+    // The checksum of all samples is the end of STREAMINFO.
+    let mut other = whole.clone();
+    other[8 + 18] ^= 1;
+    let name = folder.write("sum.flac", &other);
+    for input in [name.clone(), format!("cat {name} |")] {
+        let seen = read(&input).unwrap();
+        assert_eq!((&seen.1, seen.2), (&expected.1, vec![Warning::Checksum]), "{input}");
+    }
+    // Without one (all zeros) there is no complaint.
+    other[8 + 18..8 + 34].fill(0);
+    assert_eq!(read(&folder.write("none.flac", &other)).unwrap(), expected);
+    // A changed byte within a frame breaks the checksum of that frame: never right samples without a word.
+    for at in (whole.len() / 3..whole.len() - 20).step_by(whole.len() / 23) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x40;
+        let (_, samples, warnings) = read(&folder.write("damaged.flac", &damaged)).unwrap();
+        assert!(!warnings.is_empty() || samples == expected.1, "byte {at}");
+        let shorter = warnings.iter().any(|warning| matches!(warning, Warning::Cut { .. }));
+        assert!(samples.len() == expected.1.len() || shorter, "byte {at}: {warnings:?}");
+    }
+}
+
+/// All joined files are read, also those of formats whose sizes tell where one ends.
+#[test]
+fn joined_files_are_read_to_the_end() {
+    let folder = Folder::new("joined");
+    let from = folder.write("1.wav", wave(16_000, 1, &tone(16_000, 500.0, 1.0)));
+    for (file, coding) in [
+        ("a.wav", "pcm_s16le"),
+        ("b.wav", "adpcm_ima_wav"),
+        ("a.w64", "pcm_s16le"),
+        ("a.au", "pcm_s16be"),
+        ("a.caf", "pcm_s16be"),
+        ("a.avi", "pcm_s16le"),
+        ("a.wma", "wmav2"),
+        ("a.opus", "libopus"),
+    ] {
+        let one = folder.path(file);
+        if !ffmpeg(&format!("-i {from} -c:a {coding} {one}")) {
+            return;
+        }
+        let (_, once, warnings) = read(&one).unwrap();
+        assert_eq!(warnings, [], "{one}");
+        let bytes = std::fs::read(&one).unwrap();
+        let three = folder.write(&format!("three.{file}"), [&bytes[..], &bytes, &bytes].concat());
+        for input in [three.clone(), format!("cat {three} |")] {
+            let (rate, samples, warnings) = read(&input).unwrap();
+            let (found, expected) = (samples.len(), 3 * once.len());
+            assert!(found.abs_diff(expected) <= rate as usize / 10, "{input}: {found} of {expected}");
+            assert_eq!(warnings, [], "{input}");
+        }
+    }
+}
