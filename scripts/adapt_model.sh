@@ -149,15 +149,15 @@ read -r text_weight phrases_weight < <(w=$old_weight p=$phrases_weight both=$bot
 for name in text phrases; do
   weight=${name}_weight weight=${!weight} # lint: an option's name
   if [[ ! -s $work/$name.txt ]] || ! is_less 0 "$weight"; then continue; fi
-  "$here/make_arpa.py" --keys=false --order="$lm_order" --vocabulary="$work/vocabulary" "$work/$name.txt" "$work/$name.arpa" || exit 1
+  program "$work/command.log" make-arpa --print-args=false --keys=false --order="$lm_order" --vocabulary="$work/vocabulary" "$work/$name.txt" "$work/$name.arpa"
   add_model "$work/$name.arpa" "$weight"
 done
 if is_less 0 "$old_weight"; then add_model "$work/old/lm.arpa" "$old_weight"; fi
 quietly "mixing the language models" arpa-mix --print-args=false --weights="$weights" "${models[@]}" "$work/lm.arpa"
 say "language model: $(awk '/^ngram/ { split($2, n, "="); print n[2] }' "$work/lm.arpa" | paste -sd' ') n-grams of 1, 2, … words"
 
-"$here/recognizer/lang.py" --phones="$work/old/phones.txt" --silence-phones="$(<"$work/old/silence.txt")" \
-  --silence-probability="$silence_probability" "$work/lexicon.txt" "$work/lang" || exit 1
+program "$work/command.log" prepare-lang --print-args=false --phones="$work/old/phones.txt" --silence-phones="$(<"$work/old/silence.txt")" \
+  --silence-probability="$silence_probability" "$work/lexicon.txt" "$work/lang"
 fstcompile --print-args=false "$work/lang/L_disambig.fst.txt" | fstarcsort --print-args=false --sort_type=olabel >"$work/lang/L_disambig.fst"
 rm "$work/lang"/*.fst.txt
 if [[ -e $boundaries ]]; then cp "$boundaries" "$work/lang/phones/word_boundary.int"; fi

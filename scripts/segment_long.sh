@@ -106,7 +106,7 @@ recognise() { # <key> <number>
   key=$1 awk '$1 == ENVIRON["key"]' "$work/text" >"$part/text"
   "$here/recognizer/cut.py" sentences "$part/text" "$part/sentences"
   words_of "$part/text" >"$part/words"
-  "$here/make_arpa.py" --order=3 --keys=false --vocabulary="$part/words" "$part/sentences" "$part/lm.arpa"
+  program "$to/log/lm.$2.log" make-arpa --print-args=false --order=3 --keys=false --vocabulary="$part/words" "$part/sentences" "$part/lm.arpa"
   run "$to/log/graph.$2.log" "$here/make_graph.sh" --self-loop-scale=1.0 "$part/lm.arpa" "$exp/lang" "$exp/tree/tree" "$model" "$part/graph"
   key=$1 awk 'NR == FNR { n[$1] = $2; next } $1 == ENVIRON["key"]' "$work/lengths" "$work/feats.scp" >"$part/feats.scp"
   "$here/recognizer/cut.py" ranges --window="$window" "$part/feats.scp" "$work/lengths" "$part/windows"

@@ -20,14 +20,14 @@ set_system() { # <chain|flat>
 }
 
 estimate_language_model() {
-  "$here/make_arpa.py" --order="$lm_order" --vocabulary="$dir/lang/words.txt" "$dir/data/transcripts" "$out/lm.arpa" || exit 1
+  program "$log.log" make-arpa --print-args=false --order="$lm_order" --vocabulary="$dir/lang/words.txt" "$dir/data/transcripts" "$out/lm.arpa"
 }
 
 # A model without the garbage word gets it as a sentence of its own.
 copy_language_model() {
   if [[ $garbage == false ]] || grep -q "[[:blank:]]$garbage_word\([[:blank:]]\|\$\)" "$arpa"; then cp "$arpa" "$out/lm.arpa"; return; fi
   echo "$garbage_word" >"$out/garbage.txt"
-  "$here/make_arpa.py" --keys=false --order=2 --vocabulary="$out/garbage.txt" "$out/garbage.txt" "$out/garbage.arpa" || exit 1
+  program "${log}_garbage.log" make-arpa --print-args=false --keys=false --order=2 --vocabulary="$out/garbage.txt" "$out/garbage.txt" "$out/garbage.arpa"
   run "$log.log" arpa-mix --weights=0.95,0.05 "$arpa" "$out/garbage.arpa" "$out/lm.arpa"
   rm "$out"/garbage.*
 }

@@ -6,10 +6,7 @@ do_gaussians() {
     prepare-lang --print-args=false --topology=hmm --silence-phones="$silence_phones" --silence-probability="$silence_probability" \
       --word-positions="$word_positions" --oov-word="$oov_word" "$lexicon" "$1" 2>"$dir/log/hmm_language.log" ||
       fail_with_log "the language of the Gaussian models cannot be made" "$dir/log/hmm_language.log"
-    local name
-    for name in L L_disambig; do
-      [[ ! -e $1/$name.fst.txt ]] || { fstcompile --print-args=false "$1/$name.fst.txt" | fstarcsort --print-args=false --sort_type=olabel >"$1/$name.fst" && rm "$1/$name.fst.txt"; }
-    done
+    rm "$1"/L.fst.txt "$1"/L_disambig.fst.txt
   }
   mkdir -p "$dir/gauss"
   refresh gauss/lang make_hmm_language

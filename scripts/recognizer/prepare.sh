@@ -35,13 +35,9 @@ do_data() {
 
 do_language() {
   make_language() { # <folder>
-    "$here/recognizer/lang.py" --silence-phones="$silence_phones" --silence-probability="$silence_probability" \
-      --word-positions="$word_positions" --oov-word="$oov_word" "$lexicon" "$1"
-    local name
-    for name in L L_disambig; do
-      fstcompile --print-args=false "$1/$name.fst.txt" | fstarcsort --print-args=false --sort_type=olabel >"$1/$name.fst"
-      rm "$1/$name.fst.txt"
-    done
+    program "$dir/log/language.log" prepare-lang --print-args=false --silence-phones="$silence_phones" \
+      --silence-probability="$silence_probability" --word-positions="$word_positions" --oov-word="$oov_word" "$lexicon" "$1"
+    rm "$1"/L.fst.txt "$1"/L_disambig.fst.txt
   }
   refresh lang make_language
   say "$(grep -vc -e '^<' -e '^#' "$dir/lang/words.txt") words, $(wc -l <"$dir/lang/phones/sets.int") phones"

@@ -7,3 +7,28 @@ fail_with_log() { # <what> <log>
   tail -n 3 "$2" | sed 's/^/    /' >&2
   exit 1
 }
+
+# Runs a program of this toolkit with its log in a file. Its warnings, its error and, with `kinds`, lines of its log are said in the name of
+# the script. An error ends the script.
+program() { # <log> <program> <argument> …
+  local log=$1 status=0
+  shift
+  "$@" 2>"$log" || status=$?
+  say_log "$log" "${kinds-}"
+  (( status == 0 )) && return
+  grep -q '^ERROR (' "$log" || fail_with_log "$1 failed with status $status" "$log"
+  exit 1
+}
+
+say_log() { # <log> [LOG]: the messages of a program
+  driver=$driver kinds="WARNING ERROR ${2-}" awk '
+    BEGIN { n = split(ENVIRON["kinds"], kinds, " "); for (i = 1; i <= n; i++) wanted[kinds[i]] }
+    /^[A-Z]+ \([^ ]*\) / {
+      kind = $1
+      said = kind in wanted
+      sub(/^[A-Z]+ \([^ ]*\) /, "")
+      if (said) print ENVIRON["driver"] ": " (kind == "WARNING" ? "WARNING: " : "") $0
+      next
+    }
+    said { print }' "$1" >&2
+}

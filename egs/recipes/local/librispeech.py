@@ -80,7 +80,7 @@ def write_models(folder, symbols, texts):
     """Language models of two, three and four words."""
     (folder / "text").write_text("".join(f"{' '.join(text).upper()}\n" for text in texts))
     for name, order in (("tgsmall", 2), ("tgmed", 3), ("tglarge", 4)):
-        command = [sys.executable, SCRIPTS / "make_arpa.py", "--keys", "false", "--order", str(order), "--vocabulary", symbols]
+        command = ["make-arpa", "--print-args=false", "--keys=false", f"--order={order}", f"--vocabulary={symbols}"]
         arpa = subprocess.run([*command, folder / "text", "-"], check=True, stdout=subprocess.PIPE).stdout
         (folder / f"lm_{name}.arpa.gz").write_bytes(gzip.compress(arpa, mtime=0))
 

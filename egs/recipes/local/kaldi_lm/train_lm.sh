@@ -8,5 +8,5 @@ dir=$4/3gram-mincount
 mkdir -p "$dir"
 awk '{ print $1, NR }' "$4/word_map" >"$dir/words.txt"
 gzip -dc "$4/train.gz" >"$dir/text"
-"$python" "$here/../../scripts/make_arpa.py" --keys false --order 3 --vocabulary "$dir/words.txt" "$dir/text" - | gzip -nc >"$dir/lm_unpruned.gz.part"
+make-arpa --print-args=false --keys=false --order=3 --vocabulary="$dir/words.txt" "$dir/text" - | gzip -nc >"$dir/lm_unpruned.gz.part"
 mv "$dir/lm_unpruned.gz.part" "$dir/lm_unpruned.gz"
