@@ -80,7 +80,10 @@ fn a_path_without_stretches_has_no_silence_and_equal_states() {
     let ids = paused_path(&network, 2, &[], 27, &mut numbers).unwrap();
     let found: Vec<(String, usize)> = ends(&phones(&lang, &model, &ids));
     assert_eq!(found, [("d".to_owned(), 9), ("a".to_owned(), 18), ("e".to_owned(), 27)]);
-    assert!(paused_path(&network, 2, &[0..20], 27, &mut numbers).is_none(), "7 frames for 9 states");
+    assert!(
+        paused_path(&network, 2, std::slice::from_ref(&(0..20)), 27, &mut numbers).is_none(),
+        "7 frames for 9 states"
+    );
     assert!(equal_path(&network, 8, &mut numbers).is_none(), "8 frames for 9 states");
     let silences = |draw| {
         let ids = equal_path(&network, 200, &mut Numbers::of_key("utterance", draw)).unwrap();
