@@ -23,6 +23,9 @@ struct Token {
 
 const NONE: u32 = u32::MAX;
 
+/// Tokens that are kept before those without an active node are removed the first time.
+const FEW_TOKENS: usize = 1 << 20;
+
 /// Memory of a search, for use by the next one.
 #[derive(Debug, Default)]
 pub struct Search {
@@ -33,6 +36,8 @@ pub struct Search {
     stamp: Vec<u32>,
     active: Vec<u32>,
     next: Vec<u32>,
+    /// The number of tokens at which those that lead nowhere are removed.
+    most_tokens: usize,
 }
 
 impl Search {
@@ -51,6 +56,7 @@ impl Search {
             return None;
         }
         self.tokens.clear();
+        self.most_tokens = FEW_TOKENS;
         self.cost.clear();
         self.cost.resize(count, f64::INFINITY);
         self.token.clear();
@@ -102,12 +108,43 @@ impl Search {
             if self.active.is_empty() {
                 return None;
             }
+            if self.tokens.len() >= self.most_tokens {
+                self.remove_dead_tokens();
+            }
         }
         let ending =
             |&node: &u32| (node, self.cost[node as usize] + f64::from(network.finals[node as usize]));
         let ends = self.active.iter().map(ending).filter(|(_, cost)| cost.is_finite());
         let (last, cost) = ends.min_by(|a, b| a.1.total_cmp(&b.1))?;
         Some(self.trace(network, last, cost, &log_likelihood, scale))
+    }
+
+    /// Removes tokens that lead to no active node. At most half of the room is in use then, or it grows.
+    fn remove_dead_tokens(&mut self) {
+        let mut numbers = vec![NONE; self.tokens.len()];
+        for &node in &self.active {
+            let mut token = self.token[node as usize];
+            while token != NONE && numbers[token as usize] == NONE {
+                numbers[token as usize] = 0;
+                token = self.tokens[token as usize].before;
+            }
+        }
+        let number = |numbers: &[u32], token: u32| if token == NONE { NONE } else { numbers[token as usize] };
+        let mut kept = 0;
+        for token in 0..self.tokens.len() {
+            if numbers[token] != NONE {
+                numbers[token] = kept as u32;
+                // (The token before has its number already.)
+                let Token { node, before } = self.tokens[token];
+                self.tokens[kept] = Token { node, before: number(&numbers, before) };
+                kept += 1;
+            }
+        }
+        self.tokens.truncate(kept);
+        for &node in &self.active {
+            self.token[node as usize] = number(&numbers, self.token[node as usize]);
+        }
+        self.most_tokens = self.most_tokens.max(2 * kept);
     }
 
     /// Puts a cost on a node for a frame, if it is less than the present one.

@@ -20,6 +20,10 @@ pub enum Error {
     Hmm(#[from] kaldi_hmm::Error),
     #[error(transparent)]
     Gmm(#[from] kaldi_gmm::Error),
+    #[error(transparent)]
+    Sound(#[from] kaldi_sound::Error),
+    #[error(transparent)]
+    G2p(#[from] kaldi_g2p::Error),
     /// A file or folder that cannot be used.
     #[error("{path}: {message}")]
     File { path: String, message: String },

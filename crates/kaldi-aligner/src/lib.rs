@@ -12,6 +12,9 @@ pub mod aligned;
 mod archive;
 pub mod cepstra;
 mod error;
+mod guessed;
+pub mod listen;
+pub mod long;
 mod model;
 pub mod outputs;
 mod pronunciations;
@@ -21,6 +24,7 @@ pub mod state;
 
 pub use aligned::{AlignedPhone, AlignedUtterance, AlignedWord, Results};
 pub use error::{Error, Result};
+pub use guessed::Guessed;
 pub use model::Model;
 pub use pronunciations::{Pronunciations, Source, Unknown};
 pub use settings::{FeatureSettings, SilenceSettings};

@@ -3,6 +3,7 @@
 use std::num::NonZero;
 use std::path::Path;
 
+use kaldi_align::recipe::StageKind;
 use kaldi_align::{Amount, Observer, Reason, Recipe, System, Utterance};
 use kaldi_corpus::Corpus;
 use kaldi_fst::store::Symbols;
@@ -14,6 +15,7 @@ use serde_json::json;
 use crate::aligned::{Results, in_seconds, sentence};
 use crate::archive;
 use crate::cepstra::Extracted;
+use crate::listen::{TextScores, text_scores};
 use crate::pronunciations::Pronunciations;
 use crate::scores;
 use crate::settings::{FeatureSettings, META, SilenceSettings};
@@ -43,7 +45,33 @@ impl Model {
         observer: &mut dyn Observer,
     ) -> Result<Model> {
         let recipe = Recipe::for_data(&amount(lang, &extracted.utterances));
-        let trained = kaldi_align::train(lang, &extracted.utterances, &recipe, threads, observer)?;
+        Model::by_recipe(&recipe, lang, extracted, features, threads, observer)
+    }
+
+    /// Trains monophones only, which find wrong texts in a short time.
+    ///
+    /// # Errors
+    /// No utterance can be aligned.
+    pub fn train_quickly(
+        lang: &Lang,
+        extracted: &Extracted,
+        features: FeatureSettings,
+        threads: NonZero<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<Model> {
+        let recipe = Recipe::up_to(StageKind::Monophones, &amount(lang, &extracted.utterances));
+        Model::by_recipe(&recipe, lang, extracted, features, threads, observer)
+    }
+
+    fn by_recipe(
+        recipe: &Recipe,
+        lang: &Lang,
+        extracted: &Extracted,
+        features: FeatureSettings,
+        threads: NonZero<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<Model> {
+        let trained = kaldi_align::train(lang, &extracted.utterances, recipe, threads, observer)?;
         let (phones, silence) = (lang.phones.clone(), SilenceSettings::default());
         Ok(Model { system: trained.system, features, phones, silence })
     }
@@ -153,6 +181,25 @@ impl Model {
         };
         let lexicon = Lexicon::new(&lexicon.name, lexicon.entries.iter().filter_map(renamed).collect());
         Ok(Lang::for_phones(&lexicon, &self.phones, "the model's phones.txt", &options)?)
+    }
+
+    /// Scores the texts of a corpus: the scores, and the reasons why utterances are not aligned.
+    ///
+    /// # Errors
+    /// The language does not fit the model.
+    pub fn listen(
+        &self,
+        lang: &Lang,
+        (corpus, extracted): (&Corpus, &Extracted),
+        threads: NonZero<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<(TextScores, Vec<Option<String>>)> {
+        let aligned = self.system.align(lang, &extracted.utterances, threads, observer)?;
+        let scores = text_scores(&self.system, lang, &extracted.utterances, &aligned, threads)?;
+        let reasons = aligned.results.iter().enumerate().map(|(number, result)| {
+            result.as_ref().err().map(|reason| sentence(reason, corpus, number, extracted, lang))
+        });
+        Ok((scores, reasons.collect()))
     }
 
     /// Aligns the utterances of a corpus. With `with_scores`, words and phones have scores.

@@ -1,6 +1,8 @@
 //! The lexicon of a job: of a file or of letters, with a way for words that it lacks.
 
 use std::collections::BTreeSet;
+use std::num::NonZero;
+use std::path::Path;
 
 use kaldi_corpus::Corpus;
 use kaldi_corpus::vocabulary::Words;
@@ -9,6 +11,7 @@ use kaldi_lang::{LangOptions, TopologyKind};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+use crate::guessed::{Guessed, guess};
 use crate::{Error, Result};
 
 /// The source of pronunciations.
@@ -27,6 +30,8 @@ pub enum Unknown {
     Spoken,
     /// A letter of theirs is a phone of the lexicon, as far as it has one of that name.
     Letters,
+    /// Their pronunciations are guessed from those of the lexicon.
+    G2p,
     /// Their utterances are left out.
     Skip,
 }
@@ -84,6 +89,34 @@ impl Pronunciations {
         let unknown_word = of_unknown.map_or(UNKNOWN_WORD, |entry| &entry.word).to_owned();
         let silence = (*silence).to_owned();
         Ok(Pronunciations { lexicon, words, warnings, silence, spoken, unknown_word, source })
+    }
+
+    /// Adds guessed pronunciations of the words of a corpus that the lexicon lacks. The model of a former call is in `cache`.
+    /// Returns `None` if the lexicon has all words.
+    ///
+    /// # Errors
+    /// The lexicon is one of letters, or is too small to learn from.
+    pub fn guess(
+        &mut self,
+        corpus: &Corpus,
+        cache: &Path,
+        threads: NonZero<usize>,
+    ) -> Result<Option<Guessed>> {
+        if self.source == Source::Letters {
+            let message = "pronunciations cannot be learned from a lexicon of letters".to_owned();
+            return Err(Error::Setting { setting: "unknown-words", value: "g2p".to_owned(), message });
+        }
+        let needed: BTreeSet<&str> =
+            corpus.utterances.iter().flat_map(|utterance| utterance.text.split(' ')).collect();
+        let lacking = needed.into_iter().filter(|word| !word.is_empty() && !self.has(word));
+        let words: Vec<String> = lacking.map(str::to_owned).collect();
+        if words.is_empty() {
+            return Ok(None);
+        }
+        let guessed = guess(&self.lexicon, &words, &[&self.silence, &self.spoken], cache, threads)?;
+        let entries = self.lexicon.entries.iter().chain(&guessed.entries).cloned().collect();
+        self.lexicon = Lexicon::new(&self.lexicon.name, entries);
+        Ok(Some(guessed))
     }
 
     /// Adds the pronunciations that the words of a corpus need: those of letters, and the word that stands for unknown ones.

@@ -17,8 +17,8 @@ use crate::cepstra::Extracted;
 const DEVIATIONS: f64 = 3.5;
 /// The factor that makes a standard deviation of the median distance from the median, for normal numbers.
 const NORMAL: f64 = 1.4826;
-/// Fewer words have no median worth the name.
-const LEAST_WORDS: usize = 20;
+/// Fewer scores have no median worth the name.
+const LEAST_SCORES: usize = 20;
 
 /// Adds scores to words and phones, and finds the score below which words are doubtful.
 pub(crate) fn add(
@@ -80,11 +80,16 @@ pub(crate) fn add(
     Ok(())
 }
 
-/// The median less some deviations, which outliers do not change; `None` for a few words.
+/// The score below which words are doubtful.
 fn threshold(results: &Results) -> Option<f64> {
     let words = results.utterances.iter().flatten().flat_map(|utterance| &utterance.words);
-    let mut scores: Vec<f64> = words.filter_map(|word| word.score).collect();
-    if scores.len() < LEAST_WORDS {
+    low_outliers(words.filter_map(|word| word.score))
+}
+
+/// The median less some deviations, which outliers do not change; `None` for a few scores.
+pub(crate) fn low_outliers(scores: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut scores: Vec<f64> = scores.collect();
+    if scores.len() < LEAST_SCORES {
         return None;
     }
     scores.sort_by(f64::total_cmp);

@@ -30,6 +30,7 @@ pub enum Kind {
     SeveralTexts,
     IgnoredTiers,
     Clipping,
+    WordsNotSpoken,
 }
 
 impl fmt::Display for Kind {
@@ -58,6 +59,7 @@ impl fmt::Display for Kind {
             Kind::SeveralTexts => "recordings with several texts",
             Kind::IgnoredTiers => "tiers that are not used",
             Kind::Clipping => "clipped recordings",
+            Kind::WordsNotSpoken => "texts with words that are not in the sound",
         })
     }
 }

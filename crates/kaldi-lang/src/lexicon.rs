@@ -105,6 +105,11 @@ impl Lexicon {
         Ok((Lexicon::new(file, entries), warnings))
     }
 
+    /// True if an entry is less than certain.
+    pub fn has_probabilities(&self) -> bool {
+        self.entries.iter().any(|entry| entry.probability < 1.0)
+    }
+
     /// True if an entry says how likely silence is around it.
     pub fn has_silence_models(&self) -> bool {
         self.entries.iter().any(|entry| entry.silence.is_some())

@@ -1,13 +1,16 @@
 //! `nnet3-align`: forced alignment: recordings and texts → times of words and phones.
 
+use std::collections::BTreeSet;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use kaldi_aligner::outputs::{self, Format, TABLE};
 use kaldi_aligner::state::{self, State};
-use kaldi_aligner::{Model, Unknown};
+use kaldi_aligner::{Guessed, Model, Pronunciations, Results, Unknown};
 use kaldi_corpus::vocabulary::Policy;
-use kaldi_corpus::{Check, MOST_LOST, write_faults};
+use kaldi_corpus::{Check, Corpus, MOST_LOST, write_faults};
+use kaldi_io::KaldiWriter;
 use nnet3::messages;
 use nnet3::options::threads;
 
@@ -35,9 +38,9 @@ use super::words::{normalise, pronunciations};
 pub struct Options {
     #[command(flatten)]
     corpus: CorpusArgs,
-    /// Align with this model, and train none: a folder that --save-model or a training of Kaldi's scripts wrote, or an unpacked
-    /// acoustic model of the Montreal Forced Aligner
-    #[arg(long, value_name = "FOLDER", default_value = "")]
+    /// Align with this model, and train none: a folder that --save-model or a training of Kaldi's scripts wrote, or an acoustic
+    /// model of the Montreal Forced Aligner (a zip archive, or unpacked)
+    #[arg(long, value_name = "FOLDER|ZIP", default_value = "")]
     model: String,
     /// Write the trained model to this folder, too. (The results' folder has it as model)
     #[arg(long, value_name = "FOLDER", default_value = "")]
@@ -45,16 +48,24 @@ pub struct Options {
     /// Forms of results, with commas between them: textgrid, short-textgrid, ctm, json, csv, srt (subtitles), vtt
     #[arg(long, value_name = "FORMATS", default_value = "textgrid,csv")]
     formats: String,
-    /// Words that the lexicon lacks: spoken (one phone that stands for anything), letters (letters are phones), or skip (their
-    /// utterances are left out)
-    #[arg(long, value_name = "spoken|letters|skip", default_value = "spoken", value_parser = unknown)]
+    /// Words that the lexicon lacks: spoken (one phone that stands for anything), letters (letters are phones), g2p (they are
+    /// guessed from the words of the lexicon, and written to guessed_pronunciations.txt in the results' folder), or skip
+    /// (their utterances are left out)
+    #[arg(long, value_name = "spoken|letters|g2p|skip", default_value = "spoken", value_parser = unknown)]
     unknown_words: Unknown,
     /// If true, words and phones get scores (see docs/alignment.md), and words with low scores are listed
     #[arg(long, default_value_t = true)]
     scores: bool,
-    /// If true, only look for what would go wrong: read all samples and texts, write faults.tsv and unknown_words.tsv
+    /// If true, only look for what would go wrong: read all samples and texts, listen with --model or with monophones that are
+    /// trained, write faults.tsv, unknown_words.tsv and texts.tsv (the texts with their scores, doubtful ones first)
     #[arg(long, default_value_t = false)]
     validate: bool,
+    /// Draw waveform, spectrogram, words and phones of an utterance as this SVG
+    #[arg(long, value_name = "FILE", default_value = "")]
+    picture: String,
+    /// The utterance of --picture. Without it, the first
+    #[arg(long, value_name = "UTTERANCE", default_value = "", hide_default_value = true)]
+    picture_of: String,
     /// Number of threads; -1 for one for each processor
     #[arg(long, default_value_t = -1)]
     num_threads: i32,
@@ -70,10 +81,18 @@ fn unknown(text: &str) -> Result<Unknown, String> {
     match text {
         "spoken" => Ok(Unknown::Spoken),
         "letters" => Ok(Unknown::Letters),
+        "g2p" => Ok(Unknown::G2p),
         "skip" => Ok(Unknown::Skip),
-        _ => Err("expected spoken, letters or skip".to_owned()),
+        _ => Err("expected spoken, letters, g2p or skip".to_owned()),
     }
 }
+
+/// The model of pronunciations and the guessed ones in the results' folder.
+const G2P: &str = "g2p.model";
+const GUESSED: &str = "guessed_pronunciations.txt";
+
+/// The table of texts in the report of --validate.
+const TEXTS: &str = "texts.tsv";
 
 /// The folder of the model in that of the results.
 const MODEL: &str = "model";
@@ -119,10 +138,29 @@ pub fn run(options: Options) -> Result<u8> {
         reports(&out)?;
         validate(&corpus);
         options.corpus.judge(&corpus)?;
+        let guessed = guess(&mut pronunciations, &corpus, &options, &out, threads)?;
+        pronunciations.complete(&corpus, options.unknown_words)?;
+        if let Some(guessed) = guessed {
+            guessed.write(&out.join(G2P), &out.join(GUESSED), pronunciations.lexicon.has_probabilities())?;
+        }
+        let total = corpus.utterances.len();
+        let job = Job { corpus: &mut corpus, pronunciations: &pronunciations, with_scores: false, threads };
+        let begin = model.map_or(Begin::Rate(rate.unwrap_or(16000)), Begin::Model);
+        let table = out.join(TEXTS);
+        let (doubtful, lost) = job.listen(begin, &table)?;
+        if doubtful + lost > 0 {
+            messages::warn(&format!(
+                "{doubtful} of {total} texts may not be what is said, and {lost} cannot be aligned: see {}",
+                table.display()
+            ));
+        }
         return Ok(0);
     }
     options.corpus.judge(&corpus)?;
+    let guessed = guess(&mut pronunciations, &corpus, &options, &out, threads)?;
     pronunciations.complete(&corpus, options.unknown_words)?;
+    warn_of_little_speech(&corpus, model.is_some());
+    let picture = options.picture_of(&corpus)?;
     let kind = format!("{:?} {:?}", options.unknown_words, model.as_ref().map(|model| &model.features));
     let inputs = state::fingerprint(&corpus, &pronunciations.lexicon, &[options.model.clone(), kind]);
     let outputs = format!("{formats:?} {}", options.scores);
@@ -133,6 +171,9 @@ pub fn run(options: Options) -> Result<u8> {
     }
     state::begin(&out, &inputs, &outputs)?;
     reports(&out)?;
+    if let Some(guessed) = guessed {
+        guessed.write(&out.join(G2P), &out.join(GUESSED), pronunciations.lexicon.has_probabilities())?;
+    }
     let trained = out.join(MODEL);
     let begin = match model {
         Some(model) => Begin::Model(model),
@@ -142,10 +183,16 @@ pub fn run(options: Options) -> Result<u8> {
         }
         None => Begin::Rate(rate.unwrap_or(16000)),
     };
-    let job = Job { corpus: &corpus, pronunciations: &pronunciations, with_scores: options.scores, threads };
+    let rate = model_rate(&begin);
+    let job =
+        Job { corpus: &mut corpus, pronunciations: &pronunciations, with_scores: options.scores, threads };
     let results = job.run(begin, |model| Ok(model.save(&trained)?))?;
     if !options.save_model.is_empty() {
         Model::open(&trained)?.save(options.save_model.as_ref())?;
+    }
+    write_faults(&out.join("faults.tsv"), &corpus.faults)?;
+    if let Some(id) = picture {
+        draw(&options.picture, &corpus, &results, &id, rate)?;
     }
     outputs::write(&out, &corpus, &results, &formats)?;
     let aligned = tell(&corpus, &results, &out.join(TABLE));
@@ -163,8 +210,99 @@ pub fn run(options: Options) -> Result<u8> {
     Ok(0)
 }
 
+impl Options {
+    /// The utterance that is drawn, if any.
+    fn picture_of(&self, corpus: &Corpus) -> Result<Option<String>> {
+        let (file, wanted) = (&self.picture, &self.picture_of);
+        let mut ids = corpus.utterances.iter().map(|utterance| &utterance.id);
+        match (file.as_str(), wanted.as_str()) {
+            ("", "") => Ok(None),
+            ("", _) => bail!("--picture-of={wanted}: it has an effect beside --picture only"),
+            (_, "") => {
+                KaldiWriter::check(file)?;
+                Ok(ids.next().cloned())
+            }
+            _ => match ids.find(|id| *id == wanted) {
+                Some(id) => {
+                    KaldiWriter::check(file)?;
+                    Ok(Some(id.clone()))
+                }
+                None => bail!("--picture-of={wanted}: the corpus has no such utterance"),
+            },
+        }
+    }
+}
+
+/// Guesses pronunciations of words that the lexicon lacks, if asked for.
+fn guess(
+    pronunciations: &mut Pronunciations,
+    corpus: &Corpus,
+    options: &Options,
+    out: &Path,
+    threads: NonZero<usize>,
+) -> Result<Option<Guessed>> {
+    if options.unknown_words != Unknown::G2p {
+        return Ok(None);
+    }
+    let guessed = pronunciations.guess(corpus, &out.join(G2P), threads)?;
+    if let Some(guessed) = &guessed {
+        let words: BTreeSet<&str> = guessed.entries.iter().map(|entry| entry.word.as_str()).collect();
+        messages::log(&format!(
+            "pronunciations of {} words were guessed: see {}, which you can mend and append to the lexicon",
+            words.len(),
+            out.join(GUESSED).display()
+        ));
+        if let Some(first) = guessed.without.first() {
+            messages::warn(&format!(
+                "{} words, such as '{first}', have letters that the lexicon cannot teach to pronounce",
+                guessed.without.len()
+            ));
+        }
+    }
+    Ok(guessed)
+}
+
+/// Minutes of speech below which a trained model gives poor times.
+const LITTLE_SPEECH: f64 = 20.0;
+
+fn warn_of_little_speech(corpus: &Corpus, has_model: bool) {
+    let minutes = corpus.kept().seconds / 60.0;
+    if !has_model && minutes < LITTLE_SPEECH {
+        messages::warn(&format!(
+            "{minutes:.1} minutes of speech train a poor model: from {LITTLE_SPEECH} minutes on times are good, and --model takes \
+             one of other recordings"
+        ));
+    }
+}
+
+/// The rate of a model's sound.
+fn model_rate(begin: &Begin) -> u32 {
+    match begin {
+        Begin::Model(model) => model.features.rate,
+        Begin::Rate(rate) => *rate,
+    }
+}
+
+/// Draws an utterance; one that was cut is drawn by its first piece.
+fn draw(file: &str, corpus: &Corpus, results: &Results, id: &str, rate: u32) -> Result<()> {
+    let is_of = |other: &str| {
+        other == id || other.strip_prefix(id).is_some_and(|rest| rest.strip_prefix('-') == Some("00001"))
+    };
+    let number = corpus.utterances.iter().position(|utterance| is_of(&utterance.id));
+    match number.map(|number| (number, &results.utterances[number])) {
+        Some((number, Ok(aligned))) => {
+            Ok(outputs::write_picture(file.as_ref(), corpus, number, aligned, rate)?)
+        }
+        Some((_, Err(reason))) => {
+            messages::warn(&format!("--picture={file}: {id} is not aligned: {reason}"));
+            Ok(())
+        }
+        None => bail!("--picture-of={id}: the corpus has no such utterance"),
+    }
+}
+
 /// Says what else may be odd: speakers with one utterance, rates.
-fn validate(corpus: &kaldi_corpus::Corpus) {
+fn validate(corpus: &Corpus) {
     let speakers = corpus.speakers();
     let single: Vec<&str> = speakers
         .iter()

@@ -4,9 +4,11 @@ mod csv;
 mod ctm;
 mod json;
 mod names;
+mod picture;
 mod subtitles;
 mod table;
 mod textgrid;
+mod texts;
 
 use std::path::Path;
 use std::str::FromStr;
@@ -18,7 +20,9 @@ use crate::aligned::{AlignedUtterance, Results};
 use crate::{Error, Result};
 
 pub use names::file_names;
+pub use picture::write_picture;
 pub use textgrid::grid;
+pub use texts::{TextRow, write_texts};
 
 /// The table with a line for each recording. It is written last.
 pub const TABLE: &str = "files.tsv";
