@@ -267,6 +267,19 @@ class ModuleTest(InteropTest):
         with self.assertRaisesRegex(ValueError, "rate: expected a positive number, found 0"):
             nnet3.Recognizer(model, 0)
 
+    def test_recordings_with_faults_are_reported(self):
+        model = nnet3.Model(make_recognizer(self))
+        header, data = SPEECH.read_bytes()[:44], SPEECH.read_bytes()[44:]
+        Path("cut.wav").write_bytes(header + data[:-4000])
+        with self.assertWarnsRegex(UserWarning, "cut.wav: "):
+            found = nnet3.transcribe(model, "cut.wav")
+        self.assertTrue(found["text"] and found["warnings"])
+        for size, expected in ((0, "has no samples"), (20, "has 10 samples, too few for a frame")):
+            Path("short.wav").write_bytes(header[:4] + (36 + size).to_bytes(4, "little") + header[8:40]
+                                          + size.to_bytes(4, "little") + data[:size])
+            with self.assertRaisesRegex(nnet3.Error, f"short.wav: the recording {expected}"):
+                nnet3.transcribe(model, "short.wav")
+
     def test_the_odd_byte_of_a_piece_belongs_to_the_next_one(self):
         model = nnet3.Model(str(make_recognizer(self)))
         data = SAMPLES.astype("<i2").tobytes()

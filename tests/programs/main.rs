@@ -1,5 +1,7 @@
 //! The programs as their users see them: command lines, files, statuses, log lines.
 
+#![allow(clippy::disallowed_methods)] // A test may panic if there is no thread.
+
 mod acoustic_programs;
 mod background_programs;
 mod benchmark;
@@ -19,6 +21,7 @@ mod durability;
 mod egs_programs;
 mod empty_entries;
 mod everyday;
+mod examples;
 mod export;
 mod extractor_programs;
 mod families;

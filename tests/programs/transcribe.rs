@@ -5,10 +5,6 @@ use crate::command_lines::{fails, output, run};
 use crate::common;
 use crate::online_programs::{folder, model_folder};
 
-#[path = "../../crates/nnet3-online/examples/recognize.rs"]
-#[allow(dead_code)] // Its `main`.
-mod recognize;
-
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
 const DECODE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/nnet3-decode/tests/data");
 
@@ -203,7 +199,6 @@ fn sound_of_a_lower_rate_is_taken_if_asked_for() {
     assert!(text.starts_with("u7 w"), "{text}");
 }
 
-/// The example of the library says the same as the program.
 /// A FLAC file has the samples of its wave. (`kaldi-sound` tests all formats.)
 #[test]
 fn other_formats_and_channels() {
@@ -222,39 +217,4 @@ fn other_formats_and_channels() {
     for wrong in ["0", "all", "-1"] {
         fails(&f, 255, &line(wrong), &["expected first, each, mix, or the number of a channel from 1"]);
     }
-}
-
-#[test]
-fn a_library_recognises() {
-    let f = folder("library", false);
-    let model = model_folder(&f);
-    let wave = format!("{DATA}/sound/u7.wav");
-    let sentences = recognize::recognize(&model, &wave).unwrap();
-    assert!(sentences.starts_with('w'), "{sentences}");
-    let words = sentences.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(output(&f, &format!("nnet3-transcribe {model} {wave}")), format!("u7 {words}"));
-    // With a rule that ends sentences soon there are several, and still the program's words.
-    let settings = std::fs::read_to_string(format!("{model}/conf/model.conf")).unwrap()
-        + "--endpoint.silence-phones=1\n--endpoint.rule5.min-utterance-length=0.5\n";
-    std::fs::write(format!("{model}/conf/model.conf"), settings).unwrap();
-    let sentences = recognize::recognize(&model, &wave).unwrap();
-    assert!(sentences.lines().count() > 1, "{sentences}");
-    let json = output(&f, &format!("nnet3-transcribe --format=json {model} {wave}"));
-    let spoken = sentences.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(json.contains(&format!("\"text\":\"{spoken}\"")), "{json}, {sentences}");
-    // An error names the file that is wrong.
-    std::fs::remove_file(format!("{model}/graph/HCLG.fst")).unwrap();
-    let error = recognize::recognize(&model, &wave).unwrap_err().to_string();
-    assert!(error.ends_with("has neither graph/HCLG.fst nor graph/HCLr.fst"), "{error}");
-}
-
-/// README.md shows the example as it is.
-#[test]
-fn the_example_is_that_of_the_readme() {
-    let root = env!("CARGO_MANIFEST_DIR");
-    let readme = std::fs::read_to_string(format!("{root}/README.md")).unwrap();
-    let example =
-        std::fs::read_to_string(format!("{root}/crates/nnet3-online/examples/recognize.rs")).unwrap();
-    let shown = readme.split_once("```rust\n").unwrap().1.split_once("```").unwrap().0;
-    assert_eq!(example.split_once("\nfn main()").unwrap().0, shown);
 }

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Training of Gaussian acoustic models and forced alignment, in one process.
 //!
 //! [`train()`](train::train) makes a [`System`] of utterances in the order of events of Kaldi's scripts: monophones, triphones, LDA+MLLT, SAT

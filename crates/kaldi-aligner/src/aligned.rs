@@ -13,7 +13,9 @@ use crate::settings::FeatureSettings;
 pub struct AlignedPhone {
     /// Without its place in the word.
     pub name: String,
+    /// Its beginning, in seconds from the beginning of the recording.
     pub begin: f64,
+    /// Its end, in seconds.
     pub end: f64,
     /// See [`AlignedWord::score`].
     pub score: Option<f64>,
@@ -22,11 +24,15 @@ pub struct AlignedPhone {
 /// A word with its time in the recording, in seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlignedWord {
+    /// The word of the transcript.
     pub text: String,
+    /// Its beginning, in seconds from the beginning of the recording.
     pub begin: f64,
+    /// Its end, in seconds.
     pub end: f64,
     /// True if the word has no pronunciation of its own.
     pub is_unknown: bool,
+    /// Its phones, in their order.
     pub phones: Vec<AlignedPhone>,
     /// The mean over its frames of the log-likelihood by the aligned state, less that by the best state of all: 0 or
     /// negative, and very negative if something else was said.
@@ -38,7 +44,9 @@ pub struct AlignedWord {
 pub struct AlignedUtterance {
     /// Beginning and end of the utterance in the recording, in seconds.
     pub begin: f64,
+    /// End of the utterance in the recording, in seconds.
     pub end: f64,
+    /// Its words, in their order.
     pub words: Vec<AlignedWord>,
     /// Per frame.
     pub log_likelihood: f64,

@@ -15,6 +15,7 @@ use crate::{Error, Result};
 
 /// Utterances with features, in the order of the corpus' utterances. Features of an utterance that has none are empty.
 pub struct Extracted {
+    /// Features and words of each utterance.
     pub utterances: Vec<Utterance>,
     /// Reasons for empty features, by the number of the utterance.
     pub problems: Vec<Option<String>>,
@@ -96,6 +97,9 @@ fn of_spans(
 }
 
 /// The samples of a recording at this rate.
+///
+/// # Errors
+/// The recording cannot be read.
 pub fn samples(recording: &Recording, rate: u32) -> kaldi_sound::Result<Vec<f32>> {
     let channels = match recording.channel {
         Some(channel) => Channels::Number(channel + 1),

@@ -2,22 +2,32 @@
 
 use kaldi_io::IoError;
 
+/// The result of this crate's functions.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// A failure of an alignment job, with its place.
+#[allow(missing_docs)] // The comment of a variant explains its fields.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// A file or a pipe.
     #[error(transparent)]
     Io(#[from] IoError),
+    /// The corpus.
     #[error(transparent)]
     Corpus(#[from] kaldi_corpus::Error),
+    /// The lexicon or the language.
     #[error(transparent)]
     Lang(#[from] kaldi_lang::Error),
+    /// The training or the alignment.
     #[error(transparent)]
     Align(#[from] kaldi_align::Error),
+    /// Features of sound.
     #[error(transparent)]
     Feat(#[from] kaldi_feat::Error),
+    /// HMMs of a model.
     #[error(transparent)]
     Hmm(#[from] kaldi_hmm::Error),
+    /// Gaussians of a model.
     #[error(transparent)]
     Gmm(#[from] kaldi_gmm::Error),
     #[error(transparent)]
@@ -30,6 +40,7 @@ pub enum Error {
     /// A setting that cannot be used with these data.
     #[error("`{setting}`={value}: {message}")]
     Setting { setting: &'static str, value: String, message: String },
+    /// Data that allow no computation.
     #[error("{0}")]
     Data(String),
 }

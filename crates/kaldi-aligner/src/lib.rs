@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Forced alignment as a whole job: recordings and texts become times of words and phones.
 //!
 //! 1. [`kaldi_corpus::read`] reads the corpus; [`Pronunciations`] are the lexicon, with a way for words that it lacks.
@@ -7,6 +9,8 @@
 //! 5. [`outputs`] writes TextGrids, CTM, JSON, CSV, subtitles, and a table with a line for each recording.
 //!
 //! The crate does not print: callers hear of progress.
+
+#![warn(missing_docs, clippy::missing_errors_doc)]
 
 pub mod aligned;
 mod archive;

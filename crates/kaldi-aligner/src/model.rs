@@ -24,7 +24,9 @@ use crate::{Error, Result};
 /// A model of Gaussians and the features that it is for.
 #[derive(Debug, Clone)]
 pub struct Model {
+    /// The model of Gaussians with its tree.
     pub system: System,
+    /// The features that it is for.
     pub features: FeatureSettings,
     /// Names and numbers of phones.
     pub phones: Symbols,

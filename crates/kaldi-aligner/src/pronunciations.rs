@@ -17,6 +17,7 @@ use crate::{Error, Result};
 /// The source of pronunciations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
+    /// A lexicon, by its name.
     File(String),
     /// A letter is a sound.
     Letters,
@@ -42,12 +43,15 @@ const UNKNOWN_WORD: &str = "<unk>";
 /// A lexicon with what belongs to it.
 #[derive(Debug, Clone)]
 pub struct Pronunciations {
+    /// Words with their phones.
     pub lexicon: Lexicon,
+    /// The words that the lexicon has.
     pub words: Words,
     /// Remarks on the file.
     pub warnings: Vec<String>,
     /// The phone of pauses, and the one that stands for anything spoken.
     pub silence: String,
+    /// The phone that stands for anything spoken.
     pub spoken: String,
     unknown_word: String,
     source: Source,

@@ -15,19 +15,28 @@ pub struct FeatureSettings {
     pub rate: u32,
     /// Milliseconds between frames, and of a frame.
     pub shift: f32,
+    /// The length of a frame, in milliseconds.
     pub length: f32,
+    /// The number of cepstra.
     pub cepstra: usize,
+    /// The number of mel filters.
     pub bins: usize,
     /// In Hz; 0 or a negative `high` counts from half the rate.
     pub low: f32,
+    /// The highest frequency, in Hz.
     pub high: f32,
+    /// True if the energy takes the place of the zeroth cepstrum.
     pub use_energy: bool,
+    /// True if the energy is computed before preemphasis and window.
     pub raw_energy: bool,
     /// False: the first frame lies around the middle of the first shift, so that frame `t` stands for the time from `t` to
     /// `t + 1` shifts.
     pub snip_edges: bool,
+    /// The deviation of the noise that is added to samples.
     pub dither: f32,
+    /// The factor of preemphasis.
     pub preemphasis: f32,
+    /// The scale of higher cepstra; 0 for none.
     pub cepstral_lifter: f32,
 }
 

@@ -35,10 +35,12 @@ impl fmt::Display for Source {
     }
 }
 
+/// A recording.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recording {
     /// A valid key of Kaldi's tables, unique in the corpus.
     pub id: String,
+    /// The file or the command that has it.
     pub source: Source,
     /// The channel that is used, from 0. `None` is the mean of all channels.
     pub channel: Option<usize>,
@@ -54,6 +56,7 @@ pub struct Recording {
     pub levels: Option<Levels>,
 }
 
+/// A part of a recording, or a whole one, with its text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Utterance {
     /// A valid key of Kaldi's tables, unique in the corpus. It begins with the speaker's name, unless the input has keys.
@@ -73,8 +76,11 @@ pub struct Utterance {
 /// Recordings and their utterances, in the order of their ids.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Corpus {
+    /// All recordings.
     pub recordings: Vec<Recording>,
+    /// All utterances, in the order of their names.
     pub utterances: Vec<Utterance>,
+    /// What was lost, and what is odd.
     pub faults: Vec<Fault>,
     /// Everything that the input has, with the utterances that were lost.
     pub found: Amount,

@@ -5,7 +5,9 @@ use rustc_hash::FxHashMap;
 /// A file's media and tiers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Eaf {
+    /// Files of sound.
     pub media: Vec<Media>,
+    /// Annotations.
     pub tiers: Vec<Tier>,
 }
 
@@ -20,8 +22,10 @@ pub struct Media {
     pub origin: f64,
 }
 
+/// Annotations of one kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tier {
+    /// Its name.
     pub name: String,
     /// The speaker, if the file names it.
     pub participant: Option<String>,
@@ -31,13 +35,16 @@ pub struct Tier {
     pub annotations: Vec<Annotation>,
 }
 
+/// A text with its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Annotation {
+    /// Its name in the file.
     pub id: String,
     /// Beginning and end in seconds. `None` if it has none of its own, or if they are not known.
     pub span: Option<(f64, f64)>,
     /// The annotation that this one belongs to, if it has no times of its own.
     pub owner: Option<String>,
+    /// Its text.
     pub text: String,
 }
 
@@ -49,6 +56,9 @@ const MOST_NODES: u32 = 20_000_000;
 
 impl Eaf {
     /// Reads the text of a file. The error is a clause behind the file's name.
+    ///
+    /// # Errors
+    /// The text is no file of ELAN. The error is a clause behind the file's name.
     pub fn parse(text: &str) -> Result<Eaf, String> {
         let options = roxmltree::ParsingOptions { nodes_limit: MOST_NODES, ..Default::default() };
         let document = roxmltree::Document::parse_with_options(text, options)

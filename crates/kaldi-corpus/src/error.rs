@@ -2,10 +2,14 @@
 
 use kaldi_io::IoError;
 
+/// The result of this crate's functions.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// A fault of an input as a whole.
+#[allow(missing_docs)] // The comment of a variant explains its fields.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// A file or a pipe.
     #[error(transparent)]
     Io(#[from] IoError),
     /// The content of a file violates its format.

@@ -6,29 +6,52 @@ use std::fmt;
 /// The kind of a fault. The display form is a noun phrase in plural.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
+    /// A recording without a text.
     SoundWithoutText,
+    /// A text without a recording.
     TextWithoutSound,
+    /// A recording that cannot be decoded.
     UnreadableSound,
+    /// A recording that ends early.
     Truncated,
+    /// A file of texts that cannot be read.
     UnreadableText,
+    /// A text without words.
     EmptyText,
+    /// A key that is there twice.
     Duplicate,
+    /// A name that Kaldi's files cannot have.
     BadName,
+    /// Times that make no sense.
     BadSpan,
+    /// Times behind the end of the recording.
     BeyondEnd,
+    /// A row that makes no sense.
     BadRow,
+    /// A file that is the output of an aligner.
     AlignerOutput,
+    /// Words that the lexicon lacks.
     UnknownWords,
+    /// Another sampling rate than the others have.
     OtherRate,
+    /// Samples without sound.
     Silent,
     // Faults that cost no utterance.
+    /// A header that gives another length than the samples have.
     ShortHeader,
+    /// A recording with damaged or missing parts.
     Damaged,
+    /// Times that were cut at the end of the recording.
     SpanCut,
+    /// Utterances of a speaker that overlap.
     Overlap,
+    /// A recording with several channels, of which one is taken.
     SeveralChannels,
+    /// A recording with several texts, of which one is taken.
     SeveralTexts,
+    /// Tiers that are left out.
     IgnoredTiers,
+    /// Samples at the limit of their range.
     Clipping,
     WordsNotSpoken,
 }
@@ -69,6 +92,7 @@ impl fmt::Display for Kind {
 pub struct Fault {
     /// The file, and the line or tier in it.
     pub place: String,
+    /// Its kind.
     pub kind: Kind,
     /// The fault: a clause without a capital and a full stop.
     pub sentence: String,
@@ -97,7 +121,9 @@ impl fmt::Display for Fault {
 /// A number of utterances, and their length.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Amount {
+    /// The number of utterances.
     pub utterances: usize,
+    /// Their length together, in seconds.
     pub seconds: f64,
 }
 
@@ -127,7 +153,9 @@ pub(crate) fn length(seconds: f64) -> String {
 /// Utterances in and out of a step, and the reasons for the difference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counts {
+    /// All utterances of the input.
     pub found: Amount,
+    /// Utterances of the corpus.
     pub kept: Amount,
     /// Losses by kind.
     pub lost: BTreeMap<Kind, Amount>,
@@ -141,6 +169,7 @@ pub struct Counts {
 const SHOWN: usize = 5;
 
 impl Counts {
+    /// Counts what was found, kept and lost, by kinds of faults.
     pub fn new(found: Amount, kept: Amount, faults: &[Fault]) -> Counts {
         let mut counts =
             Counts { found, kept, lost: BTreeMap::new(), warnings: BTreeMap::new(), first: Vec::new() };

@@ -12,6 +12,7 @@ use crate::tiers::TierRule;
 use crate::{Corpus, Error, Result, data_folder, folder, listed, table};
 
 /// The place of recordings and texts.
+#[allow(missing_docs)] // The comment of a variant explains its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     /// A folder or a table; [`Input::form`] finds out which form it has.
@@ -53,13 +54,17 @@ pub struct Options {
     /// Endings of the files with texts, without the first point; empty for `TextGrid`, `eaf`, `lab` and `txt`, in this
     /// order of preference.
     pub text_extensions: Vec<String>,
+    /// The source of speakers' names.
     pub speakers: SpeakerRule,
+    /// The choice among tiers.
     pub tiers: TierRule,
     /// The signal of recordings with several channels; not [`Channels::Each`].
     pub channels: Channels,
+    /// The part of each recording that is read.
     pub check: Check,
     /// Threads that open recordings, at least one.
     pub threads: usize,
+    /// Hears of the progress.
     pub progress: Option<Progress>,
 }
 
@@ -87,7 +92,10 @@ impl Options {
 }
 
 impl Input {
-    /// Finds out the form. Fails if there is no such file or folder, or if it has none of the forms.
+    /// Finds out the form.
+    ///
+    /// # Errors
+    /// There is no such file or folder, or if it has none of the forms.
     pub fn form(&self) -> Result<Form> {
         let Input::Path(path) = self else { return Ok(Form::Listed) };
         let data = path.metadata().map_err(|source| Error::io(path, source))?;
@@ -105,8 +113,10 @@ impl Input {
     }
 }
 
-/// Reads a corpus. Fails if the input as a whole cannot be read, or if it has not one utterance. Other faults are in the
-/// corpus.
+/// Reads a corpus. Other faults are in the corpus.
+///
+/// # Errors
+/// The input as a whole cannot be read, or if it has not one utterance.
 pub fn read(input: &Input, options: &Options) -> Result<Corpus> {
     if options.channels == Channels::Each {
         let message =

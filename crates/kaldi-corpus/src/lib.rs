@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Recordings of people and their texts, in the forms that people have them.
 //!
 //! [`read`] finds out the form of an [`Input`] and returns a [`Corpus`]: recordings, utterances with their times, speakers
@@ -10,6 +12,8 @@
 //! - `assembly.rs`: the checks that all forms share; `speakers.rs` and `keys.rs`: names of speakers and utterances.
 //! - [`normalise`], [`vocabulary`]: texts as words of a lexicon, and the words that it lacks.
 //! - [`write`]: Kaldi's data folders.
+
+#![warn(missing_docs, clippy::missing_errors_doc)]
 
 mod assembly;
 mod corpus;

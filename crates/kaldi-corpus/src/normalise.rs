@@ -9,7 +9,9 @@ use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 /// Canonical forms of Unicode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnicodeForm {
+    /// Letters with marks are single characters (NFC).
     Composed,
+    /// Marks are characters of their own (NFD).
     Decomposed,
 }
 
@@ -27,7 +29,9 @@ pub enum Case {
 /// The rule by which a text becomes words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
+    /// The form of letters with marks.
     pub form: UnicodeForm,
+    /// The treatment of capitals.
     pub case: Case,
     /// The apostrophe that words have, if any has one.
     pub apostrophe: Option<char>,

@@ -51,6 +51,7 @@ pub(crate) struct Probed {
 }
 
 impl Probed {
+    /// Returns the length, in seconds.
     pub fn seconds(&self) -> f64 {
         if self.rate == 0 { 0.0 } else { self.samples as f64 / f64::from(self.rate) }
     }

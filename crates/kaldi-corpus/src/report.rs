@@ -55,6 +55,9 @@ impl Counts {
 }
 
 /// Writes all faults: a line each, with tabs between place, kind, lost utterances, their seconds, and the sentence.
+///
+/// # Errors
+/// The file cannot be written.
 pub fn write_faults(file: &Path, faults: &[Fault]) -> Result<()> {
     let name = file.to_str().ok_or_else(|| Error::Output {
         path: file.display().to_string(),

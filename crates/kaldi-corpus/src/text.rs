@@ -6,6 +6,9 @@ use std::path::Path;
 const LARGEST: u64 = 1 << 28;
 
 /// Returns bytes as text, without a byte-order mark. The error is a clause that says what is wrong and where.
+///
+/// # Errors
+/// The bytes are no text of a known encoding.
 pub fn decode(bytes: &[u8]) -> Result<String, String> {
     match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => utf8(rest),

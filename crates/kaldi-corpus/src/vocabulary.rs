@@ -12,6 +12,7 @@ use crate::normalise::{self, Rule};
 use crate::{Error, Result};
 
 /// The words that have a pronunciation.
+#[allow(missing_docs)] // The comment of a variant explains its fields.
 #[derive(Debug, Clone)]
 pub enum Words {
     /// Those of a list; with the forms under which similar ones are found.
@@ -21,6 +22,7 @@ pub enum Words {
 }
 
 impl Words {
+    /// Takes the words of a lexicon.
     pub fn listed<'w>(words: impl Iterator<Item = &'w str>) -> Words {
         let words: FxHashSet<String> = words.map(str::to_owned).collect();
         let mut sorted: Vec<&String> = words.iter().collect();
@@ -30,6 +32,7 @@ impl Words {
         Words::Listed { words, alike }
     }
 
+    /// True if the lexicon has the word.
     pub fn has(&self, word: &str) -> bool {
         match self {
             Words::Listed { words, .. } => words.contains(word),
@@ -66,6 +69,7 @@ impl Words {
 /// A word that the lexicon lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
+    /// The word.
     pub word: String,
     /// Number of its occurrences.
     pub count: usize,
@@ -140,6 +144,9 @@ fn remark(word: &str, words: &Words) -> String {
 }
 
 /// Writes the words that the lexicon lacks: a line each, with tabs between word, count, utterances, first place and remark.
+///
+/// # Errors
+/// The file cannot be written.
 pub fn write_missing(file: &Path, missing: &[Missing]) -> Result<()> {
     let name = file.to_str().ok_or_else(|| Error::Output {
         path: file.display().to_string(),

@@ -35,6 +35,9 @@ pub fn sound(recording: &Recording, rate: Option<u32>) -> String {
 }
 
 /// Makes a folder, if it is missing.
+///
+/// # Errors
+/// The folder cannot be made.
 pub fn new_folder(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).map_err(|source| Error::io(folder, source))
 }
@@ -45,6 +48,9 @@ const FILES: [&str; 7] = ["wav.scp", "segments", "text", "utt2spk", "spk2utt", "
 /// Writes `wav.scp`, `text`, `utt2spk`, `spk2utt`, `segments` if utterances are parts of recordings, and `utt2dur` and
 /// `reco2dur` if lengths are known. `sound` gives the extended file name by which programs open a recording. The folder
 /// appears whole: it must not be there yet, or have data files alone, which are replaced.
+///
+/// # Errors
+/// A file cannot be written, or the folder has other files.
 pub fn data_folder(corpus: &Corpus, folder: &Path, sound: impl Fn(&Recording) -> String) -> Result<()> {
     let output =
         |message: &str| Error::Output { path: folder.display().to_string(), message: message.to_owned() };

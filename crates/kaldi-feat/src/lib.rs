@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Operations on features, matrices, posteriors and their statistics, for the programs around the networks.
 //!
 //! A row of a feature matrix is a frame, a column a dimension. Sums are accumulated in double precision and features

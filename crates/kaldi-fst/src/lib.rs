@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Weighted finite-state transducers, as OpenFst's `VectorFst`. The crate reads and writes Kaldi's files of them
 //! ([`store`], [`text`], [`holder`]), and has the operations for graphs, lattices and the supervision of chain models
 //! ([`ops`]).

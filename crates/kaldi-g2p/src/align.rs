@@ -21,6 +21,7 @@ pub const MOST_PIECE: usize = 8;
 /// Parts of the lexicon with sums of their own.
 const PARTS: usize = 16;
 
+/// Limits of graphones and of the estimation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlignOptions {
     /// Largest number of letters of a graphone, at most [`MOST_PIECE`].
@@ -35,6 +36,7 @@ pub struct AlignOptions {
     pub iterations: usize,
     /// Graphones with a smaller expected number of occurrences are pruned.
     pub prune: f64,
+    /// Threads that share the work; results do not depend on them.
     pub threads: NonZero<usize>,
 }
 
@@ -75,7 +77,9 @@ impl AlignOptions {
 /// A pronunciation in numbers of letters and phones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
+    /// Numbers of letters.
     pub letters: Vec<u32>,
+    /// Numbers of phones.
     pub phones: Vec<u32>,
 }
 

@@ -2,10 +2,14 @@
 
 use kaldi_io::IoError;
 
+/// The result of this crate's functions.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// A fault of a lexicon, a model or a word.
+#[allow(missing_docs)] // The comment of a variant explains its fields.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// A file or a pipe.
     #[error(transparent)]
     Io(#[from] IoError),
 
@@ -17,6 +21,7 @@ pub enum Error {
     #[error(
         "the word '{word}' has no pronunciation: its letters do not go together in any way that the model knows"
     )]
+    /// A word that the model cannot pronounce.
     NoPronunciation { word: String },
 
     /// A file that is an ARPA file but no model of pronunciations, or data that cannot be learned from.

@@ -13,18 +13,22 @@ pub struct Names {
 }
 
 impl Names {
+    /// Returns the number of names.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
+    /// True if there are no names.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
+    /// Returns the number of a name; `None` if it is not there.
     pub fn number(&self, name: &str) -> Option<u32> {
         self.numbers.get(name).copied()
     }
 
+    /// Returns the number of a name; a new name gets the next number.
     pub fn number_or_add(&mut self, name: &str) -> u32 {
         if let Some(number) = self.number(name) {
             return number;
@@ -35,14 +39,17 @@ impl Names {
         number
     }
 
+    /// Returns the name of a number, which must be one of these names.
     pub fn name(&self, number: u32) -> &str {
         &self.names[number as usize]
     }
 
+    /// Goes through the names, in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
 
+    /// Returns the names of numbers.
     pub fn of(&self, numbers: &[u32]) -> Vec<String> {
         numbers.iter().map(|&number| self.name(number).to_owned()).collect()
     }
@@ -51,7 +58,9 @@ impl Names {
 /// Names of the letters and phones of a graphone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Spelled {
+    /// Its letters.
     pub letters: Vec<String>,
+    /// Its phones.
     pub phones: Vec<String>,
 }
 
@@ -110,14 +119,18 @@ fn unescaped(name: &str) -> Option<String> {
 /// A graphone in numbers of letters and phones.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Graphone {
+    /// Numbers of its letters.
     pub letters: Vec<u32>,
+    /// Numbers of its phones.
     pub phones: Vec<u32>,
 }
 
 /// The graphones of a model in the order of their letters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inventory {
+    /// All letters.
     pub letters: Names,
+    /// All phones.
     pub phones: Names,
     graphones: Vec<Graphone>,
     /// Places in `graphones` by letters.
@@ -146,14 +159,17 @@ impl Inventory {
         Inventory { letters, phones, graphones, by_letters, most_letters }
     }
 
+    /// Returns the number of graphones.
     pub fn len(&self) -> usize {
         self.graphones.len()
     }
 
+    /// True if there are no graphones.
     pub fn is_empty(&self) -> bool {
         self.graphones.is_empty()
     }
 
+    /// Returns a graphone by its number.
     pub fn graphone(&self, number: u32) -> &Graphone {
         &self.graphones[number as usize]
     }
@@ -163,6 +179,7 @@ impl Inventory {
         self.by_letters.get(letters).cloned()
     }
 
+    /// Returns a graphone by its number, with names.
     pub fn spelled(&self, number: u32) -> Spelled {
         let graphone = self.graphone(number);
         Spelled { letters: self.letters.of(&graphone.letters), phones: self.phones.of(&graphone.phones) }

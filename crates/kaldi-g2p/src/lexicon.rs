@@ -10,15 +10,18 @@ use crate::error::{Error, Result};
 /// A pronunciation of a word.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
+    /// The word.
     pub word: String,
     /// Above 0, at most 1; 1 if the lexicon has none.
     pub probability: f64,
+    /// Names of phones.
     pub phones: Vec<String>,
 }
 
 /// A lexicon without the entries that are no words.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Lexicon {
+    /// The lines, in their order.
     pub entries: Vec<Entry>,
     /// Entries that are left out with the reason, in the order of the file.
     pub left_out: Vec<(String, &'static str)>,
@@ -45,6 +48,10 @@ struct Line<'a> {
 }
 
 impl Lexicon {
+    /// Reads a lexicon from an rxfilename. With `skip_bad`, lines that make no sense are left out and counted.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a line makes no sense and `skip_bad` is false.
     pub fn load(rxfilename: &str, skip_bad: bool) -> Result<Lexicon> {
         let mut r = KaldiReader::open_raw(rxfilename)?;
         let lexicon = Lexicon::read(&mut r, skip_bad)?;

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Pronunciations of new words from their letters (Bisani and Ney, "Joint-sequence models for grapheme-to-phoneme
 //! conversion", 2008).
 //!
@@ -6,6 +8,8 @@
 //! [`ngrams`] is the model of graphone sequences: n-grams with Kneser-Ney smoothing, in the ARPA format. [`train`] does
 //! all of that, and [`cache`] keeps the result in a file. [`Model`] finds the pronunciations of a word: `search` makes a lattice of graphones, and `nbest` sums over
 //! all ways to cut a pronunciation.
+
+#![warn(missing_docs, clippy::missing_errors_doc)]
 
 pub mod align;
 pub mod cache;

@@ -25,7 +25,9 @@ use crate::search::{self, Limits};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
+    /// The graphones.
     pub inventory: Inventory,
+    /// The n-grams of graphones.
     pub ngrams: Ngrams,
     /// The lexicon and the options that the model was made of, for [`crate::train::stamp`]; empty if unknown.
     pub stamp: String,
@@ -34,10 +36,13 @@ pub struct Model {
 /// A pronunciation of a word. The probabilities of all pronunciations of a word sum to 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pronunciation<'m> {
+    /// The share of this pronunciation among all of the word, from 0 to 1.
     pub probability: f64,
+    /// Names of phones.
     pub phones: Vec<&'m str>,
 }
 
+/// Limits of the search for pronunciations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchOptions {
     /// Largest number of pronunciations.
@@ -61,6 +66,9 @@ impl Default for SearchOptions {
 
 impl Model {
     /// Reads a model of either form from an rxfilename.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no model.
     pub fn load(rxfilename: &str) -> Result<Model> {
         let mut r = KaldiReader::open_raw(rxfilename)?;
         r.detect_header()?;
@@ -70,10 +78,15 @@ impl Model {
     }
 
     /// Reads a binary file behind its header, or an ARPA file to its end.
+    ///
+    /// # Errors
+    /// The data are no model.
     pub fn read(r: &mut KaldiReader) -> Result<Model> {
         if r.binary() { Model::read_binary(r) } else { Model::read_text(r) }
     }
 
+    /// # Errors
+    /// The data are no model.
     fn read_binary(r: &mut KaldiReader) -> Result<Model> {
         r.expect_token("<G2p>")?;
         r.expect_token("<Stamp>")?;
@@ -100,12 +113,17 @@ impl Model {
         Ok(Model { inventory, ngrams, stamp: if stamp == NO_STAMP { String::new() } else { stamp } })
     }
 
+    /// # Errors
+    /// The data are no model.
     fn read_text(r: &mut KaldiReader) -> Result<Model> {
         let (ngrams, inventory) = arpa::read(r)?;
         Ok(Model { inventory, ngrams, stamp: String::new() })
     }
 
     /// Writes a model, whole or not at all: binary, or an ARPA file.
+    ///
+    /// # Errors
+    /// The file cannot be written.
     pub fn store(&self, wxfilename: &str, binary: bool) -> Result<()> {
         let mut w = KaldiWriter::create(wxfilename, binary)?;
         self.write(&mut w)?;
@@ -113,6 +131,9 @@ impl Model {
     }
 
     /// Writes a binary file without its header, or an ARPA file. An ARPA file has no stamp.
+    ///
+    /// # Errors
+    /// The file cannot be written.
     pub fn write(&self, w: &mut KaldiWriter) -> kaldi_io::Result<()> {
         if !w.binary() {
             return arpa::write(&self.ngrams, &self.inventory, w);
@@ -138,6 +159,9 @@ impl Model {
     }
 
     /// Does the same as [`pronounce`](Self::pronounce) with all options.
+    ///
+    /// # Errors
+    /// The word has a letter that the model does not know, or no pronunciation.
     pub fn pronounce_with(&self, word: &str, options: &SearchOptions) -> Result<Vec<Pronunciation<'_>>> {
         let numbers = self.letters(word)?;
         let limits = Limits { beam: options.beam as f32, most_states: options.most_states };
@@ -204,6 +228,8 @@ const NO_STAMP: &str = "-";
 const CUT: f64 = 1e-2;
 
 impl KaldiObject for Model {
+    /// # Errors
+    /// The data are no model.
     fn read(r: &mut KaldiReader) -> kaldi_io::Result<Self> {
         Model::read(r).map_err(|error| match error {
             Error::Io(error) => error,
@@ -211,6 +237,8 @@ impl KaldiObject for Model {
         })
     }
 
+    /// # Errors
+    /// The file cannot be written.
     fn write(&self, w: &mut KaldiWriter) -> kaldi_io::Result<()> {
         Model::write(self, w)
     }

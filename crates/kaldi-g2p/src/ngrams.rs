@@ -56,6 +56,7 @@ impl Ngrams {
         self.levels.windows(2).skip(1).map(|pair| pair[1] - pair[0]).collect()
     }
 
+    /// Returns the nodes that continue a node.
     pub fn children(&self, node: u32) -> Range<usize> {
         self.first_children[node as usize] as usize..self.first_children[node as usize + 1] as usize
     }

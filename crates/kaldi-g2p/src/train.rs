@@ -15,14 +15,18 @@ use crate::ngrams::kneser_ney::estimate;
 use crate::ngrams::{FIRST, Ngrams};
 use crate::parallel;
 
+/// Options of a training.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainOptions {
+    /// Limits of graphones.
     pub align: AlignOptions,
     /// Graphones in the longest n-grams; `None`: the number up to `max_order` with the largest likelihood of held-out words.
     pub order: Option<usize>,
+    /// The largest order of n-grams that is tried.
     pub max_order: usize,
     /// N-grams of three and more graphones that occur less often are left out.
     pub min_count: u32,
+    /// Threads that share the work; results do not depend on them.
     pub threads: NonZero<usize>,
 }
 
@@ -51,7 +55,9 @@ pub struct Report {
     pub graphones: usize,
     /// Held-out entries, and their perplexity by graphones with each order. Empty if the order was given.
     pub held_out: usize,
+    /// Orders of n-grams with their perplexities on held-out words.
     pub perplexities: Vec<(usize, f64)>,
+    /// The order that was chosen.
     pub order: usize,
 }
 
@@ -78,6 +84,9 @@ pub fn train(lexicon: &Lexicon, options: &TrainOptions) -> Result<(Model, Report
 }
 
 /// Returns each entry as graphones, spelled; `None` if it cannot be cut. This is what [`train`] learns from.
+///
+/// # Errors
+/// The lexicon is too small, or a limit of graphones makes no sense.
 pub fn alignments(lexicon: &Lexicon, options: &AlignOptions) -> Result<Vec<Option<Vec<Spelled>>>> {
     let (corpus, _) = cut(&lexicon.entries, options)?;
     let spelled = |sequence: Vec<u32>| {

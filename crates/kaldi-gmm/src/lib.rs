@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Mixtures of Gaussians (Kaldi's `gmm/`, and the estimators of `transform/` that need mixtures).
 //!
 //! - [`gmm`], [`model`]: a mixture, and a mixture for each pdf, with their files. [`likelihood`] computes with them.

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Makes decoding graphs from models (`kaldi-hmm`) with the operations on FSTs (`kaldi-fst`).
 //!
 //! A decoding graph is H ∘ C ∘ L ∘ G with self-loops: [`context`] is C, phones in context; [`h_transducer`] is H, the

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Kaldi's HMMs: topologies, phonetic decision trees, transition models, and the meaning of alignments and posteriors.
 //! This crate does not know networks or features.
 //!

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Kaldi's files, tables, options and log lines.
 //!
 //! This crate handles bytes on disk, in pipes and on the command line. It does not know neural networks or devices.

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! I-vector extractors: models of Gaussians whose means move with a vector, the i-vector, of a speaker and a channel
 //! (Kaldi's `ivector/ivector-extractor.cc`).
 //!

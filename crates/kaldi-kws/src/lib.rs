@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Keyword search in lattices (Can and Saraçlar, "Lattice indexing for spoken term detection", 2011).
 //!
 //! [`index`] makes an index of a lattice. [`clusters`] tells occurrences of a word apart. [`factors`] are all pieces of paths with

@@ -2,16 +2,22 @@
 
 use kaldi_io::IoError;
 
+/// The result of this crate's functions.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// A fault of a lexicon, of options or of a lang folder, with its place.
+#[allow(missing_docs)] // The comment of a variant explains its fields.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// A file or a pipe.
     #[error(transparent)]
     Io(#[from] IoError),
 
+    /// Topologies.
     #[error(transparent)]
     Hmm(#[from] kaldi_hmm::Error),
 
+    /// Sets of phones.
     #[error(transparent)]
     Tree(#[from] kaldi_tree::Error),
 

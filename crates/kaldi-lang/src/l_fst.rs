@@ -24,7 +24,9 @@ pub struct SilenceAtEnds {
 /// Labels and probabilities that L needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Maker<'a> {
+    /// Words with their phones.
     pub pronunciations: &'a [Pronunciation],
+    /// The phone of optional silence.
     pub silence: i32,
     /// The probability of silence behind words, and at the beginning.
     pub silence_probability: f64,

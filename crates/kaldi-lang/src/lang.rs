@@ -32,14 +32,17 @@ pub struct LangOptions {
     /// The first may be between words; others are noises.
     pub silence_phones: Vec<String>,
     /// The probability of silence between words; above 0 and below 1.
+    /// The probability of silence between two words.
     pub silence_probability: f64,
     /// True if phones differ by their place in words.
     pub word_positions: bool,
     /// The word for words that the lexicon lacks. If it is empty, that is `<unk>` or `<UNK>`, or else a word without a
     /// pronunciation.
     pub oov_word: String,
+    /// The form of the HMMs.
     pub topology: TopologyKind,
     /// Silence at the ends of utterances, if pronunciations have models of silence.
+    /// Probabilities of silence at both ends of a sentence, if the lexicon has them.
     pub silence_at_ends: Option<SilenceAtEnds>,
 }
 
@@ -59,9 +62,13 @@ impl Default for LangOptions {
 /// A pronunciation in numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pronunciation {
+    /// The number of the word.
     pub word: i32,
+    /// Above 0, at most 1.
     pub probability: f64,
+    /// Probabilities of silence around the word, if the lexicon has them.
     pub silence: Option<SilenceModel>,
+    /// Numbers of phones.
     pub phones: Vec<i32>,
     /// The number of the disambiguation symbol at its end, from 1; 0 if it needs none.
     pub number: usize,
@@ -72,27 +79,37 @@ pub struct Pronunciation {
 pub struct Lang {
     /// Phones and disambiguation symbols; 0 is `<eps>`.
     pub phones: Symbols,
+    /// Names and numbers of words.
     pub words: Symbols,
     /// In the order of words. Empty if a folder that was read does not list them.
     pub pronunciations: Vec<Pronunciation>,
+    /// Numbers of the phones of silence.
     pub silence: Vec<i32>,
+    /// Numbers of the phones of speech.
     pub nonsilence: Vec<i32>,
+    /// The phone of silence between words.
     pub optional_silence: i32,
     /// `#0`, `#1` … and the symbol of silence, which is the last.
     pub disambiguation: Vec<i32>,
+    /// Phones whose states have one pdf in all contexts.
     pub context_independent: Vec<i32>,
     /// Phones that share the root of a tree.
     pub sets: Vec<Vec<i32>>,
+    /// Roots of trees with their phones, as in `roots.txt`.
     pub roots: Vec<Root>,
+    /// Sets of phones for the questions of trees.
     pub extra_questions: Vec<Vec<i32>>,
     /// Phones and the names of their places in words, in the order of the phones; `None` if places make no difference.
     pub word_boundary: Option<Vec<(i32, String)>>,
     /// The word for words that the lexicon lacks.
     pub oov: i32,
+    /// The form of the HMMs.
     pub kind: TopologyKind,
     /// `None` if the language is for the phones of a model, which has its topology.
     pub topology: Option<HmmTopology>,
+    /// The probability of silence between two words.
     pub silence_probability: f64,
+    /// Probabilities of silence at both ends of a sentence, if the lexicon has them.
     pub silence_at_ends: Option<SilenceAtEnds>,
     /// L without and with disambiguation symbols, sorted by words. `None`: they follow from the pronunciations.
     pub(crate) l: Option<Box<[Fst; 2]>>,

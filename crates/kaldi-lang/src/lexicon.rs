@@ -25,16 +25,20 @@ pub struct SilenceModel {
 /// A pronunciation of a word.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
+    /// The word.
     pub word: String,
     /// Above 0 and at most 1.
     pub probability: f64,
+    /// Probabilities of silence around the word, if the lexicon has them.
     pub silence: Option<SilenceModel>,
+    /// Names of phones.
     pub phones: Vec<String>,
 }
 
 /// Pronunciations, in the order of their words' bytes, each once.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Lexicon {
+    /// The lines, in their order.
     pub entries: Vec<Entry>,
     /// The name of the file, for messages.
     pub name: String,

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Languages as recognisers know them: a lexicon becomes symbol tables, sets of phones, a topology and the transducer L.
 //!
 //! - [`plain_text`]: text files as users write them. [`lexicon`]: pronunciations in the forms of Kaldi and of the Montreal
@@ -7,6 +9,8 @@
 //! - [`ngrams`]: estimation of n-gram language models.
 //!
 //! This crate does not print: warnings are part of results.
+
+#![warn(missing_docs, clippy::missing_errors_doc)]
 
 pub mod error;
 pub mod folder;

@@ -6,6 +6,7 @@ use crate::error::Result;
 
 /// States of a sound, and of a silence, in topologies of Gaussian models.
 pub const SOUND_STATES: usize = 3;
+/// States of a phone of silence.
 pub const SILENCE_STATES: usize = 5;
 
 /// One state a phone; its first frame has another pdf than the others, as chain models have it.

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Features of sound as it arrives, with i-vectors, and the rules that depend on a search's progress.
 //!
 //! - [`pipeline`]: from samples to the inputs of a network.

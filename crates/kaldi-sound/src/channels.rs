@@ -17,6 +17,9 @@ pub enum Channels {
 impl Channels {
     /// Signals of a recording with `count` channels: for each, the channel, from 0, or `None` for the mean of all. The
     /// error is the wanted channel, which is not there.
+    ///
+    /// # Errors
+    /// The wanted channel, if it is not there.
     pub fn signals(self, count: usize) -> Result<Vec<Option<usize>>, usize> {
         match self {
             Channels::First => Ok(vec![Some(0)]),

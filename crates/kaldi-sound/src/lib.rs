@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Recordings in files of any format, as streams of 16-bit samples.
 //!
 //! Wave files are read by `kaldi-feat`. FLAC, MP3, Ogg Vorbis, AAC, ALAC, CAF, AIFF, and the sound of MP4, Matroska and
@@ -7,6 +9,8 @@
 //! The contract of [`SoundStream`]: it gives all samples of one track at their times, counted from the beginning of the
 //! file, or a list of [`Warning`]s that say what is missing, where, and how much. A file, a pipe and another process give
 //! the same samples.
+
+#![warn(missing_docs, clippy::missing_errors_doc)]
 
 mod blocks;
 mod channels;

@@ -124,6 +124,9 @@ pub(crate) fn start(
 
 impl SoundStream {
     /// Reads the recording to its end, and writes its first channel as a wave file with 16 bits, whose header gives no length.
+    ///
+    /// # Errors
+    /// The recording cannot be read, or `out` cannot be written.
     pub fn write_wave(self, out: impl Write, say: impl FnMut(&str)) -> Result<()> {
         Signal::new(self, Channels::First, None)?.write_wave(out, say)
     }
@@ -132,6 +135,9 @@ impl SoundStream {
 impl Signal {
     /// Reads the signal to its end, and writes it as a wave file with 16 bits, whose header gives no length. Gives the
     /// warnings as lines to `say`.
+    ///
+    /// # Errors
+    /// The recording cannot be read, or `out` cannot be written.
     pub fn write_wave(mut self, mut out: impl Write, mut say: impl FnMut(&str)) -> Result<()> {
         let failed = |source| kaldi_io::IoError::Io { name: "standard output".to_owned(), source };
         out.write_all(&header(self.rate())).map_err(failed)?;

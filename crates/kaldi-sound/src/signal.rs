@@ -20,6 +20,9 @@ pub struct Signal {
 
 impl Signal {
     /// Chooses the first of the signals of `channels`. `rate` in Hz is the recording's own if it is `None`.
+    ///
+    /// # Errors
+    /// A channel that the recording does not have, a rate out of range.
     pub fn new(stream: SoundStream, channels: Channels, rate: Option<u32>) -> Result<Signal> {
         let channel = stream.signals(channels)?.first().copied().unwrap_or(Some(0));
         let own = stream.sample_rate();
@@ -40,6 +43,9 @@ impl Signal {
     }
 
     /// Reads up to `most` samples, unscaled (16 bits). Empty only at the end.
+    ///
+    /// # Errors
+    /// The input cannot be read or decoded.
     pub fn read(&mut self, most: usize) -> Result<Vec<f32>> {
         while self.ready.is_empty() && !self.has_ended {
             let samples = self.stream.read(PIECE, &self.channel)?.pop().unwrap_or_default();
@@ -55,6 +61,9 @@ impl Signal {
     }
 
     /// Reads all samples.
+    ///
+    /// # Errors
+    /// The input cannot be read or decoded.
     pub fn read_to_end(&mut self) -> Result<Vec<f32>> {
         let mut all = Vec::new();
         loop {
@@ -72,6 +81,9 @@ impl Signal {
     }
 
     /// Closes the input; fails if it is a pipe and its command failed.
+    ///
+    /// # Errors
+    /// The input is a pipe, and its command failed.
     pub fn close(self) -> Result<()> {
         self.stream.close()
     }

@@ -35,12 +35,18 @@ enum Source {
 
 impl SoundStream {
     /// Opens a recording (a file, `-` or a command that ends with `|`) and reads its header. A name that is that of a file
-    /// is a file, whatever it looks like. Fails if the input cannot be read, or if its sound cannot be decoded.
+    /// is a file, whatever it looks like.
+    ///
+    /// # Errors
+    /// The input cannot be read, or if its sound cannot be decoded.
     pub fn open(rxfilename: &str) -> Result<SoundStream> {
         SoundStream::open_with(rxfilename, &SoundOptions::default())
     }
 
     /// Does the same as [`open`](Self::open) with choices.
+    ///
+    /// # Errors
+    /// The same as those of [`open`](Self::open), and a track that the recording does not have.
     pub fn open_with(rxfilename: &str, options: &SoundOptions) -> Result<SoundStream> {
         if is_special(rxfilename) && Path::new(rxfilename).is_file() {
             let name = rxfilename.to_owned();
@@ -54,11 +60,17 @@ impl SoundStream {
     }
 
     /// Reads the header of a recording that arrives through a reader, like [`open`](Self::open) of a pipe.
+    ///
+    /// # Errors
+    /// The input cannot be read, or its sound cannot be decoded.
     pub fn from_reader(reader: KaldiReader) -> Result<SoundStream> {
         SoundStream::from_reader_with(reader, &SoundOptions::default())
     }
 
     /// Does the same as [`from_reader`](Self::from_reader) with choices.
+    ///
+    /// # Errors
+    /// The input cannot be read, its sound cannot be decoded, or the track is not there.
     pub fn from_reader_with(reader: KaldiReader, options: &SoundOptions) -> Result<SoundStream> {
         SoundStream::new(reader, None, options)
     }
@@ -105,6 +117,7 @@ impl SoundStream {
         }
     }
 
+    /// Returns the number of channels.
     pub fn channels(&self) -> usize {
         match &self.source {
             Source::Wave(wave) => wave.channels(),
@@ -113,6 +126,9 @@ impl SoundStream {
     }
 
     /// The signals that `which` chooses: for each the channel, from 0, or `None` for the mean of all channels.
+    ///
+    /// # Errors
+    /// A channel that the recording does not have.
     pub fn signals(&self, which: Channels) -> Result<Vec<Option<usize>>> {
         let there = self.channels();
         which.signals(there).map_err(|wanted| Error::NoChannel { file: self.file.clone(), wanted, there })
@@ -120,6 +136,9 @@ impl SoundStream {
 
     /// Reads up to `most` samples of each signal, unscaled (16 bits); waits for them. Returns one list for each signal.
     /// They are shorter only where a chunk of a wave file ends, and empty only at the end.
+    ///
+    /// # Errors
+    /// The input cannot be read or decoded.
     pub fn read(&mut self, most: usize, signals: &[Option<usize>]) -> Result<Vec<Vec<f32>>> {
         let samples = match &mut self.source {
             Source::Wave(wave) => wave.read(most)?,
@@ -152,6 +171,9 @@ impl SoundStream {
     }
 
     /// Closes the input; fails if it is a pipe and its command failed.
+    ///
+    /// # Errors
+    /// The input is a pipe, and its command failed.
     pub fn close(self) -> Result<()> {
         match self.source {
             Source::Wave(wave) => Ok(wave.close()?),

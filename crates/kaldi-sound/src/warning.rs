@@ -4,6 +4,7 @@ use std::fmt;
 
 /// A part of a recording that is missing, or is not as it should be. Times are seconds from the beginning of what
 /// [`SoundStream`](crate::SoundStream) gives.
+#[allow(missing_docs)] // The comment of a variant explains its fields.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Warning {
     /// The sound ends at `at`, earlier than it should. `missing` is the length of the rest, if it is known.

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Speakers: voice activity, back ends of speaker vectors, equal error rates, clustering of recordings.
 //!
 //! A speaker vector is an i-vector or an x-vector, in single precision; statistics and models are in double precision.

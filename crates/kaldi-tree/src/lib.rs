@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Phonetic decision trees from data (Kaldi's `tree/`).
 //!
 //! [`accumulate`] sums features up by phones in context: [`stats::TreeStats`]. [`automatic`] clusters phones into

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! One binary holds all programs, and they need different allocators. Programs that handle examples allocate thousands
 //! of small objects in one thread, and free them in another. mimalloc is best for these. The other programs are faster
 //! with the system's allocator, which starts half a millisecond faster.

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Chain models (lattice-free MMI): their examples and the supervision in them.
 //!
 //! A chain example has inputs like any other. In place of targets, its outputs have a [`Supervision`]: an FST of the valid sequences of pdfs.

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! nnet3's core. A network is a graph of components, joined by descriptors over (n, t, x) indexes. For each request it
 //! is compiled into a list of matrix commands, planned into one arena, and run.
 //!

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! A device for tests: the kernels of `nnet3-matrix`, compiled for the CPU. The code that launches them on a GPU runs
 //! them here.
 //!

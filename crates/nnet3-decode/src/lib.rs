@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Lattices: the output of a decoder for an utterance, as a graph of words, times and costs.
 //!
 //! - [`weight`], [`lattice`], [`store`]: lattices, their two kinds, their files.

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Discriminative training from lattices: the criteria MMI (with boosting), MPFE and sMBR.
 //!
 //! An example has inputs like any other. Its outputs have [`Supervision`]: the alignment of the transcript, and a denominator

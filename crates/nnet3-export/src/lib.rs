@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Networks for other programs. ONNX models are made from compiled computations, with standard operators only.
 //! Safetensors files are written and read.
 //!

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Hostile input for every reader. A [`Target`] reads bytes in one format. For any bytes, the result must be a value or
 //! an error. A panic is a fault, and so is memory out of proportion to the input.
 //!

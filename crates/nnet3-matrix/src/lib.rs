@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Matrices that live on a device, and the primitives that run on them.
 //!
 //! [`Backend`] is the list of primitives, one method each and a trait per kind ([`mod@backend`]). [`mod@cpu`]

@@ -4,25 +4,34 @@ use kaldi_feat::wave::RATES;
 
 use crate::config;
 
+/// The result of this crate's functions.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// A failure of recognition, with its place.
+#[allow(missing_docs)] // The comment of a variant explains its fields.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// A file or a pipe.
     #[error(transparent)]
     Io(#[from] kaldi_io::IoError),
 
+    /// Options in a file of the model.
     #[error(transparent)]
     Config(#[from] config::Error),
 
+    /// Features of sound.
     #[error(transparent)]
     Features(#[from] kaldi_online::Error),
 
+    /// The acoustic model.
     #[error(transparent)]
     Acoustic(#[from] nnet3_train::Error),
 
+    /// The network.
     #[error(transparent)]
     Network(#[from] nnet3_core::Error),
 
+    /// The search or a lattice.
     #[error(transparent)]
     Search(#[from] nnet3_decode::Error),
 
@@ -30,9 +39,11 @@ pub enum Error {
     #[error("{file}")]
     File { file: String, source: Box<dyn std::error::Error + Send + Sync> },
 
+    /// A rate of sound that no recogniser takes, in Hz.
     #[error("expected a sampling rate from {} to {} Hz, found {rate} Hz", RATES.start(), RATES.end())]
     Rate { rate: f32 },
 
+    /// A folder that has no model.
     #[error("{0}: expected the folder of a model, with am/final.mdl, conf/ and graph/")]
     NotAFolder(String),
 
@@ -44,6 +55,7 @@ pub enum Error {
     #[error("expected the file of the model's {0}, since no folder is given")]
     NoFile(&'static str),
 
+    /// Words without names.
     #[error("the graph has no names of words, and there is no words.txt")]
     NoNames,
 
@@ -51,9 +63,24 @@ pub enum Error {
     #[error("Word-id {0} not in symbol table.")]
     UnknownWord(i32),
 
+    /// Samples that are no sound.
     #[error(transparent)]
     Sound(#[from] kaldi_feat::Error),
 
+    /// Sound of a recording.
+    #[cfg(feature = "sound")]
+    #[error(transparent)]
+    Recording(#[from] kaldi_sound::Error),
+
+    /// A recording without samples.
+    #[error("the recording has no samples")]
+    NoSamples,
+
+    /// A recording with too few samples for a frame.
+    #[error("the recording has {samples} samples, too few for a frame")]
+    TooShort { samples: u64 },
+
+    /// Vectors of speakers.
     #[error(transparent)]
     Vectors(#[from] kaldi_speaker::error::Error),
 

@@ -9,6 +9,7 @@ use crate::transcript::{Alternative, Word, text};
 
 /// A form of a text.
 
+/// The forms of texts.
 #[derive(clap::ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// A line for each file: its name without suffix, then the words
@@ -35,6 +36,7 @@ impl Format {
         }
     }
 
+    /// True of forms with lines of subtitles.
     pub fn is_subtitles(self) -> bool {
         matches!(self, Format::Srt | Format::Vtt)
     }

@@ -20,21 +20,30 @@ const MOST_ARCS: usize = 1 << 24;
 /// A graph for all utterances. Searches on several threads share it.
 #[derive(Debug, Clone)]
 pub enum SharedGraph {
+    /// One graph (`HCLG.fst`).
     Whole(Arc<SearchGraph>),
+    /// Two halves that are composed during the search (`HCLr.fst`, `Gr.fst`).
     Pair(Arc<GraphPair>),
+    /// Graphs that refer to each other.
     Grammar(Arc<GrammarGraph>),
 }
 
 /// Files of the two halves of a graph, and the list of input labels that consume no frame.
 #[derive(Debug, Clone, Copy)]
 pub struct PairFiles<'f> {
+    /// `HCLr.fst`.
     pub hcl: &'f str,
+    /// `Gr.fst`.
     pub grammar: &'f str,
+    /// `disambig_tid.int`.
     pub disambiguation: &'f str,
 }
 
 impl SharedGraph {
-    /// Makes a search over the graph. Fails for options that make no sense.
+    /// Makes a search over the graph.
+    ///
+    /// # Errors
+    /// Options that make no sense.
     pub fn search(&self, options: SearchOptions) -> Result<Box<dyn Search>> {
         Ok(match self {
             SharedGraph::Whole(graph) => {
@@ -51,6 +60,9 @@ impl SharedGraph {
 
     /// Checks that all words of the graph have names. Skips graphs that stay in their files and are too large for it;
     /// there a missing name is found when it is needed.
+    ///
+    /// # Errors
+    /// A word of the graph has no name.
     pub fn check_names(&self, names: &Names) -> Result<()> {
         let is_known = |word| names.get(word).is_some();
         let unknown = match self {
@@ -81,6 +93,9 @@ impl From<GrammarGraph> for SharedGraph {
 }
 
 /// Reads a graph from one file, with the names of its words if it has them. A graph of type `const` stays in the file.
+///
+/// # Errors
+/// The file cannot be read, or has labels that are no transition-ids.
 pub fn read_whole(rxfilename: &str, num_transition_ids: usize) -> Result<(SearchGraph, Option<Names>)> {
     let mut r = open(rxfilename)?;
     let (fst, names) = store::read_graph(&mut r)?;
@@ -98,6 +113,9 @@ pub fn read_whole(rxfilename: &str, num_transition_ids: usize) -> Result<(Search
 }
 
 /// Reads both halves of a graph. Also returns the names of words if the language model has them.
+///
+/// # Errors
+/// A file cannot be read, or has labels that are no transition-ids.
 pub fn read_pair(files: PairFiles<'_>, num_transition_ids: usize) -> Result<(GraphPair, Option<Names>)> {
     let PairFiles { hcl, grammar, disambiguation } = files;
     let mut r = open(hcl)?;
@@ -116,6 +134,9 @@ pub fn read_pair(files: PairFiles<'_>, num_transition_ids: usize) -> Result<(Gra
 }
 
 /// Reads a grammar, as make-grammar-fst writes it.
+///
+/// # Errors
+/// The file cannot be read, or has labels that are no transition-ids.
 pub fn read_grammar(rxfilename: &str, num_transition_ids: usize) -> Result<GrammarGraph> {
     let grammar: GrammarFst = read_object(rxfilename)?;
     GrammarGraph::new(grammar, num_transition_ids).map_err(Error::of(rxfilename))

@@ -1,6 +1,9 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Recognition of sound while it arrives: features, i-vectors, network, search, words.
 //!
 //! - [`Model`]: all that does not change, from a folder or from parts. Recognisers on several threads share it.
+//! - `Recording`: a recording of any format to [`Sentence`]s (feature `sound`); [`Sentences`]: the same of sound in pieces.
 //! - [`Recognizer`]: samples to [`Transcript`]s, with partial results and endpoints.
 //! - [`Stream`]: the part of a recogniser before words: samples to lattices.
 //! - [`Spotter`]: samples to words as soon as these are certain.
@@ -28,8 +31,11 @@
 //! # }
 //! ```
 
+#![warn(missing_docs, clippy::missing_errors_doc)]
+
 mod acoustics;
 mod alternatives;
+#[allow(missing_docs)] // Clap prints comments of groups of options as descriptions of programs.
 pub mod config;
 mod effort;
 pub mod error;
@@ -44,6 +50,7 @@ mod notice;
 mod options;
 pub mod phrases;
 mod recognizer;
+mod recording;
 mod sample_bytes;
 mod search;
 mod segment;
@@ -65,6 +72,9 @@ pub use notice::Notice;
 pub use options::{Files, MakeObserver, ModelOptions, RecognizerOptions};
 pub use phrases::Phrases;
 pub use recognizer::Recognizer;
+pub use recording::{PIECE, Sentence, Sentences, piece};
+#[cfg(feature = "sound")]
+pub use recording::{Recording, RecordingOptions, RecordingWarning};
 pub use sample_bytes::SampleBytes;
 pub use search::Search;
 pub use spotter::Spotter;

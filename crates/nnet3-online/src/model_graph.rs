@@ -21,10 +21,13 @@ const BACKOFF: &str = "#0";
 pub struct ModelGraph {
     /// The file of the graph.
     pub file: String,
+    /// The graph.
     pub graph: FlatFst,
     /// Input labels that are no transition-ids.
     pub disambiguation: FxHashSet<i32>,
+    /// HMMs and their pdfs.
     pub transitions: TransitionModel,
+    /// Phones that begin and end words.
     pub boundaries: WordBoundaries,
     /// Names of words by number.
     pub words: Names,
@@ -38,6 +41,7 @@ pub struct ModelGraph {
 /// A phone that stands between words, and the tree of a model, both from its graph.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecoveredContext {
+    /// The decision tree.
     pub tree: RecoveredTree,
     /// The phone outside of words that begins on the most arcs; `None` if no phone does.
     pub silence: Option<i32>,

@@ -12,6 +12,7 @@ use crate::notice::Notice;
 
 /// An acoustic model with a network for forward runs only.
 pub struct AcousticNetwork {
+    /// HMMs and their pdfs.
     pub transitions: TransitionModel,
     /// The network, in test mode on the device, with components merged if that does not change outputs.
     pub nnet: Nnet,
@@ -21,6 +22,9 @@ pub struct AcousticNetwork {
 
 impl AcousticNetwork {
     /// Reads an acoustic model, and prepares its network for the device.
+    ///
+    /// # Errors
+    /// The model cannot be read, or its network cannot run in chunks.
     pub fn load(
         rxfilename: &str,
         device: &Device,

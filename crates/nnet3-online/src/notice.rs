@@ -6,6 +6,7 @@ use std::time::Duration;
 use nnet3_core::nnet::collapse::CollapseReport;
 
 /// An event that a user may want to know of. The caller decides which of them it shows.
+#[allow(missing_docs)] // The comment of a variant explains its fields.
 #[derive(Debug, Clone)]
 pub enum Notice {
     /// A file or folder of the model that has no effect.

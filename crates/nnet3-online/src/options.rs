@@ -30,6 +30,7 @@ pub struct ModelOptions {
     pub threads: NonZero<usize>,
     /// Observes the network, if the options of the model ask for it or `observe_always` is set.
     pub observer: Option<MakeObserver>,
+    /// True if the observer sees the network in any case.
     pub observe_always: bool,
 }
 
@@ -57,7 +58,9 @@ pub struct Files {
     pub words: Option<String>,
     /// Options of the features of the network: one of these three. Without them, MFCC with the usual options.
     pub mfcc: Option<String>,
+    /// `fbank.conf`.
     pub fbank: Option<String>,
+    /// `plp.conf`.
     pub plp: Option<String>,
     /// Options of pitch, if the network reads pitch after the other features.
     pub pitch: Option<String>,
@@ -74,6 +77,7 @@ pub struct Files {
 pub struct RecognizerOptions {
     /// Beams and limits of the search.
     pub search: SearchOptions,
+    /// Beams and limits of the determinization of lattices.
     pub determinization: PhoneOptions,
     /// Lengths of the chunks in which lattices are determinized while the search goes on, as in vosk. `None`: a lattice is
     /// determinized when its sentence has ended.

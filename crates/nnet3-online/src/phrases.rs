@@ -36,6 +36,7 @@ pub struct Phrases {
 pub struct Ignored {
     /// The position of the phrase, from 0.
     pub phrase: usize,
+    /// The word.
     pub word: String,
     /// True if the word has a name, but no path in the graph.
     pub is_pathless: bool,
@@ -188,6 +189,9 @@ pub fn read(rxfilename: &str) -> Result<Vec<(usize, String)>> {
 }
 
 /// Splits the text of a file into phrases, as [`read`] does. A byte order mark at the beginning is left out.
+///
+/// # Errors
+/// A line is not UTF-8.
 pub fn lines(file: &str, text: &[u8]) -> Result<Vec<(usize, String)>> {
     let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
     let mut phrases = Vec::new();

@@ -53,8 +53,11 @@ impl Voice {
 }
 
 impl Recognizer {
-    /// Makes a recogniser that is ready for sound of a new speaker at this rate (in Hz). Fails for options that make no
-    /// sense. [`Model::options`] are the usual ones.
+    /// Makes a recogniser that is ready for sound of a new speaker at this rate (in Hz). [`Model::options`] are the usual
+    /// ones.
+    ///
+    /// # Errors
+    /// Options that make no sense.
     pub fn new(model: &Model, rate: f32, options: &RecognizerOptions) -> Result<Recognizer> {
         if !(*RATES.start() as f32..=*RATES.end() as f32).contains(&rate) {
             return Err(Error::Rate { rate });
@@ -69,8 +72,10 @@ impl Recognizer {
         })
     }
 
-    /// Makes transcripts have the vectors of their speakers. Must be called between two sentences. Fails if the features of
-    /// the model cannot be made of sound that arrives in pieces.
+    /// Makes transcripts have the vectors of their speakers. Must be called between two sentences.
+    ///
+    /// # Errors
+    /// The features of the model cannot be made of sound that arrives in pieces.
     pub fn set_speaker_model(&mut self, model: Arc<SpeakerModel>) -> Result<()> {
         let mut features = model.features()?;
         features.accept(self.rate, &self.samples)?;
@@ -85,6 +90,9 @@ impl Recognizer {
 
     /// Replaces the phrases of which sentences consist, or returns to the model's language model. Forgets the sound, and
     /// begins one of a new speaker.
+    ///
+    /// # Errors
+    /// The search over the graph with these phrases cannot begin.
     pub fn set_phrases(&mut self, phrases: Option<Phrases>) -> Result<()> {
         self.stream.set_phrases(phrases)?;
         self.reset(self.rate)
@@ -101,12 +109,18 @@ impl Recognizer {
     }
 
     /// Forgets the sound, and begins one of a new speaker at this rate (in Hz).
+    ///
+    /// # Errors
+    /// The search over the graph cannot begin.
     pub fn reset(&mut self, rate: f32) -> Result<()> {
         let speaker = self.model().parts().speaker.clone();
         self.begin(rate, speaker)
     }
 
     /// Forgets the sound, and begins one of a speaker with this state at this rate (in Hz).
+    ///
+    /// # Errors
+    /// The search over the graph cannot begin.
     pub fn begin(&mut self, rate: f32, speaker: Speaker) -> Result<()> {
         self.rate = rate;
         self.samples.clear();
@@ -119,8 +133,11 @@ impl Recognizer {
     }
 
     /// Takes the next samples, with the values of wave files (−32768 to 32767). At an endpoint the caller should ask for
-    /// the [`result`](Self::result), but may go on. Fails if the rate does not fit the model, and if the network's outputs
-    /// are not numbers; then only a new sound can be begun.
+    /// the [`result`](Self::result), but may go on.
+    ///
+    /// # Errors
+    /// A rate that does not fit the model, outputs of the network that are not numbers, a graph that is damaged. Afterwards
+    /// only a new sound can begin.
     pub fn accept(&mut self, samples: &[f32]) -> Result<State> {
         let state = self.stream.accept(self.rate, samples)?;
         self.samples.extend_from_slice(samples);
@@ -131,6 +148,9 @@ impl Recognizer {
     }
 
     /// Returns the words of the best path of the sentence so far.
+    ///
+    /// # Errors
+    /// A word of the graph without a name.
     pub fn partial(&mut self) -> Result<String> {
         if self.stream.frames_decoded() == 0 {
             return Ok(String::new());
@@ -142,6 +162,9 @@ impl Recognizer {
 
     /// Returns the words of the sentence so far, with times and confidences. The last word may be incomplete. The work
     /// grows with the length of the sentence.
+    ///
+    /// # Errors
+    /// A word of the graph without a name, a lattice that cannot be determinized.
     pub fn partial_words(&self) -> Result<Vec<Word>> {
         if self.stream.frames_decoded() == 0 {
             return Ok(Vec::new());
@@ -151,6 +174,10 @@ impl Recognizer {
 
     /// Ends the sentence, and begins the next one of the same speaker. Samples that were not decoded belong to the next
     /// sentence.
+    ///
+    /// # Errors
+    /// A word of the graph without a name, a lattice that cannot be determinized, outputs of the network that are not
+    /// numbers.
     pub fn result(&mut self) -> Result<Transcript> {
         let (decoded, frames) = (self.decoded(), self.stream.frames_decoded());
         let transcript = self.transcript()?;
@@ -160,6 +187,9 @@ impl Recognizer {
 
     /// Forgets the sentence so far, and begins the next one of the same speaker. Samples that were not decoded belong to
     /// the next sentence.
+    ///
+    /// # Errors
+    /// Outputs of the network that are not numbers.
     pub fn skip(&mut self) -> Result<()> {
         self.begin_next(self.decoded(), self.stream.frames_decoded())
     }
@@ -186,6 +216,10 @@ impl Recognizer {
     }
 
     /// Ends the sound, and returns its last sentence. Afterwards only a new sound can be begun.
+    ///
+    /// # Errors
+    /// A word of the graph without a name, a lattice that cannot be determinized, outputs of the network that are not
+    /// numbers.
     pub fn finish(&mut self) -> Result<Transcript> {
         self.stream.accept_last(self.rate, &[])?;
         if self.stream.frames_decoded() == 0 {
@@ -227,6 +261,9 @@ impl Recognizer {
     }
 
     /// Returns the state of the speaker, for another sound of the same one.
+    ///
+    /// # Errors
+    /// The features of the last frames cannot be made.
     pub fn speaker(&mut self) -> Result<Speaker> {
         self.stream.speaker()
     }

@@ -8,6 +8,7 @@ use crate::voices::Voices;
 /// The words between two pauses.
 #[derive(Debug, Clone, Default)]
 pub struct Segment {
+    /// Words with times in seconds from the beginning of the sound.
     pub words: Vec<Word>,
     /// The beginning, in seconds from the beginning of the sound.
     pub start: f64,

@@ -32,28 +32,33 @@ pub struct Conversation {
 }
 
 /// Events that an operator may want to know of.
+#[allow(missing_docs)] // The comment of a variant explains its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// No more samples come.
     StreamOver,
     /// Nothing came for the whole time that was allowed, after so many bytes of a chunk.
-    Timeout {
-        bytes: usize,
-    },
+    Timeout { bytes: usize },
     /// The client has sent more samples than are allowed.
     TooLong,
     /// The client is slower than its sound by more than is allowed.
     TooSlow,
+    /// A word of the graph without a name.
     UnknownWord(i32),
 }
 
 /// Users of a conversation: names of words, and what is done with events.
 pub trait Host {
+    /// Returns the name of a word.
     fn word(&self, id: i32) -> Option<String>;
+    /// Hears of an event.
     fn event(&mut self, event: Event);
 }
 
 /// Recognizes what a client says, until it has nothing more to say. Lines that it does not take are lost. An error is one of the recognizer.
+///
+/// # Errors
+/// The recogniser fails.
 pub fn converse(
     recognizer: &mut Stream,
     client: &mut (impl Read + Write),

@@ -33,6 +33,7 @@ const COSINE_THRESHOLD: f32 = 0.4;
 
 /// The parts of a speaker model.
 pub struct SpeakerParts {
+    /// Features that the network reads.
     pub features: SpectralOptions,
     /// The network, in test mode, with nodes `input` and `output`.
     pub network: Nnet,
@@ -53,6 +54,7 @@ pub struct SpeakerModel {
 /// The vector of a sentence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpeakerVector {
+    /// Its elements.
     pub values: Vec<f32>,
     /// Frames of speech that it is made of.
     pub frames: usize,
@@ -61,6 +63,9 @@ pub struct SpeakerVector {
 impl SpeakerParts {
     /// Reads a folder of vosk's form: `mfcc.conf`, `final.ext.raw`, `mean.vec` and `transform.mat`, and `plda` if it is
     /// there. Errors name the file that is missing or wrong.
+    ///
+    /// # Errors
+    /// A file is missing or wrong. The error names it.
     pub fn load(folder: &str, device: &Device) -> Result<SpeakerParts> {
         let path = |name: &str| format!("{folder}/{name}");
         for name in ["mfcc.conf", "final.ext.raw", "mean.vec", "transform.mat"] {
@@ -93,12 +98,18 @@ impl SpeakerParts {
 
 impl SpeakerModel {
     /// Opens the model in a folder of vosk's form ([`SpeakerParts::load`]), for the CPU.
+    ///
+    /// # Errors
+    /// A file is missing or wrong, or does not fit the others.
     pub fn open(folder: &str) -> Result<SpeakerModel> {
         let device = nnet3_matrix::cpu();
         SpeakerModel::new(SpeakerParts::load(folder, &device)?, &device).map_err(Error::of(folder))
     }
 
-    /// Checks the parts. Fails if features, network, mean, transform and PLDA model do not fit each other.
+    /// Checks the parts.
+    ///
+    /// # Errors
+    /// Features, network, mean, transform and PLDA model do not fit each other.
     pub fn new(parts: SpeakerParts, device: &Device) -> Result<SpeakerModel> {
         let unfit = |what: &str, expected: usize, found: usize| {
             Err(Error::Data(format!("{what}: expected {expected} dimensions, found {found}")))
@@ -132,6 +143,9 @@ impl SpeakerModel {
     }
 
     /// The features of a sound, as its samples arrive.
+    ///
+    /// # Errors
+    /// Features that cannot be made of sound in pieces.
     pub fn features(&self) -> Result<FeatureStream> {
         Ok(FeatureStream::new(Extractor::new(self.parts.features.clone())?)?)
     }
@@ -139,6 +153,9 @@ impl SpeakerModel {
     /// Returns the vector of a sentence, and vectors of parts of it, ranges of frames. A vector is `None` if fewer than
     /// [`MIN_FRAMES`] frames are speech. `is_speech` tells it of a frame. `all` are the features of the sentence, a row for
     /// each frame ([`features`](Self::features)). Means are those of the sentence for its parts, too.
+    ///
+    /// # Errors
+    /// The network fails, or a vector is not finite.
     pub fn vectors(
         &self,
         all: &DenseMatrix<f32>,
@@ -194,6 +211,9 @@ impl SpeakerModel {
 
     /// Returns the number of the speaker of each vector, from 1 on in the order of their first vectors. Clusters are joined
     /// while the mean score of their pairs is above `threshold`; without one, 0 for PLDA and 0.4 for cosines.
+    ///
+    /// # Errors
+    /// Vectors of other dimensions than the model's.
     pub fn cluster(&self, vectors: &[&SpeakerVector], threshold: Option<f32>) -> Result<Vec<usize>> {
         if vectors.is_empty() {
             return Ok(Vec::new());

@@ -20,7 +20,10 @@ pub struct Spotter<'g> {
 }
 
 impl<'g> Spotter<'g> {
-    /// Makes a spotter that is ready for an utterance of a new speaker. Fails if features, network and search do not fit.
+    /// Makes a spotter that is ready for an utterance of a new speaker.
+    ///
+    /// # Errors
+    /// Features, network and search do not fit.
     pub fn new(
         transitions: &TransitionModel,
         features: Arc<PipelineModel>,
@@ -34,12 +37,18 @@ impl<'g> Spotter<'g> {
     }
 
     /// Forgets the utterance, and begins another one. `speaker` is the speaker's state after earlier utterances.
+    ///
+    /// # Errors
+    /// The search over the graph cannot begin.
     pub fn begin(&mut self, speaker: Speaker) -> Result<()> {
         self.acoustics.begin(speaker)?;
         Ok(self.search.begin()?)
     }
 
     /// Takes the next samples, at this rate (in Hz), and searches the frames that become ready. `last` ends the sound.
+    ///
+    /// # Errors
+    /// Samples at a rate that does not fit the features, outputs of the network that are not numbers.
     pub fn accept(&mut self, rate: f32, samples: &[f32], last: bool) -> Result<()> {
         self.acoustics.accept(rate, samples, last)?;
         let ready = self.acoustics.ready();
@@ -64,16 +73,25 @@ impl<'g> Spotter<'g> {
     }
 
     /// Returns the words of the best path after its certain part.
+    ///
+    /// # Errors
+    /// The graph is damaged.
     pub fn other_words(&self) -> Result<Vec<i32>> {
         Ok(self.search.other_words()?)
     }
 
     /// Returns the best path so far, to a final state if one is reached. `None` if no path is left.
+    ///
+    /// # Errors
+    /// The graph is damaged.
     pub fn best_path(&self) -> Result<Option<ViterbiPath>> {
         Ok(self.search.path()?.map(|(path, _)| path))
     }
 
     /// Returns the speaker's present state, for the next utterance.
+    ///
+    /// # Errors
+    /// The features of the last frames cannot be made.
     pub fn speaker(&mut self) -> Result<Speaker> {
         Ok(self.acoustics.pipeline().speaker()?)
     }

@@ -16,6 +16,7 @@ use crate::phrases::Phrases;
 use crate::search::Search;
 
 /// The state of recognition after some samples.
+#[allow(missing_docs)] // The comment of a variant explains its fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// The sentence goes on.
@@ -39,8 +40,10 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Makes a stream that is ready for an utterance of a new speaker. Fails for options that make no sense, and for an
-    /// empty graph.
+    /// Makes a stream that is ready for an utterance of a new speaker.
+    ///
+    /// # Errors
+    /// Options that make no sense, an empty graph.
     pub fn new(model: &Model, options: &RecognizerOptions) -> Result<Stream> {
         let parts = model.parts();
         let chunks = options
@@ -76,6 +79,9 @@ impl Stream {
 
     /// Replaces the phrases of which sentences consist, or returns to the model's language model. Forgets the utterance:
     /// another one must be begun.
+    ///
+    /// # Errors
+    /// The search over the graph with these phrases cannot begin.
     pub fn set_phrases(&mut self, phrases: Option<Phrases>) -> Result<()> {
         let options = RecognizerOptions { phrases, ..self.options.clone() };
         self.search = search(&self.model, &options)?;
@@ -89,6 +95,9 @@ impl Stream {
     }
 
     /// Forgets the utterance, and begins one of a speaker with this state.
+    ///
+    /// # Errors
+    /// The search over the graph cannot begin.
     pub fn begin(&mut self, speaker: Speaker) -> Result<()> {
         self.acoustics.begin(speaker)?;
         self.silence = silence(&self.model);
@@ -106,6 +115,9 @@ impl Stream {
     }
 
     /// Begins a new search where the last one has ended: features and network go on.
+    ///
+    /// # Errors
+    /// The search over the graph cannot begin.
     pub fn begin_segment(&mut self) -> Result<()> {
         self.offset += self.search.frames_decoded();
         self.begin_search()
@@ -118,11 +130,17 @@ impl Stream {
 
     /// Takes the next samples, at this rate (in Hz), with the values of wave files. Searches the frames that become
     /// ready.
+    ///
+    /// # Errors
+    /// Samples at a rate that does not fit the features, outputs of the network that are not numbers.
     pub fn accept(&mut self, rate: f32, samples: &[f32]) -> Result<State> {
         self.take(rate, samples, false)
     }
 
     /// Takes the last samples, which may be none, and searches to the end.
+    ///
+    /// # Errors
+    /// Samples at a rate that does not fit the features, outputs of the network that are not numbers.
     pub fn accept_last(&mut self, rate: f32, samples: &[f32]) -> Result<State> {
         self.take(rate, samples, true)
     }
@@ -170,6 +188,9 @@ impl Stream {
     }
 
     /// Returns the progress of the search. Must be called before the utterance is finished.
+    ///
+    /// # Errors
+    /// The graph is damaged.
     pub fn progress(&self, endpoint: &EndpointOptions) -> Result<SearchState> {
         let ids = self.search.best_path();
         let ids = ids.map_while(|step| self.model.transitions().transition_id(step.transition_id).ok());
@@ -181,6 +202,9 @@ impl Stream {
     }
 
     /// Returns the rule (from 0) that detects an endpoint, if any. It must be called before the utterance is finished.
+    ///
+    /// # Errors
+    /// The graph is damaged.
     pub fn endpoint(&self, endpoint: &EndpointOptions) -> Result<Option<usize>> {
         Ok(endpoint.endpoint(&self.progress(endpoint)?, self.output_frame_length()))
     }
@@ -207,6 +231,9 @@ impl Stream {
     }
 
     /// Ends the utterance, whether all samples came or not: the search knows its lattice now. False if no path is left.
+    ///
+    /// # Errors
+    /// The graph is damaged.
     pub fn finish(&mut self) -> Result<bool> {
         self.finished = true;
         Ok(self.search.finish()?)
@@ -218,6 +245,9 @@ impl Stream {
     }
 
     /// Returns all paths that were kept, so far or of the finished utterance, with a state for each token.
+    ///
+    /// # Errors
+    /// The graph is damaged.
     pub fn raw_lattice(&self) -> Result<Lattice> {
         Ok(self.search.raw_lattice()?)
     }
@@ -225,6 +255,9 @@ impl Stream {
     /// Returns the lattice of the finished utterance, and events of its determinization. The lattice has one path
     /// for each sequence of words, and acoustic costs as scaled for the search. The lattice is empty if no path is
     /// left.
+    ///
+    /// # Errors
+    /// The lattice cannot be determinized, or the graph is damaged.
     pub fn lattice(&mut self) -> Result<(CompactLattice, Report)> {
         if let Some(chunks) = &mut self.chunks {
             let lattice = self.search.finish_chunks(chunks, self.model.transitions())?;
@@ -244,6 +277,9 @@ impl Stream {
     }
 
     /// Returns the speaker's present state, for the next utterance.
+    ///
+    /// # Errors
+    /// The features of the last frames cannot be made.
     pub fn speaker(&mut self) -> Result<Speaker> {
         Ok(self.acoustics.pipeline().speaker()?)
     }

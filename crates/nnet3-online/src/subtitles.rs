@@ -22,6 +22,7 @@ const SHORT_PAUSE: f64 = 0.2;
 pub struct Cue {
     /// Begin and end, in seconds.
     pub start: f64,
+    /// Its end, in seconds.
     pub end: f64,
     /// One or two lines.
     pub lines: Vec<String>,

@@ -9,9 +9,11 @@ use crate::voices::Voices;
 /// A word of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Word {
+    /// The word as the model writes it.
     pub text: String,
     /// Begin and end, in seconds from the beginning of the sound.
     pub start: f64,
+    /// The end, in seconds from the beginning of the sound.
     pub end: f64,
     /// The posterior probability of the word, from 0 to 1.
     pub confidence: f32,
@@ -39,6 +41,7 @@ impl Alternative {
 /// The words of one sentence: from a pause to the next one.
 #[derive(Debug, Clone, Default)]
 pub struct Transcript {
+    /// The words with the least expected number of errors.
     pub words: Vec<Word>,
     /// The beginning, in seconds from the beginning of the sound.
     pub start: f64,
@@ -52,6 +55,7 @@ pub struct Transcript {
     pub alternatives: Vec<Alternative>,
     /// The vectors of its speakers, if the recogniser has a speaker model.
     pub voices: Option<Voices>,
+    /// Faults of the sentence.
     pub warnings: Vec<Warning>,
 }
 
@@ -68,6 +72,7 @@ pub fn text(words: &[Word]) -> String {
 }
 
 /// A fault of a sentence that is transcribed nevertheless. Times are in seconds from the beginning of the sound.
+#[allow(missing_docs)] // The comment of a variant explains its fields.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Warning {
     /// The search lost all paths, so the sentence has no words.

@@ -16,6 +16,7 @@ const PAUSE: f64 = 0.2;
 pub struct Phrase {
     /// Numbers of its words in the sentence.
     pub words: Range<usize>,
+    /// The vector of its voice; `None` if it has too little speech.
     pub vector: Option<SpeakerVector>,
 }
 
@@ -24,12 +25,16 @@ pub struct Phrase {
 pub struct Voices {
     /// The vector of the whole, as vosk has it.
     pub whole: Option<SpeakerVector>,
+    /// Words between pauses, with their vectors.
     pub phrases: Vec<Phrase>,
 }
 
 impl Voices {
     /// Makes the vectors of a sentence and its phrases. The sentence begins at `start` seconds, and `features` are those of the
     /// speaker model from there on. `speech` tells for each output frame, of `frame` seconds, if it is speech.
+    ///
+    /// # Errors
+    /// The network of the speaker model fails.
     pub fn of(
         model: &SpeakerModel,
         sentence: &[Word],

@@ -1,5 +1,7 @@
 //! Sound in pieces of any size against whole utterances, with a small random network and a loop over four phones.
 
+#![allow(clippy::disallowed_methods)] // A test may panic if there is no thread.
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -25,6 +27,8 @@ use nnet3_online::{Model, ModelParts, Recognizer, RecognizerOptions, Result, Sta
 mod lexicon;
 #[path = "recognizer/phrases.rs"]
 mod phrases;
+#[path = "recognizer/recording.rs"]
+mod recording;
 
 const FACTOR: usize = 3;
 

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! One check for each primitive, for any device. It compares the primitive with a slow and obvious version in `f64`.
 //! Cases are empty matrices, single rows and columns, odd sizes, sub-matrices of larger matrices, and operations in
 //! place if allowed.

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! The part of the Python module `nnet3` that is Rust: recognition, networks, archives and features in one process.
 //! Arguments and results are numpy arrays and dictionaries; the interpreter's lock is released while something computes.
 

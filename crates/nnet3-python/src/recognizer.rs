@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kaldi_sound::{Channels, SoundStream};
-use nnet3_online::{ModelOptions, SampleBytes, State, Transcript, Word, json};
+use nnet3_online::{
+    ModelOptions, Recording, RecordingOptions, SampleBytes, Sentences, State, Transcript, Word, json, piece,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -17,9 +19,6 @@ use crate::error::raised;
 use crate::names::Source;
 use crate::network::Network;
 use crate::stack::detach;
-
-/// Seconds of sound between two looks for the end of a sentence, as in nnet3-transcribe.
-const PIECE: f32 = 0.2;
 
 /// Model(folder, allow_upsample=False): the folder of a recogniser's model, which recognisers on many threads share.
 ///
@@ -216,8 +215,8 @@ impl Session {
             self.recognizer.reset(self.rate)?;
         }
         let mut state = State::Listening;
-        for piece in samples.chunks(((self.rate * PIECE) as usize).max(1)) {
-            state = self.recognizer.accept(piece)?;
+        for samples in samples.chunks(piece(self.rate)) {
+            state = self.recognizer.accept(samples)?;
         }
         self.is_over = false;
         Ok(matches!(state, State::Endpoint { .. }))
@@ -229,7 +228,8 @@ impl Session {
 ///
 /// `recording` is the name of a file of any format that nnet3-transcribe reads; the first of several channels is taken. A name is
 /// never taken for a command. `command` takes its place: a shell command that writes sound to its standard output. If parts of the
-/// recording are missing or damaged, the dictionary has a list `warnings`, and each one is a UserWarning, too.
+/// recording are missing or damaged, its first channel alone is silent, or a sentence has no exact text, the dictionary has a list
+/// `warnings`, and each one is a UserWarning, too. A recording without samples, or with too few for a frame, raises Error.
 #[pyfunction]
 #[pyo3(signature = (model, recording = None, *, command = None))]
 pub fn transcribe<'py>(
@@ -252,24 +252,28 @@ pub fn transcribe<'py>(
     to_python(py, &recording)
 }
 
-/// The sentences of a recording, and warnings about what is missing.
+/// The words of each sentence of a recording, and the warnings.
 fn sentences(model: &nnet3_online::Model, source: &Source) -> PyResult<(Vec<Vec<Word>>, Vec<String>)> {
-    let mut sound = source.open(SoundStream::open).map_err(raised)?;
-    let signals = sound.signals(Channels::First).map_err(raised)?;
-    let rate = sound.sample_rate() as f32;
-    let mut recognizer = nnet3_online::Recognizer::new(model, rate, model.options()).map_err(raised)?;
-    let mut sentences = Vec::new();
-    loop {
-        let piece = sound.read(((rate * PIECE) as usize).max(1), &signals).map_err(raised)?;
-        let Some(samples) = piece.first().filter(|samples| !samples.is_empty()) else { break };
-        if let State::Endpoint { .. } = recognizer.accept(samples).map_err(raised)? {
-            sentences.push(recognizer.result().map_err(raised)?.words);
-        }
+    let sound = source.open(SoundStream::open).map_err(raised)?;
+    let sentences = Sentences::new(model, model.options()).map_err(raised)?;
+    let options = RecordingOptions { channels: Some(Channels::First), ..RecordingOptions::default() };
+    let mut recording = Recording::new(sound, sentences, &options).map_err(raised)?;
+    let (mut words, mut warnings) = (Vec::new(), Vec::new());
+    for sentence in recording.by_ref() {
+        let transcript = sentence.map_err(|error| of_recording(source, error))?.transcript;
+        warnings.extend(transcript.warnings.iter().map(ToString::to_string));
+        words.push(transcript.words);
     }
-    let warnings = sound.warnings().iter().map(ToString::to_string).collect();
-    sound.close().map_err(raised)?;
-    sentences.push(recognizer.finish().map_err(raised)?.words);
-    Ok((sentences, warnings))
+    warnings.extend(recording.warnings().iter().map(ToString::to_string));
+    Ok((words, warnings))
+}
+
+/// The exception for an error of a recording, with its name. (Errors of the sound have it.)
+fn of_recording(source: &Source, error: nnet3_online::Error) -> PyErr {
+    match error {
+        nnet3_online::Error::Recording(_) => raised(error),
+        _ => raised(nnet3_online::Error::File { file: source.name().to_owned(), source: error.into() }),
+    }
 }
 
 fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Recurrent language models (Kaldi's `rnnlm`): an nnet3 network between word embeddings.
 //!
 //! The network reads the embedding of each word and gives a vector. The score of a next word is the product of that vector with

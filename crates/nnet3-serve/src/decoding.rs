@@ -2,16 +2,14 @@
 
 use nnet3_online::formats::Segment;
 use nnet3_online::{
-    Alternative, Effort, Model, Recognizer, RecognizerOptions, State, Transcript, Word, json,
+    Alternative, Effort, Model, Recognizer, RecognizerOptions, Sentence, Sentences, State, Transcript, Word,
+    json,
 };
 use serde_json::{Value, json};
 
 use crate::process::Trouble;
 
 type Result<T, E = nnet3_online::Error> = std::result::Result<T, E>;
-
-/// Seconds of sound in a piece of work. As in vosk, an endpoint is looked for at the end of a message only.
-const PIECE: f32 = 0.2;
 
 /// Bounds of the work at the end of a sentence. A sentence of noise may have thousands of times as many arcs as one of speech.
 const EFFORT: Effort = Effort { arcs: 5000 };
@@ -32,11 +30,6 @@ pub struct Manner {
     pub alternatives: usize,
     /// The phrases of which sentences consist; without them the model's own language.
     pub phrases: Vec<String>,
-}
-
-/// The number of samples in a piece of sound at a rate in Hz.
-pub fn piece(rate: u32) -> usize {
-    ((rate as f32 * PIECE) as usize).max(1)
 }
 
 /// The recogniser of a session of messages.
@@ -136,9 +129,9 @@ pub fn silence(manner: &Manner) -> Value {
 
 /// A recording that is recognised piece by piece.
 pub struct Recording {
-    recognizer: Recognizer,
+    sentences: Sentences,
+    /// In Hz.
     rate: u32,
-    taken: u64,
     segments: Vec<Segment>,
 }
 
@@ -150,42 +143,37 @@ fn fault(error: nnet3_online::Error) -> Trouble {
 impl Recording {
     /// Begins a recording at this rate (in Hz).
     pub fn new(rate: u32, model: &Model) -> Result<Box<Recording>, Trouble> {
-        let recognizer = Recognizer::new(model, rate as f32, &options(model)).map_err(fault)?;
-        Ok(Box::new(Recording { recognizer, rate, taken: 0, segments: Vec::new() }))
+        let mut sentences = Sentences::new(model, &options(model)).map_err(fault)?;
+        sentences.begin(rate as f32, 1).map_err(fault)?;
+        Ok(Box::new(Recording { sentences, rate, segments: Vec::new() }))
     }
 
     /// The seconds of sound so far.
     pub fn seconds(&self) -> f64 {
-        self.taken as f64 / f64::from(self.rate)
+        self.sentences.samples() as f64 / f64::from(self.rate)
     }
 
     /// Recognises the next samples. At most `most` seconds are taken.
     pub fn accept(mut self: Box<Recording>, samples: &[f32], most: f64) -> Result<Box<Recording>, Trouble> {
-        self.taken += samples.len() as u64;
-        if self.seconds() > most {
+        let samples_so_far = self.sentences.samples() + samples.len() as u64;
+        if samples_so_far as f64 / f64::from(self.rate) > most {
             let reason =
                 format!("the recording is longer than {most} seconds, which is the limit of this server");
             return Err(Trouble::Recording(reason));
         }
-        if let State::Endpoint { .. } = self.recognizer.accept(samples).map_err(fault)? {
-            let transcript = self.recognizer.result().map_err(fault)?;
-            self.segments.push(Segment::of(transcript, 1, 0.0).0);
-        }
+        let ended = self.sentences.accept(&[samples]).map_err(fault)?;
+        self.segments.extend(ended.into_iter().map(segment));
         Ok(self)
     }
 
     /// Ends the recording, and returns all text.
     pub fn finish(mut self: Box<Recording>) -> Result<Vec<Segment>, Trouble> {
-        if self.taken == 0 {
-            return Err(Trouble::Recording("the recording has no samples".to_owned()));
-        }
-        let last = self.recognizer.finish().map_err(fault)?;
-        if last.frames > 0 {
-            self.segments.push(Segment::of(last, 1, 0.0).0);
-        } else if self.segments.is_empty() {
-            let reason = format!("the recording has {} samples, too few for a frame", self.taken);
-            return Err(Trouble::Recording(reason));
-        }
+        let ended = self.sentences.finish().map_err(fault)?;
+        self.segments.extend(ended.into_iter().map(segment));
         Ok(self.segments)
     }
+}
+
+fn segment(sentence: Sentence) -> Segment {
+    sentence.into_segment(0.0).0
 }

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! A server of recognisers that share one model.
 //!
 //! - WebSockets with the protocol of vosk-server: samples come, words go ([`protocol`]).

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::connections::Peer;
-use crate::decoding::{Decoder, Manner, piece, silence};
+use crate::decoding::{Decoder, Manner, silence};
 use crate::metrics::Kind;
 use crate::protocol::{self, Config, Message};
 use crate::sessions::{Refusal, Ticket};
@@ -221,7 +221,7 @@ impl Session<'_> {
         }
         let mut state = None;
         let manner = self.manner.clone();
-        for part in samples.chunks(piece(manner.rate)) {
+        for part in samples.chunks(nnet3_online::piece(manner.rate as f32)) {
             let part = part.to_vec();
             let seconds = part.len() as f64 / f64::from(manner.rate);
             (ticket, decoder, state) =

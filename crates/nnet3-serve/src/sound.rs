@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use kaldi_io::{KaldiReader, threads};
 use kaldi_sound::{Channels, SoundStream};
+use nnet3_online::piece;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::timeout;
 
-use crate::decoding::piece;
 use crate::process::{DecoderProgram, Decoding, Process, Trouble};
 
 /// The name of a recording in errors.
@@ -143,7 +143,7 @@ fn read_stream(reader: KaldiReader, give: &Sender<Result<Step, Trouble>>) -> Res
         return Ok(Vec::new());
     }
     loop {
-        let samples = sound.read(piece(rate), &signals).map_err(fault)?.pop().unwrap_or_default();
+        let samples = sound.read(piece(rate as f32), &signals).map_err(fault)?.pop().unwrap_or_default();
         if samples.is_empty() {
             let warnings = sound.warnings().iter().map(ToString::to_string).collect();
             return sound.close().map(|()| warnings).map_err(fault);

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! Examples, objectives, training, averaging and diagnostics of nnet3 networks.
 //!
 //! This crate does the work of a program between reading its options and choosing its exit status. It does not print:

@@ -3,13 +3,10 @@
 use std::collections::VecDeque;
 use std::ffi::{CStr, CString};
 
-use nnet3_online::{Error, Model, Recognizer, SampleBytes, State, Transcript};
+use nnet3_online::{Error, Model, Recognizer, SampleBytes, State, Transcript, piece};
 
 use crate::layout;
 use crate::session::c_text;
-
-/// Seconds of sound between two looks for the end of a sentence.
-const PIECE: f32 = 0.2;
 
 pub struct BatchRecognizer {
     recognizer: Recognizer,
@@ -55,8 +52,8 @@ impl BatchRecognizer {
         if std::mem::replace(&mut self.is_over, true) {
             self.recognizer.reset(self.rate)?;
         }
-        for piece in samples.chunks(((self.rate * PIECE) as usize).max(1)) {
-            if let State::Endpoint { .. } = self.recognizer.accept(piece)? {
+        for samples in samples.chunks(piece(self.rate)) {
+            if let State::Endpoint { .. } = self.recognizer.accept(samples)? {
                 let transcript = self.recognizer.result()?;
                 self.keep(&transcript);
             }

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! The recogniser as a shared library with the functions of vosk's public header (`vosk_api.h`), so that programs and
 //! bindings written for vosk run on this engine.
 //!

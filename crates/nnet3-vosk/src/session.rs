@@ -5,13 +5,11 @@ use std::sync::Arc;
 
 use kaldi_online::endpoint::EndpointOptions;
 use nnet3_online::speakers::SpeakerModel;
-use nnet3_online::{Error, Model, Phrases, Recognizer, SampleBytes, State, Transcript, Warning};
+use nnet3_online::{Error, Model, Phrases, Recognizer, SampleBytes, State, Transcript, Warning, piece};
 
 use crate::layout;
 use crate::log;
 
-/// Seconds of sound after which weights of silence and i-vectors are estimated again, as in vosk.
-const PIECE: f32 = 0.2;
 /// Largest number of texts of a sentence: a lattice may have more paths than fit into memory.
 const MOST_ALTERNATIVES: usize = 1000;
 
@@ -154,9 +152,8 @@ impl Session {
             self.recognizer.reset(self.rate)?;
         }
         self.taken += samples.len() as u64;
-        let piece = ((self.rate * PIECE) as usize).max(1);
         let mut state = State::Listening;
-        let pieces = samples.chunks(piece).chain(samples.is_empty().then_some(samples));
+        let pieces = samples.chunks(piece(self.rate)).chain(samples.is_empty().then_some(samples));
         for samples in pieces {
             state = self.recognizer.accept(samples)?;
         }

@@ -1,3 +1,5 @@
+//! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
+//!
 //! The xconfig language: a network described layer by layer, and its expansion into the config lines that `nnet3-init`
 //! reads. Layer types, keys, node names and line order are those of Kaldi's `steps/nnet3/xconfig_to_configs.py`.
 //!

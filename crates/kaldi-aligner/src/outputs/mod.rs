@@ -42,6 +42,7 @@ pub enum Format {
     Csv,
     /// Subtitles with a word each, in `subtitles`.
     Srt,
+    /// The same in the form of WebVTT.
     Vtt,
 }
 

@@ -11,36 +11,53 @@ pub use write::{Form, touching};
 /// Intervals and points by tier, from `begin` to `end` in seconds.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TextGrid {
+    /// The beginning, in seconds.
     pub begin: f64,
+    /// The end, in seconds.
     pub end: f64,
+    /// Its tiers.
     pub tiers: Vec<Tier>,
 }
 
+/// Intervals or points of one kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tier {
+    /// Its name.
     pub name: String,
+    /// Its beginning, in seconds.
     pub begin: f64,
+    /// Its end, in seconds.
     pub end: f64,
+    /// Its contents.
     pub items: Items,
 }
 
+/// The contents of a tier.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Items {
+    /// Parts of the time.
     Intervals(Vec<Interval>),
+    /// Points in time.
     Points(Vec<Point>),
 }
 
 /// A text from `begin` to `end` in seconds; empty where the tier has none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interval {
+    /// Its beginning, in seconds.
     pub begin: f64,
+    /// Its end, in seconds.
     pub end: f64,
+    /// Its text.
     pub text: String,
 }
 
+/// A mark at a time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
+    /// In seconds.
     pub time: f64,
+    /// Its text.
     pub mark: String,
 }
 
@@ -48,12 +65,17 @@ pub struct Point {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct Malformed {
+    /// The line, from 1.
     pub line: usize,
+    /// A clause that says what is wrong.
     pub message: String,
 }
 
 impl TextGrid {
     /// Reads the text of a file. [`decode`](crate::decode) makes it of the file's bytes.
+    ///
+    /// # Errors
+    /// The text is no TextGrid.
     pub fn parse(text: &str) -> Result<TextGrid, Malformed> {
         read::parse(text)
     }

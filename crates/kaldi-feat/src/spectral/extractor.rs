@@ -51,6 +51,13 @@ pub struct EnergyOptions {
     pub htk_compat: bool,
 }
 
+impl Default for EnergyOptions {
+    /// Not used. Its place and computation are Kaldi's.
+    fn default() -> EnergyOptions {
+        EnergyOptions { used: false, floor: 0.0, raw: true, htk_compat: false }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpectralOptions {
     pub frames: FrameOptions,
@@ -60,6 +67,22 @@ pub struct SpectralOptions {
 }
 
 impl SpectralOptions {
+    /// The usual options of MFCC features of sound at this rate (in Hz): those of `compute-mfcc-feats`, 13 cepstra with the
+    /// energy as the first one, and dither.
+    pub fn mfcc(rate: f32) -> SpectralOptions {
+        let energy = EnergyOptions { used: true, ..EnergyOptions::default() };
+        let kind = Kind::Mfcc { num_ceps: 13, cepstral_lifter: 22.0 };
+        SpectralOptions { frames: FrameOptions::at(rate), mel: MelOptions::default(), energy, kind }
+    }
+
+    /// The usual options of log mel energies of sound at this rate (in Hz): those of `compute-fbank-feats`, 23 filters, and
+    /// dither.
+    pub fn fbank(rate: f32) -> SpectralOptions {
+        let kind = Kind::Fbank { log: true, power: true };
+        let (mel, energy) = (MelOptions::default(), EnergyOptions::default());
+        SpectralOptions { frames: FrameOptions::at(rate), mel, energy, kind }
+    }
+
     /// Features of a frame.
     pub fn dim(&self) -> usize {
         match self.kind {

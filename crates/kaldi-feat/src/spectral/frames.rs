@@ -93,6 +93,11 @@ impl Default for FrameOptions {
 }
 
 impl FrameOptions {
+    /// The usual options at this rate (in Hz).
+    pub fn at(rate: f32) -> FrameOptions {
+        FrameOptions { sample_rate: rate, ..FrameOptions::default() }
+    }
+
     fn samples(&self, milliseconds: f32) -> usize {
         (f64::from(self.sample_rate) * 0.001 * f64::from(milliseconds)) as usize
     }

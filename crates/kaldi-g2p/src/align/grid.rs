@@ -12,14 +12,18 @@ pub const NONE: u32 = u32::MAX;
 /// Numbers of letters and phones of a graphone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
+    /// Largest number of letters of a graphone.
     pub letters: usize,
+    /// Largest number of phones of a graphone.
     pub phones: usize,
 }
 
 /// The edges of a pronunciation. There are no edges if it cannot be cut.
 #[derive(Debug, Clone, Copy)]
 pub struct Grid<'a> {
+    /// Letters of the word.
     pub letters: usize,
+    /// Phones of the pronunciation.
     pub phones: usize,
     /// Numbers of graphones: cell by cell, letters first, and shape by shape.
     pub edges: &'a [u32],

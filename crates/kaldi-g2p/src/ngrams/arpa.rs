@@ -15,6 +15,9 @@ const MOST_LOG_PROB: f32 = 1e-3;
 const MOST_BACKOFF: f32 = super::MOST_BACKOFF + 1.0;
 
 /// Writes an ARPA file. Logarithms have five digits after the point.
+///
+/// # Errors
+/// The file cannot be written.
 pub fn write(ngrams: &Ngrams, inventory: &Inventory, w: &mut KaldiWriter) -> kaldi_io::Result<()> {
     let mut names = vec![END_NAME.to_owned(), BEGIN_NAME.to_owned()];
     names.extend((0..inventory.len() as u32).map(|number| inventory.spelled(number).symbol()));

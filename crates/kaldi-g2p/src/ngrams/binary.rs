@@ -6,6 +6,9 @@ use super::{BEGIN, END, FIRST, MOST_BACKOFF, Ngrams, ROOT};
 use crate::error::{Error, Result};
 
 /// Writes the arrays.
+///
+/// # Errors
+/// The file cannot be written.
 pub fn write(ngrams: &Ngrams, w: &mut KaldiWriter) -> kaldi_io::Result<()> {
     let numbers = |numbers: &[u32]| numbers.iter().map(|&number| number as i32).collect::<Vec<i32>>();
     w.write_token("<Levels>")?;

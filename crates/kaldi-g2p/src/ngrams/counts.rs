@@ -5,9 +5,13 @@ use super::{BEGIN, END};
 /// N-grams as nodes of a tree; see [`super::Ngrams`] for the order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Counts {
+    /// Graphones of the nodes.
     pub tokens: Vec<u32>,
+    /// Their counts.
     pub counts: Vec<u32>,
+    /// The first child of each node.
     pub first_children: Vec<u32>,
+    /// The first node of each length of n-grams.
     pub levels: Vec<usize>,
 }
 

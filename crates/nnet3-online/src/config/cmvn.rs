@@ -30,6 +30,10 @@ pub struct OnlineCmvnArgs {
 }
 
 impl OnlineCmvnArgs {
+    /// Returns the options as the library takes them.
+    ///
+    /// # Errors
+    /// Numbers out of range.
     pub fn options(&self) -> Result<OnlineCmvnOptions> {
         let Ok(window) = usize::try_from(self.cmn_window) else {
             refuse!("--cmn-window={}: expected a number above 0", self.cmn_window);
@@ -46,6 +50,9 @@ impl OnlineCmvnArgs {
 }
 
 /// The dimensions of `--skip-dims=13:14:15`.
+///
+/// # Errors
+/// The text is no list of numbers.
 pub fn skip_dims(text: &str) -> Result<Vec<usize>> {
     let dims = split_integers(text, &[':'], false)
         .and_then(|dims| dims.into_iter().map(|d| usize::try_from(d).ok()).collect::<Option<Vec<_>>>());

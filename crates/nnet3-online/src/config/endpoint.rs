@@ -60,6 +60,9 @@ endpoint_args! {
 
 impl EndpointArgs {
     /// The rules, for a program that looks for endpoints: there must be phones of silence.
+    ///
+    /// # Errors
+    /// There are no phones of silence, or a phone is no number.
     pub fn options(&self) -> Result<EndpointOptions> {
         let silence_phones =
             phones(&self.endpoint_silence_phones, &[':']).map_err(Error::of("--endpoint.silence-phones"))?;

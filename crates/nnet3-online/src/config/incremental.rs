@@ -21,7 +21,10 @@ pub struct IncrementalArgs {
 }
 
 impl IncrementalArgs {
-    /// The lengths of chunks. Fails for the values that the reference refuses.
+    /// The lengths of chunks.
+    ///
+    /// # Errors
+    /// Values that the reference refuses.
     pub fn options(&self) -> Result<ChunkOptions> {
         let options = ChunkOptions {
             max_delay: number("determinize-max-delay", self.determinize_max_delay)?,

@@ -92,6 +92,9 @@ impl SpliceArgs {
 
 impl IvectorArgs {
     /// Reads the files that the options name. `threads` is the number of threads that prepare the estimation.
+    ///
+    /// # Errors
+    /// A file is missing or wrong, or does not fit the others.
     pub fn read(&self, threads: NonZero<usize>) -> Result<IvectorModel> {
         let options = self.options()?;
         let given = |name: &str, value: &str| {

@@ -29,9 +29,11 @@ pub mod search;
 pub mod silence;
 pub mod spectral;
 
+/// The result of reading options.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A fault of an option.
+#[allow(missing_docs)] // The comment of a variant explains its fields.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A line that is no option, or a value that is refused.
@@ -40,6 +42,7 @@ pub enum Error {
     /// The option or file in which an error is.
     #[error("{name}")]
     In { name: String, source: Box<dyn std::error::Error + Send + Sync> },
+    /// Features for these options cannot be made.
     #[error(transparent)]
     Features(#[from] kaldi_online::Error),
 }
@@ -62,6 +65,9 @@ struct File<A: Args> {
 
 /// Reads the options in a file of lines `--name=value`. Other options have their defaults; if the path is empty, all
 /// have. Errors begin with `name`: the option that names the file, or the file.
+///
+/// # Errors
+/// The file cannot be read, or has a line that is no option.
 pub fn read<A: Args>(name: &str, path: &str) -> Result<A> {
     match path {
         "" => given(name, &[]),
@@ -70,11 +76,17 @@ pub fn read<A: Args>(name: &str, path: &str) -> Result<A> {
 }
 
 /// Does the same as [`read`] for a file whose name is enough for errors.
+///
+/// # Errors
+/// The file cannot be read, or has a line that is no option.
 pub fn read_file<A: Args>(path: &str) -> Result<A> {
     read(path, path)
 }
 
 /// Returns the options with these arguments and the defaults of all others. Errors begin with `name`.
+///
+/// # Errors
+/// An argument is no option.
 pub fn given<A: Args>(name: &str, arguments: &[&str]) -> Result<A> {
     let line: Vec<OsString> = [&name].into_iter().chain(arguments).map(OsString::from).collect();
     match cli::parse::<File<A>>(line) {

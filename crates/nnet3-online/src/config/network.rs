@@ -95,6 +95,9 @@ pub struct LoopedArgs {
 
 impl LoopedArgs {
     /// Returns the chunks of the network.
+    ///
+    /// # Errors
+    /// Numbers out of range.
     pub fn streaming(&self) -> Result<Streaming> {
         if self.frames_per_chunk < 1 || self.frame_subsampling_factor < 1 {
             refuse!("--frames-per-chunk and --frame-subsampling-factor must be at least 1");
@@ -117,6 +120,9 @@ impl LoopedArgs {
 
 impl OptimizationOptions {
     /// The options as the library takes them.
+    ///
+    /// # Errors
+    /// Numbers out of range.
     pub fn optimize_options(&self) -> Result<OptimizeOptions> {
         if !(0..=2).contains(&self.memory_compression_level) {
             let level = self.memory_compression_level;

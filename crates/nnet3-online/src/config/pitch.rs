@@ -84,6 +84,10 @@ fn count(option: &str, number: i32) -> Result<usize> {
 }
 
 impl PitchArgs {
+    /// Returns the options as the library takes them.
+    ///
+    /// # Errors
+    /// Numbers out of range.
     pub fn options(&self) -> Result<PitchOptions> {
         Ok(PitchOptions {
             sample_rate: self.sample_frequency,
@@ -157,6 +161,8 @@ pub struct PitchProcessArgs {
 }
 
 impl PitchProcessArgs {
+    /// # Errors
+    /// Numbers out of range.
     pub fn options(&self) -> Result<PitchProcessOptions> {
         Ok(PitchProcessOptions {
             pitch_scale: self.pitch_scale,
@@ -189,6 +195,9 @@ pub struct OnlinePitchArgs {
 }
 
 /// Reads the options of pitch from a file; without a name, returns the usual ones. Errors begin with `name`.
+///
+/// # Errors
+/// The file cannot be read, or has a line that is no option.
 pub fn read(name: &str, config: &str) -> Result<(PitchOptions, PitchProcessOptions)> {
     let args: OnlinePitchArgs = super::read(name, config)?;
     let process = args.process.options().map_err(Error::of(config))?;

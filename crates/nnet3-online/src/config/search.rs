@@ -105,6 +105,9 @@ impl SearchArgs {
     }
 
     /// Checks the limits.
+    ///
+    /// # Errors
+    /// Limits out of range.
     pub fn check(&self) -> Result<()> {
         self.options().check().map_err(of_option)
     }

@@ -25,6 +25,10 @@ pub struct SilenceWeightingArgs {
 }
 
 impl SilenceWeightingArgs {
+    /// Returns the options as the library takes them.
+    ///
+    /// # Errors
+    /// A phone is no number, or a weight is out of range.
     pub fn options(&self) -> Result<SilenceWeightingOptions> {
         let phones = phones(&self.silence_phones, &[':', ',']);
         if !self.silence_weight.is_finite() {

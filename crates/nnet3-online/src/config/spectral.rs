@@ -115,6 +115,8 @@ pub struct FrameArgs {
 }
 
 impl FrameArgs {
+    /// # Errors
+    /// Numbers out of range, an unknown window.
     fn options(&self, use_energy: bool, kind: Kind) -> Result<SpectralOptions> {
         let Ok(bins) = usize::try_from(self.num_mel_bins) else {
             refuse!("--num-mel-bins={}: expected a number of at least 3", self.num_mel_bins);
@@ -133,6 +135,10 @@ impl FrameArgs {
 
 /// Options of features with mel filters.
 pub trait SpectralArgs {
+    /// Returns the options as the library takes them.
+    ///
+    /// # Errors
+    /// Numbers out of range, an unknown window.
     fn options(&self) -> Result<SpectralOptions>;
 }
 
@@ -160,6 +166,8 @@ pub struct MfccArgs {
 }
 
 impl SpectralArgs for MfccArgs {
+    /// # Errors
+    /// Numbers out of range, an unknown window.
     fn options(&self) -> Result<SpectralOptions> {
         let num_ceps = positive("--num-ceps", self.num_ceps)?;
         self.frames.options(self.use_energy, Kind::Mfcc { num_ceps, cepstral_lifter: self.cepstral_lifter })
@@ -183,6 +191,8 @@ pub struct FbankArgs {
 }
 
 impl SpectralArgs for FbankArgs {
+    /// # Errors
+    /// Numbers out of range, an unknown window.
     fn options(&self) -> Result<SpectralOptions> {
         self.frames.options(self.use_energy, Kind::Fbank { log: self.use_log_fbank, power: self.use_power })
     }
@@ -214,6 +224,8 @@ pub struct PlpArgs {
 }
 
 impl SpectralArgs for PlpArgs {
+    /// # Errors
+    /// Numbers out of range, an unknown window.
     fn options(&self) -> Result<SpectralOptions> {
         let kind = Kind::Plp(PlpOptions {
             num_ceps: positive("--num-ceps", self.num_ceps)?,
@@ -237,6 +249,10 @@ pub struct SpectrogramArgs {
 }
 
 impl SpectrogramArgs {
+    /// Returns the options as the library takes them.
+    ///
+    /// # Errors
+    /// Numbers out of range, an unknown window.
     pub fn options(&self) -> Result<SpectralOptions> {
         let (frames, energy) = (self.window.frames()?, self.window.energy(true, false));
         let kind = Kind::Spectrogram { raw_fft: self.return_raw_fft };
@@ -245,6 +261,20 @@ impl SpectrogramArgs {
 }
 
 /// Reads the options of features from a file; without a name, returns the usual ones. Errors begin with `name`.
+///
+/// # Errors
+/// The file cannot be read, or has a line that is no option.
 pub fn read<A: Args + SpectralArgs>(name: &str, config: &str) -> Result<SpectralOptions> {
     super::read::<A>(name, config)?.options().map_err(Error::of(config))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_options_are_those_of_programs() {
+        assert_eq!(read::<MfccArgs>("mfcc.conf", "").unwrap(), SpectralOptions::mfcc(16000.0));
+        assert_eq!(read::<FbankArgs>("fbank.conf", "").unwrap(), SpectralOptions::fbank(16000.0));
+    }
 }

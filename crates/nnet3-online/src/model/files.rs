@@ -113,6 +113,9 @@ fn layout(folder: &str) -> Result<(Layout, String)> {
 }
 
 /// Returns the file of the acoustic model in the folder of a model.
+///
+/// # Errors
+/// The folder has none.
 pub fn acoustic_model(folder: impl AsRef<Path>) -> Result<String> {
     layout(&folder.as_ref().to_string_lossy()).map(|(_, mdl)| mdl)
 }

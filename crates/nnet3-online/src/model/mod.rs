@@ -36,6 +36,9 @@ struct Shared {
 impl Model {
     /// Opens the model in a folder, as published for vosk, or of the older form. Files that `options` name replace those
     /// of the folder. Errors name the file that is missing or wrong, or that does not fit the others.
+    ///
+    /// # Errors
+    /// A file is missing or wrong, or does not fit the others. The error names it.
     pub fn open(folder: impl AsRef<Path>, options: &ModelOptions) -> Result<Model> {
         let mut notices = Vec::new();
         let pieces =
@@ -44,6 +47,9 @@ impl Model {
     }
 
     /// Opens a model without a folder, from the files that `options` name.
+    ///
+    /// # Errors
+    /// A file is missing or wrong, or does not fit the others. The error names it.
     pub fn from_files(options: &ModelOptions) -> Result<Model> {
         Model::load(files::Pieces::of_files(&options.files)?, options, Vec::new())
     }
@@ -53,7 +59,10 @@ impl Model {
         Model::new(parts, notices)
     }
 
-    /// Makes a model of its parts. Fails if features and network do not fit.
+    /// Makes a model of its parts.
+    ///
+    /// # Errors
+    /// Features and network do not fit.
     pub fn from_parts(parts: ModelParts) -> Result<Model> {
         Model::new(parts, Vec::new())
     }
@@ -88,7 +97,10 @@ impl Model {
         self.parts().features.frame_shift() * self.parts().network.frame_subsampling_factor() as f32
     }
 
-    /// Returns the name of a word. Fails if it has none.
+    /// Returns the name of a word.
+    ///
+    /// # Errors
+    /// It has none.
     pub fn word(&self, word: i32) -> Result<&str> {
         let names = self.parts().names.as_ref().ok_or(Error::NoNames)?;
         names.get(word).ok_or(Error::UnknownWord(word))

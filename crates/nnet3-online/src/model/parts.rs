@@ -19,12 +19,15 @@ use crate::options::{MakeObserver, RecognizerOptions};
 
 /// The parts of a model.
 pub struct ModelParts {
+    /// HMMs and their pdfs.
     pub transitions: Arc<TransitionModel>,
+    /// Features of sound, with i-vectors if the network reads them.
     pub features: Arc<PipelineModel>,
     /// The weight of silence for i-vectors.
     pub silence_weighting: SilenceWeightingOptions,
     /// The network, compiled for chunks.
     pub network: Arc<LoopedProgram>,
+    /// The decoding graph.
     pub graph: SharedGraph,
     /// Names of words; needed for text, not for lattices.
     pub names: Option<Names>,
@@ -41,6 +44,9 @@ pub struct ModelParts {
 impl ModelParts {
     /// Compiles a network of the CPU for chunks, and joins it with the other parts. The result has no names of words, and
     /// its recognisers find no endpoints. Also returns the notice of the compilation.
+    ///
+    /// # Errors
+    /// Options of the network that make no sense, a network that cannot run in chunks.
     pub fn new(
         settings: &RecognizerArgs,
         network: AcousticNetwork,

@@ -1,0 +1,11 @@
+//! Recordings: sound in pieces to sentences.
+
+#[cfg(feature = "sound")]
+mod loudness;
+mod sentences;
+#[cfg(feature = "sound")]
+mod sound;
+
+pub use sentences::{PIECE, Sentence, Sentences, piece};
+#[cfg(feature = "sound")]
+pub use sound::{Recording, RecordingOptions, RecordingWarning};
