@@ -7,6 +7,8 @@
 //! No thread's panic is caught. In a release build a panic ends the process where it happens (`panic = "abort"`).
 //! Threads of this module do the same in builds for tests; otherwise a thread might wait for one that has panicked.
 
+#![allow(clippy::disallowed_methods)] // Other modules use this one in place of these methods.
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};

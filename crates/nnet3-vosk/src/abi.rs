@@ -592,6 +592,7 @@ mod tests {
 
     /// A thread with a small stack ended the process.
     #[test]
+    #[allow(clippy::disallowed_methods)] // A test may panic if there is no thread.
     fn functions_have_enough_stack_on_threads_with_little() {
         let small = std::thread::Builder::new().stack_size(64 << 10);
         let found = small.spawn(|| guarded("test", 0, || deep(700))).unwrap().join();

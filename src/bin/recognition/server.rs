@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use kaldi_io::symbols::SymbolTable;
+use kaldi_io::threads::start_in_or_return;
 use nnet3::forward::load_acoustic_network;
 use nnet3::lattices::{no_name, open_symbols};
 use nnet3::messages;
@@ -147,13 +148,22 @@ fn accept_all(listener: &TcpListener, mut streams: Vec<Stream>, rules: &Rules<'_
     let (give, take) = sync_channel(0);
     let take = Mutex::new(take);
     std::thread::scope(|scope| -> Result<u8> {
+        let mut threads = 0;
         for stream in &mut streams {
-            scope.spawn(|| {
+            let serve = |stream: &mut Stream| {
                 // (The lock is free again before the client is served.)
                 while let Some(client) = next(&take) {
                     rules.serve(stream, client);
                 }
-            });
+            };
+            match start_in_or_return(scope, "a client", stream, serve) {
+                Ok(_) => threads += 1,
+                // One after the other.
+                Err(stream) if threads == 0 => loop {
+                    rules.serve(stream, accept(listener));
+                },
+                Err(_) => break,
+            }
         }
         loop {
             give.send(accept(listener)).context("all threads that serve clients have ended")?;

@@ -253,6 +253,7 @@ mod tests {
     /// Shows that two runners which take turns do not see each other's state, and that the second may be on another
     /// thread.
     #[test]
+    #[allow(clippy::disallowed_methods)] // A test may panic if there is no thread.
     fn another_one_has_its_own_state() {
         let mut first = looped(&network(RECURRENT), 4, 1, 3);
         let features = [random_matrix(13, 2, 1), random_matrix(18, 2, 2)];

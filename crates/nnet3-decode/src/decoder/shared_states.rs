@@ -185,6 +185,7 @@ mod tests {
 
     /// Threads expand the same states in different orders: each key has one number, and each state its own arcs.
     #[test]
+    #[allow(clippy::disallowed_methods)] // A test may panic if there is no thread.
     fn threads_share_states() {
         let states = SharedStates::new();
         let keys = 3 * BLOCK as u32;

@@ -94,6 +94,8 @@ impl Helper {
         let (state, changed, done, awake, offered) = Default::default();
         let shared = Arc::new(Shared { has_time, state, changed, done, awake, offered });
         let theirs = shared.clone();
+        #[allow(clippy::disallowed_methods)]
+        // The crate does not know kaldi-io; without a thread there is no helper.
         let thread = std::thread::Builder::new().name("halves".into()).spawn(move || theirs.work()).ok()?;
         Some(Helper { shared, thread: Some(thread) })
     }
