@@ -4,7 +4,8 @@
 //! A family is a folder with a `mod.rs`. Its first doc sentence describes the family. Its `mod` lines name the modules
 //! that its programs share. Every other file of the folder is a program. A program has `pub fn run(options) -> Result<u8>`
 //! and a first line ``//! `NAME`: one sentence.``; `pub fn main() -> ExitCode` in addition replaces the usual `main`. A
-//! family may name the function that starts its programs: `pub use … as start;`.
+//! family may name the function that starts its programs: `pub use … as start;`. A program or a family whose file has the
+//! line `#![cfg(feature = "NAME")]` is left out of builds without that feature.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,9 @@ fn main() {
     for family in listed(&root.join("src/bin"), |path| path.is_dir()) {
         let folder = root.join("src/bin").join(&family);
         let text = read(&folder.join("mod.rs"));
+        if !has_features(&text) {
+            continue;
+        }
         let programs = programs(&folder, &text);
         let starts = text.contains(" as start;");
         writeln!(families, "#[path = {:?}]\npub mod {family};", folder.join("mod.rs")).unwrap();
@@ -66,6 +70,12 @@ fn main() {
     }
 }
 
+/// True if this build has the feature that a file needs, if it needs one.
+fn has_features(text: &str) -> bool {
+    let needed = text.lines().find_map(|line| line.strip_prefix("#![cfg(feature = \"")?.strip_suffix("\")]"));
+    needed.is_none_or(|name| env::var_os(format!("CARGO_FEATURE_{}", name.to_uppercase())).is_some())
+}
+
 /// Names of the entries of a folder that satisfy `wanted`, sorted.
 fn listed(folder: &Path, wanted: fn(&Path) -> bool) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -89,6 +99,9 @@ fn programs(folder: &Path, family: &str) -> Vec<Program> {
     for name in names.filter(|name| *name != "mod" && !is_shared(name)) {
         let path = folder.join(format!("{name}.rs"));
         let text = read(&path);
+        if !has_features(&text) {
+            continue;
+        }
         let doc = doc(&text);
         let Some(about) = doc.strip_prefix(&format!("`{name}`: ")) else {
             panic!(

@@ -1,5 +1,7 @@
 //! Recordings of people and their texts: corpora in any form, and their forced alignment.
 
+#![cfg(feature = "sound")]
+
 mod aligning;
 mod options;
 mod words;

@@ -12,9 +12,12 @@ mod online;
 mod options;
 mod search_graph;
 mod server;
+#[cfg(feature = "serve")]
 mod serving;
 mod spotting;
+#[cfg(feature = "serve")]
 mod system_limits;
+#[cfg(feature = "sound")]
 mod transcribe;
 mod viterbi;
 

@@ -1,5 +1,7 @@
 //! `nnet3-serve`: a server of recognisers: WebSockets with vosk-server's protocol, recordings over HTTP, a page.
 
+#![cfg(feature = "serve")]
+
 use crate::recognition::serving::{ServingArgs, serve};
 use crate::recognition::transcribe::PieceArgs;
 use anyhow::Result;

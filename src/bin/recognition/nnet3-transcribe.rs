@@ -1,5 +1,7 @@
 //! `nnet3-transcribe`: recordings → text, with a model folder as published ones are.
 
+#![cfg(feature = "sound")]
+
 use crate::recognition::transcribe::{
     Arguments, Format, PieceArgs, SpeakerArgs, Texts, Threads, WordArgs, transcribe,
 };
