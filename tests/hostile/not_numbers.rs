@@ -114,7 +114,7 @@ fn bad_model(folder: &Folder) -> String {
 }
 
 #[test]
-fn models() {
+fn a_model_with_nan_is_named_and_writes_no_output() {
     let folder = Folder::new("hostile-nan-model");
     let model = bad_model(&folder);
     let named = "values of the component a are nan or infinite";

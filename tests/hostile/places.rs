@@ -6,7 +6,7 @@ use crate::data::{
 };
 
 #[test]
-fn lines() {
+fn errors_name_the_line_of_a_file() {
     let folder = Folder::new("hostile-places");
     let script = folder.write("x.scp", "a x.ark:1\nb\nc x.ark:3\n");
     refused("copy-feats", &["scp,s,cs:/dev/null/x", "ark:-"], &["/dev/null/x"]);
@@ -71,7 +71,7 @@ fn compressed_by_gzip() {
 }
 
 #[test]
-fn arguments() {
+fn errors_name_the_argument_that_is_wrong() {
     let folder = Folder::new("hostile-arguments");
     let feats = format!("ark:{}", features(&folder, 2));
     let output = shell(&format!("paste-feats ark:- ark:- ark:/dev/null < {}", folder.path("feats.ark")));

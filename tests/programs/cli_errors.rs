@@ -110,7 +110,7 @@ impl Case {
 const COMPUTE: [&str; 2] = ["--use-gpu=no", "good.raw"];
 
 #[test]
-fn configs() {
+fn mistakes_in_a_config_name_its_line_and_value() {
     let case = Case::new("configs");
     let unknown_type = ["bad.config:1", "'NaturalGradientAfineComponent'", "did you mean"];
     let cases: &[(&str, &str, &[&str])] = &[

@@ -198,7 +198,7 @@ fn write_model(dir: &Path, file: &str, priors: &str) {
 
 /// (y - ln 0.5) / 2.
 #[test]
-fn priors() {
+fn priors_that_do_not_fit_the_outputs_are_refused_or_subtracted() {
     let dir = small_case("compute-priors");
     write_model(&dir, "half.mdl", "0.5 ");
     write_model(&dir, "none.mdl", "");
@@ -273,7 +273,7 @@ fn online_ivectors() {
 }
 
 #[test]
-fn statuses() {
+fn wrong_inputs_of_nnet3_compute_have_kaldis_statuses() {
     let dir = small_case("compute-statuses");
     std::fs::write(dir.join("none.ark"), "").unwrap();
     std::fs::write(dir.join("wide.ark"), "s1-a  [\n  1 2 ]\n").unwrap();

@@ -120,7 +120,7 @@ fn completions_of_values() {
 
 /// Options whose help begins with a list of choices offer them to completions, too.
 #[test]
-fn choices() {
+fn completions_offer_the_choices_of_the_help() {
     for program in programs() {
         let (_, help, _) = run(&program, "--help");
         for line in help.lines().filter(|line| line.starts_with("  --")) {

@@ -101,7 +101,7 @@ fn round_robin_weights_and_names() {
 }
 
 #[test]
-fn statuses() {
+fn wrong_inputs_of_programs_of_examples_have_kaldis_statuses() {
     let folder = Folder::new("egs-statuses");
     let egs = folder.path("egs.txt");
     make(&folder, EIGHT, &egs);

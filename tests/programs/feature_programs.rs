@@ -259,7 +259,7 @@ fn normalisation_over_time() {
 }
 
 #[test]
-fn frames() {
+fn splicing_and_deltas_have_the_values_by_hand() {
     let f = feats("frames");
     assert_eq!(
         output(&f, "splice-feats --left-context=1 --right-context=1 ark:@feats.txt ark,t:-"),
@@ -311,7 +311,7 @@ fn frames() {
 }
 
 #[test]
-fn subsets() {
+fn subset_feats_chooses_by_number_and_by_list() {
     let f = feats("subset");
     assert_eq!(output(&f, "subset-feats --n=1 ark:@feats.txt ark,t:-"), "a [ 1 2 3 4 5 7 ]");
     assert_eq!(output(&f, "subset-feats ark:@feats.txt ark,t:-"), "a [ 1 2 3 4 5 7 ] b [ -1 0 1 2 ]");

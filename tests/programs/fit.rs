@@ -365,7 +365,7 @@ fn what_a_dry_run_prints() {
 }
 
 #[test]
-fn mistakes() {
+fn mistakes_in_rules_are_named_before_training() {
     let folder = Folder::new("fit-mistakes");
     let (network, egs) = prepare(&folder);
     let (out, valid) = (folder.write("out.raw", "as it was"), format!("--valid={egs}"));

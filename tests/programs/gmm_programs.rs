@@ -311,7 +311,7 @@ fn transforms_of_speakers() {
 }
 
 #[test]
-fn decoding() {
+fn gaussian_decoders_agree_on_lattices_and_words() {
     let system = System::new(Folder::new("decoding"));
     let (model, _) = system.trained();
     let (feats, graphs) = (&system.feats, &system.graphs);

@@ -96,7 +96,7 @@ fn tables_of_features() {
 }
 
 #[test]
-fn sounds() {
+fn json_of_a_recording_has_its_length_and_rate() {
     let scp =
         format!("scp:{}", Folder::new("json-wav").write("wav.scp", format!("u7 {}\n", data("sound/u7.wav"))));
     let text = output("wav-to-duration", &[&scp, "ark,t:-"]);
@@ -190,7 +190,7 @@ output-node name=output input=l objective=linear
 ";
 
 #[test]
-fn networks() {
+fn json_of_a_network_has_the_numbers_of_the_text() {
     let f = Folder::new("json-info");
     let raw = f.path("0.raw");
     succeed("nnet3-init", &[&f.write("config", NETWORK), &raw]);

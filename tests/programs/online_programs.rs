@@ -146,7 +146,7 @@ fn normalised_features() {
 }
 
 #[test]
-fn endpoints() {
+fn an_endpoint_ends_the_utterance_at_its_rule() {
     let f = folder("endpoints", false);
     let options = "--do-endpointing=true --endpoint.silence-phones=1:2 --endpoint.rule5.min-utterance-length=0.4 \
                    --chunk-length=0.05 --verbose=3";

@@ -71,7 +71,7 @@ fn states_without_arcs_are_printed() {
 }
 
 #[test]
-fn statuses() {
+fn comparison_of_fsts_has_openfsts_statuses() {
     let folder = Folder::new("statuses");
     let a = compiled(&folder, "a", A);
     let other = compiled(&folder, "b", &A.replace("0.75", "0.5"));

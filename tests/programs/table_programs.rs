@@ -338,7 +338,7 @@ fn dense_targets() {
 }
 
 #[test]
-fn cuda() {
+fn programs_that_ask_for_a_gpu_agree_on_it() {
     let f = feats("cuda");
     let answer = run(&f, "cuda-compiled");
     assert_eq!((answer.stdout.as_str(), answer.stderr.as_str()), ("", ""));
