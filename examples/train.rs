@@ -41,7 +41,7 @@ pub fn train(minibatches: usize) -> Result<(Network, [f64; 2]), Box<dyn Error>> 
     let mut values = Vec::new();
     let mut report = |event: Event| {
         if let Event::Objective { value, .. } = event {
-            values.push(value.objf / value.weight);
+            values.push(value.objective / value.weight);
         }
     };
     let mut trainer = Trainer::new(network, TrainerOptions::default(), &cpu(), 0)?;

@@ -16,6 +16,7 @@ const LEAST_PROBABILITY: f64 = 0.25;
 
 /// Guessed pronunciations with the model that they come from.
 pub struct Guessed {
+    /// Lines for a lexicon.
     pub entries: Vec<Entry>,
     /// Words for whose letters the model has no pronunciation.
     pub without: Vec<String>,

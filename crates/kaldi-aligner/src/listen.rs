@@ -49,7 +49,7 @@ pub fn text_scores(
 ) -> Result<TextScores> {
     let corpus = Corpus::new(utterances, system.cepstra());
     let mut front = Front::new(&corpus, system.features.clone(), system.normalize_variances)?;
-    front.transforms = aligned.transforms.iter().map(|(_, transform)| transform.clone()).collect();
+    front.set_transforms(aligned.transforms.iter().map(|(_, transform)| transform.clone()).collect());
     let phones = PhoneLoop::of_texts(system, lang, utterances)?;
     let transitions = &system.model.transitions;
     let work = |search: &mut LoopSearch, place: usize| {

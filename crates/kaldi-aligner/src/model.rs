@@ -30,6 +30,7 @@ pub struct Model {
     pub features: FeatureSettings,
     /// Names and numbers of phones.
     pub phones: Symbols,
+    /// Names and probabilities of silence.
     pub silence: SilenceSettings,
 }
 

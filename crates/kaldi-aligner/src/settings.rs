@@ -50,7 +50,9 @@ pub struct SilenceSettings {
     pub phone: Option<String>,
     /// The phone of unknown words.
     pub spoken: Option<String>,
+    /// The probability of a pause between two words.
     pub probability: Option<f64>,
+    /// Probabilities of silence at the beginning and at the end of an utterance.
     pub at_ends: Option<SilenceAtEnds>,
 }
 

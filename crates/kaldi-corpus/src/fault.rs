@@ -53,6 +53,7 @@ pub enum Kind {
     IgnoredTiers,
     /// Samples at the limit of their range.
     Clipping,
+    /// Words of a text that were left out, because they are not heard in the recording.
     WordsNotSpoken,
 }
 

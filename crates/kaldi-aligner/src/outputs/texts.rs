@@ -9,7 +9,9 @@ use crate::listen::TextScores;
 /// A text of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct TextRow<'r> {
+    /// The key of the utterance.
     pub utterance: &'r str,
+    /// Its words.
     pub text: &'r str,
     /// The file, and the place in it.
     pub place: &'r str,
