@@ -118,3 +118,57 @@ fn recordings_become_waves_with_one_channel() {
     f.write("empty.wav", "");
     fails(&f, 255, "sound-to-wav @empty.wav @x.wav", &["empty.wav"]);
 }
+
+#[test]
+fn unknown_words_stay_or_cost_their_utterances() {
+    let f = corpus("unknown");
+    f.write("lexicon", "text T\n0 Z\n1 W\n");
+    let arguments = [f.path("in"), f.path("out")];
+    let [from, to] = [&arguments[0], &arguments[1]];
+    let (lexicon, stamps) =
+        (format!("--lexicon={}", f.path("lexicon")), format!("--stamps={}", f.path("stamps")));
+    let told = run("corpus-to-data", &[&lexicon, &stamps, from, to]);
+    assert_eq!(told.status, 0, "{}", told.stderr);
+    assert!(f.read("out/text").contains("bert_b-c text 2\n"));
+    let stamps: Vec<Vec<String>> =
+        f.read("stamps").lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect();
+    let changed = |file: &str| {
+        let time = std::fs::metadata(f.path(file)).unwrap().modified().unwrap();
+        time.duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos().to_string()
+    };
+    assert_eq!(stamps[2], ["bert_b-c", "16044", &changed("in/bert b/c.wav"), "16000", "0.500"]);
+    let told = run("corpus-to-data", &[&lexicon, "--lose-unknown=true", "--skip-bad=true", from, to]);
+    assert_eq!(told.status, 0, "{}", told.stderr);
+    assert!(told.stderr.contains("1 texts with words that the lexicon lacks"), "{}", told.stderr);
+    assert_eq!(f.read("out/text"), "anna-a text 0\nanna-b text 1\n");
+}
+
+#[test]
+fn garbage_sounds_are_waves_that_depend_on_the_seed() {
+    let f = corpus("garbage");
+    assert_eq!(run("corpus-to-data", &[&f.path("in"), &f.path("data")]).status, 0);
+    let make = |out: &str, options: &[&str]| {
+        let [data, out] = [f.path("data"), f.path(out)];
+        let all: Vec<&str> = options.iter().copied().chain([data.as_str(), out.as_str()]).collect();
+        run("garbage-sounds", &all)
+    };
+    let told = make("a", &["--sample-frequency=8000", "--srand=1"]);
+    assert_eq!(told.status, 0, "{}", told.stderr);
+    assert!(told.stderr.contains("8 sounds"), "{}", told.stderr);
+    assert_eq!(make("b", &["--sample-frequency=8000", "--srand=1", "--num-threads=3"]).status, 0);
+    assert_eq!(make("c", &["--sample-frequency=8000", "--srand=2"]).status, 0);
+    let bytes =
+        |folder: &str, number| std::fs::read(f.path(&format!("{folder}/garbage-0000{number}.wav"))).unwrap();
+    for number in 0..8 {
+        assert_eq!(bytes("a", number), bytes("b", number));
+        assert_ne!(bytes("a", number), bytes("c", number));
+    }
+    f.write("scp", format!("x {}\n", f.path("a/garbage-00003.wav")));
+    let length = output(&f, "wav-to-duration scp:@scp ark,t:-");
+    let expected = f.read("a/utt2dur").lines().nth(3).unwrap().replace("garbage-00003 ", "");
+    assert!(length.starts_with("x "));
+    let near: f64 = length[2..].parse::<f64>().unwrap() - expected.parse::<f64>().unwrap();
+    assert!(near.abs() < 0.001, "{length} {expected}");
+    let told = make("d", &["--sample-frequency=5"]);
+    assert_eq!(told.status, 255);
+}

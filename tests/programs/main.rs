@@ -31,6 +31,7 @@ mod gmm_programs;
 mod gpu_option;
 mod ivector_programs;
 mod json;
+mod language_data;
 mod language_programs;
 mod lattice_programs;
 mod line_ends;

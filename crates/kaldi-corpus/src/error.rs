@@ -12,6 +12,8 @@ pub enum Error {
     /// A file or a pipe.
     #[error(transparent)]
     Io(#[from] IoError),
+    #[error(transparent)]
+    Sound(#[from] kaldi_sound::Error),
     /// The content of a file violates its format.
     #[error("{file}, line {line}: {message}")]
     Format { file: String, line: usize, message: String },

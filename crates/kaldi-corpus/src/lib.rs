@@ -11,7 +11,7 @@
 //! - [`textgrid`], [`eaf`]: the files of Praat and ELAN.
 //! - `assembly.rs`: the checks that all forms share; `speakers.rs` and `keys.rs`: names of speakers and utterances.
 //! - [`normalise`], [`vocabulary`]: texts as words of a lexicon, and the words that it lacks.
-//! - [`write`]: Kaldi's data folders.
+//! - [`write`]: Kaldi's data folders. [`garbage`]: sounds that are no words, for training.
 
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
@@ -22,6 +22,7 @@ pub mod eaf;
 mod error;
 mod fault;
 mod folder;
+pub mod garbage;
 mod input;
 mod keys;
 mod listed;

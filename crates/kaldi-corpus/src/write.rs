@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use kaldi_io::KaldiWriter;
 use kaldi_io::cli::shell_escape;
 
 use crate::corpus::{Corpus, Recording, Source};
@@ -108,13 +109,7 @@ impl Drop for Remove {
 
 fn contents(corpus: &Corpus, sound: impl Fn(&Recording) -> String) -> Vec<(&'static str, String)> {
     let has_spans = corpus.utterances.iter().any(|utterance| utterance.span.is_some());
-    // Without segments, a recording has the name of its utterance.
-    let mut keys: Vec<&str> = corpus.recordings.iter().map(|recording| recording.id.as_str()).collect();
-    if !has_spans {
-        for utterance in &corpus.utterances {
-            keys[utterance.recording] = &utterance.id;
-        }
-    }
+    let keys = recording_keys(corpus);
     let mut files: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
     let mut put = |file: &'static str, line: String| files.entry(file).or_default().push(line);
     for (recording, key) in corpus.recordings.iter().zip(keys) {
@@ -148,6 +143,49 @@ fn contents(corpus: &Corpus, sound: impl Fn(&Recording) -> String) -> Vec<(&'sta
         lines.iter().map(|line| format!("{line}\n")).collect::<String>()
     };
     files.into_iter().map(|(file, lines)| (file, text(lines))).collect()
+}
+
+/// Writes by what later steps notice that a recording has changed: lines of its key in the data folder, bytes, time of change in
+/// nanoseconds, rate in Hz and seconds. A command has 0 bytes and time 0.
+pub fn stamps(corpus: &Corpus, file: &Path) -> Result<()> {
+    let name = file.to_str().ok_or_else(|| Error::Output {
+        path: file.display().to_string(),
+        message: "the name is not UTF-8".to_owned(),
+    })?;
+    let mut lines = Vec::with_capacity(corpus.recordings.len());
+    for (recording, key) in corpus.recordings.iter().zip(recording_keys(corpus)) {
+        let (mut bytes, mut changed) = (0, 0);
+        let source = recording.source.rxfilename();
+        if !source.ends_with('|') {
+            // (Also the file before a colon and an offset.)
+            let path = match &recording.source {
+                Source::File(path) => path.clone(),
+                Source::Extended(name) => {
+                    name.rsplit_once(':').map_or(name.as_str(), |(file, _)| file).into()
+                }
+            };
+            let data = fs::metadata(&path).map_err(|source| Error::io(&path, source))?;
+            bytes = data.len();
+            let time = data.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+            changed = time.map_or(0, |time| time.as_nanos());
+        }
+        lines.push(format!("{key} {bytes} {changed} {} {:.3}\n", recording.rate, recording.seconds));
+    }
+    lines.sort();
+    let mut out = KaldiWriter::create(name, false)?;
+    out.write_str(&lines.concat())?;
+    Ok(out.finish()?)
+}
+
+/// The keys of recordings in the data folder. Without segments, a recording has the name of its utterance.
+fn recording_keys(corpus: &Corpus) -> Vec<&str> {
+    let mut keys: Vec<&str> = corpus.recordings.iter().map(|recording| recording.id.as_str()).collect();
+    if corpus.utterances.iter().all(|utterance| utterance.span.is_none()) {
+        for utterance in &corpus.utterances {
+            keys[utterance.recording] = &utterance.id;
+        }
+    }
+    keys
 }
 
 #[cfg(test)]

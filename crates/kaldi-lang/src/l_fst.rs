@@ -4,6 +4,8 @@
 //! likely silence is around them, words begin in one of two states: after silence, and after no silence (Chen, Xu, Povey and
 //! Khudanpur, "Pronunciation and silence probability modeling for ASR", 2015).
 
+use std::collections::HashMap;
+
 use kaldi_fst::{Arc, Fst, State, StateId};
 use kaldi_io::text::format_g;
 
@@ -71,21 +73,32 @@ impl Lines {
         text
     }
 
-    /// Returns the transducer of the text.
+    /// Returns the transducer of the text. States are numbered as a compiler of the text meets them.
     pub fn fst(&self) -> Fst {
         // As a reader of the text would round them.
         let weight = |cost: f64| format_g(cost, 7).parse().unwrap_or(cost as f32);
-        let states = self.arcs.iter().flat_map(|line| [line.from, line.to]).max().map_or(0, |last| last + 1);
-        let mut fst =
-            Fst { start: (states > 0).then_some(0), states: vec![State::default(); states as usize] };
+        let mut numbers: HashMap<StateId, StateId> = HashMap::new();
+        let mut number = |state: StateId| {
+            let next = numbers.len() as StateId;
+            *numbers.entry(state).or_insert(next)
+        };
+        let mut fst = Fst { start: None, states: Vec::new() };
         for line in &self.arcs {
-            let weight = weight(line.cost);
-            let arc = Arc { ilabel: line.phone, olabel: line.word, weight, next: line.to };
-            fst.state_mut(line.from).arcs.push(arc);
+            let (from, to) = (number(line.from), number(line.to));
+            while fst.states.len() <= from.max(to) as usize {
+                fst.states.push(State::default());
+            }
+            let arc = Arc { ilabel: line.phone, olabel: line.word, weight: weight(line.cost), next: to };
+            fst.state_mut(from).arcs.push(arc);
         }
         for &(state, cost) in &self.finals {
+            let state = number(state);
+            while fst.states.len() <= state as usize {
+                fst.states.push(State::default());
+            }
             fst.state_mut(state).final_weight = weight(cost);
         }
+        fst.start = (!fst.states.is_empty()).then_some(0);
         fst
     }
 }

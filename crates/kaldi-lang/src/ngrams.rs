@@ -58,7 +58,7 @@ impl Vocabulary {
             let words: Vec<String> =
                 fields(line).into_iter().skip(usize::from(has_keys)).map(str::to_owned).collect();
             if let Some(word) = words.iter().find(|word| !self.words.contains(*word)) {
-                let hint = self.hint(word);
+                let hint = plain_text::hint(word, self.words.iter().map(String::as_str));
                 return Err(Error::line(
                     file,
                     number,
@@ -72,16 +72,6 @@ impl Vocabulary {
         match sentences.is_empty() {
             true => Err(Error::file(file, "there are no sentences")),
             false => Ok(sentences),
-        }
-    }
-
-    /// A clause for messages that a word is missing, or nothing.
-    fn hint(&self, word: &str) -> String {
-        let hint = kaldi_io::alike::hint(word, self.words.iter().map(String::as_str));
-        let blanks = plain_text::other_blanks(word);
-        match hint.is_empty() && !blanks.is_empty() {
-            true => format!(" (it has {blanks} inside; only ASCII blanks separate words)"),
-            false => hint,
         }
     }
 }

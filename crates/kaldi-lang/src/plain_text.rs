@@ -69,6 +69,17 @@ pub fn other_blanks(word: &str) -> String {
     names.join(" ")
 }
 
+/// Returns a clause for messages that a word is missing: a word of the candidates that looks alike, or blanks inside the word.
+/// Empty if there is nothing to say.
+pub fn hint<'w>(word: &str, candidates: impl Iterator<Item = &'w str>) -> String {
+    let hint = kaldi_io::alike::hint(word, candidates);
+    let blanks = other_blanks(word);
+    match hint.is_empty() && !blanks.is_empty() {
+        true => format!(" (it has {blanks} inside; only ASCII blanks separate words)"),
+        false => hint,
+    }
+}
+
 /// True for whitespace, and for the separators of information (U+001C to U+001F).
 fn is_blank(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)

@@ -39,6 +39,13 @@ pub struct Options {
     /// and a remark
     #[arg(long, value_name = "FILE", default_value = "")]
     unknown_words: String,
+    /// Lose utterances with words that the lexicon lacks; otherwise such words stay in the texts
+    #[arg(long)]
+    lose_unknown: bool,
+    /// Write this file, by which later steps notice that recordings have changed: lines of a recording's key, bytes, time of change in
+    /// nanoseconds, rate and seconds
+    #[arg(long, value_name = "FILE", default_value = "")]
+    stamps: String,
     /// Number of threads that open recordings
     #[arg(long, default_value_t = 1)]
     num_threads: i32,
@@ -65,10 +72,12 @@ pub fn run(options: Options) -> Result<u8> {
         "" if !options.unknown_words.is_empty() => {
             bail!("--unknown-words={}: it has an effect beside --lexicon only", options.unknown_words);
         }
+        "" if options.lose_unknown => bail!("--lose-unknown=true: it has an effect beside --lexicon only"),
         "" => {}
         lexicon => {
+            let policy = if options.lose_unknown { Policy::Lose } else { Policy::Keep };
             let words = pronunciations(lexicon)?.words;
-            normalise(&mut corpus, &words, Policy::Keep, &options.unknown_words)?;
+            normalise(&mut corpus, &words, policy, &options.unknown_words)?;
         }
     }
     if !options.faults.is_empty() {
@@ -76,5 +85,8 @@ pub fn run(options: Options) -> Result<u8> {
     }
     options.corpus.judge(&corpus)?;
     write::data_folder(&corpus, options.to.as_ref(), |recording| write::sound(recording, rate))?;
+    if !options.stamps.is_empty() {
+        write::stamps(&corpus, options.stamps.as_ref())?;
+    }
     Ok(0)
 }
