@@ -28,6 +28,8 @@ option lexicon text "" "pronunciations of new words: lines 'word phone phone ...
 or more pronunciations of known words"
 option g2p text "" "program, with its options, that reads words, one a line, and writes lines of a lexicon for those that --lexicon and the model lack. \
 'parts' (./parts is a program): the phones of known words that make up a new one"
+option oov 'error|g2p|letters' error "words that then still lack a pronunciation: error; g2p: by a model of letters and phones, learned from the lexicon of \
+the model; letters: their letters, if phones of the model are letters. OUT/new_words.txt has the pronunciations"
 option skip-unknown bool false "leave out sentences with words without a pronunciation, with a warning, instead of stopping"
 heading "Mixture"
 option old-weight number 0.5 "share of the old language model; 0: only words of --text, --phrases and --lexicon, and a small graph"
@@ -61,7 +63,7 @@ is_less "$silence_probability" 1 || fail "--silence-probability=$silence_probabi
 if ! command -v nnet3-recover >/dev/null && [[ -x $here/../target/release/nnet3-recover ]]; then
   PATH=$(cd "$here/../target/release" && pwd):$PATH
 fi
-for name in nnet3-recover python3; do command -v "$name" >/dev/null || fail "$name is not on the PATH"; done
+command -v nnet3-recover >/dev/null || fail "nnet3-recover is not on the PATH"
 
 parent=$(dirname "$to")
 if ! { mkdir -p "$parent" && mkdir "$to" && rmdir "$to"; } 2>/dev/null; then shown "$to"; fail "cannot make the folder $REPLY"; fi
@@ -125,19 +127,40 @@ if is_less 0 "$old_weight"; then
   quietly "reading the old language model" arpa-mix --print-args=false "${words_of_grammar[@]}" "$old_lm" "$work/old/lm.arpa"
   files+=("--old-arpa=$work/old/lm.arpa")
 fi
-adapt() { python3 "$here/recognizer/adapt.py" "$@" --probabilities=$probabilities "${files[@]}" --new="$lexicon" --skip-unknown="$skip_unknown" "$work"; }
+: >"$work/more.txt"
+adapt() { # <option> … <output>: kinds is LOG to say what it did
+  program "$work/command.log" adapt-lexicon --print-args=false --probabilities=$probabilities "${files[@]}" --new="$lexicon" --more="$work/more.txt" --skip-unknown="$skip_unknown" \
+    "${@:1:$#-1}" "$work/old" "${*: -1}"
+}
 if [[ $g2p == parts ]]; then
-  adapt parts >"$work/g2p.txt" || exit 1
-  files+=("--g2p=$work/g2p.txt")
+  adapt --write=parts "$work/g2p.txt"
+  cp "$work/g2p.txt" "$work/more.txt"
 elif [[ $g2p ]]; then
-  adapt missing >"$work/missing" || exit 1
+  adapt --write=missing "$work/missing"
   if [[ -s $work/missing ]]; then
     read -ra command <<<"$g2p"
     "${command[@]}" <"$work/missing" >"$work/g2p.txt" || fail "--g2p: the command failed"
-    files+=("--g2p=$work/g2p.txt")
+    cp "$work/g2p.txt" "$work/more.txt"
   fi
 fi
-adapt language || exit 1
+if [[ $oov != error ]]; then
+  adapt --write=missing "$work/missing"
+  if [[ -s $work/missing ]]; then
+    # The lexicon of the model, without places of phones in words.
+    probabilities=$probabilities awk '$1 !~ /^(<eps>|<s>|<\/s>|#0)$/ { for (i = 2; i <= NF; i++) sub(/_[BEIS]$/, "", $i)
+      if (ENVIRON["probabilities"] == "true") $2 = ""; print }' "$work/old/lexicon.txt" >"$work/plain_lexicon"
+    case $oov in
+      g2p) program "$work/command.log" g2p --print-args=false --lexicon="$work/plain_lexicon" --probabilities=false --skip-bad="$skip_unknown" \
+        "$work/missing" "$work/new_words.txt" ;;
+      letters) program "$work/command.log" spell-words --print-args=false --lexicon="$work/plain_lexicon" "$work/missing" "$work/new_words.txt" ;;
+    esac
+    say "pronunciations of words that the model lacks, by --oov=$oov ($to/new_words.txt has all $(wc -l <"$work/new_words.txt")):"
+    head -n 5 "$work/new_words.txt" | sed 's/^/    /' >&2
+    cat "$work/new_words.txt" >>"$work/more.txt"
+  fi
+fi
+kinds=LOG adapt "$work/words"
+mv "$work/words"/* "$work"
 
 # ---- language model and graph ----------------------------------------------------------------------------------------
 models=() weights=
@@ -181,5 +204,6 @@ cp "$work/old/phones.txt" "$work/model/graph/phones.txt"
 for name in model.conf online_cmvn.conf; do
   if [[ -e $settings/$name ]]; then cp "$settings/$name" "$work/model/conf/"; fi
 done
+[[ ! -s $work/new_words.txt ]] || cp "$work/new_words.txt" "$work/model/"
 mv -T "$work/model" "$to" 2>/dev/null || fail "$to is there already: something else has made it meanwhile"
 say "$to: $(du -sh "$to" | cut -f1)"

@@ -25,6 +25,7 @@ HELP
 source "$here/train/options.sh"
 source "$here/recognizer/option_list.sh"
 source "$here/recognizer/steps.sh"
+source "$here/recognizer/data.sh"
 source "$here/recognizer/prepare.sh"
 source "$here/recognizer/networks.sh"
 source "$here/recognizer/ivectors.sh"
@@ -41,7 +42,6 @@ dir=${arguments[0]}
 check_options
 dir=$(realpath -m "$dir")
 plain_name "the folder" "$dir"
-command -v python3 >/dev/null || fail "python3 is missing"
 source "$here/train/jobs.sh"
 export OPENBLAS_NUM_THREADS=${OPENBLAS_NUM_THREADS:-1} # several jobs at a time
 

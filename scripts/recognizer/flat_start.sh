@@ -26,7 +26,7 @@ make_flat_graphs() {
   run --max-jobs-run "$nj" JOB=1:"$jobs" "$log.JOB.log" compile-train-graphs "$disambig" "$out/tree" "$out/final.mdl" \
     "$dir/lang/L.fst" "ark:$out/numbers.JOB" "ark,scp:$out/fst.JOB.ark,$out/fst.JOB.scp"
   sed -i "s| $out/| $to/|" "$out"/fst.*.scp
-  "$here/recognizer/phones_of_text.py" --srand="$srand" "$dir/lang" <"$text" >"$out/phones"
+  program "${log}_phones.log" text-to-phones --print-args=false --srand="$srand" "$dir/lang" "$text" "$out/phones"
   run "${log}_lm.log" chain-est-phone-lm --num-extra-lm-states=500 "ark:$out/phones" "$out/phone_lm.fst"
   rm "$out"/numbers* "$out/phones"
 }

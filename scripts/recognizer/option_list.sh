@@ -1,24 +1,32 @@
 # The options of recognizer.sh, what has to hold among them, and the parts of its work in their order.
 
 heading "Data"
-option wav word "" "folder of wave files (16-bit PCM), each with an utterance, whose name without .wav is its key; or a file of \
+option wav word "" "folder of recordings of any format, each with an utterance, whose name without its ending is its key; or a file of \
 lines 'key file', where a command that ends with | may stand in place of the file"
 option text word "" "what is said: lines 'key word word ...'"
 option utt2spk word "" "speakers: lines 'key speaker'"
-option data word "" "instead of these: a data folder as Kaldi's recipes have it (wav.scp, text; segments and utt2spk if they are there)"
+option data word "" "instead of these: a data folder as Kaldi's recipes have it (wav.scp, text; segments and utt2spk if they are there), or any \
+corpus that corpus-to-data reads: a tree of folders with .TextGrid, .eaf, .lab or .txt files beside the recordings, or a table (.csv, .tsv, \
+metadata.csv) of recordings and texts"
+option speakers word "" "rule by which utterances of --data have speakers, as corpus-to-data has it: folder, prefix:N, field:N, file, one, or a table"
+option text-extension word "" "endings of texts beside recordings, with commas between them, such as mb.cleaned; without it TextGrid,eaf,lab,txt"
+option tiers word "" "tiers of TextGrids and ELAN's files that have texts, with commas between them; * stands for any characters"
+option channels word first "channel of recordings with several: first, mix (the mean of all), or its number from 1"
 option long word "" "folder of an earlier recognizer.sh: the recordings of --data have transcripts, but no segments; they are cut where that recogniser \
 hears what the transcripts say (segment_long.sh)"
 option lexicon word "" "pronunciations: lines 'word phone phone ...', several for a word that has several; a number between word and phones, \
 if all lines have one, is the pronunciation's probability. 'letters' (./letters is a file): the letters of a word are its phones"
 option test-wav word "" "recordings to test on, like --wav; without any for tests, some utterances of the data are held out"
 option test-text word "" "what is said in them"
-option test-data word "" "data folders to test on, separated by commas; results are listed under the folders' names"
-option test-speakers word "" "speakers of --utt2spk, separated by commas, whose utterances are for the test"
+option test-data word "" "data folders or other corpora to test on, as for --data, separated by commas; results are listed under their names"
+option test-speakers word "" "speakers of the data, separated by commas, whose utterances are for the test"
 option num-test integer 200 "utterances that are held out, at most a tenth of all"
-option oov-word word "" "word of the lexicon that stands for words that it lacks; without it such a word is an error"
+option oov 'error|g2p|letters' error "words of the transcripts that the lexicon lacks: error; g2p: pronunciations by a model of letters and phones, \
+learned from the lexicon; letters: their letters, if phones of the lexicon are letters. DIR/unknown_words.tsv lists the words, DIR/data/new_words.txt the pronunciations"
+option oov-word word "" "word of the lexicon that stands for words that it lacks"
 option perturb bool false "add copies of the training data at 0.9 and 1.1 of their speed, and give all of it a volume at random (0.125 to 2); \
 training takes three times as long"
-option skip-bad bool false "leave out utterances that cannot be used, with warnings, instead of stopping"
+option skip-bad bool false "leave out any number of utterances that cannot be used, with warnings; otherwise more than 2 % are an error"
 
 heading "Language"
 option silence-phones word SIL "phones that are not speech, separated by commas; the first is the pause between words"
@@ -105,14 +113,17 @@ check_options() {
   if [[ $lexicon == letters ]]; then letters=true lexicon=; fi
   if [[ $data ]]; then
     [[ ! $wav && ! $text && ! $utt2spk ]] || fail "--data is instead of --wav, --text and --utt2spk"
-    [[ -d $data ]] || fail "--data=$data: there is no such folder"
+    [[ -e $data ]] || fail "--data=$data: there is no such folder or table"
   else
     [[ $wav && $text ]] || fail "give --wav and --text, or --data; see --help"
   fi
   [[ ${test_wav:+1} == "${test_text:+1}" ]] || fail "--test-wav and --test-text go together"
   [[ ! $test_wav || ! $test_data ]] || fail "give --test-wav and --test-text, or --test-data, not both"
   [[ ! $test_speakers || ( ! $test_wav && ! $test_data ) ]] || fail "--test-speakers is not for use with other data for tests"
-  [[ ! $test_speakers || $utt2spk || -e $data/utt2spk ]] || fail "--test-speakers needs --utt2spk"
+  [[ ! $test_speakers || $utt2spk || $data ]] || fail "--test-speakers needs --utt2spk"
+  [[ ! $speakers || $data ]] || fail "--speakers is for --data"
+  [[ $oov == error || ! $oov_word ]] || fail "--oov=$oov and --oov-word do not go together"
+  [[ $letters == false || ( $oov == error && ! $oov_word ) ]] || fail "--lexicon=letters lacks no word: --oov and --oov-word are for other lexicons"
   for name in wav text utt2spk lexicon arpa test-wav test-text; do
     path=${name//-/_}
     need_file $name "${!path}"
@@ -150,10 +161,10 @@ check_test_data() {
     if [[ $path == */ ]]; then path=${path%/}; fi
     name=${path##*/}
     case $name in
-      '' | .* | train | held_out | rate | hours | tests | transcripts) fail "--test-data: results cannot be listed under the name '$name'; give another folder" ;;
+      '' | .* | train | held_out | rate | hours | tests | transcripts | garbage | lexicon.txt | new_words.txt) fail "--test-data: results cannot be listed under the name '$name'; give another folder" ;;
     esac
     plain_name --test-data "$name"
-    [[ -d $folder ]] || { shown "$folder"; fail "--test-data: there is no folder $REPLY"; }
+    [[ -e $folder ]] || { shown "$folder"; fail "--test-data: there is no folder or table $REPLY"; }
   done
 }
 

@@ -7,26 +7,9 @@ do_data() {
     step "cutting of long recordings" long cut_recordings "@$data/wav.scp" "@$data/text" "@$long/chain/model/final.mdl" "$long"
     data=$dir/long/data
   fi
-  if [[ $letters == true ]]; then
-    make_letters() { mkdir -p "$1" && "$here/recognizer/letters.py" "${text:-$data/text}" "$arpa" "$1/lexicon.txt"; }
-    refresh letters make_letters
-    lexicon=$dir/letters/lexicon.txt
-  fi
-  make_data() { # <folder>
-    "$here/recognizer/data.py" --wav="$wav" --text="$text" --utt2spk="$utt2spk" --data="$data" --lexicon="$lexicon" \
-      --test-wav="$test_wav" --test-text="$test_text" --test-data="$test_data" --test-speakers="$test_speakers" --num-test="$num_test" \
-      --oov-word="$oov_word" --sample-frequency="$sample_frequency" --skip-bad="$skip_bad" --srand="$srand" "$1"
-    [[ $garbage == false ]] || "$here/recognizer/garbage.py" --srand="$srand" add --word="$garbage_word" --phone="$garbage_phone" "$1" "$lexicon" "$1/lexicon.txt"
-    # The language model has one sentence in a hundred with the garbage word, so that short words are not taken for it.
-    word="$garbage_word" awk 'NF == 2 && $2 == ENVIRON["word"] { garbage[++n] = $0; next } { print; words++ }
-      END { for (i = 1; i <= n && i <= 1 + words / 100; i++) print garbage[i] }' "$1/train/text" >"$1/transcripts"
-    [[ $perturb == false ]] || "$here/recognizer/perturb.py" --srand="$srand" "$1/train"
-  }
   refresh data make_data
-  if [[ $garbage == true ]]; then
-    lexicon=$dir/data/lexicon.txt
-    if grep -q "[[:blank:]]$garbage_phone\$" "$lexicon"; then silence_phones+=,$garbage_phone; fi
-  fi
+  [[ ! -e $dir/data/lexicon.txt ]] || lexicon=$dir/data/lexicon.txt
+  if [[ $garbage == true ]] && grep -q "[[:blank:]]$garbage_phone\$" "$lexicon"; then silence_phones+=,$garbage_phone; fi
   mapfile -t tests <"$dir/data/tests"
   number_in hours decimal "$dir/data/hours" 0
   say "$(wc -l <"$dir/data/transcripts") utterances to train on, about $hours hours$([[ $perturb == false ]] || echo ", three times at different speeds"); for tests: $(for set in "${tests[@]}"; do

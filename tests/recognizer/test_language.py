@@ -12,8 +12,6 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent.parent
 sys.path += [str(TOP / "scripts"), str(TOP / "scripts/recognizer")]
 
-import lang
-import make_arpa
 import plain_text
 
 
@@ -85,7 +83,7 @@ class LanguageModel(unittest.TestCase):
                 text, words, path = (Path(folder) / name for name in ("text", "words.txt", "lm.arpa"))
                 text.write_text("".join(f"key{i} {' '.join(sentence)}\n" for i, sentence in enumerate(sentences)))
                 words.write_text("<eps> 0\n" + "".join(f"{word} 1\n" for word in vocabulary) + "#0 9\n<s> 9\n</s> 9\n")
-                subprocess.run([TOP / "scripts/make_arpa.py", f"--order={order}", "--vocabulary", words, text, path], check=True)
+                subprocess.run(["make-arpa", "--print-args=false", f"--order={order}", f"--vocabulary={words}", text, path], check=True)
                 arpa = read_arpa(path)
             draw = random.Random(order)
             histories = [()] + [("<s>",)] * (order > 1)
@@ -103,7 +101,7 @@ class LanguageModel(unittest.TestCase):
             text, words = Path(folder) / "text", Path(folder) / "words"
             text.write_text("k1 a\nk2 a b\n")
             words.write_text("a 1\n")
-            result = subprocess.run([TOP / "scripts/make_arpa.py", "--vocabulary", words, text, "-"], capture_output=True, text=True)
+            result = subprocess.run(["make-arpa", "--print-args=false", f"--vocabulary={words}", text, "-"], capture_output=True, text=True)
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("line 2: the word 'b' is not in the vocabulary", result.stderr)
 
@@ -131,20 +129,23 @@ class PlainText(unittest.TestCase):
 
 
 class Lexicon(unittest.TestCase):
-    ENTRIES = [("a", 1.0, ("P",)), ("b", 0.25, ("P", "Q")), ("c", 1.0, ("P", "Q")), ("d", 1.0, ("R",))]
-
-    def test_pronunciations_that_are_alike_or_begin_others_are_told_apart(self):
-        marks = [number for *_, number in lang.disambiguated(self.ENTRIES)]
-        self.assertEqual(marks, [1, 1, 2, 0])
-
     def test_the_costs_of_a_word_are_its_probability_and_that_of_the_pause_after_it(self):
-        phones = {"SIL": 1, "P": 2, "Q": 3, "R": 4}
-        words = {"a": 1, "b": 2, "c": 3, "d": 4, "#0": 5}
-        lines = lang.lexicon_lines(lang.disambiguated(self.ENTRIES), phones, words, "SIL", 0.2, None)
+        with tempfile.TemporaryDirectory() as folder:
+            lexicon, out = Path(folder) / "lexicon", Path(folder) / "lang"
+            lexicon.write_text("a 1.0 P\nb 0.25 P Q\nc 1.0 P Q\nd 1.0 R\n")
+            options = ["--print-args=false", "--word-positions=false", "--silence-probability=0.2"]
+            subprocess.run(["prepare-lang", *options, lexicon, out], check=True)
+            lines = (out / "L.fst.txt").read_text().splitlines()
+            ends = {line.split()[0] for line in lines if len(line.split()) == 2}
+            disambiguated = (out / "L_disambig.fst.txt").read_text()
+            phones = dict(line.split() for line in (out / "phones.txt").read_text().splitlines())
+            words = dict(line.split() for line in (out / "words.txt").read_text().splitlines())
         arcs = [[float(field) for field in line.split()] for line in lines if len(line.split()) == 5]
+        ids = lambda names, table: [int(table[name]) for name in names.split()]
 
         def cost(inputs, output):
-            """The cheapest way from the start to the end that reads and writes this; pauses are read as 1."""
+            """The cheapest way from the start to the end that reads and writes this."""
+            inputs, output = ids(inputs, phones), ids(output, words)
             best = {}
             todo = [(0, 0, 0, 0.0)]
             while todo:
@@ -156,11 +157,14 @@ class Lexicon(unittest.TestCase):
                     if source == state and (not phone or read < len(inputs) and inputs[read] == phone):
                         if not word or written < len(output) and output[written] == word:
                             todo.append((int(to), read + bool(phone), written + bool(word), so_far + price))
-            return best.get((lang.LOOP, len(inputs), len(output)))
+            return min((best.get((int(end), len(inputs), len(output)), 1e9) for end in ends))
 
-        self.assertAlmostEqual(exp(-cost([2, 3], [2])), 0.8 * 0.25 * 0.8, places=5)
-        self.assertAlmostEqual(exp(-cost([1, 2, 3, 1, 4], [3, 4])), 0.2 * 0.2 * 0.8, places=5)
-        self.assertIsNone(cost([2, 3], [4]))
+        self.assertAlmostEqual(exp(-cost("P Q", "b")), 0.8 * 0.25 * 0.8, places=5)
+        self.assertAlmostEqual(exp(-cost("SIL P Q SIL R", "c d")), 0.2 * 0.2 * 0.8, places=5)
+        self.assertEqual(cost("P Q", "d"), 1e9)
+        # a begins b and c, which sound alike: two symbols tell them apart, a has one, and d needs none.
+        inputs = [line.split()[2] for line in disambiguated.splitlines() if len(line.split()) == 5]
+        self.assertEqual([inputs.count(phones[symbol]) for symbol in ("#1", "#2")], [4, 2])
 
 
 if __name__ == "__main__":
