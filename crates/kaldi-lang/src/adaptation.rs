@@ -18,6 +18,7 @@ pub type Words = BTreeMap<String, Vec<Form>>;
 pub struct Old {
     /// Names of phones, with their places in words.
     names: HashSet<String>,
+    /// The words with their pronunciations.
     pub words: Words,
 }
 
@@ -167,7 +168,9 @@ pub fn missing(files: &[&str], known: impl Fn(&str) -> bool) -> Result<Vec<Strin
 /// A word of sentences that has no pronunciation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
+    /// The word.
     pub word: String,
+    /// How often it is there.
     pub count: usize,
     /// The first line with it.
     pub line: usize,
@@ -176,7 +179,9 @@ pub struct Unknown {
 /// Sentences of known words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sentences {
+    /// The sentences, in their order.
     pub kept: Vec<String>,
+    /// How many others there were.
     pub left_out: usize,
     /// Words for which sentences are left out, the most frequent first.
     pub unknown: Vec<Unknown>,

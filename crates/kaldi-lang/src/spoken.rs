@@ -10,7 +10,9 @@ use crate::plain_text::{self, fields, lines};
 /// Probabilities of silence in utterances.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Silences {
+    /// Before the first and behind the last word.
     pub at_edges: f64,
+    /// Between two words.
     pub between_words: f64,
 }
 

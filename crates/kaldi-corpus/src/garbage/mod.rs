@@ -91,6 +91,7 @@ impl Speech {
         Ok(speech)
     }
 
+    /// The utterances from which pieces may be taken.
     pub fn num_utterances(&self) -> usize {
         self.utterances.len()
     }
@@ -123,10 +124,13 @@ const BATCH: usize = 512;
 /// Settings of [`make`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
+    /// Sounds to make.
     pub count: usize,
     /// In Hz.
     pub rate: u32,
+    /// Sounds of equal seeds are equal.
     pub seed: u64,
+    /// Threads, at least 1.
     pub threads: usize,
 }
 

@@ -19,10 +19,12 @@ pub enum Noise {
     Chords,
     /// Plucked strings (Karplus and Strong, 1983).
     Plucked,
+    /// Clicks and pops.
     Clicks,
 }
 
 impl Noise {
+    /// All kinds.
     pub const ALL: [Noise; 7] =
         [Noise::White, Noise::Pink, Noise::Brown, Noise::Hum, Noise::Chords, Noise::Plucked, Noise::Clicks];
 
