@@ -27,6 +27,7 @@ mod extractor_programs;
 mod families;
 mod feature_programs;
 mod fit;
+mod gaussian_training;
 mod gmm_programs;
 mod gpu_option;
 mod ivector_programs;
