@@ -1,6 +1,7 @@
 //! The formats. Each family of formats has a file of its own; those of tables, plain examples and HMMs are here.
 
 mod chain;
+mod corpora;
 mod decoding;
 mod discriminative;
 mod export;
@@ -135,6 +136,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "grammars", read: graphs::read_grammar, corpus: graphs::corpus_grammar, memory: SMALL },
     Target { name: "kws-indices", read: keywords::read_index, corpus: keywords::corpus_index, memory: LARGE },
     Target { name: "g2p-models", read: g2p::read_model, corpus: g2p::corpus_models, memory: LARGE },
+    Target { name: "textgrids", read: corpora::read_grid, corpus: corpora::corpus_grids, memory: SMALL },
+    Target { name: "elan", read: corpora::read_eaf, corpus: corpora::corpus_eafs, memory: SMALL },
     Target { name: "lexicons", read: g2p::read_lexicon, corpus: g2p::corpus_lexicons, memory: SMALL },
     Target { name: "ilabels", read: graphs::read_ilabels, corpus: graphs::corpus_ilabels, memory: SMALL },
     Target {
