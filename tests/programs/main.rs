@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods)] // A test may panic if there is no thread.
 
 mod acoustic_programs;
+mod aligning;
 mod background_programs;
 mod benchmark;
 mod chain_programs;

@@ -1,0 +1,159 @@
+//! Forced alignment of made sounds, whose times are known.
+
+use crate::command_lines::fails;
+use crate::common::{Folder, run};
+
+const RATE: f64 = 8000.0;
+/// Tones of the sounds, in Hz.
+const SOUNDS: [(char, [f64; 2]); 4] =
+    [('a', [350.0, 950.0]), ('b', [1500.0, 2400.0]), ('c', [2900.0, 3400.0]), ('d', [600.0, 2000.0])];
+const WORDS: [&str; 8] = ["ab", "ba", "cad", "dab", "bac", "cb", "dc", "abd"];
+
+/// Numbers from 0 up to 1.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as f64 / f64::from(1_u32 << 31)
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        (self.next() * count as f64) as usize
+    }
+}
+
+/// A recording of words, with the beginnings and ends of sounds.
+fn speak(words: &[&str], numbers: &mut Numbers) -> (Vec<u8>, Vec<(char, f64, f64)>) {
+    let (mut samples, mut times): (Vec<i16>, _) = (Vec::new(), Vec::new());
+    let pause = |samples: &mut Vec<i16>, seconds: f64, numbers: &mut Numbers| {
+        (0..(seconds * RATE) as usize).for_each(|_| samples.push((40.0 * (numbers.next() - 0.5)) as i16));
+    };
+    pause(&mut samples, 0.2, numbers);
+    for word in words {
+        for letter in word.chars() {
+            let tones = SOUNDS.iter().find(|(sound, _)| *sound == letter).unwrap().1;
+            let begin = samples.len();
+            for n in 0..((0.07 + 0.08 * numbers.next()) * RATE) as usize {
+                let tone = |hz: f64| (std::f64::consts::TAU * hz * n as f64 / RATE).sin();
+                let noise = 800.0 * (numbers.next() - 0.5);
+                samples.push((2500.0 * (tone(tones[0]) + tone(tones[1])) + noise) as i16);
+            }
+            times.push((letter, begin as f64 / RATE, samples.len() as f64 / RATE));
+        }
+        let length = if numbers.next() < 0.4 { 0.12 } else { 0.0 };
+        pause(&mut samples, length, numbers);
+    }
+    pause(&mut samples, 0.2, numbers);
+    let bytes: Vec<u8> = samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
+    let size = bytes.len() as u32;
+    let mut wave = [&b"RIFF"[..], &(36 + size).to_le_bytes(), b"WAVEfmt \x10\0\0\0\x01\0\x01\0"].concat();
+    wave.extend([8000u32.to_le_bytes(), 16000u32.to_le_bytes()].concat());
+    wave.extend(b"\x02\0\x10\0data");
+    wave.extend(size.to_le_bytes());
+    wave.extend(bytes);
+    (wave, times)
+}
+
+/// Recordings of four words each in the folder `in`, with their times.
+fn corpus(name: &str, count: usize) -> (Folder, Vec<Vec<(char, f64, f64)>>) {
+    let (f, mut numbers) = (Folder::new(name), Numbers(7));
+    std::fs::create_dir(f.path("in")).unwrap();
+    let times = (0..count).map(|number| {
+        let words: Vec<&str> = (0..4).map(|_| WORDS[numbers.below(WORDS.len())]).collect();
+        let (wave, times) = speak(&words, &mut numbers);
+        f.write(&format!("in/{number:02}.wav"), wave);
+        f.write(&format!("in/{number:02}.txt"), words.join(" "));
+        times
+    });
+    let times = times.collect();
+    (f, times)
+}
+
+#[test]
+fn sounds_are_found_where_they_are_and_drawn() {
+    let (f, times) = corpus("sounds", 40);
+    let arguments = ["--speakers=one", "--num-threads=1", "--picture-of=speaker-03"];
+    let picture = format!("--picture={}", f.path("p.svg"));
+    let (from, to) = (f.path("in"), f.path("out"));
+    let all = [&arguments[..], &[&picture, &from, "letters", &to]].concat();
+    let told = run("nnet3-align", &all);
+    assert_eq!(told.status, 0, "{}", told.stderr);
+    assert!(told.stderr.contains("minutes of speech train a poor model"), "{}", told.stderr);
+    let mut errors: Vec<f64> = Vec::new();
+    let csv = f.read("out/alignment.csv");
+    for (number, expected) in times.iter().enumerate() {
+        let name = format!("{number:02}");
+        let phones: Vec<Vec<&str>> = csv
+            .lines()
+            .map(|line| line.split(',').collect::<Vec<_>>())
+            .filter(|row| row[0].ends_with(&name) && row.contains(&"phone"))
+            .collect();
+        assert_eq!(phones.len(), expected.len(), "{name}");
+        for (row, (letter, begin, end)) in phones.iter().zip(expected) {
+            let place = row.iter().position(|cell| *cell == "phone").unwrap();
+            assert_eq!(row[place + 1], letter.to_string());
+            errors.push((row[place + 2].parse::<f64>().unwrap() - begin).abs());
+            errors.push((row[place + 3].parse::<f64>().unwrap() - end).abs());
+        }
+    }
+    errors.sort_by(f64::total_cmp);
+    assert!(errors[errors.len() / 2] <= 0.015, "median {}", errors[errors.len() / 2]);
+    let svg = f.read("p.svg");
+    assert!(svg.contains("data:image/png;base64,") && svg.ends_with("</svg>\n"));
+    fails(&f, 255, "nnet3-align --picture-of=x @in letters @o", &["beside --picture only"]);
+    fails(&f, 255, "nnet3-align --picture=@p.svg --picture-of=x @in letters @o", &["has no such utterance"]);
+}
+
+#[test]
+fn wrong_texts_are_listed_first() {
+    let (f, _) = corpus("wrong", 60);
+    // Texts of other recordings.
+    let wrong = [5, 17, 33, 48];
+    let texts: Vec<String> = wrong.iter().map(|number| f.read(&format!("in/{number:02}.txt"))).collect();
+    for (place, number) in wrong.iter().enumerate() {
+        f.write(&format!("in/{number:02}.txt"), &texts[(place + 1) % 4]);
+    }
+    let all =
+        ["--validate=true", "--speakers=one", "--num-threads=1", &f.path("in"), "letters", &f.path("out")];
+    let told = run("nnet3-align", &all);
+    assert_eq!(told.status, 0, "{}", told.stderr);
+    let table = f.read("out/texts.tsv");
+    let listed: Vec<&str> = table
+        .lines()
+        .skip(1)
+        .map(|line| line.split('\t').collect::<Vec<_>>())
+        .filter(|row| row[1] != "fits")
+        .map(|row| &row[2][row[2].len() - 2..])
+        .collect();
+    let found = wrong.iter().filter(|number| listed.contains(&format!("{number:02}").as_str())).count();
+    assert!(found >= 3 && listed.len() <= found + 3, "{table}");
+    assert!(
+        table.lines().count() == 61 && told.stderr.contains("may not be what is said"),
+        "{}",
+        told.stderr
+    );
+}
+
+#[test]
+fn pronunciations_of_unknown_words_are_guessed_and_written() {
+    let (f, _) = corpus("guessed", 20);
+    let known = WORDS.iter().filter(|word| **word != "dab");
+    let lines: String = known
+        .map(|word| format!("{word} {}\n", word.chars().map(String::from).collect::<Vec<_>>().join(" ")))
+        .collect();
+    f.write("lexicon", lines);
+    let lexicon = f.path("lexicon");
+    let all = ["--unknown-words=g2p", "--speakers=one", &f.path("in"), &lexicon, &f.path("out")];
+    let told = run("nnet3-align", &all);
+    assert_eq!(told.status, 0, "{}", told.stderr);
+    assert_eq!(f.read("out/guessed_pronunciations.txt").lines().next(), Some("dab d a b"));
+    let again = run("nnet3-align", &all);
+    assert!(again.status == 0 && again.stderr.contains("all is there already"), "{}", again.stderr);
+    fails(
+        &f,
+        255,
+        "nnet3-align --unknown-words=g2p @in letters @o",
+        &["--unknown-words=g2p", "lexicon of letters"],
+    );
+}
