@@ -39,7 +39,7 @@ list_unknown_words() { # <set> …
   {
     printf 'set\tword\tcount\tutterances\tfirst place\tremark\n'
     for set; do
-      [[ ! -e $private/unknown_$set.tsv ]] || set=$set awk 'NR > 1 { print ENVIRON["set"] "\t" $0 }' "$private/unknown_$set.tsv"
+      [[ ! -e $private/unknown_$set.tsv ]] || name=$set awk 'NR > 1 { print ENVIRON["name"] "\t" $0 }' "$private/unknown_$set.tsv"
     done
   } >"$private/unknown_words.tsv"
   mv "$private/unknown_words.tsv" "$dir/unknown_words.tsv"
@@ -109,8 +109,7 @@ keep_utterances() { # <folder> <keys>
 }
 
 write_spk2utt() { # <data folder>
-  awk '{ if (!($2 in of)) speakers[++n] = $2; of[$2] = of[$2] " " $1 } END { for (i = 1; i <= n; i++) print speakers[i] of[speakers[i]] }' \
-    "$1/utt2spk" | sort >"$private/spk2utt"
+  speakers_of "$1/utt2spk" >"$private/spk2utt"
   mv "$private/spk2utt" "$1/spk2utt"
 }
 
@@ -133,8 +132,9 @@ hold_out() { # <folder>
       { x = x * 16807 % 2147483647; if (x / 2147483647 * left < n) { print $1; n-- } left-- }' "$1/train/utt2spk" >"$private/held_out"
   fi
   awk 'NR == FNR { out[$1]; next } !($1 in out) { print $1 }' "$private/held_out" "$1/train/utt2spk" >"$private/rest"
-  (( $(wc -l <"$private/rest") >= 2 )) && [[ -s $private/held_out ]] ||
+  if (( $(wc -l <"$private/rest") < 2 )) || [[ ! -s $private/held_out ]]; then
     fail "$(wc -l <"$1/train/utt2spk") utterances are too few to train on some and test on others"
+  fi
   cp -r "$1/train" "$1/held_out"
   keep_utterances "$1/held_out" "$private/held_out"
   keep_utterances "$1/train" "$private/rest"
