@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 pub use kaldi_fst::labels::{read_disambiguation, read_integers, read_labels, repeated};
+use kaldi_fst::ops::Semiring;
 use kaldi_fst::store::{self, Symbols};
-use kaldi_fst::{Fst, ops};
+use kaldi_fst::{Fst, LogWeight, Weight, ops};
 use kaldi_io::cli::FAILED;
 use kaldi_io::{KaldiReader, KaldiWriter};
 
@@ -33,9 +34,14 @@ pub fn convert(
     Ok(0)
 }
 
+/// Status of programs that compare, if their inputs differ.
+pub const DIFFERENT: u8 = 2;
+
 /// An FST with the symbol tables that its file has.
 pub struct WithSymbols {
     pub fst: Fst,
+    /// The type of arcs: `standard`, or `log`.
+    pub semiring: Semiring,
     /// The symbols of input and of output labels.
     pub symbols: [Option<Symbols>; 2],
 }
@@ -44,16 +50,98 @@ impl WithSymbols {
     pub fn read(rxfilename: Option<&str>) -> Result<WithSymbols> {
         let mut r = KaldiReader::open_raw(rxfilename.unwrap_or_default())?;
         r.set_binary(true);
-        let (fst, symbols) = store::read_with_symbols(&mut r)?;
+        let (fst, semiring, symbols) = store::read_costs_with_symbols(&mut r)?;
         r.finish()?;
-        Ok(WithSymbols { fst, symbols })
+        Ok(WithSymbols { fst, semiring, symbols })
+    }
+
+    /// Reads an FST with arcs of type `standard`, for programs that need one cheapest path.
+    pub fn read_tropical(rxfilename: Option<&str>) -> Result<WithSymbols> {
+        let file = WithSymbols::read(rxfilename)?;
+        match file.semiring {
+            Semiring::Tropical => Ok(file),
+            Semiring::Log => bail!(
+                "{}: expected arcs of type standard, which have cheapest paths, found arcs of type log (see fstmap \
+                 --map_type=to_std)",
+                rxfilename.unwrap_or("-")
+            ),
+        }
+    }
+
+    /// Reads two FSTs with arcs of the same type.
+    pub fn read_two(first: &str, second: &str) -> Result<[WithSymbols; 2]> {
+        let files = [WithSymbols::read(Some(first))?, WithSymbols::read(Some(second))?];
+        let [a, b] = [files[0].arc_type(), files[1].arc_type()];
+        if a != b {
+            bail!("{first} has arcs of type {a}, and {second} has arcs of type {b}");
+        }
+        Ok(files)
+    }
+
+    /// The name of the type of arcs.
+    pub fn arc_type(&self) -> &'static str {
+        match self.semiring {
+            Semiring::Tropical => <f32 as Weight>::ARC_TYPE,
+            Semiring::Log => LogWeight::ARC_TYPE,
+        }
     }
 
     pub fn write(self, wxfilename: Option<&str>) -> Result<()> {
         let mut w = KaldiWriter::create(wxfilename.unwrap_or_default(), false)?;
-        store::write_with_symbols(&mut w, &self.fst, self.symbols)?;
+        match self.semiring {
+            Semiring::Tropical => store::write_with_symbols(&mut w, &self.fst, self.symbols)?,
+            Semiring::Log => store::write_with_symbols(&mut w, &self.fst.into_log(), self.symbols)?,
+        }
         Ok(w.finish()?)
     }
+
+    /// Writes a file of type `const`.
+    pub fn write_const(self, wxfilename: Option<&str>, aligned: bool) -> Result<()> {
+        let mut w = KaldiWriter::create(wxfilename.unwrap_or_default(), false)?;
+        match self.semiring {
+            Semiring::Tropical => store::write_const_with_symbols(&mut w, &self.fst, aligned, self.symbols)?,
+            Semiring::Log => {
+                store::write_const_with_symbols(&mut w, &self.fst.into_log(), aligned, self.symbols)?;
+            }
+        }
+        Ok(w.finish()?)
+    }
+}
+
+/// Pairs of labels in a file, old and new.
+pub fn read_pairs(rxfilename: &str) -> Result<rustc_hash::FxHashMap<i32, i32>> {
+    let numbers = read_integers(rxfilename)?;
+    if let Some(number) = numbers.iter().find(|&&number| number < 0) {
+        bail!("{rxfilename}: expected labels, which are not negative, found {number}");
+    }
+    let (pairs, rest) = numbers.as_chunks::<2>();
+    if !rest.is_empty() {
+        bail!("{rxfilename}: expected pairs, found {} numbers", numbers.len());
+    }
+    Ok(pairs.iter().map(|&[old, new]| (old, new)).collect())
+}
+
+/// The cost that an option `--weight` means; `neutral` if it is empty.
+pub fn weight(text: &str, neutral: f32) -> Result<f32> {
+    match text {
+        "" => Ok(neutral),
+        text => {
+            <f32 as Weight>::parse(text).with_context(|| format!("--weight must be a cost, found '{text}'"))
+        }
+    }
+}
+
+/// Checks the options of a search in a program of OpenFst, whose order and limit the programs here do not need.
+pub fn check_search(queue_type: &str, nstate: i64) -> Result<()> {
+    if !matches!(queue_type, "auto" | "fifo" | "lifo" | "shortest" | "state" | "top") {
+        bail!("Unknown or unsupported queue type: {queue_type}");
+    }
+    if nstate >= 0 {
+        bail!(
+            "--nstate must be negative (no limit): a search that ends early is not offered, found {nstate}"
+        );
+    }
+    Ok(())
 }
 
 /// The symbol table in a text file, if its name is not empty.

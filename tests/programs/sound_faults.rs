@@ -142,18 +142,29 @@ fn a_track_can_be_chosen() {
     let model = model_folder(&f);
     let (one, two) = (format!("{DATA}/sound/u7.wav"), f.path("two.mka"));
     let mut command = Command::new("ffmpeg");
-    command.args(["-nostdin", "-v", "error", "-f", "lavfi", "-i", "anullsrc=r=8000:d=2:cl=mono", "-i", &one]);
+    command.args([
+        "-nostdin",
+        "-v",
+        "error",
+        "-f",
+        "lavfi",
+        "-i",
+        "anullsrc=r=16000:d=2:cl=mono",
+        "-i",
+        &one,
+    ]);
     command.args(["-map", "0", "-map", "1", "-c:a", "flac", &two]);
     assert!(command.status().unwrap().success());
-    let text = |arguments: &[&str]| {
-        let found = common::run("nnet3-transcribe", &[&[model.as_str()], arguments].concat());
+    let text = |options: &[&str], recording: &str| {
+        let arguments = [options, &[model.as_str(), recording]].concat();
+        let found = common::run("nnet3-transcribe", &arguments);
         assert_eq!(found.status, 0, "{}", found.stderr);
         (found.stdout.split_once(' ').map_or(String::new(), |(_, words)| words.to_owned()), found.stderr)
     };
-    let (expected, _) = text(&[&one]);
-    let (found, said) = text(&["--track=2", &two]);
+    let (expected, _) = text(&[], &one);
+    let (found, said) = text(&["--track=2"], &two);
     assert!(found == expected && !said.contains("tracks"), "{found} {said}");
-    let (_, said) = text(&[&two]);
+    let (_, said) = text(&[], &two);
     assert!(said.contains("track 1 of 2 tracks of sound is taken; see --track"), "{said}");
     let found = common::run("nnet3-transcribe", &["--track=3", &model, &two]);
     assert!(found.status > 0 && found.stderr.contains("has no track 3 of sound"), "{}", found.stderr);

@@ -18,6 +18,10 @@ pub enum Error {
     NotAcceptor { state: StateId, ilabel: i32, olabel: i32 },
     #[error("an arc of state {state} has no label")]
     Epsilon { state: StateId },
+    #[error("state {state} has costs, and the FST must have none")]
+    Weighted { state: StateId },
+    #[error("label {label} is not in the table of codes")]
+    NoCode { label: i32 },
     #[error("two arcs of state {state} have label {label}")]
     Nondeterministic { state: StateId, label: i32 },
     #[error(
@@ -38,6 +42,10 @@ pub enum Error {
     BrokenFile { file: String, problem: String },
     #[error("state {state} is on a cycle of negative cost, or behind one, so there is no cheapest path")]
     NegativeCycle { state: StateId },
+    #[error(
+        "state {state} is on a cycle of probability 1 or more, or behind one, so the costs of all paths have no sum"
+    )]
+    NoSum { state: StateId },
     #[error("the rule with label {label} calls itself, so it cannot be expanded")]
     Recursive { label: i32 },
     #[error("the largest label is {}, so no number is free for another label", i32::MAX)]

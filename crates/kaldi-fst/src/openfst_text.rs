@@ -9,6 +9,8 @@ use crate::numbering::Numbering;
 use crate::store::Symbols;
 use crate::weight::Weight;
 
+/// States without a potential between two lines.
+const MOST_LEFT_OUT: usize = 1 << 24;
 /// Digits of costs.
 const PRECISION: usize = 9;
 
@@ -150,6 +152,34 @@ pub fn write_potentials(w: &mut KaldiWriter, distances: &[f32]) -> Result<()> {
         w.write_str(&text)?;
     }
     Ok(())
+}
+
+/// Reads lines with the number and the cost of a state, as [`write_potentials`] writes them. States without a line have an
+/// infinite cost.
+pub fn read_potentials(r: &mut KaldiReader) -> Result<Vec<f32>> {
+    let mut potentials = Vec::new();
+    while let Some(line) = r.read_line()? {
+        let columns: Vec<&str> = line.split_whitespace().collect();
+        let pair = match columns[..] {
+            [] => continue,
+            [state, cost] => parse_integer::<i32>(state).zip(<f32 as Weight>::parse(cost)),
+            _ => None,
+        };
+        let pair = pair.and_then(|(state, cost)| Some((usize::try_from(state).ok()?, cost)));
+        let (state, cost) = pair
+            .ok_or_else(|| r.error(format!("expected the number of a state and a cost, found '{line}'")))?;
+        // (Lines come in the order of states; the limit is that of the text.)
+        if state > potentials.len() + MOST_LEFT_OUT {
+            return Err(
+                r.error(format!("expected states in their order, found {state} after {}", potentials.len()))
+            );
+        }
+        if potentials.len() <= state {
+            potentials.resize(state + 1, f32::INFINITY);
+        }
+        potentials[state] = cost;
+    }
+    Ok(potentials)
 }
 
 fn push_cost(text: &mut String, cost: f32) {

@@ -24,8 +24,10 @@ mod with_names;
 use kaldi_io::{KaldiReader, KaldiWriter};
 
 use crate::fst::{Arc, Fst, State, StateId};
+use crate::log_weight::LogWeight;
 use crate::look_ahead::LookAheadFst;
 use crate::mapped::words;
+use crate::ops::Semiring;
 use crate::properties;
 use crate::weight::Weight;
 pub use constant::{write_const, write_const_with_symbols};
@@ -70,6 +72,32 @@ pub fn read_with_symbols<W: Weight>(r: &mut KaldiReader) -> kaldi_io::Result<(Fs
     Ok((fst, std::mem::take(&mut header.symbols)))
 }
 
+/// Does the same for arcs with costs: of the type `standard`, or `log`, whose costs are negated logarithms of probabilities.
+pub fn read_costs_with_symbols(
+    r: &mut KaldiReader,
+) -> kaldi_io::Result<(Fst, Semiring, [Option<Symbols>; 2])> {
+    let mut header = Header::read(r)?;
+    let semiring = checked_semiring(r, &header)?;
+    let fst = read_after(r, &header, f32::read)?;
+    Ok((fst, semiring, std::mem::take(&mut header.symbols)))
+}
+
+fn checked_semiring(r: &KaldiReader, header: &Header) -> kaldi_io::Result<Semiring> {
+    semiring(&header.arc_type).ok_or_else(|| {
+        let found = &header.arc_type;
+        r.error(format!("expected an FST with arcs of type 'standard' or 'log', found '{found}'"))
+    })
+}
+
+/// The semiring of a type of arcs with costs.
+pub fn semiring(arc_type: &str) -> Option<Semiring> {
+    match arc_type {
+        <f32 as Weight>::ARC_TYPE => Some(Semiring::Tropical),
+        LogWeight::ARC_TYPE => Some(Semiring::Log),
+        _ => None,
+    }
+}
+
 /// The first FST of a composition: with the labels that can come next from its states if its file has them.
 pub enum PlainOrLookAhead {
     Plain(Fst),
@@ -79,13 +107,14 @@ pub enum PlainOrLookAhead {
 /// Reads the first FST of a composition, with its tables of input and output symbols, as far as it has any.
 pub fn read_first_with_symbols(
     r: &mut KaldiReader,
-) -> kaldi_io::Result<(PlainOrLookAhead, [Option<Symbols>; 2])> {
+) -> kaldi_io::Result<(PlainOrLookAhead, Semiring, [Option<Symbols>; 2])> {
     let mut header = Header::read(r)?;
+    let semiring = checked_semiring(r, &header)?;
     let fst = match header.fst_type.as_str() {
         OLABEL_LOOKAHEAD => PlainOrLookAhead::LookAhead(look_ahead::read_after_header(r, &header)?),
-        _ => PlainOrLookAhead::Plain(read_checked(r, &header)?),
+        _ => PlainOrLookAhead::Plain(read_after(r, &header, f32::read)?),
     };
-    Ok((fst, std::mem::take(&mut header.symbols)))
+    Ok((fst, semiring, std::mem::take(&mut header.symbols)))
 }
 
 /// Reads header and FST, which begin right here.

@@ -44,4 +44,9 @@ pub enum Error {
     /// A recording that must be kept in a file while it is decoded cannot be kept.
     #[error("{file}: {found} from a pipe is kept in a temporary file while it is decoded, and {reason}")]
     NotKept { file: String, found: String, reason: String },
+    /// The system cannot keep it: the disk is full, or a limit is reached.
+    #[error(
+        "{file}: {found} from a pipe is kept in a temporary file while it is decoded, and that file cannot be written"
+    )]
+    NotWritten { file: String, found: String, source: std::io::Error },
 }

@@ -13,8 +13,7 @@ const BLOCK: usize = 1 << 16;
 
 /// Keeps all bytes in a temporary file, at most `most` of them. `found` is the kind of the recording.
 pub(crate) fn keep(file: &str, found: &str, mut bytes: impl Read, most: u64) -> Result<File> {
-    let not_kept = |reason: String| Error::NotKept { file: file.to_owned(), found: found.to_owned(), reason };
-    let failed = |source: io::Error| not_kept(format!("that file cannot be written: {source}"));
+    let failed = |source| Error::NotWritten { file: file.to_owned(), found: found.to_owned(), source };
     let mut kept = tempfile::tempfile().map_err(failed)?;
     let (mut block, mut size) = (vec![0; BLOCK], 0);
     loop {
@@ -26,7 +25,8 @@ pub(crate) fn keep(file: &str, found: &str, mut bytes: impl Read, most: u64) -> 
         };
         size += read as u64;
         if size > most {
-            return Err(not_kept(format!("it may have {most} bytes; a recording in a file may have more")));
+            let reason = format!("it may have {most} bytes; a recording in a file may have more");
+            return Err(Error::NotKept { file: file.to_owned(), found: found.to_owned(), reason });
         }
         kept.write_all(&block[..read]).map_err(failed)?;
     }

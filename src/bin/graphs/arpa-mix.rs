@@ -25,7 +25,7 @@ pub struct Options {
     #[arg(long, default_value = "")]
     words: String,
     /// Models, and the name of the output
-    #[arg(value_name = "model> … <arpa-out", num_args = 2.., required = true)]
+    #[arg(value_name = "<model> … <arpa-out>", num_args = 2.., required = true)]
     files: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
 //! `arpa2fst`: ARPA language model → FST.
 
 use anyhow::{Context, Result, bail};
-use kaldi_fst::ops::{self, Side};
+use kaldi_fst::ops::{self, Semiring, Side};
 use kaldi_fst::store::Symbols;
 use kaldi_graph::arpa::{ArpaOptions, Event, UnknownWords, Words, compile};
 use kaldi_io::log::{self, Site};
@@ -111,6 +111,6 @@ pub fn run(options: Options) -> Result<u8> {
     }
     let nowhere_else = read_table.is_none() && options.write_symbol_table.is_empty();
     let kept = (options.keep_symbols || nowhere_else).then_some(symbols);
-    WithSymbols { fst, symbols: [kept.clone(), kept] }.write(Some(to))?;
+    WithSymbols { fst, semiring: Semiring::Tropical, symbols: [kept.clone(), kept] }.write(Some(to))?;
     Ok(0)
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use kaldi_fst::{openfst_text, store};
-use kaldi_io::{KaldiReader, KaldiWriter};
+use kaldi_io::KaldiReader;
 use nnet3::fsts::{WithSymbols, symbols};
 
 /// Creates binary FSTs from simple text format.
@@ -14,7 +14,7 @@ pub struct Options {
     /// Input in acceptor format
     #[arg(long, default_value_t = false)]
     acceptor: bool,
-    /// Output arc type: only "standard"
+    /// Output arc type: "standard" or "log" (costs are negated logarithms of probabilities)
     #[arg(long = "arc_type", default_value = "standard")]
     arc_type: String,
     /// Output FST type: "vector" or "const"
@@ -43,9 +43,9 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    if options.arc_type != "standard" {
-        bail!("the arc type must be standard, found {}", options.arc_type);
-    }
+    let Some(semiring) = store::semiring(&options.arc_type) else {
+        bail!("the arc type must be standard or log, found {}", options.arc_type);
+    };
     let (isymbols, osymbols) = (symbols(&options.isymbols)?, symbols(&options.osymbols)?);
     let ssymbols = symbols(&options.ssymbols)?;
     let format = openfst_text::Format {
@@ -62,15 +62,13 @@ pub fn run(options: Options) -> Result<u8> {
         "vector" => {
             let kept =
                 [isymbols.filter(|_| options.keep_isymbols), osymbols.filter(|_| options.keep_osymbols)];
-            WithSymbols { fst, symbols: kept }.write(to)?;
+            WithSymbols { fst, semiring, symbols: kept }.write(to)?;
         }
         "const" if options.keep_isymbols || options.keep_osymbols => {
             bail!("symbol tables are kept in FSTs of type vector only")
         }
         "const" => {
-            let mut w = KaldiWriter::create(to.unwrap_or_default(), false)?;
-            store::write_const(&mut w, &fst, false)?;
-            w.finish()?;
+            WithSymbols { fst, semiring, symbols: [None, None] }.write_const(to, false)?;
         }
         other => bail!("the FST type must be vector or const, found {other}"),
     }

@@ -29,9 +29,18 @@ pub fn run(options: Options) -> Result<u8> {
     }
     let mut r = KaldiReader::open_raw(&options.fst1_in)?;
     r.set_binary(true);
-    let (first, [input, _]) = store::read_first_with_symbols(&mut r)?;
+    let (first, semiring, [input, _]) = store::read_first_with_symbols(&mut r)?;
     r.finish()?;
-    let WithSymbols { fst: second, symbols: [_, output] } = WithSymbols::read(Some(&options.fst2_in))?;
+    let second = WithSymbols::read(Some(&options.fst2_in))?;
+    if second.semiring != semiring {
+        bail!(
+            "{} has arcs of type {}, and {} has another type",
+            options.fst2_in,
+            second.arc_type(),
+            options.fst1_in
+        );
+    }
+    let WithSymbols { fst: second, symbols: [_, output], .. } = second;
     let fst = match first {
         PlainOrLookAhead::Plain(first) => ops::compose_transducers(&first, &second, options.connect),
         PlainOrLookAhead::LookAhead(first) => ops::compose_look_ahead(&first, &second, options.connect),
@@ -39,6 +48,6 @@ pub fn run(options: Options) -> Result<u8> {
     let Some(fst) = fst else {
         bail!("ComposeFst: 1st argument not output label sorted and 2nd argument not input label sorted");
     };
-    WithSymbols { fst, symbols: [input, output] }.write(options.fst_out.as_deref())?;
+    WithSymbols { fst, semiring, symbols: [input, output] }.write(options.fst_out.as_deref())?;
     Ok(0)
 }

@@ -1,7 +1,8 @@
 //! `fstconvert`: writes an FST as another type.
 
 use anyhow::{Result, bail};
-use kaldi_fst::{ops, store};
+use kaldi_fst::ops::{self, Semiring};
+use kaldi_fst::store;
 use kaldi_io::KaldiWriter;
 use nnet3::fsts::{WithSymbols, write_pairs};
 
@@ -38,19 +39,25 @@ pub fn run(options: Options) -> Result<u8> {
     if options.fst_align && options.fst_type != "const" {
         bail!("--fst_align is possible for FSTs of type const only");
     }
-    let WithSymbols { fst, symbols } = WithSymbols::read(options.fst_in.as_deref())?;
-    let w = || KaldiWriter::create(options.fst_out.as_deref().unwrap_or_default(), false);
+    let file = WithSymbols::read(options.fst_in.as_deref())?;
+    let to = options.fst_out.as_deref();
     match options.fst_type.as_str() {
         "vector" => {
-            let mut w = w()?;
-            store::write_with_symbols(&mut w, &fst, symbols)?;
-            w.finish()?;
+            file.write(to)?;
+            return Ok(0);
         }
         "const" => {
-            let mut w = w()?;
-            store::write_const_with_symbols(&mut w, &fst, options.fst_align, symbols)?;
-            w.finish()?;
+            file.write_const(to, options.fst_align)?;
+            return Ok(0);
         }
+        other if file.semiring != Semiring::Tropical => {
+            bail!("an FST with arcs of type log can be of type vector or const, not {other}")
+        }
+        _ => {}
+    }
+    let WithSymbols { fst, symbols, .. } = file;
+    let w = || KaldiWriter::create(to.unwrap_or_default(), false);
+    match options.fst_type.as_str() {
         "compact_acceptor" => {
             fst.check_acceptor()?;
             let mut w = w()?;

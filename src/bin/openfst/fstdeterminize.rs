@@ -41,7 +41,7 @@ pub fn run(options: Options) -> Result<u8> {
     if options.subsequential_label < 0 {
         bail!("--subsequential_label must not be negative, found {}", options.subsequential_label);
     }
-    let mut file = WithSymbols::read(options.fst_in.as_deref())?;
+    let mut file = WithSymbols::read_tropical(options.fst_in.as_deref())?;
     let how = Determinize {
         delta: options.delta,
         ambiguity,

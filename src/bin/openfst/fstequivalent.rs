@@ -2,10 +2,9 @@
 
 use anyhow::{Context, Result, bail};
 use kaldi_fst::ops::{self, DELTA, RandomComparison};
-use nnet3::fsts;
+use nnet3::fsts::{self, DIFFERENT};
 
 /// The status of two FSTs that are not equivalent.
-const DIFFERENT: u8 = 2;
 
 /// Checks that two FSTs are equivalent. The status is 0 if they are, and 2 if not.
 ///

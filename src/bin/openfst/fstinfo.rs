@@ -44,8 +44,8 @@ pub fn run(options: Options) -> Result<u8> {
         line(name, symbols.as_ref().map_or("none", |symbols| &symbols.title).to_owned());
     }
     if long {
-        if header.arc_type != "standard" {
-            bail!("only FSTs with arcs of type standard can be described, found {}", header.arc_type);
+        if store::semiring(&header.arc_type).is_none() {
+            bail!("only FSTs with arcs of type standard or log can be described, found {}", header.arc_type);
         }
         let fst: Fst = store::read_after(&mut r, &header, kaldi_fst::Weight::read)?;
         r.finish()?;

@@ -22,7 +22,7 @@ pub fn run(options: Options) -> Result<u8> {
         bail!("--delta must be larger than 0, found {}", options.delta);
     }
     let mut file = WithSymbols::read(options.fst_in.as_deref())?;
-    file.fst = ops::minimize_labels(file.fst, options.delta, options.allow_nondet)?;
+    file.fst = ops::minimize_labels(file.fst, file.semiring, options.delta, options.allow_nondet)?;
     file.write(options.fst_out.as_deref())?;
     Ok(0)
 }

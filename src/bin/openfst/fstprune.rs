@@ -7,7 +7,7 @@ use nnet3::fsts::{self, WithSymbols};
 /// Prunes states and arcs of an FST.
 #[derive(clap::Parser)]
 pub struct Options {
-    /// Comparison/quantization delta. No effect: distances are computed exactly
+    /// Comparison/quantization delta. It has no effect: distances are exact
     #[arg(long = "delta", default_value_t = 1e-6)]
     delta: f32,
     /// State number threshold (-1: none)
@@ -21,7 +21,7 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    let mut file = WithSymbols::read(options.fst_in.as_deref())?;
+    let mut file = WithSymbols::read_tropical(options.fst_in.as_deref())?;
     let (beam, most_states) = (fsts::threshold(&options.weight)?, usize::try_from(options.nstate).ok());
     ops::prune(&mut file.fst, beam, most_states)?;
     file.write(options.fst_out.as_deref())?;

@@ -22,7 +22,7 @@ pub struct Options {
     /// Push/reweight to final (vs. to initial) states
     #[arg(long = "to_final", alias = "reweight_to_final", default_value_t = false)]
     to_final: bool,
-    /// Comparison/quantization delta. No effect: distances are computed exactly
+    /// Comparison/quantization delta. It has no effect: distances are exact
     #[arg(long = "delta", default_value_t = 1e-6)]
     delta: f32,
     fst_in: Option<String>,
@@ -37,6 +37,7 @@ pub fn run(options: Options) -> Result<u8> {
         to_final: options.to_final,
         remove_total_weight: options.remove_total_weight,
         remove_common_affix: options.remove_common_affix,
+        semiring: file.semiring,
     };
     file.fst = ops::push(file.fst, push)?;
     file.write(options.fst_out.as_deref())?;

@@ -44,7 +44,7 @@ pub fn run(options: Options) -> Result<u8> {
         match (pairs.is_empty(), new.is_empty()) {
             (true, true) => {}
             (false, true) => {
-                ops::relabel(&mut file.fst, side, &read_pairs(pairs)?);
+                ops::relabel(&mut file.fst, side, &fsts::read_pairs(pairs)?);
                 *own = None;
             }
             (true, false) => {
@@ -64,18 +64,6 @@ pub fn run(options: Options) -> Result<u8> {
 }
 
 type Pairs = rustc_hash::FxHashMap<i32, i32>;
-
-fn read_pairs(rxfilename: &str) -> Result<Pairs> {
-    let numbers = fsts::read_integers(rxfilename)?;
-    if let Some(number) = numbers.iter().find(|&&number| number < 0) {
-        bail!("{rxfilename}: expected labels, which are not negative, found {number}");
-    }
-    let (pairs, rest) = numbers.as_chunks::<2>();
-    if !rest.is_empty() {
-        bail!("{rxfilename}: expected pairs, found {} numbers", numbers.len());
-    }
-    Ok(pairs.iter().map(|&[old, new]| (old, new)).collect())
-}
 
 fn between(old: &Symbols, new: &Symbols) -> Result<Pairs> {
     let mut pairs = Pairs::default();

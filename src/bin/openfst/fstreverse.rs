@@ -7,7 +7,7 @@ use nnet3::fsts::WithSymbols;
 /// Reverses an FST.
 #[derive(clap::Parser)]
 pub struct Options {
-    /// Require superinitial state. No effect: there always is one
+    /// Require superinitial state. Without it the only final state becomes the start, if there is only one
     #[arg(long = "require_superinitial", default_value_t = true)]
     require_superinitial: bool,
     fst_in: Option<String>,
@@ -16,7 +16,8 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let mut file = WithSymbols::read(options.fst_in.as_deref())?;
-    file.fst = ops::reverse(&file.fst);
+    let without = if options.require_superinitial { None } else { ops::reverse_without_start(&file.fst) };
+    file.fst = without.unwrap_or_else(|| ops::reverse(&file.fst));
     file.write(options.fst_out.as_deref())?;
     Ok(0)
 }

@@ -1,7 +1,7 @@
 //! `fstshortestpath`: the cheapest paths of an FST.
 
 use anyhow::{Result, bail};
-use kaldi_fst::ops::{self, Determinize};
+use kaldi_fst::ops;
 use nnet3::fsts::{self, WithSymbols};
 
 /// Finds the shortest path(s) in an FST.
@@ -16,13 +16,13 @@ pub struct Options {
     /// Weight threshold: paths that cost more than the cheapest one and this are left out (empty: none)
     #[arg(long = "weight", default_value = "")]
     weight: String,
-    /// Comparison/quantization delta. No effect: distances are computed exactly
+    /// Comparison/quantization delta. It has no effect: distances are exact
     #[arg(long = "delta", default_value_t = 1e-6)]
     delta: f32,
-    /// State number threshold. No effect: all states are visited
+    /// State number threshold. Only -1 (none)
     #[arg(long = "nstate", default_value_t = -1)]
     nstate: i64,
-    /// Queue type. No effect: the order is chosen by the FST
+    /// Queue type: "auto", "fifo", "lifo", "shortest", "state" or "top". It has no effect on the result
     #[arg(long = "queue_type", default_value = "auto")]
     queue_type: String,
     fst_in: Option<String>,
@@ -33,12 +33,13 @@ pub fn run(options: Options) -> Result<u8> {
     let Ok(count) = usize::try_from(options.nshortest) else {
         bail!("--nshortest must not be negative, found {}", options.nshortest);
     };
-    let mut file = WithSymbols::read(options.fst_in.as_deref())?;
-    if options.unique {
-        file.fst.check_acceptor()?;
-        file.fst = ops::determinize_labels(file.fst, Determinize::default())?;
-    }
-    let paths = ops::shortest_paths(&file.fst, count, fsts::threshold(&options.weight)?)?;
+    fsts::check_search(&options.queue_type, options.nstate)?;
+    let mut file = WithSymbols::read_tropical(options.fst_in.as_deref())?;
+    let beam = fsts::threshold(&options.weight)?;
+    let paths = match options.unique {
+        true => ops::unique_shortest_paths(&file.fst, count, beam)?,
+        false => ops::shortest_paths(&file.fst, count, beam)?,
+    };
     file.fst = ops::union_of_paths(&paths);
     file.write(options.fst_out.as_deref())?;
     Ok(0)

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use kaldi_fst::ops;
-use nnet3::fsts::{self, WithSymbols};
+use nnet3::fsts::WithSymbols;
 
 /// Makes the union of two FSTs. The result has the symbol tables of the first.
 #[derive(clap::Parser)]
@@ -13,9 +13,8 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    let mut file = WithSymbols::read(Some(&options.fst_in1))?;
-    let second = fsts::read(Some(&options.fst_in2))?;
-    file.fst = ops::union([&file.fst, &second]);
+    let [mut file, second] = WithSymbols::read_two(&options.fst_in1, &options.fst_in2)?;
+    file.fst = ops::union([&file.fst, &second.fst]);
     file.write(options.fst_out.as_deref())?;
     Ok(0)
 }

@@ -1,6 +1,7 @@
 //! `ngramread`: ARPA language model → FST with empty back-off arcs.
 
 use anyhow::{Context, Result, bail};
+use kaldi_fst::ops::Semiring;
 use kaldi_fst::store::Symbols;
 use kaldi_graph::arpa::{Event, compile_ngrams};
 use kaldi_io::KaldiReader;
@@ -51,6 +52,7 @@ pub fn run(options: Options) -> Result<u8> {
     });
     let fst = fst.with_context(|| r.name().to_owned())?;
     r.close()?;
-    WithSymbols { fst, symbols: [Some(symbols.clone()), Some(symbols)] }.write(options.fst_out.as_deref())?;
+    WithSymbols { fst, semiring: Semiring::Tropical, symbols: [Some(symbols.clone()), Some(symbols)] }
+        .write(options.fst_out.as_deref())?;
     Ok(0)
 }

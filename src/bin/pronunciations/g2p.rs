@@ -63,7 +63,7 @@ pub struct Options {
     /// Number of threads (if not set: the number of processors, at most 8)
     #[arg(long, default_value_t = -1)]
     num_threads: i32,
-    #[arg(value_name = "model-in> <words-in> [<lexicon-out", num_args = 1..=3, required = true)]
+    #[arg(value_name = "<model-in> <words-in> [<lexicon-out>]", num_args = 1..=3, required = true)]
     files: Vec<String>,
 }
 

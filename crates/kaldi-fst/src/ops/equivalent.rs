@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::push::{Push, push};
+use super::push::move_costs;
 use super::{connect, distances_to_end};
 use crate::error::{Error, Result};
 use crate::fst::{EPSILON, Fst, StateId};
@@ -20,10 +20,10 @@ pub fn equivalent(first: &Fst, second: &Fst, delta: f32) -> Result<bool> {
         check_deterministic(fst)?;
         connect(fst);
         if let Some(start) = fst.start {
-            *total = distances_to_end(fst)?[start as usize];
+            let to_end = distances_to_end(fst)?;
+            *total = to_end[start as usize];
+            move_costs(fst, &to_end, false);
         }
-        let options = Push { weights: true, remove_total_weight: true, ..Push::default() };
-        *fst = push(std::mem::take(fst), options)?;
     }
     let [first, second] = &fsts;
     let (Some(a), Some(b)) = (first.start, second.start) else {

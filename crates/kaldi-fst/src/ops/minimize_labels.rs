@@ -1,7 +1,7 @@
 //! Minimization of deterministic FSTs, also of transducers and of those with cycles.
 
-use super::push::{Push, push};
-use super::{connect, minimize_encoded, sort_arcs};
+use super::push::{Push, labels, push_weights};
+use super::{Semiring, connect, minimize_encoded, sort_arcs};
 use crate::error::{Error, Result};
 use crate::fst::Fst;
 use crate::ops::Side;
@@ -11,17 +11,30 @@ use crate::ops::Side;
 ///
 /// With `allow_nondeterministic` a state may have several arcs with one input label; then not all that could be joined is.
 /// Otherwise this is an error, and so is a cycle of negative cost. Costs are rounded to multiples of `delta`.
-pub fn minimize_labels(mut fst: Fst, delta: f32, allow_nondeterministic: bool) -> Result<Fst> {
+///
+/// The output labels that a state has in common with all its continuations are joined to strings meanwhile, and are written by
+/// the arcs that follow.
+pub fn minimize_labels(
+    mut fst: Fst,
+    semiring: Semiring,
+    delta: f32,
+    allow_nondeterministic: bool,
+) -> Result<Fst> {
     connect(&mut fst);
     if !allow_nondeterministic {
         check_deterministic(&fst)?;
     }
     let is_acceptor = fst.check_acceptor().is_ok();
-    let options = Push { weights: true, labels: !is_acceptor, ..Push::default() };
-    let mut fst = push(fst, options)?;
+    push_weights(&mut fst, Push { semiring, ..Push::default() })?;
+    if is_acceptor {
+        sort_arcs(&mut fst, Side::Input);
+        minimize_encoded(&mut fst, delta);
+        return Ok(fst);
+    }
+    let (mut fst, strings) = labels::push_to_start(fst, false);
     sort_arcs(&mut fst, Side::Input);
     minimize_encoded(&mut fst, delta);
-    Ok(fst)
+    Ok(labels::write(&fst, &strings))
 }
 
 fn check_deterministic(fst: &Fst) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Alternatives and repetitions.
 
-use super::{Determinize, Side, determinize_labels, minimize_labels, sort_arcs};
+use super::{Determinize, Semiring, Side, determinize_labels, minimize_labels, sort_arcs};
 use crate::error::Result;
 use crate::fst::{Arc, EPSILON, Fst, StateId};
 use crate::weight::Weight;
@@ -33,7 +33,7 @@ pub fn joined(fsts: &[Fst]) -> Result<Fst> {
     let mut all = union(fsts);
     super::remove_epsilons(&mut all)?;
     let deterministic = determinize_labels(all, Determinize::default())?;
-    let mut minimal = minimize_labels(deterministic, DELTA, true)?;
+    let mut minimal = minimize_labels(deterministic, Semiring::Tropical, DELTA, true)?;
     super::remove_epsilons(&mut minimal)?;
     sort_arcs(&mut minimal, Side::Input);
     Ok(minimal)

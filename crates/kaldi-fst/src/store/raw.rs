@@ -9,15 +9,15 @@ pub(crate) fn read_raw<const N: usize>(r: &mut KaldiReader) -> kaldi_io::Result<
     Ok(raw)
 }
 
-pub(super) fn read_i32(r: &mut KaldiReader) -> kaldi_io::Result<i32> {
+pub(crate) fn read_i32(r: &mut KaldiReader) -> kaldi_io::Result<i32> {
     read_raw(r).map(i32::from_le_bytes)
 }
 
-pub(super) fn read_i64(r: &mut KaldiReader) -> kaldi_io::Result<i64> {
+pub(crate) fn read_i64(r: &mut KaldiReader) -> kaldi_io::Result<i64> {
     read_raw(r).map(i64::from_le_bytes)
 }
 
-pub(super) fn read_string(r: &mut KaldiReader, longest: i32) -> kaldi_io::Result<String> {
+pub(crate) fn read_string(r: &mut KaldiReader, longest: i32) -> kaldi_io::Result<String> {
     let length = read_i32(r)?;
     if !(0..=longest).contains(&length) {
         return Err(r.error(format!("invalid length of a name: {length}")));

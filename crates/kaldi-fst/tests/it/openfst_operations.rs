@@ -5,7 +5,7 @@ use std::path::Path;
 
 use kaldi_fst::draw::{self, Look};
 use kaldi_fst::openfst_text::{self, Format};
-use kaldi_fst::ops::{self, Ambiguity, Determinize, Push, RandomComparison};
+use kaldi_fst::ops::{self, Ambiguity, Determinize, Push, RandomComparison, Semiring};
 use kaldi_fst::store::{self, FlatOrNgrams};
 use kaldi_fst::{EPSILON, Error, Fst, text};
 use kaldi_io::{KaldiReader, KaldiWriter};
@@ -38,6 +38,7 @@ const WEIGHTS: Push = Push {
     to_final: false,
     remove_total_weight: false,
     remove_common_affix: false,
+    semiring: Semiring::Tropical,
 };
 
 #[test]
@@ -56,7 +57,7 @@ fn figures_of_acyclic_results() {
         ops::determinize_labels(t.clone(), plain),
         Err(Error::NotFunctional { first: vec![2], second: vec![4] })
     );
-    let minimized = |fst, all| ops::minimize_labels(fst, 1e-6, all).unwrap();
+    let minimized = |fst, all| ops::minimize_labels(fst, Semiring::Tropical, 1e-6, all).unwrap();
     assert_figure(&minimized(determinized(&a, plain), false), "minimize.out");
     assert_figure(&minimized(b.clone(), false), "minimize.eps.out");
     assert_figure(&minimized(t.clone(), true), "minimize.nondet.out");
@@ -191,7 +192,10 @@ fn all_strings_keep_their_costs() {
             assert_languages(&language(&ops::push(fst.clone(), how).unwrap()), &strings);
         }
         assert_languages(&language(&ops::union([&fst, &other])), &united(&strings, &language(&other)));
-        assert_languages(&language(&ops::minimize_labels(fst.clone(), 1e-6, true).unwrap()), &strings);
+        assert_languages(
+            &language(&ops::minimize_labels(fst.clone(), Semiring::Tropical, 1e-6, true).unwrap()),
+            &strings,
+        );
         // Every input once: the output of the cheapest path, up to ties.
         let cheapest = Determinize { ambiguity: Ambiguity::Cheapest, delta: 1e-6, ..Determinize::default() };
         let mut acceptor = fst.clone();

@@ -173,7 +173,7 @@ fn what_is_refused() {
     );
     assert_eq!(times("0 1 1 1\n"), "state 0 cannot be reached, or leads to no final state");
     assert_eq!(ops::state_times(&Fst::<f32>::default()), Err(Error::Empty));
-    let mut cycle = text::parse("0 1 1 1\n1 2 0 0\n2 1 0 0\n2\n").unwrap();
+    let mut cycle = text::parse("0 1 1 1\n1 2 0 0 -1\n2 1 0 0\n2\n").unwrap();
     assert_eq!(ops::remove_epsilons(&mut cycle), Err(Error::EpsilonCycle { state: 1 }));
     assert_eq!(ops::topological_order(&cycle), Err(Error::Cyclic { state: 1 }));
     let mut apart = text::parse("0 1 1 1\n1\n2\n").unwrap();

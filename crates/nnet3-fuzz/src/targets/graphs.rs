@@ -163,7 +163,7 @@ fn operate(mut fst: Fst) {
     let pushed = ops::push(fst.clone(), push);
     let deterministic = Determinize { most_states: Some(50), ..Determinize::default() };
     if let Ok(deterministic) = ops::determinize_labels(fst.clone(), deterministic) {
-        let _ = ops::minimize_labels(deterministic, ops::DELTA, false);
+        let _ = ops::minimize_labels(deterministic, ops::Semiring::Tropical, ops::DELTA, false);
     }
     let _ = ops::equivalent(&fst, &fst, ops::DELTA);
     if let (Ok(paths), Ok(_)) = (ops::shortest_paths(&fst, 3, f32::INFINITY), pushed) {

@@ -2,36 +2,66 @@
 
 use std::collections::VecDeque;
 
+use rustc_hash::FxHashMap;
+
+use super::super::components::Components;
 use crate::fst::{Arc, EPSILON, Fst, StateId};
 
 type Labels = Vec<i32>;
 
-/// Moves output labels towards the start. Arcs that write several labels become chains through new states.
-pub(super) fn push_to_start(mut fst: Fst, remove_common_prefix: bool) -> Fst {
-    let Some(start) = fst.start else { return fst };
-    let prefixes = common_prefixes(&fst);
-    let mut strings: Vec<Vec<Labels>> = Vec::with_capacity(fst.states.len());
-    for (s, state) in fst.states.iter().enumerate() {
-        let strip = prefixes[s].as_ref().map_or(0, Vec::len);
-        let written = |arc: &Arc| {
-            let all = label(arc).chain(prefixes[arc.next as usize].iter().flatten().copied());
-            all.skip(strip).collect()
-        };
-        strings.push(state.arcs.iter().map(written).collect());
-    }
-    let common = prefixes[start as usize].clone().filter(|_| !remove_common_prefix).unwrap_or_default();
-    if !common.is_empty() {
-        // The common prefix of all paths gets an arc of its own.
-        let first = fst.add_state();
-        fst.state_mut(first).arcs.push(Arc::new(EPSILON, 0.0, start));
-        strings.push(vec![common]);
-        fst.start = Some(first);
-    }
-    write(&mut fst, strings);
-    fst
+/// Output strings by their numbers; 0 is the empty one.
+pub(in super::super) struct Strings {
+    all: Vec<Labels>,
+    numbers: FxHashMap<Labels, i32>,
 }
 
-fn label(arc: &Arc) -> impl Iterator<Item = i32> {
+impl Strings {
+    fn new() -> Strings {
+        Strings { all: vec![Labels::new()], numbers: FxHashMap::from_iter([(Labels::new(), EPSILON)]) }
+    }
+
+    fn number(&mut self, labels: Labels) -> i32 {
+        *self.numbers.entry(labels).or_insert_with_key(|labels| {
+            self.all.push(labels.clone());
+            (self.all.len() - 1) as i32
+        })
+    }
+
+    fn get(&self, number: i32) -> &[i32] {
+        &self.all[number as usize]
+    }
+}
+
+/// Moves output labels towards the start. The output labels of the result are numbers of strings.
+pub(in super::super) fn push_to_start(mut fst: Fst, remove_common_prefix: bool) -> (Fst, Strings) {
+    let mut strings = Strings::new();
+    let Some(start) = fst.start else { return (fst, strings) };
+    let prefixes = common_prefixes(&fst);
+    let initial = Components::of(&fst).cyclic(&fst, start as usize);
+    let common = prefixes[start as usize].clone().filter(|_| !remove_common_prefix).unwrap_or_default();
+    for s in 0..fst.states.len() {
+        let mut strip = prefixes[s].as_ref().map_or(0, Vec::len);
+        if s == start as usize && !initial {
+            // The common prefix of all paths stays on the first arcs.
+            strip -= common.len();
+        }
+        for a in 0..fst.states[s].arcs.len() {
+            let arc = fst.states[s].arcs[a];
+            let all = label(&arc).chain(prefixes[arc.next as usize].iter().flatten().copied());
+            fst.states[s].arcs[a].olabel = strings.number(all.skip(strip).collect());
+        }
+    }
+    if !common.is_empty() && initial {
+        // It gets an arc of its own.
+        let first = fst.add_state();
+        let olabel = strings.number(common);
+        fst.state_mut(first).arcs.push(Arc { ilabel: EPSILON, olabel, weight: 0.0, next: start });
+        fst.start = Some(first);
+    }
+    (fst, strings)
+}
+
+fn label(arc: &Arc) -> impl Iterator<Item = i32> + use<> {
     Some(arc.olabel).filter(|&label| label != EPSILON).into_iter()
 }
 
@@ -70,19 +100,61 @@ fn common_prefixes(fst: &Fst) -> Vec<Option<Labels>> {
     prefixes
 }
 
-/// Writes the output strings: the first label on the arc itself, the others on new arcs behind it.
-fn write(fst: &mut Fst, strings: Vec<Vec<Labels>>) {
-    for (s, strings) in strings.into_iter().enumerate() {
-        for (i, labels) in strings.into_iter().enumerate() {
-            let next = fst.states[s].arcs[i].next;
-            fst.states[s].arcs[i].olabel = labels.first().copied().unwrap_or(EPSILON);
-            let mut last = (s, i);
-            for &olabel in labels.iter().skip(1) {
-                let state = fst.add_state();
-                fst.states[last.0].arcs[last.1].next = state;
-                fst.state_mut(state).arcs.push(Arc { ilabel: EPSILON, olabel, weight: 0.0, next });
-                last = (state as usize, 0);
+/// A state of the result: a state of the FST (`None` behind all), and labels that are still to be written.
+type Place = (Option<StateId>, Labels);
+
+/// Replaces strings by labels. An arc writes the first label of its string; the rest is written by the arcs that follow, or by
+/// arcs of its own at the end.
+pub(in super::super) fn write(fst: &Fst, strings: &Strings) -> Fst {
+    let mut places = Places { all: Vec::new(), numbers: FxHashMap::default() };
+    let Some(start) = fst.start else { return Fst::default() };
+    let mut out = Fst { start: Some(places.find((Some(start), Labels::new()))), ..Fst::default() };
+    let mut ends: Vec<(StateId, i32, f32)> = Vec::new();
+    let mut done = 0;
+    while let Some((state, pending)) = places.all.get(done).cloned() {
+        let s = out.add_state();
+        let data = state.map(|state| fst.state(state));
+        for arc in data.iter().flat_map(|data| &data.arcs) {
+            let all = [&pending, strings.get(arc.olabel)].concat();
+            let rest = all.get(1..).unwrap_or_default().to_vec();
+            let next = places.find((Some(arc.next), rest));
+            let olabel = all.first().copied().unwrap_or(EPSILON);
+            out.state_mut(s).arcs.push(Arc { olabel, next, ..*arc });
+        }
+        let end = data.map_or(0.0, |data| data.final_weight);
+        if end < f32::INFINITY {
+            match *pending {
+                [] => out.state_mut(s).final_weight = end,
+                [last] => ends.push((s, last, end)),
+                [first, ..] => {
+                    let next = places.find((None, pending[1..].to_vec()));
+                    let arc = Arc { ilabel: EPSILON, olabel: first, weight: end, next };
+                    out.state_mut(s).arcs.push(arc);
+                }
             }
         }
+        done += 1;
+    }
+    if !ends.is_empty() {
+        let end = out.add_state();
+        out.state_mut(end).final_weight = 0.0;
+        for (s, olabel, weight) in ends {
+            out.state_mut(s).arcs.push(Arc { ilabel: EPSILON, olabel, weight, next: end });
+        }
+    }
+    out
+}
+
+struct Places {
+    all: Vec<Place>,
+    numbers: FxHashMap<Place, StateId>,
+}
+
+impl Places {
+    fn find(&mut self, place: Place) -> StateId {
+        *self.numbers.entry(place).or_insert_with_key(|place| {
+            self.all.push(place.clone());
+            (self.all.len() - 1) as StateId
+        })
     }
 }
