@@ -35,11 +35,15 @@ def with_praat(file):
     return tiers
 
 
+# textgrid rounds times to five digits.
+TOLERANCE = 1e-5
+
+
 def same(one, other):
     return len(one) == len(other) and all(
         a[0] == b[0]
         and len(a[1]) == len(b[1])
-        and all(abs(x[0] - y[0]) < 1e-6 and abs(x[1] - y[1]) < 1e-6 and x[2].strip() == y[2].strip() for x, y in zip(a[1], b[1]))
+        and all(abs(x[0] - y[0]) < TOLERANCE and abs(x[1] - y[1]) < TOLERANCE and x[2].strip() == y[2].strip() for x, y in zip(a[1], b[1]))
         for a, b in zip(one, other)
     )
 
