@@ -274,8 +274,6 @@ check "formatting" formatted
 check "clippy" cargo clippy --workspace --all-targets -- -D warnings
 check "clippy, without BLAS" cargo clippy -p nnet3-matrix "${pure_rust[@]}" --all-targets -- -D warnings
 check "clippy, with BLAS linked" cargo clippy -p nnet3-matrix --features linked-openblas -- -D warnings
-check "clippy, without the server and sound" cargo clippy -p nnet3 --no-default-features -- -D warnings
-check "documentation" env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --workspace --quiet
 check "one set of features for all packages" scripts/feature-sets.py
 check "crates that can be packed" scripts/package/crates.sh
 check_dependencies
