@@ -55,8 +55,11 @@ fn speak(words: &[&str], numbers: &mut Numbers) -> (Vec<u8>, Vec<(char, f64, f64
     (wave, times)
 }
 
+/// Letters of a recording, with their begins and ends in seconds.
+type Sounds = Vec<(char, f64, f64)>;
+
 /// Recordings of four words each in the folder `in`, with their times.
-fn corpus(name: &str, count: usize) -> (Folder, Vec<Vec<(char, f64, f64)>>) {
+fn corpus(name: &str, count: usize) -> (Folder, Vec<Sounds>) {
     let (f, mut numbers) = (Folder::new(name), Numbers(7));
     std::fs::create_dir(f.path("in")).unwrap();
     let times = (0..count).map(|number| {

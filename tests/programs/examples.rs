@@ -121,7 +121,7 @@ fn paths_of_a_composition_are_those_by_hand() {
 #[test]
 fn a_tiny_network_learns_and_goes_to_onnx() {
     let (network, [first, last]) = train::train(300).unwrap();
-    assert!(first < -0.4 && last > -0.2, "{first} {last}");
+    assert!(first < -0.3 && last > -0.2, "{first} {last}");
     // Points far from the border are certain.
     let points = nnet3_toolkit::Matrix::from_rows(&[[-1.0, 1.0], [1.0, -1.0]]);
     let outputs = train::outputs(&network, &points).unwrap();

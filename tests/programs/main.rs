@@ -40,6 +40,7 @@ mod line_ends;
 mod lookalikes;
 mod online_programs;
 mod openfst_programs;
+mod openfst_twins;
 mod other_tools;
 mod own_pipes;
 mod pitch_programs;

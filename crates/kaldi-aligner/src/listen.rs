@@ -20,6 +20,9 @@ use rustc_hash::FxHashMap;
 use crate::Result;
 use crate::scores::low_outliers;
 
+/// The least distance of a doubtful text from the median score.
+const LEAST_DISTANCE: f64 = 0.5;
+
 /// Scores of the texts of utterances.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextScores {
@@ -65,7 +68,11 @@ pub fn text_scores(
     };
     let results = Passes { corpus: &corpus, threads }.for_utterances(LoopSearch::default, work, |_| ())?;
     let scores: Vec<Option<f64>> = results.into_iter().map(|result| result.ok().flatten()).collect();
-    let doubtful_below = low_outliers(scores.iter().flatten().copied());
+    let mut known: Vec<f64> = scores.iter().flatten().copied().collect();
+    known.sort_by(f64::total_cmp);
+    // (Where nearly all scores are equal, small distances say nothing.)
+    let least = known.get(known.len() / 2).map_or(0.0, |median| median - LEAST_DISTANCE);
+    let doubtful_below = low_outliers(known.into_iter()).map(|below| below.min(least));
     Ok(TextScores { scores, doubtful_below })
 }
 

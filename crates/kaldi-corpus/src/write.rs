@@ -147,6 +147,9 @@ fn contents(corpus: &Corpus, sound: impl Fn(&Recording) -> String) -> Vec<(&'sta
 
 /// Writes by what later steps notice that a recording has changed: lines of its key in the data folder, bytes, time of change in
 /// nanoseconds, rate in Hz and seconds. A command has 0 bytes and time 0.
+///
+/// # Errors
+/// The file cannot be written.
 pub fn stamps(corpus: &Corpus, file: &Path) -> Result<()> {
     let name = file.to_str().ok_or_else(|| Error::Output {
         path: file.display().to_string(),

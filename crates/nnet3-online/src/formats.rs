@@ -7,8 +7,6 @@ pub use crate::segment::{Segment, sort_by_time};
 use crate::subtitles::{Cue, cues};
 use crate::transcript::{Alternative, Word, text};
 
-/// A form of a text.
-
 /// The forms of texts.
 #[derive(clap::ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {

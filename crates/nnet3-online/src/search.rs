@@ -8,9 +8,15 @@ use nnet3_decode::{CompactLattice, Lattice, Result};
 /// kind; a call decodes all frames of a chunk.
 pub trait Search: Send {
     /// Begins an utterance.
+    ///
+    /// # Errors
+    /// The graph has no start, or cannot be read.
     fn begin(&mut self) -> Result<()>;
 
     /// Decodes these frames of a chunk.
+    ///
+    /// # Errors
+    /// No path is left, or a state of the graph cannot be read.
     fn advance(&mut self, likelihoods: &MatrixDecodable<'_>, frames: std::ops::Range<usize>) -> Result<()>;
 
     /// Frames of the utterance so far.
@@ -23,21 +29,36 @@ pub trait Search: Send {
     fn best_words(&mut self) -> Vec<i32>;
 
     /// See [`LatticeDecoder::final_relative_cost`].
+    ///
+    /// # Errors
+    /// A state of the graph cannot be read.
     fn final_relative_cost(&self) -> Result<f32>;
 
     /// Ends the utterance. False if no path is left.
+    ///
+    /// # Errors
+    /// A state of the graph cannot be read.
     fn finish(&mut self) -> Result<bool>;
 
     /// True if a path of the finished utterance ends in a final state.
     fn reached_final(&self) -> bool;
 
     /// Returns all paths that were kept, so far or of the finished utterance.
+    ///
+    /// # Errors
+    /// No path is left.
     fn raw_lattice(&self) -> Result<Lattice>;
 
     /// See [`IncrementalLattice::update`].
+    ///
+    /// # Errors
+    /// The lattice cannot be determinized.
     fn update(&mut self, chunks: &mut IncrementalLattice, transitions: &TransitionModel) -> Result<()>;
 
     /// See [`IncrementalLattice::finish`].
+    ///
+    /// # Errors
+    /// The lattice cannot be determinized.
     fn finish_chunks(
         &self,
         chunks: &mut IncrementalLattice,

@@ -4,8 +4,6 @@ use anyhow::{Context, Result, bail};
 use kaldi_fst::ops::{self, DELTA, RandomComparison};
 use nnet3::fsts::{self, DIFFERENT};
 
-/// The status of two FSTs that are not equivalent.
-
 /// Checks that two FSTs are equivalent. The status is 0 if they are, and 2 if not.
 ///
 /// Without --random both must be deterministic acceptors without arcs without label.

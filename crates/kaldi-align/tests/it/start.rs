@@ -94,8 +94,11 @@ fn a_path_without_stretches_has_no_silence_and_equal_states() {
     assert!(network.instances.iter().any(|instance| instance.word == NO_WORD));
 }
 
+/// Begins and ends of the words of an utterance.
+type Ranges = Vec<(usize, usize)>;
+
 /// Two words of one phone each, with pauses between them that are louder in none of the first cepstra but the first one.
-fn two_words() -> (Lang, Vec<Utterance>, Vec<Vec<(usize, usize)>>) {
+fn two_words() -> (Lang, Vec<Utterance>, Vec<Ranges>) {
     let (lexicon, _) = Lexicon::parse("no n\nyes y\n", "lexicon").unwrap();
     let options = LangOptions { topology: TopologyKind::Hmm, ..LangOptions::default() };
     let lang = Lang::new(&lexicon, &options).unwrap();

@@ -83,7 +83,7 @@ impl Codes {
         w.write_bytes(&MAGIC.to_le_bytes())?;
         w.write_bytes(&(self.arc_type.len() as i32).to_le_bytes())?;
         w.write_str(&self.arc_type)?;
-        w.write_bytes(&[u8::from(self.labels) * LABELS | u8::from(self.weights) * WEIGHTS])?;
+        w.write_bytes(&[(u8::from(self.labels) * LABELS) | (u8::from(self.weights) * WEIGHTS)])?;
         w.write_bytes(&(self.all.len() as i64).to_le_bytes())?;
         for &(ilabel, olabel, weight) in &self.all {
             w.write_bytes([ilabel, olabel].map(i32::to_le_bytes).as_flattened())?;
@@ -105,7 +105,8 @@ impl Codes {
             }
             if let Some(end) = end.filter(|&end| end != s && state.is_final()) {
                 let code = self.number(NO_LABEL, NO_LABEL, state.final_weight);
-                state.arcs.push(Arc::new(code, 0.0, end));
+                let olabel = if self.labels { code } else { 0 };
+                state.arcs.push(Arc { olabel, ..Arc::new(code, 0.0, end) });
                 state.final_weight = f32::INFINITY;
             }
         }

@@ -43,8 +43,11 @@ pub fn map_arcs(fst: &mut Fst, semiring: Semiring, change: MapArcs) {
         MapArcs::Invert => fst.map_weights(|cost| *cost = -*cost),
         MapArcs::Plus(other) => {
             for state in &mut fst.states {
-                state.arcs.iter_mut().for_each(|arc| arc.weight = semiring.plus(arc.weight, other));
-                state.final_weight = semiring.plus(state.final_weight, other);
+                // (What cannot be used stays so.)
+                let sum =
+                    |weight: f32| if weight == f32::INFINITY { weight } else { semiring.plus(weight, other) };
+                state.arcs.iter_mut().for_each(|arc| arc.weight = sum(arc.weight));
+                state.final_weight = sum(state.final_weight);
             }
         }
         MapArcs::Power(power) => fst.map_weights(|cost| *cost *= power),

@@ -62,6 +62,9 @@ impl Reach {
     }
 
     /// Calls `edge` with letters and phones of each edge, and with `None` where there is none.
+    ///
+    /// # Errors
+    /// `edge` does.
     pub fn for_each_edge<'p>(
         &self,
         pair: &'p Pair,
