@@ -60,7 +60,8 @@ do_chain() {
 
 train_chain() {
   local more=()
-  [[ $start != flat ]] || more=(--lat-dir="$dir/ali" --alignment-subsampling-factor=1)
+  # (Lattices are those of the originals. Copies have the best paths.)
+  [[ $start != flat || $train_ali != tree ]] || more=(--lat-dir="$dir/ali" --alignment-subsampling-factor=1)
   [[ $ivectors == false ]] || more+=(--online-ivector-dir="$dir/ivectors/$train_set")
   train_sh --feats="$dir/feats/$train_set" --tree-dir="$dir/$train_ali" "${more[@]}" --xconfig="$dir/chain/network.xconfig" \
     --left-tolerance="$tolerance" --right-tolerance="$tolerance" --chunk-width="$chunk_width" --minibatch-size="$minibatch" --num-epochs="$epochs" \
