@@ -49,9 +49,9 @@ do_chain() {
   # Little data make few steps: more passes, and smaller minibatches.
   epochs=$num_epochs minibatch=1:64
   if ! is_less 0 "$num_epochs"; then
-    # A copy tells less than an original: with copies half as many again.
+    # Copies are harder to learn: twice as many steps.
     epochs=$(h="$hours" versions="$versions" awk 'BEGIN { h = ENVIRON["h"] + 0; n = ENVIRON["versions"] + 0
-      print sprintf("%.3g", (h >= 0.3 ? 6 : h < 0.09 ? 20 : 6 * 0.3 / h) * (n > 1 ? 1.5 / n : 1)) }')
+      print sprintf("%.3g", (h >= 0.3 ? 6 : h < 0.09 ? 20 : 6 * 0.3 / h) * (n > 1 ? 2 / n : 1)) }')
     if is_less "$hours" 0.15; then minibatch=1:16; fi
   fi
   training_step "training of the model" chain/model train_chain "=$train_ali" "=feats/$train_set" "@$dir/chain/network.xconfig" "$chunk_width" \

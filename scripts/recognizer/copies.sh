@@ -4,7 +4,7 @@
 do_copies() {
   local number=$copies # lint: whole: number
   if (( number < 0 )); then
-    number=$(choose_by_hours "" 1 5 10 2 0)
+    number=$(choose_by_hours "" 1 2 0)
     # The running mean would have to be that of the copies.
     [[ $cmvn == false ]] || number=0
   fi

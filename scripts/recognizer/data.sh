@@ -142,7 +142,7 @@ hold_out() { # <folder>
 
 # Adds sounds that are no words, with the garbage word for a transcript, to FOLDER/train, and the word to the lexicon.
 add_garbage() { # <folder> <rate>
-  local train=$1/train stamp name
+  local train=$1/train stamp name share
   if ! word="$garbage_word" awk '$1 == ENVIRON["word"] { found = 1; exit } END { exit !found }' "$lexicon"; then
     phone="$garbage_phone" awk '{ for (i = 2; i <= NF; i++) if ($i == ENVIRON["phone"]) { found = 1; exit } } END { exit !found }' "$lexicon" &&
       fail "$lexicon: the phone '$garbage_phone' is that of the garbage word; rename it, or --garbage=false"
@@ -152,7 +152,9 @@ add_garbage() { # <folder> <rate>
     cp "$lexicon" "$1/lexicon.txt"
     lexicon=$1/lexicon.txt
   fi
-  program "$dir/log/garbage.log" garbage-sounds --print-args=false --srand="$srand" --sample-frequency="$2" --num-threads="$nj" "$train" "$1/garbage"
+  # Eight sounds for a hundred utterances, or as many as take eight seconds for a hundred of speech. (They have 2.25 s each on the average.)
+  share=$(awk '{ n++; seconds += $2 } END { mean = seconds / n; printf "%.5f", 0.08 * (mean < 2.25 ? mean / 2.25 : 1) }' "$train/utt2dur")
+  program "$dir/log/garbage.log" garbage-sounds --print-args=false --share="$share" --srand="$srand" --sample-frequency="$2" --num-threads="$nj" "$train" "$1/garbage"
   # The sounds are those of these files.
   stamp=$(cat "$train"/{wav.scp,waves,text} "$1/garbage/utt2dur" | cksum | cut -d' ' -f1)-$srand
   add() { cat "$train/$1" - | sort -o "$private/added" && mv "$private/added" "$train/$1"; }

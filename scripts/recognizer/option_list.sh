@@ -60,12 +60,12 @@ heading "The model (chain, of phones in context)"
 option num-leaves integer 0 "leaves of the tree at most; 0: 300 for an hour of sound, and with the square root of the hours more or less"
 option network word "" "network, as above, with @IVECTOR_DIM@ for the number of inputs of a node named ivector if there are i-vectors; without it, tiny for less than half an hour, small for less than 10 hours, medium for less than 200, large"
 option num-epochs number 0 "passes over the data and their copies, of which each goes three times through the examples; 0: 6 passes over the data, and more \
-for less than 18 minutes of speech, so that the number of steps stays; half as many steps again if there are copies"
+for less than 18 minutes of speech, so that the number of steps stays; twice as many steps if there are copies"
 option initial-lrate number 0.002 "learning rate at the beginning"
 option final-lrate number 0.0002 "learning rate at the end"
 option chunk-width word 150,110,90,60 "frames of an example; the first is the usual one, the others help to fit utterances; an utterance that is shorter than all is an example of nearly its own length"
 option copies integer -1 "copies of each utterance that the network sees besides: with other voices, microphones, levels and noise (augment-feats). \
--1: 5 for less than an hour of speech, 2 for less than 10, else none"
+-1: 2 for less than an hour of speech, else none"
 option tolerance integer 3 "output frames, 30 ms each, by which phones may begin earlier or end later than in the alignments"
 
 heading "Recognition"
