@@ -80,7 +80,7 @@ pub struct Corpus {
     pub recordings: Vec<Recording>,
     /// All utterances, in the order of their names.
     pub utterances: Vec<Utterance>,
-    /// What was lost, and what is odd.
+    /// Losses and oddities.
     pub faults: Vec<Fault>,
     /// Everything that the input has, with the utterances that were lost.
     pub found: Amount,

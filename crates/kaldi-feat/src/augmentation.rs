@@ -11,8 +11,8 @@ use crate::spectral::{Kind, MelScale, SpectralOptions, lifter_scale};
 
 /// A decibel as a logarithm of energy.
 const DECIBEL: f64 = std::f64::consts::LN_10 / 10.0;
-/// How much a microphone or a room colours sound: standard deviations, in parts of `channel`, of the cosines of 1, 2, … half waves over
-/// all bands. Slopes are larger than bumps.
+/// The spectral colour of a microphone or a room is a sum of cosines over all bands, with 1, 2, … half waves. These are the standard
+/// deviations of their heights, relative to `channel`. Slopes are larger than bumps.
 const COLOUR: [f64; 5] = [1.0, 0.5, 0.33, 0.33, 0.17];
 /// Deviations of the colour of noise, in decibels.
 const COLOUR_OF_NOISE: [f64; 3] = [6.0, 3.0, 2.0];
@@ -21,7 +21,7 @@ const POINTS_OF_NOISE: i32 = 4;
 /// The loudness of an utterance: so large a part of its frames is softer.
 const LOUD: f64 = 0.9;
 
-/// How far copies are from their originals.
+/// Ranges of the random changes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ranges {
     /// Frequencies are multiplied by factors from `exp(-warp)` to `exp(warp)`, uniform on the logarithmic scale.
@@ -217,7 +217,7 @@ impl Warp {
     }
 }
 
-/// What is done to one utterance; in logarithms of energy.
+/// The changes of one copy, in logarithms of energy.
 struct Change {
     warp: Warp,
     offsets: Vec<f64>,

@@ -170,7 +170,7 @@ pub fn missing(files: &[&str], known: impl Fn(&str) -> bool) -> Result<Vec<Strin
 pub struct Unknown {
     /// The word.
     pub word: String,
-    /// How often it is there.
+    /// The number of its occurrences.
     pub count: usize,
     /// The first line with it.
     pub line: usize,
@@ -181,7 +181,7 @@ pub struct Unknown {
 pub struct Sentences {
     /// The sentences, in their order.
     pub kept: Vec<String>,
-    /// How many others there were.
+    /// The number of sentences that are left out.
     pub left_out: usize,
     /// Words for which sentences are left out, the most frequent first.
     pub unknown: Vec<Unknown>,
