@@ -1,4 +1,4 @@
-//! The functions of vosk's header. All `unsafe` code of the crate is here.
+//! The functions of vosk's header. All `unsafe` code of the crate is here and in the modules below.
 //!
 //! Callers keep these rules, which are vosk's. The SAFETY comments name them:
 //!
@@ -13,6 +13,9 @@
 
 #![allow(unsafe_code)]
 
+mod batch;
+mod text;
+
 use std::ffi::{CStr, c_char, c_float, c_int, c_short};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{null, null_mut};
@@ -21,11 +24,9 @@ use std::sync::Arc;
 use nnet3_online::speakers::SpeakerModel;
 use nnet3_online::{Error, Model, ModelOptions, SampleBytes};
 
-use crate::batch::BatchRecognizer;
 use crate::grammar;
-use crate::itn::TextProcessor;
 use crate::log;
-use crate::session::{Session, c_text};
+use crate::session::Session;
 
 /// Stack that the work of a function may need, and that it gets if the calling thread has less left, in bytes.
 const STACK: usize = 1 << 20;
@@ -450,135 +451,6 @@ pub extern "C" fn vosk_gpu_init() {
 /// Has no effect: this library recognises on the CPU.
 #[unsafe(no_mangle)]
 pub extern "C" fn vosk_gpu_thread_init() {}
-
-// ---- batches ------------------------------------------------------------------------------------------------------------
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn vosk_batch_model_new(model_path: *const c_char) -> *mut Model {
-    let name = "vosk_batch_model_new";
-    guarded(name, null_mut(), || {
-        log::info(name, "this library recognises batches on the CPU, one recogniser after the other");
-        // SAFETY: rule 3.
-        handle(unsafe { read(name, model_path) }.and_then(|path| open(name, path)))
-    })
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn vosk_batch_model_free(model: *mut Model) {
-    // SAFETY: rule 1.
-    unsafe { release("vosk_batch_model_free", model) };
-}
-
-/// Has no effect: samples are recognised when they are accepted.
-#[unsafe(no_mangle)]
-pub extern "C" fn vosk_batch_model_wait(_model: *mut Model) {}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn vosk_batch_recognizer_new(
-    model: *mut Model,
-    sample_rate: c_float,
-) -> *mut BatchRecognizer {
-    let name = "vosk_batch_recognizer_new";
-    guarded(name, null_mut(), || {
-        // SAFETY: rule 1; a model does not change.
-        let model = present(name, unsafe { model.as_ref() });
-        handle(model.and_then(|model| logged(name, BatchRecognizer::new(model, sample_rate))))
-    })
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn vosk_batch_recognizer_free(recognizer: *mut BatchRecognizer) {
-    // SAFETY: rules 1 and 2.
-    unsafe { release("vosk_batch_recognizer_free", recognizer) };
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn vosk_batch_recognizer_accept_waveform(
-    recognizer: *mut BatchRecognizer,
-    data: *const c_char,
-    length: c_int,
-) {
-    let name = "vosk_batch_recognizer_accept_waveform";
-    // SAFETY: rules 1, 2 and 4.
-    unsafe {
-        with(name, recognizer, (), |batch| {
-            let samples = shorts(batch.odd_byte(), bytes(name, data, length)?);
-            logged(name, batch.accept(&samples))
-        });
-    }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn vosk_batch_recognizer_set_nlsml(recognizer: *mut BatchRecognizer, nlsml: c_int) {
-    let name = "vosk_batch_recognizer_set_nlsml";
-    // SAFETY: rules 1 and 2.
-    unsafe { set(name, recognizer, |batch| batch.set_nlsml(nlsml != 0)) };
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn vosk_batch_recognizer_finish_stream(recognizer: *mut BatchRecognizer) {
-    let name = "vosk_batch_recognizer_finish_stream";
-    // SAFETY: rules 1 and 2.
-    unsafe { with(name, recognizer, (), |batch| logged(name, batch.finish())) };
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn vosk_batch_recognizer_front_result(
-    recognizer: *mut BatchRecognizer,
-) -> *const c_char {
-    let name = "vosk_batch_recognizer_front_result";
-    // SAFETY: rules 1 and 2.
-    unsafe { with(name, recognizer, null(), |batch| Some(batch.front().as_ptr())) }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn vosk_batch_recognizer_pop(recognizer: *mut BatchRecognizer) {
-    // SAFETY: rules 1 and 2.
-    unsafe { set("vosk_batch_recognizer_pop", recognizer, |batch| batch.pop()) };
-}
-
-/// Returns 0: samples are recognised when they are accepted.
-#[unsafe(no_mangle)]
-pub extern "C" fn vosk_batch_recognizer_get_pending_chunks(_recognizer: *mut BatchRecognizer) -> c_int {
-    0
-}
-
-// ---- texts --------------------------------------------------------------------------------------------------------------
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn vosk_text_processor_new(
-    tagger: *const c_char,
-    verbalizer: *const c_char,
-) -> *mut TextProcessor {
-    let name = "vosk_text_processor_new";
-    guarded(name, null_mut(), || {
-        // SAFETY: rule 3.
-        let files = unsafe { read(name, tagger).zip(read(name, verbalizer)) };
-        handle(files.and_then(|(tagger, verbalizer)| logged(name, TextProcessor::open(tagger, verbalizer))))
-    })
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn vosk_text_processor_free(processor: *mut TextProcessor) {
-    // SAFETY: rules 1 and 2.
-    unsafe { release("vosk_text_processor_free", processor) };
-}
-
-/// Returns a text that the caller frees with C's `free`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn vosk_text_processor_itn(
-    processor: *mut TextProcessor,
-    input: *const c_char,
-) -> *mut c_char {
-    let name = "vosk_text_processor_itn";
-    // SAFETY: rules 1 to 3. `strdup` copies a text that ends with a zero.
-    unsafe {
-        with(name, processor, null_mut(), |processor| {
-            let text = logged(name, processor.convert(read(name, input)?))?;
-            Some(libc::strdup(c_text(text).as_ptr()))
-        })
-    }
-}
 
 #[cfg(test)]
 mod tests {

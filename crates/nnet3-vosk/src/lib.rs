@@ -3,7 +3,7 @@
 //! The recogniser as a shared library with the functions of vosk's public header (`vosk_api.h`), so that programs and
 //! bindings written for vosk run on this engine.
 //!
-//! - `abi`: the functions. The only file with unsafe code.
+//! - `abi`: the functions. The only module with unsafe code.
 //! - `session`: a recogniser in vosk's states, from samples to texts of results.
 //! - `batch`: recognisers of a batch model, one after another on the CPU.
 //! - `grammar`: phrases instead of a language model.
