@@ -5,6 +5,7 @@ context=(--context-width=2 --central-position=1)
 default_leaves() { h="$hours" awk 'BEGIN { h = ENVIRON["h"]; n = int(300 * sqrt(h)); print (n < 60 ? 60 : n > 6000 ? 6000 : n) }'; }
 
 do_tree() {
+  [[ $model != gaussian ]] || return 0
   local leaves=$num_leaves # lint: whole: leaves
   (( leaves > 0 )) || leaves=$(default_leaves)
   step "the tree of phones in context" tree make_tree "=ali" "=feats/train" "@$dir/lang/phones/roots.int" \
@@ -40,11 +41,16 @@ make_tree() {
 }
 
 do_chain() {
-  local size pdfs epochs minibatch speakers=()
+  [[ $model != gaussian ]] || return 0
+  local size pdfs epochs minibatch folder=chain/model input_dim=40 speakers=()
   number pdfs whole "number of pdfs in $dir/tree/tree" "$(num_pdfs "$dir/tree/tree")" 1
   size=$(choose_by_hours "$network" 0.5 tiny 10 small 200 medium large)
   mkdir -p "$dir/chain"
   [[ $ivectors == false ]] || speakers=("=ivectors/$train_set")
+  if [[ $adapted == true ]]; then
+    folder=chain/adapted
+    number input_dim whole "rows of $dir/gauss/model/final.mat" "$(copy-matrix --print-args=false --binary=false "$dir/gauss/model/final.mat" - 2>/dev/null | grep -c '[0-9]')" 1
+  fi
   write_network "$size" "$pdfs" lda "$dir/chain/network.xconfig"
   # Little data make few steps: more passes, and smaller minibatches.
   epochs=$num_epochs minibatch=1:64
@@ -54,8 +60,9 @@ do_chain() {
       print sprintf("%.3g", (h >= 0.3 ? 6 : h < 0.09 ? 20 : 6 * 0.3 / h) * (n > 1 ? 2 / n : 1)) }')
     if is_less "$hours" 0.15; then minibatch=1:16; fi
   fi
-  training_step "training of the model" chain/model train_chain "=$train_ali" "=feats/$train_set" "@$dir/chain/network.xconfig" "$chunk_width" \
+  training_step "training of the model" $folder train_chain "=$train_ali" "=feats/$train_set" "@$dir/chain/network.xconfig" "$chunk_width" \
     "$tolerance" "$epochs" "$minibatch" "$initial_lrate" "$final_lrate" "$num_jobs_initial" "$num_jobs_final" "$train_opts" "$srand" "${speakers[@]}"
+  [[ $adapted == false ]] || step "the network for speakers without transforms" chain/model network_of_cepstra "=chain/adapted" "=gauss/model"
 }
 
 train_chain() {

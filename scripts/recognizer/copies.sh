@@ -2,9 +2,11 @@
 
 # Sets train_set and train_ali, the folders in feats and in DIR that the network is trained on, and versions, how often each utterance is there.
 do_copies() {
+  [[ $model != gaussian ]] || return 0
   local number=$copies # lint: whole: number
   if (( number < 0 )); then
     number=$(choose_by_hours "" 1 2 0)
+    [[ $wants_adaptation == false || ! -e $dir/gauss/model/final.alimdl ]] || number=5
     # The running mean would have to be that of the copies.
     [[ $cmvn == false ]] || number=0
   fi

@@ -1,26 +1,41 @@
 # Language model, graph, recognition of the recordings for tests, and the model folder.
 
 do_graph() {
-  if [[ $arpa ]]; then step "language model" lm copy_language_model "@$arpa" "@$dir/lang/words.txt" "$garbage"
-  else step "language model" lm estimate_language_model "@$dir/data/transcripts" "@$dir/lang/words.txt" "$lm_order"
+  if [[ $arpa ]]; then step "language model" lm copy_language_model "@$arpa" "@$dir/lang/words.txt" "$garbage" "$garbage_factor"
+  else step "language model" lm estimate_language_model "@$dir/data/transcripts" "@$dir/lang/words.txt" "$lm_order" "$garbage" "$garbage_factor"
   fi
-  local system=chain
-  step "graph" graph make_graph "=lm" "@$dir/lang/L_disambig.fst" "=chain/model"
+  if [[ $system == gaussian ]]; then step "graph" graph make_graph "=lm" "@$dir/gauss/lang/L_disambig.fst" "=gaussian/model"
+  else step "graph" graph make_graph "=lm" "@$dir/lang/L_disambig.fst" "=chain/model"
+  fi
   [[ $decode_flat == true ]] || return 0
-  system=flat
+  local system=flat
   step "graph for the model that was trained without alignments" flat/graph make_graph "=lm" "@$dir/lang/L_disambig.fst" "=flat/model"
 }
 
-# Sets tree, mdl, graph of the chain model, or of the one that was trained without alignments.
-set_system() { # <chain|flat>
+# Sets what a system is made of: the chain model, the one that was trained without alignments, or Gaussian models.
+set_system() { # <chain|adapted|flat|gaussian>
+  lang=$dir/lang self_loop_scale=1.0 factor=3
   case $1 in
     chain) tree=$dir/tree/tree mdl=$dir/chain/model/final.mdl graph=$dir/graph ;;
+    adapted) tree=$dir/tree/tree mdl=$dir/chain/adapted/final.mdl graph=$dir/graph ;;
     flat) tree=$dir/flat/graphs/tree mdl=$dir/flat/model/final.mdl graph=$dir/flat/graph ;;
+    gaussian)
+      tree=$dir/gaussian/model/tree mdl=$dir/gaussian/model/network.mdl graph=$dir/graph
+      lang=$dir/gauss/lang self_loop_scale=0.1 factor=1
+      ;;
   esac
 }
 
 estimate_language_model() {
   program "$log.log" make-arpa --print-args=false --order="$lm_order" --vocabulary="$dir/lang/words.txt" "$dir/data/transcripts" "$out/lm.arpa"
+  [[ $garbage == false ]] || make_garbage_rare "$out/lm.arpa"
+}
+
+# Multiplies the probabilities of the garbage word. A new speaker's words sound like it, so that it must be far better than they are.
+make_garbage_rare() { # <ARPA file>
+  garbage_word="$garbage_word" factor="$garbage_factor" awk -F'\t' 'BEGIN { OFS = FS; word = ENVIRON["garbage_word"]; less = log(ENVIRON["factor"]) / log(10) }
+    NF > 1 { n = split($2, words, " "); if (words[n] == word) $1 = sprintf("%.6f", $1 + less) } { print }' "$1" >"$1.rare"
+  mv "$1.rare" "$1"
 }
 
 # A model without the garbage word gets it as a sentence of its own.
@@ -28,28 +43,30 @@ copy_language_model() {
   if [[ $garbage == false ]] || grep -q "[[:blank:]]$garbage_word\([[:blank:]]\|\$\)" "$arpa"; then cp "$arpa" "$out/lm.arpa"; return; fi
   echo "$garbage_word" >"$out/garbage.txt"
   program "${log}_garbage.log" make-arpa --print-args=false --keys=false --order=2 --vocabulary="$out/garbage.txt" "$out/garbage.txt" "$out/garbage.arpa"
-  run "$log.log" arpa-mix --weights=0.95,0.05 "$arpa" "$out/garbage.arpa" "$out/lm.arpa"
+  run "$log.log" arpa-mix --weights="$(factor="$garbage_factor" awk 'BEGIN { g = 0.05 * ENVIRON["factor"]; printf "%.8f,%.8f", 1 - g, g }')" "$arpa" \
+    "$out/garbage.arpa" "$out/lm.arpa"
   rm "$out"/garbage.*
 }
 
 make_graph() {
-  local tree mdl graph skipped
+  local tree mdl graph lang self_loop_scale factor skipped
   set_system "$system"
-  run "$log.log" "$here/make_graph.sh" --self-loop-scale=1.0 "$dir/lm/lm.arpa" "$dir/lang" "$tree" "$mdl" "$out"
+  run "$log.log" "$here/make_graph.sh" --self-loop-scale="$self_loop_scale" "$dir/lm/lm.arpa" "$lang" "$tree" "$mdl" "$out"
   skipped=$(grep -c "not in symbol table" "$log.log" || true)
   (( skipped == 0 )) || say "WARNING: n-grams of the language model with words that are not in the lexicon are left out, $skipped or more; see $log.log"
 }
 
 # ---- recognition ----------------------------------------------------------------------------------------------------
 do_recognition() {
-  local set settings=("$beam" "$lattice_beam" "$max_active") system=chain table speakers=()
+  local set settings=("$beam" "$lattice_beam" "$max_active") table speakers=()
   for set in "${tests[@]}"; do
     [[ $ivectors == false ]] || speakers=("=ivectors/$set")
     step "recognition of $set" "decode/$set" decode "=feats/$set" "=graph" "${settings[@]}" "${speakers[@]}"
   done
   table=("${tests[@]/#/$dir/decode/}")
+  if [[ $adapted == true && $system == chain ]]; then system=adapted do_adapted_recognition; fi
   if [[ $decode_flat == true ]]; then
-    system=flat
+    local system=flat
     for set in "${tests[@]}"; do
       step "recognition of $set, trained without alignments" "flat/decode/$set" decode "=feats/$set" "=flat/graph" "${settings[@]}"
     done
@@ -64,21 +81,22 @@ do_recognition() {
 
 # Lattices, text, result (a line of the table) and errors.txt (words by how often they were wrong).
 decode() {
-  local feats=$dir/feats/$set/feats.scp jobs reference=$dir/data/$set/text tree mdl graph name=$set ivector_words
+  local feats=$dir/feats/$set/feats.scp jobs reference=$dir/data/$set/text tree mdl graph lang self_loop_scale factor name=$set ivector_words
   set_system "$system"
   set_ivector_words "$system" "$set"
-  [[ $system == chain ]] || name+=" (flat start)"
+  case $system in
+    flat) name+=" (flat start)" ;;
+    gaussian) name+=" (Gaussians)" ;;
+    adapted) name+=" (adapted)" feats=$dir/feats/adapted_$set/feats.scp ;;
+  esac
   jobs=$(jobs_for "$feats")
   split_lines "$feats" "$jobs" "$out/part." .scp
-  run --max-jobs-run "$nj" JOB=1:"$jobs" "$log.JOB.log" nnet3-latgen-faster --frame-subsampling-factor=3 --frames-per-chunk=150 \
+  run --max-jobs-run "$nj" JOB=1:"$jobs" "$log.JOB.log" nnet3-latgen-faster --frame-subsampling-factor="$factor" --frames-per-chunk=150 \
     --acoustic-scale=1.0 --beam="$beam" --lattice-beam="$lattice_beam" --max-active="$max_active" "${ivector_words[@]}" "$mdl" "$graph/HCLG.fst" \
     "scp:$out/part.JOB.scp" "ark:| gzip -c >$out/lat.JOB.gz"
   rm "$out"/part.*.scp
   run "${log}_words.log" lattice-best-path --acoustic-scale=1.0 "ark:gunzip -c $out/lat.*.gz |" "ark,t:$out/numbers"
-  # The garbage word stands for no word.
-  names_of_words <"$out/numbers" | garbage_word="$garbage_word" garbage="$garbage" awk '{ line = $1
-    for (i = 2; i <= NF; i++) if (ENVIRON["garbage"] == "false" || $i != ENVIRON["garbage_word"]) line = line " " $i
-    print line }' >"$out/text"
+  names_of_words <"$out/numbers" | without_garbage >"$out/text"
   awk 'NR == FNR { good[$1]; next } !($1 in good) { print "not recognised\t" $1 }' "$out/text" "$reference" >"$out/not_recognised"
   count_step "recognition of $name" "$(wc -l <"$reference")" "$(wc -l <"$out/text")" "$out/not_recognised"
   rm "$out/numbers"
@@ -89,6 +107,13 @@ decode() {
     $1 == "%SER" { ser = $2; utts = $5 }
     END { printf "%-26s %6d %7d %7.2f %% %5d %5d %5d %9.1f %%\n", set, utts, words, wer, sub_, del, ins, ser }' >"$out/result"
   count_errors "$reference" "$out/text" >"$out/errors.txt"
+}
+
+# The garbage word stands for no word.
+without_garbage() {
+  garbage_word="$garbage_word" garbage="$garbage" awk '{ line = $1
+    for (i = 2; i <= NF; i++) if (ENVIRON["garbage"] == "false" || $i != ENVIRON["garbage_word"]) line = line " " $i
+    print line }'
 }
 
 # Lines `word, spoken, right, replaced, missed, put in`, the most wrong first. A word put in counts for itself.
@@ -110,11 +135,14 @@ count_errors() { # <reference> <recognised>
 do_model() {
   local speakers=()
   [[ $ivectors == false ]] || speakers=("=ivector_extractor")
+  [[ $system == chain ]] || speakers+=("=gaussian/model")
   step "model folder" model collect_model "=graph" "=feats/train" "$beam" "$lattice_beam" "$max_active" "${speakers[@]}"
 }
 
 collect_model() {
-  "$here/make_vosk_model.sh" --beam="$beam" --lattice-beam="$lattice_beam" --max-active="$max_active" "$dir" "$out/folder" >"$log.log" 2>&1 ||
+  local tree mdl graph lang self_loop_scale factor
+  set_system "$system"
+  "$here/make_vosk_model.sh" --mdl="$mdl" --frame-subsampling-factor="$factor" --beam="$beam" --lattice-beam="$lattice_beam" --max-active="$max_active" "$dir" "$out/folder" >"$log.log" 2>&1 ||
     fail_with_log "the model folder cannot be made" "$log.log"
   mv "$out/folder"/* "$out"
   rmdir "$out/folder"

@@ -56,7 +56,7 @@ train_flat() {
 # ---- alignments -----------------------------------------------------------------------------------------------------
 do_alignments() {
   if [[ $start == flat ]]; then step "alignments" ali make_alignments "=flat/model"
-  else step "alignments for the network" ali alignments_of_gaussians "=gauss/model" "@$dir/lang/topo"
+  else step "alignments for the network" ali alignments_of_gaussians "=gauss/model" "@$dir/lang/topo" "$wrong_texts"
   fi
 }
 

@@ -10,19 +10,48 @@ do_gaussians() {
   }
   mkdir -p "$dir/gauss"
   refresh gauss/lang make_hmm_language
-  step "Gaussian models" gauss/model train_gaussians "@$dir/data/train/wav.scp" "@$dir/data/train/waves" "@$dir/data/train/text" \
+  step "Gaussian models" gauss/model train_gaussians "$wants_adaptation" texts "@$dir/data/train/wav.scp" "@$dir/data/train/waves" "@$dir/data/train/text" \
     "@$dir/data/train/utt2spk" "@$dir/gauss/lang/phones.txt" "@$dir/gauss/lang/L.fst" "@$dir/gauss/lang/topo"
   local used
   used=$(awk -F'\t' 'NR > 1 && $4 ~ /^aligned/' "$dir/gauss/model/utterances.tsv" | wc -l) # lint: whole: used
   count_step "alignments of the Gaussian models" "$(wc -l <"$dir/data/train/text")" "$used" "$dir/gauss/model/not_aligned"
+  check_texts
+}
+
+# A text is wrong if the phones of any other explain a frame of its speech so much better, as a logarithm of the likelihood.
+wrong_by=2
+
+# DIR/doubtful_texts.tsv: texts that are probably not what is said, the worst first. Those that are surely wrong are left out of the training of
+# the network.
+check_texts() {
+  local doubtful wrong
+  wrong_by="$wrong_by" treatment="$wrong_texts" garbage_word="$garbage_word" awk -F'\t' '
+    NR == 1 { print "score\tutterance\ttext\tused"; next }
+    $2 == "doubtful" && $5 != ENVIRON["garbage_word"] {
+      print $1 "\t" $3 "\t" $5 "\t" (ENVIRON["treatment"] == "leave-out" && $1 < -ENVIRON["wrong_by"] ? "no" : "yes")
+    }' "$dir/gauss/model/texts.tsv" >"$private/doubtful"
+  mv "$private/doubtful" "$dir/doubtful_texts.tsv"
+  doubtful=$(($(wc -l <"$dir/doubtful_texts.tsv") - 1)) wrong=$(grep -c "no\$" "$dir/doubtful_texts.tsv" || true)
+  (( doubtful > 0 )) || return 0
+  say "    $doubtful texts may not be what is said, the worst first in $dir/doubtful_texts.tsv; $wrong that fit least are left out of the network's training"
 }
 
 # The models, ali.1.gz in frames of 10 ms, utterances.tsv, and not_aligned: lines `reason<TAB>utterance`.
 train_gaussians() {
-  local rate
-  number_in rate whole "$dir/data/rate" 1 1000000000
-  printf '%s\n' --use-energy=false --allow-downsample=true --sample-frequency="$rate" >"$out/mfcc.conf"
-  run "$log.log" train-gaussians --num-threads="$nj" --mfcc-config="$out/mfcc.conf" "$dir/data/train" "$dir/gauss/lang" "$out"
+  local rate data=$dir/data/train config=()
+  if [[ $wants_adaptation == true ]]; then
+    # The cepstra of copies are those that the network reads.
+    data=$out/data
+    mkdir "$data"
+    cp "$dir/data/train"/{text,utt2spk} "$data"
+    run "${log}_cepstra.log" copy-feats --compress=true "$(first_cepstra "scp:$dir/feats/train/feats.scp")" "ark,scp:$data/feats.ark,$data/feats.scp"
+  else
+    number_in rate whole "$dir/data/rate" 1 1000000000
+    printf '%s\n' --use-energy=false --allow-downsample=true --sample-frequency="$rate" >"$out/mfcc.conf"
+    config=(--mfcc-config="$out/mfcc.conf")
+  fi
+  run "$log.log" train-gaussians --num-threads="$nj" --text-scores="$out/texts.tsv" "${config[@]}" "$data" "$dir/gauss/lang" "$out"
+  rm -rf "$out/data"
   awk -F'\t' 'NR > 1 && $4 !~ /^aligned/ { print $4 "\t" $1 }' "$out/utterances.tsv" >"$out/not_aligned"
 }
 
@@ -31,8 +60,9 @@ train_gaussians() {
 alignments_of_gaussians() {
   local jobs job
   run "${log}_init.log" gmm-init-mono --shared-phones="$dir/lang/phones/sets.int" "$dir/lang/topo" 10 "$out/final.mdl" "$out/tree"
-  awk -F'\t' 'NR == FNR { if ($4 ~ /^aligned/) good[$1]; next } { split($0, words, " ") } words[1] in good' "$dir/gauss/model/utterances.tsv" \
-    "$dir/data/train/text" >"$out/text"
+  wrong="$dir/doubtful_texts.tsv" awk -F'\t' 'BEGIN { while ((getline line <ENVIRON["wrong"]) > 0) if (split(line, f, "\t") == 4 && f[4] == "no") bad[f[2]] }
+    NR == FNR { if ($4 ~ /^aligned/) good[$1]; next } { split($0, words, " ") } (words[1] in good) && !(words[1] in bad)' \
+    "$dir/gauss/model/utterances.tsv" "$dir/data/train/text" >"$out/text"
   jobs=$(jobs_for "$out/text")
   split_lines "$out/text" "$jobs" "$out/text." ""
   run "${log}_convert.log" convert-ali --frame-subsampling-factor=3 "$dir/gauss/model/final.mdl" "$out/final.mdl" "$out/tree" \

@@ -23,7 +23,7 @@ write_network() { # <size or file> <outputs> <lda|flat> <file>
       echo "input dim=$dim name=ivector"
       speaker=",ReplaceIndex(ivector,t,0)"
     fi
-    echo "input dim=40 name=input"
+    echo "input dim=${input_dim-40} name=input"
     if [[ $3 == lda ]]; then
       echo "fixed-affine-layer name=lda input=Append(-1,0,1$speaker) affine-transform-file=lda.mat"
       first=

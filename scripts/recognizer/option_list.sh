@@ -28,11 +28,15 @@ option perturb bool false "add copies of the training data at 0.9 and 1.1 of the
 training takes three times as long"
 option skip-bad bool false "leave out any number of utterances that cannot be used, with warnings; otherwise more than 2 % are an error"
 
+option wrong-texts 'leave-out|keep' leave-out "texts that are surely not what is said (Gaussian models find that any other phones fit much better) are left \
+out of the training of the network; DIR/doubtful_texts.tsv lists them, and the doubtful ones"
+
 heading "Language"
 option silence-phones word SIL "phones that are not speech, separated by commas; the first is the pause between words"
 option silence-probability number 0.5 "probability of a pause between two words, for the lexicon"
 option garbage bool true "train a word <unk> for noise, music and speech of other words, on noise and scrambled pieces of the training speech; \
 recognised text for results leaves it out"
+option garbage-factor number 0.01 "factor of the probability of <unk> in the language model; a larger one rejects more, of other sounds and of right words"
 option word-positions bool true "phones are different ones at the beginning, in the middle and at the end of a word, if their sounds differ; \
 the model folder then knows to the frame where words begin and end"
 option arpa word "" "language model, an ARPA file; without it one is estimated from the transcripts"
@@ -57,6 +61,10 @@ option flat-initial-lrate number 0.002 "learning rate at the beginning"
 option flat-final-lrate number 0.0002 "learning rate at the end"
 
 heading "The model (chain, of phones in context)"
+option model 'auto|network|gaussian' auto "what recognises. gaussian: Gaussian models, written as a network that all programs run; auto: the network, but for \
+less than 9 minutes of speech the one that makes fewer errors on utterances that the network was not trained on"
+option adapt-speakers 'auto|true|false' auto "let the network also learn from features with a transform of each speaker (fMLLR), so that a test set with \
+known speakers is recognised a second time, adapted to them. auto: for less than an hour of speech of two or more speakers"
 option num-leaves integer 0 "leaves of the tree at most; 0: 300 for an hour of sound, and with the square root of the hours more or less"
 option network word "" "network, as above, with @IVECTOR_DIM@ for the number of inputs of a node named ivector if there are i-vectors; without it, tiny for less than half an hour, small for less than 10 hours, medium for less than 200, large"
 option num-epochs number 0 "passes over the data and their copies, of which each goes three times through the examples; 0: 6 passes over the data, and more \
@@ -65,7 +73,7 @@ option initial-lrate number 0.002 "learning rate at the beginning"
 option final-lrate number 0.0002 "learning rate at the end"
 option chunk-width word 150,110,90,60 "frames of an example; the first is the usual one, the others help to fit utterances; an utterance that is shorter than all is an example of nearly its own length"
 option copies integer -1 "copies of each utterance that the network sees besides: with other voices, microphones, levels and noise (augment-feats). \
--1: 2 for less than an hour of speech, else none"
+-1: for less than an hour of speech 2, or 5 where speakers have transforms, else none"
 option tolerance integer 3 "output frames, 30 ms each, by which phones may begin earlier or end later than in the alignments"
 
 heading "Recognition"
@@ -75,7 +83,7 @@ option max-active integer 7000 "hypotheses at a time, at most"
 option decode-flat bool false "also recognise with the model that was trained without alignments, to see what the other one gains"
 
 garbage_word="<unk>" garbage_phone=GBG
-parts="data language features gaussians flat alignments tree copies ivectors chain graph recognition model"
+parts="data language features gaussians flat alignments tree copies adaptation ivectors chain choice graph recognition model"
 heading "Running"
 option last-part "${parts// /|}" model "what is done last"
 option srand integer 0 "seed"
@@ -139,15 +147,18 @@ check_options() {
   within whole 1 1000000000 num-test max-active
   within whole -1 1000 copies
   [[ $cmvn == false ]] || (( copies <= 0 )) || fail "--copies=$copies and --cmvn=true do not go together: changes of level and noise come before the running mean"
+  [[ $model != gaussian || ( $start == gaussian && $feature_type == mfcc && $cmvn == false && $ivectors == false ) ]] ||
+    fail "--model=gaussian needs --start=gaussian and --feature-type=mfcc, and goes with neither --cmvn=true nor --ivectors=true"
   within whole 1 9 lm-order
   within whole 1 10000 num-jobs-initial num-jobs-final nj
   within whole 0 1000000000 sample-frequency num-leaves ivector-dim tolerance srand
   numbers chunk_width , --chunk-width "$chunk_width" 1 1000000
   within decimal 0 1000000 num-epochs
-  for name in flat-epochs flat-initial-lrate flat-final-lrate initial-lrate final-lrate beam lattice-beam silence-probability; do
+  for name in flat-epochs flat-initial-lrate flat-final-lrate initial-lrate final-lrate beam lattice-beam silence-probability garbage-factor; do
     path=${name//-/_}
     is_less 0 "${!path}" || fail "--$name=${!path}: expected more than 0"
   done
+  ! is_less 1 "$garbage_factor" || fail "--garbage-factor=$garbage_factor: expected at most 1"
   is_less "$silence_probability" 1 || fail "--silence-probability=$silence_probability: expected less than 1"
 }
 

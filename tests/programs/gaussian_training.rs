@@ -172,3 +172,100 @@ fn a_language_model_gives_each_history_the_probability_1() {
     assert_ne!(run(&f, "make-arpa --order=0 --vocabulary=@words @text @lm2").status, 0);
     assert!(!std::path::Path::new(&f.path("lm2")).exists());
 }
+
+/// The numbers of all matrices of a table in text.
+fn numbers(text: &str) -> Vec<f64> {
+    text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+}
+
+fn assert_near(found: &str, expected: &str, most: f64) {
+    let (found, expected) = (numbers(found), numbers(expected));
+    assert!(
+        found.len() == expected.len() && found.len() > 1000,
+        "{} numbers for {}",
+        found.len(),
+        expected.len()
+    );
+    for (x, y) in found.iter().zip(&expected) {
+        assert!((x - y).abs() < most * (1.0 + y.abs()), "{x} for {y}");
+    }
+}
+
+#[test]
+fn a_network_of_gaussians_gives_the_likelihoods_of_the_model() {
+    let f = Folder::new("network");
+    corpus(&f);
+    // One Gaussian for each pdf, so that the best one is all.
+    run(
+        &f,
+        "train-gaussians --num-threads=1 --last-stage=mono --mono-gauss=1 --normalize=nothing @data @lang @exp",
+    );
+    assert_eq!(f.read("exp/cmvn_opts"), "--norm-means=false --norm-vars=false\n");
+    output(&f, "gaussians-to-network --acoustic-scale=0.5 @exp @network.mdl");
+    output(&f, "nnet3-am-copy --raw=true @network.mdl @network.raw");
+    let scores = output(&f, "nnet3-compute --use-gpu=no @network.raw scp:@data/feats.scp ark,t:-");
+    output(&f, "add-deltas scp:@data/feats.scp ark:@deltas");
+    output(&f, "gmm-compute-likes @exp/final.mdl ark:@deltas ark:@likes");
+    let likes = output(&f, "copy-feats ark:@likes ark,t:-");
+    let halves = numbers(&likes).iter().map(|x| format!("{}\n", 0.5 * x)).collect::<String>();
+    assert_near(&numbers(&scores).iter().map(|x| format!("{x}\n")).collect::<String>(), &halves, 1e-4);
+
+    output(&f, "train-gaussians --num-threads=1 --last-stage=mono @data @lang @means");
+    fails(&f, 255, "gaussians-to-network @means @other.mdl", &["normalised for each speaker"]);
+    fails(&f, 255, "gaussians-to-network --input-dim=2 @exp @other.mdl", &["--input-dim", "the first 3"]);
+}
+
+#[test]
+fn a_network_for_a_speaker_makes_features_as_the_programs_do() {
+    let f = Folder::new("speaker");
+    corpus(&f);
+    run(&f, "train-gaussians --num-threads=1 --last-stage=lda @data @lang @exp");
+    output(&f, "compute-cmvn-stats scp:@data/feats.scp ark:@each");
+    output(&f, "matrix-sum ark:@each @stats");
+    output(&f, "apply-cmvn @stats scp:@data/feats.scp ark:@centred");
+    output(&f, "splice-feats --left-context=3 --right-context=3 ark:@centred ark:@spliced");
+    output(&f, "transform-feats @exp/final.mat ark:@spliced ark:@lda");
+    let dim: usize = output(&f, "feat-to-dim ark:@lda -").trim().parse().unwrap();
+    let rows: String = (0..dim)
+        .map(|r| {
+            (0..=dim).map(|c| format!(" {}", ((r * 7 + c * 3) % 5) as f64 - 1.5)).collect::<String>() + "\n"
+        })
+        .collect();
+    f.write("transform", format!(" [\n{rows} ]\n"));
+    output(&f, "transform-feats @transform ark:@lda ark:@adapted");
+    let pdfs = output(&f, "tree-info @exp/tree");
+    let pdfs = pdfs.lines().find_map(|line| line.strip_prefix("num-pdfs ")).unwrap();
+    let pdfs = pdfs.split(' ').next().unwrap().to_owned();
+    f.write(
+        "config",
+        format!(
+            "input-node name=input dim={dim}\ncomponent name=a type=NaturalGradientAffineComponent input-dim={dim} output-dim={pdfs}\n\
+             component-node name=a component=a input=input\noutput-node name=output input=a\n"
+        ),
+    );
+    output(&f, "nnet3-init @config @old.raw");
+    output(&f, "nnet3-am-init @exp/final.mdl @old.raw @old.mdl");
+    output(&f, "nnet3-am-add-features --cmvn-stats=@stats --transform=@transform @exp @old.mdl @new.mdl");
+    output(&f, "nnet3-am-copy --raw=true @new.mdl @new.raw");
+    let found = output(&f, "nnet3-compute --use-gpu=no @new.raw scp:@data/feats.scp ark,t:-");
+    let expected = output(&f, "nnet3-compute --use-gpu=no @old.raw ark:@adapted ark,t:-");
+    assert_near(&found, &expected, 1e-3);
+
+    // Cepstra that are the first coefficients of wider frames.
+    output(
+        &f,
+        "nnet3-am-add-features --input-dim=6 --cmvn-stats=@stats --transform=@transform @exp @old.mdl @wide.mdl",
+    );
+    output(&f, "nnet3-am-copy --raw=true @wide.mdl @wide.raw");
+    output(&f, "paste-feats scp:@data/feats.scp scp:@data/feats.scp ark:@both");
+    assert_near(&output(&f, "nnet3-compute --use-gpu=no @wide.raw ark:@both ark,t:-"), &expected, 1e-3);
+
+    fails(&f, 255, "nnet3-am-add-features @exp @new.mdl @other.mdl", &["reads features of dimension 3"]);
+    f.write("transform", " [ 1 2 3 ]\n");
+    fails(
+        &f,
+        255,
+        "nnet3-am-add-features --transform=@transform @exp @old.mdl @other.mdl",
+        &["of 3 columns"],
+    );
+}

@@ -51,7 +51,7 @@ impl System {
         }
         let corpus = Corpus::new(utterances, self.cepstra());
         let lexicon = LexiconGraph::new(lang)?;
-        let front = Front::new(&corpus, self.features.clone(), self.normalize_variances)?;
+        let front = Front::new(&corpus, self.features.clone(), self.normalized)?;
         let mut front = front.keeping();
         let passes = Passes { corpus: &corpus, threads };
         let settings = self.options.settings();

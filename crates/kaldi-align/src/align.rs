@@ -112,7 +112,7 @@ impl System {
     ) -> Result<Aligned> {
         let corpus = Corpus::new(utterances, self.cepstra());
         let lexicon = LexiconGraph::new(lang)?;
-        let mut front = Front::new(&corpus, self.features.clone(), self.normalize_variances)?;
+        let mut front = Front::new(&corpus, self.features.clone(), self.normalized)?;
         let passes = Passes { corpus: &corpus, threads };
         let settings = self.options.settings();
         self.find_transforms(&passes, &mut front, lang, &lexicon, observer)?;

@@ -48,6 +48,15 @@ impl FeatureKind {
     }
 }
 
+/// What of each speaker's cepstra is made the same: means are subtracted, variances become 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Normalized {
+    Nothing,
+    #[default]
+    Means,
+    MeansAndVariances,
+}
+
 /// Bytes of features that are kept from one pass to the next.
 const KEPT_BYTES: usize = 600 << 20;
 
@@ -69,8 +78,8 @@ impl<'a> Front<'a> {
     ///
     /// # Errors
     /// See [`Corpus::normalizations`].
-    pub fn new(corpus: &'a Corpus<'a>, kind: FeatureKind, variances: bool) -> Result<Front<'a>> {
-        let normalizations = corpus.normalizations(variances)?;
+    pub fn new(corpus: &'a Corpus<'a>, kind: FeatureKind, normalized: Normalized) -> Result<Front<'a>> {
+        let normalizations = corpus.normalizations(normalized)?;
         let transforms = vec![None; corpus.speakers.len()];
         Ok(Front { corpus, kind, normalizations, transforms, kept: Vec::new() })
     }

@@ -10,12 +10,14 @@
 //! - [`phone_graph`], [`network`], [`search`]: the pronunciations of a transcript, their HMM states, and paths.
 //! - [`equal`], [`loudness`]: first alignments, without a model.
 //! - [`passes`]: passes over a corpus. [`estimate`], [`tree`]: updates from their sums.
+//! - [`as_network`]: a system as layers of a network.
 //!
 //! Sums have a fixed order ([`parallel`]), so results do not depend on the number of threads. This crate does not print: an
 //! [`Observer`] hears of events, and each utterance that is not aligned has a [`Reason`].
 
 pub mod adapt;
 pub mod align;
+pub mod as_network;
 pub mod boundaries;
 pub mod equal;
 pub mod error;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use kaldi_lang::Lang;
 
+use crate::features::Normalized;
 use crate::utterance::Utterance;
 
 /// A kind of model, in the order of training.
@@ -69,8 +70,7 @@ pub struct Recipe {
     pub first_beams: Beams,
     pub monophone_beams: Beams,
     pub beams: Beams,
-    /// True to normalise variances of cepstra, too.
-    pub normalize_variances: bool,
+    pub normalized: Normalized,
     /// Frames that a speaker must have for a transform.
     pub min_speaker_frames: f64,
 }
@@ -165,7 +165,7 @@ impl Default for Recipe {
             first_beams: Beams(vec![6.0, 24.0, 100.0]),
             monophone_beams: Beams(vec![10.0, 40.0, 160.0]),
             beams: Beams(vec![10.0, 40.0, 160.0]),
-            normalize_variances: false,
+            normalized: Normalized::Means,
             min_speaker_frames: 500.0,
         }
     }

@@ -9,7 +9,7 @@ use kaldi_io::object::read_matrix;
 use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter, read_object, write_object};
 
 use crate::error::{Error, Result};
-use crate::features::FeatureKind;
+use crate::features::{FeatureKind, Normalized};
 use crate::network::Model;
 use crate::system::{AlignOptions, System};
 
@@ -58,7 +58,11 @@ impl System {
         write_object(&path_in(folder, "tree"), true, tree)?;
         let text: String = phones.iter().map(|(name, number)| format!("{name} {number}\n")).collect();
         write_text(folder, "phones.txt", &text)?;
-        let norm = if self.normalize_variances { "--norm-vars=true\n" } else { "\n" };
+        let norm = match self.normalized {
+            Normalized::Nothing => "--norm-means=false --norm-vars=false\n",
+            Normalized::Means => "\n",
+            Normalized::MeansAndVariances => "--norm-vars=true\n",
+        };
         write_text(folder, "cmvn_opts", norm)?;
         match &self.features {
             FeatureKind::Deltas { order, window } => {
@@ -130,24 +134,27 @@ impl System {
                 FeatureKind::Deltas { order, window }
             }
         };
-        let mut normalize_variances = false;
+        let (mut means, mut variances) = (true, false);
         for (name, value) in options(folder, "cmvn_opts")? {
             match (name.as_str(), value.as_str()) {
-                ("norm-vars", "true") => normalize_variances = true,
-                ("norm-vars", "false") | ("norm-means", "true") => {}
+                ("norm-vars", "true" | "false") => variances = value == "true",
+                ("norm-means", "true" | "false") => means = value == "true",
                 _ => return Err(unknown(folder, "cmvn_opts", &name, &value)),
             }
         }
+        let normalized = match (means, variances) {
+            (true, true) => Normalized::MeansAndVariances,
+            (true, false) => Normalized::Means,
+            (false, false) => Normalized::Nothing,
+            (false, true) => {
+                let problem = "--norm-means=false and --norm-vars=true do not go together".to_owned();
+                return Err(Error::File { file: file("cmvn_opts"), problem });
+            }
+        };
         let full_lda = has(folder, "full.mat").then(|| read_matrix(&file("full.mat"))).transpose()?;
         let model = Model { transitions, tree, gmms };
-        let system = System {
-            model,
-            independent,
-            features,
-            full_lda,
-            normalize_variances,
-            options: AlignOptions::default(),
-        };
+        let system =
+            System { model, independent, features, full_lda, normalized, options: AlignOptions::default() };
         system.check(folder)?;
         Ok(system)
     }

@@ -4,7 +4,7 @@ use kaldi_gmm::AmDiagGmm;
 use kaldi_io::DenseMatrix;
 
 use crate::boundaries::BoundarySettings;
-use crate::features::FeatureKind;
+use crate::features::{FeatureKind, Normalized};
 use crate::network::{Model, TransitionScales};
 use crate::passes::AlignSettings;
 use crate::recipe::Beams;
@@ -18,7 +18,7 @@ pub struct System {
     pub features: FeatureKind,
     /// All directions of LDA, for programs that want them.
     pub full_lda: Option<DenseMatrix<f32>>,
-    pub normalize_variances: bool,
+    pub normalized: Normalized,
     pub options: AlignOptions,
 }
 

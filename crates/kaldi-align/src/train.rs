@@ -127,7 +127,7 @@ impl<'a> Trainer<'a> {
         observer: &'a mut dyn Observer,
     ) -> Result<Trainer<'a>> {
         let corpus = passes.corpus;
-        let front = Front::new(corpus, FeatureKind::default(), recipe.normalize_variances)?.keeping();
+        let front = Front::new(corpus, FeatureKind::default(), recipe.normalized)?.keeping();
         let model = first_model(lang, &front)?;
         Ok(Trainer {
             lang,
@@ -346,7 +346,7 @@ impl<'a> Trainer<'a> {
             independent: self.independent,
             features: self.front.kind().clone(),
             full_lda: self.full_lda,
-            normalize_variances: recipe.normalize_variances,
+            normalized: recipe.normalized,
             options: AlignOptions {
                 acoustic_scale: recipe.acoustic_scale,
                 transition_scale: recipe.transition_scale,

@@ -6,6 +6,7 @@ use kaldi_feat::cmvn::{CmvnStats, Normalization};
 use kaldi_io::DenseMatrix;
 
 use crate::error::{Reason, Result};
+use crate::features::Normalized;
 
 /// A recorded sentence with its transcript.
 #[derive(Debug, Clone, PartialEq)]
@@ -128,7 +129,11 @@ impl<'a> Corpus<'a> {
     ///
     /// # Errors
     /// None for a corpus: all features have one dimension.
-    pub fn normalizations(&self, variances: bool) -> Result<Vec<Option<Normalization>>> {
+    pub fn normalizations(&self, normalized: Normalized) -> Result<Vec<Option<Normalization>>> {
+        if normalized == Normalized::Nothing {
+            return Ok(self.speakers.iter().map(|_| None).collect());
+        }
+        let variances = normalized == Normalized::MeansAndVariances;
         let mut stats: Vec<CmvnStats> = self.speakers.iter().map(|_| CmvnStats::new(self.dim)).collect();
         for piece in &self.pieces {
             for &place in &piece.members {

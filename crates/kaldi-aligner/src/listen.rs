@@ -51,7 +51,7 @@ pub fn text_scores(
     threads: NonZero<usize>,
 ) -> Result<TextScores> {
     let corpus = Corpus::new(utterances, system.cepstra());
-    let mut front = Front::new(&corpus, system.features.clone(), system.normalize_variances)?;
+    let mut front = Front::new(&corpus, system.features.clone(), system.normalized)?;
     front.set_transforms(aligned.transforms.iter().map(|(_, transform)| transform.clone()).collect());
     let phones = PhoneLoop::of_texts(system, lang, utterances)?;
     let transitions = &system.model.transitions;

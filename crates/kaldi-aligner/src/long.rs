@@ -95,7 +95,7 @@ pub fn cut(
     let found = {
         let gmms = system.independent.as_ref().unwrap_or(&system.model.gmms);
         let all = kaldi_align::utterance::Corpus::new(&extracted.utterances, system.cepstra());
-        let front = Front::new(&all, system.features.clone(), system.normalize_variances)?;
+        let front = Front::new(&all, system.features.clone(), system.normalized)?;
         let lexicon = LexiconGraph::new(lang)?;
         let mut found: FxHashMap<usize, Vec<Piece>> = FxHashMap::default();
         for (done, &number) in long.iter().enumerate() {

@@ -29,7 +29,7 @@ pub(crate) fn add(
     threads: NonZero<usize>,
 ) -> Result<()> {
     let corpus = Corpus::new(&extracted.utterances, system.cepstra());
-    let mut front = Front::new(&corpus, system.features.clone(), system.normalize_variances)?;
+    let mut front = Front::new(&corpus, system.features.clone(), system.normalized)?;
     front.set_transforms(aligned.transforms.iter().map(|(_, transform)| transform.clone()).collect());
     let passes = Passes { corpus: &corpus, threads };
     let gmms = &system.model.gmms;

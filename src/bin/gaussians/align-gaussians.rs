@@ -1,20 +1,20 @@
 //! `align-gaussians`: aligns a data folder with a Gaussian model.
 
 use anyhow::Result;
-use kaldi_align::{Event, Reason, System};
-use kaldi_aligner::listen::text_scores;
-use kaldi_aligner::outputs::{TextRow, write_texts};
+use kaldi_align::{Event, System};
 use kaldi_io::cli::NOTHING_DONE;
 use nnet3::options::threads;
 use nnet3::progress;
 
 use crate::gaussians::alignment_output::{STEPS, show, write};
 use crate::gaussians::data_folder::{CepstraOptions, Data, read_lang};
+use crate::gaussians::texts::TextScoreOptions;
 
 /// Align a data folder with a folder of train-gaussians, of Kaldi's scripts or of the Montreal Forced Aligner, in two passes if
 /// the model is speaker-adaptive.
 ///
-/// Writes ali.1.gz, trans.1, utterances.tsv and phones.ctm, and a copy of the model.
+/// Writes ali.1.gz, trans.1, speakers_without_transform (those with too little speech), utterances.tsv and phones.ctm, and a copy of
+/// the model.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: align-gaussians --num-threads=4 data/dev data/lang exp/tri exp/tri_ali\nSee also: train-gaussians"
@@ -29,10 +29,8 @@ pub struct Options {
     /// Beam of the search; if it finds no path, one four times, and then one sixteen times as wide.
     #[arg(long, default_value_t = 10.0)]
     beam: f32,
-    /// Write the texts with their scores to this file, those that may not be what is said first: a line each, with tabs between
-    /// score, verdict (not aligned, doubtful, fits), utterance, place, text and reason. See docs/alignment.md
-    #[arg(long, value_name = "FILE", default_value = "")]
-    text_scores: String,
+    #[command(flatten)]
+    scores: TextScoreOptions,
     #[command(flatten)]
     cepstra: CepstraOptions,
     data_dir: String,
@@ -56,21 +54,7 @@ pub fn run(options: Options) -> Result<u8> {
     let data = Data::read(&options.data_dir, &lang, &options.cepstra)?;
     let bar = progress::steps("steps of alignment", STEPS);
     let aligned = system.align(&lang, &data.utterances, threads, &mut |event: Event| show(event, &bar))?;
-    if !options.text_scores.is_empty() {
-        let scores = text_scores(&system, &lang, &data.utterances, &aligned, threads)?;
-        let texts: Vec<String> = data.texts.iter().map(|words| words.join(" ")).collect();
-        let reasons: Vec<Option<String>> =
-            aligned.results.iter().map(|result| result.as_ref().err().map(Reason::to_string)).collect();
-        let rows: Vec<TextRow> = (0..texts.len())
-            .map(|place| TextRow {
-                utterance: &data.utterances[place].key,
-                text: &texts[place],
-                place: "text",
-                reason: reasons[place].as_deref(),
-            })
-            .collect();
-        write_texts(options.text_scores.as_ref(), &rows, &scores)?;
-    }
+    options.scores.write(&system, &lang, &data, &aligned, threads)?;
     drop(bar);
     system.save(&options.exp_dir, &lang.phones)?;
     let done = write(&options.exp_dir, &data, &aligned, &lang.phones)?;

@@ -138,7 +138,8 @@ pub fn write(folder: &str, data: &Data, aligned: &Aligned, phones: &Symbols) -> 
     Ok(done)
 }
 
-/// Writes the transforms of speakers, sorted; speakers without one get the identity if others have one.
+/// Writes the transforms of speakers, sorted; speakers without one get the identity if others have one, and are listed in
+/// speakers_without_transform.
 fn write_transforms(folder: &str, aligned: &Aligned) -> Result<()> {
     let Some(dim) = aligned.transforms.iter().find_map(|(_, matrix)| Some(matrix.as_ref()?.rows)) else {
         return Ok(());
@@ -148,6 +149,11 @@ fn write_transforms(folder: &str, aligned: &Aligned) -> Result<()> {
     let mut transforms: Vec<_> = aligned.transforms.iter().collect();
     transforms.sort_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()));
     let mut out = TableWriter::<MatrixHolder>::open(&format!("ark:{}", path_in(folder, "trans.1")))?;
+    let mut without = KaldiWriter::create(&path_in(folder, "speakers_without_transform"), false)?;
+    for (speaker, _) in transforms.iter().filter(|(_, matrix)| matrix.is_none()) {
+        without.write_str(&format!("{speaker}\n"))?;
+    }
+    without.finish()?;
     for (speaker, matrix) in transforms {
         out.write(speaker, matrix.as_ref().unwrap_or(&identity))?;
     }

@@ -2,6 +2,8 @@
 
 mod alignment_output;
 mod data_folder;
+mod feature_layer;
 mod mixing;
+mod texts;
 
 include!(concat!(env!("OUT_DIR"), "/gaussians.rs"));

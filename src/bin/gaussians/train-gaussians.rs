@@ -1,6 +1,7 @@
 //! `train-gaussians`: trains Gaussian models from a flat start, up to speaker-adaptive ones, and aligns the data with them.
 
 use anyhow::{Result, bail};
+use kaldi_align::features::Normalized;
 use kaldi_align::recipe::{Amount, StageKind};
 use kaldi_align::{Event, Recipe, train};
 use kaldi_io::cli::NOTHING_DONE;
@@ -9,6 +10,7 @@ use nnet3::{messages, progress};
 
 use crate::gaussians::alignment_output::{STEPS, show, write};
 use crate::gaussians::data_folder::{CepstraOptions, Data, read_lang};
+use crate::gaussians::texts::TextScoreOptions;
 
 /// Train monophones, triphones, LDA+MLLT and speaker-adaptive models in one process, and align all data with the last model.
 ///
@@ -42,6 +44,12 @@ pub struct Options {
     /// Beam of the search; if it finds no path, one four times, and then one sixteen times as wide.
     #[arg(long, default_value_t = 10.0)]
     beam: f32,
+    /// What of each speaker's cepstra is made the same: means, means-and-variances, or nothing. Without SAT and with nothing,
+    /// gaussians-to-network can write the model as a network.
+    #[arg(long, default_value = "means")]
+    normalize: String,
+    #[command(flatten)]
+    scores: TextScoreOptions,
     #[command(flatten)]
     cepstra: CepstraOptions,
     data_dir: String,
@@ -90,6 +98,12 @@ impl Options {
             stage.leaves = leaves.get(place - 1).copied().unwrap_or(stage.leaves);
             stage.gaussians = gauss.get(place - 1).copied().unwrap_or(stage.gaussians);
         }
+        recipe.normalized = match self.normalize.as_str() {
+            "nothing" => Normalized::Nothing,
+            "means" => Normalized::Means,
+            "means-and-variances" => Normalized::MeansAndVariances,
+            other => bail!("--normalize={other}: expected nothing, means or means-and-variances"),
+        };
         recipe.boost_silence = self.boost_silence;
         if !(self.beam > 0.0 && self.beam.is_finite()) {
             bail!("--beam={}: expected a number above 0", self.beam);
@@ -119,6 +133,7 @@ pub fn run(options: Options) -> Result<u8> {
         let bar = progress::steps("steps of alignment", STEPS);
         trained.system.align(&lang, &data.utterances, threads, &mut |event: Event| show(event, &bar))?
     };
+    options.scores.write(&trained.system, &lang, &data, &aligned, threads)?;
     let done = write(&options.exp_dir, &data, &aligned, &lang.phones)?;
     Ok(if done > 0 { 0 } else { NOTHING_DONE })
 }

@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 
-use kaldi_align::features::Front;
+use kaldi_align::features::{Front, Normalized};
 use kaldi_align::passes::Passes;
 use kaldi_align::recipe::Stage;
 use kaldi_align::utterance::Corpus;
@@ -36,7 +36,7 @@ fn the_sums_of_an_iteration_are_those_of_the_formulas() {
     let alignments =
         aligned.results.iter().map(|result| Some(result.as_ref().unwrap().ids.clone())).collect();
     let corpus = Corpus::new(&utterances, DIM);
-    let front = Front::new(&corpus, system.features.clone(), false).unwrap();
+    let front = Front::new(&corpus, system.features.clone(), Normalized::Means).unwrap();
     let passes = Passes { corpus: &corpus, threads: two };
     let stats = passes.model_stats(&front, &system.model, &alignments, false).unwrap();
     let model = &system.model;

@@ -1,0 +1,125 @@
+# Adaptation to speakers: the network learns from features of speaker-adaptive Gaussian models (LDA+MLLT, and a transform of each speaker), and
+# also from features without transforms, so that it recognises unknown speakers as they come, and better once a transform is known.
+
+# May the network learn so? Sets wants_adaptation. All that can be known before the Gaussian models are there.
+choose_adaptation() {
+  local speakers reason=
+  wants_adaptation=false
+  [[ $adapt_speakers != false ]] || return 0
+  speakers=$(cut -d' ' -f2 "$dir/data/train/utt2spk" | sort -u | wc -l) # lint: whole: speakers
+  if [[ $start != gaussian ]]; then reason="--start=flat trains no Gaussian models"
+  elif [[ $model == gaussian ]]; then reason="--model=gaussian trains no network"
+  elif [[ $feature_type != mfcc || $cmvn == true ]]; then reason="expected --feature-type=mfcc and --cmvn=false"
+  elif [[ $ivectors == true ]]; then reason="i-vectors tell the network of speakers already"
+  elif [[ $network && ! $(network_shape "$network") ]]; then reason="the network in $network reads cepstra"
+  elif (( speakers < 2 )); then reason="only one speaker is known; see --speakers and --utt2spk"
+  elif (( copies == 0 )); then reason="there are no copies, from which the network learns speech without transforms"
+  elif [[ $adapt_speakers == auto ]] && ! is_less "$hours" 1; then reason="an hour of speech or more"
+  else
+    wants_adaptation=true
+    return
+  fi
+  [[ $adapt_speakers == auto ]] || fail "--adapt-speakers=true: $reason"
+}
+
+# Sets adapted, and train_set.
+do_adaptation() {
+  adapted=false
+  [[ $wants_adaptation == true ]] || return 0
+  if [[ ! -e $dir/gauss/model/final.alimdl ]]; then
+    [[ $adapt_speakers == auto ]] || fail "--adapt-speakers=true: too few speakers have enough speech for transforms (10 s or more)"
+    return 0
+  fi
+  adapted=true
+  local set=$train_set
+  step "transforms of speakers and of their copies" "speakers/train" transforms_of_speakers "=gauss/model" "=feats/$set" "@$dir/feats/$set/text"
+  step "features for the network, with and without transforms" feats/adapted features_for_training "=speakers/train" "=feats/$set" "$versions"
+  train_set=adapted
+}
+
+# A model's 13 cepstra are the first of those that the network reads.
+first_cepstra() { echo "ark:select-feats 0-12 $1 ark:- |"; } # <rspecifier>
+
+# A transform needs no more speech of a speaker: a minute, from utterances all over the data.
+frames_for_transform=6000
+
+# trans.1, speakers_without_transform, cmvn.ark (means of speakers) and global.stats, of the utterances of `set` and the text in $texts or of the set.
+transforms_of_speakers() {
+  local data=$out/data from=$dir/feats/$set texts=${texts-$dir/feats/$set/text}
+  mkdir -p "$data"
+  most=$frames_for_transform awk 'FILENAME == ARGV[1] { speaker[$1] = $2; next } FILENAME == ARGV[2] { all[speaker[$1]] += $2; next }
+    NF > 1 { who = speaker[$1]; share = all[who] > ENVIRON["most"] ? ENVIRON["most"] / all[who] : 1
+      before = int(seen[who]); seen[who] += share; if (int(seen[who]) > before || share == 1) print }' \
+    "$from/utt2spk" "$from/utt2num_frames" "$texts" >"$data/text"
+  cp "$from/utt2spk" "$data"
+  run "${log}_cepstra.log" copy-feats --compress=true "$(first_cepstra "scp:$from/feats.scp")" "ark,scp:$data/feats.ark,$data/feats.scp"
+  run "${log}_cmvn.log" compute-cmvn-stats "--spk2utt=ark:$from/spk2utt" "scp:$data/feats.scp" "ark:$out/cmvn.ark"
+  run "${log}_mean.log" matrix-sum "ark:$out/cmvn.ark" "$out/global.stats"
+  run "$log.log" align-gaussians --num-threads="$nj" "$data" "$dir/gauss/lang" "$dir/gauss/model" "$out/aligned"
+  for name in trans.1 speakers_without_transform; do
+    [[ ! -e $out/aligned/$name ]] || mv "$out/aligned/$name" "$out"
+  done
+  rm -r "$data" "$out/aligned"
+}
+
+# Utterances of the copies that have the transforms of their speakers, so many of all: half of the copies, and all originals.
+features_for_training() {
+  local from=$dir/feats/$set with=$(((versions - 1) / 2)) # lint: whole: versions
+  with="$with" awk '{ copy = $1; if (copy !~ /^aug[0-9]+-/) copy = 0; else { sub(/^aug/, "", copy); sub(/-.*/, "", copy) }
+    if (copy + 0 <= ENVIRON["with"] + 0) print $1 }' "$from/utt2spk" >"$out/with"
+  features_of_speakers "$dir/speakers/train"
+  for name in text utt2spk spk2utt utt2num_frames; do cp "$from/$name" "$out"; done
+  count_step "features for the network" "$(wc -l <"$from/feats.scp")" "$(wc -l <"$out/feats.scp")" /dev/null
+}
+
+# feats.scp of all utterances of `set`: those in OUT/with whose speakers have transforms with them, the others with the mean of all speakers
+# taken away.
+features_of_speakers() { # <folder of transforms>
+  local from=$dir/feats/$set gauss=$dir/gauss/model lda kind normalization transform
+  lda="splice-feats $(<"$gauss/splice_opts") ark:- ark:- | transform-feats $gauss/final.mat ark:- ark:- |"
+  to_folder="$out" with="$out/with" without="$1/speakers_without_transform" awk '
+    BEGIN { while ((getline line <ENVIRON["with"]) > 0) wanted[line]; while ((getline line <ENVIRON["without"]) > 0) none[line] }
+    NR == FNR { speaker[$1] = $2; next }
+    { print >(ENVIRON["to_folder"] (($1 in wanted) && !(speaker[$1] in none) ? "/adapted.scp" : "/plain.scp")) }' "$from/utt2spk" "$from/feats.scp"
+  for kind in adapted plain; do
+    [[ -s $out/$kind.scp ]] || continue
+    normalization="--utt2spk=ark:$from/utt2spk ark:$1/cmvn.ark" transform="transform-feats --utt2spk=ark:$from/utt2spk ark:$1/trans.1 ark:- ark:- |"
+    # (The mean of the training data, as the model folder has it.)
+    [[ $kind == adapted ]] || normalization=$dir/speakers/train/global.stats transform=
+    run "${log}_$kind.log" copy-feats --compress=true \
+      "ark:select-feats 0-12 scp:$out/$kind.scp ark:- | apply-cmvn $normalization ark:- ark:- | $lda${transform:+ $transform}" "ark,scp:$out/$kind.ark,$out/$kind.feats"
+  done
+  cat "$out"/*.feats | sort | sed "s| $out/| $to/|" >"$out/feats.scp"
+  rm -f "$out"/{with,adapted.scp,plain.scp,*.feats}
+}
+
+# The network of speakers' features as one that reads cepstra, for speakers without transforms. (In a folder as that of a training.)
+network_of_cepstra() {
+  local name
+  run "$log.log" nnet3-am-add-features --input-dim=40 --cmvn-stats="$dir/speakers/train/global.stats" "$dir/gauss/model" "$dir/chain/adapted/final.mdl" \
+    "$out/final.mdl"
+  for name in tree frame_subsampling_factor cmvn_opts den.fst normalization.fst phone_lm.fst; do
+    [[ ! -e $dir/chain/adapted/$name ]] || cp "$dir/chain/adapted/$name" "$out"
+  done
+}
+
+# Transforms of a test set's speakers by what was recognised without, and recognition with them.
+do_adapted_recognition() { # adds to table
+  local set
+  for set in "${tests[@]}"; do
+    texts=$dir/decode/$set/text step "transforms of the speakers of $set" "speakers/$set" transforms_of_speakers "=gauss/model" "=feats/$set" \
+      "@$dir/decode/$set/text"
+    if [[ ! -e $dir/speakers/$set/trans.1 ]]; then
+      say "no speaker of $set has enough speech (10 s) for a transform"
+      continue
+    fi
+    step "features of $set with transforms" "feats/adapted_$set" test_features_of_speakers "=speakers/$set" "=feats/$set"
+    step "recognition of $set with transforms of speakers" "adapted/decode/$set" decode "=feats/adapted_$set" "=graph" "${settings[@]}"
+    table+=("$dir/adapted/decode/$set")
+  done
+}
+
+test_features_of_speakers() {
+  cut -d' ' -f1 "$dir/feats/$set/utt2spk" >"$out/with"
+  features_of_speakers "$dir/speakers/$set"
+}

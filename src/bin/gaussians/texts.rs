@@ -1,0 +1,51 @@
+//! Scores of texts, which show those that are not what is said.
+
+use std::num::NonZero;
+
+use anyhow::Result;
+use clap::Args;
+use kaldi_align::{Aligned, Reason, System};
+use kaldi_aligner::listen::text_scores;
+use kaldi_aligner::outputs::{TextRow, write_texts};
+use kaldi_lang::Lang;
+
+use crate::gaussians::data_folder::Data;
+
+// Options for scores of texts.
+#[derive(Args, Clone, Debug)]
+pub struct TextScoreOptions {
+    /// Write the texts with their scores to this file, those that may not be what is said first: a line each, with tabs between
+    /// score, verdict (not aligned, doubtful, fits), utterance, place, text and reason. See docs/alignment.md
+    #[arg(long, value_name = "FILE", default_value = "")]
+    text_scores: String,
+}
+
+impl TextScoreOptions {
+    /// Scores and writes, if the file has a name.
+    pub fn write(
+        &self,
+        system: &System,
+        lang: &Lang,
+        data: &Data,
+        aligned: &Aligned,
+        threads: NonZero<usize>,
+    ) -> Result<()> {
+        if self.text_scores.is_empty() {
+            return Ok(());
+        }
+        let scores = text_scores(system, lang, &data.utterances, aligned, threads)?;
+        let texts: Vec<String> = data.texts.iter().map(|words| words.join(" ")).collect();
+        let reasons: Vec<Option<String>> =
+            aligned.results.iter().map(|result| result.as_ref().err().map(Reason::to_string)).collect();
+        let rows: Vec<TextRow> = (0..texts.len())
+            .map(|place| TextRow {
+                utterance: &data.utterances[place].key,
+                text: &texts[place],
+                place: "text",
+                reason: reasons[place].as_deref(),
+            })
+            .collect();
+        write_texts(self.text_scores.as_ref(), &rows, &scores)?;
+        Ok(())
+    }
+}
