@@ -1,20 +1,24 @@
 # What the corpora of this recipe are, as data folders; trainings on them; lines of the table of results.
 
-# Trains a recogniser if it is not there, and adds a line to the table.
+# Trains a recogniser if it is not there, and adds lines to the table: of the model folder, and, if speakers have transforms, adapted to them.
 recogniser() { # <name> <folder of data> <lexicon> [<option of recognizer.sh> …]
   local name=$1 data=$2 lexicon=$3 out=$dir/${1// /_} began=$SECONDS
   shift 3
   if [[ ! -s $out.result ]]; then
     ../../scripts/recognizer.sh --nj="$nj" --data="$data/train" --test-data="$data/test" --lexicon="$lexicon" "$@" "$out" 2>&1 | tee "$out.log" | grep -v iteration
-    {
-      printf '%s\t%.1f\t' "$name" "$(awk '{ n += $2 } END { print n / 60 }' "$data/train/utt2dur")"
-      awk 'NR == 2 { printf "%s\t%s\t%s\t", $2, $3, $4 }' "$out/results.txt"
-      character_errors "$data/test/text" "$out/decode/test/text"
-      printf '\t%d\n' $((SECONDS - began))
-    } >"$private/result"
+    result "$name" "$out/decode/test" $((SECONDS - began)) >"$private/result"
+    [[ ! -d $out/adapted/decode/test ]] || result "$name, adapted" "$out/adapted/decode/test" '' >>"$private/result"
     mv "$private/result" "$out.result"
   fi
   cat "$out.result" >>"$table"
+}
+
+# A line of the table. (The first column of a recogniser's table of results has 26 characters, and blanks in it.)
+result() { # <name> <folder of a recognition> <seconds>
+  printf '%s\t%.1f\t' "$1" "$(awk '{ n += $2 } END { print n / 60 }' "$data/train/utt2dur")"
+  awk '{ $0 = substr($0, 27); printf "%s\t%s\t%s\t", $1, $2, $3 }' "$2/result"
+  character_errors "$data/test/text" "$2/text"
+  printf '\t%s\n' "$3"
 }
 
 character_errors() { # <reference> <recognised>
@@ -85,7 +89,8 @@ END
     part_of "$data/all" "_${speaker}_" yes "$data/$speaker/test"
     recogniser "digits without $speaker" "$data/$speaker" "$data/lexicon.txt"
   done
-  awk -F'\t' '/^digits without/ { n++; sum += $5; s += $7 } END { printf "digits, mean of %d speakers\t\t\t\t%.2f\t\t%d\n", n, sum / n, s }' "$table" >"$dir/mean"
+  awk -F'\t' '/^digits without/ { how = $1; if (!sub(/.*, /, ", ", how)) how = ""; n[how]++; sum[how] += $5; s[how] += $7 }
+    END { for (how in n) printf "digits, mean of %d speakers%s\t\t\t\t%.2f\t\t%d\n", n[how], how, sum[how] / n[how], s[how] }' "$table" | sort >"$dir/mean"
   cat "$dir/mean" >>"$table"
 }
 
