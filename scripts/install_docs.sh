@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Usage: install_docs.sh [PREFIX [BINARY]]
-# Writes a manual page and completions for bash, zsh and fish for every program to PREFIX/share (default: ~/.local).
+# Writes a manual page and completions for bash, zsh and fish for nnet3, for every program and for the scripts that people call
+# to PREFIX/share (default: ~/.local).
 # Builds the programs if need be, unless it is told which BINARY `nnet3` holds them.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
@@ -16,11 +17,18 @@ fi
 
 count=0
 mkdir -p "$share"/{man/man1,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}
-while read -r program; do
-  "$binary" "$program" --generate=man >"$share/man/man1/$program.1"
-  "$binary" "$program" --generate=bash >"$share/bash-completion/completions/$program"
-  "$binary" "$program" --generate=zsh >"$share/zsh/site-functions/_$program"
-  "$binary" "$program" --generate=fish >"$share/fish/vendor_completions.d/$program.fish"
+document() { # <name> <command> …
+  local name=$1
+  shift
+  "$@" --generate=man >"$share/man/man1/$name.1"
+  "$@" --generate=bash >"$share/bash-completion/completions/$name"
+  "$@" --generate=zsh >"$share/zsh/site-functions/_$name"
+  "$@" --generate=fish >"$share/fish/vendor_completions.d/$name.fish"
   count=$((count + 1))
-done < <("$binary" --list=names)
-echo "manual pages and completions of $count programs are in $share"
+}
+document nnet3 "$binary"
+while read -r program; do document "$program" "$binary" "$program"; done < <("$binary" --list=names)
+for script in recognizer.sh train.sh transcribe_many.sh adapt_model.sh segment_long.sh make_vosk_model.sh; do
+  document "$script" "scripts/$script"
+done
+echo "manual pages and completions of $count programs and scripts are in $share"

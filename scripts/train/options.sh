@@ -1,6 +1,8 @@
 # Declares, parses and explains options. A script calls `heading` and `option` for each of its options, then
 # `parse_options "$@"`, which sets one shell variable an option (`-` becomes `_`) and `arguments`.
 
+source "$(dirname "${BASH_SOURCE[0]}")/document.sh"
+
 option_names=()
 declare -A option_type option_default option_help option_heading option_given
 current_heading=
@@ -86,6 +88,7 @@ parse_options() {
   while (( $# )); do
     case $1 in
       --help | -h) usage; exit 0 ;;
+      --generate=*) generate_document "${1#*=}"; exit 0 ;;
       --) shift; arguments+=("$@"); break ;;
       --config=*) read_config "${1#*=}" ;;
       --config) (( $# > 1 )) || fail "$1 needs a value"; read_config "$2"; shift ;;
