@@ -5,6 +5,8 @@
 // Text that is lost must be an error: kaldi_io::StandardOutput and kaldi_io::terminal write it.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod door;
+
 use std::cell::Cell;
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,6 +14,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use door::USAGE;
 use kaldi_io::cli;
 use nnet3_allocator::ProgramAllocator;
 
@@ -75,13 +78,6 @@ struct Family {
 // `build.rs` writes a module for each family, and the table `FAMILIES`.
 include!(concat!(env!("OUT_DIR"), "/families.rs"));
 
-const USAGE: &str = "\
-Usage: nnet3 PROGRAM [options] …     runs a program; PROGRAM --help explains it
-       nnet3 --list                  prints all programs, by family, with a sentence for each
-       nnet3 --list=names            prints the names of all programs, sorted
-       nnet3 --install FOLDER        makes links in FOLDER, by which programs are called as PROGRAM
-";
-
 fn programs() -> impl Iterator<Item = &'static Program> {
     FAMILIES.iter().flat_map(|family| family.programs)
 }
@@ -98,12 +94,25 @@ fn main() -> ExitCode {
     }
     let texts: Vec<&str> = arguments.iter().skip(1).map(|text| text.to_str().unwrap_or_default()).collect();
     match texts.as_slice() {
-        ["--list"] => show(&list()),
-        ["--list=names"] => {
-            let mut names: Vec<&str> = programs().map(|program| program.name).collect();
-            names.sort_unstable();
-            show(&names.iter().map(|name| format!("{name}\n")).collect::<String>())
+        ["--list"] => show(&door::list(None).unwrap_or_default()),
+        ["--list=names"] => show(&door::names().iter().map(|name| format!("{name}\n")).collect::<String>()),
+        [option] if option.starts_with("--list=") => {
+            let family = &option["--list=".len()..];
+            match door::list(Some(family)) {
+                Some(text) => show(&text),
+                None => fail(&format!("{option}: expected names or one of {}", door::families().join(", "))),
+            }
         }
+        [option] if option.starts_with("--generate=") => match door::generate(&option["--generate=".len()..])
+        {
+            Some(text) => show(&text),
+            None => fail(&format!("{option}: expected man, bash, zsh or fish")),
+        },
+        ["help"] => show(USAGE),
+        ["help", name] => match find(name) {
+            Some(program) => ExitCode::from(cli::run_main(program, vec![(*name).into(), "--help".into()])),
+            None => fail(&format!("there is no program '{name}'{}\n{USAGE}", meant(name))),
+        },
         ["--install", folder] => install(Path::new(folder)),
         ["--help" | "-h"] => show(USAGE),
         ["--version"] => show(&format!("nnet3 {}\n", env!("CARGO_PKG_VERSION"))),
@@ -127,21 +136,6 @@ fn meant(name: &str) -> String {
     let near =
         programs().map(|program| (distance(program.name), program.name)).filter(|(far, _)| *far <= 2).min();
     near.map_or_else(String::new, |(_, name)| format!("; did you mean '{name}'?"))
-}
-
-/// All programs, by family, with a sentence for each.
-fn list() -> String {
-    let width = programs().map(|program| program.name.len()).max().unwrap_or(0);
-    let mut text = String::new();
-    for Family { name, about, programs } in FAMILIES {
-        text.push_str(&format!("{name}: {about}\n"));
-        for Program { name, about, .. } in *programs {
-            text.push_str(&format!("  {name:width$}  {about}\n"));
-        }
-        text.push('\n');
-    }
-    text.pop();
-    text
 }
 
 /// Runs a program, or the worker, which can run every program.
