@@ -57,6 +57,7 @@ mod table_programs;
 mod tcp_server;
 mod training_programs;
 mod transcribe;
+mod transcribe_outputs;
 mod transcribe_speakers;
 mod transcribe_words;
 mod trees;

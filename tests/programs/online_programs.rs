@@ -391,8 +391,8 @@ fn text_sentence_by_sentence() {
     let wave = format!("{DATA}/sound/u7.wav");
     let pipe = format!("cat {wave} |");
     let live = crate::common::run("nnet3-transcribe", &[&model, &pipe]);
-    let sentences: Vec<&str> =
-        live.stdout.lines().map(|line| line.strip_prefix(&pipe.replace(' ', "_")).unwrap().trim()).collect();
+    // (The lines of the only live sound have no name.)
+    let sentences: Vec<&str> = live.stdout.lines().collect();
     assert!(live.status == 0 && sentences.len() > 1, "{}", live.stderr);
     assert_eq!(
         output(&f, &format!("nnet3-transcribe {model} {wave}")),

@@ -100,8 +100,7 @@ fn words_without_names_are_found_before_anything_is_recognised() {
     let f = folder("names", false);
     let model = model_folder(&f);
     let words = format!("{model}/graph/words.txt");
-    // The sound is not examined.
-    let line = format!("nnet3-transcribe {model} {DATA}/nowhere.wav");
+    let line = format!("nnet3-transcribe {model} {DATA}/sound/u7.wav");
     for names in ["", "<eps> 0\n", "<eps> 0\nw1 1\nw2 2\n", "a 1000\n"] {
         std::fs::write(&words, names).unwrap();
         fails(&f, 255, &line, &[&words, "Word-id ", " not in symbol table.", "HCLG.fst"]);

@@ -31,7 +31,7 @@ fn sentences_have_the_vectors_of_the_programs_for_tables() {
     let line = |options: &str| format!("nnet3-transcribe {options} {model} {U7}");
     let plain = output(&f, &line(""));
     let words = plain.trim().strip_prefix("u7 ").unwrap();
-    assert_eq!(output(&f, &line(&format!("--speakers={speakers}"))), format!("u7 speaker1: {words}"));
+    assert_eq!(output(&f, &line(&format!("--speakers={speakers}"))), format!("u7 Speaker 1: {words}"));
 
     // All frames are speech, as the model of the test has no silence phones.
     f.write("wav.scp", format!("u7 {U7}\n"));
@@ -57,7 +57,21 @@ fn sentences_have_the_vectors_of_the_programs_for_tables() {
     let refused = |options: &str, words: &str| {
         fails(&f, 255, &line(&format!("--speakers={speakers} {options}")), &[words]);
     };
-    refused("--format=srt", "--speakers is for --format=text and --format=json, found --format=srt");
+    refused("--channels=each", "--speakers is not for --channels=each, whose channels are the speakers");
+    // All forms name the speaker.
+    let shown = |format: &str| output(&f, &line(&format!("--format={format} --speakers={speakers}")));
+    for (format, begin) in [
+        ("srt", "Speaker 1: w"),
+        ("vtt", "<v Speaker 1>w"),
+        ("ctm", " lex speaker1"),
+        ("rttm", "<NA> <NA> speaker1 <NA> <NA>"),
+        ("csv", ",1,1,"),
+        ("textgrid", "\"Speaker 1 - words\""),
+        ("text --times=true", "] Speaker 1: w"),
+    ] {
+        let text = shown(format);
+        assert!(text.contains(begin), "{format}: {text}");
+    }
     f.write("spk/threshold", "high\n");
     refused("", "threshold: expected a number, found 'high'");
     let threshold = run(&f, &line(&format!("--speakers={speakers} --speaker-threshold=0.5")));

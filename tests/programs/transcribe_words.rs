@@ -157,12 +157,12 @@ fn channels_of_a_call() {
     assert_eq!((of_channel(1), of_channel(2)), (first.clone(), second.clone()));
     assert!(segments.is_sorted_by(|a, b| a["start"].as_f64() <= b["start"].as_f64()));
     let text = each("").stdout;
-    assert!(text.contains("call channel1: ") && text.contains("call channel2: "), "{text}");
+    assert!(text.contains("call Channel 1: ") && text.contains("call Channel 2: "), "{text}");
     let ctm = each("--format=ctm").stdout;
     let count = |channel: &str| ctm.lines().filter(|line| line.starts_with(channel)).count();
     assert_eq!(count("call 1 "), first.split(' ').count());
     assert_eq!(count("call 2 "), second.split(' ').count());
-    assert!(each("--format=vtt").stdout.contains("<v channel2>"));
+    assert!(each("--format=vtt").stdout.contains("<v Channel 2>"));
 
     let quiet = f.write("quiet.wav", wave(&[silence, u7]));
     let found = run(&f, &format!("nnet3-transcribe {model} {quiet}"));

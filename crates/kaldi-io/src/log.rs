@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::fmt;
 use std::io::Write;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use crate::terminal;
@@ -22,6 +22,8 @@ thread_local! {
     static ACTING_AS: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 static VERBOSE: AtomicI32 = AtomicI32::new(0);
+/// True if `LOG` lines are printed from `--verbose=1` on only.
+static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Returns the names of a program's options.
 pub(crate) type OptionNames = fn() -> Vec<String>;
@@ -76,6 +78,11 @@ pub(crate) fn set_verbose(level: i32) {
     VERBOSE.store(level, Ordering::Relaxed);
 }
 
+/// Makes [`log`] print from `--verbose=1` on only, for programs whose users need results and faults alone.
+pub(crate) fn set_quiet(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+}
+
 pub fn verbose() -> i32 {
     VERBOSE.load(Ordering::Relaxed)
 }
@@ -92,7 +99,9 @@ pub(crate) fn forget_option_names() {
 }
 
 pub fn log(site: &Site, message: &str) {
-    print("LOG", site, message);
+    if !QUIET.load(Ordering::Relaxed) || verbose() > 0 {
+        print("LOG", site, message);
+    }
 }
 
 pub fn warning(site: &Site, message: &str) {
@@ -190,7 +199,25 @@ fn line(level: &str, program: &str, site: &Site, message: &str) -> String {
 }
 
 fn print(level: &str, site: &Site, message: &str) {
-    terminal::print(line(level, program(), site, message).as_bytes());
+    let line = line(level, program(), site, message);
+    match colour(level).filter(|_| terminal::has_colours()) {
+        Some(colour) => terminal::print(coloured(&line, level, colour).as_bytes()),
+        None => terminal::print(line.as_bytes()),
+    }
+}
+
+/// The colour of a level on terminals, as the number of an escape sequence: red, yellow.
+fn colour(level: &str) -> Option<u8> {
+    match level {
+        "ERROR" => Some(31),
+        "WARNING" => Some(33),
+        _ => None,
+    }
+}
+
+/// The line with its level in bold and in colour.
+fn coloured(line: &str, level: &str, colour: u8) -> String {
+    format!("\x1b[1;{colour}m{level}\x1b[0m{}", &line[level.len()..])
 }
 
 /// Messages that scripts look for.
@@ -268,6 +295,14 @@ mod tests {
         assert_eq!(shortened("short"), "short");
         let long = shortened(&"ä".repeat(1_000_000)).into_owned();
         assert!(long.len() < 8100 && long.contains("bytes more) …"), "{}", long.len());
+    }
+
+    #[test]
+    fn the_level_alone_has_a_colour() {
+        let line = line("ERROR", "p", &Site::PROGRAM, "no such ERROR");
+        let shown = coloured(&line, "ERROR", 31);
+        assert_eq!(shown, "\x1b[1;31mERROR\x1b[0m (p[5.5]:main():p.cc:1) no such ERROR\n");
+        assert_eq!((colour("WARNING"), colour("LOG"), colour("VLOG[1]")), (Some(33), None, None));
     }
 
     #[test]

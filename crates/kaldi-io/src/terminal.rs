@@ -27,8 +27,24 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// True if this process may draw: standard error is a terminal, and no later program of a pipeline shares it.
 pub fn is_ours() -> bool {
     static OURS: OnceLock<bool> = OnceLock::new();
+    *OURS.get_or_init(|| is_terminal() && !is_pipe(io::stdout()))
+}
+
+/// True if text on standard error may have colours: it is a terminal that knows them, and `NO_COLOR` is empty or not set
+/// (<https://no-color.org>).
+pub fn has_colours() -> bool {
+    static COLOURS: OnceLock<bool> = OnceLock::new();
+    *COLOURS.get_or_init(|| {
+        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let knows_none = std::env::var_os("TERM").is_some_and(|kind| kind == "dumb");
+        is_terminal() && !is_set("NO_COLOR") && !knows_none
+    })
+}
+
+/// True if standard error is a terminal.
+pub fn is_terminal() -> bool {
     #[allow(clippy::disallowed_methods)] // Nothing is written.
-    *OURS.get_or_init(|| io::stderr().is_terminal() && !is_pipe(io::stdout()))
+    io::stderr().is_terminal()
 }
 
 fn is_pipe(end: impl AsFd) -> bool {

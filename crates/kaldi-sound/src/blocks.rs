@@ -80,6 +80,10 @@ pub(crate) trait Blocks: Send {
     fn next(&mut self) -> Result<Option<Block>>;
     /// The end, after it has come.
     fn end(&mut self) -> End;
+    /// The length in seconds that the file's header has, if it has one.
+    fn seconds(&self) -> Option<f64> {
+        None
+    }
     /// The number of the track that is decoded, from 1, and the number of tracks.
     fn track(&self) -> (usize, usize) {
         (1, 1)

@@ -77,6 +77,11 @@ impl Decoded {
         self.conversion.form().0
     }
 
+    /// The length in seconds of the file that is decoded now, as its header has it.
+    pub fn seconds(&self) -> Option<f64> {
+        self.now.as_ref().and_then(|now| now.seconds())
+    }
+
     pub fn channels(&self) -> usize {
         self.conversion.form().1
     }

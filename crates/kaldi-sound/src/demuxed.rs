@@ -426,6 +426,18 @@ impl Blocks for Demuxed {
         }
     }
 
+    fn seconds(&self) -> Option<f64> {
+        match self.expected {
+            Expected::Unknown => {
+                let track = self.format.tracks().iter().find(|track| track.id == self.track)?;
+                let (length, base) = (track.num_frames?, track.time_base?);
+                Some(length as f64 * seconds_of(base))
+            }
+            Expected::Samples(count) => Some(count as f64 / f64::from(self.form.0.max(1))),
+            Expected::Seconds(seconds) => Some(seconds),
+        }
+    }
+
     fn track(&self) -> (usize, usize) {
         self.numbers
     }

@@ -250,6 +250,11 @@ impl Frames {
 }
 
 impl Blocks for Frames {
+    fn seconds(&self) -> Option<f64> {
+        let (frames, form) = (self.tag.as_ref()?.frames?, self.form?);
+        Some(frames as f64 * form.samples as f64 / f64::from(form.rate))
+    }
+
     fn next(&mut self) -> Result<Option<Block>> {
         match self.first.take() {
             Some(block) => Ok(Some(block)),

@@ -17,7 +17,7 @@ const LONGEST: u64 = 2000;
 /// Samples that are written at once.
 const SAMPLES: usize = 1 << 14;
 /// The size of a file whose length is not known when its header is written.
-const UNKNOWN: u32 = u32::MAX;
+pub(crate) const UNKNOWN: u32 = u32::MAX;
 /// The beginning of a line with a warning, from a process that decodes for another one.
 pub const WARNING: &str = "warning: ";
 

@@ -8,7 +8,7 @@ use kaldi_io::{IoError, KaldiReader};
 
 use crate::decoded::Decoded;
 use crate::waves::Waves;
-use crate::{Channels, Error, RATES, Result, Warning, channels};
+use crate::{Channels, Error, RATES, RawForm, Result, Warning, channels};
 
 /// A mean of channels is silent if its root mean square is below this share of the channels'.
 const SILENT: f64 = 0.01;
@@ -18,6 +18,8 @@ const SILENT: f64 = 0.01;
 pub struct SoundOptions {
     /// The track of sound, from 1. Without it the default one of the file, with a warning if there are others.
     pub track: Option<usize>,
+    /// The form of samples without a header. Without it the recording has a header.
+    pub raw: Option<RawForm>,
 }
 
 /// A recording after its header.
@@ -48,11 +50,16 @@ impl SoundStream {
     /// # Errors
     /// The same as those of [`open`](Self::open), and a track that the recording does not have.
     pub fn open_with(rxfilename: &str, options: &SoundOptions) -> Result<SoundStream> {
+        if let Some(form) = options.raw {
+            let reader = match Path::new(rxfilename).is_file() {
+                true => KaldiReader::from_read(rxfilename, opened(rxfilename)?),
+                false => KaldiReader::open_raw(rxfilename)?,
+            };
+            return SoundStream::new(form.with_header(reader), None, options);
+        }
         if is_special(rxfilename) && Path::new(rxfilename).is_file() {
-            let name = rxfilename.to_owned();
-            let opened = File::open(rxfilename);
-            let file = opened.map_err(|source| IoError::Open { name: name.clone(), source })?;
-            return SoundStream::new(KaldiReader::from_read(name, file), Some(rxfilename), options);
+            let reader = KaldiReader::from_read(rxfilename, opened(rxfilename)?);
+            return SoundStream::new(reader, Some(rxfilename), options);
         }
         let reader = KaldiReader::open_raw(rxfilename)?;
         let path = (reader.is_file() && reader.position() == 0).then_some(rxfilename);
@@ -72,7 +79,10 @@ impl SoundStream {
     /// # Errors
     /// The input cannot be read, its sound cannot be decoded, or the track is not there.
     pub fn from_reader_with(reader: KaldiReader, options: &SoundOptions) -> Result<SoundStream> {
-        SoundStream::new(reader, None, options)
+        match options.raw {
+            None => SoundStream::new(reader, None, options),
+            Some(form) => SoundStream::new(form.with_header(reader), None, options),
+        }
     }
 
     /// Reads the header. `path` is the name of the file if it is one.
@@ -122,6 +132,15 @@ impl SoundStream {
         match &self.source {
             Source::Wave(wave) => wave.channels(),
             Source::Decoded(decoded) => decoded.channels(),
+        }
+    }
+
+    /// The length in seconds that the recording's header has, for estimates: files that are joined to it do not count.
+    /// `None` if there is no such length.
+    pub fn seconds(&self) -> Option<f64> {
+        match &self.source {
+            Source::Wave(wave) => wave.seconds(),
+            Source::Decoded(decoded) => decoded.seconds(),
         }
     }
 
@@ -180,6 +199,11 @@ impl SoundStream {
             Source::Decoded(_) => Ok(()),
         }
     }
+}
+
+fn opened(file: &str) -> Result<File> {
+    let failed = |source| IoError::Open { name: file.to_owned(), source };
+    Ok(File::open(file).map_err(failed)?)
 }
 
 /// True for names that are more than the name of a file: a command, an offset.

@@ -57,6 +57,11 @@ impl Waves {
         self.form.1
     }
 
+    /// The length of the first file in seconds, as its header has it.
+    pub fn seconds(&self) -> Option<f64> {
+        self.now.as_ref().and_then(WaveStream::seconds)
+    }
+
     /// Up to `most` samples of each channel. Fewer only at the end of a chunk, none only at the end.
     pub fn read(&mut self, most: usize) -> Result<Vec<i16>> {
         let wanted = most.saturating_mul(self.channels());

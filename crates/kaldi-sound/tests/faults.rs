@@ -39,7 +39,7 @@ fn data(name: &str) -> Vec<u8> {
 type Seen = (u32, Vec<f32>, Vec<Warning>);
 
 fn read_with(name: &str, which: Channels, track: Option<usize>) -> Result<Seen, Error> {
-    let mut sound = SoundStream::open_with(name, &SoundOptions { track })?;
+    let mut sound = SoundStream::open_with(name, &SoundOptions { track, ..SoundOptions::default() })?;
     let signals = sound.signals(which)?;
     let mut all = Vec::new();
     loop {

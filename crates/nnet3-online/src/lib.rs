@@ -58,7 +58,6 @@ pub mod server;
 pub mod speakers;
 mod spotter;
 mod stream;
-pub mod subtitles;
 mod transcript;
 pub mod voices;
 mod words;

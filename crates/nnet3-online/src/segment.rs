@@ -1,7 +1,6 @@
 //! Sentences of a recording, as the forms of texts need them.
 
-use std::ops::Range;
-
+use crate::speakers::SpeakerVector;
 use crate::transcript::{Alternative, Transcript, Word};
 use crate::voices::Voices;
 
@@ -16,24 +15,20 @@ pub struct Segment {
     pub alternatives: Vec<Alternative>,
     /// The channel, from 1.
     pub channel: usize,
+    /// The speaker of each word, from 1, `None` if it is not known. Empty if speakers were not asked for.
+    pub speakers: Vec<Option<usize>>,
+    /// The vector of its voice, as vosk has it, if speakers were asked for.
+    pub voice: Option<SpeakerVector>,
 }
 
 impl Segment {
     /// Takes the words of a transcript whose confidence is at least `min_confidence`; also returns its voices, with the
     /// numbers of these words.
     pub fn of(transcript: Transcript, channel: usize, min_confidence: f32) -> (Segment, Option<Voices>) {
-        let Transcript { words, start, alternatives, mut voices, .. } = transcript;
-        let is_kept: Vec<bool> = words.iter().map(|word| word.confidence >= min_confidence).collect();
-        let kept_before = |position: usize| is_kept[..position].iter().filter(|&&kept| kept).count();
-        if let Some(voices) = &mut voices {
-            for phrase in &mut voices.phrases {
-                let Range { start, end } = phrase.words;
-                phrase.words = kept_before(start)..kept_before(end);
-            }
-            voices.phrases.retain(|phrase| !phrase.words.is_empty());
-        }
-        let words = words.into_iter().zip(&is_kept).filter(|(_, kept)| **kept).map(|(word, _)| word);
-        (Segment { words: words.collect(), start, alternatives, channel }, voices)
+        let mut transcript = transcript;
+        transcript.retain(|word| word.confidence >= min_confidence);
+        let Transcript { words, start, alternatives, voices, .. } = transcript;
+        (Segment { words, start, alternatives, channel, ..Segment::default() }, voices)
     }
 
     /// The beginning of its first word, or of the sentence.

@@ -1,6 +1,7 @@
 //! Results of recognition.
 
 use std::fmt;
+use std::ops::Range;
 
 use nnet3_decode::CompactLattice;
 
@@ -63,6 +64,21 @@ impl Transcript {
     /// The words with a blank between them.
     pub fn text(&self) -> String {
         text(&self.words)
+    }
+
+    /// Keeps the words that satisfy `keep`, and the voices that speak them. Alternatives keep all words.
+    pub fn retain(&mut self, keep: impl Fn(&Word) -> bool) {
+        let is_kept: Vec<bool> = self.words.iter().map(keep).collect();
+        let kept_before = |position: usize| is_kept[..position].iter().filter(|&&kept| kept).count();
+        if let Some(voices) = &mut self.voices {
+            for phrase in &mut voices.phrases {
+                let Range { start, end } = phrase.words;
+                phrase.words = kept_before(start)..kept_before(end);
+            }
+            voices.phrases.retain(|phrase| !phrase.words.is_empty());
+        }
+        let mut is_kept = is_kept.iter();
+        self.words.retain(|_| is_kept.next().is_some_and(|kept| *kept));
     }
 }
 

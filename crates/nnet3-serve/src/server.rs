@@ -6,15 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
-use axum::extract::{Extension, Query, State as AppState, WebSocketUpgrade};
+use axum::extract::{DefaultBodyLimit, Extension, Query, Request, State as AppState, WebSocketUpgrade};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use nnet3_online::Model;
 use serde_json::json;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -28,13 +27,15 @@ use crate::error::{Error, Result};
 use crate::journal::Journal;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::openai;
 use crate::page;
 use crate::process::DecoderProgram;
 use crate::sessions::Sessions;
 use crate::shared::{Event, Shared};
 use crate::socket;
-use crate::upload::{self, Failure, Values};
+use crate::upload::{self, Failure, Upload, Values};
 use crate::workers::Workers;
+use crate::wyoming;
 
 /// Bytes of a buffer of a socket, and of answers that wait in it. (Reading stops before these are as many.)
 const BUFFER: usize = 16 << 10;
@@ -57,6 +58,10 @@ pub struct Settings {
     pub rate: Option<u32>,
     /// The program that decodes recordings, so that a decoder's fault cannot end the server. `None`: the server does it.
     pub decoder: Option<DecoderProgram>,
+    /// The address for clients of the Wyoming protocol, if they are served.
+    pub wyoming: Option<SocketAddr>,
+    /// The language of the model, such as `en`, for clients that ask.
+    pub language: Option<String>,
 }
 
 /// A reason for the server to stop.
@@ -70,6 +75,7 @@ pub enum Stop {
 pub struct Server {
     shared: Arc<Shared>,
     address: SocketAddr,
+    wyoming: Option<SocketAddr>,
 }
 
 impl Server {
@@ -92,6 +98,7 @@ impl Server {
         let shared = Shared {
             model,
             rate,
+            language: settings.language,
             sessions: Sessions::new(&settings.limits),
             uploads: Semaphore::new(settings.limits.sessions),
             workers: Workers::start("recognition", settings.threads)?,
@@ -102,7 +109,7 @@ impl Server {
             limits: settings.limits,
             journal: Journal::start(report)?,
         };
-        Ok(Server { shared: Arc::new(shared), address: settings.address })
+        Ok(Server { shared: Arc::new(shared), address: settings.address, wyoming: settings.wyoming })
     }
 
     /// Serves clients until SIGTERM or SIGINT, and then until the running sessions have ended.
@@ -113,14 +120,20 @@ impl Server {
     }
 
     async fn serve(self) -> Result<Stop> {
-        let Server { shared, address } = self;
-        let failed = |source| Error::Listen { address, source };
-        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let Server { shared, address, wyoming } = self;
+        let listener = listen(address).await?;
+        let for_wyoming = match wyoming {
+            Some(address) => Some(listen(address).await?),
+            None => None,
+        };
         let mut terminate = signal(SignalKind::terminate()).map_err(Error::Start)?;
         // A client that goes away while it is written to must not end the process, as the signal of a broken pipe would.
         let _handled = signal(SignalKind::pipe()).map_err(Error::Start)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::Start)?;
-        shared.report(Event::Listening { address: listener.local_addr().map_err(failed)? });
+        shared.report(Event::Listening { address: local(&listener, address)? });
+        if let Some((listener, address)) = for_wyoming.as_ref().zip(wyoming) {
+            shared.report(Event::ListeningForWyoming { address: local(listener, address)? });
+        }
         let mut places = Places::new(shared.limits.connections(), shared.limits.connections_of_address);
         let (router, probes) = (router(shared.clone()), probe_router(shared.clone()));
         let (stop, stopped) = watch::channel(false);
@@ -136,6 +149,18 @@ impl Server {
                             let serving = connections::serve_probe(stream, no_place, probes.clone());
                             places.probe(connections.spawn(serving));
                         }
+                    },
+                    Err(error) => {
+                        shared.report(Event::NotAccepted { cause: error.to_string() });
+                        sleep(PAUSE).await;
+                    }
+                },
+                accepted = accept(for_wyoming.as_ref()) => match accepted {
+                    // (A client without a place learns nothing: the protocol has no word for it before its first event.)
+                    Ok((stream, address)) => if let Ok(peer) = places.peer(address) {
+                        connections.spawn(wyoming::serve(stream, peer, shared.clone(), stopped.clone()));
+                    } else {
+                        shared.metrics.refused("connections");
                     },
                     Err(error) => {
                         shared.report(Event::NotAccepted { cause: error.to_string() });
@@ -164,6 +189,23 @@ impl Server {
     }
 }
 
+async fn listen(address: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })
+}
+
+/// The address that a listener has, whose port may have been free to choose.
+fn local(listener: &TcpListener, address: SocketAddr) -> Result<SocketAddr> {
+    listener.local_addr().map_err(|source| Error::Listen { address, source })
+}
+
+/// Waits for a connection, for ever without a listener.
+async fn accept(listener: Option<&TcpListener>) -> std::io::Result<(TcpStream, SocketAddr)> {
+    match listener {
+        Some(listener) => listener.accept().await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Admits no sessions any more. True if the server has been told to stop before.
 fn begin_to_stop(shared: &Shared) -> bool {
     if shared.sessions.is_stopping() {
@@ -178,6 +220,9 @@ fn router(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/", get(root))
         .route("/transcribe", post(transcribe))
+        .route("/v1/audio/transcriptions", post(transcriptions))
+        .route("/v1/models", get(models))
+        .layer(DefaultBodyLimit::disable())
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
@@ -249,12 +294,39 @@ async fn transcribe(
     AppState(shared): AppState<Arc<Shared>>,
     Extension(peer): Extension<Peer>,
     Query(values): Query<Values>,
-    headers: HeaderMap,
-    body: Body,
+    request: Request,
 ) -> std::result::Result<Response, Failure> {
-    shared.check(&headers, &values)?;
-    upload::check_kind(&headers)?;
-    upload::transcribe(&shared, peer.address.ip(), &values, body).await
+    shared.check(request.headers(), &values)?;
+    let upload = Upload::of(request).await?;
+    upload::transcribe(&shared, peer.address.ip(), &values, upload).await
+}
+
+/// OpenAI's interface.
+async fn transcriptions(
+    AppState(shared): AppState<Arc<Shared>>,
+    Extension(peer): Extension<Peer>,
+    Query(values): Query<Values>,
+    request: Request,
+) -> Response {
+    let form = match shared.check(request.headers(), &values) {
+        Ok(()) => Upload::form(request).await,
+        Err(denial) => Err(denial),
+    };
+    match form {
+        Ok(form) => openai::transcriptions(&shared, peer.address.ip(), form).await,
+        Err(failure) => openai::failed(failure),
+    }
+}
+
+async fn models(
+    AppState(shared): AppState<Arc<Shared>>,
+    Query(values): Query<Values>,
+    headers: HeaderMap,
+) -> Response {
+    match shared.check(&headers, &values) {
+        Ok(()) => openai::models(),
+        Err(denial) => openai::failed(denial),
+    }
 }
 
 /// Tells that the server runs, and its load.

@@ -19,6 +19,8 @@ use crate::workers::Workers;
 pub enum Event {
     /// The server can be reached here.
     Listening { address: SocketAddr },
+    /// Clients of the Wyoming protocol reach it here.
+    ListeningForWyoming { address: SocketAddr },
     /// The server ended a session, or refused it.
     Ended { address: SocketAddr, reason: String },
     /// A client named settings that have no meaning here.
@@ -45,6 +47,8 @@ pub struct Shared {
     pub model: Model,
     /// In Hz.
     pub rate: u32,
+    /// The language of the model, such as `en`, if it is known.
+    pub language: Option<String>,
     pub limits: Limits,
     pub access: Access,
     pub decoder: Option<DecoderProgram>,

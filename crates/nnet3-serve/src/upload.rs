@@ -1,4 +1,4 @@
-//! `POST /transcribe`: a recording comes, its text goes.
+//! `POST /transcribe`: a recording comes, as the body or in a form, and its text goes.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -8,14 +8,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::extract::multipart::Field;
+use axum::extract::{FromRequest, Multipart, Request};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use hyper::body::Body as _;
-use nnet3_online::formats::{self, Format, Parts, Segment};
+use nnet3_online::formats::{self, Format, Parts, Recognized, Segment};
 use nnet3_online::text;
 use tokio::time::{timeout, timeout_at};
 
 use crate::decoding::Recording;
+use crate::form::{self, Fields};
 use crate::metrics::Kind;
 use crate::process::Trouble;
 use crate::protocol;
@@ -27,7 +30,7 @@ use crate::workers::Turn;
 /// Bytes that are written to a file at once.
 const BLOCK: usize = 1 << 20;
 /// The name of a recording that has no other.
-const UNNAMED: &str = "recording";
+pub const UNNAMED: &str = "recording";
 /// A header of the answer for each part of the recording that is missing or damaged.
 const WARNING: &str = "x-recording-warning";
 
@@ -36,8 +39,8 @@ pub type Values = HashMap<String, String>;
 
 /// The reason why there is no text.
 pub struct Failure {
-    status: StatusCode,
-    text: String,
+    pub status: StatusCode,
+    pub text: String,
 }
 
 impl Failure {
@@ -75,22 +78,36 @@ impl IntoResponse for Failure {
     }
 }
 
-/// Refuses bodies that hold a recording in a form or compressed.
-pub fn check_kind(headers: &HeaderMap) -> Result<(), Failure> {
-    let text =
-        |name| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase());
-    let refused = |found: &str| {
-        let text = format!(
-            "expected the bytes of a recording as the body (curl --data-binary @FILE), found {found}"
-        );
-        Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text))
-    };
-    if text(header::CONTENT_TYPE).is_some_and(|kind| kind.trim_start().starts_with("multipart/")) {
-        return refused("a form (multipart)");
+/// A recording as a client sends it.
+pub enum Upload {
+    /// The body is the recording.
+    Bare(Body),
+    /// The recording is a field of a form.
+    Form(Multipart),
+}
+
+impl Upload {
+    /// Finds out how a request has its recording.
+    pub async fn of(request: Request) -> Result<Upload, Failure> {
+        let headers = request.headers();
+        let text = |name| {
+            headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase())
+        };
+        if text(header::CONTENT_ENCODING).is_some_and(|coding| !matches!(coding.as_str(), "" | "identity")) {
+            let text = "expected the bytes of a recording as the body (curl --data-binary @FILE), found a compressed \
+                        body (Content-Encoding)";
+            return Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
+        }
+        match text(header::CONTENT_TYPE).is_some_and(|kind| kind.trim_start().starts_with("multipart/")) {
+            false => Ok(Upload::Bare(request.into_body())),
+            true => Upload::form(request).await.map(Upload::Form),
+        }
     }
-    match text(header::CONTENT_ENCODING).as_deref() {
-        None | Some("" | "identity") => Ok(()),
-        Some(_) => refused("a compressed body (Content-Encoding)"),
+
+    /// The form of a request, which must have one.
+    pub async fn form(request: Request) -> Result<Multipart, Failure> {
+        let form = Multipart::from_request(request, &()).await;
+        form.map_err(|error| Failure::new(StatusCode::BAD_REQUEST, error.body_text()))
     }
 }
 
@@ -99,16 +116,36 @@ fn stopped() -> Failure {
     Refusal::Stopping.into()
 }
 
-/// Recognises the recording in a body. The address may have `format` (`json`, `text`, `srt` or `vtt`) and `name`, the name
-/// of the recording in JSON.
+/// Recognises a recording. The address or the form may have `format` (`json`, `text`, `srt` or `vtt`) and `name`, the name
+/// of the recording in JSON, which otherwise is that of the form's file.
 pub async fn transcribe(
     shared: &Arc<Shared>,
     address: IpAddr,
-    wishes: &Values,
-    body: Body,
+    values: &Values,
+    upload: Upload,
 ) -> Result<Response, Failure> {
-    let (format, kind) = form(wishes.get("format").map(String::as_str))?;
+    let wishes = |fields: &Fields| {
+        let wish = |name: &str| values.get(name).map(String::as_str).or(fields.get(name)).map(str::to_owned);
+        let stem = |file: &String| file.rsplit_once('.').map_or(file.as_str(), |(stem, _)| stem).to_owned();
+        let name = wish("name").or_else(|| fields.file_name.as_ref().map(stem));
+        Ok((format_of(wish("format").as_deref())?, name.unwrap_or_else(|| UNNAMED.to_owned())))
+    };
+    let (heard, (format, name)) = hear(shared, address, upload, wishes).await?;
+    Ok(respond(&heard, format, &name))
+}
+
+/// Receives a recording and recognises it. `wishes` reads the fields of the form before the recognition.
+pub async fn hear<W>(
+    shared: &Arc<Shared>,
+    address: IpAddr,
+    upload: Upload,
+    wishes: impl Fn(&Fields) -> Result<W, Failure>,
+) -> Result<(Heard, W), Failure> {
     let refused = |refusal: &Refusal| shared.metrics.refused(refusal.label());
+    if let Upload::Bare(_) = upload {
+        // (Wrong wishes are an error before the recording comes.)
+        wishes(&Fields::default())?;
+    }
     let share = shared.sessions.arrive(address).inspect_err(refused)?;
     // Recordings that arrive have places of their own, so that slow clients do not take those of sessions.
     let Ok(place) = shared.uploads.try_acquire() else {
@@ -116,12 +153,22 @@ pub async fn transcribe(
         let text = "the server is full: too many recordings arrive; try again later";
         return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, text));
     };
-    let file = receive(shared, body).await?;
+    let (file, fields) = match upload {
+        Upload::Bare(body) => (keep(shared, Source::Body(body)).await?, Fields::default()),
+        Upload::Form(form) => form::receive(shared, form).await?,
+    };
     drop(place);
+    let wishes = wishes(&fields)?;
     let ticket = shared.sessions.admit(share).await.inspect_err(refused)?;
     shared.metrics.session(Kind::Recording);
-    let (segments, warnings) = recognize(shared, file).await?;
+    let heard = recognize(shared, file).await?;
     drop(ticket);
+    Ok((heard, wishes))
+}
+
+/// The answer with the text in one of the forms.
+pub fn respond(heard: &Heard, format: Format, name: &str) -> Response {
+    let Heard { segments, seconds, warnings } = heard;
     let text = match format {
         // (Lines of `Format::Text` begin with a name.)
         Format::Text => {
@@ -129,18 +176,23 @@ pub async fn transcribe(
             format!("{}\n", texts.join(" "))
         }
         _ => {
-            let name = wishes.get("name").map_or(UNNAMED, String::as_str);
-            let text = formats::write(format, Parts::default(), name, &segments);
-            if format == Format::Json { with_warnings(text, &warnings) } else { text }
+            let recording = Recognized { name, segments, seconds: *seconds };
+            let text = formats::write(format, Parts::default(), &recording);
+            if format == Format::Json { with_warnings(text, warnings) } else { text }
         }
     };
-    let mut response = ([(header::CONTENT_TYPE, kind)], text).into_response();
-    for warning in &warnings {
+    let mut response = ([(header::CONTENT_TYPE, media_type(format))], text).into_response();
+    add_warnings(&mut response, heard);
+    response
+}
+
+/// Adds a header for each warning.
+pub fn add_warnings(response: &mut Response, heard: &Heard) {
+    for warning in &heard.warnings {
         if let Ok(value) = header::HeaderValue::from_str(&warning.escape_default().to_string()) {
             response.headers_mut().append(WARNING, value);
         }
     }
-    Ok(response)
 }
 
 /// Adds the member `warnings` to the JSON of a recording, if there are any.
@@ -154,12 +206,12 @@ fn with_warnings(json: String, warnings: &[String]) -> String {
     }
 }
 
-fn form(name: Option<&str>) -> Result<(Format, &'static str), Failure> {
+fn format_of(name: Option<&str>) -> Result<Format, Failure> {
     match name.unwrap_or("json") {
-        "json" => Ok((Format::Json, "application/json")),
-        "text" => Ok((Format::Text, "text/plain; charset=utf-8")),
-        "srt" => Ok((Format::Srt, "application/x-subrip; charset=utf-8")),
-        "vtt" => Ok((Format::Vtt, "text/vtt; charset=utf-8")),
+        "json" => Ok(Format::Json),
+        "text" => Ok(Format::Text),
+        "srt" => Ok(Format::Srt),
+        "vtt" => Ok(Format::Vtt),
         other => {
             let other: String = other.chars().take(40).collect();
             Err(Failure::new(
@@ -170,14 +222,68 @@ fn form(name: Option<&str>) -> Result<(Format, &'static str), Failure> {
     }
 }
 
-/// Writes a body to a file without a name.
-async fn receive(shared: &Arc<Shared>, mut body: Body) -> Result<File, Failure> {
+fn media_type(format: Format) -> &'static str {
+    match format {
+        Format::Json => "application/json",
+        Format::Srt => "application/x-subrip; charset=utf-8",
+        Format::Vtt => "text/vtt; charset=utf-8",
+        _ => "text/plain; charset=utf-8",
+    }
+}
+
+/// The bytes of a recording on their way.
+pub enum Source<'f> {
+    Body(Body),
+    Field(Field<'f>),
+}
+
+impl Source<'_> {
+    /// The next bytes; `None` at the end.
+    async fn next(&mut self) -> Option<Result<Bytes, String>> {
+        match self {
+            Source::Body(body) => next(body).await.map(|data| data.map_err(|error| error.to_string())),
+            Source::Field(field) => field.chunk().await.map_err(|error| error.body_text()).transpose(),
+        }
+    }
+
+    /// The least number of bytes that will come.
+    fn least(&self) -> u64 {
+        match self {
+            Source::Body(body) => body.size_hint().lower(),
+            Source::Field(_) => 0,
+        }
+    }
+}
+
+/// A recording in a file without a name.
+pub type Kept = File;
+
+impl Shared {
+    /// Waits for a client until `end`, and not for longer than a pause may be.
+    pub async fn in_time<T>(
+        &self,
+        end: tokio::time::Instant,
+        coming: impl Future<Output = T>,
+    ) -> Result<T, Failure> {
+        match timeout(self.limits.idle, timeout_at(end, coming)).await {
+            Ok(Ok(come)) => Ok(come),
+            Ok(Err(_)) | Err(_) => {
+                self.metrics.ended("idle");
+                let text = "the recording comes too slowly";
+                Err(Failure::new(StatusCode::REQUEST_TIMEOUT, text))
+            }
+        }
+    }
+}
+
+/// Writes a recording to a file without a name.
+pub async fn keep(shared: &Shared, mut source: Source<'_>) -> Result<Kept, Failure> {
     let limits = &shared.limits;
     let too_large = || {
         let text = format!("a recording may have {} bytes, and this one has more", limits.recording);
         Failure::new(StatusCode::PAYLOAD_TOO_LARGE, text)
     };
-    if body.size_hint().lower() > limits.recording as u64 {
+    if source.least() > limits.recording as u64 {
         return Err(too_large());
     }
     let failed = |error: std::io::Error| {
@@ -187,18 +293,8 @@ async fn receive(shared: &Arc<Shared>, mut body: Body) -> Result<File, Failure> 
     let turn = Turn::default();
     let end = tokio::time::Instant::now() + limits.upload;
     let (mut block, mut size) = (Vec::new(), 0);
-    loop {
-        let frame = timeout(limits.idle, timeout_at(end, next(&mut body))).await;
-        let data = match frame {
-            Ok(Ok(Some(Ok(data)))) => data,
-            Ok(Ok(None)) => break,
-            Ok(Ok(Some(Err(error)))) => return Err(Failure::new(StatusCode::BAD_REQUEST, error.to_string())),
-            Ok(Err(_)) | Err(_) => {
-                shared.metrics.ended("idle");
-                let text = "the recording comes too slowly";
-                return Err(Failure::new(StatusCode::REQUEST_TIMEOUT, text));
-            }
-        };
+    while let Some(data) = shared.in_time(end, source.next()).await? {
+        let data = data.map_err(|text| Failure::new(StatusCode::BAD_REQUEST, text))?;
         size += data.len();
         if size > limits.recording {
             return Err(too_large());
@@ -239,8 +335,18 @@ async fn write(
     shared.files.run(turn, move || file.write_all(&block).map(|()| file)).await.ok_or_else(stopped)
 }
 
-/// Recognises a recording, a piece at a time. Returns its sentences, and warnings about what is missing.
-async fn recognize(shared: &Shared, file: File) -> Result<(Vec<Segment>, Vec<String>), Failure> {
+/// A recording that was recognised.
+pub struct Heard {
+    /// Its sentences.
+    pub segments: Vec<Segment>,
+    /// Its length.
+    pub seconds: f64,
+    /// Warnings about what is missing.
+    pub warnings: Vec<String>,
+}
+
+/// Recognises a recording, a piece at a time.
+async fn recognize(shared: &Shared, file: File) -> Result<Heard, Failure> {
     let begin = Instant::now();
     let mut sound = Sound::open(file, shared.decoder.clone(), shared.limits.decoder).await?;
     let (model, rate, turn) = (shared.model.clone(), sound.rate, Turn::default());
@@ -254,7 +360,7 @@ async fn recognize(shared: &Shared, file: File) -> Result<(Vec<Segment>, Vec<Str
     let seconds = recording.seconds();
     let segments = shared.workers.run(&turn, move || recording.finish()).await.ok_or_else(stopped)??;
     shared.metrics.recognized(seconds, begin.elapsed());
-    Ok((segments, std::mem::take(&mut sound.warnings)))
+    Ok(Heard { segments, seconds, warnings: std::mem::take(&mut sound.warnings) })
 }
 
 /// Makes a file with a recording of a few samples, to try if files can be made and decoded.

@@ -54,7 +54,7 @@ pub use nnet3_train::trainer::Trainer;
 
 /// Results of recognition in the forms of files: JSON with vosk's names, text, subtitles.
 pub mod formats {
-    pub use nnet3_online::formats::{Format, Parts, Segment, write, write_sentence};
+    pub use nnet3_online::formats::{Format, Parts, Recognized, Segment, write, write_sentence};
     pub use nnet3_online::json;
 }
 

@@ -5,8 +5,11 @@
 use crate::recognition::transcribe::{
     Arguments, Format, PieceArgs, SpeakerArgs, Texts, Threads, WordArgs, transcribe,
 };
+use std::process::ExitCode;
+
 use anyhow::Result;
-use kaldi_sound::{Channels, SoundOptions};
+use kaldi_io::cli::{self, Style};
+use kaldi_sound::{Channels, RawForm, SoundOptions};
 use nnet3::options::threads;
 
 /// Write the words spoken in recordings, with a model in a folder of vosk's form.
@@ -22,26 +25,37 @@ use nnet3::options::threads;
 /// a running mean that begins with this mean is subtracted.
 ///
 /// The name of a text is the name of its file without folders and suffix. If several files have the same name, the
-/// names of their folders are added. In text and CTM, blanks in names become _.
+/// names of their folders are added. In text, CTM and RTTM, blanks in names become _. Options may stand behind recordings;
+/// -- ends them.
 ///
 /// With graph/phones/word_boundary.int, words have exact times. It needs a line for each phone of the model. Every word
 /// of the graph needs a name. This is checked before the recognition; for graphs of type const of more than 256 MB it
 /// is checked when the word is recognised.
 ///
 /// A file may be - (standard input) or a command that ends with |. They are read live. As soon as a sentence ends, text
-/// has a line for it, and JSON an object. A terminal shows the words recognised so far. For files, a terminal shows the
-/// minutes of sound so far.
+/// has a line for it, and JSON an object. A terminal shows the words recognised so far. For files, it shows how much is done;
+/// without a terminal, a line says so every ten seconds. In digital silence there are no words.
 #[derive(clap::Parser, Debug)]
 #[command(
-    after_help = "e.g.: nnet3-transcribe --format=json model-ko a.wav b.wav\n      nnet3-transcribe --format=srt --output-dir=subtitles model-ko *.wav\n      arecord -f S16_LE -r 16000 | nnet3-transcribe model-ko -\n      nnet3-transcribe --speakers=model-spk model-ko meeting.wav"
+    after_help = "e.g.: nnet3-transcribe model-ko a.wav b.wav --format=json\n      nnet3-transcribe model-ko film.mp4 -o film.srt\n      nnet3-transcribe --format=txt,srt,json --output-dir=texts model-ko *.wav\n      arecord -t raw -f S16_LE -r 16000 | nnet3-transcribe --raw=s16le,16000 model-ko -\n      nnet3-transcribe --speakers=model-spk model-ko meeting.wav"
 )]
 pub struct Options {
-    /// Format of the text
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
-    /// Write the text of each file to a separate file in this folder: NAME.txt, .json, .srt, .vtt or .ctm
+    /// Forms of the text, with commas between several. Without it the form that the ending of --output names, or text
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "FORMATS")]
+    format: Vec<Format>,
+    /// Write the text to this file. With several forms, each one goes to a file with its own ending
+    #[arg(long, short = 'o', value_name = "FILE", default_value = "", hide_default_value = true)]
+    output: String,
+    /// Write the text of each file to a separate file in this folder: NAME.txt, NAME.json and so on
     #[arg(long, value_name = "FOLDER")]
     output_dir: Option<String>,
+    /// If true, plain text has a line for each sentence with its begin and end
+    #[arg(long, default_value_t = false)]
+    times: bool,
+    /// The recordings are samples without a header: coding (s16le, s16be, s24le, s32le, f32le, f64le, u8, alaw, mulaw), rate in
+    /// Hz, and number of channels unless it is one
+    #[arg(long, value_name = "CODING,RATE[,CHANNELS]")]
+    raw: Option<RawForm>,
     /// The channel of each recording that is transcribed: first, mix (the mean of all), or its number from 1. With each, the
     /// sentences of all channels come in the order of time, with the channel of each. Without it the first, with a warning
     /// if there are others. A silent channel beside another one is a warning
@@ -79,13 +93,17 @@ fn channel(text: &str) -> Result<Channels, String> {
     }
 }
 
+pub fn main() -> ExitCode {
+    cli::run_styled(Style::Quiet, run)
+}
+
 pub fn run(options: Options) -> Result<u8> {
     let threads = Threads {
         at_startup: threads::number("num-threads-startup", options.num_threads_startup.into())?,
         files: threads::number("num-threads", options.num_threads.into())?,
     };
-    let Options { pieces, words, speakers, channels, .. } = options;
-    let texts = Texts { format: options.format, folder: options.output_dir };
-    let sound = SoundOptions { track: options.track.map(usize::from) };
-    transcribe(&Arguments { pieces, words, speakers, channels, sound, texts, threads }, options.paths)
+    let Options { pieces, words, speakers, channels, times, .. } = options;
+    let texts = Texts { formats: options.format, file: options.output, folder: options.output_dir };
+    let sound = SoundOptions { track: options.track.map(usize::from), raw: options.raw };
+    transcribe(&Arguments { pieces, words, speakers, channels, sound, texts, times, threads }, options.paths)
 }

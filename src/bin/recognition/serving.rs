@@ -48,6 +48,13 @@ pub struct ServingArgs {
     /// refused, since a web page may have a name that leads to this server
     #[arg(long, default_value = "", value_delimiter = ',')]
     host_names: Vec<String>,
+    /// Port for clients of the Wyoming protocol, such as Home Assistant; 0: a free one, which the log names. Without it they are
+    /// not served. The protocol has no secrets, so it is not for --token-file
+    #[arg(long, value_name = "PORT")]
+    wyoming_port: Option<u16>,
+    /// Language of the model, such as en, for clients that ask
+    #[arg(long, value_name = "CODE")]
+    language: Option<String>,
     /// Threads that recognise; 0: one for each processor
     #[arg(long, default_value_t = 0)]
     threads: i32,
@@ -164,6 +171,9 @@ impl ServingArgs {
                 bail!("--{name}=0: expected at least 1");
             }
         }
+        if let (Some(port), false) = (self.wyoming_port, self.token_file.is_empty()) {
+            bail!("--wyoming-port={port}: the protocol has no secrets, so it is not for --token-file");
+        }
         for origin in self.allow_origin.iter().filter(|origin| !origin.is_empty()) {
             let is_origin = origin.split_once("://").is_some_and(|(scheme, host)| {
                 !scheme.is_empty() && !host.is_empty() && !host.contains(['/', '?', '#', ' ', '*'])
@@ -239,10 +249,13 @@ pub fn serve(args: &ServingArgs, pieces: &PieceArgs, folder: Option<String>) -> 
         threads: threads::number("threads", threads as i64)?,
         rate: Some(args.sample_rate).filter(|&rate| rate > 0),
         decoder: Some(decoder(args, &system)?),
+        wyoming: args.wyoming_port.map(|port| SocketAddr::new(args.listen, port)),
+        language: args.language.clone(),
     };
     let at_startup = threads::number("num-threads-startup", args.num_threads_startup.into())?;
     let mut paths: Vec<String> = folder.into_iter().collect();
-    let model = pieces.open(&mut paths, at_startup)?;
+    let folder = pieces.folder(&mut paths)?;
+    let model = pieces.open(folder, at_startup)?;
     if let Some(folder) = paths.first() {
         bail!("expected one model, found --mdl={} and the folder '{folder}'", pieces.mdl);
     }
@@ -303,6 +316,9 @@ fn decode(args: &ServingArgs) -> Result<u8> {
 fn tell(event: Event) {
     match event {
         Event::Listening { address } => messages::log(&format!("Listening on http://{address}")),
+        Event::ListeningForWyoming { address } => {
+            messages::log(&format!("Listening for the Wyoming protocol on tcp://{address}"));
+        }
         Event::Ended { address, reason } => messages::warn(&format!("{address}: {reason}")),
         Event::UnknownKeys { address, keys } => {
             messages::warn(&format!("{address}: config: keys without a meaning here: {keys}"));

@@ -1,6 +1,8 @@
 //! From sound to text with a model folder: the work of `nnet3-transcribe`.
 
+pub mod checks;
 mod names;
+mod outputs;
 mod pieces;
 mod progress;
 mod session;
@@ -9,13 +11,13 @@ mod words;
 
 use std::num::NonZero;
 
-use anyhow::{Context, Result, bail};
-use kaldi_io::{KaldiWriter, StandardOutput};
+use anyhow::{Result, bail};
 use kaldi_sound::{Channels, SoundOptions};
 
-use names::{Name, is_live};
+pub use names::{Name, distinct};
 pub use nnet3_online::formats::Format;
 use nnet3_online::formats::Parts;
+pub use outputs::Texts;
 pub use pieces::PieceArgs;
 use progress::Minutes;
 use session::{Job, Session};
@@ -34,46 +36,13 @@ pub struct Threads {
     pub files: NonZero<usize>,
 }
 
-/// Format of the texts, and the folder for them.
-#[derive(Debug, Clone)]
-pub struct Texts {
-    pub format: Format,
-    /// The folder for a file of each text; without it all go to standard output.
-    pub folder: Option<String>,
-}
-
 /// A file of sound.
-struct Sound<'p> {
+pub struct Sound<'p> {
     path: &'p str,
-    /// Name in the text form.
-    name: String,
-    /// The output file of its text, if the text has a file of its own.
-    to: Option<String>,
-}
-
-impl Texts {
-    /// Gives each path a name, and its text a place.
-    fn sounds<'p>(&self, paths: &'p [String]) -> Result<Vec<Sound<'p>>> {
-        let form = if self.format.is_subtitles() { Name::OfFile } else { Name::OfColumn };
-        let form = if self.format == Format::Json { Name::Plain } else { form };
-        let names = names::distinct(paths, form);
-        let to: Vec<Option<String>> = match &self.folder {
-            None if self.format.is_subtitles() && paths.len() > 1 => bail!(
-                "--format={} is for one file, found {}; --output-dir=FOLDER writes a file of subtitles for each",
-                self.format.suffix(),
-                paths.len()
-            ),
-            None => vec![None; paths.len()],
-            Some(folder) => {
-                std::fs::create_dir_all(folder).with_context(|| format!("--output-dir={folder}"))?;
-                let suffix = self.format.suffix();
-                let names = names::distinct(paths, Name::OfFile);
-                names.iter().map(|name| Some(format!("{folder}/{name}.{suffix}"))).collect()
-            }
-        };
-        let sounds = paths.iter().zip(names).zip(to);
-        Ok(sounds.map(|((path, name), to)| Sound { path, name, to }).collect())
-    }
+    /// Names in each form.
+    names: Vec<String>,
+    /// The output file of its text in each form, if texts have files of their own.
+    to: Vec<String>,
 }
 
 /// The groups of options.
@@ -86,85 +55,116 @@ pub struct Arguments {
     pub channels: Option<Channels>,
     pub sound: SoundOptions,
     pub texts: Texts,
+    /// True if sentences of plain text have times.
+    pub times: bool,
     pub threads: Threads,
 }
 
-/// Writes the text of each file, in their order. The status is 1 if there was none of some file.
+impl Arguments {
+    /// The parts of texts.
+    fn parts(&self) -> Parts {
+        Parts {
+            channels: self.channels == Some(Channels::Each),
+            alternatives: self.words.alternatives > 0,
+            speakers: !self.speakers.speakers.is_empty(),
+            times: self.times,
+        }
+    }
+
+    /// Fails if options do not fit each other.
+    fn check(&self, formats: &[Format]) -> Result<()> {
+        self.words.check(formats)?;
+        let parts = self.parts();
+        if parts.speakers && parts.channels {
+            bail!("--speakers is not for --channels=each, whose channels are the speakers");
+        }
+        if parts.speakers && parts.alternatives && formats.contains(&Format::Text) {
+            bail!("--speakers with --alternatives is for --format=json");
+        }
+        if parts.times && !formats.contains(&Format::Text) {
+            bail!("--times is for --format=text: the other forms have times");
+        }
+        if parts.times && parts.alternatives {
+            bail!("--times is not for --alternatives, whose lines have the begins of sentences");
+        }
+        Ok(())
+    }
+}
+
+/// Writes the text of each file, in their order. The status is 1 if there was none of some file. All that can be known of
+/// the arguments is checked before the model is loaded.
 pub fn transcribe(arguments: &Arguments, mut paths: Vec<String>) -> Result<u8> {
-    let Arguments { pieces, words, speakers, channels, sound, texts, threads } = arguments;
-    let channels = *channels;
-    words.check(texts.format)?;
-    if texts.folder.is_none() {
-        StandardOutput::check()?;
-    }
-    if !speakers.speakers.is_empty() && channels == Some(Channels::Each) {
-        bail!("--speakers is not for --channels=each, whose channels are the speakers");
-    }
-    if !speakers.speakers.is_empty() && words.alternatives > 0 && texts.format == Format::Text {
-        bail!("--speakers with --alternatives is for --format=json");
-    }
-    let speakers = speakers.load(texts.format)?;
-    let model = pieces.open(&mut paths, threads.at_startup)?;
+    let folder = arguments.pieces.folder(&mut paths)?;
     if paths.is_empty() {
         bail!("expected at least one recording");
     }
-    let options = words.recognizer(&model)?;
-    let sounds = texts.sounds(&paths)?;
-    let threads = threads.files.get().min(paths.len());
+    let all = paths.len();
+    let outputs = arguments.texts.outputs(all)?;
+    arguments.check(&outputs.formats)?;
+    let phrases = arguments.words.lines()?;
+    let mut sounds = outputs.sounds(&paths)?;
+    sounds.retain(|sound| match checks::fault(sound.path) {
+        Some(fault) => {
+            messages::warn(&format!("{}: {fault}", sound.path));
+            false
+        }
+        None => true,
+    });
+    if sounds.is_empty() {
+        return Ok(ended(all, all));
+    }
+    outputs.check(&sounds)?;
+    let speakers = arguments.speakers.load()?;
+    let model = arguments.pieces.open(folder, arguments.threads.at_startup)?;
+    let options = arguments.words.recognizer(&model, phrases)?;
+    let threads = arguments.threads.files.get().min(sounds.len());
     // Largest number of files in progress: a single thread prints its own lines in order.
     let most = if threads == 1 { 1 } else { 2 * threads };
     let mut workers = Vec::new();
-    let minutes = Minutes::new(sounds.len(), sounds.iter().any(|sound| is_live(sound.path)));
+    let minutes = Minutes::new(sounds.iter().map(|sound| sound.path));
     let job = Job {
         model: &model,
         options,
-        channels,
-        sound: sound.clone(),
+        channels: arguments.channels,
+        sound: arguments.sound.clone(),
         speakers: speakers.as_ref(),
-        format: texts.format,
-        parts: Parts { channels: channels == Some(Channels::Each), alternatives: words.alternatives > 0 },
-        min_confidence: words.min_confidence,
+        outputs: &outputs,
+        parts: arguments.parts(),
+        min_confidence: arguments.words.min_confidence,
         minutes: &minutes,
     };
+    let sounds = &sounds;
     for _ in 0..threads {
         let mut session = Session::new(&job)?;
-        workers.push(move |sound: &Sound| {
-            let text = session.text(sound, threads == 1);
-            (sound.path.to_owned(), sound.to.clone(), text)
-        });
+        workers.push(move |number: usize| (number, session.texts(number, &sounds[number], threads == 1)));
     }
     let give_all = |give: Give<'_, _>| {
-        let _all_were_wanted = sounds.iter().all(give);
+        let _all_were_wanted = (0..sounds.len()).all(give);
         Ok(())
     };
-    let mut failed = 0;
-    in_parallel(most, give_all, workers, |(path, to, text)| {
-        minutes.file_done();
-        minutes.suspend(|| match (text, to) {
-            (Ok(text), None) => print(&text),
-            (Ok(text), Some(file)) => write_whole(&file, &text),
-            (Err(error), _) => {
+    let mut failed = all - sounds.len();
+    let mut writer = outputs.writer()?;
+    in_parallel(most, give_all, workers, |(number, texts)| {
+        let Sound { path, to, .. } = &sounds[number];
+        minutes.file_done(number);
+        minutes.suspend(|| match texts {
+            Ok(texts) => writer.write(to, &texts),
+            Err(error) => {
                 failed += 1;
-                let text = format!("{error:#}");
-                // (Most errors begin with the name of the file.)
-                messages::warn(&if text.starts_with(&path) { text } else { format!("{path}: {text}") });
+                messages::warn(&checks::named(path, format!("{error:#}")));
                 Ok(())
             }
         })
     })?;
     minutes.finish();
+    writer.finish()?;
+    Ok(ended(failed, all))
+}
+
+/// Says how many recordings have no text. Returns the exit status.
+fn ended(failed: usize, all: usize) -> u8 {
     if failed > 0 {
-        messages::warn(&format!("{failed} of {} files could not be transcribed", sounds.len()));
+        messages::warn(&format!("{failed} of {all} files could not be transcribed"));
     }
-    Ok(u8::from(failed > 0))
-}
-
-fn print(text: &str) -> Result<()> {
-    Ok(StandardOutput::print(text)?)
-}
-
-fn write_whole(file: &str, text: &str) -> Result<()> {
-    let mut writer = KaldiWriter::create(file, false)?;
-    writer.write_str(text)?;
-    Ok(writer.finish()?)
+    u8::from(failed > 0)
 }

@@ -88,20 +88,57 @@ fn names_that_lead_to_this_machine_are_not_the_servers() {
 }
 
 #[test]
-fn forms_and_compressed_bodies_are_told_apart_from_recordings() {
+fn forms_hold_recordings_and_compressed_bodies_do_not() {
     let f = folder("serve-forms", false);
     let model = model_folder(&f);
     let server = Server::start(&model, &[]);
     let sound = std::fs::read(format!("{DATA}/sound/u7.wav")).unwrap();
-    let form = [
-        &b"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"u7.wav\"\r\n\r\n"[..],
+    let file = [
+        &b"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"C:\\\\u7.wav\"\r\n\r\n"[..],
         &sound,
-        b"\r\n--x--\r\n",
+        b"\r\n",
     ]
     .concat();
-    let (status, text) =
-        server.post("/transcribe", &form, "Content-Type: multipart/form-data; boundary=x\r\n");
-    assert!(status == 415 && text.contains("--data-binary @FILE") && text.contains("found a form"), "{text}");
+    let field = |name: &str, value: &str| {
+        format!("--x\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n").into_bytes()
+    };
+    let post = |path: &str, parts: &[&[u8]]| {
+        let form = [&parts.concat(), &b"--x--\r\n"[..]].concat();
+        server.post(path, &form, "Content-Type: multipart/form-data; boundary=x\r\n")
+    };
+    // The name is that of the file, or a field; fields may come before or after the recording.
+    assert_eq!(post("/transcribe", &[&file]), server.post("/transcribe?name=u7", &sound, ""));
+    let vtt = server.post("/transcribe?format=vtt", &sound, "");
+    assert_eq!(post("/transcribe", &[&field("format", "vtt"), &file]), vtt);
+    assert_eq!(post("/transcribe", &[&file, &field("format", "vtt")]), vtt);
+    for (path, parts, status, words) in [
+        ("/transcribe", vec![field("format", "doc"), file.clone()], 400, "format: expected json, text"),
+        ("/transcribe", vec![field("format", "json")], 400, "expected a form with a field 'file'"),
+        ("/transcribe", vec![file.clone(), file.clone()], 400, "expected one recording, found several"),
+        (
+            "/transcribe",
+            vec![field("a", &"x".repeat(70_000)), file.clone()],
+            400,
+            "the field 'a' has more than",
+        ),
+        ("/transcribe", vec![vec![b'-'; 10], file.clone()], 400, ""),
+        ("/v1/audio/transcriptions", vec![field("file", "no sound")], 422, "invalid_request_error"),
+        (
+            "/v1/audio/transcriptions",
+            vec![field("response_format", "x"), file.clone()],
+            400,
+            "verbose_json, found 'x'",
+        ),
+    ] {
+        let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+        let found = post(path, &parts);
+        assert!(found.0 == status && found.1.contains(words), "{path}: {found:?}");
+    }
+    let many: Vec<Vec<u8>> = (0..101).map(|i| field(&format!("f{i}"), "x")).collect();
+    let many: Vec<&[u8]> = many.iter().map(Vec::as_slice).collect();
+    assert!(post("/transcribe", &many).1.contains("at most 100 fields"));
+    let (status, text) = server.post("/v1/audio/transcriptions", &sound, "");
+    assert!(status == 400 && text.contains("{\"error\":{\"message\":"), "{text}");
     let (status, text) = server.post("/transcribe", &sound, "Content-Encoding: gzip\r\n");
     assert!(status == 415 && text.contains("found a compressed body"), "{text}");
     // (As curl says without an option.)

@@ -43,6 +43,13 @@ impl WaveStream {
         self.body.header.channels()
     }
 
+    /// The length in seconds that the headers so far announce. `None` if they do not know it.
+    pub fn seconds(&self) -> Option<f64> {
+        let header = &self.body.header;
+        let samples = self.body.announced()? / header.block_align.max(1);
+        Some(samples as f64 / f64::from(header.sample_rate))
+    }
+
     /// Up to `most` samples of the first channel, not scaled; waits for them. Fewer only at the end of a chunk, none
     /// only at the end.
     pub fn read(&mut self, most: usize) -> Result<Vec<f32>> {

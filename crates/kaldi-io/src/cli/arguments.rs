@@ -2,7 +2,8 @@
 //!
 //! First, `--name value` becomes `--name=value` if the option needs a value. Pass 1 searches all arguments for
 //! `--config` and `--help`. Pass 2 takes the options up to the first positional argument. Each becomes `--name=value`
-//! under its registered name, and its value is checked by the option's type.
+//! under its registered name, and its value is checked by the option's type. In other styles than Kaldi's, the options
+//! are put before the arguments first.
 
 use std::any::TypeId;
 use std::ffi::OsString;
@@ -10,8 +11,9 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Args, Command};
 
+use super::mixed::options_first;
 use super::shell_escape;
-use super::{StandardOptions, Stop, help};
+use super::{StandardOptions, Stop, Style, help};
 use crate::text::{parse_integer, parse_real, trim};
 
 /// Type of an option's value.
@@ -82,27 +84,30 @@ pub fn command<A: clap::Parser>() -> Command {
 }
 
 /// A value that stood apart from its option, and was taken for it.
-struct Attached {
-    option: String,
-    value: String,
+pub(super) struct Attached {
+    pub option: String,
+    pub value: String,
 }
 
 /// Makes `--name=value` of each option that needs a value and has none and the argument after it, unless that one is an
 /// option too. Switches need no value.
 fn attach_values(command: &Command, argv: &[String]) -> (Vec<String>, Vec<Attached>) {
-    let needs_value = |arg: &str| {
-        let name = arg.strip_prefix("--").map(normal_name);
-        name.and_then(|name| find(command, &name)).is_some_and(|option| Kind::of(option) != Kind::Bool)
-    };
     let (mut out, mut attached): (Vec<String>, Vec<Attached>) = (Vec::new(), Vec::new());
     let mut rest = argv.iter().peekable();
     while let Some(arg) = rest.next_if(|arg| arg.starts_with("--") && *arg != "--") {
-        let value = if needs_value(arg) { rest.next_if(|next| !next.starts_with("--")) } else { None };
+        let value =
+            if lacks_value(command, arg) { rest.next_if(|next| !next.starts_with("--")) } else { None };
         out.push(value.map_or_else(|| arg.clone(), |value| format!("{arg}={value}")));
         attached.extend(value.map(|value| Attached { option: arg.clone(), value: value.clone() }));
     }
     out.extend(rest.cloned());
     (out, attached)
+}
+
+/// True if this text is an option that needs a value and has none.
+pub(super) fn lacks_value(command: &Command, text: &str) -> bool {
+    let name = text.strip_prefix("--").map(normal_name);
+    name.and_then(|name| find(command, &name)).is_some_and(|option| Kind::of(option) != Kind::Bool)
 }
 
 /// The option with this normal name.
@@ -140,12 +145,16 @@ struct Normalizer<'a> {
     print_args: bool,
 }
 
-pub(super) fn normalize(command: &Command, argv: &[OsString]) -> Result<Arguments, Stop> {
+pub(super) fn normalize(command: &Command, style: Style, argv: &[OsString]) -> Result<Arguments, Stop> {
     let texts = as_text(argv)?;
     let echo = texts.iter().map(|arg| shell_escape(arg) + " ").collect::<String>() + "\n";
     let program = texts.first().cloned().unwrap_or_default();
-    let (texts, attached) = attach_values(command, texts.get(1..).unwrap_or_default());
-    let mut normalizer = Normalizer { command, echo, options: Vec::new(), print_args: true };
+    let given = texts.get(1..).unwrap_or_default();
+    let (texts, attached) = match style {
+        Style::Kaldi => attach_values(command, given),
+        Style::Mixed | Style::Quiet => options_first(command, given),
+    };
+    let mut normalizer = Normalizer { command, echo, options: Vec::new(), print_args: style != Style::Quiet };
 
     let is_option = |arg: &&String| arg.starts_with("--") && *arg != "--";
     if texts.iter().find(|arg| !is_option(arg)).is_some_and(|arg| arg == "-h") {

@@ -41,7 +41,9 @@ pub(super) fn usage(command: &Command) -> String {
         members.sort_by_key(|arg| arg.get_long().unwrap_or_default());
         out.push_str(&format!("\n{name}:\n"));
         for arg in members {
-            push_entry(&mut out, &format!("--{}", arg.get_long().unwrap_or_default()), &option_doc(arg));
+            let letter = arg.get_short().map_or(String::new(), |letter| format!(", -{letter}"));
+            let name = format!("--{}{letter}", arg.get_long().unwrap_or_default());
+            push_entry(&mut out, &name, &option_doc(arg));
         }
     }
     out.push('\n');
@@ -111,7 +113,7 @@ fn doc(arg: &Arg) -> String {
     arg.get_long_help().or(arg.get_help()).map(ToString::to_string).unwrap_or_default()
 }
 
-/// The doc comment with type and default: `Scale (float, default = 1)`.
+/// The doc comment with type and default: `Scale (float, default = 1)`. Values with explanations follow, a line for each.
 fn option_doc(arg: &Arg) -> String {
     let kind = Kind::of(arg);
     let default = arg.get_default_values().first().map(|value| value.to_string_lossy());
@@ -120,7 +122,13 @@ fn option_doc(arg: &Arg) -> String {
         (Some(value), _) => format!(", default = {value}"),
         (None, _) => String::new(),
     };
-    format!("{} ({}{default})", doc(arg).trim_end(), kind.name())
+    let mut text = format!("{} ({}{default})", doc(arg).trim_end(), kind.name());
+    for value in arg.get_possible_values() {
+        if let Some(meaning) = value.get_help() {
+            text += &format!("\n{}: {meaning}", value.get_name());
+        }
+    }
+    text
 }
 
 fn push_entry(out: &mut String, name: &str, doc: &str) {

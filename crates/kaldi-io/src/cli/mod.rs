@@ -39,12 +39,14 @@
 //!
 //! The syntax differs from plain `clap`. Case and `_`/`-` do not matter in names. The first positional argument ends
 //! the options. `--config` files come before the command line. The value `nan` is refused.
+//! Programs of our own may have options behind arguments, and letters for options ([`Style`]).
 //! `--generate=man|bash|zsh|fish`, alone, prints a manual page or a completion script.
 
 mod arguments;
 mod escape;
 mod generate;
 mod help;
+mod mixed;
 mod signal;
 mod stack;
 
@@ -84,6 +86,18 @@ pub struct StandardOptions {
     pub verbose: i32,
 }
 
+/// The style of a program's command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Style {
+    /// Kaldi's: the first argument ends the options.
+    #[default]
+    Kaldi,
+    /// Options may stand behind arguments, `--` ends them, and `-x` is the option whose letter is x.
+    Mixed,
+    /// The same, and the command line and `LOG` lines are not shown unless they are asked for.
+    Quiet,
+}
+
 /// A parsed command line.
 #[derive(Debug)]
 pub struct Parsed<A> {
@@ -118,11 +132,18 @@ impl Stop {
 
 /// Parses a command line (`argv` with the program's name first) as Kaldi's programs do, including configuration files.
 pub fn parse<A: clap::Parser>(argv: impl IntoIterator<Item = OsString>) -> Result<Parsed<A>, Stop> {
+    parse_in(Style::Kaldi, argv)
+}
+
+fn parse_in<A: clap::Parser>(
+    style: Style,
+    argv: impl IntoIterator<Item = OsString>,
+) -> Result<Parsed<A>, Stop> {
     log::add_option_names(option_names::<A>);
     let argv: Vec<OsString> = argv.into_iter().collect();
-    let mut command = command::<A>().bin_name(called_as(&argv));
+    let mut command = styled::<A>(style).bin_name(called_as(&argv));
     command.build();
-    let arguments = arguments::normalize(&command, &argv)?;
+    let arguments = arguments::normalize(&command, style, &argv)?;
     let fail = |e: clap::Error| match arguments::explain(&e, &command, &arguments) {
         arguments::Problem::Positionals(message) => wrong_arguments(&command, message),
         arguments::Problem::Value(message) => Stop::refuses(message),
@@ -131,6 +152,14 @@ pub fn parse<A: clap::Parser>(argv: impl IntoIterator<Item = OsString>) -> Resul
     let standard = StandardOptions::from_arg_matches(&matches).map_err(fail)?;
     let options = A::from_arg_matches_mut(&mut matches).map_err(fail)?;
     Ok(Parsed { options, standard, echo: arguments.echo })
+}
+
+/// The command of a program of this style.
+fn styled<A: clap::Parser>(style: Style) -> clap::Command {
+    match style {
+        Style::Kaldi | Style::Mixed => command::<A>(),
+        Style::Quiet => command::<A>().mut_arg("print_args", |arg| arg.default_value("false")),
+    }
 }
 
 fn wrong_arguments(command: &clap::Command, message: String) -> Stop {
@@ -151,6 +180,22 @@ where
     run_with(command_line(), program)
 }
 
+/// Does the same as [`run`] for a command line of this style.
+pub fn run_styled<A, E, F>(style: Style, program: F) -> ExitCode
+where
+    A: clap::Parser,
+    E: Into<Box<dyn Error + Send + Sync>>,
+    F: FnOnce(A) -> Result<u8, E>,
+{
+    ended(status_of(style, command_line(), program))
+}
+
+/// Keeps the status for [`run_main`].
+fn ended(status: u8) -> ExitCode {
+    LAST_STATUS.store(status, Ordering::Relaxed);
+    ExitCode::from(status)
+}
+
 /// Does the same as [`run`] with a given command line, which may differ from the command line of the process.
 pub fn run_with<A, E, F>(argv: Vec<OsString>, program: F) -> ExitCode
 where
@@ -158,12 +203,10 @@ where
     E: Into<Box<dyn Error + Send + Sync>>,
     F: FnOnce(A) -> Result<u8, E>,
 {
-    let status = status_of(argv, program);
-    LAST_STATUS.store(status, Ordering::Relaxed);
-    ExitCode::from(status)
+    ended(status_of(Style::Kaldi, argv, program))
 }
 
-fn status_of<A, E, F>(argv: Vec<OsString>, program: F) -> u8
+fn status_of<A, E, F>(style: Style, argv: Vec<OsString>, program: F) -> u8
 where
     A: clap::Parser,
     E: Into<Box<dyn Error + Send + Sync>>,
@@ -176,15 +219,16 @@ where
     if let Err(message) = stack::reserve() {
         return end(&Stop::refuses(message));
     }
-    if let Some(status) = documentation::<A>(&argv) {
+    if let Some(status) = documentation::<A>(style, &argv) {
         return status;
     }
-    let parsed = match parse::<A>(argv) {
+    let parsed = match parse_in::<A>(style, argv) {
         Ok(parsed) => parsed,
         Err(stop) => return end(&stop),
     };
     print(&parsed.echo);
     log::set_verbose(parsed.standard.verbose);
+    log::set_quiet(style == Style::Quiet);
     let result = program(parsed.options);
     terminal::drain();
     match (result, standard::flush_output()) {
@@ -237,10 +281,10 @@ pub fn command_line() -> Vec<OsString> {
 }
 
 /// Prints the document that `--generate=…` asks for; `None` if the command line has no such option.
-fn documentation<A: clap::Parser>(argv: &[OsString]) -> Option<u8> {
+fn documentation<A: clap::Parser>(style: Style, argv: &[OsString]) -> Option<u8> {
     let texts: Vec<String> = argv.iter().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
     Some(match generate::requested(&texts)? {
-        Ok(kind) => show(generate::generate(kind, command::<A>(), log::program())),
+        Ok(kind) => show(generate::generate(kind, styled::<A>(style), log::program())),
         Err(message) => end(&Stop::refuses(message)),
     })
 }

@@ -9,12 +9,15 @@ use std::sync::Arc;
 
 use kaldi_hmm::TransitionModel;
 use nnet3_core::forward::LoopedForward;
+use nnet3_decode::CompactLattice;
+use nnet3_decode::align::align_words;
 
 use crate::error::{Error, Result};
 use crate::graph::SharedGraph;
 use crate::notice::Notice;
 use crate::options::{ModelOptions, RecognizerOptions};
 use crate::phrases::Phrases;
+use crate::words::word_alignment;
 
 pub use files::acoustic_model;
 pub use parts::ModelParts;
@@ -109,6 +112,25 @@ impl Model {
     /// Returns the number of a word. `None` if the model does not have the word.
     pub fn word_number(&self, name: &str) -> Option<i32> {
         self.parts().names.as_ref()?.number(name)
+    }
+
+    /// Returns a word of the model that looks like this one, which the model does not have: a clause to put behind a message.
+    /// Empty if there is no such word.
+    pub fn word_hint(&self, name: &str) -> String {
+        let names = self.parts().names.iter().flat_map(|names| names.iter());
+        kaldi_io::alike::hint(name, names.map(|(_, name)| name))
+    }
+
+    /// Returns a lattice of this model with an arc for each word, of the length of its phones. If the model does not know where
+    /// words begin, or if the lattice cannot be aligned, arcs are those of the search.
+    pub fn words_as_arcs(&self, lattice: &CompactLattice) -> CompactLattice {
+        let parts = self.parts();
+        let aligned = parts.boundaries.as_ref().and_then(|boundaries| {
+            align_words(lattice, &parts.transitions, boundaries, &word_alignment()).ok()
+        });
+        aligned
+            .filter(|(_, problems)| problems.is_empty())
+            .map_or_else(|| lattice.clone(), |(aligned, _)| aligned)
     }
 
     /// Makes a grammar of phrases, for [`RecognizerOptions::phrases`]: sentences then consist of these phrases, or of their

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "sound")]
 mod loudness;
+mod quiet;
 mod sentences;
 #[cfg(feature = "sound")]
 mod sound;

@@ -1,6 +1,7 @@
 //! Options for the files of a model.
 
 use std::num::NonZero;
+use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
@@ -55,23 +56,32 @@ pub struct PieceArgs {
 const EACH_COMMAND: i32 = 5;
 
 impl PieceArgs {
-    /// Opens the model in the folder that is the first of `paths`, which is removed there, or the model of the options.
-    /// `threads` prepare i-vectors.
-    pub fn open(&self, paths: &mut Vec<String>, threads: NonZero<usize>) -> Result<Model> {
-        let options = self.options(threads)?;
-        let model = if options.files.acoustic.is_some() {
-            if options.files.graph.is_none() {
+    /// Takes the folder of the model from `paths`, whose first element it is. `None` if the options name the model's files.
+    pub fn folder(&self, paths: &mut Vec<String>) -> Result<Option<String>> {
+        if !self.mdl.is_empty() {
+            if self.graph.is_empty() {
                 bail!("--mdl needs --graph, the decoding graph");
             }
-            Model::from_files(&options)
-        } else {
-            if paths.is_empty() {
-                bail!("expected the folder of a model");
-            }
-            Model::open(paths.remove(0), &options)
+            return Ok(None);
+        }
+        if paths.is_empty() {
+            bail!("expected the folder of a model");
+        }
+        let folder = paths.remove(0);
+        match Path::new(&folder).is_dir() {
+            true => Ok(Some(folder)),
+            false => bail!("{} (or --mdl and --graph)", Error::NotAFolder(folder)),
+        }
+    }
+
+    /// Opens the model in this folder, or that of the options. `threads` prepare i-vectors.
+    pub fn open(&self, folder: Option<String>, threads: NonZero<usize>) -> Result<Model> {
+        let options = self.options(threads)?;
+        let model = match folder {
+            None => Model::from_files(&options),
+            Some(folder) => Model::open(folder, &options),
         };
         let model = model.map_err(|error| match error {
-            Error::NotAFolder(_) => anyhow!("{error} (or --mdl and --graph)"),
             Error::NoNames => anyhow!("{error} (--words)"),
             error => error.into(),
         })?;

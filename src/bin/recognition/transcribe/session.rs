@@ -1,18 +1,21 @@
 //! A thread's work: from the sound of a file to its text.
 
 use anyhow::Result;
+use kaldi_io::StandardOutput;
 use kaldi_sound::{Channels, SoundOptions, SoundStream};
 use nnet3::messages;
-use nnet3_online::formats::{self, Format, Parts, Segment, sort_by_time};
+use nnet3_online::formats::{self, Format, Parts, Recognized, Segment, sort_by_time};
 use nnet3_online::voices::Voices;
 use nnet3_online::{
     Model, PIECE, RecognizerOptions, Recording, RecordingOptions, RecordingWarning, Sentence, Sentences,
 };
 
+use super::Sound;
+use super::checks::named;
 use super::names::is_live;
-use super::progress::{Minutes, partial_results};
+use super::outputs::Outputs;
+use super::progress::{Line, Minutes};
 use super::speakers::Speakers;
-use super::{Sound, print};
 
 /// Seconds of live sound in a piece.
 const LIVE_PIECE: f32 = 0.05;
@@ -26,7 +29,7 @@ pub struct Job<'j> {
     pub channels: Option<Channels>,
     pub sound: SoundOptions,
     pub speakers: Option<&'j Speakers>,
-    pub format: Format,
+    pub outputs: &'j Outputs,
     pub parts: Parts,
     pub min_confidence: f32,
     pub minutes: &'j Minutes,
@@ -48,46 +51,53 @@ impl<'j> Session<'j> {
         Ok(Session { job, sentences, voices: Vec::new() })
     }
 
-    /// Returns the text of a file, or the part that has not been printed. If `at_once`, sentences of live sound are
-    /// printed when they end. Speakers are known at the end only.
-    pub fn text(&mut self, sound: &Sound, at_once: bool) -> Result<String> {
-        let Job { format, parts, speakers, .. } = *self.job;
-        let at_once = at_once
-            && speakers.is_none()
-            && matches!(format, Format::Text | Format::Json)
-            && is_live(sound.path)
-            && sound.to.is_none();
-        let each = |segment: &Segment| match at_once && !segment.words.is_empty() {
-            true => print(&formats::write_sentence(format, parts, &sound.name, segment)),
-            false => Ok(()),
+    /// Returns the text of a file in each form, or the part that has not been printed. If `at_once`, sentences of live sound
+    /// are printed when they end. Speakers are known at the end only.
+    pub fn texts(&mut self, number: usize, sound: &Sound, at_once: bool) -> Result<Vec<String>> {
+        let Job { outputs, parts, speakers, .. } = *self.job;
+        let live = outputs.live().filter(|_| at_once && speakers.is_none() && is_live(sound.path));
+        let each = |segment: &Segment| match live {
+            Some(format) if !segment.words.is_empty() => {
+                print(&formats::write_sentence(format, parts, &sound.names[0], segment))
+            }
+            _ => Ok(()),
         };
-        let mut segments = self.file(sound.path, each)?;
-        if let Some(speakers) = speakers {
-            return speakers.write(format, parts, &sound.name, &segments, &self.voices);
+        let (mut segments, seconds) = self.file(number, sound.path, each)?;
+        let printed = segments.iter().any(|segment| !segment.words.is_empty());
+        if live.is_some_and(|format| printed || format == Format::Json) {
+            return Ok(vec![String::new()]);
         }
-        let printed = segments.iter().any(|segment| !segment.words.is_empty()) || format == Format::Json;
-        if at_once && printed {
-            return Ok(String::new());
+        if let Some(speakers) = speakers {
+            speakers.label(&mut segments, std::mem::take(&mut self.voices))?;
         }
         sort_by_time(&mut segments);
-        Ok(formats::write(format, parts, &sound.name, &segments))
+        let write = |(&format, name): (&Format, &String)| {
+            formats::write(format, parts, &Recognized { name, segments: &segments, seconds })
+        };
+        Ok(outputs.formats.iter().zip(&sound.names).map(write).collect())
     }
 
-    /// Returns the text of a file, with a new speaker. Calls `each` for each segment when it ends.
-    fn file(&mut self, path: &str, each: impl Fn(&Segment) -> Result<()>) -> Result<Vec<Segment>> {
+    /// Returns the segments of a file, with a new speaker, and its length in seconds. Calls `each` for each segment when it ends.
+    fn file(
+        &mut self,
+        number: usize,
+        path: &str,
+        each: impl Fn(&Segment) -> Result<()>,
+    ) -> Result<(Vec<Segment>, f64)> {
         let Job { channels, minutes, min_confidence, .. } = *self.job;
         let stream = SoundStream::open_with(path, &self.job.sound)?;
+        minutes.file_begins(number, stream.seconds());
         let piece = if is_live(path) { LIVE_PIECE } else { PIECE };
         let pieces_to_a_look = (LOOK / piece).round() as usize;
         let options = RecordingOptions { channels, piece };
         let mut recording = Recording::new(stream, &mut self.sentences, &options)?;
-        let shown = if is_live(path) { partial_results() } else { indicatif::ProgressBar::hidden() };
-        let warn = |message: &str| minutes.suspend(|| messages::warn(&format!("{path}: {message}")));
+        let shown = Line::new(!is_live(path));
+        let warn = |message: &str| minutes.suspend(|| messages::warn(&named(path, message.to_owned())));
         let (mut segments, mut voices) = (Vec::new(), Vec::new());
         let mut end = |sentence: Sentence| -> Result<()> {
             sentence.transcript.warnings.iter().for_each(|warning| warn(&warning.to_string()));
             let (segment, of_segment) = sentence.into_segment(min_confidence);
-            shown.set_message("");
+            shown.empty();
             shown.suspend(|| each(&segment))?;
             segments.push(segment);
             voices.extend(of_segment);
@@ -100,21 +110,26 @@ impl<'j> Session<'j> {
             warnings.iter().for_each(|warning| warn(&with_hint(warning)));
             warned += warnings.len();
             let Some(ended) = ended? else { break };
-            minutes.add(recording.seconds() - seconds);
+            minutes.add(number, recording.seconds() - seconds);
             seconds = recording.seconds();
             pieces += 1;
             if pieces % pieces_to_a_look == 0 && !shown.is_hidden() {
-                shown.set_message(recording.partial()?);
+                let partial = recording.partial()?;
+                shown.show(|| partial);
             }
             ended.into_iter().try_for_each(&mut end)?;
         }
-        shown.finish_and_clear();
+        shown.clear();
         self.voices = voices;
-        Ok(segments)
+        Ok((segments, seconds))
     }
 }
 
 fn with_hint(warning: &RecordingWarning) -> String {
     let hint = if warning.concerns_channels() { "; see --channels" } else { "" };
     format!("{warning}{hint}")
+}
+
+fn print(text: &str) -> Result<()> {
+    Ok(StandardOutput::print(text)?)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use nnet3_online::formats::{self, Format, Parts, Segment};
+use nnet3_online::formats::Segment;
 use nnet3_online::speakers::{SpeakerModel, SpeakerVector};
 use nnet3_online::voices::{Phrase, Voices};
 
@@ -12,7 +12,7 @@ use nnet3_online::voices::{Phrase, Voices};
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct SpeakerArgs {
     /// Folder of a speaker model: mfcc.conf, final.ext.raw, mean.vec and transform.mat, as vosk reads them, and plda and
-    /// threshold if they are there. Words get the numbers of their speakers (forms text and json). A speaker has all words
+    /// threshold if they are there. Texts name who speaks: Speaker 1, Speaker 2. A speaker has all words
     /// up to a pause of 0.2 s, so speakers who take turns without one are not told apart. Less than half a second between
     /// pauses is not compared, but belongs to what is before it.
     #[arg(long, value_name = "FOLDER", default_value = "")]
@@ -31,15 +31,10 @@ pub struct Speakers {
 
 impl SpeakerArgs {
     /// Reads the folder, if there is one.
-    ///
-    /// Fails if `format` has no place for speakers.
-    pub fn load(&self, format: Format) -> Result<Option<Speakers>> {
+    pub fn load(&self) -> Result<Option<Speakers>> {
         let folder = &self.speakers;
         if folder.is_empty() {
             return Ok(None);
-        }
-        if !matches!(format, Format::Text | Format::Json) {
-            bail!("--speakers is for --format=text and --format=json, found --format={}", format.suffix());
         }
         let model = SpeakerModel::open(folder).context("--speakers")?;
         let model = Arc::new(model);
@@ -75,17 +70,23 @@ impl Speakers {
         Ok(voices.iter().map(of_segment).collect())
     }
 
-    /// The text of a file with this name, with its speakers. There are voices for each segment.
-    pub fn write(
-        &self,
-        format: Format,
-        parts: Parts,
-        name: &str,
-        segments: &[Segment],
-        voices: &[Voices],
-    ) -> Result<String> {
-        Ok(write((format, parts), name, segments, voices, &self.numbers(voices)?))
+    /// Gives each word of the segments its speaker, and each segment its voice. There are voices for each segment.
+    pub fn label(&self, segments: &mut [Segment], voices: Vec<Voices>) -> Result<()> {
+        let numbers = self.numbers(&voices)?;
+        for (segment, (voices, numbers)) in segments.iter_mut().zip(voices.into_iter().zip(numbers)) {
+            label(segment, voices, &numbers);
+        }
+        Ok(())
     }
+}
+
+/// Gives each word the number of its phrase.
+fn label(segment: &mut Segment, voices: Voices, numbers: &[Option<usize>]) {
+    segment.speakers = vec![None; segment.words.len()];
+    for (phrase, number) in voices.phrases.iter().zip(numbers) {
+        phrase.words.clone().for_each(|word| segment.speakers[word] = *number);
+    }
+    segment.voice = voices.whole;
 }
 
 fn filled(mut numbers: Vec<Option<usize>>) -> Vec<Option<usize>> {
@@ -97,96 +98,30 @@ fn filled(mut numbers: Vec<Option<usize>>) -> Vec<Option<usize>> {
     numbers
 }
 
-/// A line for each turn (text), or the file's object with `speaker` in each word, and `spk` and `spk_frames` as vosk has them
-/// in each segment.
-fn write(
-    (format, parts): (Format, Parts),
-    name: &str,
-    segments: &[Segment],
-    voices: &[Voices],
-    numbers: &[Vec<Option<usize>>],
-) -> String {
-    let spoken =
-        segments.iter().zip(voices.iter().zip(numbers)).filter(|(segment, _)| !segment.words.is_empty());
-    if format == Format::Json {
-        let mut object = formats::recording(parts, name, segments);
-        let objects = object["segments"].as_array_mut().into_iter().flatten();
-        for (object, (_, (voices, numbers))) in objects.zip(spoken) {
-            if let Some(SpeakerVector { values, frames }) = &voices.whole {
-                object["spk"] = values.clone().into();
-                object["spk_frames"] = (*frames).into();
-            }
-            for (phrase, number) in voices.phrases.iter().zip(numbers) {
-                phrase.words.clone().for_each(|word| object["words"][word]["speaker"] = (*number).into());
-            }
-        }
-        return format!("{object}\n");
-    }
-    let mut lines = String::new();
-    for (segment, (voices, numbers)) in spoken {
-        let turns: Vec<_> = voices.phrases.iter().zip(numbers).collect();
-        for turn in turns.chunk_by(|a, b| a.1 == b.1) {
-            let speaker = turn[0].1.map_or("?".to_owned(), |number| number.to_string());
-            let words = turn[0].0.words.start..turn[turn.len() - 1].0.words.end;
-            lines += &format!("{name} speaker{speaker}: {}\n", nnet3_online::text(&segment.words[words]));
-        }
-    }
-    if lines.is_empty() { format!("{name}\n") } else { lines }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use nnet3_online::Word;
     use nnet3_online::voices::phrases;
-    use serde_json::json;
 
     fn word(text: &str, start: f64) -> Word {
         Word { text: text.to_owned(), start, end: start + 0.5, confidence: 1.0 }
     }
 
     #[test]
-    fn texts_name_speakers() {
-        let segment = |words| Segment { words, channel: 1, ..Segment::default() };
-        let segments = [
-            segment(vec![word("one", 0.0), word("two", 0.5), word("three", 1.5), word("four", 2.5)]),
-            segment(vec![]),
-            segment(vec![word("five", 4.0)]),
-        ];
-        assert_eq!(phrases(&segments[0].words), [0..2, 2..3, 3..4]);
-        let vector = SpeakerVector { values: vec![0.5, -1.5], frames: 60 };
-        let voices: Vec<Voices> = segments
-            .iter()
-            .map(|segment| Voices {
-                whole: (segment.words.len() > 1).then(|| vector.clone()),
-                phrases: phrases(&segment.words)
-                    .into_iter()
-                    .map(|words| Phrase { words, vector: None })
-                    .collect(),
-            })
-            .collect();
-        let numbers = [vec![Some(1), Some(1), Some(2)], vec![], vec![None]];
-        let shown = |format| write((format, Parts::default()), "u", &segments, &voices, &numbers);
-        assert_eq!(shown(Format::Text), "u speaker1: one two three\nu speaker2: four\nu speaker?: five\n");
-        let object: serde_json::Value = serde_json::from_str(&shown(Format::Json)).unwrap();
-        let shown_segment = |i: usize| object["segments"][i].clone();
-        let speakers: Vec<_> = (0..4).map(|i| shown_segment(0)["words"][i]["speaker"].clone()).collect();
-        assert_eq!(speakers, [json!(1), json!(1), json!(1), json!(2)]);
-        assert_eq!(
-            (&shown_segment(0)["spk"], &shown_segment(0)["spk_frames"]),
-            (&json!([0.5, -1.5]), &json!(60))
-        );
-        assert_eq!((&shown_segment(1)["text"], &shown_segment(1)["spk"]), (&json!("five"), &json!(null)));
-        assert_eq!(
-            write(
-                (Format::Text, Parts::default()),
-                "u",
-                &[Segment::default()],
-                &[Voices::default()],
-                &[vec![]]
-            ),
-            "u\n"
-        );
+    fn words_have_the_speakers_of_their_phrases() {
+        let words = vec![word("one", 0.0), word("two", 0.5), word("three", 1.5), word("four", 2.5)];
+        let mut segment = Segment { words, channel: 1, ..Segment::default() };
+        let ranges = phrases(&segment.words);
+        assert_eq!(ranges, [0..2, 2..3, 3..4]);
+        let phrases = ranges.into_iter().map(|words| Phrase { words, vector: None }).collect();
+        let whole = Some(SpeakerVector { values: vec![0.5, -1.5], frames: 60 });
+        label(&mut segment, Voices { whole: whole.clone(), phrases }, &[Some(1), Some(1), None]);
+        assert_eq!(segment.speakers, [Some(1), Some(1), Some(1), None]);
+        assert_eq!(segment.voice, whole);
+        let mut silent = Segment::default();
+        label(&mut silent, Voices::default(), &[]);
+        assert!(silent.speakers.is_empty() && silent.voice.is_none());
     }
 
     #[test]

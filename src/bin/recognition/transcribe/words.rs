@@ -13,6 +13,9 @@ const ANYTHING: &str = "[unk]";
 /// Texts of a sentence, at most.
 const MOST_ALTERNATIVES: i32 = 1000;
 
+/// Phrases, each with the number of its line.
+type Lines = Vec<(usize, String)>;
+
 // Options that choose words.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct WordArgs {
@@ -32,21 +35,27 @@ pub struct WordArgs {
 impl WordArgs {
     /// Checks the options.
     ///
-    /// Fails if `format` has no place for alternatives.
-    pub fn check(&self, format: Format) -> Result<()> {
+    /// Fails if a form has no place for alternatives.
+    pub fn check(&self, formats: &[Format]) -> Result<()> {
         if !(0..=MOST_ALTERNATIVES).contains(&self.alternatives) {
             bail!("--alternatives={}: expected a number from 0 to {MOST_ALTERNATIVES}", self.alternatives);
         }
-        if self.alternatives > 0 && !matches!(format, Format::Text | Format::Json) {
-            let suffix = format.suffix();
-            bail!("--alternatives is for --format=text and --format=json, found --format={suffix}");
+        let other = formats.iter().find(|format| !matches!(format, Format::Text | Format::Json));
+        if let Some(other) = other.filter(|_| self.alternatives > 0) {
+            let name = other.name();
+            bail!("--alternatives is for --format=text and --format=json, found --format={name}");
         }
         fraction::check("min-confidence", self.min_confidence)
     }
 
+    /// The lines of the file of phrases, with their numbers, if there is one.
+    pub fn lines(&self) -> Result<Option<Lines>> {
+        if self.phrases.is_empty() { Ok(None) } else { Ok(Some(phrases::read(&self.phrases)?)) }
+    }
+
     /// The options of recognisers. Warns of words of the phrases that are ignored.
-    pub fn recognizer(&self, model: &Model) -> Result<RecognizerOptions> {
-        let phrases = if self.phrases.is_empty() { None } else { Some(self.read_phrases(model)?) };
+    pub fn recognizer(&self, model: &Model, lines: Option<Lines>) -> Result<RecognizerOptions> {
+        let phrases = lines.map(|lines| self.phrases(model, &lines)).transpose()?;
         Ok(RecognizerOptions {
             alternatives: self.alternatives.max(0) as usize,
             phrases,
@@ -54,9 +63,8 @@ impl WordArgs {
         })
     }
 
-    fn read_phrases(&self, model: &Model) -> Result<Phrases> {
+    fn phrases(&self, model: &Model, lines: &Lines) -> Result<Phrases> {
         let file = &self.phrases;
-        let lines = phrases::read(file)?;
         let texts: Vec<&str> = lines
             .iter()
             .map(|(_, text)| if text == ANYTHING { model.garbage_word().unwrap_or(text) } else { text })

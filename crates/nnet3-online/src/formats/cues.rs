@@ -1,15 +1,17 @@
 //! Subtitles: cues that are short enough to read.
 //!
 //! A cue has at most two lines of [`LINE`] characters and takes at most [`LONGEST`] seconds. Speech is split at pauses.
-//! Without a pause, it is split into halves of about the same length. A word longer than a line is broken.
+//! Without a pause, it is split into halves of about the same length. A word longer than a line is broken. A cue has the words
+//! of one speaker, and room for a label.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use crate::segment::Segment;
+use super::turns::turns;
+use super::{Parts, Segment};
 use crate::transcript::Word;
 
 /// Characters of a line, at most.
-pub const LINE: usize = 42;
+const LINE: usize = 42;
 /// Seconds that a cue is shown, at most, unless a single word takes longer.
 const LONGEST: f64 = 7.0;
 /// Seconds without a word that end a cue.
@@ -19,30 +21,30 @@ const SHORT_PAUSE: f64 = 0.2;
 
 /// Text that is shown for a while.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cue {
-    /// Begin and end, in seconds.
+pub(super) struct Cue {
+    /// Its begin, in seconds.
     pub start: f64,
     /// Its end, in seconds.
     pub end: f64,
     /// One or two lines.
     pub lines: Vec<String>,
-    /// The channel, from 1.
-    pub channel: usize,
+    /// Who speaks.
+    pub label: Option<String>,
 }
 
 /// Makes subtitle cues from segments, in the order of time. Each cue begins after the end of the cue before it in its
 /// channel.
-pub fn cues(segments: &[Segment]) -> Vec<Cue> {
-    let channels: BTreeSet<usize> = segments.iter().map(|segment| segment.channel).collect();
-    let mut all = Vec::new();
-    for channel in channels {
-        let mut cues = Vec::new();
-        for segment in segments.iter().filter(|segment| segment.channel == channel) {
-            let pieces: Vec<Word> = segment.words.iter().flat_map(broken).collect();
-            for spoken in pieces.chunk_by(|a, b| b.start - a.end < PAUSE) {
-                add(spoken, channel, &mut cues);
-            }
+pub(super) fn cues(parts: Parts, segments: &[Segment]) -> Vec<Cue> {
+    let mut channels: BTreeMap<usize, Vec<Cue>> = BTreeMap::new();
+    for turn in turns(parts, segments) {
+        let label = parts.label(turn.channel, turn.speaker);
+        let pieces: Vec<Word> = turn.words.iter().flat_map(broken).collect();
+        for spoken in pieces.chunk_by(|a, b| b.start - a.end < PAUSE) {
+            add(spoken, label.as_deref(), channels.entry(turn.channel).or_default());
         }
+    }
+    let mut all = Vec::new();
+    for mut cues in channels.into_values() {
         for i in 1..cues.len() {
             cues[i].start = cues[i].start.max(cues[i - 1].end);
             cues[i].end = cues[i].end.max(cues[i].start);
@@ -54,16 +56,24 @@ pub fn cues(segments: &[Segment]) -> Vec<Cue> {
 }
 
 /// Adds the words as one cue if they fit into one, or else both halves of them.
-fn add(words: &[Word], channel: usize, cues: &mut Vec<Cue>) {
+fn add(words: &[Word], label: Option<&str>, cues: &mut Vec<Cue>) {
     let (Some(first), Some(last)) = (words.first(), words.last()) else { return };
-    match lines(words) {
+    // (A colon and a blank follow the label.)
+    let room = LINE.saturating_sub(label.map_or(0, |label| label.chars().count() + 2));
+    match lines(words, room) {
         Some(lines) if last.end - first.start <= LONGEST || words.len() == 1 => {
-            cues.push(Cue { start: first.start, end: last.end, lines, channel });
+            let label = label.map(str::to_owned);
+            cues.push(Cue { start: first.start, end: last.end, lines, label });
+        }
+        // (A word of a whole line has no room for a label.)
+        _ if words.len() == 1 => {
+            let (lines, label) = (vec![first.text.clone()], label.map(str::to_owned));
+            cues.push(Cue { start: first.start, end: last.end, lines, label });
         }
         _ => {
             let (before, after) = words.split_at(best_split(words));
-            add(before, channel, cues);
-            add(after, channel, cues);
+            add(before, label, cues);
+            add(after, label, cues);
         }
     }
 }
@@ -86,14 +96,15 @@ fn width(words: &[Word]) -> usize {
     words.iter().map(|word| word.text.chars().count() + 1).sum::<usize>().saturating_sub(1)
 }
 
-/// One line if the words fit into it, or two of lengths as alike as possible; `None` if they do not fit.
-fn lines(words: &[Word]) -> Option<Vec<String>> {
+/// One line if the words fit into it, or two of lengths as alike as possible; `None` if they do not fit. The first one has room
+/// for `room` characters.
+fn lines(words: &[Word], room: usize) -> Option<Vec<String>> {
     let text = |words: &[Word]| words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
-    if width(words) <= LINE {
+    if width(words) <= room {
         return Some(vec![text(words)]);
     }
     let widths = |at: usize| [width(&words[..at]), width(&words[at..])];
-    let fits = |at: &usize| widths(*at).iter().all(|&width| width <= LINE);
+    let fits = |at: &usize| widths(*at)[0] <= room && widths(*at)[1] <= LINE;
     let at = (1..words.len()).filter(fits).min_by_key(|&at| widths(at)[0].abs_diff(widths(at)[1]))?;
     Some(vec![text(&words[..at]), text(&words[at..])])
 }
@@ -135,7 +146,7 @@ mod tests {
     }
 
     fn shown(text: &str) -> Vec<Vec<String>> {
-        cues(&[said(text)]).into_iter().map(|cue| cue.lines).collect()
+        cues(Parts::default(), &[said(text)]).into_iter().map(|cue| cue.lines).collect()
     }
 
     #[test]
@@ -162,7 +173,7 @@ mod tests {
             let words: Vec<String> = (0..draw.usize(1..60)).map(|_| "ü".repeat(draw.usize(1..100))).collect();
             let mut segment = said(&words.join(" "));
             segment.words.iter_mut().for_each(|word| word.end += draw.f64() * 0.3);
-            let cues = cues(std::slice::from_ref(&segment));
+            let cues = cues(Parts::default(), std::slice::from_ref(&segment));
             let text: String =
                 cues.iter().flat_map(|cue| &cue.lines).flat_map(|line| line.split(' ')).collect();
             assert_eq!(text, words.concat());

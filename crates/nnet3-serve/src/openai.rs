@@ -1,0 +1,154 @@
+//! `POST /v1/audio/transcriptions`, as clients of OpenAI's interface send it.
+//!
+//! The fields `model`, `language`, `prompt`, `temperature` and others choose among models that this server does not have: they
+//! have no effect.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::extract::Multipart;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use nnet3_online::formats::{Format, Segment};
+use nnet3_online::{Word, text};
+use serde_json::{Value, json};
+
+use crate::form::Fields;
+use crate::shared::Shared;
+use crate::upload::{self, Failure, Heard, Upload};
+
+/// The name of the server's only model.
+const MODEL: &str = "nnet3";
+
+/// The form of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Json,
+    /// With segments, with words, or with both.
+    Verbose {
+        segments: bool,
+        words: bool,
+    },
+    /// As `/transcribe` writes it.
+    Plain(Format),
+}
+
+/// Recognises the recording of a form.
+pub async fn transcriptions(shared: &Arc<Shared>, address: IpAddr, form: Multipart) -> Response {
+    match answer(shared, address, form).await {
+        Ok(response) => response,
+        Err(failure) => failed(failure),
+    }
+}
+
+async fn answer(shared: &Arc<Shared>, address: IpAddr, form: Multipart) -> Result<Response, Failure> {
+    let wishes = |fields: &Fields| {
+        let language = shared.language.as_deref().or(fields.get("language")).unwrap_or_default();
+        Ok((wanted(fields)?, language.to_owned()))
+    };
+    let (heard, (form, language)) = upload::hear(shared, address, Upload::Form(form), wishes).await?;
+    let body = match form {
+        Form::Plain(format) => return Ok(upload::respond(&heard, format, upload::UNNAMED)),
+        Form::Json => json!({ "text": whole(&heard) }),
+        Form::Verbose { segments, words } => verbose(&heard, &language, segments, words),
+    };
+    let mut response = ([(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response();
+    upload::add_warnings(&mut response, &heard);
+    Ok(response)
+}
+
+/// A failure as clients of OpenAI's interface read it.
+pub fn failed(failure: Failure) -> Response {
+    let kind = if failure.status.is_client_error() { "invalid_request_error" } else { "server_error" };
+    let body = json!({ "error": { "message": failure.text, "type": kind, "param": null, "code": null } });
+    let mut response = failure.into_response();
+    *response.body_mut() = format!("{body}\n").into();
+    response
+}
+
+/// The list of models, of which there is one.
+pub fn models() -> Response {
+    let model = json!({ "id": MODEL, "object": "model", "created": 0, "owned_by": MODEL });
+    let body = json!({ "object": "list", "data": [model] });
+    ([(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+}
+
+fn wanted(fields: &Fields) -> Result<Form, Failure> {
+    let bad = |text: String| Err(Failure::new(StatusCode::BAD_REQUEST, text));
+    let shown = |text: &str| text.chars().take(40).collect::<String>();
+    if fields.get("stream").is_some_and(|value| !matches!(value, "false" | "False" | "0" | "")) {
+        return bad("stream: answers come whole; a WebSocket gives words as they come".to_owned());
+    }
+    let units: Vec<&str> = fields.all("timestamp_granularities").collect();
+    if let Some(other) = units.iter().find(|unit| !matches!(**unit, "word" | "segment")) {
+        return bad(format!("timestamp_granularities: expected word or segment, found '{}'", shown(other)));
+    }
+    match fields.get("response_format").unwrap_or("json") {
+        "verbose_json" => {
+            let (words, segments) = (units.contains(&"word"), units.contains(&"segment"));
+            Ok(Form::Verbose { words, segments: segments || !words })
+        }
+        form if !units.is_empty() => bad(format!(
+            "timestamp_granularities: expected response_format verbose_json, found '{}'",
+            shown(form)
+        )),
+        "json" => Ok(Form::Json),
+        "text" => Ok(Form::Plain(Format::Text)),
+        "srt" => Ok(Form::Plain(Format::Srt)),
+        "vtt" => Ok(Form::Plain(Format::Vtt)),
+        other => bad(format!(
+            "response_format: expected json, text, srt, vtt or verbose_json, found '{}'",
+            shown(other)
+        )),
+    }
+}
+
+fn whole(heard: &Heard) -> String {
+    let texts = heard.segments.iter().filter(|segment| !segment.words.is_empty());
+    texts.map(|segment| text(&segment.words)).collect::<Vec<_>>().join(" ")
+}
+
+fn verbose(heard: &Heard, language: &str, with_segments: bool, with_words: bool) -> Value {
+    let mut body = json!({
+        "task": "transcribe",
+        "language": language,
+        "duration": rounded(heard.seconds),
+        "text": whole(heard),
+    });
+    let spoken = || heard.segments.iter().filter(|segment| !segment.words.is_empty());
+    if with_segments {
+        body["segments"] = spoken().enumerate().map(|(id, segment)| of_segment(id, segment)).collect();
+    }
+    if with_words {
+        body["words"] = spoken().flat_map(|segment| &segment.words).map(of_word).collect();
+    }
+    body
+}
+
+/// A sentence. This recogniser has no tokens and no temperature.
+fn of_segment(id: usize, segment: &Segment) -> Value {
+    let logs = segment.words.iter().map(|word| f64::from(word.confidence).max(1e-10).ln());
+    json!({
+        "id": id,
+        "seek": 0,
+        "start": rounded(segment.begin()),
+        "end": rounded(segment.words.last().map_or(segment.start, |word| word.end)),
+        "text": text(&segment.words),
+        "tokens": [],
+        "temperature": 0.0,
+        "avg_logprob": rounded(logs.sum::<f64>() / segment.words.len().max(1) as f64),
+    })
+}
+
+fn of_word(word: &Word) -> Value {
+    json!({
+        "word": word.text,
+        "start": rounded(word.start),
+        "end": rounded(word.end),
+        "probability": rounded(word.confidence.into()),
+    })
+}
+
+fn rounded(number: f64) -> f64 {
+    (number * 1000.0).round() / 1000.0
+}

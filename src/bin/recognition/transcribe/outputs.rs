@@ -1,0 +1,180 @@
+//! The places of texts: standard output, a file for all recordings, a file for each one.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use kaldi_io::{KaldiWriter, StandardOutput};
+use nnet3_online::formats::Format;
+
+use super::Sound;
+use super::names::{self, Name, is_live};
+
+/// The forms of texts and their places, as options have them.
+#[derive(Debug, Clone, Default)]
+pub struct Texts {
+    /// Without them, the form that the ending of `file` names, or plain text.
+    pub formats: Vec<Format>,
+    /// A file for the texts of all recordings; empty for none. With several forms each one gets its own ending.
+    pub file: String,
+    /// A folder for a file of each text.
+    pub folder: Option<String>,
+}
+
+/// Forms and places that fit each other.
+pub struct Outputs {
+    pub formats: Vec<Format>,
+    /// A file for the texts of all recordings in each form.
+    joined: Vec<String>,
+    folder: Option<String>,
+}
+
+impl Texts {
+    /// Checks forms and places for so many recordings.
+    pub fn outputs(&self, recordings: usize) -> Result<Outputs> {
+        let file = if self.file == "-" { "" } else { &self.file };
+        let ending = Path::new(file).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        let mut formats: Vec<Format> = Vec::new();
+        self.formats.iter().for_each(|format| {
+            if !formats.contains(format) {
+                formats.push(*format);
+            }
+        });
+        if formats.is_empty() {
+            formats.push(Format::of_suffix(ending).unwrap_or(Format::Text));
+        }
+        if !self.file.is_empty() && self.folder.is_some() {
+            bail!("--output and --output-dir: expected one of them");
+        }
+        let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
+        let names = names.join(",");
+        let single = formats.iter().find(|format| format.is_of_one_file());
+        if let (None, Some(single)) = (&self.folder, single.filter(|_| recordings > 1)) {
+            bail!(
+                "--format={} is for one file, found {recordings}; --output-dir=FOLDER writes a file for each",
+                single.name()
+            );
+        }
+        if self.folder.is_none() && file.is_empty() && formats.len() > 1 {
+            bail!(
+                "--format={names}: standard output takes one form; --output=FILE or --output-dir=FOLDER writes a file for each"
+            );
+        }
+        let stem = match formats.iter().any(|format| format.suffix().eq_ignore_ascii_case(ending)) {
+            true => &file[..file.len() - ending.len() - 1],
+            false => file,
+        };
+        let joined = match (&formats[..], file) {
+            (_, "") => Vec::new(),
+            ([_], file) => vec![file.to_owned()],
+            (all, _) => all.iter().map(|format| format!("{stem}.{}", format.suffix())).collect(),
+        };
+        Ok(Outputs { formats, joined, folder: self.folder.clone() })
+    }
+}
+
+impl Outputs {
+    /// The only form, if sentences of live sound may be written at once.
+    pub fn live(&self) -> Option<Format> {
+        match self.formats[..] {
+            [format @ (Format::Text | Format::Json)] if self.joined.is_empty() && self.folder.is_none() => {
+                Some(format)
+            }
+            _ => None,
+        }
+    }
+
+    /// Gives each path a name, and its texts a place. Lines of the only live sound have no name.
+    pub fn sounds<'p>(&self, paths: &'p [String]) -> Result<Vec<Sound<'p>>> {
+        let form_of = |format: Format| match format {
+            _ if format.has_columns() => Name::OfColumn,
+            _ if format.is_of_one_file() => Name::OfFile,
+            _ => Name::Plain,
+        };
+        let nameless = |format| format == Format::Text && paths.len() == 1 && is_live(&paths[0]);
+        let names: Vec<Vec<String>> = self
+            .formats
+            .iter()
+            .map(|&format| match nameless(format) {
+                true => vec![String::new()],
+                false => names::distinct(paths, form_of(format)),
+            })
+            .collect();
+        if let Some(folder) = &self.folder {
+            std::fs::create_dir_all(folder).with_context(|| format!("--output-dir={folder}"))?;
+        }
+        let of_files = names::distinct(paths, Name::OfFile);
+        let sound = |(i, path): (usize, &'p String)| {
+            let to = self
+                .folder
+                .iter()
+                .flat_map(|folder| self.formats.iter().map(move |format| (folder, format.suffix())));
+            Sound {
+                path,
+                names: names.iter().map(|names| names[i].clone()).collect(),
+                to: to.map(|(folder, suffix)| format!("{folder}/{}.{suffix}", of_files[i])).collect(),
+            }
+        };
+        Ok(paths.iter().enumerate().map(sound).collect())
+    }
+
+    /// Fails if a text cannot be written, or would take the place of a recording.
+    pub fn check(&self, sounds: &[Sound]) -> Result<()> {
+        if self.joined.is_empty() && self.folder.is_none() {
+            return Ok(StandardOutput::check()?);
+        }
+        let real = |path: &str| std::fs::canonicalize(path).ok();
+        let recordings: Vec<_> = sounds.iter().filter_map(|sound| real(sound.path)).collect();
+        for file in self.joined.iter().chain(sounds.iter().flat_map(|sound| &sound.to)) {
+            if real(file).is_some_and(|file| recordings.contains(&file)) {
+                bail!("{file}: expected a file for the text, found one of the recordings");
+            }
+            KaldiWriter::check(file)?;
+        }
+        Ok(())
+    }
+
+    /// Begins to write.
+    pub fn writer(&self) -> Result<Writer<'_>> {
+        let open = |file: &String| Ok(KaldiWriter::create(file, false)?);
+        let joined: Result<Vec<KaldiWriter>> = self.joined.iter().map(open).collect();
+        Ok(Writer { outputs: self, joined: joined?, written: 0 })
+    }
+}
+
+/// Writes texts. Files appear whole.
+pub struct Writer<'o> {
+    outputs: &'o Outputs,
+    joined: Vec<KaldiWriter>,
+    /// Recordings whose texts were written.
+    written: usize,
+}
+
+impl Writer<'_> {
+    /// Writes the texts of a recording, one in each form. `to` has a file for each, if each has one.
+    pub fn write(&mut self, to: &[String], texts: &[String]) -> Result<()> {
+        for (i, (text, format)) in texts.iter().zip(&self.outputs.formats).enumerate() {
+            if let Some(file) = to.get(i) {
+                let mut writer = KaldiWriter::create(file, false)?;
+                writer.write_str(text)?;
+                writer.finish()?;
+                continue;
+            }
+            let head = format.head();
+            let text = if self.written > 0 { text.strip_prefix(&head).unwrap_or(text) } else { text };
+            match self.joined.get_mut(i) {
+                Some(writer) => writer.write_str(text)?,
+                None => StandardOutput::print(text)?,
+            }
+        }
+        self.written += 1;
+        Ok(())
+    }
+
+    /// Ends the files, unless there was no text for them.
+    pub fn finish(self) -> Result<()> {
+        if self.written > 0 {
+            self.joined.into_iter().try_for_each(KaldiWriter::finish)?;
+        }
+        Ok(())
+    }
+}
