@@ -5,7 +5,7 @@ use kaldi_io::KaldiReader;
 use crate::blocks::{Block, Blocks, End};
 use crate::conversion::Conversion;
 use crate::parts::Parts;
-use crate::scan::Finding;
+use crate::scan::{Finding, Hole};
 use crate::timeline::Timeline;
 use crate::{Error, RATES, Result, Warning};
 
@@ -20,6 +20,8 @@ pub(crate) struct Decoded {
     parts: Parts,
     now: Option<Box<dyn Blocks>>,
     timeline: Timeline,
+    /// The beginning of this file, in seconds.
+    part: f64,
     conversion: Conversion,
     /// Samples that are ready, all channels of the first one first; those before `taken` have been returned.
     ready: Vec<i16>,
@@ -47,6 +49,7 @@ impl Decoded {
             parts: Parts::new(reader, found.clone(), path, track)?,
             now: None,
             timeline: Timeline::default(),
+            part: 0.0,
             conversion: Conversion::new(&file),
             ready: Vec::new(),
             taken: 0,
@@ -183,6 +186,7 @@ impl Decoded {
         };
         if self.now.is_some() {
             self.timeline.restart();
+            self.part = self.timeline.now();
         }
         Ok(())
     }
@@ -217,15 +221,29 @@ impl Decoded {
                 let reason = "the header tells of an end before them".to_owned();
                 self.warnings.push(Warning::LeftOut { at, seconds: length(bytes), bytes, reason });
             }
-            (Some(Finding::Broken { reason }), None) => {
-                self.warnings.push(Warning::Other(format!("{reason}; sound may be missing")));
-            }
+            (Some(Finding::Broken { reason, hole }), None) => self.judge_hole(reason, hole),
             (None, None) => {
                 if end.wrong_checksum && !noted && self.timeline.warnings().is_empty() {
                     self.warnings.push(Warning::Checksum);
                 }
             }
         }
+    }
+
+    /// Adds the warning about a place within a file. Of the seconds that are missing there, the timeline may have filled some.
+    fn judge_hole(&mut self, reason: String, hole: Option<Hole>) {
+        let now = self.timeline.now();
+        let Some(Hole { at, whole }) = hole else {
+            return self.warnings.push(Warning::Other(format!("{reason}; sound may be missing")));
+        };
+        let (at, missing) = (self.part + at, self.part + whole - now);
+        if missing > SLACK && at > now - SLACK {
+            return self.warnings.push(Warning::Cut { at: now, missing: Some(missing), reason });
+        }
+        if missing > SLACK {
+            self.warnings.push(Warning::Gap { at, seconds: missing, filled: false });
+        }
+        self.warnings.push(Warning::Other(reason));
     }
 
     /// The faults of the recording so far; all of them after its end.

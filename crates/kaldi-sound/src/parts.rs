@@ -177,7 +177,7 @@ impl Parts {
         match (&error, input.finding().filter(|_| read.is_ok_and(|read| read < MOST_EXPLAINED))) {
             (Error::NoTrack { .. }, _) => error,
             (_, Some(Finding::Cut { reason, .. })) => Error::Cut { file, found, reason },
-            (_, Some(Finding::Broken { reason })) => Error::NoSound { file, found, reason },
+            (_, Some(Finding::Broken { reason, .. })) => Error::NoSound { file, found, reason },
             _ => error,
         }
     }

@@ -61,7 +61,10 @@ impl Scan for Ebml {
             return (self.position < end).then(|| Finding::Cut { bytes: Some(end - self.position), reason });
         }
         if self.broken {
-            return Some(Finding::Broken { reason: "bytes in its middle are no element".to_owned() });
+            return Some(Finding::Broken {
+                reason: "bytes in its middle are no element".to_owned(),
+                hole: None,
+            });
         }
         let within = self.pending.owed() > 0 || !self.pending.bytes().is_empty();
         let reason = "the file ends within an element".to_owned();

@@ -114,7 +114,8 @@ impl Scan for Frames {
 
     fn finish(&mut self) -> Option<Finding> {
         if self.broken {
-            return Some(Finding::Broken { reason: "bytes between its frames are no frame".to_owned() });
+            let reason = "bytes between its frames are no frame".to_owned();
+            return Some(Finding::Broken { reason, hole: None });
         }
         let owed = self.pending.owed();
         let within = owed > 0 || !self.pending.bytes().is_empty();

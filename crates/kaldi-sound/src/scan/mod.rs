@@ -7,14 +7,22 @@ mod ogg;
 mod size;
 
 /// A fault of the bytes, found at their end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Finding {
     /// Bytes are missing at the end; `bytes` says how many, if that is known.
     Cut { bytes: Option<u64>, reason: String },
     /// Bytes behind the sound that the header tells of.
     Surplus { bytes: u64 },
     /// Bytes are missing, or are of another kind, in the middle.
-    Broken { reason: String },
+    Broken { reason: String, hole: Option<Hole> },
+}
+
+/// The place of missing sound, in seconds of the file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Hole {
+    pub at: f64,
+    /// Seconds of the whole file.
+    pub whole: f64,
 }
 
 /// A reader of a format's structure that gets all bytes in order, in pieces of any size.
