@@ -52,6 +52,7 @@ mod sound_faults;
 mod sound_matrix;
 mod sound_programs;
 mod speaker_programs;
+mod speech_to_phrase;
 mod status;
 mod table_programs;
 mod tcp_server;

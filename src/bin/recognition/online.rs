@@ -23,6 +23,7 @@ use nnet3::options::weights::WeightsOptions;
 use nnet3::tables::{Input, Output};
 use nnet3::{forward, lattices, messages};
 
+pub mod samples;
 pub mod timing;
 
 use timing::{OnlineTimer, TimingStats};
@@ -111,9 +112,7 @@ pub enum Kind {
 /// Decodes the utterances of all speakers.
 pub fn decode(options: &OnlineOptions, tables: &OnlineTables, kind: Kind) -> Result<u8> {
     check(&options.recognizer)?;
-    if !options.recognizer.search.determinize_lattice {
-        bail!("--determinize-lattice=false is not supported here: expected true");
-    }
+    check_determinized(&options.recognizer)?;
     if options.chunk_length.is_nan() {
         bail!("--chunk-length={}: expected a number", options.chunk_length);
     }
@@ -130,7 +129,6 @@ pub fn decode(options: &OnlineOptions, tables: &OnlineTables, kind: Kind) -> Res
     };
     let model = model(&options.recognizer, network, features, silence_weighting, graph)?;
     let endpoint = options.do_endpointing.then(|| options.recognizer.endpoint.options()).transpose()?;
-    let search = &options.recognizer.search;
     let chunks = match kind {
         Kind::Incremental(chunks) => Some(chunks),
         Kind::Graph | Kind::Grammar => None,
@@ -139,11 +137,7 @@ pub fn decode(options: &OnlineOptions, tables: &OnlineTables, kind: Kind) -> Res
         options,
         stream: Stream::new(&model, &RecognizerOptions { endpoint, chunks, ..model.options().clone() })?,
         traced: options.traced()?,
-        ending: Ending {
-            lattice_beam: search.lattice_beam,
-            determinization: Some(search.determinization()),
-            acoustic_scale: scale,
-        },
+        ending: ending(&options.recognizer),
         symbols: lattices::open_symbols(&options.word_symbol_table)?,
         timing: TimingStats::default(),
         likelihood: 0.0,
@@ -181,6 +175,39 @@ pub fn decode(options: &OnlineOptions, tables: &OnlineTables, kind: Kind) -> Res
     output.finish()
 }
 
+/// Refuses options that ask for a lattice of states.
+fn check_determinized(recognizer: &RecognizerArgs) -> Result<()> {
+    if !recognizer.search.determinize_lattice {
+        bail!("--determinize-lattice=false is not supported here: expected true");
+    }
+    Ok(())
+}
+
+fn ending(recognizer: &RecognizerArgs) -> Ending {
+    let search = &recognizer.search;
+    Ending {
+        lattice_beam: search.lattice_beam,
+        determinization: Some(search.determinization()),
+        acoustic_scale: recognizer.acoustic_scale,
+    }
+}
+
+/// Returns the lattice of the finished utterance, with unscaled acoustic costs, and its best path, with scaled ones.
+fn finished_lattice(
+    stream: &mut Stream,
+    ending: &Ending,
+    key: &str,
+) -> nnet3_online::Result<(CompactLattice, path::Linear)> {
+    let (mut lattice, report) = stream.lattice()?;
+    lattices::log_events(&report);
+    if !report.complete {
+        messages::warn(&format!("Determinization finished earlier than the beam for utterance {key}"));
+    }
+    let best = path::best_linear(&lattice)?;
+    ending.unscale(&mut lattice)?;
+    Ok((lattice, best))
+}
+
 struct Decoding<'o> {
     options: &'o OnlineOptions,
     stream: Stream,
@@ -213,7 +240,7 @@ impl Decoding<'_> {
         if !self.stream.finish()? {
             return Ok(Err("no path was left".to_owned()));
         }
-        let (lattice, best) = match self.lattice(key) {
+        let (lattice, best) = match finished_lattice(&mut self.stream, &self.ending, key) {
             Ok(result) => result,
             Err(error) => return Ok(Err(error.to_string())),
         };
@@ -281,19 +308,6 @@ impl Decoding<'_> {
         );
         log::vlog(EACH_PIECE, &Site::PROGRAM, &line);
         Ok(())
-    }
-
-    /// Returns the lattice of the finished utterance, with unscaled acoustic costs, and its best path, with scaled
-    /// ones.
-    fn lattice(&mut self, key: &str) -> nnet3_online::Result<(CompactLattice, path::Linear)> {
-        let (mut lattice, report) = self.stream.lattice()?;
-        lattices::log_events(&report);
-        if !report.complete {
-            messages::warn(&format!("Determinization finished earlier than the beam for utterance {key}"));
-        }
-        let best = path::best_linear(&lattice)?;
-        self.ending.unscale(&mut lattice)?;
-        Ok((lattice, best))
     }
 
     fn report(&self, done: u64, failed: u64) {
