@@ -271,3 +271,82 @@ fn joined_files_are_read_to_the_end() {
         }
     }
 }
+
+/// The beginnings and lengths of the pages of an Ogg file.
+fn pages(ogg: &[u8]) -> Vec<(usize, usize)> {
+    let (mut at, mut all) = (0, Vec::new());
+    while at < ogg.len() {
+        assert_eq!(&ogg[at..at + 4], b"OggS");
+        let segments = usize::from(ogg[at + 26]);
+        let body: usize = ogg[at + 27..at + 27 + segments].iter().map(|&size| usize::from(size)).sum();
+        all.push((at, 27 + segments + body));
+        at += 27 + segments + body;
+    }
+    all
+}
+
+/// Seconds that warnings tell to be missing and not replaced by silence.
+fn told(warnings: &[Warning]) -> f64 {
+    let of = |warning: &Warning| match warning {
+        Warning::Gap { seconds, filled: false, .. } => *seconds,
+        Warning::Cut { missing, .. } => missing.unwrap_or(f64::NAN),
+        _ => 0.0,
+    };
+    warnings.iter().map(of).sum()
+}
+
+/// Wherever a page is damaged, silence or a warning with seconds takes the place of its sound.
+#[test]
+fn damaged_pages_of_ogg_are_told_in_seconds() {
+    let folder = Folder::new("pages");
+    let from = folder.write("1.wav", wave(16_000, 1, &tone(16_000, 500.0, 8.0)));
+    for coding in ["libvorbis", "flac", "libopus"] {
+        let whole = folder.path("whole.ogg");
+        if !ffmpeg(&format!("-i {from} -c:a {coding} -page_duration 500000 {whole}")) {
+            return;
+        }
+        let ogg = std::fs::read(&whole).unwrap();
+        let (rate, samples, warnings) = read(&whole).unwrap();
+        assert_eq!(warnings, [], "{coding}");
+        let pages = pages(&ogg);
+        assert!(pages.len() > 8, "{coding}: {} pages", pages.len());
+        // (ffmpeg decodes Opus, which takes long.)
+        let last = pages.len() - 1;
+        let chosen =
+            if coding == "libopus" { vec![2, last - 1] } else { vec![2, 3, last / 2, last - 1, last] };
+        for number in chosen {
+            let (at, length) = pages[number];
+            let is_last = number == last;
+            let zeros = [&ogg[..at], &vec![0; length], &ogg[at + length..]].concat();
+            let left_out = [&ogg[..at], &ogg[at + length..]].concat();
+            let mut changed = ogg.clone();
+            changed[at + length - 1] ^= 0x10;
+            for (fault, bytes) in [("zeros", zeros), ("left out", left_out), ("changed", changed)] {
+                let name = folder.write("damaged.ogg", bytes);
+                let (_, found, warnings) = read(&name).unwrap();
+                assert!(!warnings.is_empty(), "{coding}, page {number}, {fault}");
+                let missing = samples.len() as f64 - found.len() as f64;
+                let seconds = told(&warnings);
+                let right = match seconds.is_nan() {
+                    // The length is not known without the last page.
+                    true => is_last && fault != "changed",
+                    false => (missing / f64::from(rate) - seconds).abs() < 0.03,
+                };
+                assert!(right, "{coding}, page {number}, {fault}: {missing} samples, {warnings:?}");
+            }
+        }
+    }
+}
+
+/// A page that is lost at the end of the first of two joined files.
+#[test]
+fn a_joined_ogg_file_without_its_last_page_is_cut() {
+    let folder = Folder::new("links");
+    let ogg = data("chirp.ogg");
+    let pages = pages(&ogg);
+    let last = pages[pages.len() - 1].0;
+    let name = folder.write("joined.ogg", [&ogg[..last], &ogg].concat());
+    let (_, _, warnings) = read(&name).unwrap();
+    let cut = |warning: &Warning| matches!(warning, Warning::Cut { reason, .. } if reason == "its last page is not there");
+    assert!(warnings.iter().any(cut), "{warnings:?}");
+}
