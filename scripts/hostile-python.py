@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Gives hostile names, bytes, tables, arrays and transcripts to the Python module and to the parts of scripts that are Python.
+"""Gives hostile names, bytes, tables, arrays and transcripts to the Python module and to the parts of scripts that are Python (or, for adapt_model.sh, a program).
 
     hostile-python.py [--seed=60] [--tries=900] [MODULE_FOLDER [MODEL SOUND]]
 
@@ -171,6 +171,7 @@ def hostile_writes(rng, given):
 
 # ---- scripts ------------------------------------------------------------------------------------------------------------------------
 def run_part(*arguments, **options):
+    expect(Path(arguments[0]).exists(), f"there is no {arguments[0]}")
     done = subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, timeout=SECONDS, check=False, **options)
     said = done.stderr.decode(errors="replace")
     expect("Traceback" not in said, f"a traceback: {said.strip().splitlines()[-1:]}")
@@ -243,6 +244,7 @@ def damaged_recordings(rng, given):
 def damaged_transcripts(rng, given):
     """Sentences, phrases and lexicons for adapt_model.sh."""
     Path("w/old").mkdir(parents=True)
+    expect(shutil.which("nnet3"), "nnet3 is not on the PATH")
     names = ["SIL", *(phone + place for phone in "ABC" for place in ("_B", "_E", "_I", "_S"))]
     files = {
         "w/old/phones.txt": "<eps> 0\n" + "".join(f"{name} {i}\n" for i, name in enumerate(names, 1)),
@@ -257,12 +259,18 @@ def damaged_transcripts(rng, given):
         Path(name).write_bytes(content)
     what = rng.choice(["missing", "parts", "language"])
     skip = rng.choice(["true", "false"])
-    status, said = run_part(PARTS / "adapt.py", what, "--text=text", "--phrases=phrases", "--new=new", f"--skip-unknown={skip}", "w")
-    if status:
+    out = "w/new" if what == "language" else "w/out"
+    command = ["nnet3", "adapt-lexicon", "--text=text", "--phrases=phrases", "--new=new", f"--skip-unknown={skip}", f"--write={what}", "w/old", out]
+    done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)
+    said = done.stderr.decode(errors="replace")
+    expect("panicked" not in said and done.returncode in (0, 1, 255), f"status {done.returncode}: {said[-300:]}")
+    expect("Usage:" not in said, f"options that the program does not have: {said[-300:]}")
+    if done.returncode:
+        expect("ERROR" in said, f"no sentence: {said[-300:]}")
         raise Refused(said)
     if what == "language":
-        known = {line.split(" ")[0] for line in Path("w/lexicon.txt").read_text("utf-8").split("\n")[:-1]}
-        for name in ("w/text.txt", "w/phrases.txt"):
+        known = {line.split(" ")[0] for line in Path("w/new/lexicon.txt").read_text("utf-8").split("\n")[:-1]}
+        for name in ("w/new/text.txt", "w/new/phrases.txt"):
             said_words = set(Path(name).read_text("utf-8").replace("\n", " ").split(" ")) - {""}
             expect(said_words <= known, f"words without a pronunciation: {said_words - known}")
 

@@ -109,6 +109,24 @@ def prefixed(draw, data, _):
     return bytes(draw.randrange(256) for _ in range(draw.choice((1, 4, 200)))) + data
 
 
+def exchanged(draw, data, _):
+    """Two parts of the same length in each other's place."""
+    size = draw.randrange(1, max(2, len(data) // 4))
+    one = draw.randrange(max(1, len(data) - 2 * size))
+    other = draw.randrange(one + size, max(one + size + 1, len(data) - size + 1))
+    return data[:one] + data[other : other + size] + data[one + size : other] + data[one : one + size] + data[other + size :]
+
+
+def ends(draw, data, _):
+    """Bytes changed where the sound begins or ends."""
+    out = bytearray(data)
+    share = max(1, len(out) // 10)
+    for _ in range(draw.choice((1, 4, 40))):
+        at = draw.randrange(share) + draw.choice((len(out) - share, min(len(out) - share, 3 * share)))
+        out[at] = draw.randrange(256)
+    return bytes(out)
+
+
 CLASSES = {
     "cut": cut,
     "bytes missing in the middle": gap,
@@ -116,6 +134,8 @@ CLASSES = {
     "absurd numbers in the header": header,
     "zeros in the middle": zeros,
     "a part twice": doubled,
+    "two parts exchanged": exchanged,
+    "bytes changed near the ends": ends,
     "joined with another format": joined,
     "the rest of another format": spliced,
     "other bytes in front": prefixed,
