@@ -312,7 +312,7 @@ mod tests {
         page.push(0);
         // Bit by bit.
         let slow = page.iter().fold(0u32, |sum, &byte| {
-            (0..8).fold(sum ^ u32::from(byte) << 24, |sum, _| sum << 1 ^ (sum >> 31) * 0x04c1_1db7)
+            (0..8).fold(sum ^ u32::from(byte) << 24, |sum, _| (sum << 1) ^ ((sum >> 31) * 0x04c1_1db7))
         });
         assert_eq!(checksum(&page), slow);
         let chirp = include_bytes!("../../tests/data/chirp.ogg");
