@@ -274,7 +274,7 @@ mod tests {
     fn densities_are_those_of_the_mixtures() {
         let gmm = |count: usize, seed: u32| {
             let mut inv_vars = random(count, 4, seed + 1);
-            inv_vars.data.iter_mut().for_each(|x| *x = 1.5 + *x);
+            inv_vars.data.iter_mut().for_each(|x| *x += 1.5);
             let weights = vec![1.0 / count as f32; count];
             DiagGmm::new(weights, random(count, 4, seed), inv_vars).unwrap()
         };

@@ -27,6 +27,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// True if this process may draw: standard error is a terminal, and no later program of a pipeline shares it.
 pub fn is_ours() -> bool {
     static OURS: OnceLock<bool> = OnceLock::new();
+    #[allow(clippy::disallowed_methods)] // Nothing is written.
     *OURS.get_or_init(|| is_terminal() && !is_pipe(io::stdout()))
 }
 
