@@ -51,7 +51,7 @@ pub async fn receive(shared: &Shared, mut form: Multipart) -> Result<(Kept, Fiel
             let own =
                 field.file_name().map(|name| name.rsplit(['/', '\\']).next().unwrap_or(name).to_owned());
             fields.file_name = own.filter(|name| !name.is_empty());
-            file = Some(keep(shared, Source::Field(field)).await?);
+            file = Some(keep(shared, Source::Field(Box::new(field))).await?);
             continue;
         }
         count += 1;

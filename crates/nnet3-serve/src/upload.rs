@@ -234,7 +234,7 @@ fn media_type(format: Format) -> &'static str {
 /// The bytes of a recording on their way.
 pub enum Source<'f> {
     Body(Body),
-    Field(Field<'f>),
+    Field(Box<Field<'f>>),
 }
 
 impl Source<'_> {
