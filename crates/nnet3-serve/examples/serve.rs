@@ -14,6 +14,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         threads: std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
         rate: None,
         decoder: None,
+        wyoming: None,
+        language: None,
     };
     let model = Model::open(folder, &ModelOptions::default())?;
     Server::new(model, settings, |event| eprintln!("{event:?}"))?.run()?;
