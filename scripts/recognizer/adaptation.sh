@@ -62,11 +62,11 @@ transforms_of_speakers() {
   rm -r "$data" "$out/aligned"
 }
 
-# Utterances of the copies that have the transforms of their speakers, so many of all: half of the copies, and all originals.
+# Half of all versions have the transforms of their speakers: copies only. (What the network learns without transforms is for any speaker, and
+# for those of the training, whose originals it has.)
 features_for_training() {
-  local from=$dir/feats/$set with=$(((versions - 1) / 2)) # lint: whole: versions
-  with="$with" awk '{ copy = $1; if (copy !~ /^aug[0-9]+-/) copy = 0; else { sub(/^aug/, "", copy); sub(/-.*/, "", copy) }
-    if (copy + 0 <= ENVIRON["with"] + 0) print $1 }' "$from/utt2spk" >"$out/with"
+  local from=$dir/feats/$set
+  with=$((versions / 2)) awk '$1 ~ /^aug[0-9]+-/ && substr($1, 4) + 0 <= ENVIRON["with"] + 0 { print $1 }' "$from/utt2spk" >"$out/with" # lint: whole: versions
   features_of_speakers "$dir/speakers/train"
   for name in text utt2spk spk2utt utt2num_frames; do cp "$from/$name" "$out"; done
   count_step "features for the network" "$(wc -l <"$from/feats.scp")" "$(wc -l <"$out/feats.scp")" /dev/null
