@@ -14,7 +14,7 @@ const HERTZ: u8 = 10;
 /// Time between two lines where standard error is no terminal.
 const EACH: Duration = Duration::from_secs(10);
 /// Characters of the bar.
-const WIDTH: usize = 24;
+const WIDTH: usize = 16;
 
 /// A line at the bottom of a terminal. It is hidden without a terminal.
 pub struct Line {
@@ -219,22 +219,21 @@ impl State {
         self.total.filter(|total| *total > 0.0).map(|total| 100.0 * self.done / total)
     }
 
-    /// `1.5 of 6.0 minutes of sound, 1 of 3 files, 3.0 times as fast as spoken, 2 minutes left`.
+    /// `1.5 of 6.0 minutes, 2 minutes left, 1 of 3 files, 3.0 times real time`: a narrow terminal cuts the end.
     fn message(&self, elapsed: Duration) -> String {
         let seconds = elapsed.as_secs_f64();
         let speed = if seconds > 0.0 { self.done / seconds } else { 0.0 };
         let of_total = self.total.map_or(String::new(), |total| format!("of {:.1} ", total / 60.0));
-        let mut text = format!("{:.1} {of_total}minutes of sound", self.done / 60.0);
-        if self.files > 1 {
-            text += &format!(", {} of {} files", self.files_done, self.files);
-        }
-        text += &format!(", {speed:.1} times as fast as spoken");
+        let mut text = format!("{:.1} {of_total}minutes", self.done / 60.0);
         // (An estimate at the beginning is unreliable.)
         if let Some(total) = self.total.filter(|_| seconds > 1.0 && speed > 0.0) {
             let left = Duration::from_secs_f64(((total - self.done) / speed).max(0.0));
             text += &format!(", {} left", HumanDuration(left));
         }
-        text
+        if self.files > 1 {
+            text += &format!(", {} of {} files", self.files_done, self.files);
+        }
+        text + &format!(", {speed:.1} times real time")
     }
 }
 
@@ -248,9 +247,9 @@ mod tests {
 
     #[test]
     fn minutes_speed_and_end() {
-        let shown = "1.5 of 6.0 minutes of sound, 1 of 3 files, 3.0 times as fast as spoken, 90 seconds left";
+        let shown = "1.5 of 6.0 minutes, 90 seconds left, 1 of 3 files, 3.0 times real time";
         assert_eq!(message(90.0, Some(360.0), 3, 30), shown);
-        assert_eq!(message(90.0, None, 1, 30), "1.5 minutes of sound, 3.0 times as fast as spoken");
+        assert_eq!(message(90.0, None, 1, 30), "1.5 minutes, 3.0 times real time");
         assert!(message(0.0, None, 1, 0).contains("0.0 times"));
     }
 
@@ -259,7 +258,7 @@ mod tests {
         let (line, begin) = (Line::new(true), Instant::now());
         let drawn = (0..2000).filter(|&i| line.is_due(begin + Duration::from_millis(i))).count();
         assert_eq!(drawn, 20);
-        assert_eq!(bar(50.0), "█".repeat(12) + &"░".repeat(12));
+        assert_eq!(bar(50.0), "█".repeat(8) + &"░".repeat(8));
         assert_eq!(bar(100.4).chars().count(), WIDTH);
     }
 
