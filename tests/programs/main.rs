@@ -47,6 +47,7 @@ mod pitch_programs;
 mod pronunciation_programs;
 mod report;
 mod safetensors;
+mod search;
 mod serve;
 mod sound_faults;
 mod sound_matrix;

@@ -11,6 +11,8 @@ mod mapped;
 mod online;
 mod options;
 mod search_graph;
+#[cfg(feature = "sound")]
+mod searching;
 mod server;
 #[cfg(feature = "serve")]
 mod serving;

@@ -1,0 +1,73 @@
+//! `nnet3-search`: recordings → places where words or phrases are said.
+
+#![cfg(feature = "sound")]
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use kaldi_io::cli::{self, Style};
+use kaldi_sound::SoundOptions;
+use nnet3::options::{fraction, threads};
+
+use crate::recognition::searching::{Form, Wanted, search};
+use crate::recognition::transcribe::PieceArgs;
+
+/// Find where words or phrases are said in recordings, with a model in a folder of vosk's form.
+///
+/// The search looks at all that the recogniser thinks possible, not at its text alone: a word may be found where the text has
+/// another one. Each place has a probability. Phrases are words with blanks between them, as the model writes them. The formats of
+/// recordings are those of nnet3-transcribe.
+///
+/// A line has the name of the recording, begin and end, the probability, and the words of the text around [what was found].
+/// The exit status is 1 if nothing was found.
+#[derive(clap::Parser, Debug)]
+#[command(
+    after_help = "e.g.: nnet3-search model-ko '서울' *.mp3\n      nnet3-search model 'turn on,the light' call.wav --format=json\nSee also: nnet3-transcribe, kws-search"
+)]
+pub struct Options {
+    /// Form of the places
+    #[arg(long, value_enum, default_value_t = Form::Text)]
+    format: Form,
+    /// Leave out places whose probability is lower, from 0 to 1
+    #[arg(long, value_name = "P", default_value_t = 0.1)]
+    min_probability: f32,
+    /// Words of the text on either side of a place
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    context: u16,
+    /// Longest silence within a phrase, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
+    max_silence: f32,
+    /// The track of sound of each recording that is searched, from 1. Without it the default one
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    track: Option<u16>,
+    /// Number of threads that prepare the i-vector extractor at the beginning
+    #[arg(long, default_value_t = 2)]
+    num_threads_startup: i32,
+    #[command(flatten)]
+    pieces: PieceArgs,
+    /// <model-dir> <phrase>[,<phrase>...] <recording>..., or without <model-dir> with --mdl
+    #[arg(value_name = "[<model-dir>] <phrases> <recording>...", required = true)]
+    arguments: Vec<String>,
+}
+
+pub fn main() -> ExitCode {
+    cli::run_styled(Style::Quiet, run)
+}
+
+pub fn run(options: Options) -> Result<u8> {
+    fraction::check("min-probability", options.min_probability)?;
+    anyhow::ensure!(
+        (0.0..=60.0).contains(&options.max_silence),
+        "--max-silence={}: expected from 0 to 60 seconds",
+        options.max_silence
+    );
+    let threads = threads::number("num-threads-startup", options.num_threads_startup.into())?;
+    let wanted = Wanted {
+        form: options.format,
+        least: options.min_probability,
+        context: options.context.into(),
+        silence: options.max_silence,
+        sound: SoundOptions { track: options.track.map(usize::from), raw: None },
+    };
+    search(&options.pieces, &wanted, threads, options.arguments)
+}

@@ -1,0 +1,119 @@
+//! Tests of `nnet3-search`: places of words beside the texts of `nnet3-transcribe`.
+
+use serde_json::Value;
+
+use crate::command_lines::{fails, run};
+use crate::common::Folder;
+use crate::online_programs::{folder, model_folder};
+
+const U7: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sound/u7.wav");
+
+/// A model that thinks many texts possible.
+fn unsure_model(f: &Folder) -> String {
+    let model = model_folder(f);
+    let settings = "--acoustic-scale=0.1\n--frame-subsampling-factor=3\n--frames-per-chunk=15\n--beam=200\n--lattice-beam=15\n";
+    std::fs::write(format!("{model}/conf/model.conf"), settings).unwrap();
+    model
+}
+
+/// The texts of the recording with their probabilities.
+fn texts(f: &Folder, model: &str) -> Vec<(Vec<String>, f64)> {
+    let lines = run(f, &format!("nnet3-transcribe --alternatives=1000 {model} {U7}")).stdout;
+    let text = |line: &str| {
+        let mut fields = line.split(' ').skip(3);
+        let probability: f64 = fields.next().unwrap().parse().unwrap();
+        (fields.map(str::to_owned).collect(), probability)
+    };
+    lines.lines().map(text).collect()
+}
+
+/// The expected number of times that a phrase is said.
+fn expected(texts: &[(Vec<String>, f64)], phrase: &[String]) -> f64 {
+    let count = |words: &Vec<String>| words.windows(phrase.len()).filter(|window| *window == phrase).count();
+    texts.iter().map(|(words, probability)| count(words) as f64 * probability).sum()
+}
+
+#[test]
+fn probabilities_are_those_of_all_texts() {
+    let f = folder("search", false);
+    let model = unsure_model(&f);
+    let texts = texts(&f, &model);
+    let mut phrases: Vec<Vec<String>> = texts
+        .iter()
+        .flat_map(|(words, _)| [1, 2].map(|n| words.windows(n).map(<[String]>::to_vec).collect::<Vec<_>>()))
+        .flatten()
+        .collect();
+    phrases.sort();
+    phrases.dedup();
+    assert!(phrases.iter().any(|phrase| phrase.len() == 2) && phrases.len() > 4, "{phrases:?}");
+    let list: Vec<String> = phrases.iter().map(|phrase| phrase.join(" ")).collect();
+    let found = crate::common::run(
+        "nnet3-search",
+        &[&model, &list.join(","), U7, "--format=json", "--min-probability=0"],
+    );
+    assert_eq!((found.status, found.stderr.as_str()), (0, ""));
+    let places: Vec<Value> = found.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for (phrase, text) in phrases.iter().zip(&list) {
+        let of_phrase = places.iter().filter(|place| place["phrase"] == text.as_str());
+        let sum: f64 = of_phrase.map(|place| place["conf"].as_f64().unwrap()).sum();
+        let expected = expected(&texts, phrase);
+        assert!((sum - expected).abs() < 0.02, "{text}: {sum} instead of {expected}");
+    }
+    // The likeliest text has a place for its word, with the word's time and confidence.
+    let recording = run(&f, &format!("nnet3-transcribe --format=json {model} {U7}")).stdout;
+    let recording: Value = serde_json::from_str(&recording).unwrap();
+    let word = &recording["segments"][0]["words"][0];
+    let near = |place: &Value, key: &str, most: f64| {
+        (place[key].as_f64().unwrap() - word[key].as_f64().unwrap()).abs() < most
+    };
+    let is_it = |place: &&Value| {
+        place["phrase"] == word["word"]
+            && near(place, "start", 0.1)
+            && near(place, "end", 0.1)
+            && near(place, "conf", 0.05)
+    };
+    assert!(places.iter().any(|place| is_it(&place)), "{word}: {places:?}");
+}
+
+#[test]
+fn phrases_their_context_and_faults() {
+    let f = folder("search-phrases", false);
+    let model = unsure_model(&f);
+    let texts = texts(&f, &model);
+    let (best, other) = (&texts[0].0, texts.iter().find(|(words, _)| words.len() > 1).unwrap().0.join(" "));
+    // Options stand behind recordings; the word around a place is that of the likeliest text.
+    let (status, shown, stderr) = {
+        let found = crate::common::run("nnet3-search", &[&model, &best[0], U7]);
+        (found.status, found.stdout, found.stderr)
+    };
+    assert_eq!(status, 0, "{stderr}");
+    assert!(shown.starts_with("u7 00:00:0") && shown.ends_with(&format!(" [{}]\n", best[0])), "{shown}");
+    let both = format!("{other},, {} ", best[0]);
+    let found = crate::common::run("nnet3-search", &[&model, &both, U7, "--min-probability=0"]);
+    assert!(
+        found.stdout.contains(&format!("[{other}]")) && found.stdout.contains(&format!("[{}]", best[0])),
+        "{}",
+        found.stdout
+    );
+    let rare = crate::common::run("nnet3-search", &[&model, &other, U7, "--min-probability=0.9"]);
+    assert_eq!((rare.status, rare.stdout.as_str()), (1, ""), "nothing was found");
+    // Faults, all of them before the model is loaded that can be known then.
+    let line = |rest: &str| format!("nnet3-search {model} {rest}");
+    fails(&f, 255, &line(&format!("W1 {U7}")), &["lacks the word 'W1' ('w1' is there, with other capitals)"]);
+    fails(&f, 255, &line("w1"), &["expected phrases and at least one recording"]);
+    fails(
+        &f,
+        255,
+        &line(&format!(", {U7}")),
+        &["expected words or phrases with commas between them, found ','"],
+    );
+    fails(&f, 255, &line("w1 @nowhere.wav"), &["nowhere.wav: No such file", "no recording can be read"]);
+    fails(&f, 255, &line(&format!("w1 {U7} --min-probability=2")), &["--min-probability=2"]);
+    fails(&f, 255, &line(&format!("w1 {U7} --max-silence=-1")), &["--max-silence=-1"]);
+    let some = run(&f, &line(&format!("{} @nowhere.wav {U7}", best[0])));
+    assert!(
+        some.status == 0 && some.stderr.contains("1 of 2 files could not be searched"),
+        "{}",
+        some.stderr
+    );
+}
