@@ -221,6 +221,9 @@ impl Decoded {
                 let reason = "the header tells of an end before them".to_owned();
                 self.warnings.push(Warning::LeftOut { at, seconds: length(bytes), bytes, reason });
             }
+            (Some(Finding::Broken { reason, hole: None }), None) if missing.is_some() => {
+                self.warnings.push(Warning::Cut { at, missing, reason });
+            }
             (Some(Finding::Broken { reason, hole }), None) => self.judge_hole(reason, hole),
             (None, None) => {
                 if end.wrong_checksum && !noted && self.timeline.warnings().is_empty() {

@@ -350,3 +350,24 @@ fn a_joined_ogg_file_without_its_last_page_is_cut() {
     let cut = |warning: &Warning| matches!(warning, Warning::Cut { reason, .. } if reason == "its last page is not there");
     assert!(warnings.iter().any(cut), "{warnings:?}");
 }
+
+/// Bytes of Matroska that are no element end the sound; the warning has the seconds.
+#[test]
+fn broken_elements_of_matroska_are_told() {
+    let folder = Folder::new("elements");
+    let mkv = data("chirp.mkv");
+    let (rate, samples, warnings) = read(&folder.write("whole.mkv", &mkv)).unwrap();
+    assert_eq!(warnings, []);
+    // Bytes behind the segment are no fault of it.
+    let padded = read(&folder.write("padded.mkv", [&mkv[..], &[0; 3]].concat())).unwrap();
+    assert!(padded.1 == samples);
+    for share in [3, 4, 5] {
+        let at = mkv.len() * share / 7;
+        let mut broken = mkv.clone();
+        broken[at..at + mkv.len() / 7].fill(0x5a);
+        let (_, found, warnings) = read(&folder.write("broken.mkv", broken)).unwrap();
+        let missing = (samples.len() as f64 - found.len() as f64) / f64::from(rate);
+        assert!(!warnings.is_empty(), "{share}: {missing} s are missing");
+        assert!(told(&warnings) > missing - 0.05, "{share}: {missing} s, {warnings:?}");
+    }
+}

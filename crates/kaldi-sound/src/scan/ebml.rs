@@ -37,6 +37,10 @@ impl Scan for Ebml {
         self.pending.push(bytes);
         loop {
             let there = self.pending.bytes();
+            // Bytes behind the segment are none of its elements.
+            if self.end.is_some_and(|end| self.position - there.len() as u64 >= end) {
+                return self.pending.skip(there.len() as u64);
+            }
             let Some(id) = number(there, true, 4) else { return };
             let Ok((id, id_length)) = id else { return self.broken = true };
             let Some(size) = number(&there[id_length..], false, 8) else { return };
@@ -48,7 +52,8 @@ impl Scan for Ebml {
                 self.end = (!unknown).then(|| start.saturating_add(size));
             }
             let inside = id == SEGMENT || id == CLUSTER;
-            if unknown && !inside {
+            let overruns = self.end.is_some_and(|end| !unknown && start.saturating_add(size) > end);
+            if (unknown && !inside) || overruns {
                 return self.broken = true;
             }
             self.pending.skip(if inside { header } else { header.saturating_add(size) });
@@ -58,13 +63,18 @@ impl Scan for Ebml {
     fn finish(&mut self) -> Option<Finding> {
         if let Some(end) = self.end {
             let reason = format!("its header tells of {end} bytes, and there are {}", self.position);
-            return (self.position < end).then(|| Finding::Cut { bytes: Some(end - self.position), reason });
+            if self.position < end {
+                return Some(Finding::Cut { bytes: Some(end - self.position), reason });
+            }
         }
         if self.broken {
             return Some(Finding::Broken {
                 reason: "bytes in its middle are no element".to_owned(),
                 hole: None,
             });
+        }
+        if self.end.is_some() {
+            return None;
         }
         let within = self.pending.owed() > 0 || !self.pending.bytes().is_empty();
         let reason = "the file ends within an element".to_owned();
