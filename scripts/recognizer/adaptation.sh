@@ -1,11 +1,10 @@
 # Adaptation to speakers: the network learns from features of speaker-adaptive Gaussian models (LDA+MLLT, and a transform of each speaker), and
 # also from features without transforms, so that it recognises unknown speakers as they come, and better once a transform is known.
 
-# May the network learn so? Sets wants_adaptation. All that can be known before the Gaussian models are there.
-choose_adaptation() {
+# Fails where --adapt-speakers=true cannot be: all that can be known before the Gaussian models are there.
+check_adaptation() {
   local speakers reason=
-  wants_adaptation=false
-  [[ $adapt_speakers != false ]] || return 0
+  [[ $adapt_speakers == true ]] || return 0
   speakers=$(cut -d' ' -f2 "$dir/data/train/utt2spk" | sort -u | wc -l) # lint: whole: speakers
   if [[ $start != gaussian ]]; then reason="--start=flat trains no Gaussian models"
   elif [[ $model == gaussian ]]; then reason="--model=gaussian trains no network"
@@ -14,23 +13,14 @@ choose_adaptation() {
   elif [[ $network && ! $(network_shape "$network") ]]; then reason="the network in $network reads cepstra"
   elif (( speakers < 2 )); then reason="only one speaker is known; see --speakers and --utt2spk"
   elif (( copies == 0 )); then reason="there are no copies, from which the network learns speech without transforms"
-  elif [[ $adapt_speakers == auto ]] && ! is_less "$hours" 1; then reason="an hour of speech or more"
-  else
-    wants_adaptation=true
-    return
   fi
-  [[ $adapt_speakers == auto ]] || fail "--adapt-speakers=true: $reason"
+  [[ ! $reason ]] || fail "--adapt-speakers=true: $reason"
 }
 
-# Sets adapted, and train_set.
+# Sets train_set.
 do_adaptation() {
-  adapted=false
-  [[ $wants_adaptation == true ]] || return 0
-  if [[ ! -e $dir/gauss/model/final.alimdl ]]; then
-    [[ $adapt_speakers == auto ]] || fail "--adapt-speakers=true: too few speakers have enough speech for transforms (10 s or more)"
-    return 0
-  fi
-  adapted=true
+  [[ $adapt_speakers == true ]] || return 0
+  [[ -e $dir/gauss/model/final.alimdl ]] || fail "--adapt-speakers=true: too few speakers have enough speech for transforms (10 s or more)"
   local set=$train_set
   step "transforms of speakers and of their copies" "speakers/train" transforms_of_speakers "=gauss/model" "=feats/$set" "@$dir/feats/$set/text"
   step "features for the network, with and without transforms" feats/adapted features_for_training "=speakers/train" "=feats/$set" "$versions"
@@ -62,11 +52,10 @@ transforms_of_speakers() {
   rm -r "$data" "$out/aligned"
 }
 
-# Half of all versions have the transforms of their speakers: copies only. (What the network learns without transforms is for any speaker, and
-# for those of the training, whose originals it has.)
+# Half of all versions, the originals among them, have the transforms of their speakers.
 features_for_training() {
   local from=$dir/feats/$set
-  with=$((versions / 2)) awk '$1 ~ /^aug[0-9]+-/ && substr($1, 4) + 0 <= ENVIRON["with"] + 0 { print $1 }' "$from/utt2spk" >"$out/with" # lint: whole: versions
+  with=$(((versions - 1) / 2)) awk '$1 !~ /^aug[0-9]+-/ || substr($1, 4) + 0 <= ENVIRON["with"] + 0 { print $1 }' "$from/utt2spk" >"$out/with" # lint: whole: versions
   features_of_speakers "$dir/speakers/train"
   for name in text utt2spk spk2utt utt2num_frames; do cp "$from/$name" "$out"; done
   count_step "features for the network" "$(wc -l <"$from/feats.scp")" "$(wc -l <"$out/feats.scp")" /dev/null

@@ -47,7 +47,7 @@ do_chain() {
   size=$(choose_by_hours "$network" 0.5 tiny 10 small 200 medium large)
   mkdir -p "$dir/chain"
   [[ $ivectors == false ]] || speakers=("=ivectors/$train_set")
-  if [[ $adapted == true ]]; then
+  if [[ $adapt_speakers == true ]]; then
     folder=chain/adapted
     number input_dim whole "rows of $dir/gauss/model/final.mat" "$(copy-matrix --print-args=false --binary=false "$dir/gauss/model/final.mat" - 2>/dev/null | grep -c '[0-9]')" 1
   fi
@@ -55,14 +55,14 @@ do_chain() {
   # Little data make few steps: more passes, and smaller minibatches.
   epochs=$num_epochs minibatch=1:64
   if ! is_less 0 "$num_epochs"; then
-    # Copies are harder to learn: twice as many steps.
-    epochs=$(h="$hours" versions="$versions" awk 'BEGIN { h = ENVIRON["h"] + 0; n = ENVIRON["versions"] + 0
-      print sprintf("%.3g", (h >= 0.3 ? 6 : h < 0.09 ? 20 : 6 * 0.3 / h) * (n > 1 ? 2 / n : 1)) }')
+    # Copies are harder to learn: twice as many steps, and three times as many where half of them have transforms.
+    epochs=$(h="$hours" versions="$versions" adapted="$adapt_speakers" awk 'BEGIN { h = ENVIRON["h"] + 0; n = ENVIRON["versions"] + 0
+      print sprintf("%.3g", (h >= 0.3 ? 6 : h < 0.09 ? 20 : 6 * 0.3 / h) * (n > 1 ? (ENVIRON["adapted"] == "true" ? 3 : 2) / n : 1)) }')
     if is_less "$hours" 0.15; then minibatch=1:16; fi
   fi
   training_step "training of the model" $folder train_chain "=$train_ali" "=feats/$train_set" "@$dir/chain/network.xconfig" "$chunk_width" \
     "$tolerance" "$epochs" "$minibatch" "$initial_lrate" "$final_lrate" "$num_jobs_initial" "$num_jobs_final" "$train_opts" "$srand" "${speakers[@]}"
-  [[ $adapted == false ]] || step "the network for speakers without transforms" chain/model network_of_cepstra "=chain/adapted" "=gauss/model"
+  [[ $adapt_speakers == false ]] || step "the network for speakers without transforms" chain/model network_of_cepstra "=chain/adapted" "=gauss/model"
 }
 
 train_chain() {

@@ -6,7 +6,7 @@ do_copies() {
   local number=$copies # lint: whole: number
   if (( number < 0 )); then
     number=$(choose_by_hours "" 1 2 0)
-    [[ $wants_adaptation == false || ! -e $dir/gauss/model/final.alimdl ]] || number=5
+    [[ $adapt_speakers == false ]] || number=5
     # The running mean would have to be that of the copies.
     [[ $cmvn == false ]] || number=0
   fi

@@ -64,7 +64,7 @@ do_recognition() {
     step "recognition of $set" "decode/$set" decode "=feats/$set" "=graph" "${settings[@]}" "${speakers[@]}"
   done
   table=("${tests[@]/#/$dir/decode/}")
-  if [[ $adapted == true && $system == chain ]]; then system=adapted do_adapted_recognition; fi
+  if [[ $adapt_speakers == true && $system == chain ]]; then system=adapted do_adapted_recognition; fi
   if [[ $decode_flat == true ]]; then
     local system=flat
     for set in "${tests[@]}"; do

@@ -36,7 +36,7 @@ train_recognizing_gaussians() { # of data/train, or of the utterances of $texts
 # for validation. The Gaussians that are compared are trained without them.
 compare_models() {
   local held=$out/held which wrong words valid=$dir/chain/model/data/valid
-  [[ $adapted == false ]] || valid=$dir/chain/adapted/data/valid
+  [[ $adapt_speakers == false ]] || valid=$dir/chain/adapted/data/valid
   garbage_word="$garbage_word" awk 'NR == FNR { held[$1]; next } $1 in held && $2 != ENVIRON["garbage_word"]' "$valid" "$dir/feats/train/text" >"$held"
   if [[ ! -s $held ]]; then
     say "    no utterance was kept: the network is taken"

@@ -10,7 +10,7 @@ do_gaussians() {
   }
   mkdir -p "$dir/gauss"
   refresh gauss/lang make_hmm_language
-  step "Gaussian models" gauss/model train_gaussians "$wants_adaptation" texts "@$dir/data/train/wav.scp" "@$dir/data/train/waves" "@$dir/data/train/text" \
+  step "Gaussian models" gauss/model train_gaussians "$adapt_speakers" texts "@$dir/data/train/wav.scp" "@$dir/data/train/waves" "@$dir/data/train/text" \
     "@$dir/data/train/utt2spk" "@$dir/gauss/lang/phones.txt" "@$dir/gauss/lang/L.fst" "@$dir/gauss/lang/topo"
   local used
   used=$(awk -F'\t' 'NR > 1 && $4 ~ /^aligned/' "$dir/gauss/model/utterances.tsv" | wc -l) # lint: whole: used
@@ -39,7 +39,7 @@ check_texts() {
 # The models, ali.1.gz in frames of 10 ms, utterances.tsv, and not_aligned: lines `reason<TAB>utterance`.
 train_gaussians() {
   local rate data=$dir/data/train config=()
-  if [[ $wants_adaptation == true ]]; then
+  if [[ $adapt_speakers == true ]]; then
     # The cepstra of copies are those that the network reads.
     data=$out/data
     mkdir "$data"

@@ -14,7 +14,7 @@ do_data() {
   number_in hours decimal "$dir/data/hours" 0
   say "$(wc -l <"$dir/data/transcripts") utterances to train on, about $hours hours$([[ $perturb == false ]] || echo ", three times at different speeds"); for tests: $(for set in "${tests[@]}"; do
     printf '%s (%d) ' "$set" "$(wc -l <"$dir/data/$set/text")"; done)"
-  choose_adaptation
+  check_adaptation
 }
 
 do_language() {

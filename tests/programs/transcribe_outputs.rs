@@ -134,7 +134,10 @@ fn faults_are_found_before_the_model_is_loaded() {
         (format!("{U7} -o @x --output-dir=@y"), "--output and --output-dir: expected one of them"),
         (format!("{U7} --output=@no/such/folder/x.srt"), "no/such/folder/x.srt"),
         (format!("{U7} --output-dir=@empty.wav"), "--output-dir="),
-        ("@own.txt --output=@own.txt".to_owned(), "expected a file for the text, found one of the recordings"),
+        (
+            "@own.txt --output=@own.txt".to_owned(),
+            "expected a file for the text, found one of the recordings",
+        ),
         (format!("{U7} --format=doc"), "expected one of text, json, srt, vtt, ctm, csv, tsv, rttm, textgrid"),
         (format!("{U7} --format=srt --times"), "--times is for --format=text"),
         (format!("{U7} --phrases=@nowhere.txt"), "nowhere.txt"),

@@ -94,6 +94,7 @@ impl Arguments {
 /// Writes the text of each file, in their order. The status is 1 if there was none of some file. All that can be known of
 /// the arguments is checked before the model is loaded.
 pub fn transcribe(arguments: &Arguments, mut paths: Vec<String>) -> Result<u8> {
+    arguments.texts.check_standard_output()?;
     let folder = arguments.pieces.folder(&mut paths)?;
     if paths.is_empty() {
         bail!("expected at least one recording");

@@ -29,6 +29,14 @@ pub struct Outputs {
 }
 
 impl Texts {
+    /// Fails if texts are for standard output, and it is closed.
+    pub fn check_standard_output(&self) -> Result<()> {
+        match self.folder.is_none() && matches!(self.file.as_str(), "" | "-") {
+            true => Ok(StandardOutput::check()?),
+            false => Ok(()),
+        }
+    }
+
     /// Checks forms and places for so many recordings.
     pub fn outputs(&self, recordings: usize) -> Result<Outputs> {
         let file = if self.file == "-" { "" } else { &self.file };
@@ -119,9 +127,6 @@ impl Outputs {
 
     /// Fails if a text cannot be written, or would take the place of a recording.
     pub fn check(&self, sounds: &[Sound]) -> Result<()> {
-        if self.joined.is_empty() && self.folder.is_none() {
-            return Ok(StandardOutput::check()?);
-        }
         let real = |path: &str| std::fs::canonicalize(path).ok();
         let recordings: Vec<_> = sounds.iter().filter_map(|sound| real(sound.path)).collect();
         for file in self.joined.iter().chain(sounds.iter().flat_map(|sound| &sound.to)) {

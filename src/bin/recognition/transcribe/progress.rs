@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn minutes_speed_and_end() {
-        let shown = "1.5 of 6.0 minutes, 90 seconds left, 1 of 3 files, 3.0 times real time";
+        let shown = "1.5 of 6.0 minutes, 2 minutes left, 1 of 3 files, 3.0 times real time";
         assert_eq!(message(90.0, Some(360.0), 3, 30), shown);
         assert_eq!(message(90.0, None, 1, 30), "1.5 minutes, 3.0 times real time");
         assert!(message(0.0, None, 1, 0).contains("0.0 times"));
