@@ -455,6 +455,36 @@ without_python() { # all parts
   PATH=$bin scripts/adapt_model.sh --text="$work/new_text" --oov=g2p "$work/no_python" "$work/no_python_adapted" &&
     grep -q '^lomi ' "$work/no_python_adapted/new_words.txt"
 }
+of_gaussians() { # a network of them, which runs as any other
+  scripts/recognizer.sh --wav="$toy/wav" --text="$toy/text" --utt2spk="$toy/utt2spk" --lexicon="$toy/lexicon.txt" --garbage=false --use-gpu=no \
+    --model=gaussian "$work/gaussians" || return 1
+  grep -q '^held_out (Gaussians) .* 29 .* 0.00 %' "$work/gaussians/results.txt" && [[ ! -e $work/gaussians/chain ]] || return 1
+  diff <(grep '^toy-003 ' "$toy/text") <(nnet3-transcribe --print-args=false "$work/gaussians/model" "$toy/wav/toy-003.wav" 2>/dev/null </dev/null)
+}
+check "--model=gaussian: a model folder without a trained network" of_gaussians
+adapts() { # a speaker who is not in the training
+  tests/recognizer/toy_speech.py --num 200 "$work/more"
+  scripts/recognizer.sh --wav="$work/more/wav" --text="$work/more/text" --utt2spk="$work/more/utt2spk" --lexicon="$work/more/lexicon.txt" --garbage=false \
+    --use-gpu=no --test-speakers=speaker3 --adapt-speakers=true --copies=2 --network=tiny --num-epochs=1 --initial-lrate=0.004 --num-jobs-final=1 \
+    --train-opts=--report=false "$work/adapting" || return 1
+  [[ -s $work/adapting/speakers/held_out/trans.1 ]] && cut -c1-26 "$work/adapting/results.txt" | sed 's/ *$//' | diff - <(printf '%s\n' set held_out 'held_out (adapted)') &&
+    awk 'NR > 1 { $0 = substr($0, 27); if ($3 > 5) exit 1 }' "$work/adapting/results.txt"
+}
+check "--adapt-speakers=true: a speaker is recognised as it comes, and with a transform" adapts
+check "wrong: --adapt-speakers=true for little speech" says "too few speakers have enough speech for transforms" scripts/recognizer.sh \
+  --wav="$toy/wav" --text="$toy/text" --utt2spk="$toy/utt2spk" --lexicon="$toy/lexicon.txt" --garbage=false --use-gpu=no --adapt-speakers=true "$work/no_transforms"
+check "wrong: --adapt-speakers=true without alignments of Gaussian models" says "--adapt-speakers=true: --start=flat trains no Gaussian models" \
+  recognizer no --adapt-speakers=true
+finds_wrong_texts() { # five texts of others
+  awk 'NR % 18 == 7 { print $1, "ru ru ru ru"; next } { print }' "$toy/text" >"$work/wrong_texts"
+  scripts/recognizer.sh --wav="$toy/wav" --text="$work/wrong_texts" --utt2spk="$toy/utt2spk" --lexicon="$toy/lexicon.txt" --garbage=false --num-test=1 --skip-bad=true \
+    --last-part=gaussians "$work/wrong" || return 1
+  cat "$work/wrong/doubtful_texts.tsv"
+  grep ' ru ru ru ru$' "$work/wrong/data/train/text" | cut -d' ' -f1 >"$work/wrong_keys"
+  (( $(wc -l <"$work/wrong_keys") >= 4 )) &&
+    diff "$work/wrong_keys" <(tail -n +2 "$work/wrong/doubtful_texts.tsv" | head -n "$(wc -l <"$work/wrong_keys")" | cut -f2 | sort)
+}
+check "texts that are not what is said are listed, the worst first" finds_wrong_texts
 check "no Python on the PATH: a recogniser, and an adapted one with a new word" without_python
 check "wrong: an option" says "unknown option --flat-epoch; see recognizer.sh --help" recognizer no --flat-epoch=3
 check "wrong: a number" says "--num-epochs: expected a number, found 'many'" recognizer no --num-epochs=many

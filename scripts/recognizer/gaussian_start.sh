@@ -14,21 +14,21 @@ do_gaussians() {
     "@$dir/data/train/utt2spk" "@$dir/gauss/lang/phones.txt" "@$dir/gauss/lang/L.fst" "@$dir/gauss/lang/topo"
   local used
   used=$(awk -F'\t' 'NR > 1 && $4 ~ /^aligned/' "$dir/gauss/model/utterances.tsv" | wc -l) # lint: whole: used
-  count_step "alignments of the Gaussian models" "$(wc -l <"$dir/data/train/text")" "$used" "$dir/gauss/model/not_aligned"
   check_texts
+  count_step "alignments of the Gaussian models" "$(wc -l <"$dir/data/train/text")" "$used" "$dir/gauss/model/not_aligned"
 }
 
 # A text is wrong if the phones of any other explain a frame of its speech so much better, as a logarithm of the likelihood.
-wrong_by=2
+wrong_by=5
 
-# DIR/doubtful_texts.tsv: texts that are probably not what is said, the worst first. Those that are surely wrong are left out of the training of
-# the network.
+# DIR/doubtful_texts.tsv: texts that are probably not what is said, the worst first: those that could not be aligned have no score. Those that
+# are surely wrong are left out of the training of the network.
 check_texts() {
   local doubtful wrong
   wrong_by="$wrong_by" treatment="$wrong_texts" garbage_word="$garbage_word" awk -F'\t' '
     NR == 1 { print "score\tutterance\ttext\tused"; next }
-    $2 == "doubtful" && $5 != ENVIRON["garbage_word"] {
-      print $1 "\t" $3 "\t" $5 "\t" (ENVIRON["treatment"] == "leave-out" && $1 < -ENVIRON["wrong_by"] ? "no" : "yes")
+    $2 != "fits" && $5 != ENVIRON["garbage_word"] {
+      print $1 "\t" $3 "\t" $5 "\t" ($2 == "not aligned" || (ENVIRON["treatment"] == "leave-out" && $1 < -ENVIRON["wrong_by"]) ? "no" : "yes")
     }' "$dir/gauss/model/texts.tsv" >"$private/doubtful"
   mv "$private/doubtful" "$dir/doubtful_texts.tsv"
   doubtful=$(($(wc -l <"$dir/doubtful_texts.tsv") - 1)) wrong=$(grep -c "no\$" "$dir/doubtful_texts.tsv" || true)
