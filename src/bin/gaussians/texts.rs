@@ -4,9 +4,7 @@ use std::num::NonZero;
 
 use anyhow::Result;
 use clap::Args;
-use kaldi_align::{Aligned, Reason, System};
-use kaldi_aligner::listen::text_scores;
-use kaldi_aligner::outputs::{TextRow, write_texts};
+use kaldi_align::{Aligned, System};
 use kaldi_lang::Lang;
 
 use crate::gaussians::data_folder::Data;
@@ -21,7 +19,7 @@ pub struct TextScoreOptions {
 }
 
 impl TextScoreOptions {
-    /// Scores and writes, if the file has a name.
+    /// Scores and writes, if the file has a name. Fails in a build without the feature `sound`, which the aligner needs.
     pub fn write(
         &self,
         system: &System,
@@ -30,22 +28,42 @@ impl TextScoreOptions {
         aligned: &Aligned,
         threads: NonZero<usize>,
     ) -> Result<()> {
-        if self.text_scores.is_empty() {
-            return Ok(());
+        match self.text_scores.as_str() {
+            "" => Ok(()),
+            file => write_scores(file, system, lang, data, aligned, threads),
         }
-        let scores = text_scores(system, lang, &data.utterances, aligned, threads)?;
-        let texts: Vec<String> = data.texts.iter().map(|words| words.join(" ")).collect();
-        let reasons: Vec<Option<String>> =
-            aligned.results.iter().map(|result| result.as_ref().err().map(Reason::to_string)).collect();
-        let rows: Vec<TextRow> = (0..texts.len())
-            .map(|place| TextRow {
-                utterance: &data.utterances[place].key,
-                text: &texts[place],
-                place: "text",
-                reason: reasons[place].as_deref(),
-            })
-            .collect();
-        write_texts(self.text_scores.as_ref(), &rows, &scores)?;
-        Ok(())
     }
+}
+
+#[cfg(feature = "sound")]
+fn write_scores(
+    file: &str,
+    system: &System,
+    lang: &Lang,
+    data: &Data,
+    aligned: &Aligned,
+    threads: NonZero<usize>,
+) -> Result<()> {
+    use kaldi_align::Reason;
+    use kaldi_aligner::outputs::{TextRow, write_texts};
+
+    let scores = kaldi_aligner::listen::text_scores(system, lang, &data.utterances, aligned, threads)?;
+    let texts: Vec<String> = data.texts.iter().map(|words| words.join(" ")).collect();
+    let reasons: Vec<Option<String>> =
+        aligned.results.iter().map(|result| result.as_ref().err().map(Reason::to_string)).collect();
+    let rows: Vec<TextRow> = (0..texts.len())
+        .map(|place| TextRow {
+            utterance: &data.utterances[place].key,
+            text: &texts[place],
+            place: "text",
+            reason: reasons[place].as_deref(),
+        })
+        .collect();
+    write_texts(file.as_ref(), &rows, &scores)?;
+    Ok(())
+}
+
+#[cfg(not(feature = "sound"))]
+fn write_scores(file: &str, _: &System, _: &Lang, _: &Data, _: &Aligned, _: NonZero<usize>) -> Result<()> {
+    anyhow::bail!("--text-scores={file}: this build is without the feature 'sound', which the aligner needs")
 }
