@@ -475,6 +475,8 @@ check "wrong: --adapt-speakers=true for little speech" says "too few speakers ha
   --wav="$toy/wav" --text="$toy/text" --utt2spk="$toy/utt2spk" --lexicon="$toy/lexicon.txt" --garbage=false --use-gpu=no --adapt-speakers=true "$work/no_transforms"
 check "wrong: --adapt-speakers=true without alignments of Gaussian models" says "--adapt-speakers=true: --start=flat trains no Gaussian models" \
   recognizer no --adapt-speakers=true
+check "wrong: --model=gaussian with an option of networks" says "--num-epochs is for a network, not for --model=gaussian" scripts/recognizer.sh \
+  --wav="$toy/wav" --text="$toy/text" --lexicon="$toy/lexicon.txt" --model=gaussian --num-epochs=3 "$work/no"
 finds_wrong_texts() { # five texts of others
   awk 'NR % 18 == 7 { print $1, "ru ru ru ru"; next } { print }' "$toy/text" >"$work/wrong_texts"
   scripts/recognizer.sh --wav="$toy/wav" --text="$work/wrong_texts" --utt2spk="$toy/utt2spk" --lexicon="$toy/lexicon.txt" --garbage=false --num-test=1 --skip-bad=true \

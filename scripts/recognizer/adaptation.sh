@@ -27,29 +27,39 @@ do_adaptation() {
   train_set=adapted
 }
 
-# A model's 13 cepstra are the first of those that the network reads.
-first_cepstra() { echo "ark:select-feats 0-12 $1 ark:- |"; } # <rspecifier>
+# A data folder for train-gaussians and align-gaussians. Their 13 cepstra are the first of those that the network reads.
+data_of_cepstra() { # <folder of features> <texts> <new folder>
+  mkdir -p "$3"
+  awk 'NF > 1' "$2" >"$3/text"
+  cp "$1/utt2spk" "$3"
+  run "${log}_cepstra.log" copy-feats --compress=true "ark:select-feats 0-12 scp:$1/feats.scp ark:- |" "ark,scp:$3/feats.ark,$3/feats.scp"
+}
 
 # A transform needs no more speech of a speaker: a minute, from utterances all over the data.
 frames_for_transform=6000
 
-# trans.1, speakers_without_transform, cmvn.ark (means of speakers) and global.stats, of the utterances of `set` and the text in $texts or of the set.
+# trans.1 (if there are transforms), speakers (who have them), cmvn.ark (means of speakers) and global.stats, of the utterances of `set` and the text in $texts or of the set.
 transforms_of_speakers() {
   local data=$out/data from=$dir/feats/$set texts=${texts-$dir/feats/$set/text}
-  mkdir -p "$data"
   most=$frames_for_transform awk 'FILENAME == ARGV[1] { speaker[$1] = $2; next } FILENAME == ARGV[2] { all[speaker[$1]] += $2; next }
     NF > 1 { who = speaker[$1]; share = all[who] > ENVIRON["most"] ? ENVIRON["most"] / all[who] : 1
       before = int(seen[who]); seen[who] += share; if (int(seen[who]) > before || share == 1) print }' \
-    "$from/utt2spk" "$from/utt2num_frames" "$texts" >"$data/text"
-  cp "$from/utt2spk" "$data"
-  run "${log}_cepstra.log" copy-feats --compress=true "$(first_cepstra "scp:$from/feats.scp")" "ark,scp:$data/feats.ark,$data/feats.scp"
+    "$from/utt2spk" "$from/utt2num_frames" "$texts" >"$out/texts"
+  data_of_cepstra "$from" "$out/texts" "$data"
   run "${log}_cmvn.log" compute-cmvn-stats "--spk2utt=ark:$from/spk2utt" "scp:$data/feats.scp" "ark:$out/cmvn.ark"
   run "${log}_mean.log" matrix-sum "ark:$out/cmvn.ark" "$out/global.stats"
   run "$log.log" align-gaussians --num-threads="$nj" "$data" "$dir/gauss/lang" "$dir/gauss/model" "$out/aligned"
-  for name in trans.1 speakers_without_transform; do
-    [[ ! -e $out/aligned/$name ]] || mv "$out/aligned/$name" "$out"
-  done
-  rm -r "$data" "$out/aligned"
+  : >"$out/speakers"
+  if [[ -e $out/aligned/trans.1 ]]; then
+    # (Speakers with too little speech have the identity there.)
+    run "${log}_speakers.log" copy-matrix "ark:$out/aligned/trans.1" "ark,t:$out/transforms"
+    awk 'FILENAME == ARGV[1] { none[$1]; next } /\[/ && !($1 in none) { print $1 }' "$out/aligned/speakers_without_transform" "$out/transforms" >"$out/speakers"
+    mv "$out/aligned/trans.1" "$out"
+    rm "$out/transforms"
+  fi
+  say "    $(num_aligned "$out/aligned") of $(wc -l <"$data/text") utterances are aligned for transforms; $(wc -l <"$out/speakers") of $(
+    wc -l <"$from/spk2utt") speakers have one"
+  rm -r "$data" "$out/aligned" "$out/texts"
 }
 
 # Half of all versions, the originals among them, have the transforms of their speakers.
@@ -66,10 +76,10 @@ features_for_training() {
 features_of_speakers() { # <folder of transforms>
   local from=$dir/feats/$set gauss=$dir/gauss/model lda kind normalization transform
   lda="splice-feats $(<"$gauss/splice_opts") ark:- ark:- | transform-feats $gauss/final.mat ark:- ark:- |"
-  to_folder="$out" with="$out/with" without="$1/speakers_without_transform" awk '
-    BEGIN { while ((getline line <ENVIRON["with"]) > 0) wanted[line]; while ((getline line <ENVIRON["without"]) > 0) none[line] }
+  to_folder="$out" with="$out/with" speakers="$1/speakers" awk '
+    BEGIN { while ((getline line <ENVIRON["with"]) > 0) wanted[line]; while ((getline line <ENVIRON["speakers"]) > 0) has[line] }
     NR == FNR { speaker[$1] = $2; next }
-    { print >(ENVIRON["to_folder"] (($1 in wanted) && !(speaker[$1] in none) ? "/adapted.scp" : "/plain.scp")) }' "$from/utt2spk" "$from/feats.scp"
+    { print >(ENVIRON["to_folder"] (($1 in wanted) && (speaker[$1] in has) ? "/adapted.scp" : "/plain.scp")) }' "$from/utt2spk" "$from/feats.scp"
   for kind in adapted plain; do
     [[ -s $out/$kind.scp ]] || continue
     normalization="--utt2spk=ark:$from/utt2spk ark:$1/cmvn.ark" transform="transform-feats --utt2spk=ark:$from/utt2spk ark:$1/trans.1 ark:- ark:- |"
@@ -98,7 +108,7 @@ do_adapted_recognition() { # adds to table
   for set in "${tests[@]}"; do
     texts=$dir/decode/$set/text step "transforms of the speakers of $set" "speakers/$set" transforms_of_speakers "=gauss/model" "=feats/$set" \
       "@$dir/decode/$set/text"
-    if [[ ! -e $dir/speakers/$set/trans.1 ]]; then
+    if [[ ! -s $dir/speakers/$set/speakers ]]; then
       say "no speaker of $set has enough speech (10 s) for a transform"
       continue
     fi

@@ -20,14 +20,12 @@ do_choice() {
 
 # Models with derivatives and without normalisation, as recordings are recognised as they come; network.mdl is the same as a network.
 train_recognizing_gaussians() { # of data/train, or of the utterances of $texts
-  local data=$out/data from=$dir/feats/train texts=${texts-$dir/data/train/text} stage=tri frames
-  mkdir -p "$data"
-  cp "$texts" "$data/text"
-  cp "$from/utt2spk" "$data"
-  run "${log}_cepstra.log" copy-feats --compress=true "$(first_cepstra "scp:$from/feats.scp")" "ark,scp:$data/feats.ark,$data/feats.scp"
+  local data=$out/data from=$dir/feats/train stage=tri frames
+  data_of_cepstra "$from" "${texts-$dir/data/train/text}" "$data"
   frames=$(awk '{ n += $2 } END { print n + 0 }' "$from/utt2num_frames") # lint: whole: frames
   (( frames >= 6000 )) || stage=mono
   run "$log.log" train-gaussians --num-threads="$nj" --last-stage="$stage" --normalize=nothing "$data" "$dir/gauss/lang" "$out"
+  count_aligned "Gaussian models that recognise" "$data/text" "$out"
   run "${log}_network.log" gaussians-to-network --input-dim=40 "$out" "$out/network.mdl"
   rm -r "$data"
 }

@@ -12,10 +12,8 @@ do_gaussians() {
   refresh gauss/lang make_hmm_language
   step "Gaussian models" gauss/model train_gaussians "$adapt_speakers" texts "@$dir/data/train/wav.scp" "@$dir/data/train/waves" "@$dir/data/train/text" \
     "@$dir/data/train/utt2spk" "@$dir/gauss/lang/phones.txt" "@$dir/gauss/lang/L.fst" "@$dir/gauss/lang/topo"
-  local used
-  used=$(awk -F'\t' 'NR > 1 && $4 ~ /^aligned/' "$dir/gauss/model/utterances.tsv" | wc -l) # lint: whole: used
   check_texts
-  count_step "alignments of the Gaussian models" "$(wc -l <"$dir/data/train/text")" "$used" "$dir/gauss/model/not_aligned"
+  count_aligned "alignments of the Gaussian models" "$dir/data/train/text" "$dir/gauss/model"
 }
 
 # A text is wrong if the phones of any other explain a frame of its speech so much better, as a logarithm of the likelihood.
@@ -36,15 +34,13 @@ check_texts() {
   say "    $doubtful texts may not be what is said, the worst first in $dir/doubtful_texts.tsv; $wrong that fit least are left out of the network's training"
 }
 
-# The models, ali.1.gz in frames of 10 ms, utterances.tsv, and not_aligned: lines `reason<TAB>utterance`.
+# The models, ali.1.gz in frames of 10 ms, and utterances.tsv.
 train_gaussians() {
   local rate data=$dir/data/train config=()
   if [[ $adapt_speakers == true ]]; then
     # The cepstra of copies are those that the network reads.
     data=$out/data
-    mkdir "$data"
-    cp "$dir/data/train"/{text,utt2spk} "$data"
-    run "${log}_cepstra.log" copy-feats --compress=true "$(first_cepstra "scp:$dir/feats/train/feats.scp")" "ark,scp:$data/feats.ark,$data/feats.scp"
+    data_of_cepstra "$dir/feats/train" "$dir/data/train/text" "$data"
   else
     number_in rate whole "$dir/data/rate" 1 1000000000
     printf '%s\n' --use-energy=false --allow-downsample=true --sample-frequency="$rate" >"$out/mfcc.conf"
@@ -52,7 +48,14 @@ train_gaussians() {
   fi
   run "$log.log" train-gaussians --num-threads="$nj" --text-scores="$out/texts.tsv" "${config[@]}" "$data" "$dir/gauss/lang" "$out"
   rm -rf "$out/data"
-  awk -F'\t' 'NR > 1 && $4 !~ /^aligned/ { print $4 "\t" $1 }' "$out/utterances.tsv" >"$out/not_aligned"
+}
+
+num_aligned() { awk -F'\t' 'NR > 1 && $4 ~ /^aligned/' "$1/utterances.tsv" | wc -l; } # <folder of alignments>
+
+# Counts the utterances of a folder of alignments, and lists the others in not_aligned: lines `reason<TAB>utterance`.
+count_aligned() { # <what> <texts> <folder of alignments>
+  awk -F'\t' 'NR > 1 && $4 !~ /^aligned/ { print $4 "\t" $1 }' "$3/utterances.tsv" >"$3/not_aligned"
+  count_step "$1" "$(wc -l <"$2")" "$(num_aligned "$3")" "$3/not_aligned"
 }
 
 # A folder as that of the flat start: final.mdl of phones without context, alignments ali.*.gz with a frame for each output of the network,

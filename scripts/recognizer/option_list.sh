@@ -147,6 +147,11 @@ check_options() {
   within whole 1 1000000000 num-test max-active
   within whole -1 1000 copies
   [[ $cmvn == false ]] || (( copies <= 0 )) || fail "--copies=$copies and --cmvn=true do not go together: changes of level and noise come before the running mean"
+  [[ $model != gaussian ]] || for name in num-leaves network num-epochs initial-lrate final-lrate chunk-width copies tolerance adapt-speakers; do
+    [[ ! ${option_given[$name]-} ]] || fail "--$name is for a network, not for --model=gaussian"
+  done
+  [[ $start != flat || ! ${option_given[wrong-texts]-} ]] || fail "--wrong-texts is for --start=gaussian"
+  [[ $garbage == true || ! ${option_given[garbage-factor]-} ]] || fail "--garbage-factor is for --garbage=true"
   [[ $model != gaussian || ( $start == gaussian && $feature_type == mfcc && $cmvn == false && $ivectors == false ) ]] ||
     fail "--model=gaussian needs --start=gaussian and --feature-type=mfcc, and goes with neither --cmvn=true nor --ivectors=true"
   within whole 1 9 lm-order

@@ -126,33 +126,20 @@ impl FeatureLayer {
     /// The transform has another dimension.
     pub fn then(&mut self, transform: &DenseMatrix<f32>) -> Result<()> {
         let dim = self.matrix.rows;
-        // Columns of the layer as frames.
-        let columns = DenseMatrix {
-            rows: self.matrix.cols,
-            cols: dim,
-            data: (0..self.matrix.cols * dim).map(|i| self.matrix.row(i % dim)[i / dim]).collect(),
-        };
-        let linear = DenseMatrix {
-            rows: transform.rows,
-            cols: dim.min(transform.cols),
-            data: (0..transform.rows)
-                .flat_map(|r| &transform.row(r)[..dim.min(transform.cols)])
-                .copied()
-                .collect(),
-        };
-        let fits = transform.cols == dim || transform.cols == dim + 1;
-        let moved = kaldi_feat::transform::apply(&columns, &linear).filter(|_| fits).ok_or_else(|| {
-            Error::data(format!(
+        if transform.cols != dim && transform.cols != dim + 1 {
+            return Err(Error::data(format!(
                 "a transform of {} columns cannot be applied to features of dimension {dim}",
                 transform.cols
-            ))
-        })?;
+            )));
+        }
         let mut matrix = DenseMatrix::new(transform.rows, self.matrix.cols);
-        for r in 0..matrix.rows {
-            for (column, out) in matrix.row_mut(r).iter_mut().enumerate() {
-                *out = moved.row(column)[r];
+        for r in 0..transform.rows {
+            let (factors, offset) = transform.row(r).split_at(dim);
+            let out = matrix.row_mut(r);
+            for (d, factor) in factors.iter().enumerate() {
+                out.iter_mut().zip(self.matrix.row(d)).for_each(|(x, y)| *x += factor * y);
             }
-            if let (Some(offset), Some(x)) = (transform.row(r).get(dim), matrix.row_mut(r).last_mut()) {
+            if let (Some(x), [offset]) = (out.last_mut(), offset) {
                 *x += offset;
             }
         }

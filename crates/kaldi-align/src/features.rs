@@ -48,7 +48,7 @@ impl FeatureKind {
     }
 }
 
-/// What of each speaker's cepstra is made the same: means are subtracted, variances become 1.
+/// Normalisation of each speaker's cepstra: none, of means (they are subtracted), or also of variances (they become 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Normalized {
     Nothing,

@@ -5,6 +5,8 @@ use std::num::NonZero;
 use anyhow::Result;
 use clap::Args;
 use kaldi_align::{Aligned, System};
+#[cfg(feature = "sound")]
+use kaldi_aligner::outputs::{TextRow, write_texts};
 use kaldi_lang::Lang;
 
 use crate::gaussians::data_folder::Data;
@@ -28,42 +30,33 @@ impl TextScoreOptions {
         aligned: &Aligned,
         threads: NonZero<usize>,
     ) -> Result<()> {
-        match self.text_scores.as_str() {
-            "" => Ok(()),
-            file => write_scores(file, system, lang, data, aligned, threads),
+        if self.text_scores.is_empty() {
+            return Ok(());
+        }
+        #[cfg(not(feature = "sound"))]
+        {
+            let _ = (system, lang, data, aligned, threads);
+            anyhow::bail!("--text-scores: this build is without the feature 'sound', which the aligner needs")
+        }
+        #[cfg(feature = "sound")]
+        {
+            let scores =
+                kaldi_aligner::listen::text_scores(system, lang, &data.utterances, aligned, threads)?;
+            let texts: Vec<String> = data.texts.iter().map(|words| words.join(" ")).collect();
+            let reason = |result: &std::result::Result<_, kaldi_align::Reason>| {
+                result.as_ref().err().map(ToString::to_string)
+            };
+            let reasons: Vec<Option<String>> = aligned.results.iter().map(reason).collect();
+            let rows: Vec<TextRow> = (0..texts.len())
+                .map(|place| TextRow {
+                    utterance: &data.utterances[place].key,
+                    text: &texts[place],
+                    place: "text",
+                    reason: reasons[place].as_deref(),
+                })
+                .collect();
+            write_texts(self.text_scores.as_ref(), &rows, &scores)?;
+            Ok(())
         }
     }
-}
-
-#[cfg(feature = "sound")]
-fn write_scores(
-    file: &str,
-    system: &System,
-    lang: &Lang,
-    data: &Data,
-    aligned: &Aligned,
-    threads: NonZero<usize>,
-) -> Result<()> {
-    use kaldi_align::Reason;
-    use kaldi_aligner::outputs::{TextRow, write_texts};
-
-    let scores = kaldi_aligner::listen::text_scores(system, lang, &data.utterances, aligned, threads)?;
-    let texts: Vec<String> = data.texts.iter().map(|words| words.join(" ")).collect();
-    let reasons: Vec<Option<String>> =
-        aligned.results.iter().map(|result| result.as_ref().err().map(Reason::to_string)).collect();
-    let rows: Vec<TextRow> = (0..texts.len())
-        .map(|place| TextRow {
-            utterance: &data.utterances[place].key,
-            text: &texts[place],
-            place: "text",
-            reason: reasons[place].as_deref(),
-        })
-        .collect();
-    write_texts(file.as_ref(), &rows, &scores)?;
-    Ok(())
-}
-
-#[cfg(not(feature = "sound"))]
-fn write_scores(file: &str, _: &System, _: &Lang, _: &Data, _: &Aligned, _: NonZero<usize>) -> Result<()> {
-    anyhow::bail!("--text-scores={file}: this build is without the feature 'sound', which the aligner needs")
 }

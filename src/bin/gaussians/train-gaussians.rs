@@ -44,8 +44,8 @@ pub struct Options {
     /// Beam of the search; if it finds no path, one four times, and then one sixteen times as wide.
     #[arg(long, default_value_t = 10.0)]
     beam: f32,
-    /// What of each speaker's cepstra is made the same: means, means-and-variances, or nothing. Without SAT and with nothing,
-    /// gaussians-to-network can write the model as a network.
+    /// Normalisation of each speaker's cepstra: means, means-and-variances, or nothing. gaussians-to-network can write models with
+    /// nothing and without SAT as networks.
     #[arg(long, default_value = "means")]
     normalize: String,
     #[command(flatten)]

@@ -28,7 +28,7 @@ pub(super) struct Cue {
     pub end: f64,
     /// One or two lines.
     pub lines: Vec<String>,
-    /// Who speaks.
+    /// The name of the speaker or channel; `None` if texts have no names.
     pub label: Option<String>,
 }
 
