@@ -1,9 +1,12 @@
 # Language model, graph, recognition of the recordings for tests, and the model folder.
 
-do_graph() {
+do_lm() {
   if [[ $arpa ]]; then step "language model" lm copy_language_model "@$arpa" "@$dir/lang/words.txt" "$garbage" "$garbage_factor"
   else step "language model" lm estimate_language_model "@$dir/data/transcripts" "@$dir/lang/words.txt" "$lm_order" "$garbage" "$garbage_factor"
   fi
+}
+
+do_graph() {
   if [[ $system == gaussian ]]; then step "graph" graph make_graph "=lm" "@$dir/gauss/lang/L_disambig.fst" "=gaussian/model"
   else step "graph" graph make_graph "=lm" "@$dir/lang/L_disambig.fst" "=chain/model"
   fi

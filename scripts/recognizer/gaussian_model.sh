@@ -10,7 +10,7 @@ do_choice() {
     auto)
       [[ $start == gaussian && $feature_type == mfcc && $cmvn == false && $ivectors == false && ! $network ]] && is_less "$hours" 0.15 || return 0
       step "which is better on utterances that the network was not trained on, the network or Gaussian models" choice compare_models "=chain/model" \
-        "=feats/train" "@$dir/gauss/lang/L.fst" "@$dir/lang/words.txt" "$beam" "$max_active" "$lm_order"
+        "=feats/train" "=lm" "@$dir/gauss/lang/L.fst" "$beam" "$lattice_beam" "$max_active"
       system=$(<"$dir/choice/better")
       ;;
   esac
@@ -42,7 +42,6 @@ compare_models() {
     return
   fi
   awk 'NR == FNR { held[$1]; next } !($1 in held)' "$held" "$dir/data/train/text" >"$out/rest"
-  program "${log}_lm.log" make-arpa --print-args=false --order="$lm_order" --vocabulary="$dir/lang/words.txt" "$dir/data/transcripts" "$out/lm.arpa"
   mkdir "$out/gaussian"
   (texts=$out/rest out=$out/gaussian log=${log}_gaussian && train_recognizing_gaussians) || exit 1
   for which in chain gaussian; do
@@ -53,7 +52,7 @@ compare_models() {
   say "    of $(awk '$1 == "chain" { print $3 }' "$out/figures") words, the network has $(awk '$1 == "chain" { print $2 }' "$out/figures") wrong, Gaussian models $(awk '$1 == "gaussian" { print $2 }' "$out/figures")"
   # (If none is better: the network.)
   awk '{ wrong[$1] = $2 } END { print (wrong["gaussian"] < wrong["chain"] ? "gaussian" : "chain") }' "$out/figures" >"$out/better"
-  rm -r "$out/gaussian" "$out"/*.graph "$out"/{lm.arpa,rest,held.scp}
+  rm -r "$out/gaussian" "$out"/*.graph "$out"/{rest,held.scp}
 }
 
 # Words wrong and words of the held utterances, into WHICH.errors.
@@ -61,7 +60,7 @@ compare() { # <chain|gaussian>
   local scale=1.0 factor=3 tree=$dir/tree/tree mdl=$dir/chain/model/final.mdl lang=$dir/lang
   [[ $1 == chain ]] || scale=0.1 factor=1 tree=$out/gaussian/tree mdl=$out/gaussian/network.mdl lang=$dir/gauss/lang
   awk 'NR == FNR { held[$1]; next } $1 in held' "$out/held" "$dir/feats/train/feats.scp" >"$out/held.scp"
-  run "${log}_$1_graph.log" "$here/make_graph.sh" --self-loop-scale="$scale" "$out/lm.arpa" "$lang" "$tree" "$mdl" "$out/$1.graph"
+  run "${log}_$1_graph.log" "$here/make_graph.sh" --self-loop-scale="$scale" "$dir/lm/lm.arpa" "$lang" "$tree" "$mdl" "$out/$1.graph"
   run "${log}_$1.log" nnet3-latgen-faster --frame-subsampling-factor="$factor" --frames-per-chunk=150 --acoustic-scale=1.0 --beam="$beam" \
     --lattice-beam="$lattice_beam" --max-active="$max_active" "$mdl" "$out/$1.graph/HCLG.fst" "scp:$out/held.scp" ark:/dev/null "ark,t:$out/$1.numbers"
   names_of_words <"$out/$1.numbers" | without_garbage >"$out/$1.text"

@@ -83,7 +83,7 @@ option max-active integer 7000 "hypotheses at a time, at most"
 option decode-flat bool false "also recognise with the model that was trained without alignments, to see what the other one gains"
 
 garbage_word="<unk>" garbage_phone=GBG
-parts="data language features gaussians flat alignments tree copies adaptation ivectors chain choice graph recognition model"
+parts="data language features gaussians flat alignments tree copies adaptation ivectors chain lm choice graph recognition model"
 heading "Running"
 option last-part "${parts// /|}" model "what is done last"
 option srand integer 0 "seed"
