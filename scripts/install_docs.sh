@@ -4,7 +4,7 @@
 # to PREFIX/share (default: ~/.local).
 # Builds the programs if need be, unless it is told which BINARY `nnet3` holds them.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/common/usage.sh"
 plain_usage 0 2 "$@"
 share=$(realpath -m "${1:-$HOME/.local}")/share
 binary=${2:+$(realpath "$2")}

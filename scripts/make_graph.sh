@@ -7,9 +7,9 @@
 # utils/mkgraph_lookahead.sh makes them: the language model can then be replaced (nnet3-transcribe --phrases). The words of its words.txt have other numbers than those of LANG. ARPA must be an ARPA file.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-source "$here/usage.sh"
-source "$here/values.sh"
-source "$here/folders.sh"
+source "$here/common/usage.sh"
+source "$here/common/values.sh"
+source "$here/common/folders.sh"
 fail() { echo "make_graph.sh: $*" >&2; exit 1; }
 
 self_loop_scale=0.1 transition_scale=1.0 look_ahead=false

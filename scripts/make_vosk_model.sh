@@ -19,8 +19,8 @@ HELP
   explain_options
 }
 
-source "$here/values.sh"
-source "$here/folders.sh"
+source "$here/common/values.sh"
+source "$here/common/folders.sh"
 source "$here/train/options.sh"
 heading "Pieces that are not where EXPDIR has them"
 option mdl text "" "acoustic model (EXPDIR/final.mdl, EXPDIR/chain/model/final.mdl)"

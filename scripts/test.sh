@@ -16,7 +16,7 @@
 #   NNET3_RNNLM_DIR        training of recurrent language models
 # The summary counts the tests that compared less without them; NNET3_REQUIRE_DATA=1 makes these fail.
 set -uo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/common/usage.sh"
 quick=false
 if [[ ${1-} == --quick ]]; then
   quick=true
@@ -91,7 +91,7 @@ install() {
   python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
   command -v pkill >/dev/null || missing+=(procps)
   command -v shellcheck >/dev/null || missing+=(shellcheck)
-  scripts/install_packages.sh "${missing[@]}" || return 1
+  scripts/common/install_packages.sh "${missing[@]}" || return 1
 
   command -v cargo >/dev/null || { echo "test.sh: cargo is missing: install Rust (https://rustup.rs)" >&2; return 1; }
   local tool
@@ -187,24 +187,24 @@ interop_tests() {
 # Scripts: shellcheck, and what it does not look for: values that could be evaluated.
 script_checks() {
   local files
-  mapfile -t files < <(git ls-files --cached --others --exclude-standard scripts egs tests packaging | grep '\.sh$' | grep -v '^tests/lint/')
+  mapfile -t files < <(git ls-files --cached --others --exclude-standard dev scripts egs tests packaging | grep '\.sh$' | grep -v '^tests/lint/')
   check "shellcheck" shellcheck "${files[@]}"
-  check "values that scripts could evaluate" scripts/lint-shell.py "${files[@]}"
-  check "values that scripts could evaluate: a sample" scripts/lint-shell.py --expect tests/lint/hostile.sh
-  check "comments that begin with a relative word" scripts/lint-prose.py
+  check "values that scripts could evaluate" dev/lint-shell.py "${files[@]}"
+  check "values that scripts could evaluate: a sample" dev/lint-shell.py --expect tests/lint/hostile.sh
+  check "comments that begin with a relative word" dev/lint-prose.py
   check "a recipe that was killed goes on" python3 -m unittest discover -s tests/recipes
 }
 
-# The whole is scripts/test-hostile-scripts.sh.
+# The whole is dev/test-hostile-scripts.sh.
 hostile_script_tests() {
   title "scripts with hostile values"
-  PATH="$(target_folder)/debug:$PATH" timeout 10m scripts/test-hostile-scripts.sh --quick 2>&1 | tee "$log"
+  PATH="$(target_folder)/debug:$PATH" timeout 10m dev/test-hostile-scripts.sh --quick 2>&1 | tee "$log"
   count_tests "${PIPESTATUS[0]}" "$(sum_of '^[0-9]+ passed' passed)" "$(sum_of '^[0-9]+ passed' failed)"
 }
 
 training_tests() {
   title "the training driver"
-  PATH="$(target_folder)/debug:$PATH" timeout 30m scripts/test-train.sh 15 2>&1 | tee "$log"
+  PATH="$(target_folder)/debug:$PATH" timeout 30m dev/test-train.sh 15 2>&1 | tee "$log"
   local status=${PIPESTATUS[0]} # lint: whole: status
   if (( status == 124 )); then echo "test.sh: the training driver's tests took more than 30 minutes" >&2; fi
   count_tests "$status" "$(sum_of '^[0-9]+ passed' passed)" "$(sum_of '^[0-9]+ passed' failed)"
@@ -212,7 +212,7 @@ training_tests() {
 
 recognizer_tests() {
   title "a recogniser from waves and words"
-  PATH="$(target_folder)/debug:$PATH" timeout 15m scripts/test-recognizer.sh 2>&1 | tee "$log"
+  PATH="$(target_folder)/debug:$PATH" timeout 15m dev/test-recognizer.sh 2>&1 | tee "$log"
   count_tests "${PIPESTATUS[0]}" "$(sum_of '^[0-9]+ passed' passed)" "$(sum_of '^[0-9]+ passed' failed)"
 }
 
@@ -222,7 +222,7 @@ package_tests() {
   if command -v dpkg-deb >/dev/null && (( EUID == 0 )); then parts+=(deb); else echo "the Debian package is not tested: only root can"; fi
   for part in "${parts[@]}"; do
     title "packages: $part"
-    { scripts/package.sh --debug "$part" && scripts/package.sh --debug check "$part"; } 2>&1 | tee "$log"
+    { dev/package.sh --debug "$part" && dev/package.sh --debug check "$part"; } 2>&1 | tee "$log"
     count_tests "${PIPESTATUS[0]}" "$(sum_of '^[0-9]+ passed, ' passed)" "$(sum_of '^[0-9]+ passed, ' failed)"
   done
 }
@@ -274,8 +274,8 @@ check "formatting" formatted
 check "clippy" cargo clippy --workspace --all-targets -- -D warnings
 check "clippy, without BLAS" cargo clippy -p nnet3-matrix "${pure_rust[@]}" --all-targets -- -D warnings
 check "clippy, with BLAS linked" cargo clippy -p nnet3-matrix --features linked-openblas -- -D warnings
-check "one set of features for all packages" scripts/feature-sets.py
-check "crates that can be packed" scripts/package/crates.sh
+check "one set of features for all packages" dev/feature-sets.py
+check "crates that can be packed" dev/package/crates.sh
 check_dependencies
 script_checks
 rust_tests --workspace

@@ -6,8 +6,8 @@ export LC_ALL=C
 
 driver=transcribe_many.sh
 source "$here/train/messages.sh"
-source "$here/values.sh"
-source "$here/folders.sh"
+source "$here/common/values.sh"
+source "$here/common/folders.sh"
 
 usage() {
   cat <<'HELP'

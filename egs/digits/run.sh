@@ -5,8 +5,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 export LC_ALL=C
 export OPENBLAS_NUM_THREADS=1 # two jobs run at a time; numpy in the Python parts should not take more than its own
-source ../../scripts/values.sh
-source ../../scripts/folders.sh
+source ../../scripts/common/values.sh
+source ../../scripts/common/folders.sh
 
 usage() {
   cat <<'END'

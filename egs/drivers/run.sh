@@ -3,8 +3,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 export LC_ALL=C PYTHONUNBUFFERED=1 OPENBLAS_NUM_THREADS=1
-source ../../scripts/values.sh
-source ../../scripts/folders.sh
+source ../../scripts/common/values.sh
+source ../../scripts/common/folders.sh
 
 usage() {
   cat <<'END'

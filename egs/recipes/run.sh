@@ -3,8 +3,8 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export LC_ALL=C OPENBLAS_NUM_THREADS=1 # several jobs at a time
-source "$here/../../scripts/values.sh"
-source "$here/../../scripts/folders.sh"
+source "$here/../../scripts/common/values.sh"
+source "$here/../../scripts/common/folders.sh"
 source "$here/local/steps.sh"
 
 usage() {

@@ -8,7 +8,7 @@
 
 runner=${BASH_SOURCE[1]##*/} # the script that reads this one
 source "${BASH_SOURCE[0]%/*}/logs.sh"
-declare -F number >/dev/null || source "${BASH_SOURCE[0]%/*}/../values.sh" # drivers have read it already
+declare -F number >/dev/null || source "${BASH_SOURCE[0]%/*}/../common/values.sh" # drivers have read it already
 
 refuse() { echo "$runner: $*" >&2; exit 1; }
 

@@ -4,7 +4,7 @@
 # `# Ended (code C)` also when it is told to stop, and then takes everything that it started with it.
 set -uo pipefail
 if (( $# != 3 )) || [[ $1 == -* ]]; then
-  source "${BASH_SOURCE[0]%/*}/../usage.sh"
+  source "${BASH_SOURCE[0]%/*}/../common/usage.sh"
   plain_usage 3 3 "$@"
 fi
 

@@ -1,6 +1,6 @@
 //! Random command lines over all programs: for each, the program ends without a panic, an abort or a signal.
 //!
-//! The long run is `scripts/fuzz-command-lines.sh`.
+//! The long run is `dev/fuzz-command-lines.sh`.
 
 use std::io::Read;
 use std::process::{Command, Stdio};

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What scripts/lint-shell.py has to find (lines that end with `found`), and what it must let pass. Nobody runs this.
+# What dev/lint-shell.py has to find (lines that end with `found`), and what it must let pass. Nobody runs this.
 set -euo pipefail
-source ../../scripts/values.sh
+source ../../scripts/common/values.sh
 shopt -s extglob
 
 # ---- numbers that nobody has checked

@@ -5,7 +5,7 @@
 # grep, gzip and coreutils. Ends with the line `N passed, N failed`.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-source "$here/scripts/usage.sh"
+source "$here/scripts/common/usage.sh"
 plain_usage 1 1 "$@"
 work=$1
 mkdir -p "$work"

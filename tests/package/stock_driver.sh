@@ -4,7 +4,7 @@
 # of seconds, and looks at what the network has learnt. Writes to DIR. Needs Python 3, Perl, gzip, bash, awk, sed, grep and coreutils.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-source "$here/scripts/usage.sh"
+source "$here/scripts/common/usage.sh"
 plain_usage 2 2 "$@"
 export LC_ALL=C OPENBLAS_NUM_THREADS=1
 s5=$(realpath "$2")

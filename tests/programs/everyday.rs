@@ -261,7 +261,10 @@ fn scripts() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
     for folder in [
+        "dev",
+        "dev/package",
         "scripts",
+        "scripts/common",
         "scripts/jobs",
         "egs/commands",
         "egs/digits",

@@ -147,7 +147,7 @@ fn a_training_goes_on_from_its_checkpoint() {
 }
 
 /// Killed within epochs three times, by both signals, and resumed: the same bytes, and the same events but for seconds.
-/// (`scripts/test-fit-resume.py` kills at 50 random moments.)
+/// (`dev/test-fit-resume.py` kills at 50 random moments.)
 #[test]
 fn a_killed_training_goes_on_where_it_was() {
     kill_and_resume("fit-killed", &["--average=decay=.8"]);

@@ -91,7 +91,7 @@ fn all_figures_of_the_reference() {
     let Some(figures) = kaldi_io::testing::data_folder("NNET3_DECODING_DIR") else {
         return;
     };
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/online-figures.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("dev/online-figures.py");
     let mut command = std::process::Command::new(script);
     command.arg(binary("nnet3").parent().unwrap()).arg(figures);
     command.args(std::env::var_os("NNET3_MODEL_DIR"));

@@ -5,8 +5,8 @@
 # twice as long.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-source "$here/../../scripts/usage.sh"
-source "$here/../../scripts/values.sh"
+source "$here/../../scripts/common/usage.sh"
+source "$here/../../scripts/common/values.sh"
 plain_usage 3 5 "$@"
 kaldi=$1 programs=$2 folder=$(realpath -m "$3") recipe=${5:-mini_librispeech}
 number period whole SECONDS "${4:-300}" 1 100000

@@ -5,8 +5,8 @@
 # KALDI and VOSK (vosk-api, for the recipe vosk) are git checkouts: files that git does not know stay behind. Started again, it goes on.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-source "$here/../../scripts/usage.sh"
-source "$here/../../scripts/values.sh"
+source "$here/../../scripts/common/usage.sh"
+source "$here/../../scripts/common/values.sh"
 plain_usage 3 5 "$@"
 kaldi=$1 programs=$2 root=$(realpath -m "$3")/debian recipes=${4:-yesno} vosk=${5-}
 plain_name FOLDER "$root"
@@ -32,7 +32,7 @@ copy_tracked() { # <checkout> <folder> [<part> …]
 if [[ ! -e $root/made ]]; then
   rm -rf "$root"
   mkdir -p "$root"
-  command -v debootstrap >/dev/null || "$here/../../scripts/install_packages.sh" debootstrap
+  command -v debootstrap >/dev/null || "$here/../../scripts/common/install_packages.sh" debootstrap
   debootstrap --variant=minbase bookworm "$root" >"$root.log" 2>&1 || refuse_value "debootstrap: $(tail -n 3 "$root.log")"
   cp -L /etc/resolv.conf "$root/etc/resolv.conf"
   mkdir -p "$root/dev/shm" "$root/dev/pts"

@@ -1,4 +1,4 @@
-//! Runs every case below the folders given as arguments; exits with 1 if one fails. See `scripts/conformance.sh`.
+//! Runs every case below the folders given as arguments; exits with 1 if one fails. See `dev/conformance.sh`.
 
 #[path = "conformance.rs"]
 mod conformance;

@@ -1,4 +1,4 @@
-# What tests of cluster runners share. Sourced by scripts/test-slurm.sh, test-gridengine.sh and test-k8s.sh, which are in the root of the
+# What tests of cluster runners share. Sourced by dev/test-slurm.sh, test-gridengine.sh and test-k8s.sh, which are in the root of the
 # repository, and have set `work` to an empty folder and `shown_logs` to files to show when something fails. Theirs are `stop_cluster`,
 # which takes jobs out of the queue, `queue_is_empty`, and `cancel_a_task FILE`, which cancels a task of iteration 1 while it runs and
 # says so in FILE. `daemons` are the processes that they started.

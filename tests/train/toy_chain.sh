@@ -3,7 +3,7 @@
 # Makes of the task of toy_data.sh in DATA one for chain models, whose phones are the classes. Writes DIR/tree (tree, final.mdl,
 # ali.1.gz), DIR/lats (lattices of one path), DIR/graphs (training graphs, phone language model) and DIR/tdnn.xconfig.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common/usage.sh"
 plain_usage 2 2 "$@"
 
 data=$1 dir=$2

@@ -4,7 +4,7 @@
 # 5 to 20 frames each, in noise. Writes DIR/feats.{ark,scp}, DIR/ali.ark, DIR/dense.{ark,scp} (the classes as three
 # columns) and DIR/tdnn.xconfig. The same arguments give the same bytes.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common/usage.sh"
 plain_usage 1 3 "$@"
 
 dir=$1 utterances=${2:-60} frames=${3:-200}

@@ -5,7 +5,7 @@
 //! place if allowed.
 //!
 //! If the device is wrong, a check panics. Three users run [`ALL`]: the tests of the CPU, the tests of the kernels on
-//! the twin, and a program for a machine with a GPU (`scripts/gpu-check.sh`).
+//! the twin, and a program for a machine with a GPU (`dev/gpu-check.sh`).
 
 mod banded;
 mod broadcast;

@@ -3,7 +3,7 @@
 # Builds this repository's programs and prints their folder. Cargo's messages go to standard error.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
-source scripts/usage.sh
+source scripts/common/usage.sh
 plain_usage 0 0 "$@"
 
 if ! command -v cargo >/dev/null && [[ -x $HOME/.cargo/bin/cargo ]]; then PATH=$HOME/.cargo/bin:$PATH; fi

@@ -5,7 +5,7 @@
 # Looks for each thing itself rather than for a mark left by an earlier run; installs, and asks the network, only for what
 # is missing. Run from the recipe's folder.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/../../../scripts/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../../../scripts/common/usage.sh"
 built=false
 if [[ ${1-} == --built ]]; then built=true; shift; fi
 plain_usage 0 20 "$@"

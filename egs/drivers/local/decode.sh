@@ -7,9 +7,9 @@
 #   <work>/ali                            by align.sh
 set -euo pipefail
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
-source "$here/../../../scripts/usage.sh"
-source "$here/../../../scripts/values.sh"
-source "$here/../../../scripts/folders.sh"
+source "$here/../../../scripts/common/usage.sh"
+source "$here/../../../scripts/common/values.sh"
+source "$here/../../../scripts/common/folders.sh"
 plain_usage 2 2 "$@"
 digits=$1 work=$2 nj=2
 plain_name "<digits>" "$digits"

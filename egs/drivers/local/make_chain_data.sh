@@ -8,7 +8,7 @@
 #   <data>/graphs  what training without alignments begins with: tree of context-independent phones, training graphs, phone language model
 set -euo pipefail
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
-source "$here/../../../scripts/usage.sh"
+source "$here/../../../scripts/common/usage.sh"
 plain_usage 2 2 "$@"
 digits=$1
 mkdir -p "$2" && data=$(realpath "$2")

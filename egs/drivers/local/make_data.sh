@@ -4,7 +4,7 @@
 #   <data>/train, <data>/dev   data folders: feats.scp, utt2spk, spk2utt, cmvn.scp; train/ali.scp: phones as targets
 #   <data>/ali                 alignments (transition-ids), tree, final.mdl of a one-state-per-phone system
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/../../../scripts/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../../../scripts/common/usage.sh"
 plain_usage 2 2 "$@"
 digits=$1
 mkdir -p "$2" && data=$(realpath "$2")

@@ -4,12 +4,12 @@
 # from the recipe's folder.
 set -euo pipefail
 scripts=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../../../scripts")
-source "$scripts/usage.sh"
+source "$scripts/common/usage.sh"
 plain_usage 0 0 "$@"
 missing=()
 command -v espeak-ng >/dev/null || missing+=(espeak-ng)
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3 python3-venv)
-"$scripts/install_packages.sh" "${missing[@]}"
+"$scripts/common/install_packages.sh" "${missing[@]}"
 if ! cmp -s requirements.txt .venv/requirements.txt; then
   echo "installing with pip into $PWD/.venv: $(paste -sd' ' requirements.txt)"
   rm -rf .venv

@@ -2,7 +2,7 @@
 # Usage: diarize.sh features|vectors|scores|clusters
 # A step of the recipe callhome, in its folder. local/callhome.sh calls it, with the settings of run.sh in the environment.
 set -eo pipefail
-source "$here/../../scripts/usage.sh"
+source "$here/../../scripts/common/usage.sh"
 plain_usage 1 1 "$@"
 # shellcheck disable=SC1091 # a file of Kaldi, which sets PATH
 source ./path.sh

@@ -2,8 +2,8 @@
 # Usage: one.sh RECIPE FOLDER
 # Runs one recipe in a folder. run.sh calls it, with its settings in the environment.
 set -euo pipefail
-source "$here/../../scripts/usage.sh"
-source "$here/../../scripts/values.sh"
+source "$here/../../scripts/common/usage.sh"
+source "$here/../../scripts/common/values.sh"
 plain_usage 2 2 "$@"
 recipe=$1 work=$2
 mkdir -p "$work"

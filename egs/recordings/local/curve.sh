@@ -2,7 +2,7 @@
 # Usage: curve.sh RESULTS >SVG
 # Draws the errors of Mboshi over minutes of training speech, on logarithmic scales of minutes.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/../../../scripts/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../../../scripts/common/usage.sh"
 plain_usage 1 1 "$@"
 LC_ALL=C awk -F'\t' '
   $1 ~ /^Mboshi/ { minutes[++n] = $2; words[n] = $5; letters[n] = $6 }

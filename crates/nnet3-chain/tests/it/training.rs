@@ -1,5 +1,5 @@
 //! Compares training runs with the reference on two minibatches, and derivatives of the parameters with finite
-//! differences. `scripts/chain-figures.sh` compares all runs of the reference.
+//! differences. `dev/chain-figures.sh` compares all runs of the reference.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

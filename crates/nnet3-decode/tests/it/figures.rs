@@ -1,4 +1,4 @@
-//! The reference's results for one utterance. (`scripts/lattice-figures.py` compares all figures, with the programs.)
+//! The reference's results for one utterance. (`dev/lattice-figures.py` compares all figures, with the programs.)
 
 use kaldi_fst::{Arc, Fst, store};
 use kaldi_hmm::TransitionModel;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests the page of nnet3-serve in a headless Chromium whose microphone plays a recording.
 
-    scripts/test-serve-page.py [--chromium=/usr/bin/chromium] [--pictures=FOLDER] URL SOUND.wav
+    dev/test-serve-page.py [--chromium=/usr/bin/chromium] [--pictures=FOLDER] URL SOUND.wav
 
 Needs a running server with a model of the recording's language and the Python package playwright. It checks that the
 microphone and a file give words, that no error or breach of the content-security-policy is reported, that all controls

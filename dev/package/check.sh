@@ -33,7 +33,7 @@ at_most() { # <MB> <file>
 # What the acceptance test needs of the repository, for a folder that has nothing else of it.
 copy_tests() { # <folder>
   mkdir -p "$1"
-  tar -c scripts/{usage,values,folders,train,run,make_graph}.sh scripts/jobs scripts/train tests/package tests/train/toy_data.sh tests/data/sound egs/digits/local |
+  tar -c scripts/{train,run,make_graph}.sh scripts/{common,jobs,train} tests/package tests/train/toy_data.sh tests/data/sound egs/digits/local |
     tar -x --no-same-owner -C "$1"
 }
 
@@ -91,7 +91,7 @@ debian() { # <folder>
   (( EUID == 0 )) || fail "only root can make a Debian in a folder (debootstrap)"
   if ! command -v debootstrap >/dev/null; then
     if $offline; then fail "there is no debootstrap"; fi
-    scripts/install_packages.sh debootstrap
+    scripts/common/install_packages.sh debootstrap
   fi
   if [[ ! -e $archive ]]; then
     if $offline; then fail "there is no $archive"; fi

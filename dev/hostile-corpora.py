@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Gives hostile folders and texts to nnet3-align, and looks for crashes, hangs and files outside the results' folder.
 
-    scripts/hostile-corpora.py [--count=1000] [--seed=1] [--bin=target/debug] [--work=FOLDER]
+    dev/hostile-corpora.py [--count=1000] [--seed=1] [--bin=target/debug] [--work=FOLDER]
 
 Each case is a folder with recordings, texts, names, a lexicon and options at random, of which several are damaged or odd. A status is good if
 it is 0, 1, 2 or 255 with an ERROR line; signals, panics and more than 60 seconds are not. Prints counts, and the command line of each bad case.

@@ -1,6 +1,6 @@
 # Values from options, files and names, before a script computes with them or puts them into a command. Every script reads this file.
 # Each of these functions takes a value as it should be, or ends the script with a sentence: what was wrong, what was expected and found.
-# (A shell evaluates the text of a variable within arithmetic and subscripts, commands included: scripts/lint-shell.py looks for such
+# (A shell evaluates the text of a variable within arithmetic and subscripts, commands included: dev/lint-shell.py looks for such
 # places with other variables than those that are checked here.)
 
 refuse_value() { # <sentence>

@@ -5,7 +5,7 @@
 # these words in their names. Takes the programs from the PATH, or builds them; needs Python 3. Takes half a minute on two idle cores. Ends
 # with the line `N passed, N failed`.
 set -uo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/usage.sh"
 plain_usage 0 1 "$@"
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 export LC_ALL=C OPENBLAS_NUM_THREADS=1

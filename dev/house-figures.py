@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the structure of the source code, at one or more commits.
 
-    scripts/house-figures.py [COMMIT …]
+    dev/house-figures.py [COMMIT …]
 
 The default is HEAD. Prints a table with a column a commit:
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs random command lines over all programs: none may panic, abort, be ended by a signal or take more than half a minute.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/values.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/values.sh"
 usage() {
   cat <<'HELP'
 usage: fuzz-command-lines.sh [COUNT [SEED]]

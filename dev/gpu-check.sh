@@ -11,9 +11,9 @@
 #   GPU_CHECK_DIR          the kit's folder (target/gpu-check)
 #   GPU_CHECK_SANITIZE     seconds that each sanitizer may take (80)
 set -uo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
-source "$(dirname "${BASH_SOURCE[0]}")/values.sh"
-source "$(dirname "${BASH_SOURCE[0]}")/folders.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/values.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/folders.sh"
 plain_usage 0 20 "$@"
 
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -57,7 +57,7 @@ build() {
     for sequences in 128 512; do
       mkdir -p "$kit/perf/$name-$sequences"
       cp "$NNET3_PERF_DIR/$name/config" "$kit/perf/$name-$sequences/network.config"
-      python3 scripts/scale-request.py "$NNET3_PERF_DIR/$name/request.txt" "$sequences" \
+      python3 dev/scale-request.py "$NNET3_PERF_DIR/$name/request.txt" "$sequences" \
         >"$kit/perf/$name-$sequences/request.txt" || return 1
     done
   done

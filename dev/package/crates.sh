@@ -3,7 +3,7 @@
 # Packs the crate nnet3-toolkit and the crates of the workspace that it needs, as `cargo publish` would, without building or
 # publishing them. Fails if one of them cannot be packed. --list prints their names only.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/../usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common/usage.sh"
 only_list=false
 if [[ ${1-} == --list ]]; then
   only_list=true

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Whether two FSTs, ilabel files or lists are the same. Prints what differs; the status says whether anything does.
 
-usage: compare_fsts.py text A.txt B.txt      line by line, numbers within 1e-4 (FSTs as fstprint shows them)
-       compare_fsts.py bytes A B             but for the properties in the header of an FST
-       compare_fsts.py numbers A B TOLERANCE line by line, numbers within TOLERANCE
-       compare_fsts.py sizes A.txt B.txt     numbers of states and arcs within 3 per cent
-       compare_fsts.py relabel A.txt ILABELS_A ILABELS_B > B.txt
+usage: compare-fsts.py text A.txt B.txt      line by line, numbers within 1e-4 (FSTs as fstprint shows them)
+       compare-fsts.py bytes A B             but for the properties in the header of an FST
+       compare-fsts.py numbers A B TOLERANCE line by line, numbers within TOLERANCE
+       compare-fsts.py sizes A.txt B.txt     numbers of states and arcs within 3 per cent
+       compare-fsts.py relabel A.txt ILABELS_A ILABELS_B > B.txt
                                              input labels of A as they are in B, by what they stand for
 """
 import struct
@@ -100,7 +100,7 @@ def main():
         sys.exit()
     mode, *names = sys.argv[1:] or [""]
     if mode not in ("text", "bytes", "numbers", "sizes", "relabel"):
-        sys.exit(f"compare_fsts.py: unknown mode '{mode}'; --help says what there is")
+        sys.exit(f"compare-fsts.py: unknown mode '{mode}'; --help says what there is")
     if mode == "relabel":
         relabel(*names)
         return 0

@@ -3,7 +3,7 @@
 
 Within arithmetic, subscripts and the like, bash evaluates the text of variables, `a[$(command)]` too. So a variable there must be one of
 which the scripts see to it that it is a number: each assignment is a number, arithmetic, a count or another such variable, or `number`,
-`number_in` or `numbers` (scripts/values.sh) check it, or it is an option of the type integer. `eval`, assignments to variables with
+`number_in` or `numbers` (scripts/common/values.sh) check it, or it is an option of the type integer. `eval`, assignments to variables with
 computed names, `awk -v`, programs in double quotes and fixed temporary names are found, too.
 
 A comment `# lint: reason` allows what is on its line. `# lint: whole: a b $1` says that these are whole numbers: variables in the whole
@@ -377,7 +377,7 @@ def problems_by_rule(script):
             if re.search(pattern, line):
                 yield script.path, number, sentence
         if re.search(r"[\w}\"]\.tmp\b(?!\.X)", script.text.split("\n")[number - 1].split(" # ")[0]):
-            yield script.path, number, "a temporary name that another file may have: make_private (scripts/folders.sh)"
+            yield script.path, number, "a temporary name that another file may have: make_private (scripts/common/folders.sh)"
 
 
 def sources(script, by_name):

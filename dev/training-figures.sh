@@ -4,7 +4,7 @@
 # what is in it), and prints for each figure: expected, ours, their ratio or difference, and what is allowed. Ends with the
 # line `N figures agree, N do not`. Takes the programs from the PATH, or builds them.
 set -uo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/usage.sh"
 plain_usage 0 1 "$@"
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export LC_ALL=C OPENBLAS_NUM_THREADS=1
@@ -12,7 +12,7 @@ export LC_ALL=C OPENBLAS_NUM_THREADS=1
 from=${1:-${NNET3_TRAINING_DIR-}}
 [[ -d $from/expected ]] || { echo "training-figures.sh: give the folder with the reference's figures" >&2; exit 1; }
 from=$(cd "$from" && pwd)
-source "$top/scripts/figures.sh"
+source "$top/dev/figures.sh"
 work=$(mktemp -d "${TMPDIR:-/tmp}/training-figures.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cp -r "$from"/. "$work"

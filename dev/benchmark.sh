@@ -11,8 +11,8 @@
 # sentence says why, if something takes half as much again, in time or memory, as it did. That takes two to six minutes.
 set -euo pipefail
 
-source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
-source "$(dirname "${BASH_SOURCE[0]}")/values.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/values.sh"
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 check=false repeats= folder=${NNET3_PERF_DIR:-} waiting=false options=()

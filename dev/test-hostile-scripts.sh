@@ -6,7 +6,7 @@
 # programs read take the real ones from the PATH, and are left out if there are none. --quick: some values for each option, in less
 # than a minute. With WORDS, only the tests with these words in their names. Ends with the line `N passed, N failed`.
 set -uo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/usage.sh"
 quick=false
 if [[ ${1-} == --quick ]]; then
   quick=true
@@ -220,6 +220,7 @@ arguments_of() { # <script> <argument> …
 PATH=$stubs:$real_path
 separator='='
 s=$root/scripts
+dev=$root/dev
 training=(--feats=scp:feats.scp --targets=ark:ali.ark --xconfig=net.xconfig --use-gpu=no)
 hostile_names() { # <script> <words before the name> …: as the folder of results, not yet there and with files in it
   local name
@@ -340,18 +341,20 @@ few_arguments() {
   local value script
   for value in "${numbers[@]}" "${texts[@]}" "${names[@]}"; do
     $quick && (( turn++ % 29 )) && continue
-    for script in io-speed on-the-fly-memory fuzz-command-lines conformance chain-figures training-figures graph-figures gpu-check install_packages \
-      package test-train test-recognizer test-slurm test-k8s test-gridengine test; do
+    for script in io-speed on-the-fly-memory fuzz-command-lines conformance chain-figures training-figures graph-figures gpu-check \
+      package test-train test-recognizer test-slurm test-k8s test-gridengine; do
       case $script in
         # These would go on, as the value is one that they have a use for.
         test-recognizer | test-train) [[ $value == -* ]] || continue ;;
-        gpu-check | install_packages) [[ $value == -* || $value == *touch* ]] || continue ;;
+        gpu-check) [[ $value == -* || $value == *touch* ]] || continue ;;
         test-gridengine) [[ $value != / && $value != . && $value != .. && $value != '~' ]] || continue ;;
       esac
-      attempt "$s/$script.sh" "$value"
+      attempt "$dev/$script.sh" "$value"
     done
-    attempt "$s/benchmark.sh" "--repeats=$value"
-    attempt "$s/benchmark.sh" "--waiting=$value"
+    attempt "$s/test.sh" "$value"
+    [[ $value != -* && $value != *touch* ]] || attempt "$s/common/install_packages.sh" "$value"
+    attempt "$dev/benchmark.sh" "--repeats=$value"
+    attempt "$dev/benchmark.sh" "--waiting=$value"
     made=$value
     attempt "$s/jobs/job.sh" "new/$value" "$value" true
     made=

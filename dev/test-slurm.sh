@@ -5,7 +5,7 @@
 # Checks that the training recovers, and that its model is the one that jobs on this machine make. Installs Slurm
 # (Debian: slurmctld, slurmd, munge) if it is missing, and stops all that it started. Needs to be root, as slurmd does.
 set -uo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/usage.sh"
 plain_usage 0 0 "$@"
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 export LC_ALL=C OPENBLAS_NUM_THREADS=1
@@ -27,7 +27,7 @@ command -v slurmctld >/dev/null || missing+=(slurmctld)
 command -v slurmd >/dev/null || missing+=(slurmd)
 command -v sbatch >/dev/null || missing+=(slurm-client)
 command -v munged >/dev/null || missing+=(munge)
-scripts/install_packages.sh "${missing[@]}" || exit 1
+scripts/common/install_packages.sh "${missing[@]}" || exit 1
 find_programs
 slow_down_training
 

@@ -5,8 +5,8 @@
 # machine make, also when a job is deleted while it runs and the training is started again. Installs Grid Engine (Debian:
 # gridengine-master, -exec, -client) if it is missing, and stops all that it started. Needs to be root, as the daemons do.
 set -uo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
-source "$(dirname "${BASH_SOURCE[0]}")/values.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/values.sh"
 plain_usage 1 1 "$@"
 plain_name QUEUE_PL "$1"
 queue_pl=$(realpath "$1")
@@ -32,7 +32,7 @@ for name in master exec client; do
   dpkg-query --show "gridengine-$name" &>/dev/null || missing+=("gridengine-$name")
 done
 command -v perl >/dev/null || missing+=(perl)
-scripts/install_packages.sh "${missing[@]}" || exit 1
+scripts/common/install_packages.sh "${missing[@]}" || exit 1
 find_programs
 slow_down_training
 

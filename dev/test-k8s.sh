@@ -6,7 +6,7 @@
 # while they run; the model has to be the one that jobs on this machine make. Installs kubectl (Debian: kubernetes-client) if it
 # is missing.
 set -uo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/usage.sh"
 plain_usage 0 0 "$@"
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 export LC_ALL=C OPENBLAS_NUM_THREADS=1
@@ -16,7 +16,7 @@ source tests/train/cluster.sh
 shown_logs=("$work/cluster.log")
 stop_cluster() { :; } # ends with its pods
 finish_at_exit
-command -v kubectl >/dev/null || scripts/install_packages.sh kubernetes-client || exit 1
+command -v kubectl >/dev/null || scripts/common/install_packages.sh kubernetes-client || exit 1
 find_programs
 slow_down_training
 

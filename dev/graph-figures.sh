@@ -5,7 +5,7 @@
 # BIN is where the programs are (target/release). A PART is a language, `operations` or `training_graphs`; all without one. Each stage is made twice: from what the reference had before that stage,
 # and from what our programs made. Prints a line for each check that fails, and how many passed of how many.
 set -uo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/usage.sh"
 plain_usage 0 1000 "$@"
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -18,7 +18,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 passed=0 total=0
 
-compare() { python3 "$here/compare_fsts.py" "$@"; }
+compare() { python3 "$here/compare-fsts.py" "$@"; }
 
 # check NAME COMMAND...: counts whether the command succeeds.
 check() {

@@ -5,8 +5,8 @@
 # count. Fails if float archives are slower than a third of cat or than 1 GB/s, compressed ones expand at less than
 # 500 MB/s, or memory grows with the archive.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
-source "$(dirname "${BASH_SOURCE[0]}")/values.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/values.sh"
 plain_usage 0 1 "$@"
 cd "$(dirname "$0")/.."
 

@@ -5,8 +5,8 @@
 # one that was left alone, and no model that it leaves on the way is damaged. With WORDS, only the tests with
 # these words in their names. Takes the programs from the PATH, or builds them. Ends with the line `N passed, N failed`.
 set -uo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
-source "$(dirname "${BASH_SOURCE[0]}")/values.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/values.sh"
 plain_usage 0 2 "$@"
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 export LC_ALL=C OPENBLAS_NUM_THREADS=1

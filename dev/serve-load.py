@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Load on a server with vosk-server's protocol: live streams at the same time.
 
-    scripts/serve-load.py --url=ws://127.0.0.1:2700 --pid=PID --streams=100 SOUND.wav...
+    dev/serve-load.py --url=ws://127.0.0.1:2700 --pid=PID --streams=100 SOUND.wav...
 
 Each stream sends a recording as a microphone would, a fifth of a second of sound every fifth of a second, waits for the
 answer to each message, and says at the end that no more comes. Streams begin at random times within --spread seconds.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Counts sentences of doc comments that begin with What, Whether, How, Who, Where, Which, When or Why.
 
-    scripts/lint-prose.py [--all] [FOLDER]
+    dev/lint-prose.py [--all] [FOLDER]
 
 FOLDER is the root of the repository; the default is the folder above this script. Prints one line a crate: doc lines,
 such sentences, and their share. With --all, prints each such sentence with its file and line. The status is 1 if the

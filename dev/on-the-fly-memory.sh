@@ -6,8 +6,8 @@
 # times the memory of either.
 # The features are 200,000 synthetic frames that go round through a pipe. Takes the programs from the PATH.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
-source "$(dirname "${BASH_SOURCE[0]}")/values.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/values.sh"
 plain_usage 0 1000 "$@"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export LC_ALL=C OPENBLAS_NUM_THREADS=1

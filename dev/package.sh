@@ -14,8 +14,8 @@
 # need not be built.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-source "$here/usage.sh"
-source "$here/values.sh"
+source "$here/../scripts/common/usage.sh"
+source "$here/../scripts/common/values.sh"
 export LC_ALL=C.UTF-8
 debug=false offline=false static_openblas=false kaldi=
 while [[ ${1-} == --debug || ${1-} == --offline || ${1-} == --static-openblas || ${1-} == --kaldi ]]; do

@@ -4,7 +4,7 @@
 # `N passed, M failed` with the worst relative errors. Without arguments: the cases shipped in tests/data/conformance, and
 # those of NNET3_CONFORMANCE_DIR, if that is set.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common/usage.sh"
 plain_usage 0 1000 "$@"
 
 top=$(cd "$(dirname "$0")/.." && pwd)
