@@ -43,8 +43,8 @@ fn out_of_memory(bytes: usize) {
         return;
     }
     if ENDS_PROCESS.replace(true) {
-        // Ending itself needs memory.
-        std::process::exit(i32::from(cli::FAILED));
+        // Removing temporary files needs memory.
+        nnet3_allocator::end_now(cli::FAILED);
     }
     if NO_MEMORY.swap(true, Ordering::Relaxed) {
         // Another thread has said so, and ends the process.
@@ -55,7 +55,7 @@ fn out_of_memory(bytes: usize) {
         "out of memory: {bytes} bytes were asked for at once (does an option or the data have too large a number?)"
     ));
     kaldi_io::temporary::remove_all();
-    std::process::exit(i32::from(cli::FAILED));
+    nnet3_allocator::end_now(cli::FAILED);
 }
 
 /// A program's `main`.
@@ -87,6 +87,7 @@ fn find(name: &str) -> Option<Main> {
 }
 
 fn main() -> ExitCode {
+    nnet3_allocator::end_without_libraries();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let called = arguments.first().map(|path| cli::program_name(path)).unwrap_or_default();
     if let Some(program) = find(&called) {

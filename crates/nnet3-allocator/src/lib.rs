@@ -111,6 +111,34 @@ mod arguments {
     static BEFORE_MAIN: extern "C" fn(c_int, *mut *const c_char) = remember;
 }
 
+/// From now on the process ends without the functions that libraries have registered for its end: mimalloc's need
+/// memory, and crash or wait for ever without it. Rust's own output has been written before these functions run.
+pub fn end_without_libraries() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        unsafe extern "C" {
+            /// glibc's `atexit`, whose functions get the status.
+            fn on_exit(
+                end: extern "C" fn(libc::c_int, *mut libc::c_void),
+                argument: *mut libc::c_void,
+            ) -> libc::c_int;
+        }
+        extern "C" fn end(status: libc::c_int, _: *mut libc::c_void) {
+            // SAFETY: ends the process.
+            unsafe { libc::_exit(status) }
+        }
+        // SAFETY: the C library keeps the pointer to the function, which lives as long as the process. The functions are
+        // called from the last that was registered to the first.
+        unsafe { on_exit(end, std::ptr::null_mut()) };
+    }
+}
+
+/// Ends the process at once, as [`end_without_libraries`] does, and without Rust's own end.
+pub fn end_now(status: u8) -> ! {
+    // SAFETY: ends the process.
+    unsafe { libc::_exit(i32::from(status)) }
+}
+
 /// Total memory of the machine in bytes, used or not.
 #[cold]
 fn machine_memory() -> usize {
