@@ -470,7 +470,20 @@ adapts() { # a speaker who is not in the training
   [[ -s $work/adapting/speakers/held_out/trans.1 ]] && cut -c1-26 "$work/adapting/results.txt" | sed 's/ *$//' | diff - <(printf '%s\n' set held_out 'held_out (adapted)') &&
     awk 'NR > 1 { $0 = substr($0, 27); if ($3 > 5) exit 1 }' "$work/adapting/results.txt"
 }
+adapts_to_recordings() { # a model folder for the speaker who is not in the training, by recordings without texts
+  local keys waves
+  mapfile -t keys < <(cut -d' ' -f1 "$work/adapting/data/held_out/text")
+  waves=("${keys[@]/#/$work/more/wav/}")
+  nnet3-adapt-speaker "$work/adapting/model" "$work/speaker3" "${waves[@]/%/.wav}" || return 1
+  diff <(cd "$work/adapting/model" && find . | sort) <(cd "$work/speaker3" && find . | sort) || return 1
+  ! cmp -s "$work/adapting/model/am/final.mdl" "$work/speaker3/am/final.mdl" || return 1
+  nnet3-transcribe --print-args=false "$work/speaker3" "${waves[@]/%/.wav}" 2>/dev/null </dev/null >"$work/speaker3.text"
+  compute-wer --print-args=false --text --mode=all "ark:$work/adapting/data/held_out/text" "ark:$work/speaker3.text" | awk '$1 == "%WER" { print; exit !($2 < 5) }'
+}
 check "--adapt-speakers=true: a speaker is recognised as it comes, and with a transform" adapts
+check "nnet3-adapt-speaker: a model folder for a speaker" adapts_to_recordings
+check "wrong: nnet3-adapt-speaker with a model that cannot adapt" says "has no folder adaptation" nnet3-adapt-speaker "$work/gaussians/model" "$work/no" "$toy/wav/toy-003.wav"
+check "wrong: nnet3-adapt-speaker with too little speech" says "too little speech for a transform" nnet3-adapt-speaker "$work/adapting/model" "$work/no" "$toy/wav/toy-003.wav"
 check "wrong: --adapt-speakers=true for little speech" says "too few speakers have enough speech for transforms" scripts/recognizer.sh \
   --wav="$toy/wav" --text="$toy/text" --utt2spk="$toy/utt2spk" --lexicon="$toy/lexicon.txt" --garbage=false --use-gpu=no --adapt-speakers=true "$work/no_transforms"
 check "wrong: --adapt-speakers=true without alignments of Gaussian models" says "--adapt-speakers=true: --start=flat trains no Gaussian models" \

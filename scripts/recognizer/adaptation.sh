@@ -1,10 +1,11 @@
 # Adaptation to speakers: the network learns from features of speaker-adaptive Gaussian models (LDA+MLLT, and a transform of each speaker), and
 # also from features without transforms, so that it recognises unknown speakers as they come, and better once a transform is known.
 
-# Fails where --adapt-speakers=true cannot be: all that can be known before the Gaussian models are there.
+# Decides whether adapt_speakers=auto is true, as far as that is known before the Gaussian models are there. Fails where true cannot be.
 check_adaptation() {
   local speakers reason=
-  [[ $adapt_speakers == true ]] || return 0
+  wants_adaptation=$adapt_speakers
+  [[ $adapt_speakers != false ]] || return 0
   speakers=$(cut -d' ' -f2 "$dir/data/train/utt2spk" | sort -u | wc -l) # lint: whole: speakers
   if [[ $start != gaussian ]]; then reason="--start=flat trains no Gaussian models"
   elif [[ $model == gaussian ]]; then reason="--model=gaussian trains no network"
@@ -14,13 +15,24 @@ check_adaptation() {
   elif (( speakers < 2 )); then reason="only one speaker is known; see --speakers and --utt2spk"
   elif (( copies == 0 )); then reason="there are no copies, from which the network learns speech without transforms"
   fi
-  [[ ! $reason ]] || fail "--adapt-speakers=true: $reason"
+  if [[ $adapt_speakers == true ]]; then
+    [[ ! $reason ]] || fail "--adapt-speakers=true: $reason"
+  elif [[ ! $reason ]] && is_less "$hours" 1; then adapt_speakers=true
+  else adapt_speakers=false
+  fi
+}
+
+# The same when the Gaussian models are there: transforms need speakers with enough speech.
+check_transforms() {
+  [[ $adapt_speakers == true && ! -e $dir/gauss/model/final.alimdl ]] || return 0
+  [[ $wants_adaptation == auto ]] || fail "--adapt-speakers=true: too few speakers have enough speech for transforms (10 s or more)"
+  say "too few speakers have enough speech (10 s or more) for transforms: the network learns without"
+  adapt_speakers=false
 }
 
 # Sets train_set.
 do_adaptation() {
   [[ $adapt_speakers == true ]] || return 0
-  [[ -e $dir/gauss/model/final.alimdl ]] || fail "--adapt-speakers=true: too few speakers have enough speech for transforms (10 s or more)"
   local set=$train_set
   step "transforms of speakers and of their copies" "speakers/train" transforms_of_speakers "=gauss/model" "=feats/$set" "@$dir/feats/$set/text"
   step "features for the network, with and without transforms" feats/adapted features_for_training "=speakers/train" "=feats/$set" "$versions"

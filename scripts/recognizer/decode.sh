@@ -139,6 +139,7 @@ do_model() {
   local speakers=()
   [[ $ivectors == false ]] || speakers=("=ivector_extractor")
   [[ $system == chain ]] || speakers+=("=gaussian/model")
+  [[ $system != chain || $adapt_speakers == false ]] || speakers+=("=chain/adapted" "=gauss/model")
   step "model folder" model collect_model "=graph" "=feats/train" "$beam" "$lattice_beam" "$max_active" "${speakers[@]}"
 }
 
@@ -149,4 +150,14 @@ collect_model() {
     fail_with_log "the model folder cannot be made" "$log.log"
   mv "$out/folder"/* "$out"
   rmdir "$out/folder"
+  if [[ $system == chain && $adapt_speakers == true ]]; then collect_adaptation; fi
+}
+
+# What nnet3-adapt-speaker needs.
+collect_adaptation() {
+  local name
+  mkdir "$out/adaptation"
+  for name in final.mdl final.alimdl final.mat tree splice_opts cmvn_opts phones.txt; do cp "$dir/gauss/model/$name" "$out/adaptation"; done
+  cp -r "$dir/gauss/lang" "$out/adaptation"
+  cp "$dir/chain/adapted/final.mdl" "$out/adaptation/network.mdl"
 }

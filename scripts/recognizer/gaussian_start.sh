@@ -12,6 +12,7 @@ do_gaussians() {
   refresh gauss/lang make_hmm_language
   step "Gaussian models" gauss/model train_gaussians "$adapt_speakers" texts "@$dir/data/train/wav.scp" "@$dir/data/train/waves" "@$dir/data/train/text" \
     "@$dir/data/train/utt2spk" "@$dir/gauss/lang/phones.txt" "@$dir/gauss/lang/L.fst" "@$dir/gauss/lang/topo"
+  check_transforms
   check_texts
   count_aligned "alignments of the Gaussian models" "$dir/data/train/text" "$dir/gauss/model"
 }

@@ -63,8 +63,9 @@ option flat-final-lrate number 0.0002 "learning rate at the end"
 heading "The model (chain, of phones in context)"
 option model 'auto|network|gaussian' auto "what recognises. gaussian: Gaussian models, written as a network that all programs run; auto: the network, but for \
 less than 9 minutes of speech the one that makes fewer errors on utterances that the network was not trained on"
-option adapt-speakers bool false "let the network also learn from features with a transform of each speaker (fMLLR), so that test sets with known \
-speakers are recognised a second time, adapted to them; training takes half as long again"
+option adapt-speakers 'auto|true|false' auto "let the network also learn from features with a transform of each speaker (fMLLR): test sets with known speakers \
+are recognised a second time, adapted to them, and nnet3-adapt-speaker makes models for speakers; training takes half as long again. auto: for less than an hour \
+of speech, if two speakers or more are known"
 option num-leaves integer 0 "leaves of the tree at most; 0: 300 for an hour of sound, and with the square root of the hours more or less"
 option network word "" "network, as above, with @IVECTOR_DIM@ for the number of inputs of a node named ivector if there are i-vectors; without it, tiny for less than half an hour, small for less than 10 hours, medium for less than 200, large"
 option num-epochs number 0 "passes over the data and their copies, of which each goes three times through the examples; 0: 6 passes over the data, and more \
@@ -73,7 +74,7 @@ option initial-lrate number 0.002 "learning rate at the beginning"
 option final-lrate number 0.0002 "learning rate at the end"
 option chunk-width word 150,110,90,60 "frames of an example; the first is the usual one, the others help to fit utterances; an utterance that is shorter than all is an example of nearly its own length"
 option copies integer -1 "copies of each utterance that the network sees besides: with other voices, microphones, levels and noise (augment-feats). \
--1: for less than an hour of speech 2 (with --adapt-speakers=true 5), else none"
+-1: for less than an hour of speech 2 (5 where the network learns with transforms of speakers), else none"
 option tolerance integer 3 "output frames, 30 ms each, by which phones may begin earlier or end later than in the alignments"
 
 heading "Recognition"

@@ -3,13 +3,12 @@
 use anyhow::{Context, Result};
 use kaldi_align::System;
 use kaldi_align::as_network::Layers;
+use nnet3::feature_layer::{self, Matrices};
 use nnet3::messages;
 use nnet3_core::config::parse_config;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::random::Random;
 use nnet3_train::acoustic::AmNnet;
-
-use crate::gaussians::feature_layer::{self, Matrices};
 
 /// Write a model of Gaussians as an acoustic model with a network, which all programs for networks and vosk run.
 ///

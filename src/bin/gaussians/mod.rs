@@ -2,7 +2,6 @@
 
 mod alignment_output;
 mod data_folder;
-mod feature_layer;
 mod mixing;
 mod texts;
 

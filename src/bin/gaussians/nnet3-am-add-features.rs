@@ -1,16 +1,13 @@
 //! `nnet3-am-add-features`: lets a network that reads a Gaussian model's features read cepstra.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use kaldi_align::System;
 use kaldi_feat::cmvn::CmvnStats;
 use kaldi_io::object::read_matrix;
 use kaldi_io::{DenseMatrix, read_object};
+use nnet3::feature_layer::put_before;
 use nnet3::messages;
-use nnet3_core::config::parse_config;
-use nnet3_core::random::Random;
 use nnet3_train::acoustic::AmNnet;
-
-use crate::gaussians::feature_layer::{self, Matrices};
 
 /// Put the features of a Gaussian model, with the mean and the transform of a speaker, before a network as a layer.
 ///
@@ -39,26 +36,6 @@ pub struct Options {
     am_nnet_out: String,
 }
 
-const NODE: &str = "features-of-speaker";
-
-/// A node's line with another input.
-fn with_input(line: &str, from: &str, to: &str) -> String {
-    let Some(at) = line.find("input=").or_else(|| line.find("input-node=")) else { return line.to_owned() };
-    let (head, tail) = line.split_at(at + line[at..].find('=').unwrap_or(0) + 1);
-    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
-    let mut out = head.to_owned();
-    let mut rest = tail;
-    while let Some(c) = rest.chars().next() {
-        let end = match is_name(c) {
-            true => rest.find(|c| !is_name(c)).unwrap_or(rest.len()),
-            false => rest.find(is_name).unwrap_or(rest.len()),
-        };
-        out += if &rest[..end] == from { to } else { &rest[..end] };
-        rest = &rest[end..];
-    }
-    out
-}
-
 pub fn run(options: Options) -> Result<u8> {
     let system = System::load(&options.gaussians_dir)?;
     let mut layer = system.feature_layer().with_context(|| options.gaussians_dir.clone())?;
@@ -77,44 +54,12 @@ pub fn run(options: Options) -> Result<u8> {
         layer.widen(options.input_dim).context("--input-dim")?;
     }
     let mut model = AmNnet::load(&options.am_nnet_in)?;
-    let mut nnet = model.nnet().clone();
-    let wanted = nnet.input_dim("input").with_context(|| format!("{} has no input", options.am_nnet_in))?;
-    ensure!(
-        wanted == layer.matrix.rows,
-        "{} reads features of dimension {wanted}, but {} makes {}",
-        options.am_nnet_in,
-        options.gaussians_dir,
-        layer.matrix.rows
-    );
-    ensure!(nnet.find_node(NODE).is_none(), "{} reads cepstra already", options.am_nnet_in);
-    let matrices = Matrices::new()?;
-    let mut lines = feature_layer::lines(&layer, NODE, &matrices)?;
-    let others = nnet.node_lines(false).into_iter().filter(|line| !line.starts_with("input-node "));
-    lines.extend(others.map(|line| with_input(&line, "input", NODE)));
-    nnet.read_config(parse_config("layers", lines.iter().map(String::as_str))?, &Random::new(0))?;
-    model.set_nnet(nnet)?;
+    put_before(&layer, &mut model)
+        .with_context(|| format!("{} behind features of {}", options.am_nnet_in, options.gaussians_dir))?;
     model.save(&options.am_nnet_out, options.binary)?;
     messages::log(&format!(
         "Wrote a network that reads cepstra of dimension {} to {}",
         layer.cepstra, options.am_nnet_out
     ));
     Ok(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_name_of_the_input_is_replaced() {
-        let line = "component-node name=input-layer component=input input=Append(Offset(input, -1), my-input, input)";
-        assert_eq!(
-            with_input(line, "input", "x"),
-            "component-node name=input-layer component=input input=Append(Offset(x, -1), my-input, x)"
-        );
-        assert_eq!(
-            with_input("dim-range-node name=a input-node=input dim-offset=0 dim=3", "input", "x"),
-            "dim-range-node name=a input-node=x dim-offset=0 dim=3"
-        );
-    }
 }

@@ -1,0 +1,171 @@
+//! `nnet3-adapt-speaker`: recordings of a speaker → a model folder for this speaker.
+
+#![cfg(feature = "sound")]
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail, ensure};
+use kaldi_io::cli::{self, Style};
+use kaldi_sound::{Channels, Signal, SoundOptions, SoundStream};
+use nnet3::messages;
+use nnet3::options::threads;
+use nnet3::speaker_adaptation::Adaptation;
+use nnet3_online::{Model, ModelOptions, Sentences, Transcript, piece};
+
+use crate::recognition::transcribe::checks;
+
+/// Adapt a model to a speaker by recordings of this speaker, without transcripts.
+///
+/// The recordings are recognised with the model as it is. Speaker-adaptive Gaussian models in the model's folder, as recognizer.sh
+/// --adapt-speakers=true puts them there, align the words and give a transform of the features. The new folder has the network with
+/// this transform, and all else of the model; all programs and vosk read it. Ten seconds of speech are needed, and a minute is
+/// enough. All recordings must be of one speaker.
+#[derive(clap::Parser, Debug)]
+#[command(
+    after_help = "e.g.: nnet3-adapt-speaker exp/model anna-model anna/*.wav\nSee also: nnet3-transcribe, nnet3-am-add-features"
+)]
+pub struct Options {
+    /// The channel of each recording that has the speaker: first, mix (the mean of all), or its number from 1. Without it the first
+    #[arg(long, value_parser = channel, value_name = "first|mix|N")]
+    channel: Option<Channels>,
+    /// Seconds of each recording that are used at most: more do not make the transform better
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    max_seconds: u32,
+    /// Number of threads; -1 for one for each processor
+    #[arg(long, default_value_t = -1)]
+    num_threads: i32,
+    /// <model-dir> <new-model-dir> <recording>...
+    #[arg(value_name = "<model-dir> <new-model-dir> <recording>...", required = true, num_args = 3..)]
+    paths: Vec<String>,
+}
+
+fn channel(text: &str) -> Result<Channels, String> {
+    match (text, text.parse()) {
+        ("first", _) => Ok(Channels::First),
+        ("mix", _) => Ok(Channels::Mix),
+        (_, Ok(number @ 1..)) => Ok(Channels::Number(number)),
+        _ => Err("expected first, mix, or the number of a channel from 1".to_owned()),
+    }
+}
+
+pub fn main() -> ExitCode {
+    cli::run_styled(Style::Quiet, run)
+}
+
+pub fn run(options: Options) -> Result<u8> {
+    let threads = match options.num_threads {
+        -1 => threads::number("num-threads", threads::processors() as i64)?,
+        wanted => threads::number("num-threads", wanted.into())?,
+    };
+    ensure!(options.max_seconds > 0, "--max-seconds=0: expected a number above 0");
+    let [folder, new, recordings @ ..] = options.paths.as_slice() else {
+        bail!("expected the folder of a model, a new folder and recordings");
+    };
+    ensure!(Path::new(folder).is_dir(), "{folder}: there is no such folder (expected that of a model)");
+    ensure!(!Path::new(new).exists(), "{new} is there already: expected the name of a new folder");
+    for recording in recordings {
+        if let Some(fault) = checks::fault(recording) {
+            bail!("{recording}: {fault}");
+        }
+    }
+    let adaptation = Adaptation::open(folder)?;
+    let model = Model::open(folder, &ModelOptions::default())?;
+    let mut sentences = Sentences::new(&model, model.options())?;
+    let channels = options.channel.unwrap_or(Channels::First);
+    let mut utterances = Vec::new();
+    for recording in recordings {
+        let (samples, rate) = samples(recording, channels, model.sample_rate() as u32, options.max_seconds)?;
+        let found = recognize(&mut sentences, &samples, rate).with_context(|| recording.clone())?;
+        utterances.extend(
+            adaptation.utterances(recording, &samples, rate, &found).with_context(|| recording.clone())?,
+        );
+    }
+    ensure!(!utterances.is_empty(), "no word was recognised in the recordings");
+    let Some(adapted) = adaptation.adapt(&utterances, threads)? else {
+        bail!("there is too little speech for a transform: at least ten seconds of words are needed");
+    };
+    write(folder, new, |am| Ok(adapted.network.save(&am.to_string_lossy(), true)?))?;
+    messages::log(&format!(
+        "Wrote a model for the speaker of {} sentences ({:.1} s of speech; {} could not be aligned) to {new}",
+        adapted.sentences,
+        adapted.seconds,
+        utterances.len() - adapted.sentences
+    ));
+    Ok(0)
+}
+
+/// The first seconds of a recording, at this rate.
+fn samples(recording: &str, channels: Channels, rate: u32, most: u32) -> Result<(Vec<f32>, u32)> {
+    let stream = SoundStream::open_with(recording, &SoundOptions::default())?;
+    if stream.channels() > 1 && channels == Channels::First {
+        messages::warn(&format!(
+            "{recording}: the first of {} channels is taken; see --channel",
+            stream.channels()
+        ));
+    }
+    let mut signal = Signal::new(stream, channels, Some(rate))?;
+    let mut samples = Vec::new();
+    let wanted = most as usize * rate as usize;
+    while samples.len() < wanted {
+        let some = signal.read(wanted - samples.len())?;
+        if some.is_empty() {
+            break;
+        }
+        samples.extend(some);
+    }
+    for warning in signal.warnings() {
+        messages::warn(&format!("{recording}: {warning}"));
+    }
+    if samples.len() < wanted {
+        signal.close()?;
+    }
+    ensure!(!samples.is_empty(), "{recording}: the recording has no samples");
+    Ok((samples, rate))
+}
+
+fn recognize(sentences: &mut Sentences, samples: &[f32], rate: u32) -> Result<Vec<Transcript>> {
+    sentences.begin(rate as f32, 1)?;
+    let mut found = Vec::new();
+    for part in samples.chunks(piece(rate as f32)) {
+        found.extend(sentences.accept(&[part])?);
+    }
+    found.extend(sentences.finish()?);
+    Ok(found.into_iter().map(|sentence| sentence.transcript).collect())
+}
+
+/// Copies the folder of a model, with another acoustic model that `save` writes. The new folder appears whole.
+fn write(model: &str, new: &str, save: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    let parent = match Path::new(new).parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    std::fs::create_dir_all(parent)
+        .with_context(|| format!("cannot make the folder {}", parent.display()))?;
+    let private = tempfile::tempdir_in(parent)
+        .with_context(|| format!("cannot make a folder in {}", parent.display()))?;
+    let copy = private.path().join("model");
+    copy_folder(Path::new(model), &copy)?;
+    let am = nnet3_online::acoustic_model(&copy)?;
+    save(Path::new(&am))?;
+    std::fs::rename(&copy, new).with_context(|| format!("cannot make the folder {new}"))
+}
+
+fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+    std::fs::create_dir(to).with_context(|| format!("cannot make the folder {}", to.display()))?;
+    for entry in
+        std::fs::read_dir(from).with_context(|| format!("cannot read the folder {}", from.display()))?
+    {
+        let from = entry.with_context(|| format!("cannot read the folder {}", from.display()))?.path();
+        let Some(name) = from.file_name() else { continue };
+        let to = to.join(name);
+        match from.is_dir() {
+            true => copy_folder(&from, &to)?,
+            false => {
+                std::fs::copy(&from, &to)
+                    .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+            }
+        }
+    }
+    Ok(())
+}

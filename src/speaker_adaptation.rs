@@ -1,0 +1,152 @@
+//! Networks for one speaker: a transform that is estimated from what was recognised, as a layer before the network.
+//!
+//! The folder of a model has what is needed in `adaptation/`: speaker-adaptive Gaussian models, `lang/`, and `network.mdl`, which
+//! reads the features of these models after the transform of the speaker.
+
+use std::num::NonZero;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use kaldi_align::{Event, System, Utterance};
+use kaldi_feat::cmvn::CmvnStats;
+use kaldi_feat::spectral::{Extractor, SpectralOptions};
+use kaldi_io::DenseMatrix;
+use kaldi_lang::Lang;
+use nnet3_online::Transcript;
+use nnet3_online::config;
+use nnet3_online::config::spectral::{MfccArgs, SpectralArgs};
+use nnet3_train::acoustic::AmNnet;
+
+use crate::feature_layer::put_before;
+
+/// The folder of a model that has what adaptation needs.
+const FOLDER: &str = "adaptation";
+
+/// Seconds around the words of a sentence that belong to it.
+const MARGIN: f64 = 0.2;
+
+/// What a model needs to adapt to a speaker.
+pub struct Adaptation {
+    system: System,
+    lang: Lang,
+    network: AmNnet,
+    spectral: SpectralOptions,
+}
+
+/// A network for one speaker.
+pub struct Adapted {
+    /// The network, which reads cepstra as the model's does.
+    pub network: AmNnet,
+    /// Sentences that could be aligned, and the seconds of all of them.
+    pub sentences: usize,
+    pub seconds: f64,
+}
+
+impl Adaptation {
+    /// Reads what the folder of a model has for adaptation.
+    ///
+    /// # Errors
+    /// The model has nothing for it, or files are missing or wrong.
+    pub fn open(model: &str) -> Result<Adaptation> {
+        let path = |name: &str| Path::new(model).join(name).to_string_lossy().into_owned();
+        let folder = path(FOLDER);
+        ensure!(
+            Path::new(&folder).is_dir(),
+            "{model} has no folder {FOLDER}: this model cannot adapt to a speaker (recognizer.sh --adapt-speakers=true makes one that can)"
+        );
+        let system = System::load(&folder)?;
+        ensure!(
+            system.independent.is_some(),
+            "{folder}: expected speaker-adaptive models, but there is no final.alimdl"
+        );
+        let lang = path(&format!("{FOLDER}/lang"));
+        let args: MfccArgs = config::read("mfcc", &path("conf/mfcc.conf"))?;
+        Ok(Adaptation {
+            system,
+            lang: Lang::read(&lang).with_context(|| format!("the language in {lang}"))?,
+            network: AmNnet::load(&path(&format!("{FOLDER}/network.mdl")))?,
+            spectral: args.options()?,
+        })
+    }
+
+    /// Makes utterances of the sentences that were recognised in a recording. `samples` are those of the recording at `rate` Hz.
+    /// Words that the lexicon lacks, and sentences without words, are left out.
+    ///
+    /// # Errors
+    /// The samples have a rate that the features do not take.
+    pub fn utterances(
+        &self,
+        recording: &str,
+        samples: &[f32],
+        rate: u32,
+        sentences: &[Transcript],
+    ) -> Result<Vec<Utterance>> {
+        let place = |seconds: f64| ((seconds.max(0.0) * f64::from(rate)) as usize).min(samples.len());
+        let mut utterances = Vec::new();
+        for (number, sentence) in sentences.iter().enumerate() {
+            let known = sentence.words.iter().filter_map(|word| self.lang.words.number(&word.text));
+            let words: Vec<u32> =
+                known.filter(|&word| !word != i64::from(self.lang.oov)).map(|word| word as u32).collect();
+            let (Some(first), Some(last)) = (sentence.words.first(), sentence.words.last()) else { continue };
+            if words.is_empty() {
+                continue;
+            }
+            let part = &samples
+                [place(first.start - MARGIN)..place(last.end + MARGIN).max(place(first.start - MARGIN))];
+            // (A new one for each sentence: its dither does not depend on the others.)
+            let all = Extractor::new(self.spectral.clone())?.features(part, rate as f32, 1.0)?;
+            utterances.push(Utterance {
+                key: format!("{recording}-{number}"),
+                speaker: String::new(),
+                features: first_columns(&all, self.system.cepstra())?,
+                words,
+            });
+        }
+        Ok(utterances)
+    }
+
+    /// Estimates the transform of the speaker of utterances, and puts it before the network. `None` if there is too little
+    /// speech.
+    ///
+    /// # Errors
+    /// The folder's parts do not fit each other.
+    pub fn adapt(&self, utterances: &[Utterance], threads: NonZero<usize>) -> Result<Option<Adapted>> {
+        let aligned = self.system.align(&self.lang, utterances, threads, &mut |_: Event| {})?;
+        let Some((_, Some(transform))) = aligned.transforms.first() else { return Ok(None) };
+        let mut stats = CmvnStats::new(self.system.cepstra());
+        for utterance in
+            utterances.iter().filter(|utterance| utterance.problem(self.system.cepstra()).is_none())
+        {
+            stats.add(&utterance.features, None)?;
+        }
+        let Some(means) = stats.means_and_variances() else { return Ok(None) };
+        let mean: Vec<f32> = means.row(0).iter().map(|&x| x as f32).collect();
+        let mut layer = self.system.feature_layer()?;
+        layer.subtract(&mean)?;
+        layer.then(transform)?;
+        layer.widen(self.spectral.dim())?;
+        let mut network = self.network.clone();
+        put_before(&layer, &mut network)?;
+        let good = aligned.results.iter().zip(utterances).filter(|(result, _)| result.is_ok());
+        let frames = good.clone().map(|(_, utterance)| utterance.features.rows).sum::<usize>();
+        Ok(Some(Adapted {
+            network,
+            sentences: good.count(),
+            seconds: frames as f64 * f64::from(self.spectral.frames.shift) / 1000.0,
+        }))
+    }
+}
+
+/// The first columns of a matrix.
+fn first_columns(from: &DenseMatrix<f32>, columns: usize) -> Result<DenseMatrix<f32>> {
+    ensure!(
+        from.rows == 0 || from.cols >= columns,
+        "features have {} columns: expected at least {columns}",
+        from.cols
+    );
+    let mut to = DenseMatrix::new(from.rows, columns);
+    for r in 0..from.rows {
+        to.row_mut(r).copy_from_slice(&from.row(r)[..columns]);
+    }
+    Ok(to)
+}
