@@ -15,7 +15,7 @@ TOLERANCES = (("features/fbank.magnitude", -1.5e-4), ("features/mfcc.down", 0.01
               ("mfcc", 0.005), ("ivectors.two-speakers", 0.04), ("ivectors.greedy", 5e-3), ("ivectors", 2e-3))
 # (Where fifteen steps of conjugate gradients have a long way to go, from no knowledge to all of an utterance or to all of the
 # speaker's utterances before, features that differ by rounding give i-vectors that differ by this much, in one program; and costs
-# in lattices that differ by these. So do the reference's own, with another processor's kernels: docs/notebook.md.)
+# in lattices that differ by these. So do the reference's own, with another processor's kernels: docs/dev/notebook.md.)
 LATTICE_TOLERANCES = {"offline": 0.1, "eight.two-speakers": 0.2}
 OUTPUT = 1e-4
 INFORMATION = ("Time taken", "Timing stats", "Average delay", "idling", "Longest delay", "orphan", "removed", "looped compilation",

@@ -1,6 +1,6 @@
 //! Faults in use: truncated data, values that are not numbers, programs that fail in the middle of a pipe, outputs that
-//! disappear, absurd numbers. Every loss must have a message and a status. The table in docs/hostile.md has a line for
-//! each of these.
+//! disappear, absurd numbers. Every loss must have a message and a status. The table in docs/dev/hostile.md has a line
+//! for each of these.
 
 #[path = "../programs/common.rs"]
 #[allow(dead_code)] // Other tests need more.

@@ -1,4 +1,4 @@
-//! `docs/status.md` says what `nnet3 --list` and the lists of Kaldi's recipes say.
+//! `docs/reference/status.md` says what `nnet3 --list` and the lists of Kaldi's recipes say.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -85,17 +85,17 @@ fn status() -> String {
 
 #[test]
 fn status_document() {
-    let path = root().join("docs/status.md");
+    let path = root().join("docs/reference/status.md");
     let found = std::fs::read_to_string(&path).unwrap();
     let (written, generated) =
-        found.split_once(GENERATED).expect("docs/status.md lacks the line of its generated part");
+        found.split_once(GENERATED).expect("docs/reference/status.md lacks the line of its generated part");
     let expected = format!("\n{}", status());
     if std::env::var_os("NNET3_WRITE_DOCS").is_some() {
         std::fs::write(&path, format!("{written}{GENERATED}{expected}")).unwrap();
     } else {
         assert_eq!(
             generated, expected,
-            "docs/status.md is out of date; write it again with NNET3_WRITE_DOCS=1"
+            "docs/reference/status.md is out of date; write it again with NNET3_WRITE_DOCS=1"
         );
     }
 }

@@ -1,6 +1,6 @@
 //! `online2-tcp-nnet3-decode-faster` with hostile clients: it stays up, its memory is bounded, and others get their words.
 //!
-//! `NNET3_TCP_CLIENTS=200 NNET3_TCP_ZEROS=1073741824` is the run of the record (docs/hostile.md).
+//! `NNET3_TCP_CLIENTS=200 NNET3_TCP_ZEROS=1073741824` is the run of the record (docs/dev/hostile.md).
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

@@ -1,7 +1,7 @@
-//! Writes `docs/components.md`, the reference of all component types, to stdout:
+//! Writes `docs/reference/components.md`, the reference of all component types, to stdout:
 //!
 //! ```text
-//! cargo run -p nnet3-core --example component_docs > docs/components.md
+//! cargo run -p nnet3-core --example component_docs > docs/reference/components.md
 //! ```
 
 use nnet3_core::component::{ComponentType, Key, Kind, registry, updatable};
@@ -13,7 +13,7 @@ fn main() {
 }
 
 /// Command that rewrites the page; `tests/it/component_docs.rs` prints it if the page is out of date.
-pub const COMMAND: &str = "cargo run -p nnet3-core --example component_docs > docs/components.md";
+pub const COMMAND: &str = "cargo run -p nnet3-core --example component_docs > docs/reference/components.md";
 
 const INTRODUCTION: &str = "\
 For people who write network configs: after this page you know the types of components and their keys.

@@ -1,7 +1,7 @@
-//! Writes `docs/xconfig.md`, the reference of the xconfig language and all layer types, to stdout:
+//! Writes `docs/reference/xconfig.md`, the reference of the xconfig language and all layer types, to stdout:
 //!
 //! ```text
-//! cargo run -p nnet3-xconfig --example xconfig_docs > docs/xconfig.md
+//! cargo run -p nnet3-xconfig --example xconfig_docs > docs/reference/xconfig.md
 //! ```
 
 use nnet3_xconfig::layer::{Key, LayerType};
@@ -12,7 +12,7 @@ fn main() {
 }
 
 /// Command that rewrites the page; `tests/it/xconfig_docs.rs` prints it if the page is out of date.
-pub const COMMAND: &str = "cargo run -p nnet3-xconfig --example xconfig_docs > docs/xconfig.md";
+pub const COMMAND: &str = "cargo run -p nnet3-xconfig --example xconfig_docs > docs/reference/xconfig.md";
 
 const INTRODUCTION: &str = "\
 For people who describe networks for training: after this page you can write an xconfig, and find a layer's keys.

@@ -182,7 +182,7 @@ impl Benchmark {
         (!means.is_empty()).then(|| median(&means))
     }
 
-    /// One JSON object on one line; its fields are described in `docs/performance.md`.
+    /// One JSON object on one line; its fields are described in `docs/dev/performance.md`.
     pub fn json(&self, inspection: &Inspection<'_>) -> String {
         let computation = inspection.program.computation();
         let flops = flops::count(inspection.nnet, computation);

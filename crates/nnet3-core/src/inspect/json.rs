@@ -1,4 +1,4 @@
-//! The computation as JSON, for programs. `docs/compiler.md` describes the fields.
+//! The computation as JSON, for programs. `docs/dev/compiler.md` describes the fields.
 
 use super::text::{name, op_kind};
 use super::{Inspection, milliseconds};

@@ -1,4 +1,4 @@
-//! Checks that `docs/components.md` agrees with the registry.
+//! Checks that `docs/reference/components.md` agrees with the registry.
 
 #[allow(dead_code)]
 #[path = "../../examples/component_docs.rs"]
@@ -6,13 +6,13 @@ mod writer;
 
 #[test]
 fn the_page_is_up_to_date() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/components.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/components.md");
     let committed = std::fs::read_to_string(path).unwrap_or_default();
     let page = writer::page();
     let differs = page.lines().zip(committed.lines()).find(|(new, old)| new != old);
     assert!(
         committed == page,
-        "docs/components.md is out of date{}; write it again with\n  {}",
+        "docs/reference/components.md is out of date{}; write it again with\n  {}",
         differs.map_or(String::new(), |(new, old)| format!(":\n  is      {old}\n  must be {new}\n")),
         writer::COMMAND
     );
