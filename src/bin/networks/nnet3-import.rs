@@ -8,6 +8,7 @@ use nnet3_export::safetensors::{self, ModelFile, NameMap};
 /// Write the model that a safetensors file of nnet3-export holds; or, given a model too, set its parameters by name.
 ///
 /// With two arguments, the result is the exported file, byte for byte, except for values that have been changed since.
+/// Changed statistics with a count of 0 are an error, because they would have no effect.
 ///
 /// With three arguments, the model is copied, and tensors (of any program) replace its values with the same name.
 /// nnet3-export of the model shows names and shapes. F16, BF16, F32 and F64 are converted to the model's type; shapes

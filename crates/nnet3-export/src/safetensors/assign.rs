@@ -7,6 +7,7 @@ use safetensors::tensor::TensorView;
 use super::convert::{decode, encode};
 use super::describe::Place;
 use super::model_file::ModelFile;
+use super::statistics::check_counts;
 use super::{REST, open};
 use crate::error::{Error, Result};
 
@@ -100,7 +101,7 @@ pub fn assign(model: &ModelFile, tensors: &[u8], names: &NameMap, strict: bool) 
     }
     let model = ModelFile::read("the model with these values", bytes)?;
     let is_set = |place: &Place| given.contains_key(&place.bytes.start);
-    counts_of_statistics(&model, is_set)?;
+    check_counts(&model, is_set)?;
     let all = |wanted: &dyn Fn(&Place) -> bool| {
         model.places.iter().filter(|place| wanted(place)).map(|place| place.name.clone()).collect()
     };
@@ -120,7 +121,7 @@ fn unknown(theirs: &str, ours: &str, places: &BTreeMap<&str, &Place>) -> Error {
 }
 
 /// The bytes that a tensor has for a place.
-fn values(theirs: &str, place: &Place, tensor: &TensorView<'_>) -> Result<Vec<u8>> {
+pub(super) fn values(theirs: &str, place: &Place, tensor: &TensorView<'_>) -> Result<Vec<u8>> {
     let Place { name, dtype, shape, .. } = place;
     // A single number may come as a vector of one.
     if tensor.shape() != shape && !(shape.is_empty() && tensor.shape() == [1]) {
@@ -146,22 +147,4 @@ fn values(theirs: &str, place: &Place, tensor: &TensorView<'_>) -> Result<Vec<u8
         };
         Error::tensors(format!("the tensor '{theirs}' has at {place} the value {fault}"))
     })
-}
-
-/// Checks the counts of statistics: means and variances of batch normalisation have no effect while their count is 0.
-fn counts_of_statistics(model: &ModelFile, is_set: impl Fn(&Place) -> bool) -> Result<()> {
-    for place in model.places.iter().filter(|place| place.is_tensor() && is_set(place)) {
-        let Some((component, "stats_mean" | "stats_var")) = place.name.rsplit_once('.') else { continue };
-        let name = format!("{component}.count");
-        let count = model.places.iter().find(|place| place.name == name && !place.is_tensor());
-        let Some(count) = count else { continue };
-        if model.bytes[count.bytes.clone()].iter().all(|&byte| byte == 0) {
-            return Err(Error::tensors(format!(
-                "'{}' is set, but '{name}' of the model is 0, as if there were no statistics; give a tensor '{name}' too (one \
-                 number: of how many frames the statistics are)",
-                place.name
-            )));
-        }
-    }
-    Ok(())
 }

@@ -11,6 +11,7 @@ mod assign;
 mod convert;
 mod describe;
 mod model_file;
+mod statistics;
 #[cfg(test)]
 mod tests;
 mod whole;

@@ -9,6 +9,7 @@ use nnet3_core::random::Random;
 use safetensors::tensor::{Dtype, TensorView};
 use serde_json::{Value, json};
 
+use super::describe::Place;
 use super::*;
 
 fn network(config: &str) -> Nnet {
@@ -175,8 +176,10 @@ fn values_by_name() {
     let extra = tensors(&[given[1].clone(), ("more", Dtype::F32, &[1], floats(&[1.0]))]);
     assert_eq!(assign(&model, &extra, &NameMap::default(), false).unwrap().ignored, ["more"]);
     // The tensors of a whole model are as good as others.
-    let itself = assign(&model, &export(&model).unwrap(), &NameMap::default(), true);
-    assert!(itself.err().unwrap().to_string().contains("'bn.count' of the model is 0"));
+    assert_eq!(
+        assign(&model, &export(&model).unwrap(), &NameMap::default(), true).unwrap().model,
+        model.bytes
+    );
     let trained = ModelFile::read("model", done.model).unwrap();
     let again = assign(&trained, &export(&trained).unwrap(), &NameMap::default(), true).unwrap();
     assert_eq!(again.model, trained.bytes);
@@ -305,4 +308,71 @@ fn damaged_files_are_refused() {
     });
     let place = model.places.iter().find(|place| place.name == "a.1.bias_params").unwrap();
     assert_eq!(restore(&other).unwrap()[place.bytes.clone()], values);
+}
+
+/// The bytes of ones, as a place has them.
+fn ones(place: &Place) -> Vec<u8> {
+    let count = place.shape.iter().product();
+    if place.dtype == Dtype::F64 { doubles(&vec![1.0; count]) } else { floats(&vec![1.0; count]) }
+}
+
+/// The tensors of a new network are set to ones, one after another.
+#[test]
+fn no_tensor_of_any_type_is_taken_and_forgotten() {
+    let mut refused = HashSet::new();
+    for t in registry::types() {
+        let line = format!("component name=a type={} {}", t.name, t.example);
+        let config = format!("input-node name=input dim=1\n{line}\noutput-node name=output input=input\n");
+        let read = model(&config);
+        let file = export(&read).unwrap();
+        for place in read.places.iter().filter(|place| place.is_tensor() && !place.bytes.is_empty()) {
+            let (name, ones) = (place.name.as_str(), ones(place));
+            let other = changed(&file, |_, given| {
+                given.iter_mut().find(|t| t.0 == name).unwrap().3.clone_from(&ones);
+            });
+            let network = |bytes: &[u8]| {
+                let mut r = kaldi_io::KaldiReader::from_bytes("model", bytes.to_vec());
+                assert!(r.detect_header().unwrap());
+                Nnet::read(&mut r).unwrap()
+            };
+            match restore(&other) {
+                Ok(whole) => {
+                    let again = bytes(|w| network(&whole).write(w).unwrap());
+                    assert_eq!(numbers(&again, name), numbers(&whole, name), "{}: {name}", t.name);
+                }
+                Err(error) => {
+                    let message = error.to_string();
+                    assert!(message.contains("count' of the model is 0"), "{}: {name}: {message}", t.name);
+                    refused.insert(name.to_owned());
+                }
+            }
+        }
+    }
+    for name in ["a.stats_mean", "a.stats_var", "a.value_avg", "a.deriv_avg"] {
+        assert!(refused.contains(name), "{name}: {refused:?}");
+    }
+}
+
+#[test]
+fn statistics_of_a_whole_model_need_a_count() {
+    let model = model(TDNN);
+    let file = export(&model).unwrap();
+    let with = |count: Option<f64>| {
+        changed(&file, |_, given| {
+            given.iter_mut().find(|t| t.0 == "bn.stats_var").unwrap().3 = floats(&[4.0; 3]);
+            given.extend(count.map(|count| ("bn.count", Dtype::F64, &[1][..], doubles(&[count]))));
+        })
+    };
+    for count in [None, Some(0.0)] {
+        let error = restore(&with(count)).unwrap_err().to_string();
+        assert!(error.contains("'bn.stats_var' is set, but 'bn.count' of the model is 0"), "{error}");
+    }
+    let counted = restore(&with(Some(9.0))).unwrap();
+    assert_eq!((numbers(&counted, "bn.count"), numbers(&counted, "bn.stats_var")), (vec![9.0], vec![4.0; 3]));
+    assert!(restore(&with(Some(f64::NAN))).unwrap_err().to_string().contains("the value NaN"));
+    // A file that has statistics without a count already is the same file afterwards.
+    let mut odd = model.bytes.clone();
+    let place = model.places.iter().find(|place| place.name == "bn.stats_var").unwrap();
+    odd[place.bytes.clone()].copy_from_slice(&floats(&[4.0; 3]));
+    assert_eq!(restore(&export(&ModelFile::read("odd", odd.clone()).unwrap()).unwrap()).unwrap(), odd);
 }

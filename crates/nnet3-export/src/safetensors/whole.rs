@@ -6,11 +6,16 @@ use std::collections::HashSet;
 use safetensors::{Dtype, SafeTensors, View};
 use serde_json::{Value, json};
 
+use super::assign::values;
 use super::model_file::ModelFile;
+use super::statistics::{check_counts, uncounted};
 use super::{METADATA, REST, open};
 use crate::error::{Error, Result};
 
 const VERSION: u64 = 1;
+
+/// The metadata's list of statistics that had no effect before the export, as their count is 0.
+const UNCOUNTED: &str = "statistics_without_count";
 
 struct Tensor<'a> {
     dtype: Dtype,
@@ -48,12 +53,16 @@ pub fn export(model: &ModelFile) -> Result<Vec<u8>> {
     }
     rest.extend_from_slice(&model.bytes[done..]);
     order.push(json!(model.bytes.len() - done));
-    let metadata = json!({
+    let mut metadata = json!({
         "version": VERSION,
         "nodes": model.node_lines,
         "components": model.components,
         "file": order,
     });
+    let uncounted: Vec<&str> = uncounted(model).iter().map(|(place, _)| place.name.as_str()).collect();
+    if !uncounted.is_empty() {
+        metadata[UNCOUNTED] = json!(uncounted);
+    }
     let shape = Cow::Owned(vec![rest.len()]);
     tensors.push((REST, Tensor { dtype: Dtype::U8, shape, data: Cow::Owned(rest) }));
     let metadata = [(METADATA.to_owned(), metadata.to_string())];
@@ -62,10 +71,12 @@ pub fn export(model: &ModelFile) -> Result<Vec<u8>> {
 }
 
 /// Returns the model file from which [`export`] made a safetensors file. Values may have changed since, but not shapes
-/// and types. The result is a readable model.
+/// and types. Single numbers of components can be set by further tensors of one element. The result is a readable
+/// model. Statistics that have been set have an effect: it is an error if their count is 0.
 pub fn restore(file: &[u8]) -> Result<Vec<u8>> {
     let tensors = open(file)?;
-    let order = order(file)?;
+    let metadata = metadata(file)?;
+    let order = order(&metadata)?;
     let mut rest = match tensors.tensor(REST) {
         Ok(tensor) => tensor.data(),
         Err(_) => {
@@ -96,12 +107,23 @@ pub fn restore(file: &[u8]) -> Result<Vec<u8>> {
     if !rest.is_empty() {
         return Err(Error::tensors(format!("the tensor '{REST}' has {} bytes too many", rest.len())));
     }
-    if let Some(name) = tensors.names().into_iter().filter(|name| !used.contains(*name)).min() {
-        return Err(Error::tensors(format!(
-            "the tensor '{name}' is no part of the model; to set parameters by name, give a model and this file"
-        )));
+    let mut model = ModelFile::read("the model in it", out)?;
+    let mut more: Vec<_> = tensors.tensors().into_iter().filter(|(name, _)| !used.contains(name)).collect();
+    more.sort_by(|a, b| a.0.cmp(&b.0));
+    for (name, tensor) in &more {
+        let Some(place) = model.places.iter().find(|place| place.name == *name) else {
+            return Err(Error::tensors(format!(
+                "the tensor '{name}' is no part of the model; to set parameters by name, give a model and this file"
+            )));
+        };
+        model.bytes[place.bytes.clone()].copy_from_slice(&values(name, place, tensor)?);
     }
-    ModelFile::read("the model in it", out).map(|model| model.bytes)
+    if !more.is_empty() {
+        model = ModelFile::read("the model with these numbers", model.bytes)?;
+    }
+    let old = metadata[UNCOUNTED].as_array().map_or(&[][..], Vec::as_slice);
+    check_counts(&model, |place| !old.iter().any(|name| *name == place.name))?;
+    Ok(model.bytes)
 }
 
 /// A piece of the model file.
@@ -115,8 +137,12 @@ enum Item {
     },
 }
 
-/// The pieces of the model file in their order, from the metadata.
-fn order(file: &[u8]) -> Result<Vec<Item>> {
+fn damaged(what: &str) -> Error {
+    Error::tensors(format!("the metadata '{METADATA}' is damaged: {what}"))
+}
+
+/// The metadata of a whole model.
+fn metadata(file: &[u8]) -> Result<Value> {
     let (_, metadata) =
         SafeTensors::read_metadata(file).map_err(|e| Error::tensors(format!("its header: {e}")))?;
     let Some(text) = metadata.metadata().as_ref().and_then(|all| all.get(METADATA)) else {
@@ -124,15 +150,18 @@ fn order(file: &[u8]) -> Result<Vec<Item>> {
             "there is no metadata '{METADATA}', so this is no whole model; to set parameters by name, give a model and this file"
         )));
     };
-    let wrong = |what: &str| Error::tensors(format!("the metadata '{METADATA}' is damaged: {what}"));
-    let value: Value = serde_json::from_str(text).map_err(|e| wrong(&e.to_string()))?;
+    let value: Value = serde_json::from_str(text).map_err(|e| damaged(&e.to_string()))?;
     match &value["version"] {
-        version if version.as_u64() == Some(VERSION) => {}
-        version => return Err(wrong(&format!("expected version {VERSION}, found {version}"))),
+        version if version.as_u64() == Some(VERSION) => Ok(value),
+        version => Err(damaged(&format!("expected version {VERSION}, found {version}"))),
     }
-    let items = value["file"].as_array().ok_or_else(|| wrong("there is no list 'file'"))?;
+}
+
+/// The pieces of the model file in their order.
+fn order(metadata: &Value) -> Result<Vec<Item>> {
+    let items = metadata["file"].as_array().ok_or_else(|| damaged("there is no list 'file'"))?;
     let items = items.iter().map(item);
-    items.collect::<Option<_>>().ok_or_else(|| wrong("an item of 'file' is neither a number nor a tensor"))
+    items.collect::<Option<_>>().ok_or_else(|| damaged("an item of 'file' is neither a number nor a tensor"))
 }
 
 fn item(value: &Value) -> Option<Item> {
