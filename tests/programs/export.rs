@@ -29,7 +29,7 @@ fn a_stream_is_three_files() {
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
-    assert_eq!(names, ["first.onnx", "step.onnx", "weights.bin"]);
+    assert_eq!(names, ["first.onnx", "step.onnx", "weights.onnx_data"]);
     let one = folder.path("one.onnx");
     succeed("nnet3-export", &["--streaming=true", "--single-graph=true", &model, &one]);
     assert!(std::fs::read(&one).unwrap().windows(14).any(|word| word == b"warm_up_chunks"));

@@ -17,7 +17,7 @@ use nnet3_export::safetensors::{self, ModelFile};
 /// --request, the rows of a computation request. Frames that the network needs before and after are part of the input.
 ///
 /// With --streaming=true the network goes from chunk to chunk, and <onnx-out> is a folder. It gets first.onnx for the
-/// first chunk and the frames around it, step.onnx for each later chunk, and weights.bin, which both need beside them.
+/// first chunk and the frames around it, step.onnx for each later chunk, and weights.onnx_data, which both need beside them.
 /// Outputs state_out_0 … of one call are inputs state_in_0 … of the next. With --single-graph=true too, one model (a
 /// file) takes the place of both; it begins with states of zeros.
 ///
@@ -187,7 +187,7 @@ impl Options {
         match (is_folder, self.out.ends_with(".onnx")) {
             (false, false) => bail!("{}: expected a file name that ends in .onnx or .safetensors", self.out),
             (true, true) => {
-                bail!("{}: expected a folder, for first.onnx, step.onnx and weights.bin", self.out)
+                bail!("{}: expected a folder, for first.onnx, step.onnx and weights.onnx_data", self.out)
             }
             _ => Ok(mode),
         }

@@ -25,7 +25,7 @@ const INSTEAD: &str = "without `streaming`=true it may have a form for any lengt
                        chunk that begins anew";
 
 /// The file that both models have their large constants in.
-pub const WEIGHTS_FILE: &str = "weights.bin";
+pub const WEIGHTS_FILE: &str = "weights.onnx_data";
 
 /// Options of models for streaming.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
