@@ -1,6 +1,7 @@
 //! The graph of a computation on tensors [sequences, rows, columns]. It has standard operators, and a few row
 //! operators. Row operators become standard operators when it is known if their rows depend on a length.
 
+use crate::components::planes::Planes;
 use crate::fields::Table;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -119,6 +120,8 @@ pub struct Graph {
     pub node: String,
     /// True if it must serve all lengths; then no operator may have a constant for each row.
     pub any_length: bool,
+    /// Values that are also there in the form that convolutions take.
+    pub(crate) planes: HashMap<Value, (Value, Planes)>,
     pool: Rc<RefCell<Pool>>,
     /// The constants so far, by dimensions and address of the list.
     floats: HashMap<(Vec<i64>, *const f32), Value>,
@@ -228,6 +231,12 @@ impl Graph {
         self.standard(op, &[x], &[], shape)
     }
 
+    /// The larger of each element and a number.
+    pub fn floored(&mut self, x: Value, floor: f32) -> Value {
+        let floor = self.scalar(floor);
+        self.binary("Clip", x, floor)
+    }
+
     /// Element by element. `y` may be a constant that is repeated.
     pub fn binary(&mut self, op: &'static str, x: Value, y: Value) -> Value {
         let shape = (self.rows(x), self.cols(x));
@@ -262,10 +271,31 @@ impl Graph {
         if (first, cols) == (0, self.cols(x)) {
             return x;
         }
+        if let Some((part, first)) = self.part_with(x, first, cols) {
+            return self.slice_cols(part, first, cols);
+        }
         let [start, end, axis] = [first as i64, (first + cols) as i64, 2].map(|i| self.ints(&[i]));
         let op = Op::Standard { op: "Slice", inputs: vec![x, start, end, axis], attributes: vec![] };
         let (segment, rows) = (self.item(x).segment, self.rows(x));
         self.push_in(segment, op, rows, cols)
+    }
+
+    /// The part of joined columns that has these columns, and the first of them in it.
+    fn part_with(&self, x: Value, mut first: usize, cols: usize) -> Option<(Value, usize)> {
+        let item = self.item(x);
+        let Op::Standard { op: "Concat", inputs, attributes } = &item.op else { return None };
+        if attributes[..] != [("axis", Attribute::Int(2))] {
+            return None;
+        }
+        for &part in inputs {
+            let width = self.cols(part);
+            if first < width {
+                let here = first + cols <= width && self.item(part).segment == item.segment;
+                return here.then_some((part, first));
+            }
+            first -= width;
+        }
+        None
     }
 
     pub(crate) fn gather_cols(&mut self, x: Value, columns: &[i64]) -> Value {
@@ -286,9 +316,8 @@ impl Graph {
 
     /// One column: for each row the sum of all columns.
     pub fn sum_cols(&mut self, x: Value) -> Value {
-        let axes = self.ints(&[2]);
-        let shape = (self.rows(x), 1);
-        self.standard("ReduceSum", &[x, axes], &[("keepdims", Attribute::Int(1))], shape)
+        let cols = self.cols(x);
+        self.matmul(x, &Table { rows: 1, cols, data: vec![1.0; cols] })
     }
 
     pub fn fill(&mut self, row: Vec<f32>, rows: usize) -> Value {
@@ -316,8 +345,10 @@ impl Graph {
         const LONGEST: u32 = 64;
         let (rows, cols) = (self.rows(x) as u32, self.cols(x));
         if ranges.iter().all(|&range| range == (0, rows)) {
-            let axes = self.ints(&[1]);
-            let sum = self.standard("ReduceSum", &[x, axes], &[("keepdims", Attribute::Int(1))], (1, cols));
+            let ones = self.fill(vec![1.0], rows as usize);
+            let perm = [("perm", Attribute::Ints(vec![0, 2, 1]))];
+            let ones = self.standard("Transpose", &[ones], &perm, (1, rows as usize));
+            let sum = self.standard("MatMul", &[ones, x], &[], (1, cols));
             return self.rows_of(sum, (0..ranges.len()).map(|_| 0));
         }
         let longest = ranges.iter().map(|&(begin, end)| end - begin).max().unwrap_or(0);

@@ -114,7 +114,8 @@ impl Tracer<'_> {
     }
 
     fn remember(&mut self, cell: Cell, value: Value) -> Value {
-        self.graph.items[value.index()].cell = Some(cell);
+        // Columns of another matrix, with the same rows, may be this value already.
+        self.graph.items[value.index()].cell.get_or_insert(cell);
         self.values.insert(cell, value);
         value
     }

@@ -38,8 +38,7 @@ pub(super) fn constant(graph: &mut Graph, run: &Use<'_>) -> Result<Value> {
 
 pub(super) fn softmax(graph: &mut Graph, run: &Use<'_>) -> Result<Value> {
     let soft = softmax_of(graph, run.input()?);
-    let floor = graph.scalar(SOFTMAX_FLOOR);
-    Ok(graph.binary("Max", soft, floor))
+    Ok(graph.floored(soft, SOFTMAX_FLOOR))
 }
 
 pub(super) fn softmax_of(graph: &mut Graph, x: Value) -> Value {

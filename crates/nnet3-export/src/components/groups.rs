@@ -20,8 +20,7 @@ pub(super) fn normalize(graph: &mut Graph, run: &Use<'_>) -> Result<Value> {
     let squares = graph.binary("Mul", x, x);
     let sum = graph.sum_cols(squares);
     let power = graph.scaled(sum, 1.0 / (block as f32 * rms * rms));
-    let floor = graph.scalar(POWER_FLOOR);
-    let power = graph.binary("Max", power, floor);
+    let power = graph.floored(power, POWER_FLOOR);
     let root = graph.unary("Sqrt", power);
     let y = graph.binary("Div", x, root);
     let y = if run.fields.flag("<AddLogStddev>") {

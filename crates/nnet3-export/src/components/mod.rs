@@ -6,7 +6,9 @@ mod convolution;
 mod elementwise;
 mod groups;
 mod over_rows;
+pub(crate) mod planes;
 mod recurrent;
+mod time_height;
 
 use crate::error::{Error, Result};
 use crate::fields::Fields;
@@ -98,7 +100,7 @@ fn operators(type_name: &str) -> Option<Operators> {
         },
         "ConvolutionComponent" => convolution::spatial,
         "MaxpoolingComponent" => convolution::maxpooling,
-        "TimeHeightConvolutionComponent" => convolution::time_height,
+        "TimeHeightConvolutionComponent" => time_height::time_height,
         "LstmNonlinearityComponent" => recurrent::lstm,
         "GruNonlinearityComponent" => recurrent::gru,
         "OutputGruNonlinearityComponent" => recurrent::output_gru,

@@ -34,8 +34,7 @@ pub(super) fn pooling(graph: &mut Graph, run: &Use<'_>) -> Result<Value> {
     let mut parts = Vec::new();
     let log_counts = run.fields.size("<NumLogCountFeatures>")?;
     if log_counts > 0 {
-        let floor = graph.scalar(f32::MIN_POSITIVE);
-        let floored = graph.binary("Max", count, floor);
+        let floored = graph.floored(count, f32::MIN_POSITIVE);
         let log = graph.unary("Log", floored);
         parts.extend(std::iter::repeat_n(log, log_counts));
     }
@@ -44,8 +43,7 @@ pub(super) fn pooling(graph: &mut Graph, run: &Use<'_>) -> Result<Value> {
         let mean_square = graph.slice_cols(means, dim / 2, dim / 2);
         let square = graph.binary("Mul", mean, mean);
         let variance = graph.binary("Sub", mean_square, square);
-        let floor = graph.scalar(run.fields.number("<VarianceFloor>")? as f32);
-        let variance = graph.binary("Max", variance, floor);
+        let variance = graph.floored(variance, run.fields.number("<VarianceFloor>")? as f32);
         parts.extend([mean, graph.unary("Sqrt", variance)]);
     } else {
         parts.push(means);

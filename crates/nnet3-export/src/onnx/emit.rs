@@ -1,25 +1,12 @@
 //! From a graph of values to the nodes of an ONNX graph.
 
+use super::length::Lengths;
 use super::lists::Lists;
 use super::pattern::Affine;
 use super::proto::{AttributeProto, Dimension, FLOAT, GraphProto, INT64, NodeProto, Tensor, ValueInfo};
 use crate::error::{Error, Result};
 use crate::graph::{Attribute, Constant, Graph, Item, Op, Value};
 use std::collections::{HashMap, HashSet};
-
-/// Determines the length, in units, from the number of rows of an input.
-#[derive(Clone, Debug)]
-pub struct Lengths {
-    pub input: String,
-    /// The length, in units, of each graph.
-    pub units: Vec<i64>,
-    /// Rows of the input.
-    pub input_rows: Affine,
-    /// More values of a list than this do not repeat themselves.
-    pub longest_period: usize,
-    /// The fewest units that the model is to take; with fewer it ends with an error.
-    pub fewest: i64,
-}
 
 /// A graph, for one length or several of them, on the way to ONNX.
 pub(crate) struct Emitter<'a> {
@@ -33,13 +20,17 @@ pub(crate) struct Emitter<'a> {
     fails_at: i64,
     /// Sequences, if their number is fixed.
     batch_size: Option<usize>,
-    proto: GraphProto,
+    pub(super) proto: GraphProto,
     taken: HashSet<String>,
-    names: HashMap<Value, String>,
+    pub(super) names: HashMap<Value, String>,
     ints: HashMap<Vec<i64>, String>,
-    affine: HashMap<(i64, i64), String>,
+    pub(super) affine: HashMap<(i64, i64), String>,
     /// The tensor with rows that determine the length, if it is not the input itself.
-    padded: Option<String>,
+    pub(super) padded: Option<String>,
+    /// The number of sequences, a tensor of one number.
+    batch: Option<String>,
+    /// Parts of a tensor, and tensors with groups of its rows side by side: by its name and numbers that tell them apart.
+    pub(super) derived: HashMap<(String, Vec<i64>), String>,
 }
 
 impl<'a> Emitter<'a> {
@@ -61,6 +52,8 @@ impl<'a> Emitter<'a> {
             ints: HashMap::new(),
             affine: HashMap::new(),
             padded: None,
+            batch: None,
+            derived: HashMap::new(),
         }
     }
 
@@ -158,103 +151,6 @@ impl<'a> Emitter<'a> {
         self.initializer(base, dims.to_vec(), FLOAT, raw)
     }
 
-    /// A tensor with one integer that depends on the length.
-    pub(super) fn affine(&mut self, Affine { a, b }: Affine) -> Result<String> {
-        if b == 0 {
-            return Ok(self.ints(&[a]));
-        }
-        if let Some(name) = self.affine.get(&(a, b)) {
-            return Ok(name.clone());
-        }
-        let Some(lengths) = self.lengths else {
-            return Err(Error::unsupported("a number depends on the length, and there is one length only"));
-        };
-        let name = if (a, b) == (0, 1) {
-            self.units(lengths)
-        } else {
-            let mut name = self.affine(Affine { a: 0, b: 1 })?;
-            if b != 1 {
-                let factor = self.ints(&[b]);
-                name = self.node("length", "Mul", &[&name, &factor], vec![]);
-            }
-            if a != 0 {
-                let term = self.ints(&[a]);
-                name = self.node("length", "Add", &[&name, &term], vec![]);
-            }
-            name
-        };
-        self.affine.insert((a, b), name.clone());
-        Ok(name)
-    }
-
-    /// Returns the length of the input in whole units. If the input is too short, the runtime stops, and the name of a
-    /// node gives the reason.
-    fn units(&mut self, lengths: &Lengths) -> String {
-        let rows = lengths.input_rows;
-        let fewest = rows.at(lengths.fewest);
-        let total = self.rows_of_input(lengths);
-        let places = self.count_up_to(&total);
-        // The last frame that must be there: its number, or an error.
-        let last = self.ints(&[fewest - 1]);
-        let axis = vec![AttributeProto::int("axis", 0)];
-        let base = format!("{}/needs_at_least_{fewest}_frames", lengths.input);
-        let last = self.node(&base, "Gather", &[&places, &last], axis);
-        let sum = self.node("length", "Add", &[&total, &last], vec![]);
-        let (base, step) = (self.ints(&[rows.a + fewest - 1]), self.ints(&[rows.b]));
-        let beyond = self.node("length", "Sub", &[&sum, &base], vec![]);
-        self.node("length", "Div", &[&beyond, &step], vec![])
-    }
-
-    fn source<'s>(&'s self, lengths: &'s Lengths) -> &'s str {
-        self.padded.as_deref().unwrap_or(&lengths.input)
-    }
-
-    /// The number of rows of the input, as a tensor of one number.
-    fn rows_of_input(&mut self, lengths: &Lengths) -> String {
-        let shape = vec![AttributeProto::int("start", 1), AttributeProto::int("end", 2)];
-        let source = self.source(lengths).to_string();
-        self.node("length", "Shape", &[&source], shape)
-    }
-
-    /// 0, 1 … below a number.
-    fn count_up_to(&mut self, end: &str) -> String {
-        let [zero, one] = [0, 1].map(|i| self.ints(&[i]));
-        let [zero, end, one] =
-            [zero.as_str(), end, one.as_str()].map(|x| self.node("length", "Squeeze", &[x], vec![]));
-        self.node("length", "Range", &[&zero, &end, &one], vec![])
-    }
-
-    /// Pads an input of fewer rows with equal numbers of copies of its first and its last row. If the number of copies
-    /// is odd, the last row gets one more.
-    pub(crate) fn pad_input(&mut self, fewest: i64) {
-        let Some(lengths) = self.lengths else { return };
-        let total = self.rows_of_input(lengths);
-        let [fewest, one, two] = [fewest, 1, 2].map(|i| self.ints(&[i]));
-        let [zero, last] = [self.ints(&[0]), self.node("length", "Sub", &[&total, &one], vec![])];
-        let rows = self.node("length", "Max", &[&total, &fewest], vec![]);
-        let missing = self.node("length", "Sub", &[&rows, &total], vec![]);
-        let before = self.node("length", "Div", &[&missing, &two], vec![]);
-        let places = self.count_up_to(&rows);
-        let places = self.node("length", "Sub", &[&places, &before], vec![]);
-        let places = self.node("length", "Max", &[&places, &zero], vec![]);
-        let places = self.node("length", "Min", &[&places, &last], vec![]);
-        let base = format!("{}/padded", lengths.input);
-        let axis = vec![AttributeProto::int("axis", 1)];
-        self.padded = Some(self.node(&base, "Gather", &[&lengths.input, &places], axis));
-    }
-
-    /// Frames of the input that are no whole unit more are cut off.
-    pub(crate) fn cut_input(&mut self, value: Value) -> Result<()> {
-        let Some(lengths) = self.lengths else { return Ok(()) };
-        let end = self.affine(lengths.input_rows)?;
-        let [start, axis] = [0, 1].map(|i| self.ints(&[i]));
-        let base = format!("{}/whole", lengths.input);
-        let source = self.source(lengths).to_string();
-        let cut = self.node(&base, "Slice", &[&source, &start, &end, &axis], vec![]);
-        self.names.insert(value, cut);
-        Ok(())
-    }
-
     /// Fits a number of rows to its values in each graph.
     pub(super) fn fit(&self, node: &str, values: impl Iterator<Item = i64> + Clone) -> Result<Affine> {
         let units = self.lengths.map_or(&[0][..], |lengths| &lengths.units);
@@ -290,11 +186,11 @@ impl<'a> Emitter<'a> {
     }
 
     fn info(&self, value: Value, name: &str, rows: Option<Dimension>) -> ValueInfo {
-        let dims = [Some(self.batch()), rows, Some(Dimension::fixed(self.item(value).cols))];
+        let dims = [Some(self.batch_dimension()), rows, Some(Dimension::fixed(self.item(value).cols))];
         ValueInfo::floats(name, dims.into_iter().flatten().collect())
     }
 
-    fn batch(&self) -> Dimension {
+    fn batch_dimension(&self) -> Dimension {
         match self.batch_size {
             Some(size) => Dimension::fixed(size),
             None => Dimension::named("N"),
@@ -386,17 +282,32 @@ impl<'a> Emitter<'a> {
         self.filled(&self.base_name(value), row, rows)
     }
 
+    /// The number of sequences.
+    fn batch(&mut self) -> String {
+        if let Some(name) = &self.batch {
+            return name.clone();
+        }
+        let input = self.proto.input.first().and_then(|input| input.name.clone());
+        let name = match (self.batch_size, input) {
+            (Some(size), _) => self.ints(&[size as i64]),
+            (None, Some(input)) => self.dimension("batch", &input, 0),
+            (None, None) => self.ints(&[1]),
+        };
+        self.batch.insert(name).clone()
+    }
+
+    /// The size of a tensor along an axis, as a tensor of one number. Shape has no attributes, which some runtimes
+    /// read in their own way.
+    pub(super) fn dimension(&mut self, base: &str, tensor: &str, axis: i64) -> String {
+        let shape = self.node(base, "Shape", &[tensor], vec![]);
+        let [start, end, zero] = [axis, axis + 1, 0].map(|i| self.ints(&[i]));
+        self.node(base, "Slice", &[&shape, &start, &end, &zero], vec![])
+    }
+
     pub(super) fn filled(&mut self, base: &str, row: &[f32], rows: Affine) -> Result<String> {
         let constant = self.floats(&format!("{base}/constant"), &[row.len() as i64], row);
         let cols = row.len() as i64;
-        let batch = match (self.batch_size, self.proto.input.first().and_then(|input| input.name.clone())) {
-            (Some(size), _) => self.ints(&[size as i64]),
-            (None, Some(input)) => {
-                let shape = vec![AttributeProto::int("start", 0), AttributeProto::int("end", 1)];
-                self.node("batch", "Shape", &[&input], shape)
-            }
-            (None, None) => self.ints(&[1]),
-        };
+        let batch = self.batch();
         let (rows, cols) = (self.affine(rows)?, self.ints(&[cols]));
         let axis = vec![AttributeProto::int("axis", 0)];
         let shape = self.node("batch", "Concat", &[&batch, &rows, &cols], axis);

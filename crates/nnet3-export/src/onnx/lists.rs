@@ -1,4 +1,4 @@
-//! Rows that are chosen from other rows, as Slice, Expand, Concat or Gather.
+//! Rows that are chosen from other rows, as Slice, Reshape, Expand, Concat or Gather.
 
 use super::emit::{Emitter, no_pattern};
 use super::pattern::{Affine, Pattern};
@@ -150,16 +150,10 @@ impl Lists<'_, '_> {
             0 => Affine { a: first.a + 1, b: first.b },
             _ => Affine { a: first.a + step * (count.a - 1) + 1, b: first.b + step * count.b },
         };
-        let [start, end] = [first, end].map(|place| from_an_end(place, rows));
-        let (start, end) = (self.emitter.affine(start)?, self.emitter.affine(end)?);
-        let axis = self.emitter.ints(&[1]);
-        let source = self.names[source].clone();
-        let mut operands = vec![source.as_str(), &start, &end, &axis];
-        let steps = self.emitter.ints(&[step.max(1)]);
         if step > 1 {
-            operands.push(&steps);
+            return self.every(base, source, step, first, count, rows);
         }
-        let slice = self.emitter.node(base, "Slice", &operands, vec![]);
+        let slice = self.range(base, &self.names[source].clone(), [first, end], rows)?;
         if !repeated {
             return Ok(slice);
         }
@@ -167,6 +161,71 @@ impl Lists<'_, '_> {
         let axis = vec![AttributeProto::int("axis", 0)];
         let shape = self.emitter.node(base, "Concat", &[&one, &count, &one], axis);
         Ok(self.emitter.node(base, "Expand", &[&slice, &shape], vec![]))
+    }
+
+    /// Rows from a first one to an end.
+    fn range(&mut self, base: &str, source: &str, places: [Affine; 2], rows: Affine) -> Result<String> {
+        let [start, end] = places.map(|place| from_an_end(place, rows));
+        let (start, end) = (self.emitter.affine(start)?, self.emitter.affine(end)?);
+        let axis = self.emitter.ints(&[1]);
+        Ok(self.emitter.node(base, "Slice", &[source, &start, &end, &axis], vec![]))
+    }
+
+    /// Every `step`-th row: groups of rows are put side by side, and columns chosen from them. Not all runtimes have a
+    /// Slice with a step.
+    fn every(
+        &mut self,
+        base: &str,
+        source: usize,
+        step: i64,
+        first: Affine,
+        count: Affine,
+        rows: Affine,
+    ) -> Result<String> {
+        let begin = |place: i64| Affine { a: first.a - place, b: first.b };
+        let end = |place: i64| Affine { a: first.a - place + step * count.a, b: first.b + step * count.b };
+        let holds = |place: &i64| {
+            let (begin, end) = (begin(*place), end(*place));
+            begin.a >= 0 && begin.b >= 0 && end.b <= rows.b && end.at(1) <= rows.at(1)
+        };
+        let usual = first.a.rem_euclid(step);
+        let place = std::iter::once(usual).chain(0..step).find(holds);
+        let cols = self.emitter.item(self.value).cols as i64;
+        let (mut name, mut total) = (self.names[source].clone(), rows);
+        let place = match place {
+            Some(place) => place,
+            None => {
+                // Rows behind the last one, whose values are not read.
+                let more = self.emitter.ints(&vec![0; step as usize - 1]);
+                let axis = || vec![AttributeProto::int("axis", 1)];
+                let more = self.emitter.node(base, "Gather", &[&name, &more], axis());
+                name = self.emitter.node(base, "Concat", &[&name, &more], axis());
+                total.a += step - 1;
+                0
+            }
+        };
+        let (begin, end) = (begin(place), end(place));
+        if (begin, end) != (Affine { a: 0, b: 0 }, total) {
+            let key = (name.clone(), vec![begin.a, begin.b, end.a, end.b]);
+            name = match self.emitter.derived.get(&key) {
+                Some(known) => known.clone(),
+                None => {
+                    let range = self.range(base, &name, [begin, end], total)?;
+                    self.emitter.derived.entry(key).or_insert(range).clone()
+                }
+            };
+        }
+        let key = (name.clone(), vec![step]);
+        let groups = match self.emitter.derived.get(&key) {
+            Some(known) => known.clone(),
+            None => {
+                let dims = self.emitter.ints(&[0, -1, step * cols]);
+                let groups = self.emitter.node(base, "Reshape", &[&name, &dims], vec![]);
+                self.emitter.derived.entry(key).or_insert(groups).clone()
+            }
+        };
+        let [start, end, axis] = [place * cols, (place + 1) * cols, 2].map(|i| self.emitter.ints(&[i]));
+        Ok(self.emitter.node(base, "Slice", &[&groups, &start, &end, &axis], vec![]))
     }
 
     /// All sources behind each other, and a row of zeros if one is needed.
@@ -235,12 +294,13 @@ impl Lists<'_, '_> {
         let period = pattern.first.len() as i64;
         let count = self.emitter.affine(pattern.length)?;
         let [zero, one] = [0, 1].map(|i| self.emitter.ints(&[i]));
-        let [zero, one, count] =
-            [zero, one, count].map(|name| self.emitter.node(base, "Squeeze", &[&name], vec![]));
-        let i = self.emitter.node(base, "Range", &[&zero, &count, &one], vec![]);
+        let [from, step, count] =
+            [&zero, &one, &count].map(|name| self.emitter.node(base, "Squeeze", &[name, &zero], vec![]));
+        let i = self.emitter.node(base, "Range", &[&from, &count, &step], vec![]);
         let m = self.emitter.ints(&[period]);
         let quotient = self.emitter.node(base, "Div", &[&i, &m], vec![]);
-        let rest = self.emitter.node(base, "Mod", &[&i, &m], vec![]);
+        let whole = self.emitter.node(base, "Mul", &[&quotient, &m], vec![]);
+        let rest = self.emitter.node(base, "Sub", &[&i, &whole], vec![]);
         let by_rest = |lists: &mut Self, values: Vec<i64>| {
             let table = lists.emitter.ints(&values);
             lists.emitter.node(base, "Gather", &[&table, &rest], vec![AttributeProto::int("axis", 0)])

@@ -2,13 +2,15 @@
 
 pub mod embedding;
 mod emit;
+mod length;
 mod lists;
 mod pattern;
 pub mod proto;
 pub mod streaming;
 mod weights;
 
-use self::emit::{Emitter, Lengths};
+use self::emit::Emitter;
+use self::length::Lengths;
 use self::pattern::Affine;
 use self::proto::{Dimension, Model, OperatorSetId, StringEntry};
 use self::streaming::WEIGHTS_FILE;
@@ -119,12 +121,22 @@ pub fn export_any_length(nnet: &Nnet, options: &Options) -> Result<Vec<u8>> {
     let unit = check_simple(nnet, options)?;
     let context = nnet.context()?;
     let request = |units: i64| chunk_request(nnet, options, context, unit * units as i32);
-    let model = AnyLength::new(nnet, options, Shape::Rows, request)?;
+    let model = AnyLength::new(nnet, options, Shape::Rows, request).map_err(|e| match e {
+        Error::Unsupported(message) if pools(nnet) => Error::Unsupported(format!(
+            "{message}; a network that pools statistics over all frames of a recording, such as one for x-vectors, has a \
+             form for any length with `sherpa`=speaker"
+        )),
+        other => other,
+    })?;
     let mut entries = metadata(nnet, options);
     let fewest = i64::from(unit) * model.lengths.fewest;
     entries.push(StringEntry::new("output_frames_multiple", unit.to_string()));
     entries.push(StringEntry::new("fewest_output_frames", fewest.to_string()));
     encode(model.emit(options)?, entries, None)
+}
+
+fn pools(nnet: &Nnet) -> bool {
+    nnet.components().any(|component| component.type_name() == "StatisticsPoolingComponent")
 }
 
 /// Treatment of the input's rows.

@@ -82,7 +82,7 @@ pub struct AttributeProto {
 }
 
 /// `TensorProto.DataType`.
-pub(crate) const FLOAT: i32 = 1;
+pub const FLOAT: i32 = 1;
 pub const INT64: i32 = 7;
 
 #[derive(Clone, PartialEq, Message)]

@@ -44,6 +44,10 @@ impl Array {
         Array { dims, data, is_int: self.is_int }
     }
 
+    fn at(&self, place: &[usize]) -> f64 {
+        self.data[place.iter().zip(&self.dims).fold(0, |all, (&i, &size)| all * size + i)]
+    }
+
     fn map(&self, f: impl Fn(f64) -> f64) -> Array {
         Array { data: self.data.iter().map(|&v| f(v)).collect(), ..self.clone() }
     }
@@ -77,7 +81,7 @@ impl Array {
 
 /// A model that can be run.
 pub struct Evaluator {
-    graph: GraphProto,
+    pub graph: GraphProto,
     constants: Values,
     pub metadata: HashMap<String, String>,
 }
@@ -153,8 +157,47 @@ fn constant(tensor: &Tensor, weights: &[u8]) -> Array {
     Array { dims, data, is_int }
 }
 
-fn attribute<'a>(node: &'a NodeProto, name: &str) -> Option<&'a AttributeProto> {
+pub fn attribute<'a>(node: &'a NodeProto, name: &str) -> Option<&'a AttributeProto> {
     node.attribute.iter().find(|attribute| attribute.name.as_deref() == Some(name))
+}
+
+fn list<'a>(node: &'a NodeProto, name: &str) -> impl Iterator<Item = usize> + 'a {
+    attribute(node, name).unwrap().ints.iter().map(|&i| i as usize)
+}
+
+/// All places of a tensor, the last axis first.
+fn places(dims: &[usize]) -> impl Iterator<Item = Vec<usize>> + '_ {
+    (0..dims.iter().product()).map(|mut rest: usize| {
+        let mut at = vec![0; dims.len()];
+        for axis in (0..dims.len()).rev() {
+            (at[axis], rest) = (rest % dims[axis], rest / dims[axis]);
+        }
+        at
+    })
+}
+
+/// As the standard defines it: a sum over input filters and the places of the kernel, with zeros outside.
+fn convolution(node: &NodeProto, x: &Array, w: &Array, bias: &Array) -> Array {
+    let numbers = |name| list(node, name).collect::<Vec<_>>();
+    let (dilations, pads, strides) = (numbers("dilations"), numbers("pads"), numbers("strides"));
+    assert_eq!(numbers("kernel_shape"), w.dims[2..]);
+    let size = |axis: usize| {
+        let padded = x.dims[2 + axis] + pads[axis] + pads[2 + axis];
+        (padded - (w.dims[2 + axis] - 1) * dilations[axis] - 1) / strides[axis] + 1
+    };
+    let dims = [x.dims[0], w.dims[0], size(0), size(1)];
+    let value = |at: Vec<usize>| -> f64 {
+        let terms = places(&w.dims[1..]).map(|k| {
+            let place = |axis: usize| {
+                let place = at[2 + axis] * strides[axis] + k[1 + axis] * dilations[axis];
+                place.checked_sub(pads[axis]).filter(|&place| place < x.dims[2 + axis])
+            };
+            let (Some(row), Some(height)) = (place(0), place(1)) else { return 0.0 };
+            x.at(&[at[0], k[0], row, height]) * w.at(&[at[1], k[0], k[1], k[2]])
+        });
+        bias.data[at[1]] + terms.sum::<f64>()
+    };
+    Array::floats(&dims, places(&dims).map(value).collect())
 }
 
 fn axis(node: &NodeProto, rank: usize) -> usize {
@@ -176,24 +219,25 @@ fn compute(node: &NodeProto, inputs: &[&Array]) -> Option<Array> {
         "Mul" => x.with(inputs[1], |a, b| a * b),
         "Div" if x.is_int => x.with(inputs[1], |a, b| (a / b).trunc()),
         "Div" => x.with(inputs[1], |a, b| a / b),
-        "Mod" => x.with(inputs[1], f64::rem_euclid),
-        "Max" => x.with(inputs[1], f64::max),
+        "Clip" => {
+            let low = x.with(inputs[1], f64::max);
+            inputs.get(2).map_or(low.clone(), |high| low.with(high, f64::min))
+        }
         "Min" => x.with(inputs[1], f64::min),
         "Sqrt" => x.map(f64::sqrt),
-        "ReduceSum" => {
-            let (before, size, behind) = x.around(inputs[1].ints()[0] as usize);
-            let sum = |i: usize, j: usize| (0..size).map(|k| x.data[(i * size + k) * behind + j]).sum();
-            let mut dims = x.dims.clone();
-            dims[inputs[1].ints()[0] as usize] = 1;
-            Array::floats(&dims, (0..before * behind).map(|i| sum(i / behind, i % behind)).collect())
-        }
         "Expand" => x.expand(&inputs[1].ints().iter().map(|&d| d as usize).collect::<Vec<_>>()),
-        "Shape" => {
-            let end =
-                |name: &str, default| attribute(node, name).and_then(|a| a.i).unwrap_or(default) as usize;
-            let dims = &x.dims[end("start", 0)..end("end", x.dims.len() as i64)];
-            whole(vec![dims.len()], dims.iter().map(|&d| d as f64).collect())
+        "Shape" => whole(vec![x.dims.len()], x.dims.iter().map(|&d| d as f64).collect()),
+        "Transpose" => {
+            let order: Vec<usize> = list(node, "perm").collect();
+            let dims: Vec<usize> = order.iter().map(|&axis| x.dims[axis]).collect();
+            let data = places(&dims).map(|at| {
+                let mut old = vec![0; order.len()];
+                order.iter().zip(at).for_each(|(&axis, i)| old[axis] = i);
+                x.at(&old)
+            });
+            Array::floats(&dims, data.collect())
         }
+        "Conv" => convolution(node, x, inputs[1], inputs[2]),
         "Squeeze" => whole(vec![], x.data.clone()),
         "Range" => {
             let (start, limit, step) = (x.data[0], inputs[1].data[0], inputs[2].data[0]);
@@ -251,12 +295,15 @@ fn compute(node: &NodeProto, inputs: &[&Array]) -> Option<Array> {
     })
 }
 
+/// The last two axes; a matrix without others is the same for all products.
 fn matmul(x: &Array, w: &Array) -> Array {
-    let (inner, cols) = (w.dims[0], w.dims[1]);
+    let [inner, cols] = w.dims[w.dims.len() - 2..] else { panic!("{:?}", w.dims) };
+    let rows = x.dims[x.dims.len() - 2];
     let mut data = Vec::new();
-    for row in x.data.chunks(inner) {
+    for (i, row) in x.data.chunks(inner).enumerate() {
+        let w = if w.dims.len() == 2 { &w.data[..] } else { &w.data[i / rows * inner * cols..] };
         for j in 0..cols {
-            data.push((0..inner).map(|i| row[i] * w.data[i * cols + j]).sum());
+            data.push((0..inner).map(|k| row[k] * w[k * cols + j]).sum());
         }
     }
     let mut dims = x.dims.clone();

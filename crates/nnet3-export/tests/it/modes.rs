@@ -16,7 +16,7 @@ use nnet3_export::onnx::streaming::{Streaming, StreamingModels, export_single_gr
 use nnet3_export::onnx::{Options, export_any_length, export_chunk};
 
 /// Two layers over time, with an i-vector.
-const LAYERS: &str = "
+pub const LAYERS: &str = "
 component name=c1 type=AffineComponent input-dim=13 output-dim=6 param-stddev=0.5
 component name=relu type=RectifiedLinearComponent dim=6
 component name=c2 type=AffineComponent input-dim=12 output-dim=5 param-stddev=0.5
@@ -30,7 +30,7 @@ component-node name=softmax component=softmax input=c2
 output-node name=output input=softmax";
 
 /// A recurrence over three frames, seen through a dim-range node, between layers.
-const RECURRENT: &str = "
+pub const RECURRENT: &str = "
 component name=c1 type=AffineComponent input-dim=8 output-dim=6 param-stddev=0.5
 component name=tanh type=TanhComponent dim=6
 component name=c2 type=AffineComponent input-dim=12 output-dim=5 param-stddev=0.5
@@ -41,13 +41,13 @@ dim-range-node name=memory input-node=tanh dim-offset=2 dim=3
 component-node name=c2 component=c2 input=Append(tanh, Offset(tanh, 2))
 output-node name=output input=c2";
 
-fn network(text: &str) -> Nnet {
+pub fn network(text: &str) -> Nnet {
     let mut nnet = Nnet::default();
     nnet.read_config(parse_config("network", text.lines()).unwrap(), &Random::new(3)).unwrap();
     nnet
 }
 
-fn options(frames_per_chunk: i32, frame_subsampling_factor: i32) -> Options {
+pub fn options(frames_per_chunk: i32, frame_subsampling_factor: i32) -> Options {
     Options {
         frames_per_chunk,
         frame_subsampling_factor,
@@ -59,7 +59,7 @@ fn options(frames_per_chunk: i32, frame_subsampling_factor: i32) -> Options {
 }
 
 /// Numbers between -1 and 1 that look random.
-fn features(rows: usize, cols: usize, seed: u32) -> DenseMatrix<f32> {
+pub fn features(rows: usize, cols: usize, seed: u32) -> DenseMatrix<f32> {
     let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(1);
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -71,7 +71,7 @@ fn features(rows: usize, cols: usize, seed: u32) -> DenseMatrix<f32> {
 const IVECTOR: [f32; 3] = [0.5, -1.0, 0.25];
 
 /// Returns the outputs of this implementation, computed in chunks of another size, as rows.
-fn expected(nnet: &Nnet, features: &DenseMatrix<f32>, factor: i32, extra: i32) -> DenseMatrix<f32> {
+pub fn expected(nnet: &Nnet, features: &DenseMatrix<f32>, factor: i32, extra: i32) -> DenseMatrix<f32> {
     let chunks =
         Chunks { frames_per_chunk: 12, frame_subsampling_factor: factor, extra_left_context_initial: extra };
     let ivector = match nnet.input_dim("ivector") {
@@ -84,7 +84,7 @@ fn expected(nnet: &Nnet, features: &DenseMatrix<f32>, factor: i32, extra: i32) -
 }
 
 /// Rows of several matrices from `begin` to `end`; those beyond the ends are the first and the last one.
-fn rows(sequences: &[DenseMatrix<f32>], begin: i64, end: i64) -> Array {
+pub fn rows(sequences: &[DenseMatrix<f32>], begin: i64, end: i64) -> Array {
     let cols = sequences[0].cols;
     let mut data = Vec::new();
     for matrix in sequences {
@@ -96,7 +96,7 @@ fn rows(sequences: &[DenseMatrix<f32>], begin: i64, end: i64) -> Array {
     Array::floats(&[sequences.len(), (end - begin) as usize, cols], data)
 }
 
-fn feeds(model: &Evaluator, input: Array) -> Values {
+pub fn feeds(model: &Evaluator, input: Array) -> Values {
     let sequences = input.dims[0];
     let mut values = Values::from([("input".to_string(), input)]);
     if model.inputs().iter().any(|name| name == "ivector") {
@@ -106,7 +106,7 @@ fn feeds(model: &Evaluator, input: Array) -> Values {
     values
 }
 
-fn assert_close(found: &[f64], expected: &[f32]) {
+pub fn assert_close(found: &[f64], expected: &[f32]) {
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(expected) {
         assert!((found - f64::from(*expected)).abs() < 1e-5, "{found} {expected}");
@@ -257,6 +257,10 @@ fn what_has_no_form_is_named() {
     let error = |result: nnet3_export::Result<Vec<u8>>| result.unwrap_err().to_string();
     let message = error(export_any_length(&recurrent, &options(1, 1)));
     assert!(message.contains("node 'c1") && message.contains("`streaming`=true"), "{message}");
+    assert!(!message.contains("sherpa"), "{message}");
+    let xvector = XVECTOR.replace("\\\n", "").replace("name=embedding", "name=output");
+    let message = error(export_any_length(&network(&xvector), &options(1, 1)));
+    assert!(message.contains("node 'pooling'") && message.contains("`sherpa`=speaker"), "{message}");
     let message = error(export_single_graph(&recurrent, &options(4, 1), false));
     assert!(message.contains("node 'c1'") && message.contains("IfDefined"), "{message}");
     // Sums over all that has been: they grow.
@@ -277,7 +281,7 @@ fn what_has_no_form_is_named() {
 }
 
 /// Statistics of all frames between layers.
-const XVECTOR: &str = "
+pub const XVECTOR: &str = "
 component name=c1 type=AffineComponent input-dim=160 output-dim=6
 component name=relu type=RectifiedLinearComponent dim=6
 component name=extraction type=StatisticsExtractionComponent input-dim=6 input-period=1 output-period=1 include-variance=true
