@@ -27,10 +27,8 @@ pub(crate) struct Emitter<'a> {
     pub(super) affine: HashMap<(i64, i64), String>,
     /// The tensor with rows that determine the length, if it is not the input itself.
     pub(super) padded: Option<String>,
-    /// The number of sequences, a tensor of one number.
-    batch: Option<String>,
-    /// Parts of a tensor, and tensors with groups of its rows side by side: by its name and numbers that tell them apart.
-    pub(super) derived: HashMap<(String, Vec<i64>), String>,
+    /// Nodes by operator, inputs and numbers of attributes; an operator always has the same attributes.
+    nodes: HashMap<(String, Vec<String>, Vec<i64>), String>,
 }
 
 impl<'a> Emitter<'a> {
@@ -52,8 +50,7 @@ impl<'a> Emitter<'a> {
             ints: HashMap::new(),
             affine: HashMap::new(),
             padded: None,
-            batch: None,
-            derived: HashMap::new(),
+            nodes: HashMap::new(),
         }
     }
 
@@ -102,6 +99,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
+    /// Writes a node, or finds one that computes the same, and returns the name of its result.
     pub(super) fn node(
         &mut self,
         base: &str,
@@ -109,8 +107,15 @@ impl<'a> Emitter<'a> {
         inputs: &[&str],
         attribute: Vec<AttributeProto>,
     ) -> String {
+        let integers = attribute.iter().flat_map(|a| [&a.ints[..], a.i.as_slice(), &[i64::MIN]].concat());
+        let key =
+            (op.to_string(), inputs.iter().map(|input| input.to_string()).collect(), integers.collect());
+        if let Some(known) = self.nodes.get(&key) {
+            return known.clone();
+        }
         let output = self.fresh(base);
         self.node_to(&output, op, inputs, attribute);
+        self.nodes.insert(key, output.clone());
         output
     }
 
@@ -284,16 +289,12 @@ impl<'a> Emitter<'a> {
 
     /// The number of sequences.
     fn batch(&mut self) -> String {
-        if let Some(name) = &self.batch {
-            return name.clone();
-        }
         let input = self.proto.input.first().and_then(|input| input.name.clone());
-        let name = match (self.batch_size, input) {
+        match (self.batch_size, input) {
             (Some(size), _) => self.ints(&[size as i64]),
             (None, Some(input)) => self.dimension("batch", &input, 0),
             (None, None) => self.ints(&[1]),
-        };
-        self.batch.insert(name).clone()
+        }
     }
 
     /// The size of a tensor along an axis, as a tensor of one number. Shape has no attributes, which some runtimes

@@ -1,7 +1,7 @@
 //! Rows that are chosen from other rows, as Slice, Reshape, Expand, Concat or Gather.
 
-use super::emit::{Emitter, no_pattern};
-use super::pattern::{Affine, Pattern};
+use super::emit::Emitter;
+use super::pattern::Affine;
 use super::proto::AttributeProto;
 use crate::error::Result;
 use crate::graph::{Graph, Op, SourceRow, Value};
@@ -126,13 +126,7 @@ impl Lists<'_, '_> {
         }
         self.check(|units, _| in_pieces(&fitted, units));
         let base = self.emitter.base_name(self.value);
-        Ok(Some(match &parts[..] {
-            [only] => only.clone(),
-            _ => {
-                let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-                self.emitter.node(&base, "Concat", &parts, vec![AttributeProto::int("axis", 1)])
-            }
-        }))
+        Ok(Some(self.emitter.joined(&base, &parts, 1)))
     }
 
     fn slice(
@@ -150,10 +144,12 @@ impl Lists<'_, '_> {
             0 => Affine { a: first.a + 1, b: first.b },
             _ => Affine { a: first.a + step * (count.a - 1) + 1, b: first.b + step * count.b },
         };
+        let name = self.names[source].clone();
         if step > 1 {
-            return self.every(base, source, step, first, count, rows);
+            let cols = self.emitter.item(self.value).cols;
+            return self.emitter.every(base, (&name, rows, cols), step, first, count);
         }
-        let slice = self.range(base, &self.names[source].clone(), [first, end], rows)?;
+        let slice = self.emitter.range(base, &name, [first, end], rows)?;
         if !repeated {
             return Ok(slice);
         }
@@ -163,159 +159,27 @@ impl Lists<'_, '_> {
         Ok(self.emitter.node(base, "Expand", &[&slice, &shape], vec![]))
     }
 
-    /// Rows from a first one to an end.
-    fn range(&mut self, base: &str, source: &str, places: [Affine; 2], rows: Affine) -> Result<String> {
-        let [start, end] = places.map(|place| from_an_end(place, rows));
-        let (start, end) = (self.emitter.affine(start)?, self.emitter.affine(end)?);
-        let axis = self.emitter.ints(&[1]);
-        Ok(self.emitter.node(base, "Slice", &[source, &start, &end, &axis], vec![]))
-    }
-
-    /// Every `step`-th row: groups of rows are put side by side, and columns chosen from them. Not all runtimes have a
-    /// Slice with a step.
-    fn every(
-        &mut self,
-        base: &str,
-        source: usize,
-        step: i64,
-        first: Affine,
-        count: Affine,
-        rows: Affine,
-    ) -> Result<String> {
-        let begin = |place: i64| Affine { a: first.a - place, b: first.b };
-        let end = |place: i64| Affine { a: first.a - place + step * count.a, b: first.b + step * count.b };
-        let holds = |place: &i64| {
-            let (begin, end) = (begin(*place), end(*place));
-            begin.a >= 0 && begin.b >= 0 && end.b <= rows.b && end.at(1) <= rows.at(1)
-        };
-        let usual = first.a.rem_euclid(step);
-        let place = std::iter::once(usual).chain(0..step).find(holds);
-        let cols = self.emitter.item(self.value).cols as i64;
-        let (mut name, mut total) = (self.names[source].clone(), rows);
-        let place = match place {
-            Some(place) => place,
-            None => {
-                // Rows behind the last one, whose values are not read.
-                let more = self.emitter.ints(&vec![0; step as usize - 1]);
-                let axis = || vec![AttributeProto::int("axis", 1)];
-                let more = self.emitter.node(base, "Gather", &[&name, &more], axis());
-                name = self.emitter.node(base, "Concat", &[&name, &more], axis());
-                total.a += step - 1;
-                0
-            }
-        };
-        let (begin, end) = (begin(place), end(place));
-        if (begin, end) != (Affine { a: 0, b: 0 }, total) {
-            let key = (name.clone(), vec![begin.a, begin.b, end.a, end.b]);
-            name = match self.emitter.derived.get(&key) {
-                Some(known) => known.clone(),
-                None => {
-                    let range = self.range(base, &name, [begin, end], total)?;
-                    self.emitter.derived.entry(key).or_insert(range).clone()
-                }
-            };
-        }
-        let key = (name.clone(), vec![step]);
-        let groups = match self.emitter.derived.get(&key) {
-            Some(known) => known.clone(),
-            None => {
-                let dims = self.emitter.ints(&[0, -1, step * cols]);
-                let groups = self.emitter.node(base, "Reshape", &[&name, &dims], vec![]);
-                self.emitter.derived.entry(key).or_insert(groups).clone()
-            }
-        };
-        let [start, end, axis] = [place * cols, (place + 1) * cols, 2].map(|i| self.emitter.ints(&[i]));
-        Ok(self.emitter.node(base, "Slice", &[&groups, &start, &end, &axis], vec![]))
-    }
-
     /// All sources behind each other, and a row of zeros if one is needed.
-    fn joined(&mut self, with_zeros: bool) -> Result<String> {
+    pub(super) fn joined(&mut self, with_zeros: bool) -> Result<String> {
         let base = self.emitter.base_name(self.value);
         let mut parts = self.names.clone();
         if with_zeros {
             let cols = self.emitter.item(self.value).cols;
             parts.push(self.emitter.filled(&base, &vec![0.0; cols], Affine { a: 1, b: 0 })?);
         }
-        Ok(match &parts[..] {
-            [only] => only.clone(),
-            _ => {
-                let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-                self.emitter.node(&base, "Concat", &parts, vec![AttributeProto::int("axis", 1)])
-            }
-        })
+        Ok(self.emitter.joined(&base, &parts, 1))
     }
 
-    fn gather(&mut self, joined: &str, places: &str) -> String {
+    pub(super) fn gather(&mut self, joined: &str, places: &str) -> String {
         let base = self.emitter.base_name(self.value);
         self.emitter.node(&base, "Gather", &[joined, places], vec![AttributeProto::int("axis", 1)])
     }
 
-    fn gather_fixed(&mut self, list: &[SourceRow]) -> Result<String> {
+    pub(super) fn gather_fixed(&mut self, list: &[SourceRow]) -> Result<String> {
         let joined = self.joined(list.iter().any(Option::is_none))?;
         let places = places(self.sources, list, self.emitter.graphs[0]);
         let places = self.emitter.ints(&places);
         Ok(self.gather(&joined, &places))
-    }
-
-    /// first[i mod m] + step[i mod m] · (i div m), between exceptions at both ends.
-    fn gather_by_pattern(&mut self, lists: &[&[SourceRow]]) -> Result<String> {
-        let node = self.emitter.item(self.value).node.clone();
-        let Some(lengths) = self.emitter.lengths else { return self.gather_fixed(lists[0]) };
-        let graphs = lists.iter().zip(&self.emitter.graphs);
-        let places: Vec<Vec<i64>> = graphs.map(|(list, graph)| places(self.sources, list, graph)).collect();
-        let pattern = Pattern::fit(&lengths.units, &places, lengths.longest_period)
-            .ok_or_else(|| no_pattern(&node, "the rows that it reads do not repeat themselves"))?;
-        let (value, sources) = (self.value, self.sources);
-        self.emitter.check(|units, graph| match &graph.item(value).op {
-            Op::Rows { rows, .. } => pattern.list(units) == Some(self::places(sources, rows, graph)),
-            _ => false,
-        });
-        let joined = self.joined(lists.iter().any(|list| list.iter().any(Option::is_none)))?;
-        let base = format!("{node}/places");
-        let mut parts = Vec::new();
-        for &place in &pattern.head {
-            parts.push(self.emitter.affine(place)?);
-        }
-        if pattern.length != (Affine { a: 0, b: 0 }) {
-            parts.push(self.periodic(&base, &pattern)?);
-        }
-        for &place in &pattern.tail {
-            parts.push(self.emitter.affine(place)?);
-        }
-        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        let places = match parts[..] {
-            [only] => only.to_string(),
-            _ => self.emitter.node(&base, "Concat", &parts, vec![AttributeProto::int("axis", 0)]),
-        };
-        Ok(self.gather(&joined, &places))
-    }
-
-    fn periodic(&mut self, base: &str, pattern: &Pattern) -> Result<String> {
-        let period = pattern.first.len() as i64;
-        let count = self.emitter.affine(pattern.length)?;
-        let [zero, one] = [0, 1].map(|i| self.emitter.ints(&[i]));
-        let [from, step, count] =
-            [&zero, &one, &count].map(|name| self.emitter.node(base, "Squeeze", &[name, &zero], vec![]));
-        let i = self.emitter.node(base, "Range", &[&from, &count, &step], vec![]);
-        let m = self.emitter.ints(&[period]);
-        let quotient = self.emitter.node(base, "Div", &[&i, &m], vec![]);
-        let whole = self.emitter.node(base, "Mul", &[&quotient, &m], vec![]);
-        let rest = self.emitter.node(base, "Sub", &[&i, &whole], vec![]);
-        let by_rest = |lists: &mut Self, values: Vec<i64>| {
-            let table = lists.emitter.ints(&values);
-            lists.emitter.node(base, "Gather", &[&table, &rest], vec![AttributeProto::int("axis", 0)])
-        };
-        let mut places = by_rest(self, pattern.first.iter().map(|first| first.a).collect());
-        let step = by_rest(self, pattern.step.clone());
-        let term = self.emitter.node(base, "Mul", &[&step, &quotient], vec![]);
-        places = self.emitter.node(base, "Add", &[&places, &term], vec![]);
-        if pattern.first.iter().any(|first| first.b != 0) {
-            let factor = by_rest(self, pattern.first.iter().map(|first| first.b).collect());
-            let length = self.emitter.affine(Affine { a: 0, b: 1 })?;
-            let term = self.emitter.node(base, "Mul", &[&factor, &length], vec![]);
-            places = self.emitter.node(base, "Add", &[&places, &term], vec![]);
-        }
-        Ok(places)
     }
 }
 
@@ -336,7 +200,7 @@ fn in_pieces(pieces: &[(Option<u32>, i64, Affine, Affine)], units: i64) -> Optio
 }
 
 /// Rows of sources as rows of all sources behind each other; zeros are the row after them.
-fn places(sources: &[Value], list: &[SourceRow], graph: &Graph) -> Vec<i64> {
+pub(super) fn places(sources: &[Value], list: &[SourceRow], graph: &Graph) -> Vec<i64> {
     let mut first = vec![0];
     for &source in sources {
         first.push(first[first.len() - 1] + graph.rows(source) as i64);
@@ -344,15 +208,4 @@ fn places(sources: &[Value], list: &[SourceRow], graph: &Graph) -> Vec<i64> {
     let zeros = first[sources.len()];
     let place = |row: &SourceRow| row.map_or(zeros, |(source, row)| first[source as usize] + i64::from(row));
     list.iter().map(place).collect()
-}
-
-/// A place among `rows` rows, counted from their end if that makes it the same for all lengths.
-fn from_an_end(place: Affine, rows: Affine) -> Affine {
-    let from_end = Affine { a: place.a - rows.a, b: place.b - rows.b };
-    match (place.b, from_end) {
-        (0, _) => place,
-        (_, Affine { a: 0, b: 0 }) => Affine { a: i64::MAX, b: 0 },
-        (_, Affine { b: 0, .. }) => from_end,
-        _ => place,
-    }
 }

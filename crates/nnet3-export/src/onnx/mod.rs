@@ -5,7 +5,9 @@ mod emit;
 mod length;
 mod lists;
 mod pattern;
+mod periodic;
 pub mod proto;
+mod rows;
 pub mod streaming;
 mod weights;
 
