@@ -7,7 +7,10 @@ import json
 import re
 import shutil
 import unittest
+import wave
 from pathlib import Path
+
+import numpy as np
 
 from support import BIN, ROOT, SPEECH, InteropTest, make_recognizer
 from test_module import RATE, SAMPLES, nnet3
@@ -37,8 +40,8 @@ class PythonDocsTest(InteropTest):
             exec(compile(EXAMPLES[str(number)], f"docs/python.md, example {number}", "exec"), {"__name__": "example"})
         return shown.getvalue().splitlines()
 
-    def test_the_page_has_ten_examples(self):
-        self.assertEqual(list(EXAMPLES), [str(number) for number in range(1, 11)])
+    def test_the_page_has_eleven_examples(self):
+        self.assertEqual(list(EXAMPLES), [str(number) for number in range(1, 12)])
         for name in nnet3.__all__:
             if name not in ("__version__", "ArchiveError", "find_bin"):
                 self.assertIn(f"`{name}`" if f"nnet3.{name}" not in PAGE else f"nnet3.{name}", PAGE, name)
@@ -94,6 +97,58 @@ class PythonDocsTest(InteropTest):
         self.assertTrue(lines[0].startswith("u7 "), lines)
         self.assertTrue(any("nowhere.mdl" in line for line in lines))
         self.assertTrue(any(line.startswith("nowhere: expected the folder of a model") for line in lines), lines)
+
+    def test_11_forced_alignment(self):
+        times = make_corpus(Path("corpus"), 30)
+        lines = self.example(11)
+        self.assertEqual(lines[0], "<nnet3.Alignment of 30 recordings: 30 utterances, 0 not aligned>")
+        self.assertEqual(lines[1].split()[:3], ["00", "word", "".join(sound for sound, _, _ in times[0])[:2]])
+        self.assertEqual(lines[2].split()[1:3], ["phone", times[0][0][0]])
+        self.assertEqual(len(list(Path("textgrids").iterdir())), 30)
+        alignment = nnet3.align("corpus", "letters", model="aligner", threads=1)
+        phones = [interval for interval in alignment.intervals if interval.type == "phone"]
+        expected = [sound for sounds in times for sound in sounds]
+        self.assertEqual([phone.label for phone in phones], [sound for sound, _, _ in expected])
+        distances = sorted(abs(phone.begin - begin) for phone, (_, begin, _) in zip(phones, expected))
+        self.assertLessEqual(distances[len(distances) // 2], 0.015)
+        for text in alignment.to_textgrid(short=True).values():
+            self.assertTrue(text.startswith('File type = "ooTextFile"'))
+        with self.assertRaisesRegex(nnet3.Error, "`adapt`: expected a model"):
+            nnet3.align("corpus", "letters", adapt=True)
+        with self.assertRaisesRegex(ValueError, "unknown_words=x: expected spoken"):
+            nnet3.align("corpus", "letters", unknown_words="x")
+        with self.assertRaisesRegex(nnet3.Error, "nowhere"):
+            nnet3.align("nowhere", "letters")
+
+
+SOUNDS = {"a": (350, 950), "b": (1500, 2400), "c": (2900, 3400), "d": (600, 2000)}
+WORDS = ["ab", "ba", "cd", "db", "bc", "cb", "dc", "ad"]
+
+
+def make_corpus(folder, count):
+    """Recordings of four words each, whose letters are pairs of tones. Returns the letters of each with begin and end in seconds."""
+    folder.mkdir()
+    random = np.random.default_rng(7)
+    noise = lambda length: 20 * random.standard_normal(int(length * 8000))
+    times = []
+    for number in range(count):
+        words = [WORDS[random.integers(len(WORDS))] for _ in range(4)]
+        parts, sounds = [noise(0.2)], []
+        for word in words:
+            for letter in word:
+                begin = sum(map(len, parts)) / 8000
+                sound = noise(random.uniform(0.07, 0.15))
+                place = np.arange(len(sound)) / 8000
+                parts.append(10 * sound + sum(2500 * np.sin(2 * np.pi * tone * place) for tone in SOUNDS[letter]))
+                sounds.append((letter, begin, begin + len(sound) / 8000))
+            parts.append(noise(0.12 if random.random() < 0.4 else 0))
+        parts.append(noise(0.2))
+        with wave.open(str(folder / f"{number:02}.wav"), "wb") as out:
+            out.setparams((1, 2, 8000, 0, "NONE", ""))
+            out.writeframes(np.concatenate(parts).astype("<i2").tobytes())
+        (folder / f"{number:02}.txt").write_text(" ".join(words))
+        times.append(sounds)
+    return times
 
 
 if __name__ == "__main__":

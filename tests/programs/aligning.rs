@@ -108,6 +108,74 @@ fn sounds_are_found_where_they_are_and_drawn() {
     fails(&f, 255, "nnet3-align --picture=@p.svg --picture-of=x @in letters @o", &["has no such utterance"]);
 }
 
+/// The likelihoods of all recordings in a table of files.
+fn likelihoods(table: &str) -> f64 {
+    let column = table.lines().next().unwrap().split('\t').position(|name| name == "log-likelihood").unwrap();
+    let values =
+        table.lines().skip(1).map(|line| line.split('\t').nth(column).unwrap().parse::<f64>().unwrap());
+    let values: Vec<f64> = values.collect();
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[test]
+fn a_model_is_trained_on_with_other_recordings_and_options_may_stand_behind_them() {
+    let (f, _) = corpus("adapted", 30);
+    let first =
+        run("nnet3-align", &[&f.path("in"), "letters", &f.path("out"), "--speakers=one", "--num-threads=1"]);
+    assert_eq!(first.status, 0, "{}", first.stderr);
+    // The others are louder in the low tones: their letters differ from those of the model.
+    std::fs::create_dir(f.path("other")).unwrap();
+    for number in 0..12 {
+        let mut wave = f.read_bytes(&format!("in/{number:02}.wav"));
+        let (mut last, mut sum) = (0.0, 0.0);
+        for sample in wave[44..].chunks_exact_mut(2) {
+            let value = f64::from(i16::from_le_bytes([sample[0], sample[1]]));
+            sum = 0.6 * sum + value;
+            last = 0.3 * last + 0.3 * sum;
+            sample.copy_from_slice(&(last as i16).to_le_bytes());
+        }
+        f.write(&format!("other/{number:02}.wav"), wave);
+        f.write(&format!("other/{number:02}.txt"), f.read(&format!("in/{number:02}.txt")));
+    }
+    let model = format!("--model={}", f.path("out/model"));
+    let saved = format!("--save-model={}", f.path("saved"));
+    let align = |to: &str, more: &[&str]| {
+        let (from, to) = (f.path("other"), f.path(to));
+        let all = [&[&from, "letters", &to, "--speakers=one", "--num-threads=1", &model], more].concat();
+        run("nnet3-align", &all)
+    };
+    for (to, more) in [("plain", &[][..]), ("adapted", &["--adapt=true", &saved])] {
+        let told = align(to, more);
+        assert_eq!(told.status, 0, "{}", told.stderr);
+    }
+    let (plain, adapted) =
+        (likelihoods(&f.read("plain/files.tsv")), likelihoods(&f.read("adapted/files.tsv")));
+    assert!(adapted > plain + 0.5, "{plain} {adapted}");
+    assert_eq!(f.read_bytes("adapted/model/final.mdl"), f.read_bytes("saved/final.mdl"));
+    assert_ne!(f.read_bytes("adapted/model/final.mdl"), f.read_bytes("out/model/final.mdl"));
+    // The folder goes on with its adapted model, and is another job without it.
+    let again = align("adapted", &["--adapt=true", "--formats=ctm"]);
+    assert!(again.status == 0 && again.stderr.contains("going on with the model"), "{}", again.stderr);
+    assert!(align("adapted", &[]).stderr.contains("other inputs or options"));
+    assert!(align("x", &[&saved]).stderr.contains("no model is trained with --model"));
+    fails(&f, 255, "nnet3-align --adapt=true @in letters @x", &["--adapt=true", "beside --model only"]);
+}
+
+#[test]
+fn a_recogniser_is_needed_for_its_lexicon_and_must_be_whole() {
+    let (f, _) = corpus("recogniser", 2);
+    fails(&f, 255, "nnet3-align @in model @x", &["the lexicon model", "--model"]);
+    std::fs::create_dir_all(f.path("m/am")).unwrap();
+    f.write("m/am/final.mdl", "x");
+    fails(&f, 255, "nnet3-align @in letters @x --model=@m", &["final.mdl"]);
+    fails(
+        &f,
+        255,
+        "nnet3-align @in letters @x --model=@in",
+        &["expected a folder with final.mdl, tree and phones.txt"],
+    );
+}
+
 #[test]
 fn wrong_texts_are_listed_first() {
     let (f, _) = corpus("wrong", 60);

@@ -6,7 +6,7 @@ use kaldi_gmm::AmDiagGmm;
 use kaldi_io::DenseMatrix;
 use kaldi_lang::Lang;
 
-use crate::boundaries::medians;
+use crate::boundaries::{BoundarySettings, medians};
 use crate::error::{Reason, Result};
 use crate::estimate;
 use crate::features::Front;
@@ -55,6 +55,22 @@ pub struct Alignment {
     pub log_likelihood: f64,
     /// True if the first beam was too narrow.
     pub retried: bool,
+}
+
+impl Alignment {
+    /// Times of a path. With `boundaries` they are finer than frames, by the log-likelihoods `get` of frames and pdfs.
+    pub fn of(
+        found: Found,
+        words: &[u32],
+        get: impl Fn(usize, i32) -> f32,
+        boundaries: Option<&BoundarySettings>,
+    ) -> Alignment {
+        let Found { network, path, beam } = found;
+        let fine = boundaries.map(|settings| medians(&network, &path, get, settings));
+        let (phones, words) = times(&network, &path, words, fine.as_deref());
+        let log_likelihood = path.acoustic / path.ids.len() as f64;
+        Alignment { ids: path.ids, phones, words, log_likelihood, retried: beam > 0 }
+    }
 }
 
 /// Alignments of utterances.
@@ -123,15 +139,8 @@ impl System {
             let features = front.features(place)?;
             let found = aligner.align(&features, words)?;
             let likelihoods = kaldi_gmm::Likelihoods::new(&gmms, &features)?;
-            Ok(found.map(|Found { network, path, beam }| {
-                let ids = path.ids.clone();
-                let fine = self.options.boundaries.as_ref().map(|settings| {
-                    medians(&network, &path, |t, pdf| likelihoods.get(t, pdf as usize), settings)
-                });
-                let (phones, words) = times(&network, &path, words, fine.as_deref());
-                let log_likelihood = path.acoustic / ids.len() as f64;
-                Alignment { ids, phones, words, log_likelihood, retried: beam > 0 }
-            }))
+            let get = |t: usize, pdf: i32| likelihoods.get(t, pdf as usize);
+            Ok(found.map(|found| Alignment::of(found, words, get, self.options.boundaries.as_ref())))
         };
         let (mut done, all) = (0, utterances.len().max(1));
         let results = passes.for_utterances(begin, work, |count| {

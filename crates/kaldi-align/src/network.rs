@@ -20,6 +20,20 @@ pub struct Model {
     pub gmms: AmDiagGmm,
 }
 
+impl Model {
+    /// The HMMs, without the mixtures.
+    pub fn hmms(&self) -> Hmms<'_> {
+        Hmms { transitions: &self.transitions, tree: &self.tree }
+    }
+}
+
+/// The HMMs of phones in context, of any acoustic model.
+#[derive(Debug, Clone, Copy)]
+pub struct Hmms<'m> {
+    pub transitions: &'m TransitionModel,
+    pub tree: &'m ContextDependency,
+}
+
 /// Weights of the logarithms of transition probabilities.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TransitionScales {
@@ -104,7 +118,7 @@ struct Template {
 
 /// Makes networks of one model. Remembers the HMMs of phones in context.
 pub struct Builder<'m> {
-    model: &'m Model,
+    hmms: Hmms<'m>,
     scales: TransitionScales,
     templates: FxHashMap<Vec<i32>, Rc<Template>>,
 }
@@ -116,8 +130,8 @@ type Place = (u32, u32);
 type Key = (Place, Vec<i32>, Vec<i32>);
 
 impl<'m> Builder<'m> {
-    pub fn new(model: &'m Model, scales: TransitionScales) -> Builder<'m> {
-        Builder { model, scales, templates: FxHashMap::default() }
+    pub fn new(hmms: Hmms<'m>, scales: TransitionScales) -> Builder<'m> {
+        Builder { hmms, scales, templates: FxHashMap::default() }
     }
 
     /// Makes the network of a transcript.
@@ -125,8 +139,8 @@ impl<'m> Builder<'m> {
     /// # Errors
     /// The model lacks a phone.
     pub fn network(&mut self, graph: &PhoneGraph) -> Result<Network, Reason> {
-        let central = self.model.tree.central_position();
-        let ahead = self.model.tree.context_width() - 1 - central;
+        let central = self.hmms.tree.central_position();
+        let ahead = self.hmms.tree.context_width() - 1 - central;
         let mut expansion = Expansion::new(graph, ahead);
         let mut network = Network::default();
         // Links: for each instance its followers with costs, and the cost of ending.
@@ -190,7 +204,7 @@ impl<'m> Builder<'m> {
     }
 
     fn make(&self, window: &[i32], phone: i32) -> Option<Template> {
-        let Model { transitions, tree, .. } = self.model;
+        let Hmms { transitions, tree } = self.hmms;
         let entry = transitions.topology().entry(phone)?;
         let mut template = Template::default();
         // For each state its nodes, one for each transition to another state, and where that leads.
@@ -247,7 +261,7 @@ impl<'m> Builder<'m> {
 
     /// The cost of a transition to another state: leaving is weighted as a self-loop, the way as a transition.
     fn cost(&self, id: TransitionId) -> f32 {
-        let transitions = &self.model.transitions;
+        let transitions = self.hmms.transitions;
         let leaving = transitions.leaving_log_prob(transitions.state_index(id));
         -(self.scales.self_loop * leaving + self.scales.transition * transitions.log_prob_when_leaving(id))
     }

@@ -12,7 +12,7 @@ use crate::equal::{equal_path, paused_path};
 use crate::error::{Error, Reason, Result};
 use crate::features::Front;
 use crate::loudness::Loudness;
-use crate::network::{Builder, Model, Network, TransitionScales};
+use crate::network::{Builder, Hmms, Model, Network, TransitionScales};
 use crate::parallel::in_order;
 use crate::phone_graph::LexiconGraph;
 use crate::random::Numbers;
@@ -51,13 +51,60 @@ pub struct Found {
     pub beam: usize,
 }
 
-/// Aligns the utterances of one thread.
-pub struct Aligner<'a> {
+/// Finds paths for the utterances of one thread, by log-likelihoods of any acoustic model.
+pub struct PathFinder<'a> {
     builder: Builder<'a>,
     search: Search,
     lexicon: &'a LexiconGraph,
     settings: &'a AlignSettings,
-    model: &'a Model,
+}
+
+impl<'a> PathFinder<'a> {
+    pub fn new(hmms: Hmms<'a>, lexicon: &'a LexiconGraph, settings: &'a AlignSettings) -> PathFinder<'a> {
+        PathFinder {
+            builder: Builder::new(hmms, settings.scales),
+            search: Search::default(),
+            lexicon,
+            settings,
+        }
+    }
+
+    /// The network of a transcript.
+    ///
+    /// # Errors
+    /// A word has no pronunciation, or the model lacks a phone.
+    pub fn network(&mut self, words: &[u32]) -> std::result::Result<Network, Reason> {
+        self.builder.network(&self.lexicon.transcript(words)?)
+    }
+
+    /// Finds the best path of a transcript through `frames` frames, whose log-likelihoods by pdf are `get`.
+    ///
+    /// # Errors
+    /// A word has no pronunciation, the model lacks a phone, or no path reaches the end.
+    pub fn find(
+        &mut self,
+        words: &[u32],
+        frames: usize,
+        get: impl Fn(usize, i32) -> f32,
+    ) -> std::result::Result<Found, Reason> {
+        let network = self.network(words)?;
+        for (number, &beam) in self.settings.beams.0.iter().enumerate() {
+            let path = self.search.best_path(&network, frames, &get, self.settings.acoustic_scale, beam);
+            if let Some(path) = path {
+                return Ok(Found { network, path, beam: number });
+            }
+            let needed = network.min_frames().unwrap_or(usize::MAX);
+            if needed > frames {
+                return Err(Reason::TooShort { frames, needed });
+            }
+        }
+        Err(Reason::NoPath { beam: self.settings.beams.0.last().copied().unwrap_or_default() })
+    }
+}
+
+/// Aligns the utterances of one thread with Gaussians.
+pub struct Aligner<'a> {
+    finder: PathFinder<'a>,
     /// The model's mixtures, or others in place of them.
     gmms: &'a AmDiagGmm,
 }
@@ -69,8 +116,7 @@ impl<'a> Aligner<'a> {
         lexicon: &'a LexiconGraph,
         settings: &'a AlignSettings,
     ) -> Aligner<'a> {
-        let builder = Builder::new(model, settings.scales);
-        Aligner { builder, search: Search::default(), lexicon, settings, model, gmms }
+        Aligner { finder: PathFinder::new(model.hmms(), lexicon, settings), gmms }
     }
 
     /// The network of a transcript.
@@ -78,7 +124,7 @@ impl<'a> Aligner<'a> {
     /// # Errors
     /// A word has no pronunciation, or the model lacks a phone.
     pub fn network(&mut self, words: &[u32]) -> std::result::Result<Network, Reason> {
-        self.builder.network(&self.lexicon.transcript(words)?)
+        self.finder.network(words)
     }
 
     /// Aligns features with a transcript.
@@ -90,29 +136,9 @@ impl<'a> Aligner<'a> {
         features: &DenseMatrix<f32>,
         words: &[u32],
     ) -> Result<std::result::Result<Found, Reason>> {
-        let network = match self.network(words) {
-            Ok(network) => network,
-            Err(reason) => return Ok(Err(reason)),
-        };
         let likelihoods = Likelihoods::new(self.gmms, features)?;
-        let frames = features.rows;
         let get = |frame: usize, pdf: i32| likelihoods.get(frame, pdf as usize);
-        for (number, &beam) in self.settings.beams.0.iter().enumerate() {
-            let path = self.search.best_path(&network, frames, get, self.settings.acoustic_scale, beam);
-            if let Some(path) = path {
-                return Ok(Ok(Found { network, path, beam: number }));
-            }
-            let needed = network.min_frames().unwrap_or(usize::MAX);
-            if needed > frames {
-                return Ok(Err(Reason::TooShort { frames, needed }));
-            }
-        }
-        let beam = self.settings.beams.0.last().copied().unwrap_or_default();
-        Ok(Err(Reason::NoPath { beam }))
-    }
-
-    pub fn model(&self) -> &'a Model {
-        self.model
+        Ok(self.finder.find(words, features.rows, get))
     }
 }
 

@@ -187,6 +187,13 @@ fn splice(folder: &str, cols: usize) -> Result<(usize, usize)> {
     if given.is_empty() && cols.is_multiple_of(CEPSTRA) && (cols / CEPSTRA) % 2 == 1 {
         return Ok((cols / CEPSTRA / 2, cols / CEPSTRA / 2));
     }
+    // Other numbers of cepstra: the context that is a divisor, the usual ones first.
+    let divides = |context: &usize| cols.is_multiple_of(2 * context + 1);
+    if given.is_empty()
+        && let Some(context) = [4, 3, 5, 2, 6, 7, 1].into_iter().find(divides)
+    {
+        return Ok((context, context));
+    }
     for (name, value) in given {
         match (name.as_str(), value.parse()) {
             ("left-context", Ok(number)) => left = number,

@@ -52,7 +52,21 @@ impl Default for AlignOptions {
 }
 
 impl AlignOptions {
-    pub(crate) fn settings(&self) -> AlignSettings {
+    /// Settings for a network that was trained with lattice-free MMI (chain): no factor of its outputs nor of transitions, and
+    /// times to the frame.
+    pub fn for_chain() -> AlignOptions {
+        AlignOptions {
+            acoustic_scale: 1.0,
+            transition_scale: 1.0,
+            self_loop_scale: 1.0,
+            boost_silence: 1.0,
+            boundaries: None,
+            ..AlignOptions::default()
+        }
+    }
+
+    /// The settings of the search.
+    pub fn settings(&self) -> AlignSettings {
         AlignSettings {
             scales: TransitionScales { transition: self.transition_scale, self_loop: self.self_loop_scale },
             acoustic_scale: self.acoustic_scale,

@@ -4,9 +4,8 @@ use kaldi_align::{Alignment, Reason};
 use kaldi_corpus::Corpus;
 use kaldi_lang::Lang;
 
-use crate::cepstra::Extracted;
 use crate::pronunciations::Pronunciations;
-use crate::settings::FeatureSettings;
+use crate::settings::FrameTimes;
 
 /// A phone with its time in the recording, in seconds.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,7 +74,7 @@ pub(crate) fn in_seconds(
     alignment: &Alignment,
     lang: &Lang,
     pronunciations: &Pronunciations,
-    settings: &FeatureSettings,
+    times: FrameTimes,
 ) -> AlignedUtterance {
     let utterance = &corpus.utterances[number];
     let length = corpus.recordings[utterance.recording].seconds;
@@ -84,7 +83,7 @@ pub(crate) fn in_seconds(
     // (The nearest frame: finer steps promise more than frames of 25 ms can keep.)
     let time = |frame: f64| {
         let frame = frame.round();
-        let time = begin + settings.offset() + frame * settings.seconds();
+        let time = begin + times.offset + frame * times.seconds;
         match frame {
             // The first and the last frame reach to the ends.
             0.0 => begin,
@@ -126,16 +125,7 @@ pub(crate) fn in_seconds(
 }
 
 /// The sentence of a reason, with the words of the transcript.
-pub(crate) fn sentence(
-    reason: &Reason,
-    corpus: &Corpus,
-    number: usize,
-    extracted: &Extracted,
-    lang: &Lang,
-) -> String {
-    if let Some(problem) = &extracted.problems[number] {
-        return problem.clone();
-    }
+pub(crate) fn sentence(reason: &Reason, corpus: &Corpus, number: usize, lang: &Lang) -> String {
     match reason {
         Reason::NoPronunciation { position, .. } => {
             let word = corpus.utterances[number].text.split(' ').nth(*position).unwrap_or_default();

@@ -10,6 +10,7 @@ use kaldi_io::DenseMatrix;
 use kaldi_lang::Lang;
 use kaldi_sound::{Channels, Signal, SoundStream};
 
+use crate::edges::Levels;
 use crate::settings::FeatureSettings;
 use crate::{Error, Result};
 
@@ -19,6 +20,15 @@ pub struct Extracted {
     pub utterances: Vec<Utterance>,
     /// Reasons for empty features, by the number of the utterance.
     pub problems: Vec<Option<String>>,
+    /// The loudness of each utterance.
+    pub levels: Vec<Levels>,
+}
+
+impl Extracted {
+    /// The reason for empty features, or another one.
+    pub(crate) fn problem_or(&self, number: usize, other: impl FnOnce() -> String) -> String {
+        self.problems[number].clone().unwrap_or_else(other)
+    }
 }
 
 /// Makes cepstra of all utterances. `progress` gets the share that is done, from 0 to 1.
@@ -32,23 +42,23 @@ pub fn extract(
     threads: NonZero<usize>,
     mut progress: impl FnMut(f64),
 ) -> Result<Extracted> {
-    Extractor::new(settings.options())?;
+    Extractor::new(settings.spectral())?;
     let mut of_recording: Vec<Vec<usize>> = vec![Vec::new(); corpus.recordings.len()];
     for (number, utterance) in corpus.utterances.iter().enumerate() {
         of_recording[utterance.recording].push(number);
     }
     let empty = |number: usize| {
         let utterance = &corpus.utterances[number];
-        let words = utterance.text.split(' ').filter(|word| !word.is_empty());
         Utterance {
             key: utterance.id.clone(),
             speaker: utterance.speaker.clone(),
             features: DenseMatrix::new(0, 0),
-            words: words.map(|word| lang.word(word) as u32).collect(),
+            words: numbers(&utterance.text, lang),
         }
     };
     let mut utterances: Vec<Utterance> = (0..corpus.utterances.len()).map(empty).collect();
     let mut problems = vec![None; utterances.len()];
+    let mut levels = vec![Levels::default(); utterances.len()];
     let (mut done, all) = (0, of_recording.len().max(1));
     let work = |number: usize| {
         let members = &of_recording[number];
@@ -58,8 +68,9 @@ pub fn extract(
     in_order(threads, of_recording.len(), work, |(number, found)| {
         for (place, &member) in of_recording[number].iter().enumerate() {
             match &found {
-                Ok(features) if features[place].rows > 0 => {
-                    utterances[member].features = features[place].clone();
+                Ok(parts) if parts[place].0.rows > 0 => {
+                    utterances[member].features = parts[place].0.clone();
+                    levels[member] = parts[place].1.clone();
                 }
                 Ok(_) => problems[member] = Some("it is shorter than a frame".to_owned()),
                 Err(message) => problems[member] = Some(message.clone()),
@@ -69,29 +80,40 @@ pub fn extract(
         progress(done as f64 / all as f64);
         Ok::<(), Error>(())
     })?;
-    Ok(Extracted { utterances, problems })
+    Ok(Extracted { utterances, problems, levels })
 }
 
-/// The features of parts of a recording.
+/// The numbers of a text's words.
+pub(crate) fn numbers(text: &str, lang: &Lang) -> Vec<u32> {
+    text.split(' ').filter(|word| !word.is_empty()).map(|word| lang.word(word) as u32).collect()
+}
+
+/// The samples of a part of a recording, between seconds; all of them without a span.
+pub(crate) fn part(samples: &[f32], span: Option<(f64, f64)>, rate: u32) -> &[f32] {
+    let place = |seconds: f64| ((seconds * f64::from(rate)).round() as usize).min(samples.len());
+    match span {
+        Some((begin, end)) => &samples[place(begin)..place(end).max(place(begin))],
+        None => samples,
+    }
+}
+
+/// The features and levels of parts of a recording.
 fn of_spans(
     recording: &Recording,
     spans: &[Option<(f64, f64)>],
     settings: &FeatureSettings,
-) -> std::result::Result<Vec<DenseMatrix<f32>>, String> {
+) -> std::result::Result<Vec<(DenseMatrix<f32>, Levels)>, String> {
     let says = |error: &dyn std::error::Error| kaldi_io::error::chain(error);
     let samples = samples(recording, settings.rate).map_err(|error| says(&error))?;
     spans
         .iter()
         .map(|span| {
-            let place =
-                |seconds: f64| ((seconds * f64::from(settings.rate)).round() as usize).min(samples.len());
-            let part = match *span {
-                Some((begin, end)) => &samples[place(begin)..place(end).max(place(begin))],
-                None => &samples[..],
-            };
+            let part = part(&samples, *span, settings.rate);
             // A new one for each part: its noise does not depend on the order of the parts.
-            let mut extractor = Extractor::new(settings.options()).map_err(|error| says(&error))?;
-            extractor.features(part, settings.rate as f32, 1.0).map_err(|error| says(&error))
+            let mut extractor = Extractor::new(settings.spectral()).map_err(|error| says(&error))?;
+            let features =
+                extractor.features(part, settings.rate as f32, 1.0).map_err(|error| says(&error))?;
+            Ok((features, Levels::of(part, settings.rate)))
         })
         .collect()
 }

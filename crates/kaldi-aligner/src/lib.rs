@@ -8,6 +8,9 @@
 //! 4. [`Model::align`] gives an [`AlignedUtterance`] for each utterance, or the reason why there is none.
 //! 5. [`outputs`] writes TextGrids, CTM, JSON, CSV, subtitles, and a table with a line for each recording.
 //!
+//! [`Job`] does 2 to 4 with a model of any kind. A [`NetworkModel`] has HMMs, and log-likelihoods from a [`Scoring`] of the
+//! caller: this crate knows no networks.
+//!
 //! The crate does not print: callers hear of progress.
 
 #![warn(missing_docs, clippy::missing_errors_doc)]
@@ -15,11 +18,14 @@
 pub mod aligned;
 mod archive;
 pub mod cepstra;
+pub mod edges;
 mod error;
 mod guessed;
+pub mod job;
 pub mod listen;
 pub mod long;
 mod model;
+mod network;
 pub mod outputs;
 mod pronunciations;
 mod scores;
@@ -29,6 +35,8 @@ pub mod state;
 pub use aligned::{AlignedPhone, AlignedUtterance, AlignedWord, Results};
 pub use error::{Error, Result};
 pub use guessed::Guessed;
+pub use job::{AnyModel, Begin, Job, JobEvent, Listened};
 pub use model::Model;
+pub use network::{NetworkModel, Scorer, Scoring};
 pub use pronunciations::{Pronunciations, Source, Unknown};
-pub use settings::{FeatureSettings, SilenceSettings};
+pub use settings::{FeatureSettings, FrameTimes, SilenceSettings};

@@ -8,12 +8,13 @@ use std::num::NonZero;
 
 use kaldi_align::align::Aligned;
 use kaldi_align::features::Front;
-use kaldi_align::network::{Builder, Network, Node, TransitionScales};
+use kaldi_align::network::{Builder, Hmms, Network, Node};
 use kaldi_align::passes::Passes;
 use kaldi_align::phone_graph::LexiconGraph;
 use kaldi_align::utterance::Corpus;
 use kaldi_align::{AlignOptions, Alignment, System, Utterance};
 use kaldi_gmm::Likelihoods;
+use kaldi_hmm::TransitionModel;
 use kaldi_lang::Lang;
 use rustc_hash::FxHashMap;
 
@@ -33,6 +34,16 @@ pub struct TextScores {
 }
 
 impl TextScores {
+    /// Finds the score below which texts are doubtful.
+    pub(crate) fn new(scores: Vec<Option<f64>>) -> TextScores {
+        let mut known: Vec<f64> = scores.iter().flatten().copied().collect();
+        known.sort_by(f64::total_cmp);
+        // (Where nearly all scores are equal, small distances say nothing.)
+        let least = known.get(known.len() / 2).map_or(0.0, |median| median - LEAST_DISTANCE);
+        let doubtful_below = low_outliers(known.into_iter()).map(|below| below.min(least));
+        TextScores { scores, doubtful_below }
+    }
+
     /// True if the text has a score that is far below those of most.
     pub fn is_doubtful(&self, place: usize) -> bool {
         self.scores[place].zip(self.doubtful_below).is_some_and(|(score, least)| score < least)
@@ -53,27 +64,35 @@ pub fn text_scores(
     let corpus = Corpus::new(utterances, system.cepstra());
     let mut front = Front::new(&corpus, system.features.clone(), system.normalized)?;
     front.set_transforms(aligned.transforms.iter().map(|(_, transform)| transform.clone()).collect());
-    let phones = PhoneLoop::of_texts(system, lang, utterances)?;
+    let texts = utterances.iter().map(|utterance| &utterance.words[..]);
+    let phones = PhoneLoop::of_texts(system.model.hmms(), &system.options, lang, texts)?;
     let transitions = &system.model.transitions;
     let work = |search: &mut LoopSearch, place: usize| {
         let Ok(alignment) = &aligned.results[place] else { return Ok(Ok(None)) };
         let features = front.features(place)?;
         let likelihoods = Likelihoods::new(&system.model.gmms, &features)?;
         let get = |frame: usize, pdf: i32| likelihoods.get(frame, pdf as usize);
-        let ids = transitions.transition_ids(&alignment.ids)?;
-        let forced: f64 =
-            ids.iter().enumerate().map(|(frame, id)| f64::from(get(frame, transitions.pdf(*id)))).sum();
-        let best = search.best(&phones, features.rows, get, &system.options);
-        Ok(Ok(best.map(|best| (forced - best) / spoken_frames(alignment).max(1) as f64)))
+        Ok(Ok(text_score(&phones, search, transitions, alignment, get, &system.options)?))
     };
     let results = Passes { corpus: &corpus, threads }.for_utterances(LoopSearch::default, work, |_| ())?;
-    let scores: Vec<Option<f64>> = results.into_iter().map(|result| result.ok().flatten()).collect();
-    let mut known: Vec<f64> = scores.iter().flatten().copied().collect();
-    known.sort_by(f64::total_cmp);
-    // (Where nearly all scores are equal, small distances say nothing.)
-    let least = known.get(known.len() / 2).map_or(0.0, |median| median - LEAST_DISTANCE);
-    let doubtful_below = low_outliers(known.into_iter()).map(|below| below.min(least));
-    Ok(TextScores { scores, doubtful_below })
+    Ok(TextScores::new(results.into_iter().map(|result| result.ok().flatten()).collect()))
+}
+
+/// The score of an aligned text; `None` if there is no path through the loop.
+pub(crate) fn text_score(
+    phones: &PhoneLoop,
+    search: &mut LoopSearch,
+    transitions: &TransitionModel,
+    alignment: &Alignment,
+    get: impl Fn(usize, i32) -> f32,
+    options: &AlignOptions,
+) -> kaldi_align::Result<Option<f64>> {
+    let ids = transitions.transition_ids(&alignment.ids)?;
+    let frames = ids.len();
+    let forced: f64 =
+        ids.iter().enumerate().map(|(frame, id)| f64::from(get(frame, transitions.pdf(*id)))).sum();
+    let best = search.best(phones, frames, get, options);
+    Ok(best.map(|best| (forced - best) / spoken_frames(alignment).max(1) as f64))
 }
 
 /// Frames of phones of words.
@@ -83,7 +102,7 @@ fn spoken_frames(alignment: &Alignment) -> usize {
 
 /// The HMMs of phones in context, from each of which paths lead to each.
 #[derive(Debug, Default)]
-struct PhoneLoop {
+pub(crate) struct PhoneLoop {
     nodes: Vec<Node>,
     /// Arcs within phones.
     arcs: Vec<Vec<(u32, f32)>>,
@@ -95,16 +114,19 @@ struct PhoneLoop {
 
 impl PhoneLoop {
     /// Takes each HMM of the texts once.
-    fn of_texts(system: &System, lang: &Lang, utterances: &[Utterance]) -> Result<PhoneLoop> {
-        let AlignOptions { transition_scale, self_loop_scale, .. } = system.options;
-        let scales = TransitionScales { transition: transition_scale, self_loop: self_loop_scale };
-        let mut builder = Builder::new(&system.model, scales);
+    pub(crate) fn of_texts<'t>(
+        hmms: Hmms,
+        options: &AlignOptions,
+        lang: &Lang,
+        texts: impl Iterator<Item = &'t [u32]>,
+    ) -> Result<PhoneLoop> {
+        let mut builder = Builder::new(hmms, options.settings().scales);
         let lexicon = LexiconGraph::new(lang)?;
         let mut phones = PhoneLoop::default();
         let mut known: FxHashMap<Vec<(i32, i32)>, ()> = FxHashMap::default();
-        for utterance in utterances {
+        for words in texts {
             // (A text that has no network is not aligned either.)
-            let Ok(graph) = lexicon.transcript(&utterance.words) else { continue };
+            let Ok(graph) = lexicon.transcript(words) else { continue };
             if let Ok(network) = builder.network(&graph) {
                 phones.add(&network, &mut known);
             }
@@ -168,7 +190,7 @@ impl Arrival {
 
 /// Memory of a search.
 #[derive(Debug, Default)]
-struct LoopSearch {
+pub(crate) struct LoopSearch {
     now: Vec<Arrival>,
     next: Vec<Arrival>,
 }

@@ -3,8 +3,9 @@
 use std::num::NonZero;
 use std::path::Path;
 
+use kaldi_align::features::{FeatureKind, Normalized};
 use kaldi_align::recipe::StageKind;
-use kaldi_align::{Amount, Observer, Reason, Recipe, System, Utterance};
+use kaldi_align::{AdaptOptions, Amount, Observer, Reason, Recipe, System, Utterance};
 use kaldi_corpus::Corpus;
 use kaldi_fst::store::Symbols;
 use kaldi_io::KaldiWriter;
@@ -15,10 +16,11 @@ use serde_json::json;
 use crate::aligned::{Results, in_seconds, sentence};
 use crate::archive;
 use crate::cepstra::Extracted;
+use crate::edges::sharpen;
 use crate::listen::{TextScores, text_scores};
 use crate::pronunciations::Pronunciations;
 use crate::scores;
-use crate::settings::{FeatureSettings, META, SilenceSettings};
+use crate::settings::{FeatureSettings, META, SilenceSettings, Uses};
 use crate::{Error, Result};
 
 /// A model of Gaussians and the features that it is for.
@@ -79,6 +81,22 @@ impl Model {
         Ok(Model { system: trained.system, features, phones, silence })
     }
 
+    /// The model, trained on with other utterances: the means of its Gaussians move towards them (maximum a posteriori).
+    ///
+    /// # Errors
+    /// No utterance can be aligned.
+    pub fn adapted(
+        &self,
+        lang: &Lang,
+        extracted: &Extracted,
+        threads: NonZero<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<Model> {
+        let options = AdaptOptions::default();
+        let trained = self.system.adapt(lang, &extracted.utterances, &options, threads, observer)?;
+        Ok(Model { system: trained.system, ..self.clone() })
+    }
+
     /// Reads a folder that [`save`](Self::save) or Kaldi's scripts wrote, or an acoustic model of the Montreal Forced Aligner,
     /// as a zip archive or unpacked.
     ///
@@ -113,7 +131,8 @@ impl Model {
         let features = FeatureSettings::read(folder)?;
         let file = folder.join("phones.txt");
         let phones = Symbols::load(&file.display().to_string())?;
-        let system = System::load(name)?;
+        let mut system = System::load(name)?;
+        apply(&Uses::read(folder)?, &mut system, &features, folder)?;
         let (found, expected) = (features.cepstra, system.cepstra());
         if found != expected {
             let message = format!("the model is for {expected} cepstra, its features have {found}");
@@ -142,7 +161,8 @@ impl Model {
             let name = new.to_str().ok_or_else(|| Error::file(&new, "the name is not UTF-8"))?;
             self.system.save(name, &self.phones)?;
             let mut out = KaldiWriter::create(&new.join(META).display().to_string(), false)?;
-            let meta = json!({ "features": self.features.to_json() });
+            let mut meta = json!({ "features": self.features.to_json() });
+            self.silence.add_to(&mut meta);
             out.write_bytes(format!("{meta:#}\n").as_bytes())?;
             out.finish()?;
             if folder.exists() {
@@ -160,30 +180,7 @@ impl Model {
     /// # Errors
     /// The lexicon has phones that the model lacks.
     pub fn lang(&self, pronunciations: &Pronunciations) -> Result<Lang> {
-        let has = |name: &str| self.phones.number(name).is_some();
-        let word_positions = self.phones.iter().any(|(name, _)| name.ends_with("_B"));
-        let mut options = LangOptions { word_positions, ..pronunciations.options() };
-        // Names of silence are the model's.
-        let names = self.silence.phone.as_deref().into_iter().chain(["SIL", "sil", "SIL_S", "sil_S"]);
-        let known = |phone: &str| has(phone) || has(&format!("{phone}_S"));
-        options.silence_phones = names.filter(|name| has(name)).take(1).map(str::to_owned).collect();
-        let own = pronunciations.spoken.as_str();
-        let names = [own].into_iter().chain(self.silence.spoken.as_deref()).chain(["SPN", "spn"]);
-        let spoken = names.into_iter().find(|name| known(name)).map(str::to_owned);
-        options.silence_phones.extend(spoken.clone());
-        options.silence_probability = self.silence.probability.unwrap_or(options.silence_probability);
-        options.silence_at_ends = self.silence.at_ends.or(options.silence_at_ends);
-        let lexicon = &pronunciations.lexicon;
-        // Words for unknown ones have the model's phone for them, if it has one.
-        let renamed = |entry: &Entry| {
-            let mut entry = entry.clone();
-            for phone in entry.phones.iter_mut().filter(|phone| *phone == own) {
-                phone.clone_from(spoken.as_ref()?);
-            }
-            Some(entry)
-        };
-        let lexicon = Lexicon::new(&lexicon.name, lexicon.entries.iter().filter_map(renamed).collect());
-        Ok(Lang::for_phones(&lexicon, &self.phones, "the model's phones.txt", &options)?)
+        lang_of(&self.phones, &self.silence, pronunciations)
     }
 
     /// Scores the texts of a corpus: the scores, and the reasons why utterances are not aligned.
@@ -200,7 +197,10 @@ impl Model {
         let aligned = self.system.align(lang, &extracted.utterances, threads, observer)?;
         let scores = text_scores(&self.system, lang, &extracted.utterances, &aligned, threads)?;
         let reasons = aligned.results.iter().enumerate().map(|(number, result)| {
-            result.as_ref().err().map(|reason| sentence(reason, corpus, number, extracted, lang))
+            result
+                .as_ref()
+                .err()
+                .map(|reason| extracted.problem_or(number, || sentence(reason, corpus, number, lang)))
         });
         Ok((scores, reasons.collect()))
     }
@@ -220,9 +220,14 @@ impl Model {
     ) -> Result<Results> {
         let aligned = self.system.align(lang, &extracted.utterances, threads, observer)?;
         let seconds = |number: usize, alignment| {
-            in_seconds(corpus, number, alignment, lang, pronunciations, &self.features)
+            let times = self.features.times();
+            let mut found = in_seconds(corpus, number, alignment, lang, pronunciations, times);
+            sharpen(&mut found, &extracted.levels[number]);
+            found
         };
-        let said = |number: usize, reason: &Reason| sentence(reason, corpus, number, extracted, lang);
+        let said = |number: usize, reason: &Reason| {
+            extracted.problem_or(number, || sentence(reason, corpus, number, lang))
+        };
         let utterances = aligned.results.iter().enumerate().map(|(number, result)| match result {
             Ok(alignment) => Ok(seconds(number, alignment)),
             Err(reason) => Err(said(number, reason)),
@@ -233,6 +238,77 @@ impl Model {
         }
         Ok(results)
     }
+}
+
+/// Gives a system the features that its `meta.json` names. Files of options beside the model, as Kaldi's scripts write them, say the
+/// same for their models, and are in the system already.
+fn apply(uses: &Uses, system: &mut System, features: &FeatureSettings, folder: &Path) -> Result<()> {
+    let wrong = |message: &str| Err(Error::file(&folder.join(META), message));
+    if uses.cmvn == Some(false) && !folder.join("cmvn_opts").is_file() {
+        system.normalized = Normalized::Nothing;
+    }
+    match (uses.speaker_adaptation, &system.independent) {
+        (Some(true), None) => {
+            return wrong(
+                "'uses_speaker_adaptation' is true, and there is no final.alimdl for the first pass",
+            );
+        }
+        (Some(false), Some(_)) => system.independent = None,
+        _ => {}
+    }
+    match &mut system.features {
+        FeatureKind::Deltas { .. } if uses.splices == Some(true) => {
+            wrong("'uses_splices' is true, and there is no lda.mat that fits the model")
+        }
+        FeatureKind::Spliced { left, right, lda } if !folder.join("splice_opts").is_file() => {
+            let frames = lda.cols / features.cepstra.max(1);
+            let (before, behind) = match uses.context {
+                (Some(before), Some(behind)) => (before, behind),
+                _ => (frames.saturating_sub(1) / 2, frames.saturating_sub(1) / 2),
+            };
+            if (before + 1 + behind) * features.cepstra != lda.cols {
+                return wrong(&format!(
+                    "{before} frames before and {behind} behind a frame of {} cepstra do not have {} elements, as lda.mat expects",
+                    features.cepstra, lda.cols
+                ));
+            }
+            (*left, *right) = (before, behind);
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The language of a lexicon in the phones of a model.
+pub(crate) fn lang_of(
+    phones: &Symbols,
+    silence: &SilenceSettings,
+    pronunciations: &Pronunciations,
+) -> Result<Lang> {
+    let has = |name: &str| phones.number(name).is_some();
+    let word_positions = phones.iter().any(|(name, _)| name.ends_with("_B"));
+    let mut options = LangOptions { word_positions, ..pronunciations.options() };
+    // Names of silence are the model's.
+    let names = silence.phone.as_deref().into_iter().chain(["SIL", "sil", "SIL_S", "sil_S"]);
+    let known = |phone: &str| has(phone) || has(&format!("{phone}_S"));
+    options.silence_phones = names.filter(|name| has(name)).take(1).map(str::to_owned).collect();
+    let own = pronunciations.spoken.as_str();
+    let names = [own].into_iter().chain(silence.spoken.as_deref()).chain(["SPN", "spn", "GBG"]);
+    let spoken = names.into_iter().find(|name| known(name)).map(str::to_owned);
+    options.silence_phones.extend(spoken.clone());
+    options.silence_probability = silence.probability.unwrap_or(options.silence_probability);
+    options.silence_at_ends = silence.at_ends.or(options.silence_at_ends);
+    let lexicon = &pronunciations.lexicon;
+    // Words for unknown ones have the model's phone for them, if it has one.
+    let renamed = |entry: &Entry| {
+        let mut entry = entry.clone();
+        for phone in entry.phones.iter_mut().filter(|phone| *phone == own) {
+            phone.clone_from(spoken.as_ref()?);
+        }
+        Some(entry)
+    };
+    let lexicon = Lexicon::new(&lexicon.name, lexicon.entries.iter().filter_map(renamed).collect());
+    Ok(Lang::for_phones(&lexicon, phones, "the model's phones.txt", &options)?)
 }
 
 /// The amount of data, which decides about sizes of models.

@@ -21,6 +21,8 @@ pub enum Source {
     File(String),
     /// A letter is a sound.
     Letters,
+    /// The lexicon within a model.
+    Model,
 }
 
 /// The treatment of words that the lexicon lacks.
@@ -63,26 +65,42 @@ impl Pronunciations {
     /// # Errors
     /// The file cannot be read, or a line makes no sense.
     pub fn new(source: Source) -> Result<Pronunciations> {
-        let (lexicon, warnings, words) = match &source {
+        match &source {
             Source::File(file) => {
                 let (lexicon, warnings) = Lexicon::read(file)?;
-                if lexicon.entries.is_empty() {
-                    return Err(Error::File {
-                        path: file.clone(),
-                        message: "the lexicon is empty".to_owned(),
-                    });
-                }
-                let words = Words::listed(lexicon.entries.iter().map(|entry| entry.word.as_str()));
-                (lexicon, warnings, words)
+                Pronunciations::of(lexicon, warnings, source)
             }
-            Source::Letters => (Lexicon::new("letters", Vec::new()), Vec::new(), Words::Letters),
+            Source::Letters => {
+                Pronunciations::of(Lexicon::new("letters", Vec::new()), Vec::new(), Source::Letters)
+            }
+            Source::Model => Err(Error::Data("the lexicon of a model is opened with the model".to_owned())),
+        }
+    }
+
+    /// Takes the lexicon within a model.
+    ///
+    /// # Errors
+    /// It has no words.
+    pub fn of_lexicon(lexicon: Lexicon) -> Result<Pronunciations> {
+        Pronunciations::of(lexicon, Vec::new(), Source::Model)
+    }
+
+    fn of(lexicon: Lexicon, warnings: Vec<String>, source: Source) -> Result<Pronunciations> {
+        let words = match source {
+            Source::Letters => Words::Letters,
+            Source::File(_) | Source::Model if lexicon.entries.is_empty() => {
+                return Err(Error::File { path: lexicon.name, message: "the lexicon is empty".to_owned() });
+            }
+            Source::File(_) | Source::Model => {
+                Words::listed(lexicon.entries.iter().map(|entry| entry.word.as_str()))
+            }
         };
         let phones: BTreeSet<&str> =
             lexicon.entries.iter().flat_map(|entry| &entry.phones).map(String::as_str).collect();
         let is_known = |name: &&&str| phones.contains(**name);
         let silence = ["SIL", "sil"].iter().find(is_known).unwrap_or(&"SIL");
         let of_unknown = lexicon.entries.iter().find(|entry| {
-            matches!(entry.word.as_str(), "<unk>" | "<UNK>" | "<oov>" | "<OOV>" | "[UNK]")
+            matches!(entry.word.as_str(), "<unk>" | "<UNK>" | "<oov>" | "<OOV>" | "[UNK]" | "[unk]")
                 && entry.phones.len() == 1
         });
         let default = if *silence == "sil" { "spn" } else { "SPN" };
@@ -141,7 +159,7 @@ impl Pronunciations {
         for word in needed.into_iter().filter(|word| !word.is_empty() && !known.contains(*word)) {
             match self.source {
                 Source::Letters if self.words.has(word) => entries.push(entry(word, letters(word))),
-                Source::File(_) if unknown == Unknown::Letters => {
+                Source::File(_) | Source::Model if unknown == Unknown::Letters => {
                     let found: Vec<String> =
                         letters(word).into_iter().filter(|letter| phones.contains(letter)).collect();
                     if !found.is_empty() {

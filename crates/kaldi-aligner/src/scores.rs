@@ -2,15 +2,16 @@
 
 use std::num::NonZero;
 
-use kaldi_align::System;
 use kaldi_align::align::Aligned;
 use kaldi_align::features::Front;
 use kaldi_align::passes::Passes;
 use kaldi_align::utterance::Corpus;
+use kaldi_align::{Alignment, System};
 use kaldi_gmm::Likelihoods;
+use kaldi_hmm::TransitionModel;
 
 use crate::Result;
-use crate::aligned::Results;
+use crate::aligned::{AlignedUtterance, Results};
 use crate::cepstra::Extracted;
 
 /// A word is doubtful if its score is below the median of all words by so many deviations.
@@ -39,49 +40,60 @@ pub(crate) fn add(
         let Ok(alignment) = &aligned.results[place] else { return Ok(Ok(Vec::new())) };
         let features = front.features(place)?;
         let likelihoods = Likelihoods::new(gmms, &features)?;
-        let mut best = vec![f32::NEG_INFINITY; features.rows];
-        // (A pdf for all frames, as several frames of one are computed at once.)
-        for pdf in 0..pdfs {
-            for (frame, best) in best.iter_mut().enumerate() {
-                *best = best.max(likelihoods.get(frame, pdf));
-            }
-        }
-        let ids = transitions.transition_ids(&alignment.ids)?;
-        let score = |(frame, id)| {
-            let pdf = transitions.pdf(id) as usize;
-            f64::from(likelihoods.get(frame, pdf) - best[frame])
-        };
-        Ok(Ok(ids.into_iter().enumerate().map(score).collect()))
+        Ok(Ok(of_frames(transitions, &alignment.ids, pdfs, |frame, pdf| likelihoods.get(frame, pdf))?))
     };
     let frames = passes.for_utterances(|| (), work, |_| ())?;
     for (number, scores) in frames.into_iter().enumerate() {
-        let (Ok(scores), Ok(alignment), Ok(utterance)) =
+        if let (Ok(scores), Ok(alignment), Ok(utterance)) =
             (scores, &aligned.results[number], &mut results.utterances[number])
-        else {
-            continue;
-        };
-        let mean = |begin: usize, end: usize| {
-            let part: &[f64] = scores.get(begin..end).unwrap_or_default();
-            (!part.is_empty()).then(|| part.iter().sum::<f64>() / part.len() as f64)
-        };
-        let mut phones = vec![0; utterance.words.len()];
-        for phone in &alignment.phones {
-            let Some(place) = phone.word else { continue };
-            if let Some(aligned) = utterance.words[place].phones.get_mut(phones[place]) {
-                aligned.score = mean(phone.begin, phone.end);
-            }
-            phones[place] += 1;
-        }
-        for (word, times) in utterance.words.iter_mut().zip(&alignment.words) {
-            word.score = mean(times.begin, times.end);
+        {
+            add_to(utterance, alignment, &scores);
         }
     }
     results.doubtful_below = threshold(results);
     Ok(())
 }
 
+/// For each frame of an alignment, its log-likelihood less that of the best of all pdfs.
+pub(crate) fn of_frames(
+    transitions: &TransitionModel,
+    ids: &[i32],
+    pdfs: usize,
+    get: impl Fn(usize, usize) -> f32,
+) -> kaldi_align::Result<Vec<f64>> {
+    let mut best = vec![f32::NEG_INFINITY; ids.len()];
+    // (A pdf for all frames, as several frames of one are computed at once.)
+    for pdf in 0..pdfs {
+        for (frame, best) in best.iter_mut().enumerate() {
+            *best = best.max(get(frame, pdf));
+        }
+    }
+    let ids = transitions.transition_ids(ids)?;
+    let score = |(frame, id)| f64::from(get(frame, transitions.pdf(id) as usize) - best[frame]);
+    Ok(ids.into_iter().enumerate().map(score).collect())
+}
+
+/// Gives the words and phones of an utterance the means of their frames' scores.
+pub(crate) fn add_to(utterance: &mut AlignedUtterance, alignment: &Alignment, scores: &[f64]) {
+    let mean = |begin: usize, end: usize| {
+        let part: &[f64] = scores.get(begin..end).unwrap_or_default();
+        (!part.is_empty()).then(|| part.iter().sum::<f64>() / part.len() as f64)
+    };
+    let mut phones = vec![0; utterance.words.len()];
+    for phone in &alignment.phones {
+        let Some(place) = phone.word else { continue };
+        if let Some(aligned) = utterance.words[place].phones.get_mut(phones[place]) {
+            aligned.score = mean(phone.begin, phone.end);
+        }
+        phones[place] += 1;
+    }
+    for (word, times) in utterance.words.iter_mut().zip(&alignment.words) {
+        word.score = mean(times.begin, times.end);
+    }
+}
+
 /// The score below which words are doubtful.
-fn threshold(results: &Results) -> Option<f64> {
+pub(crate) fn threshold(results: &Results) -> Option<f64> {
     let words = results.utterances.iter().flatten().flat_map(|utterance| &utterance.words);
     low_outliers(words.filter_map(|word| word.score))
 }

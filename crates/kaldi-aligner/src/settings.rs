@@ -40,6 +40,15 @@ pub struct FeatureSettings {
     pub cepstral_lifter: f32,
 }
 
+/// Times of the frames that a model aligns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FrameTimes {
+    /// Seconds between frames.
+    pub seconds: f64,
+    /// Seconds of the beginning of frame 0's part of the time.
+    pub offset: f64,
+}
+
 /// Higher rates say nothing more about where phones begin.
 const HIGHEST_RATE: u32 = 16_000;
 
@@ -70,6 +79,21 @@ fn meta(folder: &Path) -> Result<Option<Value>> {
 }
 
 impl SilenceSettings {
+    /// Adds the settings to the object of `meta.json`; those that are `None` stay away.
+    pub(crate) fn add_to(&self, meta: &mut Value) {
+        let mut put = |name: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                meta[name] = value;
+            }
+        };
+        put("optional_silence_phone", self.phone.clone().map(Value::from));
+        put("oov_phone", self.spoken.clone().map(Value::from));
+        put("silence_probability", self.probability.map(Value::from));
+        put("initial_silence_probability", self.at_ends.map(|ends| ends.begin.into()));
+        put("final_silence_correction", self.at_ends.map(|ends| ends.end_silence.into()));
+        put("final_non_silence_correction", self.at_ends.map(|ends| ends.end_other.into()));
+    }
+
     /// Reads the settings of a model's folder; those that it lacks are `None`.
     pub(crate) fn read(folder: &Path) -> Result<SilenceSettings> {
         let Some(meta) = meta(folder)? else { return Ok(SilenceSettings::default()) };
@@ -98,6 +122,41 @@ impl SilenceSettings {
             spoken: name("oov_phone"),
             probability: probability("silence_probability")?,
             at_ends,
+        })
+    }
+}
+
+/// What the features of a model have beside cepstra, in the words of the Montreal Forced Aligner's `meta.json`. `None` where the file
+/// does not say.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Uses {
+    pub cmvn: Option<bool>,
+    pub splices: Option<bool>,
+    pub speaker_adaptation: Option<bool>,
+    /// Frames before and behind a frame that are spliced.
+    pub context: (Option<usize>, Option<usize>),
+}
+
+impl Uses {
+    /// Reads them from a model's folder.
+    pub(crate) fn read(folder: &Path) -> Result<Uses> {
+        let Some(meta) = meta(folder)? else { return Ok(Uses::default()) };
+        let features = &meta["features"];
+        let count = |name: &str| match &features[name] {
+            Value::Null => Ok(None),
+            value => match value.as_u64().filter(|count| *count <= 100) {
+                Some(count) => Ok(Some(count as usize)),
+                None => {
+                    let message = format!("'{name}': expected a number from 0 to 100, found {value}");
+                    Err(Error::file(&folder.join(META), message))
+                }
+            },
+        };
+        Ok(Uses {
+            cmvn: features["uses_cmvn"].as_bool(),
+            splices: features["uses_splices"].as_bool(),
+            speaker_adaptation: features["uses_speaker_adaptation"].as_bool(),
+            context: (count("splice_left_context")?, count("splice_right_context")?),
         })
     }
 }
@@ -138,7 +197,13 @@ impl FeatureSettings {
         }
     }
 
-    pub(crate) fn options(&self) -> SpectralOptions {
+    /// Times of frames.
+    pub fn times(&self) -> FrameTimes {
+        FrameTimes { seconds: self.seconds(), offset: self.offset() }
+    }
+
+    /// Settings of an extractor.
+    pub fn spectral(&self) -> SpectralOptions {
         SpectralOptions {
             frames: FrameOptions {
                 sample_rate: self.rate as f32,

@@ -59,6 +59,11 @@ impl PipelineModel {
     pub fn frame_shift(&self) -> f32 {
         self.features.base.frames.shift / 1000.0
     }
+    /// The middle of the first frame, in seconds.
+    pub fn first_middle(&self) -> f32 {
+        let frames = &self.features.base.frames;
+        0.5 * if frames.snip_edges { frames.length } else { frames.shift } / 1000.0
+    }
     /// The rate (in Hz) of sound that needs no resampling.
     pub fn sample_rate(&self) -> f32 {
         self.features.base.frames.sample_rate

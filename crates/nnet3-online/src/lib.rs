@@ -6,6 +6,7 @@
 //! - `Recording`: a recording of any format to [`Sentence`]s (feature `sound`); [`Sentences`]: the same of sound in pieces.
 //! - [`Recognizer`]: samples to [`Transcript`]s, with partial results and endpoints.
 //! - [`Stream`]: the part of a recogniser before words: samples to lattices.
+//! - [`Scorer`]: samples to outputs of the network.
 //! - [`Spotter`]: samples to words as soon as these are certain.
 //! - [`server`]: the conversation with a client over a socket.
 //! - [`json`]: results for other programs; [`formats`]: text, subtitles and the like of a recording.
@@ -52,6 +53,7 @@ pub mod phrases;
 mod recognizer;
 mod recording;
 mod sample_bytes;
+mod scorer;
 mod search;
 mod segment;
 pub mod server;
@@ -75,6 +77,7 @@ pub use recording::{PIECE, Sentence, Sentences, piece};
 #[cfg(feature = "sound")]
 pub use recording::{Recording, RecordingOptions, RecordingWarning};
 pub use sample_bytes::SampleBytes;
+pub use scorer::Scorer;
 pub use search::Search;
 pub use spotter::Spotter;
 pub use stream::{State, Stream};

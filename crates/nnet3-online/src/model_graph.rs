@@ -53,6 +53,14 @@ impl ModelGraph {
     /// # Errors
     /// A file is missing or damaged; files do not fit each other; no phone is known to end words.
     pub fn read(folder: &str) -> Result<ModelGraph> {
+        ModelGraph::read_with_phones(folder, None)
+    }
+
+    /// Does the same. If the folder has no names of phones, they are those of the file `phones`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_with_phones(folder: &str, phones_file: Option<&str>) -> Result<ModelGraph> {
         let there = |name: &str| {
             let path = format!("{folder}/{name}");
             Path::new(&path).exists().then_some(path)
@@ -92,7 +100,7 @@ impl ModelGraph {
             (None, Some(file)) => Names::try_from(&Symbols::load(&file)?).map_err(Error::of(&file))?,
             (None, None) => return Err(Error::NoNames),
         };
-        let phone_names = match there(&format!("{graph}phones.txt")) {
+        let phone_names = match there(&format!("{graph}phones.txt")).or(phones_file.map(str::to_owned)) {
             Some(file) => Some(Names::try_from(&Symbols::load(&file)?).map_err(Error::of(&file))?),
             None => None,
         };

@@ -1,8 +1,10 @@
 //! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
 //!
-//! The part of the Python module `nnet3` that is Rust: recognition, networks, archives and features in one process.
+//! The part of the Python module `nnet3` that is Rust: recognition, forced alignment, networks, archives and
+//! features in one process.
 //! Arguments and results are numpy arrays and dictionaries; the interpreter's lock is released while something computes.
 
+mod align;
 mod archives;
 mod arrays;
 mod error;
@@ -26,6 +28,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<archives::VectorReader>()?;
     module.add_class::<archives::MatrixWriter>()?;
     module.add_class::<archives::VectorWriter>()?;
+    module.add_function(wrap_pyfunction!(align::align, module)?)?;
     module.add_function(wrap_pyfunction!(features::features, module)?)?;
     module.add_function(wrap_pyfunction!(recognizer::transcribe, module)?)?;
     Ok(())

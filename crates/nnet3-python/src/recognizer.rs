@@ -276,6 +276,7 @@ fn of_recording(source: &Source, error: nnet3_online::Error) -> PyErr {
     }
 }
 
-fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+/// A value of Python.
+pub fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     py.import("json")?.call_method1("loads", (value.to_string(),))
 }

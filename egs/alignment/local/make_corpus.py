@@ -2,7 +2,11 @@
 """Speaks commands with espeak-ng in several voices, as a folder for nnet3-align, and writes the times of their words.
 
 FOLDER/corpus/VOICE/KEY.wav and .txt, and FOLDER/reference.tsv: key, word, begin and end in seconds. espeak-ng reports the sample at which
-each word and each phone begins.
+each word and each phone begins. It also marks pauses between words, which are not all pauses of the sound:
+
+* The sound of a word may go on into the pause behind it. Then the word ends with its sound.
+* The pause before a stop (p, t, k, b, d, g, ch, j) of less than 0.1 s is its closure, and belongs to the stop.
+* Pauses of less than 0.03 s belong to the word before: models of three frames cannot have shorter ones.
 """
 
 import argparse
@@ -24,12 +28,37 @@ VOICES = ["en-US", "en", "en-GB-scotland", "en-US+f1", "en+f2", "en-US+m3", "en+
 PAUSE = "_"
 
 
-def intervals(words, marks, end):
+STOPS = "ptkbdg"
+SHORTEST_PAUSE, LONGEST_CLOSURE = 0.03, 0.1
+# The level of a pause, beside that of the sentence, and the seconds in which it is measured.
+QUIET, WINDOW = 0.01, 0.005
+
+
+def without_false_pauses(found, firsts, samples, rate):
+    """The intervals, of which those beside pauses that are none are longer. `firsts` are the first phones of words."""
+    level, window = np.sqrt(np.mean(samples**2)), int(WINDOW * rate)
+    found = [list(interval) for interval in found]
+    for before, after, first in zip(found, found[1:], firsts[1:]):
+        if after[0] <= before[1]:
+            continue
+        power = np.convolve(samples[before[1] : after[0]] ** 2, np.ones(window) / window, "same")
+        loud = np.flatnonzero(power > (QUIET * level) ** 2)
+        before[1] = min(before[1] + int(loud[-1]) + 1, after[0]) if len(loud) else before[1]
+        pause = samples[before[1] : after[0]]
+        if first[0] in STOPS and len(pause) < LONGEST_CLOSURE * rate:
+            after[0] = before[1]
+        elif len(pause) < SHORTEST_PAUSE * rate:
+            before[1] = after[0]
+    return found
+
+
+def intervals(words, marks, samples, rate):
     """Begin and end of each word, in samples; None if espeak-ng marks other words (it may join or split them)."""
+    end = len(samples)
     begins = [number for number, mark in enumerate(marks) if mark.phone is None]
     if len(begins) != len(words):
         return None
-    found = []
+    found, firsts = [], []
     for place, number in enumerate(begins):
         last = begins[place + 1] if place + 1 < len(begins) else len(marks)
         phones = [mark for mark in marks[number + 1 : last] if mark.phone]
@@ -39,7 +68,8 @@ def intervals(words, marks, end):
         behind = [mark.sample for mark in phones if mark.phone.startswith(PAUSE) and mark.sample > spoken[-1].sample]
         following = marks[last].sample if last < len(marks) else end
         found.append((spoken[0].sample, behind[0] if behind else following))
-    return found
+        firsts.append(spoken[0].phone)
+    return without_false_pauses(found, firsts, samples, rate)
 
 
 def main():
@@ -59,7 +89,7 @@ def main():
         spoken, marks = synthesiser.speak(
             text, "gmw/" + voice, rate=rng.integers(130, 200), pitch=rng.integers(30, 70), seed=int(rng.integers(1, 2**31))
         )
-        times = intervals(words, marks, len(spoken))
+        times = intervals(words, marks, spoken.astype(np.float64), synthesiser.sample_rate)
         if times is None:
             continue
         speech = sound.resample(spoken.astype(np.float64), synthesiser.sample_rate)

@@ -10,11 +10,13 @@
     outputs = nnet3.Network("final.mdl").compute(features, frames_per_chunk=150)
     for name, matrix in nnet3.MatrixReader("scp:feats.scp"):
         ...
+    nnet3.align("interviews", "lexicon.txt").to_textgrid("textgrids")
     print(nnet3.run("nnet3-info", "final.mdl"))
 
 `run`, `command`, `find_bin` and `compute` start programs; everything else works in this process and needs numpy.
 """
 
+from ._align import Alignment, Interval, align
 from ._archive import ArchiveError
 from ._compute import compute
 from ._native import (
@@ -33,6 +35,6 @@ from ._native import (
 from ._programs import ProgramError, command, find_bin, run
 
 __all__ = [
-    "ArchiveError", "Error", "MatrixReader", "MatrixWriter", "Model", "Network", "ProgramError", "Recognizer", "VectorReader",
-    "VectorWriter", "__version__", "command", "compute", "features", "find_bin", "run", "transcribe",
+    "Alignment", "ArchiveError", "Error", "Interval", "MatrixReader", "MatrixWriter", "Model", "Network", "ProgramError", "Recognizer",
+    "VectorReader", "VectorWriter", "__version__", "align", "command", "compute", "features", "find_bin", "run", "transcribe",
 ]

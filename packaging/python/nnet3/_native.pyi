@@ -92,6 +92,21 @@ class _Writer:
 class MatrixWriter(_Writer): ...
 class VectorWriter(_Writer): ...
 
+def align(
+    corpus: Path,
+    lexicon: Path,
+    model: Path | None,
+    adapt: bool,
+    save_model: Path | None,
+    unknown_words: str,
+    text: Path | None,
+    speakers: str,
+    text_extensions: list[str],
+    tiers: str,
+    channels: str,
+    scores: bool,
+    threads: int,
+) -> dict[str, Any]: ...
 def features(
     samples: Samples, rate: float, config: Path = "", kind: Literal["mfcc", "fbank", "plp"] = "mfcc"
 ) -> NDArray[np.float32]: ...

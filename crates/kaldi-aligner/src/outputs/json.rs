@@ -7,6 +7,10 @@ use super::OfRecording;
 use crate::aligned::{AlignedPhone, AlignedUtterance, AlignedWord};
 
 pub(super) fn text(corpus: &Corpus, of: &OfRecording) -> String {
+    format!("{:#}\n", object(corpus, of))
+}
+
+pub(super) fn object(corpus: &Corpus, of: &OfRecording) -> Value {
     let recording = &corpus.recordings[of.recording];
     let utterances: Vec<Value> = of
         .utterances
@@ -25,13 +29,12 @@ pub(super) fn text(corpus: &Corpus, of: &OfRecording) -> String {
             object
         })
         .collect();
-    let object = json!({
+    json!({
         "recording": recording.id,
         "file": recording.source.to_string(),
         "seconds": recording.seconds,
         "utterances": utterances,
-    });
-    format!("{object:#}\n")
+    })
 }
 
 fn of_aligned(utterance: &AlignedUtterance) -> Value {

@@ -143,6 +143,20 @@ pub fn write(folder: &Path, corpus: &Corpus, results: &Results, formats: &[Forma
     write_file(&folder.join(TABLE), &table::files(corpus, &all, results))
 }
 
+/// The object of each recording, as the form `json` has it.
+pub fn objects(corpus: &Corpus, results: &Results) -> Vec<serde_json::Value> {
+    by_recording(corpus, results).iter().map(|of| json::object(corpus, of)).collect()
+}
+
+/// The TextGrid of each recording with the name of its file without the ending, in the form that Praat writes or in the short
+/// one.
+pub fn textgrids(corpus: &Corpus, results: &Results, short: bool) -> Vec<(String, String)> {
+    let form = if short { textgrid::Form::Short } else { textgrid::Form::Long };
+    let all = by_recording(corpus, results);
+    let text = |of: &OfRecording| grid(corpus, of.recording, of.aligned()).to_text(form);
+    file_names(corpus).into_iter().zip(all.iter().map(text)).collect()
+}
+
 fn write_file(file: &Path, text: &str) -> Result<()> {
     let name = file.to_str().ok_or_else(|| Error::file(file, "the name is not UTF-8"))?;
     let mut out = KaldiWriter::create(name, false)?;

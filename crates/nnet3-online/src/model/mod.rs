@@ -100,6 +100,13 @@ impl Model {
         self.parts().features.frame_shift() * self.parts().network.frame_subsampling_factor() as f32
     }
 
+    /// The times of output frames: the length of one, and the beginning of the first one's part of the time, in seconds. A frame's
+    /// part lies around the middle of its first input frame.
+    pub fn output_frame_times(&self) -> (f32, f32) {
+        let length = self.output_frame_length();
+        (length, self.parts().features.first_middle() - 0.5 * length)
+    }
+
     /// Returns the name of a word.
     ///
     /// # Errors

@@ -1,0 +1,212 @@
+//! Long recordings with one text: cut into utterances with their parts of the text.
+//!
+//! The whole text is aligned with the whole recording in one search, whose memory grows with the paths within the beam only.
+//! Two things make it forgive texts that are not exact. Pauses stand for any sound: a frame of a pause is at least as likely as
+//! by the best of some pdfs, less a penalty. And words may be left out behind pauses, for a cost. The path is then cut at
+//! pauses, and words that were left out go.
+
+mod pieces;
+mod search;
+
+use kaldi_align::features::Front;
+use kaldi_align::phone_graph::LexiconGraph;
+use kaldi_align::{System, Utterance};
+use kaldi_corpus::{Corpus, Fault, Kind};
+use kaldi_gmm::Likelihoods;
+use kaldi_io::DenseMatrix;
+use kaldi_lang::Lang;
+use rustc_hash::FxHashMap;
+
+use crate::cepstra::{Extracted, numbers};
+use crate::network::NetworkModel;
+use crate::settings::FeatureSettings;
+use crate::{Error, Result};
+use pieces::{Piece, pieces};
+use search::{Acoustics, rough};
+
+/// Seconds of an utterance that is not cut.
+pub const LONGEST: f64 = 120.0;
+
+/// The numbers of utterances that are longer than [`LONGEST`].
+pub fn long_ones(corpus: &Corpus) -> Vec<usize> {
+    let is_long = |number: &usize| corpus.seconds(&corpus.utterances[*number]) > LONGEST;
+    (0..corpus.utterances.len()).filter(is_long).collect()
+}
+
+/// Seconds of other utterances that a training needs if there are long ones.
+const LEAST_SHORT: f64 = 120.0;
+
+/// The utterances without the long ones, for a training; `None` if there are no long ones.
+///
+/// # Errors
+/// The others have too little speech to train a model that could cut the long ones.
+pub fn short_ones(corpus: &Corpus, extracted: &Extracted) -> Result<Option<Extracted>> {
+    let long = long_ones(corpus);
+    let Some(&first) = long.first() else { return Ok(None) };
+    let short: Vec<usize> = (0..corpus.utterances.len()).filter(|number| !long.contains(number)).collect();
+    let seconds: f64 = short.iter().map(|&number| corpus.seconds(&corpus.utterances[number])).sum();
+    if seconds < LEAST_SHORT {
+        let utterance = &corpus.utterances[first];
+        return Err(Error::Data(format!(
+            "{}: {:.0} s have a single text. Longer ones than {LONGEST} s are cut with a model, which the shorter ones cannot \
+             train, as they have {seconds:.0} s of at least {LEAST_SHORT} s: give a `model`, or cut some by hand",
+            utterance.place,
+            corpus.seconds(utterance)
+        )));
+    }
+    Ok(Some(Extracted {
+        utterances: short.iter().map(|&number| extracted.utterances[number].clone()).collect(),
+        problems: short.iter().map(|&number| extracted.problems[number].clone()).collect(),
+        levels: short.iter().map(|&number| extracted.levels[number].clone()).collect(),
+    }))
+}
+
+/// Replaces long utterances by pieces, in the corpus and in its features. An utterance that cannot be cut stays. Returns the
+/// number of utterances that were cut, and of their pieces. Words that are not in the sound are faults of the corpus.
+///
+/// # Errors
+/// The language does not fit the system.
+pub fn cut(
+    system: &System,
+    lang: &Lang,
+    settings: &FeatureSettings,
+    corpus: &mut Corpus,
+    extracted: &mut Extracted,
+    mut progress: impl FnMut(f64),
+) -> Result<(usize, usize)> {
+    let long = long_ones(corpus);
+    if long.is_empty() {
+        return Ok((0, 0));
+    }
+    let mut found: FxHashMap<usize, Vec<Piece>> = FxHashMap::default();
+    let acoustics =
+        Acoustics { hmms: system.model.hmms(), options: &system.options, seconds: settings.seconds() };
+    {
+        let gmms = system.independent.as_ref().unwrap_or(&system.model.gmms);
+        let all = kaldi_align::utterance::Corpus::new(&extracted.utterances, system.cepstra());
+        let front = Front::new(&all, system.features.clone(), system.normalized)?;
+        let lexicon = LexiconGraph::new(lang)?;
+        for (done, &number) in long.iter().enumerate() {
+            if all.problems[number].is_none() {
+                let features = front.features(number)?;
+                let likelihoods = Likelihoods::new(gmms, &features)?;
+                let get = |frame: usize, pdf: usize| likelihoods.get(frame, pdf);
+                let words = &extracted.utterances[number].words;
+                if let Some(words) = rough(&acoustics, lang, &lexicon, features.rows, get, words) {
+                    found.insert(number, pieces(&words, features.rows, settings.seconds()));
+                }
+            }
+            progress((done + 1) as f64 / long.len() as f64);
+        }
+    }
+    let counts = (found.len(), found.values().map(Vec::len).sum());
+    replace_features(extracted, corpus, &found, settings.seconds());
+    replace(corpus, &found, settings.seconds());
+    Ok(counts)
+}
+
+/// Replaces long utterances by pieces, with the log-likelihoods of a network. See [`cut`].
+///
+/// # Errors
+/// The language does not fit the model. An utterance whose sound cannot be read stays.
+pub fn cut_by_network(
+    model: &NetworkModel,
+    lang: &Lang,
+    corpus: &mut Corpus,
+    mut progress: impl FnMut(f64),
+) -> Result<(usize, usize)> {
+    let long = long_ones(corpus);
+    if long.is_empty() {
+        return Ok((0, 0));
+    }
+    let mut found: FxHashMap<usize, Vec<Piece>> = FxHashMap::default();
+    let acoustics = Acoustics { hmms: model.hmms(), options: &model.options, seconds: model.times.seconds };
+    let lexicon = LexiconGraph::new(lang)?;
+    for (done, &number) in long.iter().enumerate() {
+        if let Ok(outputs) = model.outputs(corpus, number) {
+            let get = |frame: usize, pdf: usize| outputs.row(frame)[pdf];
+            let words = numbers(&corpus.utterances[number].text, lang);
+            if let Some(words) = rough(&acoustics, lang, &lexicon, outputs.rows, get, &words) {
+                found.insert(number, pieces(&words, outputs.rows, model.times.seconds));
+            }
+        }
+        progress((done + 1) as f64 / long.len() as f64);
+    }
+    let counts = (found.len(), found.values().map(Vec::len).sum());
+    replace(corpus, &found, model.times.seconds);
+    Ok(counts)
+}
+
+/// The name of a piece of an utterance, counted from 0.
+fn piece_name(utterance: &str, count: usize) -> String {
+    format!("{utterance}-{:05}", count + 1)
+}
+
+/// Puts pieces in the place of utterances, among features, whose frames are so many seconds apart.
+fn replace_features(
+    extracted: &mut Extracted,
+    corpus: &Corpus,
+    found: &FxHashMap<usize, Vec<Piece>>,
+    seconds: f64,
+) {
+    let all = std::mem::take(&mut extracted.utterances);
+    let problems = std::mem::take(&mut extracted.problems);
+    let levels = std::mem::take(&mut extracted.levels);
+    for (number, ((whole, problem), levels)) in all.into_iter().zip(problems).zip(levels).enumerate() {
+        let Some(pieces) = found.get(&number) else {
+            extracted.utterances.push(whole);
+            extracted.problems.push(problem);
+            extracted.levels.push(levels);
+            continue;
+        };
+        let cols = whole.features.cols;
+        for (count, piece) in pieces.iter().enumerate() {
+            let rows = piece.frames.clone();
+            let part = whole.features.data[rows.start * cols..rows.end * cols].to_vec();
+            extracted.utterances.push(Utterance {
+                key: piece_name(&corpus.utterances[number].id, count),
+                speaker: whole.speaker.clone(),
+                features: DenseMatrix { rows: rows.len(), cols, data: part },
+                words: piece.words.iter().map(|&place| whole.words[place]).collect(),
+            });
+            extracted.problems.push(None);
+            extracted.levels.push(levels.part(&piece.frames, seconds));
+        }
+    }
+}
+
+/// Puts pieces in the place of utterances. Frames are so many seconds apart.
+fn replace(corpus: &mut Corpus, found: &FxHashMap<usize, Vec<Piece>>, seconds: f64) {
+    let old = std::mem::take(&mut corpus.utterances);
+    for (number, utterance) in old.into_iter().enumerate() {
+        let Some(pieces) = found.get(&number) else {
+            corpus.utterances.push(utterance);
+            continue;
+        };
+        let texts: Vec<&str> = utterance.text.split(' ').filter(|word| !word.is_empty()).collect();
+        let begin = utterance.span.map_or(0.0, |(begin, _)| begin);
+        for (count, piece) in pieces.iter().enumerate() {
+            let time = |frame: usize| begin + frame as f64 * seconds;
+            let text: Vec<&str> = piece.words.iter().map(|&place| texts[place]).collect();
+            corpus.utterances.push(kaldi_corpus::Utterance {
+                id: piece_name(&utterance.id, count),
+                span: Some((time(piece.frames.start), time(piece.frames.end))),
+                text: text.join(" "),
+                ..utterance.clone()
+            });
+        }
+        let kept: usize = pieces.iter().map(|piece| piece.words.len()).sum();
+        if kept < texts.len() {
+            let is_kept = |place: &usize| pieces.iter().any(|piece| piece.words.contains(place));
+            let lost: Vec<&str> =
+                (0..texts.len()).filter(|place| !is_kept(place)).take(5).map(|place| texts[place]).collect();
+            let sentence = format!(
+                "{} of {} words are not in the sound: {} …",
+                texts.len() - kept,
+                texts.len(),
+                lost.join(" ")
+            );
+            corpus.faults.push(Fault::warning(Kind::WordsNotSpoken, utterance.place.clone(), sentence));
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Forced alignment.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+
+use kaldi_aligner::{Unknown, outputs};
+use kaldi_corpus::{Input, Options};
+use kaldi_sound::Channels;
+use nnet3_aligner::{Outcome, Request, align as align_corpus};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde_json::json;
+
+use crate::error::raised;
+use crate::recognizer::to_python;
+use crate::stack::detach;
+
+/// A value of an argument, or ValueError with the argument's name.
+fn parsed<T, E: std::fmt::Display>(name: &str, value: &str, parse: Result<T, E>) -> PyResult<T> {
+    parse.map_err(|message| PyValueError::new_err(format!("{name}={value}: {message}")))
+}
+
+fn unknown(value: &str) -> Result<Unknown, &'static str> {
+    match value {
+        "spoken" => Ok(Unknown::Spoken),
+        "letters" => Ok(Unknown::Letters),
+        "g2p" => Ok(Unknown::G2p),
+        "skip" => Ok(Unknown::Skip),
+        _ => Err("expected spoken, letters, g2p or skip"),
+    }
+}
+
+fn channels(value: &str) -> Result<Channels, &'static str> {
+    match (value, value.parse()) {
+        ("first", _) => Ok(Channels::First),
+        ("mix", _) => Ok(Channels::Mix),
+        (_, Ok(number @ 1..)) => Ok(Channels::Number(number)),
+        _ => Err("expected first, mix, or the number of a channel from 1"),
+    }
+}
+
+/// align(corpus, lexicon, ...): a dictionary with recordings (as `nnet3-align --formats=json` writes them), textgrids (name and
+/// text, in the long and in the short form), faults, unknown_words, warnings and doubtful_below. `nnet3.align` makes an
+/// Alignment of it.
+#[pyfunction]
+#[pyo3(signature = (corpus, lexicon, model, adapt, save_model, unknown_words, text, speakers, text_extensions, tiers, channels, scores, threads))]
+#[allow(clippy::too_many_arguments)] // (nnet3.align has their defaults.)
+pub fn align<'py>(
+    py: Python<'py>,
+    corpus: PathBuf,
+    lexicon: String,
+    model: Option<PathBuf>,
+    adapt: bool,
+    save_model: Option<PathBuf>,
+    unknown_words: &str,
+    text: Option<PathBuf>,
+    speakers: &str,
+    text_extensions: Vec<String>,
+    tiers: &str,
+    channels: &str,
+    scores: bool,
+    threads: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let threads = NonZero::new(threads)
+        .ok_or_else(|| PyValueError::new_err("threads: expected at least 1, found 0"))?;
+    let request = Request {
+        input: match text {
+            Some(text) => Input::Listed { sound: corpus, text, speakers: None },
+            None => Input::Path(corpus),
+        },
+        reading: Options {
+            text_extensions,
+            speakers: parsed("speakers", speakers, speakers.parse())?,
+            tiers: parsed("tiers", tiers, tiers.parse())?,
+            channels: parsed("channels", channels, self::channels(channels))?,
+            threads: threads.get(),
+            ..Options::default()
+        },
+        lexicon,
+        model,
+        adapt,
+        save_model,
+        unknown: parsed("unknown_words", unknown_words, unknown(unknown_words))?,
+        with_scores: scores,
+        threads,
+    };
+    let Outcome { corpus, results, missing, warnings } =
+        detach(py, || align_corpus(request, &mut |_| ()).map_err(raised))?;
+    let [long, short] = [false, true].map(|short| outputs::textgrids(&corpus, &results, short));
+    let faults = corpus.faults.iter().map(|fault| json!({ "place": fault.place, "fault": fault.sentence }));
+    let unknown =
+        missing.iter().map(|word| json!({ "word": word.word, "count": word.count, "place": word.place }));
+    let value = json!({
+        "recordings": outputs::objects(&corpus, &results),
+        "textgrids": long,
+        "short_textgrids": short,
+        "faults": faults.collect::<Vec<_>>(),
+        "unknown_words": unknown.collect::<Vec<_>>(),
+        "warnings": warnings,
+        "doubtful_below": results.doubtful_below,
+    });
+    to_python(py, &value)
+}
