@@ -50,6 +50,7 @@ mod network;
 mod notice;
 mod options;
 pub mod phrases;
+mod quiet;
 mod recognizer;
 mod recording;
 mod sample_bytes;

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::options::RecognizerOptions;
 use crate::phrases::Phrases;
+use crate::quiet::{Quiet, is_audible};
 use crate::speakers::SpeakerModel;
 use crate::stream::{State, Stream};
 use crate::transcript::{Transcript, Word};
@@ -22,7 +23,8 @@ use crate::words;
 /// The last output frames of a sentence that its speaker's vector is made of, at most, as in vosk.
 const MOST_SPEECH: usize = 500;
 
-/// Recognises one sound after another, each a sequence of sentences of one speaker. Each thread has its own recogniser.
+/// Recognises one sound after another, each a sequence of sentences of one speaker. They have no words in digital silence. Each
+/// thread has its own recogniser.
 pub struct Recognizer {
     stream: Stream,
     /// In Hz.
@@ -30,6 +32,8 @@ pub struct Recognizer {
     /// The samples of the sentence so far, and their number in the sentences before it.
     samples: Vec<f32>,
     before: usize,
+    /// True if some of these samples can be heard.
+    is_audible: bool,
     /// The output frames of those sentences.
     frames_before: usize,
     voice: Option<Voice>,
@@ -67,6 +71,7 @@ impl Recognizer {
             rate,
             samples: Vec::new(),
             before: 0,
+            is_audible: false,
             frames_before: 0,
             voice: None,
         })
@@ -124,7 +129,7 @@ impl Recognizer {
     pub fn begin(&mut self, rate: f32, speaker: Speaker) -> Result<()> {
         self.rate = rate;
         self.samples.clear();
-        (self.before, self.frames_before) = (0, 0);
+        (self.before, self.frames_before, self.is_audible) = (0, 0, false);
         if let Some(voice) = &mut self.voice {
             voice.features.restart();
             voice.since = 0;
@@ -141,18 +146,19 @@ impl Recognizer {
     pub fn accept(&mut self, samples: &[f32]) -> Result<State> {
         let state = self.stream.accept(self.rate, samples)?;
         self.samples.extend_from_slice(samples);
+        self.is_audible |= is_audible(samples);
         if let Some(voice) = &mut self.voice {
             voice.features.accept(self.rate, samples)?;
         }
         Ok(state)
     }
 
-    /// Returns the words of the best path of the sentence so far.
+    /// Returns the words of the best path of the sentence so far; none as long as it is digital silence.
     ///
     /// # Errors
     /// A word of the graph without a name.
     pub fn partial(&mut self) -> Result<String> {
-        if self.stream.frames_decoded() == 0 {
+        if self.stream.frames_decoded() == 0 || !self.is_audible {
             return Ok(String::new());
         }
         let words = self.stream.best_words();
@@ -169,7 +175,10 @@ impl Recognizer {
         if self.stream.frames_decoded() == 0 {
             return Ok(Vec::new());
         }
-        words::so_far(&self.stream, self.start())
+        let quiet = self.quiet();
+        let mut words = words::so_far(&self.stream, self.start())?;
+        words.retain(|word| !quiet.covers(word.start, word.end));
+        Ok(words)
     }
 
     /// Ends the sentence, and begins the next one of the same speaker. Samples that were not decoded belong to the next
@@ -205,6 +214,7 @@ impl Recognizer {
         let speaker = self.stream.speaker()?;
         self.stream.begin(speaker)?;
         self.samples.drain(..decoded);
+        self.is_audible = is_audible(&self.samples);
         self.before += decoded;
         self.frames_before += frames;
         if let Some(voice) = &mut self.voice {
@@ -231,8 +241,13 @@ impl Recognizer {
     /// Ends the sentence.
     fn transcript(&mut self) -> Result<Transcript> {
         let start = self.start();
-        let Some(voice) = &self.voice else { return words::transcript(&mut self.stream, start) };
-        let transcript = words::transcript(&mut self.stream, start)?;
+        let mut transcript = words::transcript(&mut self.stream, start)?;
+        let quiet = self.quiet();
+        transcript.retain(|word| !quiet.covers(word.start, word.end));
+        for alternative in &mut transcript.alternatives {
+            alternative.words.retain(|word| !quiet.covers(word.start, word.end));
+        }
+        let Some(voice) = &self.voice else { return Ok(transcript) };
         let parts = self.stream.model().parts();
         let silence = &parts.silence_weighting.silence_phones;
         let is_speech = |&id: &i32| {
@@ -266,6 +281,11 @@ impl Recognizer {
     /// The features of the last frames cannot be made.
     pub fn speaker(&mut self) -> Result<Speaker> {
         self.stream.speaker()
+    }
+
+    /// The digital silence of the sentence so far.
+    fn quiet(&self) -> Quiet {
+        Quiet::of(&self.samples, self.rate.into(), self.start())
     }
 
     /// The beginning of the sentence, in seconds.

@@ -2,7 +2,6 @@
 
 #[cfg(feature = "sound")]
 mod loudness;
-mod quiet;
 mod sentences;
 #[cfg(feature = "sound")]
 mod sound;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use kaldi_feat::wave::RATES;
 
-use super::quiet::Quiet;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::options::RecognizerOptions;
@@ -54,10 +53,6 @@ pub struct Sentences {
     recognizers: Vec<Recognizer>,
     /// The number of signals of the present recording.
     signals: usize,
-    /// The digital silence of each of them, and the end of its last sentence in seconds.
-    quiet: Vec<(Quiet, f64)>,
-    /// In Hz.
-    rate: f64,
     /// Samples of each signal so far.
     samples: u64,
     /// True if a sentence has ended.
@@ -76,8 +71,6 @@ impl Sentences {
             speakers: None,
             recognizers: Vec::new(),
             signals: 1,
-            quiet: Vec::new(),
-            rate: 1.0,
             samples: 0,
             has_sentence: false,
         };
@@ -116,13 +109,11 @@ impl Sentences {
         }
         self.need(signals)?;
         (self.signals, self.samples, self.has_sentence) = (signals, 0, false);
-        self.rate = rate.into();
-        self.quiet = vec![(Quiet::new(self.rate), 0.0); signals];
         self.recognizers.iter_mut().take(signals).try_for_each(|one| one.reset(rate))
     }
 
     /// Takes the next samples of each signal, with the values of wave files (−32768 to 32767), as many of each. Returns the
-    /// sentences that end in them. They have no words in digital silence.
+    /// sentences that end in them.
     ///
     /// # Errors
     /// A rate that does not fit the model, another number of signals than the recording has, outputs of the network that
@@ -133,15 +124,10 @@ impl Sentences {
             return Err(Error::Data(format!("expected samples of {expected} signals, found {found}")));
         }
         self.samples += pieces.first().map_or(0, |samples| samples.as_ref().len() as u64);
-        let now = self.samples as f64 / self.rate;
         let mut ended = Vec::new();
         for (signal, (recognizer, samples)) in self.recognizers.iter_mut().zip(pieces).enumerate() {
-            if let Some((quiet, _)) = self.quiet.get_mut(signal) {
-                quiet.add(samples.as_ref());
-            }
             if let State::Endpoint { .. } = recognizer.accept(samples.as_ref())? {
-                let transcript = heard(recognizer.result()?, self.quiet.get_mut(signal), now);
-                ended.push(Sentence { transcript, channel: signal + 1 });
+                ended.push(Sentence { transcript: recognizer.result()?, channel: signal + 1 });
             }
         }
         self.has_sentence |= !ended.is_empty();
@@ -153,9 +139,6 @@ impl Sentences {
     /// # Errors
     /// A word of the graph without a name; a signal that the recording does not have.
     pub fn partial(&mut self, signal: usize) -> Result<String> {
-        if self.quiet.get(signal).is_some_and(|(quiet, begin)| quiet.is_silent_since(*begin)) {
-            return Ok(String::new());
-        }
         match self.recognizers[..self.signals].get_mut(signal) {
             Some(recognizer) => recognizer.partial(),
             None => Err(Error::Data(format!("expected a signal below {}, found {signal}", self.signals))),
@@ -177,8 +160,7 @@ impl Sentences {
         }
         let mut ended = Vec::new();
         for (signal, recognizer) in self.recognizers.iter_mut().take(self.signals).enumerate() {
-            let now = self.samples as f64 / self.rate;
-            let transcript = heard(recognizer.finish()?, self.quiet.get_mut(signal), now);
+            let transcript = recognizer.finish()?;
             if transcript.frames > 0 {
                 ended.push(Sentence { transcript, channel: signal + 1 });
             }
@@ -188,14 +170,4 @@ impl Sentences {
             false => Ok(ended),
         }
     }
-}
-
-/// The transcript without words in digital silence. The next sentence begins at `now`, in seconds.
-fn heard(mut transcript: Transcript, quiet: Option<&mut (Quiet, f64)>, now: f64) -> Transcript {
-    if let Some((quiet, begin)) = quiet {
-        transcript.retain(|word| !quiet.covers(word.start, word.end));
-        quiet.forget(*begin);
-        *begin = now;
-    }
-    transcript
 }
