@@ -58,19 +58,21 @@ pub mod formats {
     pub use nnet3_online::json;
 }
 
-/// Forced alignment: a [`Corpus`](crate::Corpus) and a lexicon become times of words and phones.
+/// Forced alignment: a [`Corpus`](crate::Corpus) and a lexicon become times of words and phones. [`align_corpus`](align::align_corpus) does all by
+/// one call, with a model of any kind or with one that it trains.
 pub mod align {
     pub use kaldi_align::{Event, Observer};
     pub use kaldi_aligner::cepstra::{Extracted, extract};
     pub use kaldi_aligner::outputs::{Format, write};
     pub use kaldi_aligner::{
-        AlignedPhone, AlignedUtterance, AlignedWord, FeatureSettings, Pronunciations, Results, Source,
-        Unknown,
+        AlignedPhone, AlignedUtterance, AlignedWord, AnyModel, Begin, FeatureSettings, Job, JobEvent,
+        Pronunciations, Results, Source, Unknown,
     };
     pub use kaldi_corpus::vocabulary::{Policy, apply};
     pub use kaldi_corpus::{Fault, Input, Options, read};
     pub use kaldi_g2p::{Model as Pronouncer, SearchOptions, TrainOptions, train as train_pronouncer};
     pub use kaldi_lang::{Lang, LangOptions, Lexicon};
+    pub use nnet3_aligner::{Opened, Outcome, Request, align as align_corpus};
 }
 
 /// Tables and single objects in Kaldi's forms. A holder is the type of a table's values.
