@@ -36,10 +36,10 @@ while (( $# )); do
 done
 number nj whole --nj "$nj" 1 10000
 # Without the garbage word, so that figures can be compared with those of the reference's programs (--options --garbage=true trains it).
-num_train=2400 num_test=120 training=(--garbage=false --network=tiny --num-epochs=6 --flat-epochs=4)
+num_train=2400 num_test=120 training=(--start=flat --garbage=false --network=tiny --num-epochs=6 --flat-epochs=4)
 if $quick; then
   dir=${dir:-exp/quick} data=${data:-data/quick}
-  num_train=480 num_test=40 training=(--garbage=false --network=tiny --num-epochs=4 --flat-epochs=3)
+  num_train=480 num_test=40 training=(--start=flat --garbage=false --network=tiny --num-epochs=4 --flat-epochs=3)
 fi
 dir=${dir:-exp} data=${data:-data}
 plain_words --options "$more"
