@@ -1,14 +1,28 @@
 #!/usr/bin/env python3
-"""Lists the programs that recipes of Kaldi call: programs.py KALDI [RECIPE ...]
+"""Says which programs the scripts of a recipe call, and which of them do not exist here.
 
-KALDI is a checkout of Kaldi (scripts and sources; nothing has to be built). Starts at the scripts of each recipe in
-STARTS, follows every script of the checkout that they name, and writes the names of Kaldi's and OpenFst's programs that
-occur outside comments to programs/RECIPE.txt. A test compares these lists with `nnet3 --list`.
+    programs.py FOLDER [SCRIPT ...]
+
+FOLDER is a recipe for Kaldi: run.sh, local/, and steps/ and utils/ as links or copies. Starts at the scripts, names
+within FOLDER; without them, at all scripts that lie in FOLDER itself. Follows every script that a script names.
+Prints a line for each program of Kaldi or OpenFst that `nnet3 --list` lacks, and for each tool of others that is not on
+the PATH, with the places that name it. Looks for `nnet3` on the PATH, then in target/release and target/debug. The
+status is 0 if all is there, 1 if something is missing, 2 if there was nothing to look at.
+
+    programs.py --write KALDI [RECIPE ...]
+
+writes the lists of this folder again: kaldi_programs.txt, and programs/RECIPE.txt for the recipes in STARTS. KALDI is a
+checkout of Kaldi (scripts and sources; nothing has to be built). Tests compare the lists with `nnet3 --list`.
 """
+
 import glob
 import os
 import re
+import shutil
+import subprocess
 import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 # Recipe: its folder, and the scripts that a user starts there.
 STARTS = {
@@ -34,9 +48,17 @@ fstdraw fstencode fstepsnormalize fstequal fstequivalent fstinfo fstintersect fs
 fstprint fstproject fstprune fstpush fstrandgen fstrelabel fstreplace fstreverse fstreweight fstrmepsilon
 fstshortestdistance fstshortestpath fstsymbols fstsynchronize fsttopsort fstunion farcompilestrings ngramcount""".split()
 
+# Folders of scripts that recipes have as links into another recipe.
+KALDIS_FOLDERS = ("steps", "utils", "sid", "rnnlm", "diarization")
+
+# Tools of others that recipes call, many of them from Kaldi's folder tools/.
+TOOLS = """sph2pipe sox flac ffmpeg shorten ngram-count ngram lmplz build_binary build-lm compile-lm prune-lm g2p.py
+phonetisaurus-align phonetisaurus-apply phonetisaurus-train phonetisaurus-g2pfst rnnlm sclite hubscr.pl md-eval.pl
+lattice-tool gawk bc unzip wget""".split()
+
 
 def kaldi_programs(kaldi):
-    """Names of all programs in the folders src/*bin of a checkout."""
+    """Names of all programs in the folders src/*bin of a checkout, and of OpenFst's."""
     names = set(OPENFST)
     source = os.path.join(kaldi, "src")
     for folder in os.listdir(source):
@@ -45,11 +67,30 @@ def kaldi_programs(kaldi):
     return names
 
 
+def listed(name):
+    """Lines of a list beside this script, without comments."""
+    with open(os.path.join(HERE, name), encoding="utf-8") as f:
+        return [line.rstrip("\n") for line in f if line.strip() and not line.startswith("#")]
+
+
+def our_programs():
+    """Names of all programs of this toolkit."""
+    root = os.path.join(HERE, "..", "..", "target")
+    places = [shutil.which("nnet3"), os.path.join(root, "release", "nnet3"), os.path.join(root, "debug", "nnet3")]
+    for nnet3 in filter(None, places):
+        if os.access(nnet3, os.X_OK):
+            run = subprocess.run([nnet3, "--list=names"], stdout=subprocess.PIPE, text=True, check=False)
+            if run.returncode == 0:
+                return set(run.stdout.split())
+            sys.exit(f"programs.py: {nnet3} --list=names ended with status {run.returncode}")
+    sys.exit("programs.py: there is no nnet3 on the PATH, nor in target/: build it, with `cargo build --release`")
+
+
 def code(path):
-    """The text of a script without its comments and without the lines of its usage message."""
+    """The text of a script without its comments and without the lines of its usage message. Lines keep their numbers."""
     with open(path, encoding="utf-8", errors="replace") as f:
         lines = f.read().split("\n")
-    return "\n".join(re.sub(r"(^|\s)#.*", "", line) for line in lines if not re.match(r"\s*echo\s", line))
+    return "\n".join("" if re.match(r"\s*echo\s", line) else re.sub(r"(^|\s)#.*", "", line) for line in lines)
 
 
 def followed(root, starts):
@@ -69,33 +110,127 @@ def followed(root, starts):
             waiting.append(os.path.join(root, name))
         for module in re.findall(r"(?:import|from)\s+(libs\.[a-z0-9_.]+)", seen[path]):
             # A package is all its modules.
-            path = os.path.join(root, "steps", module.replace(".", "/"))
-            waiting += [path + ".py", *glob.glob(path + "/*.py")]
+            module = os.path.join(root, "steps", module.replace(".", "/"))
+            waiting += [module + ".py", *glob.glob(module + "/*.py")]
     return seen
 
 
-def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    kaldi, recipes = sys.argv[1], sys.argv[2:] or list(STARTS)
+def words(text):
+    """Words of a script that may be names of programs."""
+    found = set(re.findall(r"[A-Za-z0-9][A-Za-z0-9_-]*", text))
+    # A script with several threads adds "-parallel" to the name of its decoder.
+    return found | {name + "-parallel" for name in re.findall(r"([a-z0-9-]+)\$\{?thread_string\b", text)}
+
+
+def tool(name):
+    """Matches a tool that stands in a script as a word of its own, not as a part of the name of a file or an option."""
+    return rf"(?<![\w./$=-]){re.escape(name)}(?![\w./=-])"
+
+
+def tools(text):
+    """Tools of others that a script names."""
+    return {name for name in TOOLS if re.search(tool(name), text)}
+
+
+def shown(path, folder):
+    """The name of a script as the recipe's scripts write it: steps/train.sh, if steps is a link."""
+    for inner in ("", *KALDIS_FOLDERS):
+        root = os.path.realpath(os.path.join(folder, inner))
+        if os.path.commonpath([root, path]) == root:
+            return os.path.join(inner, os.path.relpath(path, root))
+    return path
+
+
+def own_scripts(folder):
+    """Scripts that lie in the folder itself, and not in folders that are links to elsewhere."""
+    found = []
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in ("data", "exp") and not name.startswith("."))
+        found += [os.path.relpath(os.path.join(place, name), folder) for name in sorted(files) if name.endswith((".sh", ".pl", ".py"))]
+    return found
+
+
+def lost_folders(folder, texts):
+    """The folders of Kaldi's scripts that scripts name and that are not there."""
+    pattern = rf"(?<![\w/.$}}])({'|'.join(KALDIS_FOLDERS)})/[\w./+-]+\.(?:sh|pl|py)\b"
+    named = {name for text in texts.values() for name in re.findall(pattern, text)}
+    return sorted(name for name in named if not os.path.isdir(os.path.join(folder, name)))
+
+
+def report(folder, starts):
+    """Prints what the recipe's scripts lack. Returns the exit status."""
+    if not os.path.isdir(folder):
+        print(f"programs.py: {folder} is no folder", file=sys.stderr)
+        return 2
+    absent = [start for start in starts if not os.path.isfile(os.path.join(folder, start))]
+    if absent:
+        print(f"programs.py: {folder} has no {', '.join(absent)}", file=sys.stderr)
+        return 2
+    starts = starts or own_scripts(folder)
+    if not starts:
+        print(f"programs.py: {folder} has no scripts (names that end with .sh, .pl or .py)", file=sys.stderr)
+        return 2
+    ours, reasons = our_programs(), dict(line.split(": ", 1) for line in listed("missing.txt"))
+    kaldis = set(listed("kaldi_programs.txt"))
+    root = os.path.realpath(folder)
+    texts = followed(root, starts)
+    called = {path: {name for name in words(text) if name in kaldis or ("-" in name and name in ours)} for path, text in texts.items()}
+    programs = set().union(*called.values())
+    # Other languages have such words in messages.
+    shells = {path: text for path, text in texts.items() if path.endswith(".sh")}
+    others = set().union(*map(tools, shells.values()))
+
+    def show(name, pattern, why, texts):
+        lines = [(path, number, line) for path in texts for number, line in enumerate(texts[path].split("\n"), 1)]
+        places = sorted(f"{shown(path, root)}:{number}" for path, number, line in lines if re.search(pattern, line))
+        rest = f" and {len(places) - 2} more" if len(places) > 2 else ""
+        print(f"{name}: {why}: {', '.join(places[:2])}{rest}")
+
+    missing = sorted(programs - ours)
+    for name in missing:
+        base = name[: -len("-parallel")] if name.endswith("-parallel") else name
+        pattern = rf"(?<![\w-])(?:{re.escape(name)}(?![\w-])|{re.escape(base)}\$\{{?thread_string\b)"
+        show(name, pattern, "does not exist here" + (f" ({reasons[name]})" if name in reasons else ""), texts)
+    absent = sorted(name for name in others if not shutil.which(name))
+    for name in absent:
+        show(name, tool(name), "a tool of others that is not on the PATH", shells)
+    lost = lost_folders(root, texts)
+    for name in lost:
+        print(f"WARNING: {folder}/{name} is not there: link or copy Kaldi's; what its scripts call is not listed", file=sys.stderr)
+    print(f"scripts: {len(texts)}; programs of Kaldi and OpenFst: {len(programs)}; of these here: {len(programs) - len(missing)}")
+    return 1 if missing or absent or lost else 0
+
+
+def write_lists(kaldi, recipes):
+    """Writes kaldi_programs.txt and programs/RECIPE.txt."""
     programs = kaldi_programs(kaldi)
-    out = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
+    with open(os.path.join(HERE, "kaldi_programs.txt"), "w", encoding="utf-8") as f:
+        f.write("# Names of all programs of Kaldi, and of those of OpenFst that its scripts call: programs.py --write KALDI\n")
+        f.write("".join(name + "\n" for name in sorted(programs)))
+    out = os.path.join(HERE, "programs")
     os.makedirs(out, exist_ok=True)
-    for recipe in recipes:
+    for recipe in recipes or STARTS:
+        if recipe not in STARTS:
+            sys.exit(f"programs.py: no recipe {recipe}; expected {', '.join(STARTS)}")
         folder, starts = STARTS[recipe]
         missing = [start for start in starts if not os.path.isfile(os.path.join(kaldi, folder, start))]
         if missing:
             sys.exit(f"programs.py: {kaldi}/{folder} has no {', '.join(missing)}")
         texts = followed(os.path.join(kaldi, folder), starts)
-        words = {word for text in texts.values() for word in re.findall(r"[A-Za-z0-9][A-Za-z0-9_-]*", text)}
-        # A script with several threads adds "-parallel" to the name of its decoder.
-        for text in texts.values():
-            words.update(name + "-parallel" for name in re.findall(r"([a-z0-9-]+)\$\{?thread_string\b", text))
-        found = sorted(words & programs)
+        found = sorted(programs.intersection(set().union(*map(words, texts.values()))))
         with open(os.path.join(out, recipe + ".txt"), "w", encoding="utf-8") as f:
             f.write("".join(name + "\n" for name in found))
         print(f"{recipe}: {len(found)} programs in {len(texts)} scripts")
 
 
+def main(arguments):
+    if arguments[:1] == ["--write"] and len(arguments) > 1:
+        return write_lists(arguments[1], arguments[2:])
+    if not arguments or arguments[0].startswith("-"):
+        print(__doc__, file=sys.stdout if arguments[:1] in (["--help"], ["-h"]) else sys.stderr)
+        return 0 if arguments[:1] in (["--help"], ["-h"]) else 2
+    return report(arguments[0], arguments[1:])
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

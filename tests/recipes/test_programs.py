@@ -1,0 +1,91 @@
+"""The programs that a recipe calls (egs/recipes/programs.py)."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+RECIPES = Path(__file__).resolve().parents[2] / "egs/recipes"
+
+
+def names(path):
+    return [line for line in path.read_text().splitlines() if not line.startswith("#")]
+
+
+class Programs(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        # A toolkit of three programs.
+        self.write("bin/nnet3", "#!/bin/sh\n[ \"$*\" = --list=names ] && printf '%s\\n' copy-feats gmm-est gmm-latgen-faster\n")
+        (self.folder / "bin/nnet3").chmod(0o755)
+        self.write("kaldi/steps/train.sh", "# sgmm2-est is no call\necho nnet-copy is none\nfor x in 1; do\n  gmm-est a b || exit 1\n  init-ubm $x; done\n")
+        self.write("kaldi/utils/unused.sh", "rbm-train-cd1-frmshuff\n")
+        self.write("mine/run.sh", "steps/train.sh data exp\nlocal/data.sh\n")
+        self.write("mine/local/data.sh", "copy-feats scp:feats.scp ark:- | \\\n  feat-to-post --x=rnnlm ark:- ark:-\nsph2pipe -f wav a.sph > a.rnnlm\n")
+        self.write("mine/local/decode.sh", "gmm-latgen-faster$thread_string --beam=13\n")
+        for name in ("steps", "utils"):
+            (self.folder / "mine" / name).symlink_to(self.folder / "kaldi" / name)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def run_on(self, *arguments):
+        environment = {**os.environ, "PATH": f"{self.folder / 'bin'}:/usr/bin:/bin"}
+        return subprocess.run([sys.executable, RECIPES / "programs.py", *arguments], capture_output=True, text=True, env=environment, cwd=self.folder)
+
+    def test_missing_programs_are_named_with_the_lines_that_call_them(self):
+        found = self.run_on("mine")
+        self.assertEqual((found.returncode, found.stderr), (1, ""))
+        lines = found.stdout.splitlines()
+        self.assertEqual(lines[:3], [
+            "feat-to-post: does not exist here: local/data.sh:2",
+            "gmm-latgen-faster-parallel: does not exist here: local/decode.sh:1",
+            "init-ubm: does not exist here: steps/train.sh:5"])
+        tools = [line for line in lines[3:-1] if not line.startswith("sph2pipe: ")]
+        self.assertEqual(tools, [], "a name of a file or the value of an option is no tool")
+        self.assertEqual(lines[-1], "scripts: 4; programs of Kaldi and OpenFst: 6; of these here: 3")
+
+    def test_scripts_that_are_named_are_where_it_starts(self):
+        found = self.run_on("mine", "local/decode.sh")
+        self.assertEqual(found.stdout.splitlines()[-1], "scripts: 1; programs of Kaldi and OpenFst: 2; of these here: 1")
+        found = self.run_on("mine", "local/nothing.sh")
+        self.assertEqual((found.returncode, found.stderr), (2, "programs.py: mine has no local/nothing.sh\n"))
+
+    def test_the_status_is_0_if_all_exist(self):
+        self.write("whole/run.sh", "copy-feats a b\n")
+        found = self.run_on("whole")
+        self.assertEqual((found.returncode, found.stdout), (0, "scripts: 1; programs of Kaldi and OpenFst: 1; of these here: 1\n"))
+
+    def test_a_link_to_kaldis_scripts_that_leads_nowhere_is_a_warning(self):
+        (self.folder / "mine/steps").unlink()
+        (self.folder / "mine/steps").symlink_to("../../wsj/s5/steps")
+        self.write("mine/local/data.sh", "")
+        self.write("mine/local/decode.sh", "")
+        found = self.run_on("mine")
+        self.assertEqual(found.returncode, 1)
+        self.assertEqual(found.stderr, "WARNING: mine/steps is not there: link or copy Kaldi's; what its scripts call is not listed\n")
+
+    def test_a_folder_without_scripts_is_an_error(self):
+        (self.folder / "empty").mkdir()
+        self.assertEqual(self.run_on("empty").returncode, 2)
+        self.assertIn("nowhere is no folder", self.run_on("nowhere").stderr)
+        self.assertEqual(self.run_on().returncode, 2)
+
+    def test_the_lists_of_kaldis_recipes_have_names_of_the_list_of_all_programs(self):
+        programs = names(RECIPES / "kaldi_programs.txt")
+        self.assertEqual(programs, sorted(set(programs)))
+        for path in (RECIPES / "programs").glob("*.txt"):
+            self.assertEqual(set(names(path)) - set(programs), set(), path.name)
+        reasons = {re.split(": ", line)[0] for line in names(RECIPES / "missing.txt")}
+        self.assertEqual(reasons - set(programs), set())
+
+
+if __name__ == "__main__":
+    unittest.main()
