@@ -68,6 +68,21 @@ impl Op {
     }
 }
 
+impl Op {
+    /// The same operation on other values.
+    pub(crate) fn with_operands(&self, f: impl Fn(Value) -> Value) -> Op {
+        let mut op = self.clone();
+        match &mut op {
+            Op::Standard { inputs: values, .. } | Op::Rows { sources: values, .. } => {
+                values.iter_mut().for_each(|value| *value = f(*value));
+            }
+            Op::SumRanges { source, .. } => *source = f(*source),
+            Op::Input(_) | Op::Constant(_) | Op::Fill(_) => {}
+        }
+        op
+    }
+}
+
 /// The columns of a matrix of the computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell {

@@ -14,6 +14,7 @@ mod components;
 pub mod error;
 pub mod fields;
 pub mod graph;
+mod hoist;
 mod live;
 pub mod onnx;
 pub mod safetensors;

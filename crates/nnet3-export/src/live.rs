@@ -3,6 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::graph::{Attribute, Graph, Item, Op, SourceRow, Value};
+use crate::hoist::hoisted;
 use crate::trace::Traced;
 use nnet3_core::index::{Index, NO_TIME, NodeId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -115,6 +116,25 @@ pub(crate) struct Extracted {
     /// The outputs by name; the rows of all the requests are behind each other.
     pub outputs: Vec<(String, Value)>,
     pub states_out: Vec<Value>,
+}
+
+impl Extracted {
+    /// The same with products of recurrences computed at once where they can be.
+    pub(crate) fn hoisted(self) -> Extracted {
+        let Extracted { graph, input, ivector, states_in, outputs, states_out } = self;
+        let wanted: Vec<Value> =
+            outputs.iter().map(|(_, value)| *value).chain(states_out.iter().copied()).collect();
+        let (graph, new) = hoisted(&graph, &wanted);
+        let all = |values: Vec<Value>| values.iter().map(|value| new[value]).collect();
+        Extracted {
+            input: new[&input],
+            ivector: ivector.map(|value| new[&value]),
+            states_in: all(states_in),
+            outputs: outputs.into_iter().map(|(name, value)| (name, new[&value])).collect(),
+            states_out: all(states_out),
+            graph,
+        }
+    }
 }
 
 /// Extracts the requests of these numbers as a graph. Its inputs include the values that are live before the first of

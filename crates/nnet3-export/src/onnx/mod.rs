@@ -19,6 +19,7 @@ use self::streaming::WEIGHTS_FILE;
 use self::weights::Weights;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Op, Value};
+use crate::hoist::hoisted;
 use crate::trace::{Traced, Tracing, trace};
 use nnet3_core::descriptor::eval::lcm;
 use nnet3_core::graph::epochs::recurrent_nodes;
@@ -61,17 +62,20 @@ pub struct Options {
 pub fn export_request(nnet: &Nnet, request: &ComputationRequest, options: &Options) -> Result<Vec<u8>> {
     let mut traced = trace(nnet, std::slice::from_ref(request), &Tracing::default())?;
     finish_outputs(&mut traced, options)?;
-    let graph = &traced.graph;
-    let mut emitter = Emitter::new(vec![graph], None, options.batch_size);
-    let inputs = inputs(graph);
-    for (name, _) in inputs.iter().chain(&traced.outputs[0]) {
+    let outputs = &traced.outputs[0];
+    let wanted: Vec<Value> = outputs.iter().map(|(_, value)| *value).collect();
+    let (graph, new) = hoisted(&traced.graph, &wanted);
+    let mut emitter = Emitter::new(vec![&graph], None, options.batch_size);
+    let inputs = inputs(&graph);
+    for (name, _) in inputs.iter().chain(outputs) {
         emitter.reserve(name)?;
     }
+    let rows = |value: Value| Some(Dimension::fixed(graph.rows(value)));
     for (name, value) in &inputs {
-        emitter.add_input(*value, name, Some(Dimension::fixed(graph.rows(*value))));
+        emitter.add_input(*value, name, rows(*value));
     }
-    for (name, value) in &traced.outputs[0] {
-        emitter.add_output(*value, name, Some(Dimension::fixed(graph.rows(*value))))?;
+    for (name, value) in outputs {
+        emitter.add_output(new[value], name, rows(new[value]))?;
     }
     encode(emitter, metadata(nnet, options), None)
 }

@@ -64,8 +64,8 @@ pub fn export_streaming(nnet: &Nnet, options: &Options, streaming: Streaming) ->
     let chunks = Chunks::compile(nnet, options, streaming.extra_left_context_initial)?;
     let Chunks { live, begin, .. } = &chunks;
     let states = if streaming.pack_states { States::Packed } else { States::Apart };
-    let first = extract(&chunks.traced, 0..*begin, [&Live::new(), &live[*begin]], states)?;
-    let step = chunks.step(*begin, states)?;
+    let first = extract(&chunks.traced, 0..*begin, [&Live::new(), &live[*begin]], states)?.hoisted();
+    let step = chunks.step(*begin, states)?.hoisted();
     let mut weights = Weights::default();
     let mut entries = chunks.metadata(nnet, options);
     entries.push(StringEntry::new("first_chunk_frames", first.graph.rows(first.input).to_string()));
@@ -85,7 +85,7 @@ pub fn export_single_graph(nnet: &Nnet, options: &Options, pack_states: bool) ->
         )));
     }
     let states = if pack_states { States::Packed } else { States::Apart };
-    let step = chunks.step(chunks.begin, states)?;
+    let step = chunks.step(chunks.begin, states)?.hoisted();
     let (left, right) = (chunks.left_context, chunks.right_context);
     let up = |frames: i32| (frames + chunks.size - 1).div_euclid(chunks.size);
     // An i-vector belongs to the chunk with a frame, so it may be needed earlier than the frame.

@@ -176,6 +176,22 @@ fn a_chunk_has_its_length() {
     assert_close(&found["output"].data, &both);
 }
 
+#[test]
+fn a_step_of_a_recurrence_multiplies_its_state_only() {
+    let nnet = network(RECURRENT);
+    let model = Evaluator::new(&export_chunk(&nnet, &options(30, 1)).unwrap(), &[]);
+    let rows_of = |name: &str| {
+        let weights = model.graph.initializer.iter().find(|tensor| tensor.name.as_deref() == Some(name));
+        weights.map(|tensor| tensor.dims[0])
+    };
+    let products = model.graph.node.iter().filter(|node| node.op_type.as_deref() == Some("MatMul"));
+    let rows: Vec<i64> = products.map(|node| rows_of(&node.input[1]).unwrap()).collect();
+    // Once the input's columns, and step by step the memory's, but not in the first step.
+    assert_eq!(rows.iter().filter(|&&rows| rows == 5).count(), 1, "{rows:?}");
+    assert_eq!(rows.iter().filter(|&&rows| rows == 3).count(), 30 / 3, "{rows:?}");
+    assert_eq!(rows.iter().filter(|&&rows| rows == 8).count(), 0, "{rows:?}");
+}
+
 /// Goes from chunk to chunk until there are outputs for all frames.
 fn stream(
     first: Option<&Evaluator>,
