@@ -18,45 +18,83 @@ struct Part<'a> {
     source: Option<(Value, &'a [SourceRow])>,
 }
 
-/// The parts of a product's input, and its weights.
-fn product(graph: &Graph, value: Value) -> Option<(Vec<Part<'_>>, Value)> {
-    let Op::Standard { op: "MatMul", inputs, .. } = &graph.item(value).op else { return None };
-    let [x, w] = inputs[..] else { return None };
-    let Op::Constant(Constant::Floats { dims, .. }) = &graph.item(w).op else { return None };
-    let Op::Standard { op: "Concat", inputs: parts, attributes } = &graph.item(x).op else { return None };
-    if dims.len() != 2 || attributes[..] != [("axis", Attribute::Int(2))] {
-        return None;
-    }
-    let mut first = 0;
-    let part = |&part: &Value| {
-        let source = match &graph.item(part).op {
-            Op::Rows { sources, rows } if sources.len() == 1 && rows.iter().all(Option::is_some) => {
-                Some((sources[0], rows.as_slice()))
-            }
-            _ => None,
-        };
-        first += graph.cols(part);
-        Part { part, first: first - graph.cols(part), source }
-    };
-    Some((parts.iter().map(part).collect(), w))
+/// A product of joined columns, with a row that is added to it.
+struct Product<'a> {
+    parts: Vec<Part<'a>>,
+    weights: Value,
+    bias: Option<Value>,
 }
 
-/// Weights, the first of their rows, and the source of the rows that are multiplied with them.
-type Key = (Value, usize, Value);
+impl<'a> Product<'a> {
+    fn of(graph: &'a Graph, value: Value) -> Option<Product<'a>> {
+        let constant = |value: Value| match &graph.item(value).op {
+            Op::Constant(Constant::Floats { dims, .. }) => Some(dims.len()),
+            _ => None,
+        };
+        match &graph.item(value).op {
+            Op::Standard { op: "Add", inputs, .. } if constant(inputs[1]) == Some(1) => {
+                let product = Product::of(graph, inputs[0]).filter(|product| product.bias.is_none())?;
+                Some(Product { bias: Some(inputs[1]), ..product })
+            }
+            Op::Standard { op: "MatMul", inputs, .. } if constant(inputs[1]) == Some(2) => {
+                let Op::Standard { op: "Concat", inputs: parts, attributes } = &graph.item(inputs[0]).op
+                else {
+                    return None;
+                };
+                if attributes[..] != [("axis", Attribute::Int(2))] {
+                    return None;
+                }
+                let mut first = 0;
+                let part = |&part: &Value| {
+                    let source = match &graph.item(part).op {
+                        Op::Rows { sources, rows }
+                            if sources.len() == 1 && rows.iter().all(Option::is_some) =>
+                        {
+                            Some((sources[0], rows.as_slice()))
+                        }
+                        _ => None,
+                    };
+                    first += graph.cols(part);
+                    Part { part, first: first - graph.cols(part), source }
+                };
+                Some(Product { parts: parts.iter().map(part).collect(), weights: inputs[1], bias: None })
+            }
+            _ => None,
+        }
+    }
+
+    /// For each part that has a source its key. The first of them gets the bias.
+    fn keys(&self) -> Vec<Option<Key>> {
+        let mut bias = self.bias;
+        let key = |part: &Part<'_>| {
+            let (source, _) = part.source?;
+            Some(Key { weights: self.weights, first: part.first, source, bias: bias.take() })
+        };
+        self.parts.iter().map(key).collect()
+    }
+}
+
+/// A product of all rows of a source with weights from a first row on, and a row that is added.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    weights: Value,
+    first: usize,
+    source: Value,
+    bias: Option<Value>,
+}
 
 /// The products that are worth being computed at once.
 fn frequent(graph: &Graph, needed: &[Value]) -> HashMap<Key, Option<Value>> {
     let mut uses: HashMap<Key, (usize, usize)> = HashMap::new();
-    for &value in needed {
-        let Some((parts, w)) = product(graph, value) else { continue };
-        for Part { first, source, .. } in parts {
-            let Some((source, rows)) = source else { continue };
-            let (count, all) = uses.entry((w, first, source)).or_default();
+    for product in needed.iter().filter_map(|&value| Product::of(graph, value)) {
+        for (part, key) in product.parts.iter().zip(product.keys()) {
+            let (Some(key), Some((_, rows))) = (key, part.source) else { continue };
+            let (count, all) = uses.entry(key).or_default();
             (*count, *all) = (*count + 1, *all + rows.len());
         }
     }
     let worth = |(key, (count, all)): (Key, (usize, usize))| {
-        (count >= FEWEST && 2 * all >= graph.rows(key.2)).then_some((key, None))
+        (count >= FEWEST && 2 * all >= graph.rows(key.source)).then_some((key, None))
     };
     uses.into_iter().filter_map(worth).collect()
 }
@@ -117,28 +155,27 @@ impl Hoisting<'_> {
     /// Writes a product as a sum of rows of products, if it has parts that are computed at once.
     fn split(&mut self, value: Value) -> Option<()> {
         let (old, item) = (self.old, self.old.item(value));
-        let (parts, w) = product(old, value)?;
-        let mut keys = Vec::new();
-        for Part { first, source, .. } in &parts {
-            let key = source.map(|(source, rows)| ((w, *first, source), rows));
-            keys.push(key.filter(|(key, _)| self.at_once.contains_key(key)));
-        }
-        if keys.iter().all(Option::is_none) {
+        let product = Product::of(old, value)?;
+        let keys: Vec<_> =
+            product.keys().into_iter().map(|key| key.filter(|key| self.at_once.contains_key(key))).collect();
+        // A bias belongs to the first part, so that it must be one of them.
+        let with_bias = keys.iter().flatten().any(|key| key.bias == product.bias);
+        if !with_bias {
             return None;
         }
         (self.graph.node, self.graph.segment) = (item.node.clone(), item.segment);
         let (mut terms, mut rest, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-        for (part, key) in parts.iter().zip(keys) {
+        for (part, key) in product.parts.iter().zip(keys) {
             let cols = old.cols(part.part);
-            match key {
-                Some((key, rows)) => {
+            match (key, part.source) {
+                (Some(key), Some((_, rows))) => {
                     let whole = self.whole(key, cols)?;
                     terms.push(self.graph.select(vec![whole], rows.to_vec()));
                 }
-                None if is_zero(old, part.part) => {}
-                None => {
+                _ if is_zero(old, part.part) => {}
+                _ => {
                     rest.push(self.new[&part.part]);
-                    weights.push(rows_of(old, w, part.first, cols)?);
+                    weights.push(rows_of(old, product.weights, part.first, cols)?);
                 }
             }
         }
@@ -160,9 +197,11 @@ impl Hoisting<'_> {
         if let Some(known) = self.at_once[&key] {
             return Some(known);
         }
-        let (w, first, source) = key;
-        let weights = rows_of(self.old, w, first, cols)?;
-        let whole = self.graph.matmul(self.new[&source], &weights);
+        let weights = rows_of(self.old, key.weights, key.first, cols)?;
+        let mut whole = self.graph.matmul(self.new[&key.source], &weights);
+        if let Some(bias) = key.bias {
+            whole = self.graph.binary("Add", whole, self.new[&bias]);
+        }
         self.at_once.insert(key, Some(whole));
         Some(whole)
     }

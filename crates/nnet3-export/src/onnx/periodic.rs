@@ -16,13 +16,12 @@ impl Lists<'_, '_> {
         let places_of = graphs.map(|(list, graph)| places(self.sources, list, graph)).collect::<Vec<_>>();
         let pattern = Pattern::fit(&lengths.units, &places_of, lengths.longest_period)
             .ok_or_else(|| no_pattern(&node, "the rows that it reads do not repeat themselves"))?;
-        let with_zeros = lists.iter().any(|list| list.iter().any(Option::is_none));
         let rows = self.emitter.graphs.iter().map(|graph| {
             let rows: usize = self.sources.iter().map(|&source| graph.rows(source)).sum();
-            (rows + usize::from(with_zeros)) as i64
+            rows as i64
         });
         let rows = self.emitter.fit(&node, rows.collect::<Vec<_>>().into_iter())?;
-        let groups = Groups::of(&pattern);
+        let groups = Groups::of(&pattern, rows);
         let (value, sources) = (self.value, self.sources);
         self.emitter.check(|units, graph| match &graph.item(value).op {
             Op::Rows { rows, .. } => {
@@ -31,31 +30,34 @@ impl Lists<'_, '_> {
             }
             _ => false,
         });
-        let joined = self.joined(with_zeros)?;
         match groups {
-            Some(groups) => self.by_groups(&joined, rows, &pattern, &groups),
-            None => self.by_index(&joined, &pattern),
+            Some(groups) => self.by_groups(rows, &pattern, &groups),
+            None => {
+                let with_zeros = lists.iter().any(|list| list.iter().any(Option::is_none));
+                let joined = self.joined(with_zeros)?;
+                self.by_index(&joined, &pattern)
+            }
         }
     }
 
     /// Chooses every n-th row from each first row of the period, and puts the results side by side.
-    fn by_groups(
-        &mut self,
-        joined: &str,
-        rows: Affine,
-        pattern: &Pattern,
-        groups: &Groups,
-    ) -> Result<String> {
+    fn by_groups(&mut self, rows: Affine, pattern: &Pattern, groups: &Groups) -> Result<String> {
         let base = self.emitter.base_name(self.value);
         let cols = self.emitter.item(self.value).cols;
+        let joined = self.joined(false)?;
         let mut parts = Vec::new();
         for &place in &pattern.head {
-            parts.push(self.row(joined, place, rows)?);
+            parts.push(self.row(&joined, place, rows)?);
         }
         let mut periods = Vec::new();
         for &first in &pattern.first {
-            let source = (joined, rows, cols);
-            periods.push(self.emitter.every(&base, source, groups.step, first, groups.count)?);
+            periods.push(match first == rows {
+                true => self.emitter.filled(&base, &vec![0.0; cols], groups.count)?,
+                false => {
+                    let source = (joined.as_str(), rows, cols);
+                    self.emitter.every(&base, source, groups.step, first, groups.count)?
+                }
+            });
         }
         let periods = self.emitter.joined(&base, &periods, 2);
         parts.push(match pattern.first.len() {
@@ -66,13 +68,18 @@ impl Lists<'_, '_> {
             }
         });
         for &place in groups.rest.iter().chain(&pattern.tail) {
-            parts.push(self.row(joined, place, rows)?);
+            parts.push(self.row(&joined, place, rows)?);
         }
         Ok(self.emitter.joined(&base, &parts, 1))
     }
 
+    /// A single row; the place behind all rows stands for zeros.
     fn row(&mut self, joined: &str, place: Affine, rows: Affine) -> Result<String> {
         let base = self.emitter.base_name(self.value);
+        if place == rows {
+            let cols = self.emitter.item(self.value).cols;
+            return self.emitter.filled(&base, &vec![0.0; cols], Affine { a: 1, b: 0 });
+        }
         self.emitter.range(&base, joined, [place, Affine { a: place.a + 1, ..place }], rows)
     }
 
@@ -122,7 +129,7 @@ impl Lists<'_, '_> {
     }
 }
 
-/// A periodic part in which all first rows of the period advance alike.
+/// A periodic part in which all first rows of the period advance alike, but for zeros.
 struct Groups {
     step: i64,
     /// Whole periods.
@@ -132,16 +139,24 @@ struct Groups {
 }
 
 impl Groups {
-    fn of(pattern: &Pattern) -> Option<Groups> {
-        let (period, step) = (pattern.first.len() as i64, pattern.step[0]);
-        let alike = step >= 1 && pattern.step.iter().all(|&other| other == step);
+    /// `zeros` is the place of a row of zeros.
+    fn of(pattern: &Pattern, zeros: Affine) -> Option<Groups> {
+        let period = pattern.first.len() as i64;
+        let mut steps = pattern.first.iter().zip(&pattern.step).filter(|(first, _)| **first != zeros);
+        let (_, &step) = steps.next()?;
+        let alike = step >= 1 && steps.all(|(_, &other)| other == step);
+        let still =
+            pattern.first.iter().zip(&pattern.step).all(|(first, &step)| *first != zeros || step == 0);
         let Affine { a, b } = pattern.length;
-        if !alike || b < 1 || b % period != 0 {
+        if !alike || !still || b < 1 || b % period != 0 {
             return None;
         }
         let count = Affine { a: a.div_euclid(period), b: b / period };
-        let place = |first: &Affine| Affine { a: first.a + step * count.a, b: first.b + step * count.b };
-        let rest = pattern.first.iter().take(a.rem_euclid(period) as usize).map(place).collect();
-        Some(Groups { step, count, rest })
+        let place = |(first, step): (&Affine, &i64)| Affine {
+            a: first.a + step * count.a,
+            b: first.b + step * count.b,
+        };
+        let rest = pattern.first.iter().zip(&pattern.step).take(a.rem_euclid(period) as usize).map(place);
+        Some(Groups { step, count, rest: rest.collect() })
     }
 }

@@ -1,7 +1,7 @@
 //! The operators of exported models: only those, and in the forms, that small runtimes have too.
 
 use crate::evaluator::{Evaluator, attribute};
-use crate::modes::{LAYERS, RECURRENT, TWO_OF_THREE, XVECTOR, network, options};
+use crate::modes::{LAYERS, RECURRENT, SPACED, TWO_OF_THREE, XVECTOR, network, options};
 use nnet3_export::onnx::embedding::{Speaker, export_speaker};
 use nnet3_export::onnx::proto::{FLOAT, NodeProto};
 use nnet3_export::onnx::streaming::{Streaming, export_single_graph, export_streaming};
@@ -74,7 +74,7 @@ fn comes_of_shapes(model: &Evaluator, wanted: &str) -> bool {
 
 #[test]
 fn every_mode_has_operators_that_all_runtimes_have() {
-    for text in [LAYERS, RECURRENT, TWO_OF_THREE] {
+    for text in [LAYERS, RECURRENT, TWO_OF_THREE, SPACED] {
         let nnet = network(text);
         for factor in [1, 3] {
             let options = options(6, factor);

@@ -43,6 +43,19 @@ component-node name=c2 component=c2 input=Append(Offset(relu, -1), relu)
 component-node name=c3 component=c3 input=Append(Offset(c2, -3), Offset(c2, 3))
 output-node name=output input=c3";
 
+/// The same as components that want their rows evenly spaced, so that rows that are not computed are zeros.
+pub const SPACED: &str = "
+component name=c1 type=TdnnComponent input-dim=5 output-dim=6 time-offsets=-1,0,1
+component name=relu type=RectifiedLinearComponent dim=6
+component name=c2 type=TdnnComponent input-dim=6 output-dim=6 time-offsets=-1,0
+component name=c3 type=TdnnComponent input-dim=6 output-dim=5 time-offsets=-3,3
+input-node name=input dim=5
+component-node name=c1 component=c1 input=input
+component-node name=relu component=relu input=c1
+component-node name=c2 component=c2 input=relu
+component-node name=c3 component=c3 input=c2
+output-node name=output input=c3";
+
 /// A recurrence over three frames, seen through a dim-range node, between layers.
 pub const RECURRENT: &str = "
 component name=c1 type=AffineComponent input-dim=8 output-dim=6 param-stddev=0.5
@@ -129,7 +142,13 @@ pub fn assert_close(found: &[f64], expected: &[f32]) {
 
 #[test]
 fn any_length_is_as_long_as_its_input() {
-    for (text, factor, context) in [(LAYERS, 1, (4, 4)), (LAYERS, 3, (4, 4)), (TWO_OF_THREE, 3, (5, 4))] {
+    for (text, factor, context) in [
+        (LAYERS, 1, (4, 4)),
+        (LAYERS, 3, (4, 4)),
+        (TWO_OF_THREE, 3, (5, 4)),
+        (SPACED, 1, (5, 4)),
+        (SPACED, 3, (5, 4)),
+    ] {
         let nnet = network(text);
         let bytes = export_any_length(&nnet, &options(1, factor)).unwrap();
         assert_eq!(bytes, export_any_length(&nnet, &options(1, factor)).unwrap());
@@ -190,6 +209,10 @@ fn a_step_of_a_recurrence_multiplies_its_state_only() {
     assert_eq!(rows.iter().filter(|&&rows| rows == 5).count(), 1, "{rows:?}");
     assert_eq!(rows.iter().filter(|&&rows| rows == 3).count(), 30 / 3, "{rows:?}");
     assert_eq!(rows.iter().filter(|&&rows| rows == 8).count(), 0, "{rows:?}");
+    // A sum with the rows of the product, which have the bias, in each step but the first one, and for the bias itself;
+    // and one of the last layer.
+    let sums = model.graph.node.iter().filter(|node| node.op_type.as_deref() == Some("Add"));
+    assert_eq!(sums.count(), 30 / 3 + 2);
 }
 
 /// Goes from chunk to chunk until there are outputs for all frames.
