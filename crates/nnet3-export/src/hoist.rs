@@ -142,6 +142,7 @@ impl Hoisting<'_> {
         let item = self.old.item(value);
         let op = match &item.op {
             Op::Constant(constant) => {
+                self.graph.node.clone_from(&item.node);
                 let new = self.graph.constant(constant);
                 self.new.insert(value, new);
                 return;

@@ -65,7 +65,7 @@ impl Lists<'_, '_> {
             return Ok(result);
         }
         match self.emitter.lengths {
-            None => self.gather_fixed(lists[0]),
+            None => self.gather_one(lists[0]),
             Some(_) => self.gather_by_pattern(&lists),
         }
     }

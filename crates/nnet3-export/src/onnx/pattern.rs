@@ -80,6 +80,20 @@ impl Pattern {
         None
     }
 
+    /// The pattern of a list for one length, with exceptions at its ends.
+    pub fn of_one(list: &[i64], longest_period: usize, most_ends: usize) -> Option<Pattern> {
+        let lists = [list.to_vec()];
+        let total = Affine { a: list.len() as i64, b: 0 };
+        (0..=most_ends).find_map(|ends| {
+            (0..=ends).find_map(|head| {
+                let periods = (1..=longest_period).filter(|period| list.len() >= ends + 2 * period);
+                periods
+                    .map(|period| Pattern::with(&[0], &lists, total, head, ends - head, period))
+                    .find_map(|p| p)
+            })
+        })
+    }
+
     fn with(
         units: &[i64],
         lists: &[Vec<i64>],
@@ -141,6 +155,14 @@ mod tests {
         check(|u| (0..3 * u).map(|i| (i + 1).min(3 * u - 1)).collect(), 3);
         let constant = check(|u| vec![0, 2 * u, 7], 3);
         assert_eq!(constant.head.len(), 3);
+    }
+
+    #[test]
+    fn one_list_has_a_period_between_its_ends() {
+        let list: Vec<i64> = (0..20).map(|i| if i % 2 == 0 { 3 * (i / 2) } else { 90 }).chain([7]).collect();
+        let pattern = Pattern::of_one(&list, 8, 4).expect("a pattern");
+        assert_eq!((pattern.first.len(), pattern.tail.len(), pattern.list(0)), (2, 1, Some(list)));
+        assert_eq!(Pattern::of_one(&[0, 1, 4, 9, 16, 25, 36, 49, 64, 81, 100, 121], 3, 2), None);
     }
 
     #[test]

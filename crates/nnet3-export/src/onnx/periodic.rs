@@ -7,7 +7,23 @@ use super::proto::AttributeProto;
 use crate::error::Result;
 use crate::graph::{Op, SourceRow};
 
+/// Longest period of a list for one length, and most exceptions at its ends.
+const LONGEST: usize = 8;
+const MOST_ENDS: usize = 4;
+
 impl Lists<'_, '_> {
+    /// A list for one length. Periodic lists are done without indexes, which pnnx does not take.
+    pub(super) fn gather_one(&mut self, list: &[SourceRow]) -> Result<String> {
+        let graph = self.emitter.graphs[0];
+        let rows: usize = self.sources.iter().map(|&source| graph.rows(source)).sum();
+        let rows = Affine { a: rows as i64, b: 0 };
+        let pattern = Pattern::of_one(&places(self.sources, list, graph), LONGEST, MOST_ENDS);
+        match pattern.as_ref().and_then(|pattern| Some((pattern, Groups::of(pattern, rows)?))) {
+            Some((pattern, groups)) => self.by_groups(rows, pattern, &groups),
+            None => self.gather_fixed(list),
+        }
+    }
+
     /// first[i mod m] + step[i mod m] · (i div m), between exceptions at both ends.
     pub(super) fn gather_by_pattern(&mut self, lists: &[&[SourceRow]]) -> Result<String> {
         let node = self.emitter.item(self.value).node.clone();
@@ -148,7 +164,8 @@ impl Groups {
         let still =
             pattern.first.iter().zip(&pattern.step).all(|(first, &step)| *first != zeros || step == 0);
         let Affine { a, b } = pattern.length;
-        if !alike || !still || b < 1 || b % period != 0 {
+        let some = b >= 1 || (b == 0 && a >= period);
+        if !alike || !still || !some || b % period != 0 {
             return None;
         }
         let count = Affine { a: a.div_euclid(period), b: b / period };
