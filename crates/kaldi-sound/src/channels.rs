@@ -14,7 +14,31 @@ pub enum Channels {
     Number(usize),
 }
 
+impl std::str::FromStr for Channels {
+    type Err = String;
+
+    /// Reads `first`, `each`, `mix` or a number from 1.
+    fn from_str(text: &str) -> Result<Channels, String> {
+        match (text, text.parse()) {
+            ("first", _) => Ok(Channels::First),
+            ("each", _) => Ok(Channels::Each),
+            ("mix", _) => Ok(Channels::Mix),
+            (_, Ok(number @ 1..)) => Ok(Channels::Number(number)),
+            _ => Err("expected first, each, mix, or the number of a channel from 1".to_owned()),
+        }
+    }
+}
+
 impl Channels {
+    /// Reads a choice that gives one signal: `first`, `mix` or a number from 1.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn one(text: &str) -> Result<Channels, String> {
+        let channels = text.parse().ok().filter(|&channels| channels != Channels::Each);
+        channels.ok_or_else(|| "expected first, mix, or the number of a channel from 1".to_owned())
+    }
+
     /// Signals of a recording with `count` channels: for each, the channel, from 0, or `None` for the mean of all. The
     /// error is the wanted channel, which is not there.
     ///

@@ -35,20 +35,11 @@ pub struct CorpusArgs {
     #[arg(long, value_name = "NAMES", default_value = "", hide_default_value = true)]
     tiers: String,
     /// The channel of recordings with several: first, mix (the mean of all), or its number from 1
-    #[arg(long, value_name = "first|mix|N", default_value = "first", value_parser = channel)]
+    #[arg(long, value_name = "first|mix|N", default_value = "first", value_parser = Channels::one)]
     channels: Channels,
     /// If true, go on without utterances that cannot be used, however many; otherwise more than 2 % are an error
     #[arg(long, default_value_t = false)]
     skip_bad: bool,
-}
-
-pub fn channel(text: &str) -> Result<Channels, String> {
-    match (text, text.parse()) {
-        ("first", _) => Ok(Channels::First),
-        ("mix", _) => Ok(Channels::Mix),
-        (_, Ok(number @ 1..)) => Ok(Channels::Number(number)),
-        _ => Err("expected first, mix, or the number of a channel from 1".to_owned()),
-    }
 }
 
 impl CorpusArgs {

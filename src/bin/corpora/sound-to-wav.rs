@@ -8,8 +8,6 @@ use kaldi_io::{KaldiWriter, StandardOutput};
 use kaldi_sound::{Channels, Signal, SoundStream, WARNING};
 use nnet3::messages;
 
-use super::options::channel;
-
 /// Convert a recording to a wave file with one channel and 16 bits a sample.
 ///
 /// The recording may have any format that nnet3-transcribe reads. A wave on standard output has no length in its header, as
@@ -19,7 +17,7 @@ use super::options::channel;
     sound-to-wav --sample-frequency=16000 a.flac - | play -\nSee also: wav-copy, corpus-to-data")]
 pub struct Options {
     /// The channel: first, mix (the mean of all), or its number from 1
-    #[arg(long, value_name = "first|mix|N", default_value = "first", value_parser = channel)]
+    #[arg(long, value_name = "first|mix|N", default_value = "first", value_parser = Channels::one)]
     channels: Channels,
     /// Samples per second; 0: as the recording has it
     #[arg(long, default_value_t = 0)]

@@ -27,7 +27,7 @@ use crate::recognition::transcribe::checks;
 )]
 pub struct Options {
     /// The channel of each recording that has the speaker: first, mix (the mean of all), or its number from 1. Without it the first
-    #[arg(long, value_parser = channel, value_name = "first|mix|N")]
+    #[arg(long, value_parser = Channels::one, value_name = "first|mix|N")]
     channel: Option<Channels>,
     /// Seconds of each recording that are used at most: more do not make the transform better
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
@@ -38,15 +38,6 @@ pub struct Options {
     /// <model-dir> <new-model-dir> <recording>...
     #[arg(value_name = "<model-dir> <new-model-dir> <recording>...", required = true, num_args = 3..)]
     paths: Vec<String>,
-}
-
-fn channel(text: &str) -> Result<Channels, String> {
-    match (text, text.parse()) {
-        ("first", _) => Ok(Channels::First),
-        ("mix", _) => Ok(Channels::Mix),
-        (_, Ok(number @ 1..)) => Ok(Channels::Number(number)),
-        _ => Err("expected first, mix, or the number of a channel from 1".to_owned()),
-    }
 }
 
 pub fn main() -> ExitCode {

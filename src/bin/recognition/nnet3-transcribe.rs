@@ -59,7 +59,7 @@ pub struct Options {
     /// The channel of each recording that is transcribed: first, mix (the mean of all), or its number from 1. With each, the
     /// sentences of all channels come in the order of time, with the channel of each. Without it the first, with a warning
     /// if there are others. A silent channel beside another one is a warning
-    #[arg(long, value_parser = channel, value_name = "first|each|mix|N")]
+    #[arg(long, value_parser = str::parse::<Channels>, value_name = "first|each|mix|N")]
     channels: Option<Channels>,
     /// The track of sound of each recording that is transcribed, from 1. Without it the default one, as in players, with a
     /// warning if there are others
@@ -81,16 +81,6 @@ pub struct Options {
     /// <model-dir> <recording>..., or <recording>... with --mdl
     #[arg(value_name = "[<model-dir>] <recording>...", required = true)]
     paths: Vec<String>,
-}
-
-fn channel(text: &str) -> Result<Channels, String> {
-    match (text, text.parse()) {
-        ("first", _) => Ok(Channels::First),
-        ("each", _) => Ok(Channels::Each),
-        ("mix", _) => Ok(Channels::Mix),
-        (_, Ok(number @ 1..)) => Ok(Channels::Number(number)),
-        _ => Err("expected first, each, mix, or the number of a channel from 1".to_owned()),
-    }
 }
 
 pub fn main() -> ExitCode {
