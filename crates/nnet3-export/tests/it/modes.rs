@@ -1,6 +1,7 @@
 //! Any length, chunks, and streams.
 
 use crate::evaluator::{Array, Evaluator, Values};
+use crate::form::{SPACED, TWO_OF_THREE};
 use kaldi_io::DenseMatrix;
 use nnet3_core::compile::compile;
 use nnet3_core::config::parse_config;
@@ -28,33 +29,6 @@ component-node name=relu component=relu input=c1
 component-node name=c2 component=c2 input=Append(Offset(relu, -3), Offset(relu, 3))
 component-node name=softmax component=softmax input=c2
 output-node name=output input=softmax";
-
-/// Layers of which a third of the rows need not be computed if only every third output is wanted.
-pub const TWO_OF_THREE: &str = "
-component name=c1 type=AffineComponent input-dim=18 output-dim=6 param-stddev=0.5
-component name=relu type=RectifiedLinearComponent dim=6
-component name=c2 type=AffineComponent input-dim=12 output-dim=6 param-stddev=0.5
-component name=c3 type=AffineComponent input-dim=12 output-dim=5 param-stddev=0.5
-input-node name=input dim=5
-input-node name=ivector dim=3
-component-node name=c1 component=c1 input=Append(Offset(input, -1), input, Offset(input, 1), ReplaceIndex(ivector, t, 0))
-component-node name=relu component=relu input=c1
-component-node name=c2 component=c2 input=Append(Offset(relu, -1), relu)
-component-node name=c3 component=c3 input=Append(Offset(c2, -3), Offset(c2, 3))
-output-node name=output input=c3";
-
-/// The same as components that want their rows evenly spaced, so that rows that are not computed are zeros.
-pub const SPACED: &str = "
-component name=c1 type=TdnnComponent input-dim=5 output-dim=6 time-offsets=-1,0,1
-component name=relu type=RectifiedLinearComponent dim=6
-component name=c2 type=TdnnComponent input-dim=6 output-dim=6 time-offsets=-1,0
-component name=c3 type=TdnnComponent input-dim=6 output-dim=5 time-offsets=-3,3
-input-node name=input dim=5
-component-node name=c1 component=c1 input=input
-component-node name=relu component=relu input=c1
-component-node name=c2 component=c2 input=relu
-component-node name=c3 component=c3 input=c2
-output-node name=output input=c3";
 
 /// A recurrence over three frames, seen through a dim-range node, between layers.
 pub const RECURRENT: &str = "
@@ -193,26 +167,6 @@ fn a_chunk_has_its_length() {
     let found = model.run(&feeds(&model, rows(&sequences, 0, 10))).unwrap();
     let both = sequences.map(|sequence| expected(&nnet, &sequence, 1, 0).data).concat();
     assert_close(&found["output"].data, &both);
-}
-
-#[test]
-fn a_step_of_a_recurrence_multiplies_its_state_only() {
-    let nnet = network(RECURRENT);
-    let model = Evaluator::new(&export_chunk(&nnet, &options(30, 1)).unwrap(), &[]);
-    let rows_of = |name: &str| {
-        let weights = model.graph.initializer.iter().find(|tensor| tensor.name.as_deref() == Some(name));
-        weights.map(|tensor| tensor.dims[0])
-    };
-    let products = model.graph.node.iter().filter(|node| node.op_type.as_deref() == Some("MatMul"));
-    let rows: Vec<i64> = products.map(|node| rows_of(&node.input[1]).unwrap()).collect();
-    // Once the input's columns, and step by step the memory's, but not in the first step.
-    assert_eq!(rows.iter().filter(|&&rows| rows == 5).count(), 1, "{rows:?}");
-    assert_eq!(rows.iter().filter(|&&rows| rows == 3).count(), 30 / 3, "{rows:?}");
-    assert_eq!(rows.iter().filter(|&&rows| rows == 8).count(), 0, "{rows:?}");
-    // A sum with the rows of the product, which have the bias, in each step but the first one, and for the bias itself;
-    // and one of the last layer.
-    let sums = model.graph.node.iter().filter(|node| node.op_type.as_deref() == Some("Add"));
-    assert_eq!(sums.count(), 30 / 3 + 2);
 }
 
 /// Goes from chunk to chunk until there are outputs for all frames.
