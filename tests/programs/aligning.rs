@@ -123,13 +123,16 @@ fn a_model_is_trained_on_with_other_recordings_and_options_may_stand_behind_them
     let first =
         run("nnet3-align", &[&f.path("in"), "letters", &f.path("out"), "--speakers=one", "--num-threads=1"]);
     assert_eq!(first.status, 0, "{}", first.stderr);
-    // The others are clipped, which no mean of a speaker undoes.
+    // The others are recorded by a microphone that prefers low tones.
     std::fs::create_dir(f.path("other")).unwrap();
     for number in 0..12 {
         let mut wave = f.read_bytes(&format!("in/{number:02}.wav"));
+        let (mut last, mut sum) = (0.0, 0.0);
         for sample in wave[44..].chunks_exact_mut(2) {
-            let value = i16::from_le_bytes([sample[0], sample[1]]).clamp(-900, 900);
-            sample.copy_from_slice(&value.to_le_bytes());
+            let value = f64::from(i16::from_le_bytes([sample[0], sample[1]]));
+            sum = 0.6 * sum + value;
+            last = 0.3 * last + 0.3 * sum;
+            sample.copy_from_slice(&(last as i16).to_le_bytes());
         }
         f.write(&format!("other/{number:02}.wav"), wave);
         f.write(&format!("other/{number:02}.txt"), f.read(&format!("in/{number:02}.txt")));
