@@ -2,6 +2,7 @@
 # Forced alignment, from nothing: has synthetic voices speak, aligns what they say, and compares with the times that the synthesiser knows.
 # With --mboshi, human speech. See README.md.
 set -euo pipefail
+caller=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")"
 export LC_ALL=C.UTF-8 OPENBLAS_NUM_THREADS=1
 source ../../scripts/common/values.sh
@@ -30,6 +31,7 @@ while (( $# )); do
   esac
   shift
 done
+if [[ $mboshi && $mboshi != /* ]]; then mboshi=$caller/$mboshi; fi
 if [[ $mboshi ]]; then dir=${dir:-exp/mboshi}; elif (( count == 100 )); then dir=${dir:-exp/quick}; fi
 dir=${dir:-exp}
 plain_name --dir "$dir"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Kaldi's own training drivers, unchanged, with this repository's programs: see README.md.
 set -euo pipefail
+caller=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")"
 export LC_ALL=C PYTHONUNBUFFERED=1 OPENBLAS_NUM_THREADS=1
 source ../../scripts/common/values.sh
@@ -40,7 +41,9 @@ done
 for name in bin dir; do plain_name "--$name" "${!name}"; done
 plain_name "<s5>" "$1"
 plain_name "the recipe's folder" "$PWD"
-s5=$(realpath "$1")
+s5=$1
+if [[ $s5 != /* ]]; then s5=$caller/$s5; fi
+s5=$(realpath "$s5")
 [[ -f $s5/steps/nnet3/train_raw_dnn.py ]] || { echo "run.sh: $s5 has no steps/nnet3/train_raw_dnn.py" >&2; exit 2; }
 bin=$(realpath "$bin")
 [[ -x $bin/nnet3-train ]] || { echo "run.sh: no nnet3-train in $bin; cargo build --release makes it" >&2; exit 2; }

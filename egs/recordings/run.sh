@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Recognisers of recordings of people, each by one call of scripts/recognizer.sh: error rates, times, and errors over minutes of speech. See README.md.
 set -euo pipefail
+caller=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")"
 export LC_ALL=C OPENBLAS_NUM_THREADS=1 # two jobs run at a time
 source ../../scripts/common/values.sh
@@ -39,6 +40,7 @@ number nj whole --nj "$nj" 1 10000
 [[ $minutes == none ]] || numbers minutes , --minutes "$minutes" 1 10000
 plain_name --dir "$dir"
 for corpus in digits mboshi yesno; do
+  if [[ ${!corpus} && ${!corpus} != /* ]]; then printf -v "$corpus" %s "$caller/${!corpus}"; fi # lint: an option's name
   [[ ! ${!corpus} || -d ${!corpus} ]] || { echo "run.sh: --$corpus: there is no folder ${!corpus}" >&2; exit 2; } # lint: an option's name
 done
 say() { printf '\n== %s\n' "$*"; }
