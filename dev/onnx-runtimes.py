@@ -4,8 +4,9 @@
 usage: onnx-runtimes.py [<folder-of-programs>] [--runtimes=NAME,...] [--networks=NAME,...] [--builds=<folder>] [--repeats=7]
 
 A line for each network and runtime: the largest difference of an output from nnet3-compute's (relative to the largest
-output, if that is above 1), the time of a run on one thread, and how many times ours that is. The time is the least of several runs; ours is that of one more utterance in a
-run of nnet3-compute (for streams, of all its chunks). A difference of 2e-5 or more is a failure, as is what does not load.
+output, if that is above 1), the processor time of a run on one thread, and how many times ours that is. The time is the
+least of several runs; ours is that of one more utterance in a run of nnet3-compute (for streams, of all its chunks). A
+difference of 2e-5 or more is a failure, as is what does not load.
 
 Packages of Python go into a temporary folder, in the versions below. The runtimes in Rust are built in one, too, from the
 programs in onnx-runtimes/ (with --builds, in a folder that is kept); burn takes most of the time, about half an hour."""
@@ -13,6 +14,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import sys
@@ -99,6 +101,11 @@ output name=embedding input=tdnn6
 
 
 # ---- our programs ----------------------------------------------------------------------------------------------------
+def children_time():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 class Programs:
     def __init__(self, folder):
         self.folder = folder
@@ -189,19 +196,19 @@ class Case:
             words += ["--looped=true", f"--frames-per-chunk={self.facts['chunk_size']}"]
         else:
             words.append(f"--frames-per-chunk={self.frames + 1000 if self.mode == 'any' else self.frames}")
-        start = time.perf_counter()
+        start = children_time()
         self.programs.run("nnet3-compute", *words, self.network, f"ark:{folder}/feats.ark", f"ark:{folder}/out.ark")
-        self.seconds = time.perf_counter() - start
+        self.seconds = children_time() - start
         return read_archive(folder / "out.ark")["s0"]
 
     def our_vector(self):
         folder = self.folder
         (folder / "x.config").write_text("output-node name=output input=tdnn6\n")
         self.programs.run("nnet3-copy", f"--nnet-config={folder}/x.config", self.network, folder / "x.raw")
-        start = time.perf_counter()
+        start = children_time()
         self.programs.run("nnet3-xvector-compute", "--use-gpu=no", "--chunk-size=-1", folder / "x.raw",
                           f"ark:{folder}/feats.ark", f"ark:{folder}/vectors.ark")
-        self.seconds = time.perf_counter() - start
+        self.seconds = children_time() - start
         self.programs.run("copy-vector", f"ark:{folder}/vectors.ark", f"ark,t:{folder}/vectors.txt")
         line = (folder / "vectors.txt").read_text().splitlines()[0]
         return np.array(line.split("[")[1].split("]")[0].split(), "f4")
@@ -239,9 +246,9 @@ class Onnxruntime:
 
     def run(self, model, inputs):
         names = [value.name for value in model.get_outputs()]
-        start = time.perf_counter()
+        start = time.process_time()
         found = model.run(names, inputs)
-        return dict(zip(names, found)), time.perf_counter() - start
+        return dict(zip(names, found)), time.process_time() - start
 
 
 class Openvino:
@@ -250,9 +257,9 @@ class Openvino:
         return openvino.Core().compile_model(str(path), "CPU", hints)
 
     def run(self, model, inputs):
-        start = time.perf_counter()
+        start = time.process_time()
         found = model(inputs)
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         # Names of values within the model come with those of outputs.
         name = lambda port: min(port.get_names(), key=lambda name: (not name.startswith("state_out"), name not in OUTPUTS))
         return {name(port): np.array(found[port]) for port in model.outputs}, seconds
@@ -267,9 +274,9 @@ class Tract:
 
     def run(self, model, inputs):
         runnable, given, names = model
-        start = time.perf_counter()
+        start = time.process_time()
         found = runnable.run([np.ascontiguousarray(inputs[name]) for name in given])
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         return {name: value.to_numpy() for name, value in zip(names, found)}, seconds
 
 
@@ -309,8 +316,8 @@ class Ncnn:
                 "o.use_bf16_storage = False\no.num_threads = 1\n"
                 "net.load_param('m.ncnn.param')\nnet.load_model('m.ncnn.bin')\nx = np.load('in.npy')\nbest = 9e9\n"
                 f"for _ in range({REPEATS}):\n"
-                "    start = time.perf_counter()\n    e = net.create_extractor(); e.input('in0', ncnn.Mat(x).clone())\n"
-                "    _, out = e.extract('out0'); best = min(best, time.perf_counter() - start)\n"
+                "    start = time.process_time()\n    e = net.create_extractor(); e.input('in0', ncnn.Mat(x).clone())\n"
+                "    _, out = e.extract('out0'); best = min(best, time.process_time() - start)\n"
                 "np.save('out.npy', np.array(out)); print(best)\n")
         done = subprocess.run([sys.executable, "-c", code], cwd=model, capture_output=True, text=True)
         if done.returncode:
@@ -396,6 +403,10 @@ class Rust:
             raise ValueError(rest)
         return float(rest)
 
+    def processor_time(self):
+        tasks = pathlib.Path(f"/proc/{self.process.pid}/task").iterdir()
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+
     def load(self, path):
         self.models += 1
         self.ask(f"load {path}")
@@ -413,7 +424,9 @@ class Rust:
                 for size in array.shape:
                     number(size)
                 file.write(np.ascontiguousarray(array, "<f4").tobytes())
-        seconds = self.ask(f"run {model} {given} {out} 1")
+        start = self.processor_time()
+        self.ask(f"run {model} {given} {out} 1")
+        seconds = self.processor_time() - start
         data, at, found = out.read_bytes(), 0, {}
 
         def take(count=4):
