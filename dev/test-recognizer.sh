@@ -483,6 +483,7 @@ adapts_to_recordings() { # a model folder for the speaker who is not in the trai
 check "--adapt-speakers=true: a speaker is recognised as it comes, and with a transform" adapts
 check "nnet3-adapt-speaker: a model folder for a speaker" adapts_to_recordings
 check "wrong: nnet3-adapt-speaker with a model that cannot adapt" says "has no folder adaptation" nnet3-adapt-speaker "$work/gaussians/model" "$work/no" "$toy/wav/toy-003.wav"
+check "wrong: nnet3-adapt-speaker into the model itself" says "lies in the folder of the model" nnet3-adapt-speaker "$work/adapting/model" "$work/adapting/model/new" "$toy/wav/toy-003.wav"
 check "wrong: nnet3-adapt-speaker with too little speech" says "too little speech for a transform" nnet3-adapt-speaker "$work/adapting/model" "$work/no" "$toy/wav/toy-003.wav"
 check "wrong: --adapt-speakers=true for little speech" says "too few speakers have enough speech for transforms" scripts/recognizer.sh \
   --wav="$toy/wav" --text="$toy/text" --utt2spk="$toy/utt2spk" --lexicon="$toy/lexicon.txt" --garbage=false --use-gpu=no --adapt-speakers=true "$work/no_transforms"

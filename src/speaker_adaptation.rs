@@ -12,9 +12,9 @@ use kaldi_feat::cmvn::CmvnStats;
 use kaldi_feat::spectral::{Extractor, SpectralOptions};
 use kaldi_io::DenseMatrix;
 use kaldi_lang::Lang;
-use nnet3_online::Transcript;
 use nnet3_online::config;
 use nnet3_online::config::spectral::{MfccArgs, SpectralArgs};
+use nnet3_online::{Transcript, Word};
 use nnet3_train::acoustic::AmNnet;
 
 use crate::feature_layer::put_before;
@@ -70,7 +70,7 @@ impl Adaptation {
     }
 
     /// Makes utterances of the sentences that were recognised in a recording. `samples` are those of the recording at `rate` Hz.
-    /// Words that the lexicon lacks, and sentences without words, are left out.
+    /// Words that the lexicon lacks and sounds that are no words divide a sentence, and belong to none.
     ///
     /// # Errors
     /// The samples have a rate that the features do not take.
@@ -83,26 +83,28 @@ impl Adaptation {
     ) -> Result<Vec<Utterance>> {
         let place = |seconds: f64| ((seconds.max(0.0) * f64::from(rate)) as usize).min(samples.len());
         let mut utterances = Vec::new();
-        for (number, sentence) in sentences.iter().enumerate() {
-            let known = sentence.words.iter().filter_map(|word| self.lang.words.number(&word.text));
-            let words: Vec<u32> =
-                known.filter(|&word| !word != i64::from(self.lang.oov)).map(|word| word as u32).collect();
-            let (Some(first), Some(last)) = (sentence.words.first(), sentence.words.last()) else { continue };
-            if words.is_empty() {
-                continue;
-            }
-            let part = &samples
-                [place(first.start - MARGIN)..place(last.end + MARGIN).max(place(first.start - MARGIN))];
-            // (A new one for each sentence: its dither does not depend on the others.)
+        for stretch in
+            sentences.iter().flat_map(|sentence| sentence.words.split(|word| self.number(word).is_none()))
+        {
+            let (Some(first), Some(last)) = (stretch.first(), stretch.last()) else { continue };
+            let begin = place(first.start - MARGIN);
+            let part = &samples[begin..place(last.end + MARGIN).max(begin)];
+            // (A new one for each stretch: its dither does not depend on the others.)
             let all = Extractor::new(self.spectral.clone())?.features(part, rate as f32, 1.0)?;
             utterances.push(Utterance {
-                key: format!("{recording}-{number}"),
+                key: format!("{recording}-{}", utterances.len()),
                 speaker: String::new(),
                 features: first_columns(&all, self.system.cepstra())?,
-                words,
+                words: stretch.iter().filter_map(|word| self.number(word)).collect(),
             });
         }
         Ok(utterances)
+    }
+
+    /// The number of a word. `None` if the lexicon lacks it, or if it stands for sounds that are no word.
+    fn number(&self, word: &Word) -> Option<u32> {
+        let number = self.lang.words.number(&word.text)?;
+        (number != i64::from(self.lang.oov)).then_some(number as u32)
     }
 
     /// Estimates the transform of the speaker of utterances, and puts it before the network. `None` if there is too little

@@ -112,10 +112,11 @@ mod arguments {
 }
 
 /// From now on the process ends without the functions that libraries have registered for its end: mimalloc's need
-/// memory, and crash or wait for ever without it. Rust's own output has been written before these functions run.
+/// memory, and crash or wait for ever without it. Rust's own output has been written before these functions run. If the
+/// environment asks for mimalloc's statistics, which it prints there, all stays as it was.
 pub fn end_without_libraries() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    {
+    if std::env::var_os("MIMALLOC_SHOW_STATS").is_none() {
         unsafe extern "C" {
             /// glibc's `atexit`, whose functions get the status.
             fn on_exit(

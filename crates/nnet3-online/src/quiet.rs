@@ -3,7 +3,7 @@
 /// The largest magnitude of samples of digital silence, for samples from −32768 to 32767: −78 dB of full scale, which is above
 /// the noise of rounding to 16 bits and below that of any microphone.
 const LEVEL: f32 = 4.0;
-/// Seconds below which a stretch is a part of speech.
+/// Seconds below which a stretch is a part of speech, and sound is none.
 const SHORTEST: f64 = 0.1;
 /// The share of a word's time in digital silence from which on it was not said.
 const SHARE: f64 = 0.8;
@@ -33,10 +33,12 @@ impl Quiet {
         Quiet(stretches)
     }
 
-    /// True if the time from `begin` to `end`, in seconds, is digital silence, nearly or all of it.
+    /// True if the time from `begin` to `end`, in seconds, is digital silence, nearly or all of it: what is left is too short for
+    /// speech. (The search may stretch a word over the silence beside it.)
     pub fn covers(&self, begin: f64, end: f64) -> bool {
         let shared = |&(from, to): &(f64, f64)| (to.min(end) - from.max(begin)).max(0.0);
-        end > begin && self.0.iter().map(shared).sum::<f64>() >= SHARE * (end - begin)
+        let silent = self.0.iter().map(shared).sum::<f64>();
+        end > begin && silent >= SHARE * (end - begin) && end - begin - silent < SHORTEST
     }
 }
 
@@ -51,11 +53,11 @@ mod tests {
         let samples: Vec<f32> = parts.into_iter().flat_map(part).collect();
         for start in [0.0, 7.0] {
             let quiet = Quiet::of(&samples, 100.0, start);
-            for (begin, end) in [(0.2, 0.9), (0.5, 1.1), (2.5, 3.5), (5.1, 5.9)] {
+            for (begin, end) in [(0.2, 0.9), (0.5, 1.05), (2.5, 3.5), (5.1, 5.9)] {
                 assert!(quiet.covers(start + begin, start + end), "{begin} {end}");
             }
-            // Speech, speech with a short pause, a word that reaches into silence, no time at all.
-            for (begin, end) in [(1.2, 1.8), (4.0, 5.0), (0.7, 1.3), (1.5, 2.5), (0.5, 0.5)] {
+            // Speech, speech with a short pause, a word that reaches into silence, one that is stretched over it, no time at all.
+            for (begin, end) in [(1.2, 1.8), (4.0, 5.0), (0.7, 1.3), (1.5, 2.5), (1.8, 4.0), (0.5, 0.5)] {
                 assert!(!quiet.covers(start + begin, start + end), "{begin} {end}");
             }
         }

@@ -12,6 +12,7 @@ use nnet3::messages;
 use nnet3::options::threads;
 use nnet3::speaker_adaptation::Adaptation;
 use nnet3_online::{Model, ModelOptions, Sentences, Transcript, piece};
+use tempfile::TempDir;
 
 use crate::recognition::transcribe::checks;
 
@@ -41,7 +42,7 @@ pub struct Options {
 }
 
 pub fn main() -> ExitCode {
-    cli::run_styled(Style::Quiet, run)
+    cli::run_styled(Style::Mixed, run)
 }
 
 pub fn run(options: Options) -> Result<u8> {
@@ -54,7 +55,7 @@ pub fn run(options: Options) -> Result<u8> {
         bail!("expected the folder of a model, a new folder and recordings");
     };
     ensure!(Path::new(folder).is_dir(), "{folder}: there is no such folder (expected that of a model)");
-    ensure!(!Path::new(new).exists(), "{new} is there already: expected the name of a new folder");
+    let place = Place::new(folder, new)?;
     for recording in recordings {
         if let Some(fault) = checks::fault(recording) {
             bail!("{recording}: {fault}");
@@ -66,7 +67,7 @@ pub fn run(options: Options) -> Result<u8> {
     let channels = options.channel.unwrap_or(Channels::First);
     let mut utterances = Vec::new();
     for recording in recordings {
-        let (samples, rate) = samples(recording, channels, model.sample_rate() as u32, options.max_seconds)?;
+        let (samples, rate) = samples(recording, channels, options.max_seconds)?;
         let found = recognize(&mut sentences, &samples, rate).with_context(|| recording.clone())?;
         utterances.extend(
             adaptation.utterances(recording, &samples, rate, &found).with_context(|| recording.clone())?,
@@ -76,7 +77,7 @@ pub fn run(options: Options) -> Result<u8> {
     let Some(adapted) = adaptation.adapt(&utterances, threads)? else {
         bail!("there is too little speech for a transform: at least ten seconds of words are needed");
     };
-    write(folder, new, |am| Ok(adapted.network.save(&am.to_string_lossy(), true)?))?;
+    place.write(|am| Ok(adapted.network.save(&am.to_string_lossy(), true)?))?;
     messages::log(&format!(
         "Wrote a model for the speaker of {} sentences ({:.1} s of speech; {} could not be aligned) to {new}",
         adapted.sentences,
@@ -86,8 +87,8 @@ pub fn run(options: Options) -> Result<u8> {
     Ok(0)
 }
 
-/// The first seconds of a recording, at this rate.
-fn samples(recording: &str, channels: Channels, rate: u32, most: u32) -> Result<(Vec<f32>, u32)> {
+/// The first seconds of a recording, with its rate.
+fn samples(recording: &str, channels: Channels, most: u32) -> Result<(Vec<f32>, u32)> {
     let stream = SoundStream::open_with(recording, &SoundOptions::default())?;
     if stream.channels() > 1 && channels == Channels::First {
         messages::warn(&format!(
@@ -95,21 +96,19 @@ fn samples(recording: &str, channels: Channels, rate: u32, most: u32) -> Result<
             stream.channels()
         ));
     }
-    let mut signal = Signal::new(stream, channels, Some(rate))?;
+    let mut signal = Signal::new(stream, channels, None)?;
+    let rate = signal.rate();
     let mut samples = Vec::new();
     let wanted = most as usize * rate as usize;
     while samples.len() < wanted {
         let some = signal.read(wanted - samples.len())?;
         if some.is_empty() {
+            // (What is missing is known at the end only.)
+            signal.warnings().iter().for_each(|warning| messages::warn(&format!("{recording}: {warning}")));
+            signal.close()?;
             break;
         }
         samples.extend(some);
-    }
-    for warning in signal.warnings() {
-        messages::warn(&format!("{recording}: {warning}"));
-    }
-    if samples.len() < wanted {
-        signal.close()?;
     }
     ensure!(!samples.is_empty(), "{recording}: the recording has no samples");
     Ok((samples, rate))
@@ -125,38 +124,77 @@ fn recognize(sentences: &mut Sentences, samples: &[f32], rate: u32) -> Result<Ve
     Ok(found.into_iter().map(|sentence| sentence.transcript).collect())
 }
 
-/// Copies the folder of a model, with another acoustic model that `save` writes. The new folder appears whole.
-fn write(model: &str, new: &str, save: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    let parent = match Path::new(new).parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    std::fs::create_dir_all(parent)
-        .with_context(|| format!("cannot make the folder {}", parent.display()))?;
-    let private = tempfile::tempdir_in(parent)
-        .with_context(|| format!("cannot make a folder in {}", parent.display()))?;
-    let copy = private.path().join("model");
-    copy_folder(Path::new(model), &copy)?;
-    let am = nnet3_online::acoustic_model(&copy)?;
-    save(Path::new(&am))?;
-    std::fs::rename(&copy, new).with_context(|| format!("cannot make the folder {new}"))
+/// The place of a new model.
+struct Place<'p> {
+    model: &'p Path,
+    new: &'p Path,
+    /// Beside the new folder.
+    private: TempDir,
 }
 
-fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+impl<'p> Place<'p> {
+    /// Fails if the new folder cannot be made.
+    fn new(model: &'p str, new: &'p str) -> Result<Place<'p>> {
+        let (model, new) = (Path::new(model), Path::new(new));
+        let shown = new.display();
+        ensure!(!new.as_os_str().is_empty(), "expected the name of a new folder, found an empty one");
+        ensure!(
+            new.symlink_metadata().is_err(),
+            "{shown} is there already: expected the name of a new folder"
+        );
+        let parent = match new.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let whole = |path: &Path| {
+            path.canonicalize().with_context(|| format!("cannot read the folder {}", path.display()))
+        };
+        let cannot = || format!("cannot make the folder {shown}");
+        ensure!(
+            !parent.exists() || !whole(parent)?.starts_with(whole(model)?),
+            "{shown} lies in the folder of the model, which is copied: expected another place"
+        );
+        std::fs::create_dir_all(parent).with_context(cannot)?;
+        // (A name that the system does not take fails here, and not at the end.)
+        std::fs::create_dir(new).and_then(|()| std::fs::remove_dir(new)).with_context(cannot)?;
+        let private = tempfile::tempdir_in(parent).with_context(cannot)?;
+        Ok(Place { model, new, private })
+    }
+
+    /// Copies the folder of the model, with another acoustic model that `save` writes. The new folder appears whole.
+    fn write(self, save: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+        let copy = self.private.path().join("model");
+        copy_folder(self.model, &copy, 0)?;
+        save(Path::new(&nnet3_online::acoustic_model(&copy)?))?;
+        std::fs::rename(&copy, self.new)
+            .with_context(|| format!("cannot make the folder {}", self.new.display()))
+    }
+}
+
+/// Folders in folders of a model, at most. (A link may lead back.)
+const DEEPEST: usize = 8;
+
+/// Copies files and folders, and what links lead to, `deep` folders below the model.
+fn copy_folder(from: &Path, to: &Path, deep: usize) -> Result<()> {
+    ensure!(
+        deep <= DEEPEST,
+        "{}: more than {DEEPEST} folders in each other: does a link lead back?",
+        from.display()
+    );
     std::fs::create_dir(to).with_context(|| format!("cannot make the folder {}", to.display()))?;
     for entry in
         std::fs::read_dir(from).with_context(|| format!("cannot read the folder {}", from.display()))?
     {
-        let from = entry.with_context(|| format!("cannot read the folder {}", from.display()))?.path();
-        let Some(name) = from.file_name() else { continue };
-        let to = to.join(name);
-        match from.is_dir() {
-            true => copy_folder(&from, &to)?,
-            false => {
-                std::fs::copy(&from, &to)
-                    .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
-            }
+        let entry = entry.with_context(|| format!("cannot read the folder {}", from.display()))?;
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        let cannot = || format!("cannot copy {} to {}", from.display(), to.display());
+        let kind = from.metadata().with_context(cannot)?;
+        if kind.is_dir() {
+            copy_folder(&from, &to, deep + 1)?;
+            continue;
         }
+        ensure!(kind.is_file(), "{}: expected a file or a folder in a model", from.display());
+        std::fs::copy(&from, &to).with_context(cannot)?;
     }
     Ok(())
 }
