@@ -9,8 +9,8 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use kaldi_align::{Event, System, Utterance};
 use kaldi_feat::cmvn::CmvnStats;
+use kaldi_feat::columns::Columns;
 use kaldi_feat::spectral::{Extractor, SpectralOptions};
-use kaldi_io::DenseMatrix;
 use kaldi_lang::Lang;
 use nnet3_online::config;
 use nnet3_online::config::spectral::{MfccArgs, SpectralArgs};
@@ -25,7 +25,7 @@ const FOLDER: &str = "adaptation";
 /// Seconds around the words of a sentence that belong to it.
 const MARGIN: f64 = 0.2;
 
-/// What a model needs to adapt to a speaker.
+/// The parts of a model that adapt it to a speaker.
 pub struct Adaptation {
     system: System,
     lang: Lang,
@@ -33,7 +33,7 @@ pub struct Adaptation {
     spectral: SpectralOptions,
 }
 
-/// A network for one speaker.
+/// A network for one speaker, with the amount of speech that it was made from.
 pub struct Adapted {
     /// The network, which reads cepstra as the model's does.
     pub network: AmNnet,
@@ -43,10 +43,10 @@ pub struct Adapted {
 }
 
 impl Adaptation {
-    /// Reads what the folder of a model has for adaptation.
+    /// Reads these parts from the folder of a model.
     ///
     /// # Errors
-    /// The model has nothing for it, or files are missing or wrong.
+    /// The model has none, or files are missing or wrong.
     pub fn open(model: &str) -> Result<Adaptation> {
         let path = |name: &str| Path::new(model).join(name).to_string_lossy().into_owned();
         let folder = path(FOLDER);
@@ -82,6 +82,7 @@ impl Adaptation {
         sentences: &[Transcript],
     ) -> Result<Vec<Utterance>> {
         let place = |seconds: f64| ((seconds.max(0.0) * f64::from(rate)) as usize).min(samples.len());
+        let cepstra = Columns::parse(&format!("0-{}", self.system.cepstra() - 1))?;
         let mut utterances = Vec::new();
         for stretch in
             sentences.iter().flat_map(|sentence| sentence.words.split(|word| self.number(word).is_none()))
@@ -94,7 +95,7 @@ impl Adaptation {
             utterances.push(Utterance {
                 key: format!("{recording}-{}", utterances.len()),
                 speaker: String::new(),
-                features: first_columns(&all, self.system.cepstra())?,
+                features: cepstra.select(&all)?,
                 words: stretch.iter().filter_map(|word| self.number(word)).collect(),
             });
         }
@@ -137,18 +138,4 @@ impl Adaptation {
             seconds: frames as f64 * f64::from(self.spectral.frames.shift) / 1000.0,
         }))
     }
-}
-
-/// The first columns of a matrix.
-fn first_columns(from: &DenseMatrix<f32>, columns: usize) -> Result<DenseMatrix<f32>> {
-    ensure!(
-        from.rows == 0 || from.cols >= columns,
-        "features have {} columns: expected at least {columns}",
-        from.cols
-    );
-    let mut to = DenseMatrix::new(from.rows, columns);
-    for r in 0..from.rows {
-        to.row_mut(r).copy_from_slice(&from.row(r)[..columns]);
-    }
-    Ok(to)
 }

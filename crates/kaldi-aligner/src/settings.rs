@@ -126,8 +126,8 @@ impl SilenceSettings {
     }
 }
 
-/// What the features of a model have beside cepstra, in the words of the Montreal Forced Aligner's `meta.json`. `None` where the file
-/// does not say.
+/// Processing of a model's features after the cepstra, by the names in the Montreal Forced Aligner's `meta.json`. A field is `None` if
+/// the file lacks it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Uses {
     pub cmvn: Option<bool>,

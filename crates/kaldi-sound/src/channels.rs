@@ -33,7 +33,7 @@ impl Channels {
     /// Reads a choice that gives one signal: `first`, `mix` or a number from 1.
     ///
     /// # Errors
-    /// What was expected.
+    /// The text is none of these; the error lists them.
     pub fn one(text: &str) -> Result<Channels, String> {
         let channels = text.parse().ok().filter(|&channels| channels != Channels::Each);
         channels.ok_or_else(|| "expected first, mix, or the number of a channel from 1".to_owned())

@@ -10,7 +10,7 @@ use kaldi_io::filename::as_path;
 
 use crate::{Error, Opened, Result};
 
-/// What to align, and how. Names of the lexicon and of models are paths, and never commands.
+/// Input and settings of an alignment. The lexicon and the model are paths, and never commands.
 pub struct Request {
     /// The recordings and their texts.
     pub input: Input,

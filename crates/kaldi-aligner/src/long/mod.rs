@@ -44,7 +44,8 @@ pub fn short_ones(corpus: &Corpus, extracted: &Extracted) -> Result<Option<Extra
     let long = long_ones(corpus);
     let Some(&first) = long.first() else { return Ok(None) };
     let short: Vec<usize> = (0..corpus.utterances.len()).filter(|number| !long.contains(number)).collect();
-    let seconds: f64 = short.iter().map(|&number| corpus.seconds(&corpus.utterances[number])).sum();
+    // (The sum of nothing is -0.)
+    let seconds = 0.0 + short.iter().map(|&number| corpus.seconds(&corpus.utterances[number])).sum::<f64>();
     if seconds < LEAST_SHORT {
         let utterance = &corpus.utterances[first];
         return Err(Error::Data(format!(
@@ -72,33 +73,29 @@ pub fn cut(
     settings: &FeatureSettings,
     corpus: &mut Corpus,
     extracted: &mut Extracted,
-    mut progress: impl FnMut(f64),
+    progress: impl FnMut(f64),
 ) -> Result<(usize, usize)> {
     let long = long_ones(corpus);
     if long.is_empty() {
         return Ok((0, 0));
     }
-    let mut found: FxHashMap<usize, Vec<Piece>> = FxHashMap::default();
     let acoustics =
         Acoustics { hmms: system.model.hmms(), options: &system.options, seconds: settings.seconds() };
-    {
+    let found = {
         let gmms = system.independent.as_ref().unwrap_or(&system.model.gmms);
         let all = kaldi_align::utterance::Corpus::new(&extracted.utterances, system.cepstra());
         let front = Front::new(&all, system.features.clone(), system.normalized)?;
-        let lexicon = LexiconGraph::new(lang)?;
-        for (done, &number) in long.iter().enumerate() {
-            if all.problems[number].is_none() {
-                let features = front.features(number)?;
-                let likelihoods = Likelihoods::new(gmms, &features)?;
-                let get = |frame: usize, pdf: usize| likelihoods.get(frame, pdf);
-                let words = &extracted.utterances[number].words;
-                if let Some(words) = rough(&acoustics, lang, &lexicon, features.rows, get, words) {
-                    found.insert(number, pieces(&words, features.rows, settings.seconds()));
-                }
+        let scores = |number: usize| {
+            if all.problems[number].is_some() {
+                return Ok(None);
             }
-            progress((done + 1) as f64 / long.len() as f64);
-        }
-    }
+            let features = front.features(number)?;
+            let likelihoods = Likelihoods::new(gmms, &features)?;
+            let get = move |frame: usize, pdf: usize| likelihoods.get(frame, pdf);
+            Ok(Some((features.rows, get, extracted.utterances[number].words.clone())))
+        };
+        pieces_of(&long, &acoustics, lang, scores, progress)?
+    };
     let counts = (found.len(), found.values().map(Vec::len).sum());
     replace_features(extracted, corpus, &found, settings.seconds());
     replace(corpus, &found, settings.seconds());
@@ -113,28 +110,44 @@ pub fn cut_by_network(
     model: &NetworkModel,
     lang: &Lang,
     corpus: &mut Corpus,
-    mut progress: impl FnMut(f64),
+    progress: impl FnMut(f64),
 ) -> Result<(usize, usize)> {
     let long = long_ones(corpus);
     if long.is_empty() {
         return Ok((0, 0));
     }
-    let mut found: FxHashMap<usize, Vec<Piece>> = FxHashMap::default();
     let acoustics = Acoustics { hmms: model.hmms(), options: &model.options, seconds: model.times.seconds };
-    let lexicon = LexiconGraph::new(lang)?;
-    for (done, &number) in long.iter().enumerate() {
-        if let Ok(outputs) = model.outputs(corpus, number) {
-            let get = |frame: usize, pdf: usize| outputs.row(frame)[pdf];
-            let words = numbers(&corpus.utterances[number].text, lang);
-            if let Some(words) = rough(&acoustics, lang, &lexicon, outputs.rows, get, &words) {
-                found.insert(number, pieces(&words, outputs.rows, model.times.seconds));
-            }
-        }
-        progress((done + 1) as f64 / long.len() as f64);
-    }
+    let scores = |number: usize| {
+        let Ok(outputs) = model.outputs(corpus, number) else { return Ok(None) };
+        let words = numbers(&corpus.utterances[number].text, lang);
+        Ok(Some((outputs.rows, move |frame: usize, pdf: usize| outputs.row(frame)[pdf], words)))
+    };
+    let found = pieces_of(&long, &acoustics, lang, scores, progress)?;
     let counts = (found.len(), found.values().map(Vec::len).sum());
     replace(corpus, &found, model.times.seconds);
     Ok(counts)
+}
+
+/// The pieces of each long utterance that can be cut. `scores` returns its number of frames, the log-likelihoods of pdfs by frame, and
+/// its words; `None` if it stays whole.
+fn pieces_of<G: Fn(usize, usize) -> f32>(
+    long: &[usize],
+    acoustics: &Acoustics,
+    lang: &Lang,
+    scores: impl Fn(usize) -> Result<Option<(usize, G, Vec<u32>)>>,
+    mut progress: impl FnMut(f64),
+) -> Result<FxHashMap<usize, Vec<Piece>>> {
+    let mut found = FxHashMap::default();
+    let lexicon = LexiconGraph::new(lang)?;
+    for (done, &number) in long.iter().enumerate() {
+        if let Some((frames, get, words)) = scores(number)?
+            && let Some(words) = rough(acoustics, lang, &lexicon, frames, get, &words)
+        {
+            found.insert(number, pieces(&words, frames, acoustics.seconds));
+        }
+        progress((done + 1) as f64 / long.len() as f64);
+    }
+    Ok(found)
 }
 
 /// The name of a piece of an utterance, counted from 0.

@@ -1,7 +1,7 @@
 //! A source of log-likelihoods, which is a model of Gaussians here, beside that model itself.
 
 use kaldi_align::{AlignOptions, System, Utterance};
-use kaldi_aligner::{FeatureSettings, NetworkModel, Scorer, Scoring};
+use kaldi_aligner::{FeatureSettings, Model, NetworkModel, Scorer, Scoring};
 use kaldi_feat::spectral::Extractor;
 use kaldi_gmm::Likelihoods;
 use kaldi_io::DenseMatrix;
@@ -46,6 +46,20 @@ impl Scorer for Of<'_> {
     }
 }
 
+/// A network whose HMMs are those of Gaussians, with outputs of `scoring`.
+fn network_of(model: &Model, options: AlignOptions, scoring: Box<dyn Scoring>) -> NetworkModel {
+    NetworkModel {
+        transitions: model.system.model.transitions.clone(),
+        tree: model.system.model.tree.clone(),
+        phones: model.phones.clone(),
+        silence: model.silence.clone(),
+        rate: model.features.rate,
+        times: model.features.times(),
+        options,
+        scoring,
+    }
+}
+
 #[test]
 fn log_likelihoods_of_a_caller_give_the_times_of_the_model_that_they_come_from() {
     let mut made = Made::new(12);
@@ -56,16 +70,9 @@ fn log_likelihoods_of_a_caller_give_the_times_of_the_model_that_they_come_from()
     let mut model = made.monophones();
     model.system.options.boundaries = None;
     let expected = made.align(&model);
-    let network = NetworkModel {
-        transitions: model.system.model.transitions.clone(),
-        tree: model.system.model.tree.clone(),
-        phones: model.phones.clone(),
-        silence: model.silence.clone(),
-        rate: model.features.rate,
-        times: model.features.times(),
-        options: AlignOptions { boundaries: None, ..model.system.options.clone() },
-        scoring: Box::new(Gaussians { system: model.system.clone(), features: model.features.clone() }),
-    };
+    let options = AlignOptions { boundaries: None, ..model.system.options.clone() };
+    let scoring = Gaussians { system: model.system.clone(), features: model.features.clone() };
+    let network = network_of(&model, options, Box::new(scoring));
     let lang = network.lang(&made.pronunciations).unwrap();
     let mut share = 0.0;
     let found =
@@ -107,16 +114,7 @@ fn recordings_that_cannot_be_scored_have_the_reason() {
     }
     let made = Made::new(6);
     let model = made.monophones();
-    let network = NetworkModel {
-        transitions: model.system.model.transitions.clone(),
-        tree: model.system.model.tree.clone(),
-        phones: model.phones.clone(),
-        silence: model.silence.clone(),
-        rate: model.features.rate,
-        times: model.features.times(),
-        options: AlignOptions::for_chain(),
-        scoring: Box::new(Broken),
-    };
+    let network = network_of(&model, AlignOptions::for_chain(), Box::new(Broken));
     let lang = network.lang(&made.pronunciations).unwrap();
     let found = network.align(&lang, &made.pronunciations, &made.corpus, false, one(), |_| ()).unwrap();
     for result in &found.utterances {

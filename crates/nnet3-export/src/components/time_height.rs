@@ -45,7 +45,7 @@ struct Convolution {
     filters_in: usize,
     /// Frames of a row of the input, side by side, if the output has fewer frames than the input.
     frames: usize,
-    /// Of a frame of the input and of the output.
+    /// Heights of the input's frames and of the output's.
     heights: [usize; 2],
     images: usize,
 }
