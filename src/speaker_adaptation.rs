@@ -84,8 +84,9 @@ impl Adaptation {
         let place = |seconds: f64| ((seconds.max(0.0) * f64::from(rate)) as usize).min(samples.len());
         let cepstra = Columns::parse(&format!("0-{}", self.system.cepstra() - 1))?;
         let mut utterances = Vec::new();
-        for stretch in
-            sentences.iter().flat_map(|sentence| sentence.words.split(|word| self.number(word).is_none()))
+        for stretch in sentences
+            .iter()
+            .flat_map(|sentence| sentence.words.split(|word| number(&self.lang, word).is_none()))
         {
             let (Some(first), Some(last)) = (stretch.first(), stretch.last()) else { continue };
             let begin = place(first.start - MARGIN);
@@ -96,16 +97,10 @@ impl Adaptation {
                 key: format!("{recording}-{}", utterances.len()),
                 speaker: String::new(),
                 features: cepstra.select(&all)?,
-                words: stretch.iter().filter_map(|word| self.number(word)).collect(),
+                words: stretch.iter().filter_map(|word| number(&self.lang, word)).collect(),
             });
         }
         Ok(utterances)
-    }
-
-    /// The number of a word. `None` if the lexicon lacks it, or if it stands for sounds that are no word.
-    fn number(&self, word: &Word) -> Option<u32> {
-        let number = self.lang.words.number(&word.text)?;
-        (number != i64::from(self.lang.oov)).then_some(number as u32)
     }
 
     /// Estimates the transform of the speaker of utterances, and puts it before the network. `None` if there is too little
@@ -137,5 +132,32 @@ impl Adaptation {
             sentences: good.count(),
             seconds: frames as f64 * f64::from(self.spectral.frames.shift) / 1000.0,
         }))
+    }
+}
+
+/// Returns the number of a word. `None` if the lexicon lacks it, or if it stands for sounds that are no word.
+fn number(lang: &Lang, word: &Word) -> Option<u32> {
+    let number = lang.words.number(&word.text)?;
+    (number != i64::from(lang.oov)).then_some(number as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use kaldi_lang::LangOptions;
+    use kaldi_lang::lexicon::Lexicon;
+
+    use super::*;
+
+    #[test]
+    fn sounds_that_are_no_word_of_the_lexicon_have_no_number() {
+        let (lexicon, _) = Lexicon::parse("<unk> GBG\nno n\nyes y\n", "lexicon").unwrap();
+        let lang = Lang::new(&lexicon, &LangOptions::default()).unwrap();
+        let of = |text: &str| {
+            number(&lang, &Word { text: text.to_owned(), start: 0.0, end: 1.0, confidence: 1.0 })
+        };
+        for word in ["no", "yes"] {
+            assert_eq!(of(word).map(i64::from), lang.words.number(word), "{word}");
+        }
+        assert_eq!([of("<unk>"), of("perhaps")], [None, None]);
     }
 }

@@ -30,15 +30,6 @@ fn unknown(value: &str) -> Result<Unknown, &'static str> {
     }
 }
 
-fn channels(value: &str) -> Result<Channels, &'static str> {
-    match (value, value.parse()) {
-        ("first", _) => Ok(Channels::First),
-        ("mix", _) => Ok(Channels::Mix),
-        (_, Ok(number @ 1..)) => Ok(Channels::Number(number)),
-        _ => Err("expected first, mix, or the number of a channel from 1"),
-    }
-}
-
 /// align(corpus, lexicon, ...): a dictionary with recordings (as `nnet3-align --formats=json` writes them), textgrids (name and
 /// text, in the long and in the short form), faults, unknown_words, warnings and doubtful_below. `nnet3.align` makes an
 /// Alignment of it.
@@ -72,7 +63,7 @@ pub fn align<'py>(
             text_extensions,
             speakers: parsed("speakers", speakers, speakers.parse())?,
             tiers: parsed("tiers", tiers, tiers.parse())?,
-            channels: parsed("channels", channels, self::channels(channels))?,
+            channels: parsed("channels", channels, Channels::one(channels))?,
             threads: threads.get(),
             ..Options::default()
         },
