@@ -24,6 +24,7 @@ pub mod openfst_text;
 pub mod ops;
 pub mod properties;
 pub mod random_paths;
+mod reach;
 pub mod store;
 pub mod text;
 pub mod weight;

@@ -8,6 +8,8 @@ use std::ops::Range;
 
 use crate::flat::FlatFst;
 use crate::fst::{EPSILON, StateId};
+use crate::mapped::MappedFst;
+pub use crate::reach::{Intervals, Reach, ReachBuilder, ReachId};
 
 /// A transducer, the arcs of each state in the order of their output labels.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,34 +18,18 @@ pub struct LookAheadFst {
     pub reach: Reach,
 }
 
-/// The output labels that can come next on paths from each state.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Reach {
-    /// The label that stands for the end of a path.
-    pub final_label: i32,
-    /// First interval of each state, and behind that the number of all intervals.
-    pub first_intervals: Vec<u32>,
-    /// Ranges of labels: the first label, and the end after the last one; in ascending order for each state.
-    pub intervals: Vec<[i32; 2]>,
+/// A transducer of a file: in memory, or, if its type is `const`, in the file. Faults of its states are then found when
+/// they are visited.
+#[derive(Debug)]
+pub enum LookAheadFile {
+    /// The arcs of each state may be in any order.
+    File(MappedFst, Reach),
+    Memory(LookAheadFst),
 }
 
-impl Reach {
-    /// The intervals of a state: their first labels, and the labels behind their last ones.
-    pub fn intervals(&self, state: StateId) -> &[[i32; 2]] {
-        let s = state as usize;
-        &self.intervals[self.first_intervals[s] as usize..self.first_intervals[s + 1] as usize]
-    }
-
-    /// True if the label can come next.
-    pub fn contains(&self, state: StateId, label: i32) -> bool {
-        let intervals = self.intervals(state);
-        let i = intervals.partition_point(|&[begin, _]| begin <= label);
-        i > 0 && label < intervals[i - 1][1]
-    }
-
-    /// True if a path can end without a label.
-    pub fn reaches_end(&self, state: StateId) -> bool {
-        self.contains(state, self.final_label)
+impl From<LookAheadFst> for LookAheadFile {
+    fn from(fst: LookAheadFst) -> LookAheadFile {
+        LookAheadFile::Memory(fst)
     }
 }
 

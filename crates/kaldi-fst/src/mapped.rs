@@ -89,6 +89,11 @@ impl MappedFst {
         self.broken("the file has been changed while it was read".to_owned())
     }
 
+    /// The byte position after the last arc.
+    pub(crate) fn end(&self) -> usize {
+        self.arcs_at + self.num_arcs * ARC_BYTES
+    }
+
     pub fn start(&self) -> Option<StateId> {
         self.start
     }
@@ -114,8 +119,35 @@ impl MappedFst {
         words(&self.file[at..at + STATE_BYTES]).map(|number| number as u32)
     }
 
+    /// Adds the arcs of a state, checked, to `out`. (They are checked after they have been copied: the file may change.)
+    pub fn read_arcs(&self, state: StateId, out: &mut Vec<Arc>) -> Result<()> {
+        let range = self.arcs_of(state)?;
+        out.extend(self.arcs(range).iter().map(Arc::unpack));
+        for arc in &*out {
+            let checked = store::check_arc(state as usize, arc, self.num_states);
+            checked.map_err(|problem| self.broken(problem))?;
+        }
+        Ok(())
+    }
+
     /// Reads and checks a state.
     pub fn state(&self, state: StateId) -> Result<MappedState> {
+        let arcs = self.arcs_of(state)?;
+        self.final_cost(state)?;
+        let mut known = MappedState { end_of_input_epsilons: arcs.start, arcs, largest_input_label: 0 };
+        for (arc, end) in self.arcs(known.arcs.clone()).iter().map(Arc::unpack).zip(known.arcs.start + 1..) {
+            let checked = store::check_arc(state as usize, &arc, self.num_states);
+            checked.map_err(|problem| self.broken(problem))?;
+            if arc.ilabel == EPSILON {
+                known.end_of_input_epsilons = end;
+            }
+            known.largest_input_label = known.largest_input_label.max(arc.ilabel);
+        }
+        Ok(known)
+    }
+
+    /// The positions of the arcs of a state.
+    fn arcs_of(&self, state: StateId) -> Result<Range<u32>> {
         let [_, first, count, ..] = self.record(state);
         let expected = match state.checked_sub(1).map(|before| self.record(before)) {
             None => 0,
@@ -128,18 +160,7 @@ impl MappedFst {
                 "state {state} has the arcs from {first} to {end}, expected arcs from {expected} on, of {num_arcs}"
             )));
         }
-        self.final_cost(state)?;
-        let mut known =
-            MappedState { arcs: first..end as u32, end_of_input_epsilons: first, largest_input_label: 0 };
-        for (arc, end) in self.arcs(known.arcs.clone()).iter().map(Arc::unpack).zip(first + 1..) {
-            let checked = store::check_arc(state as usize, &arc, self.num_states);
-            checked.map_err(|problem| self.broken(problem))?;
-            if arc.ilabel == EPSILON {
-                known.end_of_input_epsilons = end;
-            }
-            known.largest_input_label = known.largest_input_label.max(arc.ilabel);
-        }
-        Ok(known)
+        Ok(first..end as u32)
     }
 
     /// The cost of ending in a state; infinite if it is not final.

@@ -5,7 +5,12 @@
 //! Files store the tree of histories as bits. Here arrays store the shorter history of a state, its first child, and
 //! its first word.
 
+use std::sync::OnceLock;
+
 use crate::fst::StateId;
+
+/// Children of state 0 are listed by word if at least one in so many words has one.
+const MOST_GAPS: usize = 16;
 
 /// A language model, in the tropical semiring. State 0 is the empty history. Words are labels above 0.
 ///
@@ -29,6 +34,18 @@ pub struct NgramFst {
     /// In ascending order for each state.
     pub words: Vec<i32>,
     pub costs: Vec<f32>,
+    pub first_steps: FirstSteps,
+}
+
+/// The children of state 0 by their words, listed when they are first needed. They do not say what the model is, so all
+/// are equal.
+#[derive(Debug, Clone, Default)]
+pub struct FirstSteps(OnceLock<Box<[StateId]>>);
+
+impl PartialEq for FirstSteps {
+    fn eq(&self, _: &FirstSteps) -> bool {
+        true
+    }
 }
 
 impl NgramFst {
@@ -68,7 +85,7 @@ impl NgramFst {
     /// Returns the target of an arc with a word: the longest history that ends with the word, preceded by words of the
     /// state's history.
     pub fn next(&self, state: StateId, word: i32) -> StateId {
-        let Some(mut node) = self.child(0, word) else { return 0 };
+        let Some(mut node) = self.child_of_root(word) else { return 0 };
         // The words of the history from the latest one back are those on the way from the root to the state.
         let mut depth = 0;
         let mut at = state;
@@ -84,6 +101,24 @@ impl NgramFst {
             }
         }
         node
+    }
+
+    /// The child of state 0 with this word. (There may be several hundred thousand.)
+    fn child_of_root(&self, word: i32) -> Option<StateId> {
+        let [begin, end] = [self.first_children[0], self.first_children[1]];
+        let words = &self.first_words[begin as usize..end as usize];
+        let number = words.last().map_or(0, |&last| last as usize + 1);
+        if number > MOST_GAPS * words.len() {
+            return self.child(0, word);
+        }
+        let children = self.first_steps.0.get_or_init(|| {
+            let mut children = vec![0; number];
+            for (&word, child) in words.iter().zip(begin..) {
+                children[word as usize] = child;
+            }
+            children.into()
+        });
+        children.get(word as usize).copied().filter(|&child| child != 0)
     }
 
     fn child(&self, state: StateId, word: i32) -> Option<StateId> {

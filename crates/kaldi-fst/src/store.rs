@@ -33,7 +33,9 @@ use crate::weight::Weight;
 pub use constant::{write_const, write_const_with_symbols};
 pub use flat::{read_flat, read_flat_fst};
 use header::Header;
-pub use look_ahead::{read_look_ahead, write_look_ahead, write_look_ahead_with_symbols};
+pub use look_ahead::{
+    read_look_ahead, read_look_ahead_file, write_look_ahead, write_look_ahead_with_symbols,
+};
 pub use names::Names;
 pub use ngram::write_ngrams;
 use raw::read_raw;

@@ -64,7 +64,8 @@ impl SharedGraph {
     /// # Errors
     /// A word of the graph has no name.
     pub fn check_names(&self, names: &Names) -> Result<()> {
-        let is_known = |word| names.get(word).is_some();
+        let gap = names.first_gap();
+        let is_known = |word| (1..gap).contains(&word) || names.get(word).is_some();
         let unknown = match self {
             SharedGraph::Whole(graph) => graph.unknown_word(MOST_ARCS, is_known),
             SharedGraph::Pair(pair) => pair.unknown_word(is_known),
@@ -119,7 +120,7 @@ pub fn read_whole(rxfilename: &str, num_transition_ids: usize) -> Result<(Search
 pub fn read_pair(files: PairFiles<'_>, num_transition_ids: usize) -> Result<(GraphPair, Option<Names>)> {
     let PairFiles { hcl, grammar, disambiguation } = files;
     let mut r = open(hcl)?;
-    let hcl_fst = store::read_look_ahead(&mut r)?;
+    let hcl_fst = store::read_look_ahead_file(&mut r)?;
     r.finish()?;
     let mut r = open(grammar)?;
     let (fst, names) = store::read_with_names(&mut r)?;

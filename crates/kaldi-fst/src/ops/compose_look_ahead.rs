@@ -86,7 +86,7 @@ impl Product<'_> {
     fn can_go_on(&self, state: StateId, second: &State) -> bool {
         let reach = &self.first.reach;
         second.is_final() && reach.reaches_end(state)
-            || reach.intervals(state).iter().any(|&[begin, end]| {
+            || reach.intervals(state).as_slice().iter().any(|&[begin, end]| {
                 let at = second.arcs.partition_point(|arc| arc.ilabel < begin.max(EPSILON + 1));
                 second.arcs.get(at).is_some_and(|arc| arc.ilabel < end)
             })

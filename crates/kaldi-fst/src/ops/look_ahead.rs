@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::{Side, components::Components, relabel, sort_arcs};
 use crate::flat::FlatFst;
 use crate::fst::{Arc, EPSILON, Fst, State, StateId};
-use crate::look_ahead::{LookAheadFst, Reach};
+use crate::look_ahead::{LookAheadFst, ReachBuilder};
 
 /// A transducer with look-ahead, and the change of its output labels.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,15 +34,12 @@ pub fn look_ahead(mut fst: Fst) -> Relabelled {
     let number_of = |target: StateId| search.numbers[search.components[target as usize] as usize];
     let new_labels: FxHashMap<i32, i32> =
         targets.labels.iter().map(|(&label, &target)| (label, number_of(target))).collect();
-    let mut reach = Reach {
-        final_label: targets.end.map_or(NO_LABEL, number_of),
-        first_intervals: vec![0],
-        intervals: Vec::new(),
-    };
+    let mut reach = ReachBuilder::new(targets.end.map_or(NO_LABEL, number_of));
     for s in 0..fst.states.len() {
-        reach.intervals.extend(&search.intervals[search.components[s] as usize]);
-        reach.first_intervals.push(reach.intervals.len() as u32);
+        let added = reach.add(&search.intervals[search.components[s] as usize]);
+        added.unwrap_or_else(|why| unreachable!("intervals of state {s}: {why}"));
     }
+    let reach = reach.build();
     relabel(&mut fst, Side::Output, &new_labels);
     sort_arcs(&mut fst, Side::Output);
     let count = new_labels.len() as i32 + i32::from(targets.end.is_some());

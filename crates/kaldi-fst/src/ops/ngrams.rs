@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::fst::{Arc, EPSILON, Fst, State, StateId};
-use crate::ngrams::NgramFst;
+use crate::ngrams::{FirstSteps, NgramFst};
 
 impl From<&NgramFst> for Fst {
     /// The arc to the shorter history comes first, then the words in ascending order.
@@ -171,6 +171,7 @@ impl Model {
             first_futures: Vec::new(),
             words: Vec::new(),
             costs: Vec::new(),
+            first_steps: FirstSteps::default(),
         };
         // Files have one more element of each.
         out.first_words.push(0);

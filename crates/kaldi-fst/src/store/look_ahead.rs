@@ -5,10 +5,10 @@ use kaldi_io::{KaldiReader, KaldiWriter};
 
 use super::header::Header;
 use super::raw::{read_i32, read_i64, read_raw};
-use super::{OLABEL_LOOKAHEAD, Symbols, flat, write_const};
+use super::{OLABEL_LOOKAHEAD, Symbols, constant, flat, write_const};
 use crate::flat::FlatFst;
 use crate::fst::{Fst, State};
-use crate::look_ahead::{LookAheadFst, Reach};
+use crate::look_ahead::{LookAheadFile, LookAheadFst, Reach, ReachBuilder};
 use crate::weight::Weight;
 
 /// The magic number before an FST with an add-on behind it.
@@ -17,17 +17,43 @@ const ADD_ON_MAGIC: i32 = 446681434;
 /// Reads header, FST and labels, which begin right here.
 pub fn read_look_ahead(r: &mut KaldiReader) -> kaldi_io::Result<LookAheadFst> {
     let header = Header::read(r)?;
+    check_type(r, &header)?;
+    read_after_header(r, &header)
+}
+
+/// Does the same, but leaves the transducer in the file if it can.
+pub fn read_look_ahead_file(r: &mut KaldiReader) -> kaldi_io::Result<LookAheadFile> {
+    let header = Header::read(r)?;
+    check_type(r, &header)?;
+    let inner = read_inner_header(r, &header)?;
+    let Some(fst) = constant::map(r, &inner) else {
+        let fst = flat::read_after_header(r, &inner)?;
+        return Ok(read_rest(r, fst)?.into());
+    };
+    r.skip_to(fst.end() as u64)?;
+    let reach = read_reach_part(r, fst.num_states())?;
+    Ok(LookAheadFile::File(fst, reach))
+}
+
+fn check_type(r: &KaldiReader, header: &Header) -> kaldi_io::Result<()> {
     if header.fst_type != OLABEL_LOOKAHEAD {
         let found = &header.fst_type;
         return Err(r.error(format!(
             "expected an FST of type '{OLABEL_LOOKAHEAD}', as OpenFst's fstconvert makes it of HCL, found '{found}'"
         )));
     }
-    read_after_header(r, &header)
+    Ok(())
 }
 
 /// Reads the part after the symbol tables.
 pub(super) fn read_after_header(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<LookAheadFst> {
+    let inner = read_inner_header(r, header)?;
+    let fst = flat::read_after_header(r, &inner)?;
+    read_rest(r, fst)
+}
+
+/// Reads up to the states of the transducer.
+fn read_inner_header(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<Header> {
     if header.arc_type != f32::ARC_TYPE {
         let (wanted, found) = (f32::ARC_TYPE, &header.arc_type);
         return Err(r.error(format!("expected an FST with arcs of type '{wanted}', found '{found}'")));
@@ -36,14 +62,12 @@ pub(super) fn read_after_header(r: &mut KaldiReader, header: &Header) -> kaldi_i
     if magic != ADD_ON_MAGIC {
         return Err(r.error(format!("expected the number {ADD_ON_MAGIC}, found {magic}")));
     }
-    let mut fst = flat::read_flat(r)?;
-    let parts = [r.read_byte()?, r.read_byte()?, r.read_byte()?];
-    if parts != [1, 0, 1] {
-        return Err(r.error(format!(
-            "expected the reachable labels of the output side alone (the bytes 1, 0, 1), found {parts:?}"
-        )));
-    }
-    let reach = read_reach(r, fst.num_states())?;
+    Header::read(r)
+}
+
+/// Reads the part after the transducer.
+fn read_rest(r: &mut KaldiReader, mut fst: FlatFst) -> kaldi_io::Result<LookAheadFst> {
+    let reach = read_reach_part(r, fst.num_states())?;
     for s in 0..fst.num_states() {
         let range = fst.arcs_of(s);
         let arcs = &mut fst.arcs[range];
@@ -52,6 +76,17 @@ pub(super) fn read_after_header(r: &mut KaldiReader, header: &Header) -> kaldi_i
         }
     }
     Ok(LookAheadFst { fst, reach })
+}
+
+/// Reads the labels that can come next.
+fn read_reach_part(r: &mut KaldiReader, num_states: usize) -> kaldi_io::Result<Reach> {
+    let parts = [r.read_byte()?, r.read_byte()?, r.read_byte()?];
+    if parts != [1, 0, 1] {
+        return Err(r.error(format!(
+            "expected the reachable labels of the output side alone (the bytes 1, 0, 1), found {parts:?}"
+        )));
+    }
+    read_reach(r, num_states)
 }
 
 fn read_reach(r: &mut KaldiReader, num_states: usize) -> kaldi_io::Result<Reach> {
@@ -70,28 +105,17 @@ fn read_reach(r: &mut KaldiReader, num_states: usize) -> kaldi_io::Result<Reach>
     if count != num_states as i64 {
         return Err(r.error(format!("labels of {count} states, but there are {num_states}")));
     }
-    let mut reach = Reach { final_label, first_intervals: vec![0], intervals: Vec::new() };
+    let mut reach = ReachBuilder::new(final_label);
+    let mut intervals: Vec<[i32; 2]> = Vec::new();
     for s in 0..num_states {
-        let first = reach.intervals.len();
+        intervals.clear();
         for _ in 0..read_i64(r)? {
-            let [begin, end] = super::words(&read_raw::<8>(r)?);
-            let last = if reach.intervals.len() > first {
-                reach.intervals[reach.intervals.len() - 1][1]
-            } else {
-                i32::MIN
-            };
-            if begin < last || begin >= end {
-                return Err(r.error(format!(
-                    "state {s} has the label interval from {begin} to {end}, which overlaps the one before it, to {last}"
-                )));
-            }
-            reach.intervals.push([begin, end]);
+            intervals.push(super::words(&read_raw::<8>(r)?));
         }
-        let end = u32::try_from(reach.intervals.len());
-        reach.first_intervals.push(end.map_err(|_| r.error("there are too many intervals of labels"))?);
+        reach.add(&intervals).map_err(|why| r.error(format!("state {s} has {why}")))?;
         let _labels = read_i32(r)?;
     }
-    Ok(reach)
+    Ok(reach.build())
 }
 
 /// Writes the file, without names.
@@ -113,10 +137,10 @@ pub fn write_look_ahead_with_symbols(
     let LookAheadFst { fst, reach } = fst;
     write_const(w, &unpacked(fst), false)?;
     w.write_bytes(&[1, 0, 1, 0, 0])?;
-    w.write_bytes(&reach.final_label.to_le_bytes())?;
+    w.write_bytes(&reach.final_label().to_le_bytes())?;
     w.write_bytes(&(fst.num_states() as i64).to_le_bytes())?;
     for s in 0..fst.num_states() {
-        let intervals = reach.intervals(s as u32);
+        let intervals = reach.intervals(s as u32).as_slice();
         w.write_bytes(&(intervals.len() as i64).to_le_bytes())?;
         w.write_bytes(
             intervals.as_flattened().iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<_>>().as_slice(),

@@ -31,6 +31,12 @@ impl Names {
         if begin == end { None } else { self.text.get(begin as usize..end as usize) }
     }
 
+    /// The first number from 1 on without a name.
+    pub fn first_gap(&self) -> i32 {
+        let named = self.spans.iter().skip(1).take_while(|[begin, end]| begin < end).count();
+        i32::try_from(named + 1).unwrap_or(i32::MAX)
+    }
+
     /// Returns the first number with this name. Looks at all names.
     pub fn number(&self, name: &str) -> Option<i32> {
         let is_name = |&[begin, end]: &[u32; 2]| self.text.get(begin as usize..end as usize) == Some(name);

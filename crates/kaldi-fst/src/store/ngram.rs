@@ -11,7 +11,7 @@ use super::header::Header;
 use super::raw::read_raw;
 use super::{NGRAM, Symbols};
 use crate::fst::StateId;
-use crate::ngrams::NgramFst;
+use crate::ngrams::{FirstSteps, NgramFst};
 use crate::weight::Weight;
 
 /// Reads the part after the symbol tables.
@@ -61,6 +61,7 @@ fn read_body(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<NgramFst>
         first_futures,
         words,
         costs,
+        first_steps: FirstSteps::default(),
     };
     check(&fst).map_err(|problem| r.error(problem))?;
     Ok(fst)

@@ -1,7 +1,8 @@
 //! Tests of the file types `ngram` and `olabel_lookahead`: round trips, histories compared with a list of them, damaged
 //! files.
 
-use kaldi_fst::look_ahead::Reach;
+use kaldi_fst::look_ahead::ReachBuilder;
+use kaldi_fst::ngrams::FirstSteps;
 use kaldi_fst::store::{self, FlatOrNgrams};
 use kaldi_fst::{FlatFst, LookAheadFst, NgramFst, text};
 use kaldi_io::{KaldiReader, KaldiWriter};
@@ -45,6 +46,7 @@ fn ngrams() -> NgramFst {
         first_futures: (0..=9).map(count).collect(),
         words,
         costs,
+        first_steps: FirstSteps::default(),
     }
 }
 
@@ -112,9 +114,9 @@ fn the_beginning_of_a_sentence() {
 
 fn look_ahead() -> LookAheadFst {
     let fst = text::parse("0 1 1 0 0.5\n0 2 2 3\n1 2 3 4\n2\n").unwrap();
-    let reach =
-        Reach { final_label: 9, first_intervals: vec![0, 1, 2, 3], intervals: vec![[3, 5], [4, 5], [9, 10]] };
-    LookAheadFst { fst: FlatFst::from(&fst), reach }
+    let mut reach = ReachBuilder::new(9);
+    [[3, 5], [4, 5], [9, 10]].iter().for_each(|&interval| reach.add(&[interval]).unwrap());
+    LookAheadFst { fst: FlatFst::from(&fst), reach: reach.build() }
 }
 
 #[test]

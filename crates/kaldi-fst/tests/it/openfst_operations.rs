@@ -305,7 +305,8 @@ fn labels_that_can_come_next() {
             assert_eq!(made.fst.reach.reaches_end(s), ends);
         }
         let mut numbers: Vec<i32> = all.iter().map(|&label| new(label)).collect();
-        numbers.extend(fst.states.iter().any(|state| state.is_final()).then_some(made.fst.reach.final_label));
+        numbers
+            .extend(fst.states.iter().any(|state| state.is_final()).then_some(made.fst.reach.final_label()));
         numbers.sort_unstable();
         assert_eq!(numbers, (1..=numbers.len() as i32).collect::<Vec<_>>());
         // The transducer differs only in its labels and the order of its arcs.

@@ -40,6 +40,27 @@ impl KaldiReader {
         self.source.file().and_then(MappedFile::new)
     }
 
+    /// Goes on at a byte of the file that has not been read yet.
+    pub fn skip_to(&mut self, position: u64) -> Result<()> {
+        let ahead = position.checked_sub(self.position);
+        let ahead = ahead.ok_or_else(|| self.error(format!("byte {position} has been read already")))?;
+        if ahead <= self.buffered().len() as u64 {
+            self.consume(ahead as usize);
+            return Ok(());
+        }
+        match self.source.seek(position) {
+            Ok(()) => (self.start, self.end, self.position) = (0, 0, position),
+            Err(_) => {
+                let copied = io::copy(&mut self.by_ref().take(ahead), &mut io::sink());
+                let copied = copied.map_err(|e| self.bulk_error(e, ahead as usize))?;
+                if copied < ahead {
+                    return Err(self.error(format!("the file ends before byte {position}")));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// True if this reads the output of a command.
     pub(crate) fn is_pipe(&self) -> bool {
         self.source.is_pipe()

@@ -21,14 +21,17 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc as Shared, Mutex, PoisonError};
 
-use kaldi_fst::{Arc, EPSILON, LookAheadFst, StateId};
+use kaldi_fst::look_ahead::LookAheadFile;
+use kaldi_fst::{Arc, EPSILON, StateId};
 use rustc_hash::FxHashMap;
 
 use super::grammar::Grammar;
 use super::graph::Graph;
-use super::log_sums::{GrammarArcs, plus};
+use super::hcl::Hcl;
+use super::log_sums::GrammarArcs;
+use super::next_words::{Ahead, Bounds, Memory, NextWords};
 use super::shared_states::{ArcTo, SharedStates, hash};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// No label is pending.
 const NOTHING: i32 = -1;
@@ -42,7 +45,7 @@ const MOST_SHARED_BYTES: usize = 4 * MOST_BYTES;
 /// HCL and G, and the part of their composition that searches have expanded. Clones share HCL and that part.
 #[derive(Debug, Clone)]
 pub struct GraphPair {
-    hcl: Shared<LookAheadFst>,
+    hcl: Shared<Hcl>,
     grammar: Grammar,
     shared: Shared<SharedPart>,
 }
@@ -57,32 +60,18 @@ struct SharedPart {
 
 impl GraphPair {
     /// Makes a pair. `disambiguation` are input labels of HCL that consume no frame. Other labels above
-    /// `num_transition_ids` are an error.
+    /// `num_transition_ids` are an error. Faults of a graph that stays in its file are found when a search visits them.
     pub fn new(
-        mut hcl: LookAheadFst,
+        hcl: impl Into<LookAheadFile>,
         grammar: Grammar,
         disambiguation: &[i32],
         num_transition_ids: usize,
     ) -> Result<GraphPair> {
-        let largest = disambiguation.iter().copied().max().unwrap_or(0).max(0) as usize;
-        let mut consumes = vec![true; largest + 1];
-        for &label in disambiguation {
-            if let Some(consumes) = usize::try_from(label).ok().and_then(|label| consumes.get_mut(label)) {
-                *consumes = false;
-            }
-        }
-        for (i, arc) in hcl.fst.arcs.iter_mut().enumerate() {
-            if consumes.get(arc.ilabel as usize) == Some(&false) {
-                arc.ilabel = EPSILON;
-            } else if arc.ilabel as usize > num_transition_ids {
-                let state = hcl.fst.first_arcs.partition_point(|&first| first as usize <= i) as StateId - 1;
-                return Err(Error::GraphLabel { state, label: arc.ilabel, last: num_transition_ids });
-            }
-        }
+        let hcl = Hcl::new(hcl.into(), disambiguation, num_transition_ids)?;
         Ok(GraphPair::of(Shared::new(hcl), grammar))
     }
 
-    fn of(hcl: Shared<LookAheadFst>, grammar: Grammar) -> GraphPair {
+    fn of(hcl: Shared<Hcl>, grammar: Grammar) -> GraphPair {
         let latest = Mutex::new(Shared::new(Expanded::new()));
         GraphPair { hcl, grammar, shared: Shared::new(SharedPart { latest, searches: AtomicUsize::new(1) }) }
     }
@@ -116,11 +105,11 @@ impl GraphPair {
     /// Returns the input labels of G for these words, as far as HCL has paths with these labels. A word that G lacks has its
     /// own number as label if G is an acceptor; else it is left out.
     pub fn input_labels(&self, words: &BTreeSet<i32>) -> BTreeMap<i32, i32> {
-        let Some(start) = self.hcl.fst.start else { return BTreeMap::new() };
+        let Some(start) = self.hcl.start() else { return BTreeMap::new() };
         let mut labels = self.grammar.input_labels(words);
         let reach = &self.hcl.reach;
         labels.retain(|_, &mut label| {
-            label > EPSILON && label != reach.final_label && reach.contains(start, label)
+            label > EPSILON && label != reach.final_label() && reach.contains(start, label)
         });
         labels
     }
@@ -155,7 +144,7 @@ pub struct ComposedGraph<P> {
 
 /// The expanded part of the composition.
 #[derive(Debug)]
-struct Expanded {
+pub(super) struct Expanded {
     states: SharedStates<Pair>,
     /// Cumulative costs of the arcs of states of G with many arcs.
     sums: Mutex<FxHashMap<StateId, Shared<[f64]>>>,
@@ -166,15 +155,10 @@ struct Expanded {
 struct Work {
     epsilons: Vec<ArcTo<Pair>>,
     emitting: Vec<ArcTo<Pair>>,
-}
-
-/// The result of the lookahead.
-enum Ahead {
-    Nothing,
-    /// One word, which is this arc of G, and no end.
-    One(usize),
-    /// The cost of all that is possible.
-    Cost(f32),
+    /// The arcs of HCL.
+    arcs: Vec<Arc>,
+    memory: Memory,
+    bounds: Vec<Bounds>,
 }
 
 /// A cost of 0.
@@ -203,7 +187,7 @@ impl Expanded {
     }
 
     /// The cumulative costs of a state of G.
-    fn sums(&self, arcs: &GrammarArcs<'_>) -> Shared<[f64]> {
+    pub(super) fn sums(&self, arcs: &GrammarArcs<'_>) -> Shared<[f64]> {
         let known = || self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sums) = known().get(&arcs.state) {
             return sums.clone();
@@ -219,24 +203,29 @@ impl Work {
         (if ilabel == EPSILON { &mut self.epsilons } else { &mut self.emitting }).push(arc);
     }
 
-    fn expand_pending(&mut self, GraphPair { hcl, .. }: &GraphPair, pair: Pair) {
-        let [without, with] = hcl.arcs_by_output(pair.hcl);
-        let only_one = without.len() + with.len() == 1;
-        for arc in &hcl.fst.arcs[without] {
+    fn expand_pending(&mut self, GraphPair { hcl, .. }: &GraphPair, pair: Pair) -> Result<()> {
+        let mut arcs = std::mem::take(&mut self.arcs);
+        let without = hcl.arcs(pair.hcl, &mut arcs)?;
+        let only_one = arcs.len() == 1;
+        let (without, with) = arcs.split_at(without);
+        for arc in without {
             if only_one || hcl.reach.contains(arc.next, pair.pending) {
                 self.add(arc.ilabel, EPSILON, arc.weight, Pair { hcl: arc.next, ..pair });
             }
         }
-        let arcs = &hcl.fst.arcs[with];
-        let first = arcs.partition_point(|arc| arc.olabel < pair.pending);
-        for arc in arcs[first..].iter().take_while(|arc| arc.olabel == pair.pending) {
+        let first = with.partition_point(|arc| arc.olabel < pair.pending);
+        for arc in with[first..].iter().take_while(|arc| arc.olabel == pair.pending) {
             let to = Pair { hcl: arc.next, pending: NOTHING, bound: false, ..pair };
             self.add(arc.ilabel, EPSILON, arc.weight, to);
         }
+        self.arcs = arcs;
+        Ok(())
     }
 
-    fn expand(&mut self, graphs: &GraphPair, expanded: &Expanded, pair: Pair) {
+    fn expand(&mut self, graphs: &GraphPair, expanded: &Expanded, pair: Pair) -> Result<()> {
         let GraphPair { hcl, grammar, .. } = graphs;
+        let mut arcs = std::mem::take(&mut self.arcs);
+        let without = hcl.arcs(pair.hcl, &mut arcs)?;
         let paid = pair.paid();
         let free = Pair { pending: NOTHING, paid: FREE, bound: false, ..pair };
         if !pair.bound {
@@ -244,14 +233,18 @@ impl Work {
                 self.add(EPSILON, arc.olabel, arc.weight - paid, Pair { grammar: arc.next, ..free });
             }
         }
-        let [without, with] = hcl.arcs_by_output(pair.hcl);
-        let (labels, costs) = grammar.labels_and_costs(pair.grammar);
+        let (without, with) = arcs.split_at(without);
+        let mut memory = std::mem::take(&mut self.memory);
+        let (hcl_at, grammar_at) = (pair.hcl, pair.grammar);
+        let mut next_words = NextWords::new(&hcl.reach, hcl_at, grammar, grammar_at, expanded, &mut memory);
         let bound = grammar.has_epsilons(pair.grammar);
-        let dead_end = labels.is_empty() && grammar.final_cost(pair.grammar) == f32::INFINITY;
-        let mut next_words = NextWords::new(graphs, expanded, pair.grammar);
-        for arc in hcl.fst.arcs[without].iter().filter(|_| !dead_end) {
+        let dead_end = next_words.is_empty();
+        let without = if dead_end { &[][..] } else { without };
+        let mut bounds = std::mem::take(&mut self.bounds);
+        next_words.bounds(without, &mut bounds);
+        for (arc, &bounds) in without.iter().zip(&bounds) {
             let to = Pair { hcl: arc.next, bound, ..free };
-            match next_words.after(arc.next) {
+            match next_words.after(arc.next, bounds) {
                 Ahead::Nothing => {}
                 Ahead::One(i) => {
                     let word = grammar.arc(pair.grammar, i);
@@ -264,108 +257,16 @@ impl Work {
                 }
             }
         }
-        let mut matched = |arc: &Arc, i: usize| {
+        next_words.match_arcs(with, |arc, i| {
             let word = grammar.arc(pair.grammar, i);
             let to = Pair { hcl: arc.next, grammar: word.next, ..free };
-            self.add(arc.ilabel, word.olabel, arc.weight + (costs[i] - paid), to);
-        };
-        let arcs = &hcl.fst.arcs[with];
-        if arcs.len() <= labels.len() {
-            for arc in arcs {
-                let first = labels.partition_point(|&label| label < arc.olabel);
-                (first..labels.len()).take_while(|&i| labels[i] == arc.olabel).for_each(|i| matched(arc, i));
-            }
-        } else {
-            for (i, &label) in labels.iter().enumerate() {
-                let first = arcs.partition_point(|arc| arc.olabel < label);
-                arcs[first..].iter().take_while(|arc| arc.olabel == label).for_each(|arc| matched(arc, i));
-            }
-        }
+            self.add(arc.ilabel, word.olabel, arc.weight + (word.weight - paid), to);
+        });
+        self.memory = memory;
+        self.bounds = bounds;
+        self.arcs = arcs;
+        Ok(())
     }
-}
-
-/// The words of a state of G, for lookahead.
-struct NextWords<'g> {
-    graphs: &'g GraphPair,
-    expanded: &'g Expanded,
-    labels: &'g [i32],
-    arcs: GrammarArcs<'g>,
-    /// See [`Expanded::sums`]; from the first sum on that needs them.
-    sums: Option<Shared<[f64]>>,
-}
-
-impl<'g> NextWords<'g> {
-    fn new(graphs: &'g GraphPair, expanded: &'g Expanded, state: StateId) -> NextWords<'g> {
-        let grammar = &graphs.grammar;
-        let (labels, costs) = grammar.labels_and_costs(state);
-        let arcs = GrammarArcs { grammar, state, costs, epsilons: grammar.epsilons(state).count() };
-        NextWords { graphs, expanded, labels, arcs, sums: None }
-    }
-
-    /// Returns the possible next words after HCL has gone to `hcl` while G has stayed.
-    fn after(&mut self, hcl: StateId) -> Ahead {
-        let NextWords { graphs, expanded, labels, arcs, sums } = self;
-        let reach = &graphs.hcl.reach;
-        let ending = match reach.reaches_end(hcl) {
-            true => graphs.grammar.final_cost(arcs.state),
-            false => f32::INFINITY,
-        };
-        let (mut count, mut first, mut cost) = (0, 0, f32::INFINITY);
-        let intervals = reach.intervals(hcl);
-        if 2 * (arcs.epsilons + labels.len()) < intervals.len() {
-            for (i, &label) in labels.iter().enumerate() {
-                if reach.contains(hcl, label) {
-                    if count == 0 {
-                        first = i;
-                    }
-                    count += 1;
-                    cost = plus(cost, arcs.costs[i]);
-                }
-            }
-        } else {
-            let mut begin = 0;
-            for &[low, high] in intervals {
-                begin = position(labels, begin, low);
-                let end = position(labels, begin, high);
-                if begin < end {
-                    if count == 0 {
-                        first = begin;
-                    }
-                    count += end - begin;
-                    cost = arcs.add(cost, begin..end, || sums.get_or_insert_with(|| expanded.sums(arcs)));
-                }
-                begin = end;
-                if begin == labels.len() {
-                    break;
-                }
-            }
-        }
-        match (count, ending == f32::INFINITY) {
-            (0, true) => Ahead::Nothing,
-            (1, true) => Ahead::One(first),
-            _ if cost.min(ending) == f32::INFINITY => Ahead::Nothing,
-            _ => Ahead::Cost(cost.min(ending)),
-        }
-    }
-}
-
-/// Returns the position of the first label from `begin` on that is at least `label`. Labels are in ascending order. If all
-/// differ, the position is as far from both ends as the label is, at most: few comparisons for labels with few gaps.
-fn position(labels: &[i32], begin: usize, label: i32) -> usize {
-    let (Some(&first), Some(&last)) = (labels.get(begin), labels.last()) else { return begin };
-    if label <= first {
-        return begin;
-    }
-    if label > last {
-        return labels.len();
-    }
-    // (`first` < `label` <= `last`.)
-    let high = begin.saturating_add(label.abs_diff(first) as usize).min(labels.len() - 1);
-    let low = (labels.len() - 1).saturating_sub(last.abs_diff(label) as usize).max(begin + 1);
-    let is_low = low <= high && labels[low - 1] < label;
-    let (low, high) =
-        if is_low && labels[high] >= label { (low, high) } else { (begin + 1, labels.len() - 1) };
-    low + labels[low..high].partition_point(|&there| there < label)
 }
 
 impl<P: Deref<Target = GraphPair>> Graph for ComposedGraph<P> {
@@ -374,7 +275,7 @@ impl<P: Deref<Target = GraphPair>> Graph for ComposedGraph<P> {
     fn start(&mut self) -> Option<StateId> {
         // (Memory of a full part that others have left is not held any longer.)
         self.expanded = self.pair.latest();
-        let (hcl, grammar) = (self.pair.hcl.fst.start?, self.pair.grammar.start()?);
+        let (hcl, grammar) = (self.pair.hcl.start()?, self.pair.grammar.start()?);
         let start = Pair { hcl, grammar, pending: NOTHING, paid: FREE, bound: false };
         self.expanded.states.number(start).ok()
     }
@@ -393,7 +294,7 @@ impl<P: Deref<Target = GraphPair>> Graph for ComposedGraph<P> {
             return Ok(f32::INFINITY);
         };
         let GraphPair { hcl, grammar, .. } = &*self.pair;
-        Ok((hcl.fst.finals[pair.hcl as usize] - pair.paid()) + grammar.final_cost(pair.grammar))
+        Ok((hcl.final_cost(pair.hcl)? - pair.paid()) + grammar.final_cost(pair.grammar))
     }
 
     fn visit(&mut self, state: StateId) -> Result<()> {
@@ -403,11 +304,15 @@ impl<P: Deref<Target = GraphPair>> Graph for ComposedGraph<P> {
             return Ok(());
         }
         match states.key(state) {
-            Some(pair) if pair.pending == NOTHING => work.expand(graphs, expanded, pair),
-            Some(pair) => work.expand_pending(graphs, pair),
+            Some(pair) if pair.pending == NOTHING => work.expand(graphs, expanded, pair)?,
+            Some(pair) => work.expand_pending(graphs, pair)?,
             None => return Ok(()),
         }
         states.expand(state, &mut work.epsilons, &mut work.emitting)
+    }
+
+    fn check(&self, thorough: bool) -> Result<()> {
+        self.pair.hcl.check(thorough)
     }
 
     fn emitting(&self, state: StateId) -> impl Iterator<Item = Arc> {
@@ -418,6 +323,22 @@ impl<P: Deref<Target = GraphPair>> Graph for ComposedGraph<P> {
     fn epsilons(&self, state: StateId) -> impl Iterator<Item = Arc> {
         let arcs = self.expanded.states.arcs(state).map_or(&[][..], |arcs| arcs.epsilons());
         arcs.iter().copied()
+    }
+
+    fn expect_state(&self, state: StateId) {
+        self.expanded.states.expect(state);
+    }
+
+    fn expect_arcs(&self, state: StateId) {
+        let states = &self.expanded.states;
+        match states.arcs(state) {
+            Some(arcs) => arcs.expect(),
+            None => {
+                if let Some(pair) = states.key(state) {
+                    self.pair.hcl.expect(pair.hcl);
+                }
+            }
+        }
     }
 
     fn may_have_epsilons(&self, state: StateId) -> bool {
@@ -438,31 +359,5 @@ impl<P: Deref<Target = GraphPair>> Graph for ComposedGraph<P> {
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::position;
-
-    #[test]
-    fn positions_of_labels() {
-        let mut random = fastrand::Rng::with_seed(1);
-        for round in 0..2000 {
-            // (Some lists are dense, some have the same label twice.)
-            let gap = [1, 2, 30][round % 3];
-            let mut label = random.i32(1..5);
-            let labels: Vec<i32> = (0..random.usize(0..40))
-                .map(|_| {
-                    label += random.i32(i32::from(round % 2 == 0)..=gap);
-                    label
-                })
-                .collect();
-            let begin = random.usize(0..=labels.len());
-            for wanted in 0..label + 3 {
-                let expected = begin + labels[begin..].iter().take_while(|&&there| there < wanted).count();
-                assert_eq!(position(&labels, begin, wanted), expected, "{labels:?} {begin} {wanted}");
-            }
-        }
     }
 }

@@ -137,7 +137,7 @@ pub(super) fn check_label(state: StateId, label: i32, last: usize) -> Result<()>
     Ok(())
 }
 
-fn broken(error: kaldi_fst::Error) -> Error {
+pub(super) fn broken(error: kaldi_fst::Error) -> Error {
     Error::BrokenGraph(error.to_string())
 }
 

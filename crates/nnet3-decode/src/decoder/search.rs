@@ -17,6 +17,8 @@ use crate::error::{Error, Result};
 const MOST_STEPS_PER_STATE: usize = 1000;
 /// Number of states by which the prefetch of arcs is ahead.
 const AHEAD: usize = 4;
+/// So many states before its turn, the place of a state's arcs is prefetched.
+const FAR_AHEAD: usize = 2 * AHEAD;
 
 /// The end of an utterance.
 #[derive(Debug, Clone, Default)]
@@ -165,6 +167,9 @@ impl<G: Graph> LatticeDecoder<G> {
         }
         list.retain(|active| active.value <= cutoff);
         for (i, &Active { state, value: cost, place }) in list.iter().enumerate() {
+            if let Some(later) = list.get(i + FAR_AHEAD) {
+                graph.expect_state(later.state);
+            }
             if let Some(later) = list.get(i + AHEAD) {
                 graph.expect_arcs(later.state);
             }

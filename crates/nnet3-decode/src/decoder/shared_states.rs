@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hashbrown::HashTable;
 use kaldi_fst::{Arc, StateId};
+use kaldi_io::mapped;
 use rustc_hash::FxBuildHasher;
 
 use crate::error::{Error, Result};
@@ -36,6 +37,14 @@ impl<T> SharedList<T> {
         self.blocks.get(at / BLOCK)?.get()?[at % BLOCK].get()
     }
 
+    /// Prefetches an element.
+    #[inline]
+    fn expect(&self, at: usize) {
+        if let Some(block) = self.blocks.get(at / BLOCK).and_then(OnceLock::get) {
+            mapped::expect(&block[at % BLOCK]);
+        }
+    }
+
     /// Sets an element, unless it is there already. False if the list cannot have so many.
     fn set(&self, at: usize, value: T) -> bool {
         let Some(block) = self.blocks.get(at / BLOCK) else { return false };
@@ -57,6 +66,14 @@ impl StateArcs {
     #[inline]
     pub fn epsilons(&self) -> &[Arc] {
         &self.arcs[..self.emitting as usize]
+    }
+
+    /// Prefetches the arcs that consume a frame.
+    #[inline]
+    pub fn expect(&self) {
+        if let Some(arc) = self.emitting().first() {
+            mapped::expect(arc);
+        }
     }
 
     /// The arcs that consume a frame.
@@ -81,11 +98,14 @@ struct State<K> {
     arcs: OnceLock<StateArcs>,
 }
 
+/// The numbers of states by hash of their keys. With a number is half of the hash, so that the key is seldom looked at.
+type Numbers = HashTable<(u32, StateId)>;
+
 /// States with keys of type `K`, as far as searches have come to them.
 #[derive(Debug)]
 pub(super) struct SharedStates<K> {
     states: SharedList<State<K>>,
-    numbers: Mutex<HashTable<StateId>>,
+    numbers: Mutex<Numbers>,
     count: AtomicU32,
     /// Bytes of arcs, about.
     arc_bytes: AtomicUsize,
@@ -107,11 +127,11 @@ impl<K: Copy + Eq + Hash> SharedStates<K> {
 
     /// Memory of the states, in bytes, about.
     pub fn bytes(&self) -> usize {
-        self.len() * (size_of::<OnceLock<State<K>>>() + 2 * size_of::<StateId>())
+        self.len() * (size_of::<OnceLock<State<K>>>() + 2 * size_of::<(u32, StateId)>())
             + self.arc_bytes.load(Ordering::Relaxed)
     }
 
-    fn numbers(&self) -> MutexGuard<'_, HashTable<StateId>> {
+    fn numbers(&self) -> MutexGuard<'_, Numbers> {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -120,10 +140,10 @@ impl<K: Copy + Eq + Hash> SharedStates<K> {
         self.number_with(&mut self.numbers(), key)
     }
 
-    fn number_with(&self, numbers: &mut HashTable<StateId>, key: K) -> Result<StateId> {
-        let key_of = |&state: &StateId| self.states.get(state as usize).map(|state| state.key);
-        let is_same = |state: &StateId| key_of(state) == Some(key);
-        if let Some(&state) = numbers.find(hash(&key), is_same) {
+    fn number_with(&self, numbers: &mut Numbers, key: K) -> Result<StateId> {
+        let half = (hash(&key) >> 32) as u32;
+        let is_same = |&(other, state): &(u32, StateId)| other == half && self.key(state) == Some(key);
+        if let Some(&(_, state)) = numbers.find(spread(half), is_same) {
             return Ok(state);
         }
         let state = self.count.load(Ordering::Relaxed);
@@ -131,7 +151,7 @@ impl<K: Copy + Eq + Hash> SharedStates<K> {
             return Err(Error::BrokenGraph(format!("more than {} states are reached", BLOCK * BLOCKS)));
         }
         self.count.store(state + 1, Ordering::Relaxed);
-        numbers.insert_unique(hash(&key), state, |state| key_of(state).map_or(0, |key| hash(&key)));
+        numbers.insert_unique(spread(half), (half, state), |&(half, _)| spread(half));
         Ok(state)
     }
 
@@ -145,6 +165,12 @@ impl<K: Copy + Eq + Hash> SharedStates<K> {
     #[inline]
     pub fn arcs(&self, state: StateId) -> Option<&StateArcs> {
         self.states.get(state as usize)?.arcs.get()
+    }
+
+    /// Prefetches the key of a state.
+    #[inline]
+    pub fn expect(&self, state: StateId) {
+        self.states.expect(state as usize);
     }
 
     /// Sets the arcs of a state, unless another thread was faster. Empties both lists.
@@ -167,6 +193,12 @@ impl<K: Copy + Eq + Hash> SharedStates<K> {
         }
         Ok(())
     }
+}
+
+/// The hash that the table is given. (It takes the place of an entry from the low bits, and marks from the high ones.)
+#[inline]
+fn spread(half: u32) -> u64 {
+    u64::from(half) << 32 | u64::from(half)
 }
 
 /// A number that depends on the key alone.

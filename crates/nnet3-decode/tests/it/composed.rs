@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use fastrand::Rng;
-use kaldi_fst::look_ahead::Reach;
-use kaldi_fst::{Arc, EPSILON, FlatFst, Fst, LookAheadFst, NgramFst, ops};
-use kaldi_io::DenseMatrix;
+use kaldi_fst::look_ahead::{LookAheadFile, ReachBuilder};
+use kaldi_fst::ngrams::FirstSteps;
+use kaldi_fst::{Arc, EPSILON, FlatFst, Fst, LookAheadFst, NgramFst, ops, store};
+use kaldi_io::{DenseMatrix, KaldiReader, KaldiWriter};
 use nnet3_decode::decoder::{
     ComposedGraph, Grammar, Graph, GraphPair, LatticeDecoder, MatrixDecodable, Pruning, SearchGraph,
     SearchOptions,
@@ -39,19 +40,19 @@ fn next_labels(fst: &Fst, state: u32) -> BTreeSet<i32> {
 }
 
 fn look_ahead(mut fst: Fst) -> LookAheadFst {
-    let mut reach = Reach { final_label: FINAL_LABEL, first_intervals: vec![0], intervals: Vec::new() };
+    let mut reach = ReachBuilder::new(FINAL_LABEL);
     for s in 0..fst.states.len() {
         fst.states[s].arcs.sort_by_key(|arc| arc.olabel);
+        let mut intervals: Vec<[i32; 2]> = Vec::new();
         for label in next_labels(&fst, s as u32) {
-            let first = reach.first_intervals[s] as usize;
-            match reach.intervals[first..].last_mut() {
+            match intervals.last_mut() {
                 Some([_, end]) if *end == label => *end += 1,
-                _ => reach.intervals.push([label, label + 1]),
+                _ => intervals.push([label, label + 1]),
             }
         }
-        reach.first_intervals.push(reach.intervals.len() as u32);
+        reach.add(&intervals).unwrap();
     }
-    LookAheadFst { fst: (&fst).into(), reach }
+    LookAheadFst { fst: (&fst).into(), reach: reach.build() }
 }
 
 /// Makes a random HCL with epsilon arcs to later states only.
@@ -99,6 +100,7 @@ fn random_bigram(rng: &mut Rng) -> NgramFst {
         first_futures: vec![0],
         words: Vec::new(),
         costs: Vec::new(),
+        first_steps: FirstSteps::default(),
     };
     for s in 0..states {
         fst.finals.push(if rng.bool() { rng.f32() } else { f32::INFINITY });
@@ -226,6 +228,66 @@ fn searches_share_states() {
         assert!(!expected.states.is_empty());
         assert_eq!(lattice(&mut decoders[round % 3], &loglikes), expected, "round {round}");
     }
+}
+
+/// Writes HCL to a file, the arcs of each state in another order, and maps it.
+fn in_file(name: &str, hcl: &LookAheadFst) -> LookAheadFile {
+    let mut shuffled = hcl.clone();
+    for s in 0..shuffled.fst.num_states() {
+        let range = shuffled.fst.arcs_of(s);
+        shuffled.fst.arcs[range].reverse();
+    }
+    let path = std::env::temp_dir().join(format!("composed-{name}-{}.fst", std::process::id()));
+    let path = path.to_str().unwrap();
+    let mut w = KaldiWriter::in_memory(true);
+    store::write_look_ahead(&mut w, &shuffled).unwrap();
+    std::fs::write(path, w.into_bytes()).unwrap();
+    let mut r = KaldiReader::open_raw(path).unwrap();
+    r.set_binary(true);
+    let file = store::read_look_ahead_file(&mut r).unwrap();
+    std::fs::remove_file(path).unwrap();
+    assert!(matches!(file, LookAheadFile::File(..)));
+    file
+}
+
+#[test]
+fn a_graph_that_stays_in_its_file_has_the_same_paths() {
+    for seed in 0..40 {
+        let mut rng = Rng::with_seed(seed);
+        let (hcl, ngrams) = (look_ahead(random_hcl(&mut rng)), random_bigram(&mut rng));
+        let (rows, cols) = (8, TRANSITION_IDS as usize);
+        let data = (0..rows * cols).map(|_| -rng.f32() * 5.0).collect();
+        let loglikes = DenseMatrix { rows, cols, data };
+        let found = [in_file("paths", &hcl), hcl.into()].map(|hcl| {
+            let grammar = Grammar::Ngrams(ngrams.clone());
+            let pair = GraphPair::new(hcl, grammar, &[DISAMBIGUATION], cols).unwrap();
+            search(ComposedGraph::new(&pair), &loglikes)
+        });
+        // (Sums over paths depend on the order of arcs.)
+        let [in_file, in_memory] =
+            found.map(|found| found.map(|(words, ids, cost, total)| ((words, ids, cost), total)));
+        assert_eq!(
+            in_file.as_ref().map(|found| &found.0),
+            in_memory.as_ref().map(|found| &found.0),
+            "seed {seed}"
+        );
+        let totals = [in_file, in_memory].map(|found| found.map_or(0.0, |found| found.1));
+        assert!((totals[0] - totals[1]).abs() < 1e-6, "seed {seed}: {totals:?}");
+    }
+}
+
+/// The error names the file when a search comes to the state.
+#[test]
+fn a_graph_in_its_file_of_another_model() {
+    let mut rng = Rng::with_seed(1);
+    let (mut hcl, ngrams) = (look_ahead(random_hcl(&mut rng)), random_bigram(&mut rng));
+    hcl.fst.arcs.iter_mut().for_each(|arc| arc.ilabel = DISAMBIGUATION);
+    let file = in_file("labels", &hcl);
+    let pair = GraphPair::new(file, Grammar::Ngrams(ngrams), &[], TRANSITION_IDS as usize).unwrap();
+    let mut graph = ComposedGraph::new(&pair);
+    let start = graph.start().unwrap();
+    let error = graph.visit(start).unwrap_err().to_string();
+    assert!(error.contains("composed-labels") && error.contains("transition-id 7"), "{error}");
 }
 
 /// The early cost is that of two words together, or of the end if that is lower; what is paid is rounded to 1/1024.

@@ -1,6 +1,7 @@
 //! Inputs of graphs: symbol tables, the text of FSTs, language models, meanings of labels.
 
-use kaldi_fst::look_ahead::Reach;
+use kaldi_fst::look_ahead::ReachBuilder;
+use kaldi_fst::ngrams::FirstSteps;
 use kaldi_fst::openfst_text::{self, Format, Shown};
 use kaldi_fst::ops::{self, Determinize, DeterminizeStar, Push, Semiring};
 use kaldi_fst::store::{self, FlatOrNgrams, Symbols};
@@ -109,9 +110,9 @@ pub fn read_graph_halves(input: &[u8]) {
 
 pub fn corpus_graph_halves() -> Vec<Vec<u8>> {
     let fst = text::parse("0 1 1 0 0.5\n0 2 2 3\n1 2 3 4\n2\n").expect("an FST");
-    let reach =
-        Reach { final_label: 9, first_intervals: vec![0, 1, 2, 3], intervals: vec![[3, 5], [4, 5], [9, 10]] };
-    let look_ahead = LookAheadFst { fst: FlatFst::from(&fst), reach };
+    let mut reach = ReachBuilder::new(9);
+    [[3, 5], [4, 5], [9, 10]].iter().for_each(|&interval| reach.add(&[interval]).expect("intervals"));
+    let look_ahead = LookAheadFst { fst: FlatFst::from(&fst), reach: reach.build() };
     let ngrams = NgramFst {
         start: Some(1),
         shorter: vec![0, 0, 0, 1],
@@ -122,6 +123,7 @@ pub fn corpus_graph_halves() -> Vec<Vec<u8>> {
         first_futures: vec![0, 2, 3, 3, 4],
         words: vec![1, 2, 2, 1],
         costs: vec![0.5, 1.5, 2.0, 0.75],
+        first_steps: FirstSteps::default(),
     };
     vec![
         in_memory(|w| store::write_look_ahead(w, &look_ahead)),
