@@ -1,6 +1,7 @@
 """The Python module, beside the programs and numpy."""
 
 import ast
+import importlib.util
 import json
 import shutil
 import sys
@@ -343,6 +344,24 @@ class ModuleTest(InteropTest):
         end.set()
         thread.join()
         self.assertGreater(counted, 5)
+
+    @unittest.skipUnless(importlib.util.find_spec("pandas"), "pandas is not installed")
+    def test_intervals_are_a_table_with_numbers_for_times_and_scores(self):
+        def table(words):
+            utterance = {"id": "u", "speaker": "s", "words": words} if words else {"id": "u", "speaker": "s", "not_aligned": "why"}
+            found = {"recordings": [{"recording": "r", "utterances": [utterance]}], "faults": [], "unknown_words": [], "warnings": []}
+            return nnet3.Alignment({**found, "doubtful_below": None, "textgrids": {}, "short_textgrids": {}}).to_pandas()
+
+        def word(score):
+            phone = {"phone": "a", "begin": 0, "end": 0.5, "score": score}
+            return {"word": "ah", "begin": 0, "end": 0.5, "score": score, "phones": [phone]}
+
+        for words, rows, missing in ([word(-1.5)], 2, 0), ([word(None)], 2, 2), ([word(None), word(-2)], 4, 2), ([], 0, 0):
+            found = table(words)
+            self.assertEqual(list(found.columns), list(nnet3.Interval._fields))
+            self.assertEqual([str(found[name].dtype) for name in ("begin", "end", "score")], ["float64"] * 3)
+            self.assertEqual((len(found), int(found["score"].isna().sum())), (rows, missing))
+        self.assertEqual(table([word(-1.5), word(-2)]).groupby("type")["score"].mean().to_dict(), {"phone": -1.75, "word": -1.75})
 
 
 if __name__ == "__main__":

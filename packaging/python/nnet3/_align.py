@@ -83,10 +83,14 @@ class Alignment:
         return grids
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A table with a row for each word and phone, and the columns of Interval. It needs pandas."""
+        """A table with a row for each word and phone, and the columns of Interval. It needs pandas.
+
+        Times and scores are numbers (float64), also without scores (NaN) and without intervals.
+        """
         import pandas
 
-        return pandas.DataFrame(self.intervals, columns=list(Interval._fields))
+        table = pandas.DataFrame(self.intervals, columns=list(Interval._fields))
+        return table.astype({"begin": "float64", "end": "float64", "score": "float64"})
 
     def __len__(self) -> int:
         return len(self.intervals)
