@@ -6,7 +6,7 @@ use kaldi_fst::store::Symbols;
 use kaldi_gmm::AmDiagGmm;
 use kaldi_hmm::TransitionModel;
 use kaldi_io::object::read_matrix;
-use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter, read_object, write_object};
+use kaldi_io::{DenseMatrix, KaldiObject, KaldiReader, KaldiWriter, read_object, write_object};
 
 use crate::error::{Error, Result};
 use crate::features::{FeatureKind, Normalized};
@@ -115,7 +115,7 @@ impl System {
             false => None,
         };
         let matrix = ["final.mat", "lda.mat"].into_iter().find(|name| has(folder, name));
-        let matrix = matrix.map(|name| Ok::<_, Error>((name, read_matrix(&file(name))?))).transpose()?;
+        let matrix = matrix.map(|name| Ok::<_, Error>((name, finite_matrix(&file(name))?))).transpose()?;
         // (The Montreal Forced Aligner packs lda.mat beside models without it, too.)
         let features = match matrix.filter(|(name, lda)| *name != "lda.mat" || lda.rows == gmms.dim()) {
             Some((_, lda)) => {
@@ -151,7 +151,7 @@ impl System {
                 return Err(Error::File { file: file("cmvn_opts"), problem });
             }
         };
-        let full_lda = has(folder, "full.mat").then(|| read_matrix(&file("full.mat"))).transpose()?;
+        let full_lda = has(folder, "full.mat").then(|| finite_matrix(&file("full.mat"))).transpose()?;
         let model = Model { transitions, tree, gmms };
         let system =
             System { model, independent, features, full_lda, normalized, options: AlignOptions::default() };
@@ -173,6 +173,19 @@ impl System {
                     "the model is for features of dimension {dim}, those of the folder have {made}"
                 ),
             }),
+        }
+    }
+}
+
+/// Reads a matrix that makes features.
+fn finite_matrix(file: &str) -> Result<DenseMatrix<f32>> {
+    let matrix: DenseMatrix<f32> = read_matrix(file)?;
+    match matrix.data.iter().position(|value| !value.is_finite()) {
+        None => Ok(matrix),
+        Some(place) => {
+            let (row, col) = (place / matrix.cols, place % matrix.cols);
+            let problem = format!("row {row}, column {col} is {}, expected a number", matrix.data[place]);
+            Err(Error::File { file: file.to_owned(), problem })
         }
     }
 }

@@ -1,5 +1,7 @@
 //! From drafts of recordings and utterances to a corpus: the steps that all forms of input share.
 
+use std::path::PathBuf;
+
 use kaldi_sound::Channels;
 use rustc_hash::FxHashMap;
 
@@ -40,6 +42,8 @@ pub(crate) struct Draft {
 pub(crate) struct Drafts {
     pub sounds: Vec<Sound>,
     pub drafts: Vec<Draft>,
+    /// The file that names the speaker of each utterance, if the input has one.
+    pub speakers_file: Option<PathBuf>,
     /// Faults, each with the recording whose length is lost with it.
     pub faults: Vec<(Fault, Option<usize>)>,
 }
@@ -253,6 +257,7 @@ impl Drafts {
                 path: &self.sounds[draft.sound].path,
                 key: draft.key.as_deref(),
                 found: draft.speaker.as_deref(),
+                file: self.speakers_file.as_deref(),
             };
             match speakers.of(&names) {
                 Ok(speaker) => found.push((draft, speaker)),

@@ -162,6 +162,7 @@ pub(crate) fn read(sound: &Path, texts: &Path, speakers: Option<&Path>) -> Resul
 /// `{utterance: speaker}` of a file like `utt2spk`.
 pub(crate) fn speakers_of(file: Option<&Path>, drafts: &mut Drafts) -> Result<FxHashMap<String, String>> {
     let Some(file) = file else { return Ok(FxHashMap::default()) };
+    drafts.speakers_file = Some(file.to_owned());
     let mut speakers = FxHashMap::default();
     for (line, key, speaker) in keyed(file, drafts)? {
         if speaker.is_empty() {

@@ -10,8 +10,8 @@ use crate::{Error, Result, text};
 /// The source of the speakers' names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum SpeakerRule {
-    /// The input says it: a tier, a column, `utt2spk`. Otherwise the sub-folder of a recording is the speaker. A recording
-    /// without a sub-folder has its own speaker.
+    /// The input says it: a tier, a column, `utt2spk`, which has to name all. Otherwise the sub-folder of a recording is the
+    /// speaker. A recording without a sub-folder has its own speaker.
     #[default]
     Found,
     /// The folder of a recording; with a number, the folder at this level below the input, from 1.
@@ -62,6 +62,8 @@ pub(crate) struct Names<'n> {
     pub key: Option<&'n str>,
     /// The speaker that the input names.
     pub found: Option<&'n str>,
+    /// The file in which the input names all speakers.
+    pub file: Option<&'n Path>,
 }
 
 /// A speaker.
@@ -112,9 +114,16 @@ impl<'r> Speakers<'r> {
         };
         let missing = |what: String| Err(format!("{what}, which would name the speaker"));
         match self.rule {
-            SpeakerRule::Found => Ok(match names.found {
-                Some(name) => Speaker::Named(name.to_owned()),
-                None => {
+            SpeakerRule::Found => Ok(match (names.found, names.file) {
+                (Some(name), _) => Speaker::Named(name.to_owned()),
+                (None, Some(table)) => {
+                    return Err(format!(
+                        "{} has no line for '{}'",
+                        table.display(),
+                        names.key.unwrap_or(file)
+                    ));
+                }
+                (None, None) => {
                     let generic = |name: &&String| GENERIC.contains(&name.to_lowercase().as_str());
                     let count = folders.len() - folders.iter().rev().take_while(generic).count();
                     match count {
@@ -204,7 +213,7 @@ mod tests {
     fn of(rule: &str, path: &[&str], found: Option<&str>) -> std::result::Result<Speaker, String> {
         let rule = rule.parse().unwrap();
         let path: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
-        Speakers::new(&rule).unwrap().of(&Names { path: &path, key: None, found })
+        Speakers::new(&rule).unwrap().of(&Names { path: &path, key: None, found, file: None })
     }
 
     fn named(name: &str) -> std::result::Result<Speaker, String> {

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kaldi_io::KaldiWriter;
 use kaldi_io::cli::shell_escape;
+use kaldi_io::{KaldiWriter, temporary};
 
 use crate::corpus::{Corpus, Recording, Source};
 use crate::{Error, Result};
@@ -70,26 +70,25 @@ pub fn data_folder(corpus: &Corpus, folder: &Path, sound: impl Fn(&Recording) ->
         Err(_) => false,
     };
     let name = folder.file_name().ok_or_else(|| output("expected the name of a folder"))?;
-    let beside = |what: &str| {
-        let mut hidden = std::ffi::OsString::from(".");
-        hidden.push(name);
-        hidden.push(format!(".{what}.{}", std::process::id()));
-        folder.with_file_name(hidden)
-    };
-    let (new, old) = (Remove(beside("new")), Remove(beside("old")));
+    let mut hidden = std::ffi::OsString::from(".");
+    hidden.push(name);
+    hidden.push(format!(".old.{}", std::process::id()));
+    let old = Remove(folder.with_file_name(hidden));
+    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |source| Error::io(&path, source)
     };
-    fs::create_dir_all(&new.0).map_err(failed(&new.0))?;
+    fs::create_dir_all(parent).map_err(failed(parent))?;
+    let new = temporary::Folder::new_in(parent).map_err(failed(folder))?;
     for (file, text) in contents(corpus, sound) {
-        let file = new.0.join(file);
+        let file = new.path().join(file);
         fs::write(&file, text).map_err(failed(&file))?;
     }
     if replaces {
         fs::rename(folder, &old.0).map_err(failed(folder))?;
     }
-    fs::rename(&new.0, folder)
+    new.rename(folder)
         .inspect_err(|_| {
             // The old folder stays if the new one cannot be put in its place.
             let _ = fs::rename(&old.0, folder);

@@ -1,4 +1,4 @@
-//! Files that have not got their real names yet. A program that a signal ends removes its own first.
+//! Files and folders that have not got their real names yet. A program that a signal ends removes its own first.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -33,9 +33,84 @@ pub(crate) fn forget(file: &Path) {
 pub fn remove_all() {
     // (Another thread, or this one, may be about to add a file.)
     if let Ok(mut files) = FILES.try_lock() {
-        for file in std::mem::take(&mut *files) {
-            let _ = std::fs::remove_file(file);
+        std::mem::take(&mut *files).iter().for_each(|path| remove(path));
+    }
+}
+
+/// Removes a file, or a folder with its contents. Folders are read one at a time, so that a program at its limit of open files can
+/// do it.
+fn remove(path: &Path) {
+    // (Links to folders are files here.)
+    if !path.symlink_metadata().is_ok_and(|data| data.is_dir()) {
+        let _ = std::fs::remove_file(path);
+        return;
+    }
+    // (Another thread may be adding files.)
+    for _ in 0..TRIES {
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        let inside: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        inside.iter().for_each(|path| remove(path));
+        match std::fs::remove_dir(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {}
+            _ => break,
         }
+    }
+}
+
+/// Attempts to remove a folder.
+const TRIES: usize = 10;
+
+/// A hidden folder beside its later place. It goes when this is dropped, or when a signal ends the program, unless it was given its
+/// name before.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Makes a new folder in `parent`.
+    ///
+    /// # Errors
+    /// The folder cannot be made.
+    pub fn new_in(parent: &Path) -> std::io::Result<Folder> {
+        let mut number = 0;
+        loop {
+            let path = parent.join(format!(".nnet3-{}-{number}.tmp", std::process::id()));
+            // (The name is noted first: a signal may come between.)
+            add(&path);
+            match std::fs::create_dir(&path) {
+                Ok(()) => return Ok(Folder { path }),
+                Err(error) => {
+                    forget(&path);
+                    if error.kind() != std::io::ErrorKind::AlreadyExists {
+                        return Err(error);
+                    }
+                    number += 1;
+                }
+            }
+        }
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the folder its name. There must be no file or folder of this name, other than an empty folder.
+    ///
+    /// # Errors
+    /// The folder cannot be renamed, and is gone.
+    pub fn rename(self, to: &Path) -> std::io::Result<()> {
+        std::fs::rename(&self.path, to)?;
+        forget(&self.path);
+        Ok(())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        remove(&self.path);
+        forget(&self.path);
     }
 }
 
@@ -54,9 +129,7 @@ fn watch() {
         for signal in signals.forever() {
             // The lock keeps other threads from making files while the program ends.
             let mut files = files();
-            for file in std::mem::take(&mut *files) {
-                let _ = std::fs::remove_file(file);
-            }
+            std::mem::take(&mut *files).iter().for_each(|path| remove(path));
             let _ = emulate_default_handler(signal);
         }
     });
@@ -70,4 +143,36 @@ fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_goes_with_its_contents_unless_it_has_its_name() {
+        let parent = std::env::temp_dir().join(format!("temporary-{}", std::process::id()));
+        std::fs::create_dir_all(&parent).unwrap();
+        let fill = |folder: &Folder| {
+            std::fs::create_dir_all(folder.path().join("a/b/c")).unwrap();
+            std::fs::write(folder.path().join("a/b/x"), "x").unwrap();
+            std::os::unix::fs::symlink("/etc", folder.path().join("a/link")).unwrap();
+        };
+        let (first, second) = (Folder::new_in(&parent).unwrap(), Folder::new_in(&parent).unwrap());
+        assert_ne!(first.path(), second.path());
+        fill(&first);
+        fill(&second);
+        drop(first);
+        second.rename(&parent.join("kept")).unwrap();
+        let names: Vec<_> =
+            std::fs::read_dir(&parent).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["kept"]);
+        assert!(parent.join("kept/a/b/x").is_file() && Path::new("/etc").is_dir());
+        let failing = Folder::new_in(&parent).unwrap();
+        fill(&failing);
+        assert!(failing.rename(&parent.join("none/there")).is_err());
+        assert_eq!(std::fs::read_dir(&parent).unwrap().count(), 1);
+        assert!(Folder::new_in(&parent.join("none")).is_err());
+        std::fs::remove_dir_all(&parent).unwrap();
+    }
 }

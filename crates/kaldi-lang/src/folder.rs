@@ -197,6 +197,15 @@ impl Lang {
         let oov_file = file("oov.int");
         let oov = crate::plain_text::read(&oov_file)?.trim().parse();
         let oov = oov.map_err(|_| Error::file(&oov_file, "expected the number of a word"))?;
+        if words.name(i64::from(oov)).is_none() {
+            let message = format!("expected a word with the number {oov} (that of oov.int), found none");
+            return Err(Error::file(&file("words.txt"), message));
+        }
+        if let Some(phone) = topology.phones().iter().find(|phone| phones.name(i64::from(**phone)).is_none())
+        {
+            let message = format!("expected a phone with the number {phone}, which topo has, found none");
+            return Err(Error::file(&file("phones.txt"), message));
+        }
         let mut l = Vec::new();
         for name in ["L.fst", "L_disambig.fst"] {
             let mut fst = kaldi_fst::store::read_fst(&file(name))?;

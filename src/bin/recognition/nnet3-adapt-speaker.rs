@@ -7,12 +7,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 use kaldi_io::cli::{self, Style};
+use kaldi_io::temporary;
 use kaldi_sound::{Channels, Signal, SoundOptions, SoundStream};
 use nnet3::messages;
 use nnet3::options::threads;
 use nnet3::speaker_adaptation::Adaptation;
 use nnet3_online::{Model, ModelOptions, Sentences, Transcript, piece};
-use tempfile::TempDir;
 
 use crate::recognition::transcribe::checks;
 
@@ -129,7 +129,7 @@ struct Place<'p> {
     model: &'p Path,
     new: &'p Path,
     /// Beside the new folder.
-    private: TempDir,
+    private: temporary::Folder,
 }
 
 impl<'p> Place<'p> {
@@ -157,7 +157,7 @@ impl<'p> Place<'p> {
         std::fs::create_dir_all(parent).with_context(cannot)?;
         // (A name that the system does not take fails here, and not at the end.)
         std::fs::create_dir(new).and_then(|()| std::fs::remove_dir(new)).with_context(cannot)?;
-        let private = tempfile::tempdir_in(parent).with_context(cannot)?;
+        let private = temporary::Folder::new_in(parent).with_context(cannot)?;
         Ok(Place { model, new, private })
     }
 
@@ -182,10 +182,12 @@ fn copy_folder(from: &Path, to: &Path, deep: usize) -> Result<()> {
         from.display()
     );
     std::fs::create_dir(to).with_context(|| format!("cannot make the folder {}", to.display()))?;
-    for entry in
-        std::fs::read_dir(from).with_context(|| format!("cannot read the folder {}", from.display()))?
-    {
-        let entry = entry.with_context(|| format!("cannot read the folder {}", from.display()))?;
+    let cannot_read = || format!("cannot read the folder {}", from.display());
+    // (All names are read first: no folder is open while those in it are copied.)
+    let entries: Vec<_> = std::fs::read_dir(from)
+        .and_then(Iterator::collect::<std::io::Result<_>>)
+        .with_context(cannot_read)?;
+    for entry in entries {
         let (from, to) = (entry.path(), to.join(entry.file_name()));
         let cannot = || format!("cannot copy {} to {}", from.display(), to.display());
         let kind = from.metadata().with_context(cannot)?;

@@ -47,6 +47,36 @@ fn keys_speakers_and_segments_stay() {
 }
 
 #[test]
+fn an_utterance_that_utt2spk_lacks_is_a_loss_and_no_new_speaker() {
+    let folder = Folder::new();
+    folder.waves(&["w/a.wav", "w/b.wav"]);
+    let (a, b) = (folder.path("w/a.wav"), folder.path("w/b.wav"));
+    folder.put("data/wav.scp", format!("x-a {}\nx-b {}\n", a.display(), b.display()));
+    folder.put("data/text", "x-a one\nx-b two\n");
+    folder.put("data/utt2spk", "x-a x\n");
+    let corpus = folder.read("data", &Options::default());
+    assert_eq!(utterances(&corpus), ["x-a x one"]);
+    assert_eq!(faults(&corpus), ["BadName 1"]);
+    assert!(corpus.faults[0].sentence.contains("utt2spk has no line for 'x-b'"), "{}", corpus.faults[0]);
+    // Recordings and texts by key, with a file of speakers, likewise.
+    folder.put("text", "a one\nb two\n");
+    folder.put("speakers", "b x\n");
+    let input = Input::Listed {
+        sound: folder.path("w"),
+        text: folder.path("text"),
+        speakers: Some(folder.path("speakers")),
+    };
+    let corpus = read(&input, &Options::default()).unwrap();
+    assert_eq!(
+        (utterances(&corpus), faults(&corpus)),
+        (vec!["x-b x two".to_owned()], vec!["BadName 1".to_owned()])
+    );
+    // Another rule needs no line.
+    let rule = Options { speakers: "one".parse().unwrap(), ..Options::default() };
+    assert_eq!(folder.read("data", &rule).utterances.len(), 2);
+}
+
+#[test]
 fn a_written_folder_is_whole_and_replaces_no_other_files() {
     let folder = Folder::new();
     folder.waves(&["a/x.wav", "b/y.wav"]);
