@@ -3,6 +3,7 @@
 use kaldi_feat::wave::RATES;
 
 use crate::config;
+use crate::model::other_kinds;
 
 /// The result of this crate's functions.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -44,7 +45,7 @@ pub enum Error {
     Rate { rate: f32 },
 
     /// A folder that has no model.
-    #[error("{0}: expected the folder of a model, with am/final.mdl, conf/ and graph/")]
+    #[error("{0}: expected the folder of a model, with am/final.mdl, conf/ and graph/{remark}", remark = other_kinds::of_file(.0))]
     NotAFolder(String),
 
     /// `lacks` begins with "no" or "neither".

@@ -53,14 +53,15 @@ impl ModelGraph {
     /// # Errors
     /// A file is missing or damaged; files do not fit each other; no phone is known to end words.
     pub fn read(folder: &str) -> Result<ModelGraph> {
-        ModelGraph::read_with_phones(folder, None)
+        ModelGraph::read_with_phones(folder, &[])
     }
 
-    /// Does the same. If the folder has no names of phones, they are those of the file `phones`.
+    /// Does the same. Names of phones are those of the first table that names all phones of the model: the folder's `phones.txt`, or
+    /// one of `tables`.
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    pub fn read_with_phones(folder: &str, phones_file: Option<&str>) -> Result<ModelGraph> {
+    pub fn read_with_phones(folder: &str, tables: &[String]) -> Result<ModelGraph> {
         let there = |name: &str| {
             let path = format!("{folder}/{name}");
             Path::new(&path).exists().then_some(path)
@@ -100,11 +101,17 @@ impl ModelGraph {
             (None, Some(file)) => Names::try_from(&Symbols::load(&file)?).map_err(Error::of(&file))?,
             (None, None) => return Err(Error::NoNames),
         };
-        let phone_names = match there(&format!("{graph}phones.txt")).or(phones_file.map(str::to_owned)) {
-            Some(file) => Some(Names::try_from(&Symbols::load(&file)?).map_err(Error::of(&file))?),
-            None => None,
-        };
-        let (phone_names, nameless) = names_of_phones(phone_names.as_ref(), &transitions, &boundaries);
+        let (mut phone_names, mut nameless) = names_of_phones(None, &transitions, &boundaries);
+        let files = there(&format!("{graph}phones.txt")).into_iter().chain(tables.iter().cloned());
+        for (number, file) in files.enumerate() {
+            let table = Names::try_from(&Symbols::load(&file)?).map_err(Error::of(&file))?;
+            let (names, lacking) = names_of_phones(Some(&table), &transitions, &boundaries);
+            if lacking.is_none() {
+                (phone_names, nameless) = (names, None);
+                break;
+            }
+            nameless = if number == 0 { lacking } else { nameless };
+        }
         let graph = FlatFst::from(&fst);
         Ok(ModelGraph {
             file,

@@ -6,6 +6,7 @@ use crate::config::ivector::IvectorArgs;
 use crate::config::recognizer::ModelArgs;
 use crate::config::{self, read_file};
 use crate::error::{Error, Result};
+use crate::model::other_kinds;
 use crate::notice::Notice;
 use crate::options::Files;
 
@@ -108,7 +109,7 @@ fn layout(folder: &str) -> Result<(Layout, String)> {
     });
     found.ok_or_else(|| Error::Incomplete {
         folder: folder.to_owned(),
-        lacks: format!("no {}, nor {}", NESTED.mdl, FLAT.mdl),
+        lacks: format!("no {}, nor {}{}", NESTED.mdl, FLAT.mdl, other_kinds::of_folder(folder)),
     })
 }
 
@@ -161,7 +162,10 @@ impl Pieces {
                 grammar: needed(&format!("{graph}Gr.fst"))?,
                 disambiguation: needed(&format!("{graph}disambig_tid.int"))?,
             },
-            (None, None) => return Err(incomplete(format!("neither {whole} nor {hcl}"))),
+            (None, None) => {
+                let remark = other_kinds::of_folder(folder);
+                return Err(incomplete(format!("neither {whole} nor {hcl}{remark}")));
+            }
         };
         let configs = [
             or(&given.mfcc, &format!("{conf}mfcc.conf")),

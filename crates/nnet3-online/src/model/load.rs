@@ -43,6 +43,7 @@ pub(super) fn parts(
     let (acoustic, events) =
         AcousticNetwork::load(&pieces.mdl, &device, settings.acoustic_scale, options.weights)?;
     notices.extend(events);
+    check_features(pieces, &features, &acoustic)?;
     let (graph, names) = graph_and_names(pieces, acoustic.transitions.num_transition_ids())?;
     let open = |file: &String| -> Result<WordBoundaries> {
         let boundaries = WordBoundaries::load(file)?;
@@ -65,6 +66,21 @@ pub(super) fn parts(
         options: RecognizerOptions { endpoint, chunks, ..parts.options },
         ..parts
     })
+}
+
+/// Fails if the features are others than those that the network reads.
+fn check_features(pieces: &Pieces, features: &PipelineModel, acoustic: &AcousticNetwork) -> Result<()> {
+    let (Base::Mfcc(config) | Base::Fbank(config) | Base::Plp(config)) = &pieces.base;
+    let (made, wanted) = (features.dim(), acoustic.nnet.input_dim("input"));
+    if config.is_empty() || wanted.is_none_or(|wanted| wanted == made) {
+        return Ok(());
+    }
+    let pitch = pieces.pitch.as_ref().map_or(String::new(), |file| format!(" and {file}"));
+    Err(Error::of(config)(format!(
+        "the features by this file{pitch} have {made} columns, and the network in {} reads {}",
+        pieces.mdl,
+        wanted.unwrap_or_default()
+    )))
 }
 
 /// Returns the feature settings and the initial state of a speaker.

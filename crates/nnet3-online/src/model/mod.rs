@@ -2,6 +2,7 @@
 
 mod files;
 mod load;
+pub(crate) mod other_kinds;
 mod parts;
 
 use std::path::Path;
