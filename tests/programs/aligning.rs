@@ -162,6 +162,44 @@ fn a_model_is_trained_on_with_other_recordings_and_options_may_stand_behind_them
 }
 
 #[test]
+fn a_model_whose_features_are_not_known_has_a_warning_and_other_features_are_an_error() {
+    let (f, _) = corpus("features", 12);
+    let train = ["--speakers=one", "--num-threads=1", &f.path("in"), "letters", &f.path("out")];
+    assert_eq!(run("nnet3-align", &train).status, 0);
+    let model = format!("--model={}", f.path("out/model"));
+    let align = |to: &str| {
+        run(
+            "nnet3-align",
+            &["--speakers=one", "--num-threads=1", &model, &f.path("in"), "letters", &f.path(to)],
+        )
+    };
+    let times = |to: &str| f.read(&format!("{to}/alignment.csv"));
+    align("whole");
+    // As a folder of Kaldi's scripts, with the options of its features beside it, and without.
+    std::fs::remove_file(f.path("out/model/meta.json")).unwrap();
+    let told = align("options");
+    assert!(told.status == 0 && !told.stderr.contains("not known"), "{}", told.stderr);
+    assert_eq!(times("options"), times("whole"));
+    let options = f.read("out/model/mfcc.conf");
+    std::fs::remove_file(f.path("out/model/mfcc.conf")).unwrap();
+    let told = align("unknown");
+    assert!(
+        told.stderr.contains("no mfcc.conf and no meta.json")
+            && told.stderr.contains("13 cepstra of 16000 Hz"),
+        "{}",
+        told.stderr
+    );
+    assert_ne!(times("unknown"), times("whole"));
+    f.write("out/model/mfcc.conf", options.replace("--num-ceps=13", "--num-ceps=20"));
+    fails(
+        &f,
+        255,
+        "nnet3-align --model=@out/model @in letters @x",
+        &["mfcc.conf", "for 13 cepstra", "features have 20"],
+    );
+}
+
+#[test]
 fn a_recogniser_is_needed_for_its_lexicon_and_must_be_whole() {
     let (f, _) = corpus("recogniser", 2);
     fails(&f, 255, "nnet3-align @in model @x", &["the lexicon model", "--model"]);

@@ -10,7 +10,7 @@ use flate2::bufread::DeflateDecoder;
 use rawzip::{CompressionMethod, ZipArchive};
 use tempfile::TempDir;
 
-use crate::{Error, Result};
+use crate::{Error, Result, kind};
 
 /// Files of a model.
 const FILES: [&str; 7] =
@@ -27,7 +27,18 @@ pub(crate) fn unpack(file: &Path) -> Result<TempDir> {
     let data = read(file)?;
     let fail = |message: String| Error::file(file, message);
     let damaged = |error: rawzip::Error| fail(format!("expected a zip archive of a model: {error}"));
-    let archive = ZipArchive::from_slice(&data).map_err(damaged)?;
+    let no_zip = |error: rawzip::Error| match kind::of_file(&data) {
+        Some(sentence) => fail(sentence.to_owned()),
+        None => damaged(error),
+    };
+    let archive = ZipArchive::from_slice(&data[..]).map_err(no_zip)?;
+    let (mut names, mut entries) = (Vec::new(), archive.entries());
+    while let Some(entry) = entries.next_entry().map_err(damaged)? {
+        names.push(String::from_utf8_lossy(entry.file_path().as_ref()).replace('\\', "/"));
+    }
+    if let Some(sentence) = kind::of_archive(&names) {
+        return Err(fail(sentence));
+    }
     let folder = TempDir::with_prefix("nnet3-model-").map_err(|source| Error::io(file, source))?;
     let mut found: Vec<&str> = Vec::new();
     let mut entries = archive.entries();

@@ -7,6 +7,7 @@ use kaldi_align::Event;
 use kaldi_corpus::Corpus;
 use kaldi_lang::Lang;
 
+use crate::listen::Verdict;
 use crate::outputs::{TextRow, write_texts};
 use crate::{
     FeatureSettings, FrameTimes, Model, NetworkModel, Pronunciations, Result, Results, cepstra, long,
@@ -100,7 +101,9 @@ pub struct Job<'j> {
 /// Texts that were listened to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listened {
-    /// Texts that may not be what is said.
+    /// Texts that are not what is said: another text fits better.
+    pub wrong: usize,
+    /// Others that may not be what is said.
     pub doubtful: usize,
     /// Texts that are not aligned.
     pub lost: usize,
@@ -165,8 +168,9 @@ impl Job<'_> {
             })
             .collect();
         write_texts(table, &rows, &scores)?;
-        let doubtful = (0..rows.len()).filter(|&place| scores.is_doubtful(place)).count();
-        Ok(Listened { doubtful, lost: reasons.iter().flatten().count() })
+        let count = |verdict| (0..rows.len()).filter(|&place| scores.verdict(place) == verdict).count();
+        let (wrong, doubtful) = (count(Verdict::Wrong), count(Verdict::Doubtful));
+        Ok(Listened { wrong, doubtful, lost: reasons.iter().flatten().count() })
     }
 
     /// Trains a model if there is none, or trains on one that is there, and passes it to `trained`; then aligns all utterances.

@@ -2,14 +2,15 @@
 //!
 //! The loop has the phones in context that the texts have, each after each. The score of a text is the log-likelihood of the
 //! features along the alignment less that along the best path through the loop, per frame that is aligned with speech. It is
-//! far below those of the others if something else was said.
+//! far below those of the others if something else was said, or if the sound is bad. So a doubtful text is compared with other texts of
+//! the corpus: it is wrong if one of these explains the sound clearly better.
 
 use std::num::NonZero;
 
 use kaldi_align::align::Aligned;
 use kaldi_align::features::Front;
 use kaldi_align::network::{Builder, Hmms, Network, Node};
-use kaldi_align::passes::Passes;
+use kaldi_align::passes::{AlignSettings, Passes, PathFinder};
 use kaldi_align::phone_graph::LexiconGraph;
 use kaldi_align::utterance::Corpus;
 use kaldi_align::{AlignOptions, Alignment, System, Utterance};
@@ -19,6 +20,7 @@ use kaldi_lang::Lang;
 use rustc_hash::FxHashMap;
 
 use crate::Result;
+use crate::others::{BetterText, Texts};
 use crate::scores::low_outliers;
 
 /// The least distance of a doubtful text from the median score.
@@ -31,7 +33,25 @@ pub struct TextScores {
     pub scores: Vec<Option<f64>>,
     /// Texts with lower scores are doubtful; `None` if there are too few texts to tell.
     pub doubtful_below: Option<f64>,
+    /// Texts of other utterances that explain doubtful ones better than their own.
+    pub better: Vec<Option<BetterText>>,
 }
+
+/// The verdict about a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// There is no alignment.
+    NotAligned,
+    /// Another text explains the sound clearly better.
+    Wrong,
+    /// The score is far below those of most.
+    Doubtful,
+    /// The text is what is said.
+    Fits,
+}
+
+/// A text is wrong if another one has so much more log-likelihood, per frame of speech.
+const CLEARLY: f64 = 0.5;
 
 impl TextScores {
     /// Finds the score below which texts are doubtful.
@@ -41,7 +61,20 @@ impl TextScores {
         // (Where nearly all scores are equal, small distances say nothing.)
         let least = known.get(known.len() / 2).map_or(0.0, |median| median - LEAST_DISTANCE);
         let doubtful_below = low_outliers(known.into_iter()).map(|below| below.min(least));
-        TextScores { scores, doubtful_below }
+        let better = vec![None; scores.len()];
+        TextScores { scores, doubtful_below, better }
+    }
+
+    /// The verdict about a text.
+    pub fn verdict(&self, place: usize) -> Verdict {
+        match self.scores[place] {
+            None => Verdict::NotAligned,
+            Some(_) if !self.is_doubtful(place) => Verdict::Fits,
+            Some(_) if self.better[place].as_ref().is_some_and(|better| better.gain > CLEARLY) => {
+                Verdict::Wrong
+            }
+            Some(_) => Verdict::Doubtful,
+        }
     }
 
     /// True if the text has a score that is far below those of most.
@@ -74,8 +107,32 @@ pub fn text_scores(
         let get = |frame: usize, pdf: i32| likelihoods.get(frame, pdf as usize);
         Ok(Ok(text_score(&phones, search, transitions, alignment, get, &system.options)?))
     };
-    let results = Passes { corpus: &corpus, threads }.for_utterances(LoopSearch::default, work, |_| ())?;
-    Ok(TextScores::new(results.into_iter().map(|result| result.ok().flatten()).collect()))
+    let passes = Passes { corpus: &corpus, threads };
+    let results = passes.for_utterances(LoopSearch::default, work, |_| ())?;
+    let mut scores = TextScores::new(results.into_iter().map(|result| result.ok().flatten()).collect());
+    let texts = Texts::new(lang, utterances.iter().map(|utterance| &utterance.words[..]));
+    let (lexicon, settings) = (LexiconGraph::new(lang)?, others_settings(&system.options));
+    let begin = || PathFinder::new(system.model.hmms(), &lexicon, &settings);
+    let work = |finder: &mut PathFinder, place: usize| {
+        let Some(alignment) = aligned.results[place].as_ref().ok().filter(|_| scores.is_doubtful(place))
+        else {
+            return Ok(Ok(None));
+        };
+        let features = front.features(place)?;
+        let likelihoods = Likelihoods::new(&system.model.gmms, &features)?;
+        let get = |frame: usize, pdf: i32| likelihoods.get(frame, pdf as usize);
+        Ok(Ok(texts.better(finder, lang, (&utterances[place].words, alignment), get)))
+    };
+    let better = passes.for_utterances(begin, work, |_| ())?;
+    scores.better = better.into_iter().map(|result| result.ok().flatten()).collect();
+    Ok(scores)
+}
+
+/// Settings of the search for other texts: one that is right needs no wide beam.
+pub(crate) fn others_settings(options: &AlignOptions) -> AlignSettings {
+    let mut settings = options.settings();
+    settings.beams.0.truncate(1);
+    settings
 }
 
 /// The score of an aligned text; `None` if there is no path through the loop.
@@ -96,7 +153,7 @@ pub(crate) fn text_score(
 }
 
 /// Frames of phones of words.
-fn spoken_frames(alignment: &Alignment) -> usize {
+pub(crate) fn spoken_frames(alignment: &Alignment) -> usize {
     alignment.phones.iter().filter(|phone| phone.word.is_some()).map(|phone| phone.end - phone.begin).sum()
 }
 

@@ -8,7 +8,7 @@ use kaldi_align::recipe::StageKind;
 use kaldi_align::{AdaptOptions, Amount, Observer, Reason, Recipe, System, Utterance};
 use kaldi_corpus::Corpus;
 use kaldi_fst::store::Symbols;
-use kaldi_io::KaldiWriter;
+use kaldi_io::{KaldiWriter, temporary};
 use kaldi_lang::lexicon::{Entry, Lexicon};
 use kaldi_lang::{Lang, LangOptions};
 use serde_json::json;
@@ -17,7 +17,9 @@ use crate::aligned::{Results, in_seconds, sentence};
 use crate::archive;
 use crate::cepstra::Extracted;
 use crate::edges::sharpen;
+use crate::kind;
 use crate::listen::{TextScores, text_scores};
+use crate::options_file::OPTIONS;
 use crate::pronunciations::Pronunciations;
 use crate::scores;
 use crate::settings::{FeatureSettings, META, SilenceSettings, Uses};
@@ -34,6 +36,8 @@ pub struct Model {
     pub phones: Symbols,
     /// Names and probabilities of silence.
     pub silence: SilenceSettings,
+    /// Oddities of the folder that it was read from.
+    pub warnings: Vec<String>,
 }
 
 impl Model {
@@ -78,7 +82,7 @@ impl Model {
     ) -> Result<Model> {
         let trained = kaldi_align::train(lang, &extracted.utterances, recipe, threads, observer)?;
         let (phones, silence) = (lang.phones.clone(), SilenceSettings::default());
-        Ok(Model { system: trained.system, features, phones, silence })
+        Ok(Model { system: trained.system, features, phones, silence, warnings: Vec::new() })
     }
 
     /// The model, trained on with other utterances: the means of its Gaussians move towards them (maximum a posteriori).
@@ -103,8 +107,17 @@ impl Model {
     /// # Errors
     /// A file is missing, makes no sense, or is of another kind of model.
     pub fn open(place: &Path) -> Result<Model> {
+        Model::open_with(place, None)
+    }
+
+    /// Does the same. A folder without [`META`] is for `features`; without these, it is for those of Kaldi's recipes, and the
+    /// model has a warning.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(place: &Path, features: Option<FeatureSettings>) -> Result<Model> {
         if !place.is_file() {
-            return Model::open_folder(place);
+            return Model::open_folder(place, features);
         }
         let folder = archive::unpack(place)?;
         // (The name of the temporary folder says nothing.)
@@ -112,34 +125,50 @@ impl Model {
             let hidden = format!("{}/", folder.path().display());
             Error::file(place, error.to_string().replace(&hidden, ""))
         };
-        Model::open_folder(folder.path()).map_err(inside)
+        Model::open_folder(folder.path(), None).map_err(inside)
     }
 
-    fn open_folder(folder: &Path) -> Result<Model> {
+    fn open_folder(folder: &Path, given: Option<FeatureSettings>) -> Result<Model> {
         let name = folder.to_str().ok_or_else(|| Error::file(folder, "the name is not UTF-8"))?;
-        if !folder.join("final.mdl").is_file() {
-            let is_chain =
-                ["am/final.mdl", "model/am/final.mdl"].iter().any(|file| folder.join(file).is_file());
-            let message = match is_chain {
-                true => {
-                    "expected a model of Gaussians, found a recogniser with a neural network, which cannot align here"
-                }
-                false => "expected a folder with final.mdl, tree and phones.txt",
-            };
-            return Err(Error::file(folder, message));
-        }
-        let features = FeatureSettings::read(folder)?;
+        kind::check(folder)?;
+        let (mut source, mut warnings) = (META, Vec::new());
+        let features = match (FeatureSettings::read(folder)?, given) {
+            (Some(features), _) => features,
+            (None, Some(given)) => {
+                source = OPTIONS;
+                given
+            }
+            (None, None) => {
+                source = "";
+                FeatureSettings::of_kaldi()
+            }
+        };
         let file = folder.join("phones.txt");
         let phones = Symbols::load(&file.display().to_string())?;
         let mut system = System::load(name)?;
         apply(&Uses::read(folder)?, &mut system, &features, folder)?;
         let (found, expected) = (features.cepstra, system.cepstra());
         if found != expected {
-            let message = format!("the model is for {expected} cepstra, its features have {found}");
-            return Err(Error::file(&folder.join(META), message));
+            let message = match source {
+                "" => format!(
+                    "the model is for features with {expected} numbers a frame, those of Kaldi's recipes have {found}: the folder says \
+                     nothing about its features. Write the options of compute-mfcc-feats to {OPTIONS} there; features with pitch are \
+                     not supported"
+                ),
+                _ => format!("the model is for {expected} cepstra, its features have {found}"),
+            };
+            return Err(Error::file(&folder.join(source), message));
+        }
+        if source.is_empty() {
+            warnings.push(format!(
+                "{name} has no {OPTIONS} and no {META}, so its features are not known: {found} cepstra of {} Hz are assumed, as Kaldi's \
+                 recipes make them. If the model is for others, all times are wrong: write the options of compute-mfcc-feats to {OPTIONS} \
+                 there",
+                features.rate
+            ));
         }
         let silence = SilenceSettings::read(folder)?;
-        Ok(Model { system, features, phones, silence })
+        Ok(Model { system, features, phones, silence, warnings })
     }
 
     /// Writes a folder that [`open`](Self::open) and Kaldi's scripts read. It appears whole; a folder that is there is replaced
@@ -148,31 +177,30 @@ impl Model {
     /// # Errors
     /// A file cannot be written.
     pub fn save(&self, folder: &Path) -> Result<()> {
-        let name = folder.file_name().ok_or_else(|| Error::file(folder, "expected the name of a folder"))?;
+        folder.file_name().ok_or_else(|| Error::file(folder, "expected the name of a folder"))?;
         let is_there = folder.read_dir().is_ok_and(|mut entries| entries.next().is_some());
         if is_there && !folder.join(META).is_file() {
             return Err(Error::file(folder, "expected a new folder or one with a model, found other files"));
         }
-        let mut hidden = std::ffi::OsString::from(".");
-        hidden.push(name);
-        hidden.push(format!(".{}", std::process::id()));
-        let new = folder.with_file_name(hidden);
-        let put = || {
-            let name = new.to_str().ok_or_else(|| Error::file(&new, "the name is not UTF-8"))?;
-            self.system.save(name, &self.phones)?;
-            let mut out = KaldiWriter::create(&new.join(META).display().to_string(), false)?;
-            let mut meta = json!({ "features": self.features.to_json() });
-            self.silence.add_to(&mut meta);
-            out.write_bytes(format!("{meta:#}\n").as_bytes())?;
-            out.finish()?;
-            if folder.exists() {
-                std::fs::remove_dir_all(folder).map_err(|source| Error::io(folder, source))?;
-            }
-            std::fs::rename(&new, folder).map_err(|source| Error::io(folder, source))
+        let parent = match folder.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
         };
-        put().inspect_err(|_| {
-            let _ = std::fs::remove_dir_all(&new);
-        })
+        std::fs::create_dir_all(parent).map_err(|source| Error::io(parent, source))?;
+        let new = temporary::Folder::new_in(parent).map_err(|source| Error::io(folder, source))?;
+        let name = new.path().to_str().ok_or_else(|| Error::file(folder, "the name is not UTF-8"))?;
+        self.system.save(name, &self.phones)?;
+        let mut meta = json!({ "features": self.features.to_json() });
+        self.silence.add_to(&mut meta);
+        for (file, text) in [(META, format!("{meta:#}\n")), (OPTIONS, self.features.to_options())] {
+            let mut out = KaldiWriter::create(&new.path().join(file).display().to_string(), false)?;
+            out.write_bytes(text.as_bytes())?;
+            out.finish()?;
+        }
+        if folder.exists() {
+            std::fs::remove_dir_all(folder).map_err(|source| Error::io(folder, source))?;
+        }
+        new.rename(folder).map_err(|source| Error::io(folder, source))
     }
 
     /// The language of a lexicon in the phones of this model.

@@ -4,7 +4,7 @@ use std::num::NonZero;
 
 use kaldi_align::network::Hmms;
 use kaldi_align::parallel::in_order;
-use kaldi_align::passes::PathFinder;
+use kaldi_align::passes::{AlignSettings, PathFinder};
 use kaldi_align::phone_graph::LexiconGraph;
 use kaldi_align::{AlignOptions, Alignment};
 use kaldi_corpus::Corpus;
@@ -15,8 +15,9 @@ use kaldi_lang::Lang;
 
 use crate::aligned::{AlignedUtterance, Results, in_seconds, sentence};
 use crate::cepstra::{numbers, part, samples};
-use crate::listen::{LoopSearch, PhoneLoop, TextScores, text_score};
+use crate::listen::{LoopSearch, PhoneLoop, TextScores, others_settings, text_score};
 use crate::model::lang_of;
+use crate::others::Texts;
 use crate::pronunciations::Pronunciations;
 use crate::scores;
 use crate::settings::{FrameTimes, SilenceSettings};
@@ -60,6 +61,11 @@ pub struct NetworkModel {
     pub scoring: Box<dyn Scoring>,
 }
 
+/// Takes all utterances.
+fn every(_: usize) -> bool {
+    true
+}
+
 /// The alignment of an utterance, with its frames' scores if they are wanted.
 type Found = (AlignedUtterance, Option<(Alignment, Vec<f64>)>);
 
@@ -100,25 +106,29 @@ impl NetworkModel {
         }
     }
 
-    /// Does `work` with the log-likelihoods of each utterance, recording by recording. Results are in the order of utterances.
+    /// Does `work` with the log-likelihoods of each of these utterances, recording by recording. Results are in the order of all
+    /// utterances; others have the reason that they were not read.
     fn for_utterances<T: Send>(
         &self,
-        corpus: &Corpus,
+        (corpus, wanted): (&Corpus, &dyn Fn(usize) -> bool),
         threads: NonZero<usize>,
-        lexicon: &LexiconGraph,
+        (lexicon, settings): (&LexiconGraph, &AlignSettings),
         work: impl Fn(&mut PathFinder, usize, &DenseMatrix<f32>) -> std::result::Result<T, String> + Sync,
         mut progress: impl FnMut(f64),
     ) -> Result<Vec<std::result::Result<T, String>>> {
         let mut of_recording: Vec<Vec<usize>> = vec![Vec::new(); corpus.recordings.len()];
-        for (number, utterance) in corpus.utterances.iter().enumerate() {
+        for (number, utterance) in corpus.utterances.iter().enumerate().filter(|(number, _)| wanted(*number))
+        {
             of_recording[utterance.recording].push(number);
         }
-        let settings = self.options.settings();
         let of_one = |recording: usize| -> std::result::Result<Vec<std::result::Result<T, String>>, String> {
+            if of_recording[recording].is_empty() {
+                return Ok(Vec::new());
+            }
             let sound = samples(&corpus.recordings[recording], self.rate)
                 .map_err(|error| kaldi_io::error::chain(&error))?;
             let mut scorer = self.scoring.scorer()?;
-            let mut finder = PathFinder::new(self.hmms(), lexicon, &settings);
+            let mut finder = PathFinder::new(self.hmms(), lexicon, settings);
             let one = |&number: &usize| {
                 let outputs = scorer.score(part(&sound, corpus.utterances[number].span, self.rate))?;
                 work(&mut finder, number, &self.checked(outputs)?)
@@ -194,7 +204,8 @@ impl NetworkModel {
             let scores = scores::of_frames(&self.transitions, &alignment.ids, pdfs, get);
             Ok((aligned, Some((alignment, scores.map_err(|error| error.to_string())?))))
         };
-        let found = self.for_utterances(corpus, threads, &lexicon, work, progress)?;
+        let (all, settings) = ((corpus, &every as &dyn Fn(usize) -> bool), self.options.settings());
+        let found = self.for_utterances(all, threads, (&lexicon, &settings), work, progress)?;
         let finish = |(mut aligned, scores): Found| {
             if let Some((alignment, scores)) = scores {
                 scores::add_to(&mut aligned, &alignment, &scores);
@@ -218,7 +229,7 @@ impl NetworkModel {
         lang: &Lang,
         corpus: &Corpus,
         threads: NonZero<usize>,
-        progress: impl FnMut(f64),
+        mut progress: impl FnMut(f64),
     ) -> Result<(TextScores, Vec<Option<String>>)> {
         let texts: Vec<Vec<u32>> =
             corpus.utterances.iter().map(|utterance| numbers(&utterance.text, lang)).collect();
@@ -229,12 +240,28 @@ impl NetworkModel {
             let alignment = self.one(finder, (corpus, number), outputs, lang)?;
             let get = |frame: usize, pdf: i32| outputs.row(frame)[pdf as usize];
             let mut search = LoopSearch::default();
-            text_score(&phones, &mut search, &self.transitions, &alignment, get, &self.options)
-                .map_err(|error| error.to_string())
+            let score = text_score(&phones, &mut search, &self.transitions, &alignment, get, &self.options)
+                .map_err(|error| error.to_string())?;
+            Ok((score, alignment))
         };
-        let found = self.for_utterances(corpus, threads, &lexicon, work, progress)?;
-        let scores = found.iter().map(|result| result.as_ref().ok().copied().flatten()).collect();
+        let (all, settings) = ((corpus, &every as &dyn Fn(usize) -> bool), self.options.settings());
+        let show = |share: f64| progress(0.8 * share);
+        let found = self.for_utterances(all, threads, (&lexicon, &settings), work, show)?;
+        let score = |result: &std::result::Result<(Option<f64>, Alignment), String>| result.as_ref().ok()?.0;
+        let mut scores = TextScores::new(found.iter().map(score).collect());
+        let others = Texts::new(lang, texts.iter().map(Vec::as_slice));
+        let is_doubtful = |number: usize| scores.is_doubtful(number);
+        let work = |finder: &mut PathFinder, number: usize, outputs: &DenseMatrix<f32>| {
+            let Ok((_, alignment)) = &found[number] else { return Ok(None) };
+            let get = |frame: usize, pdf: i32| outputs.row(frame)[pdf as usize];
+            Ok(others.better(finder, lang, (&texts[number], alignment), get))
+        };
+        let (doubtful, settings) =
+            ((corpus, &is_doubtful as &dyn Fn(usize) -> bool), others_settings(&self.options));
+        let show = |share: f64| progress(0.8 + 0.2 * share);
+        let better = self.for_utterances(doubtful, threads, (&lexicon, &settings), work, show)?;
+        scores.better = better.into_iter().map(|result| result.ok().flatten()).collect();
         let reasons = found.into_iter().map(std::result::Result::err).collect();
-        Ok((TextScores::new(scores), reasons))
+        Ok((scores, reasons))
     }
 }

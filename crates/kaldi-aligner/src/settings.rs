@@ -161,7 +161,8 @@ impl Uses {
     }
 }
 
-/// The file of the settings in a model's folder: that of the Montreal Forced Aligner's models.
+/// The file of the settings in a model's folder: that of the Montreal Forced Aligner's models. Folders of Kaldi's scripts may have
+/// [`OPTIONS`](crate::OPTIONS) instead.
 pub const META: &str = "meta.json";
 
 impl FeatureSettings {
@@ -245,11 +246,23 @@ impl FeatureSettings {
         })
     }
 
-    /// Reads the settings of a model's folder. A folder without them is one of Kaldi's scripts: their defaults count.
-    pub(crate) fn read(folder: &Path) -> Result<FeatureSettings> {
+    /// The features of Kaldi's recipes.
+    pub(crate) fn of_kaldi() -> FeatureSettings {
+        FeatureSettings { snip_edges: true, ..FeatureSettings::for_rate(HIGHEST_RATE) }
+    }
+
+    /// Checks that an extractor can have the times and the rate.
+    pub(crate) fn check(&self) -> std::result::Result<(), String> {
+        match self.rate < 1000 || self.shift < 1.0 || self.length < self.shift {
+            true => Err("rate, shift or length of frames make no sense".to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    /// Reads the settings of a model's folder; `None` if it has no [`META`].
+    pub(crate) fn read(folder: &Path) -> Result<Option<FeatureSettings>> {
         let file = folder.join(META);
-        let kaldi = FeatureSettings { snip_edges: true, ..FeatureSettings::for_rate(HIGHEST_RATE) };
-        let Some(meta) = meta(folder)? else { return Ok(kaldi) };
+        let Some(meta) = meta(folder)? else { return Ok(None) };
         let features = &meta["features"];
         if let Some(kind) = features["feature_type"].as_str().or_else(|| features["type"].as_str())
             && kind != "mfcc"
@@ -287,9 +300,7 @@ impl FeatureSettings {
             preemphasis: number("preemphasis_coefficient", 0.97, 1.0)?,
             cepstral_lifter: number("cepstral_lifter", 22.0, 1e4)?,
         };
-        if settings.rate < 1000 || settings.shift < 1.0 || settings.length < settings.shift {
-            return Err(Error::file(&file, "rate, shift or length of frames make no sense"));
-        }
-        Ok(settings)
+        settings.check().map_err(|message| Error::file(&file, message))?;
+        Ok(Some(settings))
     }
 }

@@ -7,6 +7,7 @@
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
 mod error;
+mod features;
 mod place;
 mod recogniser;
 mod whole;
@@ -40,8 +41,9 @@ impl Opened {
         match place::find(path) {
             Some(place) => recogniser::open(&place),
             None => {
-                let model = AnyModel::Gaussian(Box::new(Model::open(path)?));
-                Ok(Opened { model, warnings: Vec::new(), graph: None })
+                let model = Model::open_with(path, features::of_folder(path)?)?;
+                let warnings = model.warnings.clone();
+                Ok(Opened { model: AnyModel::Gaussian(Box::new(model)), warnings, graph: None })
             }
         }
     }

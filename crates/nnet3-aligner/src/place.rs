@@ -9,8 +9,8 @@ pub(crate) struct Place {
     pub folder: PathBuf,
     /// Trees that may be the model's, the best first.
     pub trees: Vec<PathBuf>,
-    /// Names of phones that may be the model's, for a graph without them.
-    pub phones: Option<PathBuf>,
+    /// Tables with names of phones that may be the model's, for a graph without them.
+    pub phones: Vec<PathBuf>,
 }
 
 /// True for a folder of a recogniser, in one of vosk's forms.
@@ -36,7 +36,10 @@ pub(crate) fn find(path: &Path) -> Option<Place> {
         trees.extend(names.iter().map(|name| training.join(name)));
     }
     trees.retain(|tree| tree.is_file());
-    let phones = training.map(|training| training.join("lang/phones.txt")).filter(|file| file.is_file());
+    // (The phones of its Gaussian models have the names and numbers of the network's.)
+    let mut phones: Vec<PathBuf> = training.iter().map(|training| training.join("lang/phones.txt")).collect();
+    phones.push(folder.join("adaptation/phones.txt"));
+    phones.retain(|file| file.is_file());
     Some(Place { folder, trees, phones })
 }
 
@@ -67,6 +70,9 @@ mod tests {
         let outer = find(&at("exp")).unwrap();
         assert_eq!((&outer.folder, &outer.trees[..]), (&at("exp/model"), &[at("exp/tree/tree")][..]));
         let inner = find(&at("exp/model")).unwrap();
-        assert_eq!(inner.phones, Some(at("exp/model/../lang/phones.txt")));
+        assert_eq!(inner.phones, [at("exp/model/../lang/phones.txt")]);
+        // A folder that was copied has the names that its Gaussian models have.
+        touch(folder.path(), "vosk/adaptation/phones.txt");
+        assert_eq!(find(&at("vosk")).unwrap().phones, [at("vosk/adaptation/phones.txt")]);
     }
 }

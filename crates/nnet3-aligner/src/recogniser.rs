@@ -16,8 +16,8 @@ use crate::{Error, Opened, Result};
 /// Opens the recogniser at a place.
 pub(crate) fn open(place: &Place) -> Result<Opened> {
     let name = text(&place.folder)?;
-    let phones = place.phones.as_deref().map(text).transpose()?;
-    let graph = ModelGraph::read_with_phones(&name, phones.as_deref())?;
+    let phones: Vec<String> = place.phones.iter().map(|file| text(file)).collect::<Result<_>>()?;
+    let graph = ModelGraph::read_with_phones(&name, &phones)?;
     // Any rate is brought to the model's before.
     let options = ModelOptions { allow_upsample: true, ..ModelOptions::default() };
     let recogniser = Model::open(&place.folder, &options)?;

@@ -185,10 +185,11 @@ pub fn run(options: Options) -> Result<u8> {
         let job = Job { corpus: &mut corpus, pronunciations: &pronunciations, with_scores: false, threads };
         let begin = model.map_or(Begin::Train(rate.unwrap_or(DEFAULT_RATE)), Begin::Given);
         let table = out.join(TEXTS);
-        let Listened { doubtful, lost } = aligning::listen(&job, begin, &table)?;
-        if doubtful + lost > 0 {
+        let Listened { wrong, doubtful, lost } = aligning::listen(&job, begin, &table)?;
+        if wrong + doubtful + lost > 0 {
             messages::warn(&format!(
-                "{doubtful} of {total} texts may not be what is said, and {lost} cannot be aligned: see {}",
+                "{wrong} of {total} texts are not what is said, as others fit better, {doubtful} more may not be what is said, and {lost} \
+                 cannot be aligned: see {}",
                 table.display()
             ));
         }

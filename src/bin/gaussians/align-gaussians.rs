@@ -51,12 +51,13 @@ pub fn run(options: Options) -> Result<u8> {
     let mut system = System::load(&options.model_dir)?;
     system.options.boost_silence = options.boost_silence;
     system.options.beams.0 = vec![options.beam, 4.0 * options.beam, 16.0 * options.beam];
-    let data = Data::read(&options.data_dir, &lang, &options.cepstra)?;
+    let data = Data::read(&options.data_dir, &lang, &options.cepstra.or_beside(&options.model_dir))?;
     let bar = progress::steps("steps of alignment", STEPS);
     let aligned = system.align(&lang, &data.utterances, threads, &mut |event: Event| show(event, &bar))?;
     options.scores.write(&system, &lang, &data, &aligned, threads)?;
     drop(bar);
     system.save(&options.exp_dir, &lang.phones)?;
+    data.write_options(&options.exp_dir)?;
     let done = write(&options.exp_dir, &data, &aligned, &lang.phones)?;
     Ok(if done > 0 { 0 } else { NOTHING_DONE })
 }

@@ -9,8 +9,8 @@ use kaldi_align::Utterance;
 use kaldi_feat::segments::Segment;
 use kaldi_feat::spectral::{Extractor, SpectralOptions};
 use kaldi_feat::wave::{Wave, WaveHolder};
-use kaldi_io::DenseMatrix;
 use kaldi_io::holder::MatrixHolder;
+use kaldi_io::{DenseMatrix, KaldiWriter};
 use kaldi_lang::Lang;
 use kaldi_lang::plain_text::{self, fields, lines};
 use nnet3::messages;
@@ -21,8 +21,8 @@ use nnet3_online::config::spectral::{MfccArgs, SpectralArgs};
 // Options for making features.
 #[derive(Args, Clone, Debug)]
 pub struct CepstraOptions {
-    /// File with options of compute-mfcc-feats, one a line. The default is use-energy=false, and the sample rate of the first
-    /// recording. Only where the folder has no feats.scp.
+    /// File with options of compute-mfcc-feats, one a line. The default is mfcc.conf beside the model that is given, or else
+    /// use-energy=false, and the sample rate of the first recording. Only where the folder has no feats.scp.
     #[arg(long, default_value = "")]
     mfcc_config: String,
 }
@@ -36,18 +36,34 @@ pub struct Data {
     pub without_features: Vec<(String, String)>,
     /// Frames in a second.
     pub frame_shift: f64,
+    /// The options of the features, as lines, if these were made here.
+    feature_options: Option<String>,
 }
 
+/// The file beside a model that has the options of its features.
+const FEATURES: &str = "mfcc.conf";
+
 impl CepstraOptions {
-    fn spectral(&self, rate: u32) -> Result<SpectralOptions> {
-        let args: MfccArgs = match self.mfcc_config.as_str() {
-            "" => config::given(
-                "mfcc",
-                &["--use-energy=false", &format!("--sample-frequency={rate}"), "--allow-downsample=true"],
-            )?,
-            file => config::read("mfcc-config", file)?,
+    /// These options, or without any the file beside a model.
+    pub fn or_beside(&self, model: &str) -> CepstraOptions {
+        let file = path_in(model, FEATURES);
+        match self.mfcc_config.is_empty() && Path::new(&file).is_file() {
+            true => CepstraOptions { mfcc_config: file },
+            false => self.clone(),
+        }
+    }
+
+    /// The options, and their lines.
+    fn spectral(&self, rate: u32) -> Result<(SpectralOptions, String)> {
+        let (args, lines): (MfccArgs, _) = match self.mfcc_config.as_str() {
+            "" => {
+                let options =
+                    ["--use-energy=false", &format!("--sample-frequency={rate}"), "--allow-downsample=true"];
+                (config::given("mfcc", &options)?, options.map(|line| format!("{line}\n")).concat())
+            }
+            file => (config::read("mfcc-config", file)?, plain_text::read(file)?),
         };
-        Ok(args.options()?)
+        Ok((args.options()?, lines))
     }
 }
 
@@ -99,6 +115,7 @@ impl Data {
             texts: Vec::new(),
             without_features: Vec::new(),
             frame_shift: made.frame_shift.unwrap_or(0.01),
+            feature_options: made.options.take(),
         };
         let mut unknown: BTreeMap<String, usize> = BTreeMap::new();
         for (key, words) in text {
@@ -124,10 +141,34 @@ impl Data {
                 first.join(", ")
             ));
         }
+        if has("utt2spk") {
+            let lacking: Vec<&str> = data
+                .utterances
+                .iter()
+                .map(|of| of.key.as_str())
+                .filter(|key| !speakers.contains_key(*key))
+                .collect();
+            if let Some(first) = lacking.first() {
+                bail!(
+                    "{}: {} of {} utterances of the text have no speaker, such as '{first}'",
+                    path_in(folder, "utt2spk"),
+                    lacking.len(),
+                    data.utterances.len()
+                );
+            }
+        }
         for (key, reason) in data.without_features.iter().take(5) {
             messages::warn(&format!("{key}: {reason}"));
         }
         Ok(data)
+    }
+
+    /// Writes the options of the features beside a model, so that other programs make the same. Without any, a file that is there stays.
+    pub fn write_options(&self, model: &str) -> Result<()> {
+        let Some(lines) = &self.feature_options else { return Ok(()) };
+        let mut out = KaldiWriter::create(&path_in(model, FEATURES), false)?;
+        out.write_bytes(lines.as_bytes())?;
+        Ok(out.finish()?)
     }
 
     pub fn frames(&self) -> usize {
@@ -146,6 +187,7 @@ struct Made {
     features: HashMap<String, DenseMatrix<f32>>,
     problems: HashMap<String, String>,
     frame_shift: Option<f64>,
+    options: Option<String>,
 }
 
 impl Made {
@@ -178,7 +220,8 @@ impl Made {
                 messages::warn(&format!("{key}: {complaint}"));
             }
             if extractor.is_none() {
-                let spectral = options.spectral(wave.sample_rate)?;
+                let (spectral, lines) = options.spectral(wave.sample_rate)?;
+                self.options = Some(lines);
                 self.frame_shift = Some(f64::from(spectral.frames.shift) * 0.001);
                 extractor = Some(Extractor::new(spectral)?);
             }

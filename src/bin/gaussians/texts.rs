@@ -15,7 +15,7 @@ use crate::gaussians::data_folder::Data;
 #[derive(Args, Clone, Debug)]
 pub struct TextScoreOptions {
     /// Write the texts with their scores to this file, those that may not be what is said first: a line each, with tabs between
-    /// score, verdict (not aligned, doubtful, fits), utterance, place, text and reason. See docs/alignment.md
+    /// score, verdict (not aligned, wrong, doubtful, fits), utterance, place, text and reason. See docs/alignment.md
     #[arg(long, value_name = "FILE", default_value = "")]
     text_scores: String,
 }

@@ -129,6 +129,7 @@ pub fn run(options: Options) -> Result<u8> {
         train(&lang, &data.utterances, &recipe, threads, &mut |event: Event| show(event, &bar))?
     };
     trained.system.save(&options.exp_dir, &lang.phones)?;
+    data.write_options(&options.exp_dir)?;
     let aligned = {
         let bar = progress::steps("steps of alignment", STEPS);
         trained.system.align(&lang, &data.utterances, threads, &mut |event: Event| show(event, &bar))?

@@ -4,7 +4,10 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::Result;
-use crate::listen::TextScores;
+use crate::listen::{TextScores, Verdict};
+
+/// Characters of another text that are shown.
+const LONGEST: usize = 60;
 
 /// A text of the table.
 #[derive(Debug, Clone, Copy)]
@@ -19,26 +22,37 @@ pub struct TextRow<'r> {
     pub reason: Option<&'r str>,
 }
 
-/// Writes a line for each text, with tabs between score, verdict (`not aligned`, `doubtful` or `fits`), utterance, place, text and
-/// reason. Texts that are not aligned come first, then those with the lowest scores.
+/// Writes a line for each text, with tabs between score, verdict (`not aligned`, `wrong`, `doubtful` or `fits`), utterance, place, text
+/// and reason. Texts that are not aligned come first, then wrong ones, then those with the lowest scores.
 ///
 /// # Errors
 /// The file cannot be written.
 pub fn write_texts(file: &Path, rows: &[TextRow], scores: &TextScores) -> Result<()> {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     let key = |place: usize| scores.scores[place].unwrap_or(f64::NEG_INFINITY);
-    order.sort_by(|&a, &b| key(a).total_cmp(&key(b)).then_with(|| rows[a].utterance.cmp(rows[b].utterance)));
+    let fits = |place: usize| !matches!(scores.verdict(place), Verdict::NotAligned | Verdict::Wrong);
+    order.sort_by(|&a, &b| {
+        let by_score = || fits(a).cmp(&fits(b)).then_with(|| key(a).total_cmp(&key(b)));
+        by_score().then_with(|| rows[a].utterance.cmp(rows[b].utterance))
+    });
     let mut out = "score\tverdict\tutterance\tplace\ttext\treason\n".to_owned();
     let plain = |text: &str| text.replace(['\t', '\n', '\r'], " ");
     for place in order {
         let row = &rows[place];
         let score = scores.scores[place].map(|score| format!("{score:.3}")).unwrap_or_default();
-        let verdict = match scores.scores[place] {
-            None => "not aligned",
-            Some(_) if scores.is_doubtful(place) => "doubtful",
-            Some(_) => "fits",
+        let verdict = match scores.verdict(place) {
+            Verdict::NotAligned => "not aligned",
+            Verdict::Wrong => "wrong",
+            Verdict::Doubtful => "doubtful",
+            Verdict::Fits => "fits",
         };
-        let (reason, text) = (plain(row.reason.unwrap_or_default()), plain(row.text));
+        let better = scores.better[place].as_ref().map(|better| {
+            let shown: String = better.text.chars().take(LONGEST).collect();
+            let more = if shown.len() < better.text.len() { " …" } else { "" };
+            format!("better by {:.3}: {shown}{more}", better.gain)
+        });
+        let reason = row.reason.map(str::to_owned).or(better).unwrap_or_default();
+        let (reason, text) = (plain(&reason), plain(row.text));
         let _ =
             writeln!(out, "{score}\t{verdict}\t{}\t{}\t{text}\t{reason}", row.utterance, plain(row.place));
     }
@@ -48,19 +62,27 @@ pub fn write_texts(file: &Path, rows: &[TextRow], scores: &TextScores) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::others::BetterText;
 
     #[test]
     fn the_worst_texts_come_first() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("texts.tsv");
         let row = |utterance, reason| TextRow { utterance, text: "a\tb", place: "x.txt", reason };
-        let rows = [row("good", None), row("bad", None), row("none", Some("too short"))];
-        let scores = TextScores { scores: vec![Some(-1.0), Some(-9.5), None], doubtful_below: Some(-4.0) };
+        let rows = [row("good", None), row("noisy", None), row("none", Some("too short")), row("bad", None)];
+        let better = |gain| Some(BetterText { text: "c".repeat(70), gain });
+        let scores = TextScores {
+            scores: vec![Some(-1.0), Some(-9.5), None, Some(-5.0)],
+            doubtful_below: Some(-4.0),
+            better: vec![None, better(0.1), None, better(2.0)],
+        };
         write_texts(&file, &rows, &scores).unwrap();
         let text = std::fs::read_to_string(file).unwrap();
         let lines: Vec<&str> = text.lines().skip(1).collect();
+        let shown = "c".repeat(60) + " …";
         assert_eq!(lines[0], "\tnot aligned\tnone\tx.txt\ta b\ttoo short");
-        assert_eq!(lines[1], "-9.500\tdoubtful\tbad\tx.txt\ta b\t");
-        assert_eq!(lines[2], "-1.000\tfits\tgood\tx.txt\ta b\t");
+        assert_eq!(lines[1], format!("-5.000\twrong\tbad\tx.txt\ta b\tbetter by 2.000: {shown}"));
+        assert_eq!(lines[2], format!("-9.500\tdoubtful\tnoisy\tx.txt\ta b\tbetter by 0.100: {shown}"));
+        assert_eq!(lines[3], "-1.000\tfits\tgood\tx.txt\ta b\t");
     }
 }
