@@ -466,7 +466,12 @@ adapts() { # a speaker who is not in the training
   tests/recognizer/toy_speech.py --num 200 "$work/more"
   scripts/recognizer.sh --wav="$work/more/wav" --text="$work/more/text" --utt2spk="$work/more/utt2spk" --lexicon="$work/more/lexicon.txt" --garbage=false \
     --use-gpu=no --test-speakers=speaker3 --adapt-speakers=true --copies=2 --network=tiny --num-epochs=1 --initial-lrate=0.004 --num-jobs-final=1 \
-    --train-opts=--report=false "$work/adapting" || return 1
+    --train-opts=--report=false "$work/adapting" 2>"$work/adapting.log" || { cat "$work/adapting.log"; return 1; }
+  # (Copies with other voices are no speakers.)
+  if ! grep -q '; 3 of 3 speakers have one' "$work/adapting.log" || ! grep -q '; 1 of 1 speakers have one' "$work/adapting.log"; then
+    cat "$work/adapting.log"
+    return 1
+  fi
   [[ -s $work/adapting/speakers/held_out/trans.1 ]] && cut -c1-26 "$work/adapting/results.txt" | sed 's/ *$//' | diff - <(printf '%s\n' set held_out 'held_out (adapted)') &&
     awk 'NR > 1 { $0 = substr($0, 27); if ($3 > 5) exit 1 }' "$work/adapting/results.txt"
 }
@@ -480,8 +485,56 @@ adapts_to_recordings() { # a model folder for the speaker who is not in the trai
   nnet3-transcribe --print-args=false "$work/speaker3" "${waves[@]/%/.wav}" 2>/dev/null </dev/null >"$work/speaker3.text"
   compute-wer --print-args=false --text --mode=all "ark:$work/adapting/data/held_out/text" "ark:$work/speaker3.text" | awk '$1 == "%WER" { print; exit !($2 < 5) }'
 }
+# Phones have their names, also in a copy of the model folder without graph/phones.txt, and features are those of the training.
+aligns() {
+  local model
+  mkdir -p "$work/to_align"
+  cp "$work/more/wav/toy-003.wav" "$work/to_align"
+  grep '^toy-003 ' "$work/more/text" | cut -d' ' -f2- >"$work/to_align/toy-003.txt"
+  cp -r "$work/adapting/model" "$work/moved"
+  diff "$work/adapting/lang/phones.txt" "$work/moved/graph/phones.txt" || return 1
+  rm "$work/moved/graph/phones.txt"
+  for model in "$work/moved" "$work/moved/adaptation" "$work/adapting/gauss/model" "$work/gaussians/gaussian/model" "$work/gaussians/gauss/model"; do
+    rm -rf "$work/times"
+    echo "$model"
+    nnet3-align --print-args=false --speakers=one --model="$model" "$work/to_align" "$work/more/lexicon.txt" "$work/times" 2>"$work/align.log" || {
+      cat "$work/align.log"
+      return 1
+    }
+    cat "$work/align.log" "$work/times/alignment.csv"
+    ! grep -q 'not known' "$work/align.log" || return 1
+    awk -F, '$4 == "phone" { n++; if ($5 !~ /^[P-U]$/) bad = 1 } END { exit bad || !n }' "$work/times/alignment.csv" || return 1
+  done
+}
+leaves_no_folder() { # killed while it waits for sound, or out of files
+  local waves=("$work"/more/wav/toy-00[37].wav) waited
+  mkdir "$work/places"
+  mkfifo "$work/places/pipe.wav"
+  nnet3-adapt-speaker "$work/adapting/model" "$work/places/new" "$work/places/pipe.wav" &
+  for ((waited = 0; waited < 100; waited++)); do
+    if compgen -G "$work/places/.[!.]*" >/dev/null; then break; fi
+    sleep 0.1
+  done
+  kill -TERM $!
+  if wait $! || (( waited >= 100 )); then return 1; fi
+  for most in 12 9 8 7 6; do (ulimit -n "$most"; nnet3-adapt-speaker "$work/adapting/model" "$work/places/new$most" "${waves[@]}" 2>/dev/null); done
+  find "$work/places"
+  ! find "$work/places" -name '.*' | grep -q .
+}
 check "--adapt-speakers=true: a speaker is recognised as it comes, and with a transform" adapts
+check "nnet3-align with a model folder, with its Gaussian models, and with those of a training" aligns
 check "nnet3-adapt-speaker: a model folder for a speaker" adapts_to_recordings
+check "nnet3-adapt-speaker: a signal or a limit of open files leaves no folder behind" leaves_no_folder
+names_files() { # that make no sense
+  local name
+  for name in conf/mfcc.conf graph/words.txt adaptation/lang/words.txt adaptation/lang/phones.txt adaptation/lang/topo adaptation/final.mat; do
+    rm -rf "$work/damaged"
+    cp -r "$work/adapting/model" "$work/damaged"
+    : >"$work/damaged/$name"
+    says "$name" nnet3-adapt-speaker "$work/damaged" "$work/no" "$toy/wav/toy-003.wav" || return 1
+  done
+}
+check "wrong: nnet3-adapt-speaker names the file that is empty" names_files
 check "wrong: nnet3-adapt-speaker with a model that cannot adapt" says "has no folder adaptation" nnet3-adapt-speaker "$work/gaussians/model" "$work/no" "$toy/wav/toy-003.wav"
 check "wrong: nnet3-adapt-speaker into the model itself" says "lies in the folder of the model" nnet3-adapt-speaker "$work/adapting/model" "$work/adapting/model/new" "$toy/wav/toy-003.wav"
 check "wrong: nnet3-adapt-speaker with too little speech" says "too little speech for a transform" nnet3-adapt-speaker "$work/adapting/model" "$work/no" "$toy/wav/toy-003.wav"

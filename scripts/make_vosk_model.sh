@@ -100,6 +100,8 @@ fi
 if [[ -f $graph/words.txt ]]; then cp "$graph/words.txt" "$out/graph/"
 elif [[ -f $graph/HCLG.fst ]]; then fail "$graph has no words.txt, the names of the words"
 fi
+# (Names of phones, for lexicons and alignments. No recogniser needs them.)
+if [[ -f $graph/phones.txt ]]; then cp "$graph/phones.txt" "$out/graph/"; fi
 if [[ -f $graph/phones/word_boundary.int ]]; then
   mkdir -p "$out/graph/phones"
   cp "$graph/phones/word_boundary.int" "$out/graph/phones/"

@@ -47,6 +47,11 @@ data_of_cepstra() { # <folder of features> <texts> <new folder>
   run "${log}_cepstra.log" copy-feats --compress=true "ark:select-feats 0-12 scp:$1/feats.scp ark:- |" "ark,scp:$3/feats.ark,$3/feats.scp"
 }
 
+# Options of compute-mfcc-feats that make these cepstra of sound, beside a model of them, for nnet3-align.
+write_options_of_cepstra() { # <file>
+  sed 's/^--num-ceps=.*/--num-ceps=13/' "$dir/conf/mfcc.conf" >"$1"
+}
+
 # A transform needs no more speech of a speaker: a minute, from utterances all over the data.
 frames_for_transform=6000
 
@@ -69,9 +74,15 @@ transforms_of_speakers() {
     mv "$out/aligned/trans.1" "$out"
     rm "$out/transforms"
   fi
-  say "    $(num_aligned "$out/aligned") of $(wc -l <"$data/text") utterances are aligned for transforms; $(wc -l <"$out/speakers") of $(
-    wc -l <"$from/spk2utt") speakers have one"
+  say "    $(num_aligned "$out/aligned") of $(wc -l <"$data/text") utterances are aligned for transforms; $(
+    people_of "$from" | sort | comm -12 - <(sort "$out/speakers") | wc -l) of $(people_of "$from" | wc -l) speakers have one"
   rm -r "$data" "$out/aligned" "$out/texts"
+}
+
+# The speakers of a folder of features who are people: neither copies with other voices nor sounds that are no words.
+people_of() { # <folder of features>
+  garbage_word="$garbage_word" awk 'FILENAME == ARGV[1] { if (!(NF == 2 && $2 == ENVIRON["garbage_word"])) speaks[$1]; next }
+    $1 in speaks && $1 !~ /^aug[0-9]+-/ && !($2 in seen) { seen[$2]; print $2 }' "$1/text" "$1/utt2spk"
 }
 
 # Half of all versions, the originals among them, have the transforms of their speakers.

@@ -153,11 +153,12 @@ collect_model() {
   if [[ $system == chain && $adapt_speakers == true ]]; then collect_adaptation; fi
 }
 
-# What nnet3-adapt-speaker needs.
+# What nnet3-adapt-speaker needs. (nnet3-align takes the Gaussian models, too.)
 collect_adaptation() {
   local name
   mkdir "$out/adaptation"
   for name in final.mdl final.alimdl final.mat tree splice_opts cmvn_opts phones.txt; do cp "$dir/gauss/model/$name" "$out/adaptation"; done
+  write_options_of_cepstra "$out/adaptation/mfcc.conf"
   cp -r "$dir/gauss/lang" "$out/adaptation"
   cp "$dir/chain/adapted/final.mdl" "$out/adaptation/network.mdl"
 }

@@ -25,6 +25,7 @@ train_recognizing_gaussians() { # of data/train, or of the utterances of $texts
   frames=$(awk '{ n += $2 } END { print n + 0 }' "$from/utt2num_frames") # lint: whole: frames
   (( frames >= 6000 )) || stage=mono
   run "$log.log" train-gaussians --num-threads="$nj" --last-stage="$stage" --normalize=nothing "$data" "$dir/gauss/lang" "$out"
+  write_options_of_cepstra "$out/mfcc.conf"
   count_aligned "Gaussian models that recognise" "$data/text" "$out"
   run "${log}_network.log" gaussians-to-network --input-dim=40 "$out" "$out/network.mdl"
   rm -r "$data"

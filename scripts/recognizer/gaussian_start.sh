@@ -17,22 +17,20 @@ do_gaussians() {
   count_aligned "alignments of the Gaussian models" "$dir/data/train/text" "$dir/gauss/model"
 }
 
-# A text is wrong if the phones of any other explain a frame of its speech so much better, as a logarithm of the likelihood.
-wrong_by=5
-
-# DIR/doubtful_texts.tsv: texts that are probably not what is said, the worst first: those that could not be aligned have no score. Those that
-# are surely wrong are left out of the training of the network.
+# DIR/doubtful_texts.tsv: texts that are probably not what is said, the worst first: those that could not be aligned have no score. Wrong ones,
+# in whose place another text of the data fits clearly better, are left out of the training of the network.
 check_texts() {
   local doubtful wrong
-  wrong_by="$wrong_by" treatment="$wrong_texts" garbage_word="$garbage_word" awk -F'\t' '
-    NR == 1 { print "score\tutterance\ttext\tused"; next }
+  treatment="$wrong_texts" garbage_word="$garbage_word" awk -F'\t' '
+    NR == 1 { print "score\tutterance\ttext\tused\tremark"; next }
     $2 != "fits" && $5 != ENVIRON["garbage_word"] {
-      print $1 "\t" $3 "\t" $5 "\t" ($2 == "not aligned" || (ENVIRON["treatment"] == "leave-out" && $1 < -ENVIRON["wrong_by"]) ? "no" : "yes")
+      print $1 "\t" $3 "\t" $5 "\t" ($2 == "not aligned" || (ENVIRON["treatment"] == "leave-out" && $2 == "wrong") ? "no" : "yes") "\t" $6
     }' "$dir/gauss/model/texts.tsv" >"$private/doubtful"
   mv "$private/doubtful" "$dir/doubtful_texts.tsv"
-  doubtful=$(($(wc -l <"$dir/doubtful_texts.tsv") - 1)) wrong=$(grep -c "no\$" "$dir/doubtful_texts.tsv" || true)
+  doubtful=$(($(wc -l <"$dir/doubtful_texts.tsv") - 1)) wrong=$(awk -F'\t' '$4 == "no"' "$dir/doubtful_texts.tsv" | wc -l)
   (( doubtful > 0 )) || return 0
-  say "    $doubtful texts may not be what is said, the worst first in $dir/doubtful_texts.tsv; $wrong that fit least are left out of the network's training"
+  say "    $doubtful texts may not be what is said, the worst first in $dir/doubtful_texts.tsv; $wrong that are not aligned or worse than other texts" \
+    "are left out of the network's training"
 }
 
 # The models, ali.1.gz in frames of 10 ms, and utterances.tsv.
@@ -42,6 +40,7 @@ train_gaussians() {
     # The cepstra of copies are those that the network reads.
     data=$out/data
     data_of_cepstra "$dir/feats/train" "$dir/data/train/text" "$data"
+    write_options_of_cepstra "$out/mfcc.conf"
   else
     number_in rate whole "$dir/data/rate" 1 1000000000
     printf '%s\n' --use-energy=false --allow-downsample=true --sample-frequency="$rate" >"$out/mfcc.conf"
@@ -64,7 +63,7 @@ count_aligned() { # <what> <texts> <folder of alignments>
 alignments_of_gaussians() {
   local jobs job
   run "${log}_init.log" gmm-init-mono --shared-phones="$dir/lang/phones/sets.int" "$dir/lang/topo" 10 "$out/final.mdl" "$out/tree"
-  wrong="$dir/doubtful_texts.tsv" awk -F'\t' 'BEGIN { while ((getline line <ENVIRON["wrong"]) > 0) if (split(line, f, "\t") == 4 && f[4] == "no") bad[f[2]] }
+  wrong="$dir/doubtful_texts.tsv" awk -F'\t' 'BEGIN { while ((getline line <ENVIRON["wrong"]) > 0) if (split(line, f, "\t") > 3 && f[4] == "no") bad[f[2]] }
     NR == FNR { if ($4 ~ /^aligned/) good[$1]; next } { split($0, words, " ") } (words[1] in good) && !(words[1] in bad)' \
     "$dir/gauss/model/utterances.tsv" "$dir/data/train/text" >"$out/text"
   jobs=$(jobs_for "$out/text")

@@ -28,8 +28,8 @@ option perturb bool false "add copies of the training data at 0.9 and 1.1 of the
 training takes three times as long"
 option skip-bad bool false "leave out any number of utterances that cannot be used, with warnings; otherwise more than 2 % are an error"
 
-option wrong-texts 'leave-out|keep' leave-out "texts that are surely not what is said (Gaussian models find that any other phones fit much better) are left \
-out of the training of the network; DIR/doubtful_texts.tsv lists them, and the doubtful ones"
+option wrong-texts 'leave-out|keep' leave-out "texts that are surely not what is said (Gaussian models find that other phones, and the text of another utterance, fit \
+better) are left out of the training of the network; DIR/doubtful_texts.tsv lists them, and the doubtful ones"
 
 heading "Language"
 option silence-phones word SIL "phones that are not speech, separated by commas; the first is the pause between words"
