@@ -26,8 +26,12 @@ const NONE: u32 = u32::MAX;
 /// Tokens that are kept before those without an active node are removed the first time.
 const FEW_TOKENS: usize = 1 << 20;
 
+/// Nodes that are followed in a frame, at most. (Texts of minutes have fewer. The time of a search grows with the frames alone then,
+/// even if the text of an hour is wrong.)
+const MOST_ACTIVE: usize = 5_000;
+
 /// Memory of a search, for use by the next one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Search {
     tokens: Vec<Token>,
     /// For each node: its cost in the next frame, its token, and the frame for which these hold.
@@ -38,11 +42,31 @@ pub struct Search {
     next: Vec<u32>,
     /// The number of tokens at which those that lead nowhere are removed.
     most_tokens: usize,
+    /// See [`MOST_ACTIVE`].
+    most_active: usize,
+    /// Costs of active nodes.
+    costs: Vec<f64>,
+}
+
+impl Default for Search {
+    fn default() -> Search {
+        Search {
+            tokens: Vec::new(),
+            cost: Vec::new(),
+            token: Vec::new(),
+            stamp: Vec::new(),
+            active: Vec::new(),
+            next: Vec::new(),
+            most_tokens: FEW_TOKENS,
+            most_active: MOST_ACTIVE,
+            costs: Vec::new(),
+        }
+    }
 }
 
 impl Search {
     /// Finds the best path of `frames` frames. Log-likelihoods of a frame and a pdf are multiplied by `scale`. Nodes whose costs
-    /// exceed the best by more than `beam` are dropped. `None` if no path reaches the end.
+    /// exceed the best by more than `beam` are dropped, and so are the worst of very many. `None` if no path reaches the end.
     pub fn best_path(
         &mut self,
         network: &Network,
@@ -79,11 +103,17 @@ impl Search {
             let limit = best + beam;
             best = f64::INFINITY;
             // Costs and tokens of this frame; `reach` overwrites those in the arrays.
-            let from: Vec<(u32, f64, u32)> = active
+            let mut from: Vec<(u32, f64, u32)> = active
                 .iter()
                 .map(|&node| (node, self.cost[node as usize], self.token[node as usize]))
                 .filter(|&(_, cost, _)| cost <= limit)
                 .collect();
+            if from.len() > self.most_active {
+                self.costs.clear();
+                self.costs.extend(from.iter().map(|&(_, cost, _)| cost));
+                let (_, &mut most, _) = self.costs.select_nth_unstable_by(self.most_active, f64::total_cmp);
+                from.retain(|&(_, cost, _)| cost < most);
+            }
             active.clear();
             self.next = active;
             for &(node, cost, token) in &from {

@@ -42,6 +42,6 @@ pub use job::{AnyModel, Begin, Job, JobEvent, Listened};
 pub use model::Model;
 pub use network::{NetworkModel, Scorer, Scoring};
 pub use options_file::OPTIONS;
-pub use others::BetterText;
+pub use others::Beside;
 pub use pronunciations::{Pronunciations, Source, Unknown};
 pub use settings::{FeatureSettings, FrameTimes, META, SilenceSettings};

@@ -20,7 +20,7 @@ use kaldi_lang::Lang;
 use rustc_hash::FxHashMap;
 
 use crate::Result;
-use crate::others::{BetterText, Texts};
+use crate::others::{Beside, Texts};
 use crate::scores::low_outliers;
 
 /// The least distance of a doubtful text from the median score.
@@ -33,8 +33,8 @@ pub struct TextScores {
     pub scores: Vec<Option<f64>>,
     /// Texts with lower scores are doubtful; `None` if there are too few texts to tell.
     pub doubtful_below: Option<f64>,
-    /// Texts of other utterances that explain doubtful ones better than their own.
-    pub better: Vec<Option<BetterText>>,
+    /// Doubtful texts beside those of other utterances.
+    pub beside: Vec<Beside>,
 }
 
 /// The verdict about a text.
@@ -42,7 +42,7 @@ pub struct TextScores {
 pub enum Verdict {
     /// There is no alignment.
     NotAligned,
-    /// Another text explains the sound clearly better.
+    /// Another text explains the sound clearly better; or no other one can be aligned, and the loop of phones explains it much better.
     Wrong,
     /// The score is far below those of most.
     Doubtful,
@@ -51,7 +51,9 @@ pub enum Verdict {
 }
 
 /// A text is wrong if another one has so much more log-likelihood, per frame of speech.
-const CLEARLY: f64 = 0.5;
+const CLEARLY: f64 = 0.2;
+/// A text that has no other beside it is wrong if its score is lower.
+const MUCH: f64 = -5.0;
 
 impl TextScores {
     /// Finds the score below which texts are doubtful.
@@ -61,19 +63,20 @@ impl TextScores {
         // (Where nearly all scores are equal, small distances say nothing.)
         let least = known.get(known.len() / 2).map_or(0.0, |median| median - LEAST_DISTANCE);
         let doubtful_below = low_outliers(known.into_iter()).map(|below| below.min(least));
-        let better = vec![None; scores.len()];
-        TextScores { scores, doubtful_below, better }
+        let beside = vec![Beside::Best; scores.len()];
+        TextScores { scores, doubtful_below, beside }
     }
 
     /// The verdict about a text.
     pub fn verdict(&self, place: usize) -> Verdict {
-        match self.scores[place] {
-            None => Verdict::NotAligned,
-            Some(_) if !self.is_doubtful(place) => Verdict::Fits,
-            Some(_) if self.better[place].as_ref().is_some_and(|better| better.gain > CLEARLY) => {
-                Verdict::Wrong
-            }
-            Some(_) => Verdict::Doubtful,
+        let Some(score) = self.scores[place] else { return Verdict::NotAligned };
+        if !self.is_doubtful(place) {
+            return Verdict::Fits;
+        }
+        match &self.beside[place] {
+            Beside::Worse { gain, .. } if *gain > CLEARLY => Verdict::Wrong,
+            Beside::Alone if score < MUCH => Verdict::Wrong,
+            _ => Verdict::Doubtful,
         }
     }
 
@@ -116,22 +119,22 @@ pub fn text_scores(
     let work = |finder: &mut PathFinder, place: usize| {
         let Some(alignment) = aligned.results[place].as_ref().ok().filter(|_| scores.is_doubtful(place))
         else {
-            return Ok(Ok(None));
+            return Ok(Ok(Beside::Best));
         };
         let features = front.features(place)?;
         let likelihoods = Likelihoods::new(&system.model.gmms, &features)?;
         let get = |frame: usize, pdf: i32| likelihoods.get(frame, pdf as usize);
-        Ok(Ok(texts.better(finder, lang, (&utterances[place].words, alignment), get)))
+        Ok(Ok(texts.compare(finder, lang, (&utterances[place].words, alignment), get)))
     };
-    let better = passes.for_utterances(begin, work, |_| ())?;
-    scores.better = better.into_iter().map(|result| result.ok().flatten()).collect();
+    let beside = passes.for_utterances(begin, work, |_| ())?;
+    scores.beside = beside.into_iter().map(|result| result.unwrap_or(Beside::Best)).collect();
     Ok(scores)
 }
 
-/// Settings of the search for other texts: one that is right needs no wide beam.
+/// Settings of the search for other texts: one that is right needs no very wide beam.
 pub(crate) fn others_settings(options: &AlignOptions) -> AlignSettings {
     let mut settings = options.settings();
-    settings.beams.0.truncate(1);
+    settings.beams.0.truncate(2);
     settings
 }
 

@@ -17,7 +17,7 @@ use crate::aligned::{AlignedUtterance, Results, in_seconds, sentence};
 use crate::cepstra::{numbers, part, samples};
 use crate::listen::{LoopSearch, PhoneLoop, TextScores, others_settings, text_score};
 use crate::model::lang_of;
-use crate::others::Texts;
+use crate::others::{Beside, Texts};
 use crate::pronunciations::Pronunciations;
 use crate::scores;
 use crate::settings::{FrameTimes, SilenceSettings};
@@ -252,15 +252,15 @@ impl NetworkModel {
         let others = Texts::new(lang, texts.iter().map(Vec::as_slice));
         let is_doubtful = |number: usize| scores.is_doubtful(number);
         let work = |finder: &mut PathFinder, number: usize, outputs: &DenseMatrix<f32>| {
-            let Ok((_, alignment)) = &found[number] else { return Ok(None) };
+            let Ok((_, alignment)) = &found[number] else { return Ok(Beside::Best) };
             let get = |frame: usize, pdf: i32| outputs.row(frame)[pdf as usize];
-            Ok(others.better(finder, lang, (&texts[number], alignment), get))
+            Ok(others.compare(finder, lang, (&texts[number], alignment), get))
         };
         let (doubtful, settings) =
             ((corpus, &is_doubtful as &dyn Fn(usize) -> bool), others_settings(&self.options));
         let show = |share: f64| progress(0.8 + 0.2 * share);
-        let better = self.for_utterances(doubtful, threads, (&lexicon, &settings), work, show)?;
-        scores.better = better.into_iter().map(|result| result.ok().flatten()).collect();
+        let beside = self.for_utterances(doubtful, threads, (&lexicon, &settings), work, show)?;
+        scores.beside = beside.into_iter().map(|result| result.unwrap_or(Beside::Best)).collect();
         let reasons = found.into_iter().map(std::result::Result::err).collect();
         Ok((scores, reasons))
     }

@@ -20,13 +20,20 @@ pub(crate) struct Texts {
     sorted: Vec<Vec<u32>>,
 }
 
-/// A text that explains an utterance better than its own.
+/// A doubtful text beside other texts.
 #[derive(Debug, Clone, PartialEq)]
-pub struct BetterText {
-    /// Its words, with blanks between them.
-    pub text: String,
-    /// The difference of the log-likelihoods, per frame of speech: above 0.
-    pub gain: f64,
+pub enum Beside {
+    /// It explains the sound best, or was not compared.
+    Best,
+    /// Another text explains the sound better.
+    Worse {
+        /// The other text, with blanks between its words.
+        text: String,
+        /// The difference of the log-likelihoods, per frame of speech: above 0.
+        gain: f64,
+    },
+    /// No other text can be aligned.
+    Alone,
 }
 
 impl Texts {
@@ -53,32 +60,36 @@ impl Texts {
         around.filter(move |text| *text != words).take(MOST)
     }
 
-    /// The text that explains an utterance best, if it does so better than its own. `get` has the log-likelihoods of frames and
-    /// pdfs.
-    pub(crate) fn better(
+    /// Compares the text of an utterance with others. `get` has the log-likelihoods of frames and pdfs.
+    pub(crate) fn compare(
         &self,
         finder: &mut PathFinder,
         lang: &Lang,
         (words, alignment): (&[u32], &Alignment),
         get: impl Fn(usize, i32) -> f32,
-    ) -> Option<BetterText> {
+    ) -> Beside {
         let frames = alignment.ids.len();
         let own = alignment.log_likelihood * frames as f64;
         let spoken = spoken_frames(alignment);
         let mut best: Option<(&[u32], f64)> = None;
+        let mut is_alone = true;
         for other in self.near(words) {
             // (A text that cannot be aligned explains nothing.)
             let Ok(found) = finder.find(other, frames, &get) else { continue };
+            is_alone = false;
             let gain = (found.path.acoustic - own) / spoken.max(frames_of_words(&found)).max(1) as f64;
             if gain > best.map_or(0.0, |(_, most)| most) {
                 best = Some((other, gain));
             }
         }
         let name = |&word: &u32| lang.words.name(word.into()).unwrap_or_default();
-        best.map(|(words, gain)| BetterText {
-            text: words.iter().map(name).collect::<Vec<_>>().join(" "),
-            gain,
-        })
+        match best {
+            Some((words, gain)) => {
+                Beside::Worse { text: words.iter().map(name).collect::<Vec<_>>().join(" "), gain }
+            }
+            None if is_alone => Beside::Alone,
+            None => Beside::Best,
+        }
     }
 }
 

@@ -55,6 +55,8 @@ pub enum Kind {
     Clipping,
     /// Words of a text that were left out, because they are not heard in the recording.
     WordsNotSpoken,
+    /// A text that hardly fits the recording anywhere.
+    TextDoesNotFit,
 }
 
 impl fmt::Display for Kind {
@@ -84,6 +86,7 @@ impl fmt::Display for Kind {
             Kind::IgnoredTiers => "tiers that are not used",
             Kind::Clipping => "clipped recordings",
             Kind::WordsNotSpoken => "texts with words that are not in the sound",
+            Kind::TextDoesNotFit => "texts that do not fit their recordings",
         })
     }
 }

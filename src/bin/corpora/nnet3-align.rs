@@ -10,7 +10,7 @@ use kaldi_aligner::outputs::{self, Format, TABLE};
 use kaldi_aligner::state::{self, State};
 use kaldi_aligner::{AnyModel, Begin, Guessed, Job, Listened, Model, Pronunciations, Results, Unknown};
 use kaldi_corpus::vocabulary::Policy;
-use kaldi_corpus::{Check, Corpus, MOST_LOST, write_faults};
+use kaldi_corpus::{Check, Corpus, Kind, MOST_LOST, write_faults};
 use kaldi_io::KaldiWriter;
 use kaldi_io::cli::{self, Style};
 use nnet3::messages;
@@ -231,6 +231,9 @@ pub fn run(options: Options) -> Result<u8> {
     let results = aligning::run(job, begin, |model| model.save(&trained))?;
     if !options.save_model.is_empty() {
         Model::open(&trained)?.save(options.save_model.as_ref())?;
+    }
+    for fault in corpus.faults.iter().filter(|fault| fault.kind == Kind::TextDoesNotFit) {
+        messages::warn(&fault.to_string());
     }
     write_faults(&out.join("faults.tsv"), &corpus.faults)?;
     if let Some(id) = picture {

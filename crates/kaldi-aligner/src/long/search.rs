@@ -21,6 +21,8 @@ const SKIP: f32 = 8.0;
 const SURE_SKIP: f32 = 25.0;
 const MARGIN: f64 = 2.0;
 const MOST_SKIPPED: usize = 3;
+/// Seconds of words that tell how well a text fits.
+const FEWEST_SECONDS: f64 = 10.0;
 /// Beams of the search: paths through wrong parts of a text are far from the best one.
 const BEAMS: [f32; 3] = [30.0, 120.0, 480.0];
 
@@ -41,8 +43,16 @@ struct Costs {
     skip: f32,
 }
 
-/// Rough times of the words of a text; those that are left out have no frames. `get` gives the log-likelihoods of frames and
-/// pdfs. `None` if no path reaches the end.
+/// Rough times of the words of a text.
+pub(super) struct Rough {
+    /// Words that are left out have no frames.
+    pub words: Vec<WordTime>,
+    /// The deficit of a frame of a word, as a share of the deficit that it would have in another word of the recording: near 0
+    /// if the text is what is said, and near 1 if any other text would do. `None` if there are few words.
+    pub misfit: Option<f64>,
+}
+
+/// Rough times of the words of a text. `get` gives the log-likelihoods of frames and pdfs. `None` if no path reaches the end.
 ///
 /// There are two searches. The second one's costs follow from the words that the first one has found: sound is left out only if it
 /// fits its words worse than nearly all sound does.
@@ -53,7 +63,7 @@ pub(super) fn rough(
     frames: usize,
     get: impl Fn(usize, usize) -> f32,
     words: &[u32],
-) -> Option<Vec<WordTime>> {
+) -> Option<Rough> {
     let graph = lexicon.transcript(words).ok()?;
     let fillers = Fillers::new(acoustics.hmms.transitions, lang);
     let best: Vec<f32> = {
@@ -67,10 +77,15 @@ pub(super) fn rough(
     };
     let first = Costs { penalty: PENALTY * acoustics.seconds / 0.01, skip: SKIP };
     let (network, path) = search(first)?;
-    let found = times(&network, &path, words, None).1;
-    let Some(costs) = acoustics.costs(&found, &path, &best, &get) else { return Some(found) };
+    let rough = |network: &Network, path: &Path| {
+        let words = times(network, path, words, None).1;
+        let misfit = acoustics.misfit(&words, path, &best, &get);
+        Rough { words, misfit }
+    };
+    let found = rough(&network, &path);
+    let Some(costs) = acoustics.costs(&found.words, &path, &best, &get) else { return Some(found) };
     let costs = Costs { penalty: costs.penalty.max(first.penalty), ..costs };
-    Some(search(costs).map_or(found, |(network, path)| times(&network, &path, words, None).1))
+    Some(search(costs).map_or(found, |(network, path)| rough(&network, &path)))
 }
 
 impl Acoustics<'_> {
@@ -94,6 +109,34 @@ impl Acoustics<'_> {
             search.best_path(&network, best.len(), likelihood, self.options.acoustic_scale, beam)
         });
         Some((network, path?))
+    }
+
+    /// See [`Rough::misfit`]. The other word of a frame is the one half of all frames of words away.
+    fn misfit(
+        &self,
+        words: &[WordTime],
+        path: &Path,
+        best: &[f32],
+        get: &impl Fn(usize, usize) -> f32,
+    ) -> Option<f64> {
+        let ids = self.hmms.transitions.transition_ids(&path.ids).ok()?;
+        let spoken: Vec<usize> = words.iter().flat_map(|word| word.begin..word.end).collect();
+        let half = spoken.len() / 2;
+        let deficit = |frame: usize, of: usize| {
+            let own = get(frame, self.hmms.transitions.pdf(ids[of]) as usize);
+            f64::from((best[frame] - own).max(0.0))
+        };
+        let median = |shift: usize| {
+            let of_frame = |place: usize| deficit(spoken[place], spoken[(place + shift) % spoken.len()]);
+            let mut all: Vec<f64> = (0..spoken.len()).map(of_frame).collect();
+            let middle = all.len() / 2;
+            *all.select_nth_unstable_by(middle, f64::total_cmp).1
+        };
+        if (spoken.len() as f64) * self.seconds < FEWEST_SECONDS {
+            return None;
+        }
+        let (own, other) = (median(0), median(half));
+        (other > 0.0).then(|| own / other)
     }
 
     /// Costs that follow from the words of a path: a frame of a pause costs more than frames of nearly all words do. `None` for a few

@@ -1,8 +1,9 @@
 //! The table with a line for each recording, and that of doubtful words.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use kaldi_corpus::Corpus;
+use kaldi_corpus::{Corpus, Fault, Kind};
 
 use super::OfRecording;
 use crate::aligned::{AlignedWord, Results};
@@ -12,7 +13,7 @@ fn is_doubtful(word: &AlignedWord, results: &Results) -> bool {
 }
 
 /// Names of the columns.
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; 14] = [
     "recording",
     "file",
     "seconds",
@@ -26,6 +27,7 @@ const COLUMNS: [&str; 13] = [
     "phones per second",
     "doubtful words",
     "not aligned",
+    "remark",
 ];
 
 /// A line for each recording, with tabs between columns. The rates are those of speech without pauses.
@@ -59,9 +61,15 @@ pub(super) fn files(corpus: &Corpus, all: &[OfRecording], results: &Results) -> 
             .map(String::as_str)
             .collect();
         let plain = |text: &str| text.replace(['\t', '\n', '\r'], " ");
+        let places: BTreeSet<&str> =
+            of.utterances.iter().map(|(number, _)| corpus.utterances[*number].place.as_str()).collect();
+        let is_remark =
+            |fault: &&Fault| fault.kind == Kind::TextDoesNotFit && places.contains(fault.place.as_str());
+        let remarks: Vec<&str> =
+            corpus.faults.iter().filter(is_remark).map(|fault| fault.sentence.as_str()).collect();
         let _ = writeln!(
             out,
-            "{}\t{}\t{:.3}\t{}\t{aligned}\t{}\t{words}\t{unknown}\t{pause:.3}\t{}\t{}\t{doubtful}\t{}",
+            "{}\t{}\t{:.3}\t{}\t{aligned}\t{}\t{words}\t{unknown}\t{pause:.3}\t{}\t{}\t{doubtful}\t{}\t{}",
             recording.id,
             plain(&recording.source.to_string()),
             recording.seconds,
@@ -70,6 +78,7 @@ pub(super) fn files(corpus: &Corpus, all: &[OfRecording], results: &Results) -> 
             ratio(words as f64, spoken),
             ratio(phones as f64, spoken),
             plain(&reasons.join("; ")),
+            plain(&remarks.join("; ")),
         );
     }
     out

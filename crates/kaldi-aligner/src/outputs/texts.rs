@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::Result;
 use crate::listen::{TextScores, Verdict};
+use crate::others::Beside;
 
 /// Characters of another text that are shown.
 const LONGEST: usize = 60;
@@ -46,11 +47,14 @@ pub fn write_texts(file: &Path, rows: &[TextRow], scores: &TextScores) -> Result
             Verdict::Doubtful => "doubtful",
             Verdict::Fits => "fits",
         };
-        let better = scores.better[place].as_ref().map(|better| {
-            let shown: String = better.text.chars().take(LONGEST).collect();
-            let more = if shown.len() < better.text.len() { " …" } else { "" };
-            format!("better by {:.3}: {shown}{more}", better.gain)
-        });
+        let better = match &scores.beside[place] {
+            Beside::Worse { text, gain } => {
+                let shown: String = text.chars().take(LONGEST).collect();
+                let more = if shown.len() < text.len() { " …" } else { "" };
+                Some(format!("better by {gain:.3}: {shown}{more}"))
+            }
+            Beside::Best | Beside::Alone => None,
+        };
         let reason = row.reason.map(str::to_owned).or(better).unwrap_or_default();
         let (reason, text) = (plain(&reason), plain(row.text));
         let _ =
@@ -62,27 +66,33 @@ pub fn write_texts(file: &Path, rows: &[TextRow], scores: &TextScores) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::others::BetterText;
 
     #[test]
     fn the_worst_texts_come_first() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("texts.tsv");
         let row = |utterance, reason| TextRow { utterance, text: "a\tb", place: "x.txt", reason };
-        let rows = [row("good", None), row("noisy", None), row("none", Some("too short")), row("bad", None)];
-        let better = |gain| Some(BetterText { text: "c".repeat(70), gain });
+        let rows = [
+            row("good", None),
+            row("noisy", None),
+            row("none", Some("too short")),
+            row("bad", None),
+            row("alone", None),
+        ];
+        let worse = |gain| Beside::Worse { text: "c".repeat(70), gain };
         let scores = TextScores {
-            scores: vec![Some(-1.0), Some(-9.5), None, Some(-5.0)],
+            scores: vec![Some(-1.0), Some(-9.5), None, Some(-5.0), Some(-8.0)],
             doubtful_below: Some(-4.0),
-            better: vec![None, better(0.1), None, better(2.0)],
+            beside: vec![Beside::Best, worse(0.1), Beside::Best, worse(2.0), Beside::Alone],
         };
         write_texts(&file, &rows, &scores).unwrap();
         let text = std::fs::read_to_string(file).unwrap();
         let lines: Vec<&str> = text.lines().skip(1).collect();
         let shown = "c".repeat(60) + " …";
         assert_eq!(lines[0], "\tnot aligned\tnone\tx.txt\ta b\ttoo short");
-        assert_eq!(lines[1], format!("-5.000\twrong\tbad\tx.txt\ta b\tbetter by 2.000: {shown}"));
-        assert_eq!(lines[2], format!("-9.500\tdoubtful\tnoisy\tx.txt\ta b\tbetter by 0.100: {shown}"));
-        assert_eq!(lines[3], "-1.000\tfits\tgood\tx.txt\ta b\t");
+        assert_eq!(lines[1], "-8.000\twrong\talone\tx.txt\ta b\t");
+        assert_eq!(lines[2], format!("-5.000\twrong\tbad\tx.txt\ta b\tbetter by 2.000: {shown}"));
+        assert_eq!(lines[3], format!("-9.500\tdoubtful\tnoisy\tx.txt\ta b\tbetter by 0.100: {shown}"));
+        assert_eq!(lines[4], "-1.000\tfits\tgood\tx.txt\ta b\t");
     }
 }

@@ -55,7 +55,7 @@ fn an_utterance_that_utt2spk_lacks_is_a_loss_and_no_new_speaker() {
     folder.put("data/text", "x-a one\nx-b two\n");
     folder.put("data/utt2spk", "x-a x\n");
     let corpus = folder.read("data", &Options::default());
-    assert_eq!(utterances(&corpus), ["x-a x one"]);
+    assert_eq!(utterances(&corpus), ["x-a x all one"]);
     assert_eq!(faults(&corpus), ["BadName 1"]);
     assert!(corpus.faults[0].sentence.contains("utt2spk has no line for 'x-b'"), "{}", corpus.faults[0]);
     // Recordings and texts by key, with a file of speakers, likewise.
@@ -69,7 +69,7 @@ fn an_utterance_that_utt2spk_lacks_is_a_loss_and_no_new_speaker() {
     let corpus = read(&input, &Options::default()).unwrap();
     assert_eq!(
         (utterances(&corpus), faults(&corpus)),
-        (vec!["x-b x two".to_owned()], vec!["BadName 1".to_owned()])
+        (vec!["b x all two".to_owned()], vec!["BadName 1".to_owned()])
     );
     // Another rule needs no line.
     let rule = Options { speakers: "one".parse().unwrap(), ..Options::default() };
@@ -105,14 +105,14 @@ fn recordings_and_texts_meet_by_key() {
     let folder = Folder::new();
     folder.waves(&["w/deep/a.wav", "w/b.wav", "w/c.wav", "w/d d.wav"]);
     folder.put("text", "a one\nb two\nb three\nx four\n");
-    folder.put("utt2spk", "a Anna\n");
+    folder.put("utt2spk", "a Anna\nb Ben\n");
     let input = Input::Listed {
         sound: folder.path("w"),
         text: folder.path("text"),
         speakers: Some(folder.path("utt2spk")),
     };
     let corpus = read(&input, &Options::default()).unwrap();
-    assert_eq!(utterances(&corpus), ["a Anna all one", "b b all two"]);
+    assert_eq!(utterances(&corpus), ["a Anna all one", "b Ben all two"]);
     assert_eq!(faults(&corpus), ["BadName 1", "Duplicate 1", "SoundWithoutText 1", "TextWithoutSound 1"]);
     // Files with the same keys once more, as sphinx has them.
     folder.put("t.transcription", "<s> one </s> (a)\n<s> two </s> (b)\n");
