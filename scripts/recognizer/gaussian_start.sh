@@ -29,8 +29,8 @@ check_texts() {
   mv "$private/doubtful" "$dir/doubtful_texts.tsv"
   doubtful=$(($(wc -l <"$dir/doubtful_texts.tsv") - 1)) wrong=$(awk -F'\t' '$4 == "no"' "$dir/doubtful_texts.tsv" | wc -l)
   (( doubtful > 0 )) || return 0
-  say "    $doubtful texts may not be what is said, the worst first in $dir/doubtful_texts.tsv; $wrong that are not aligned or worse than other texts" \
-    "are left out of the network's training"
+  say "    $doubtful texts may not be what is said: $wrong that are not aligned or worse than other texts are left out of the network's training," \
+    "the others fit their sound far worse than most do; $dir/doubtful_texts.tsv has all, the worst first"
 }
 
 # The models, ali.1.gz in frames of 10 ms, and utterances.tsv.
