@@ -135,6 +135,15 @@ fn options_of_training_that_make_no_sense_are_errors() {
         fails(&f, 255, &format!("train-gaussians {options} @data @lang @exp"), &[message]);
     }
     fails(&f, 255, "align-gaussians @data @lang @missing @ali", &["missing"]);
+    // An utterance without a speaker would be a speaker of its own.
+    let speakers = f.read("data/utt2spk").replace("utt07 speaker1\n", "");
+    f.write("data/utt2spk", speakers);
+    fails(
+        &f,
+        255,
+        "train-gaussians @data @lang @exp",
+        &["utt2spk", "1 of 25 utterances", "no speaker, such as 'utt07'"],
+    );
     assert!(!std::path::Path::new(&f.path("exp")).exists());
 }
 

@@ -75,6 +75,29 @@ pub struct Network {
     pub finals: Vec<f32>,
 }
 
+#[cfg(test)]
+impl Network {
+    /// So many states of one pdf each, without ways between them.
+    pub(crate) fn parallel(count: u32) -> Network {
+        let node = |n: u32| Node {
+            first_id: n as i32 + 1,
+            first_pdf: n as i32,
+            first_cost: 0.0,
+            loop_id: n as i32 + 1,
+            loop_pdf: n as i32,
+            loop_cost: 0.0,
+            instance: 0,
+        };
+        Network {
+            nodes: (0..count).map(node).collect(),
+            first_arc: vec![0; count as usize + 1],
+            starts: (0..count).map(|n| (n, 0.0)).collect(),
+            finals: vec![0.0; count as usize],
+            ..Network::default()
+        }
+    }
+}
+
 impl Network {
     /// The nodes after a node and the costs of going there, without those of the nodes themselves.
     pub fn arcs(&self, node: u32) -> &[(u32, f32)] {

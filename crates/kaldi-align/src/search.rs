@@ -111,8 +111,9 @@ impl Search {
             if from.len() > self.most_active {
                 self.costs.clear();
                 self.costs.extend(from.iter().map(|&(_, cost, _)| cost));
-                let (_, &mut most, _) = self.costs.select_nth_unstable_by(self.most_active, f64::total_cmp);
-                from.retain(|&(_, cost, _)| cost < most);
+                let (_, &mut most, _) =
+                    self.costs.select_nth_unstable_by(self.most_active - 1, f64::total_cmp);
+                from.retain(|&(_, cost, _)| cost <= most);
             }
             active.clear();
             self.next = active;
@@ -219,5 +220,39 @@ impl Search {
         }
         path.graph = cost + scale * path.acoustic;
         path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_of_very_many_nodes_are_dropped_and_the_best_is_not() {
+        let network = Network::parallel(50);
+        // Node 7 is good throughout; node 9 is bad at first and then the best.
+        let likelihood = |frame: usize, pdf: i32| match pdf {
+            7 => -1.0,
+            9 => {
+                if frame < 3 {
+                    -9.0
+                } else {
+                    0.0
+                }
+            }
+            other => -5.0 - other as f32 / 100.0,
+        };
+        let ids = |most_active: usize, frames: usize| {
+            let mut search = Search { most_active, ..Search::default() };
+            search.best_path(&network, frames, likelihood, 1.0, 1e6).unwrap().ids
+        };
+        for most_active in [1, 3, 49, MOST_ACTIVE] {
+            assert_eq!(ids(most_active, 4), [8; 4], "{most_active}");
+        }
+        assert_eq!(ids(MOST_ACTIVE, 40), [10; 40]);
+        assert_eq!(ids(3, 40), [8; 40]);
+        // (Equal nodes stay or go together.)
+        let mut search = Search { most_active: 2, ..Search::default() };
+        assert!(search.best_path(&network, 5, |_, _| -1.0, 1.0, 10.0).is_some());
     }
 }
