@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Gives hostile names, bytes, tables, arrays and transcripts to the Python module and to the parts of scripts that are Python (or, for adapt_model.sh, a program).
+"""Gives hostile names, bytes, tables, arrays and transcripts to the Python module, to programs of scripts, and to a script of Python.
 
     hostile-python.py [--seed=60] [--tries=900] [MODULE_FOLDER [MODEL SOUND]]
 
@@ -27,7 +27,6 @@ import traceback
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = ROOT / "scripts" / "recognizer"
 SECONDS = 20
 SIGNS = ["|", ";", "&", "$(touch RUN)", "`touch RUN`", "touch RUN |", "| touch RUN", "\n", "\t", " ", "'", '"', "\\", "*", "[0:1]", ":12", "ark:", "scp:",
          "-", "..", ".", "é", "\u200b", "\U0001f600", "%s", "{}", "#", "~", "!", "<", ">", "(", ")", "=", ",", "a", "b", "JOB"]
@@ -180,6 +179,17 @@ def run_part(*arguments, **options):
     return done.returncode, said
 
 
+def run_program(*arguments):
+    """Runs a program of the toolkit. Returns its status and its messages."""
+    expect(shutil.which("nnet3"), "nnet3 is not on the PATH")
+    done = subprocess.run(["nnet3", *map(str, arguments)], capture_output=True, timeout=SECONDS, check=False)
+    said = done.stderr.decode(errors="replace")
+    expect("panicked" not in said and done.returncode in (0, 1, 255), f"status {done.returncode}: {said[-300:]}")
+    expect("Usage:" not in said, f"options that the program does not have: {said[-300:]}")
+    expect(done.returncode == 0 or "ERROR" in said, f"no sentence: {said[-300:]}")
+    return done.returncode, said
+
+
 class Refused(Exception):
     """A script has ended with a sentence."""
 
@@ -204,7 +214,7 @@ def lists_of_recordings(rng, given):
         if rng.random() < 0.2:
             content = damaged(rng, content)
         Path("list").write_bytes(content)
-        status, said = run_part(PARTS / "many.py", "names", "list", "out", "txt", "work")
+        status, said = run_program("name-recordings", "list", "out", "txt")
         if status:
             raise Refused(said)
         rows = [line.split("\t") for line in Path("out/names").read_text("utf-8").split("\n") if line]
@@ -216,8 +226,9 @@ def lists_of_recordings(rng, given):
             text = Path("out/texts", f"{row[0]}.txt")
             expect(not text.exists() or text.read_text("utf-8") == row[1], "the text of another recording")
             text.write_text(row[1], "utf-8")
-        run_part(PARTS / "many.py", "batches", "out", "txt", "2", "work")
-        run_part(PARTS / "many.py", "collect", "out", "txt", "work")
+        for command in (["batch-recordings", "--size=2", "out", "txt", "work/batches"], ["collect-texts", "out", "txt", "work/batches"]):
+            status, said = run_program(*command)
+            expect(status == 0, f"{command}: {said[-300:]}")
         expect(Path("out/text").read_text("utf-8") == "".join(row[1] for row in rows), "texts in another order")
 
 
@@ -231,7 +242,7 @@ def damaged_recordings(rng, given):
     for name, content in files.items():
         Path("data", name).write_bytes(damaged(rng, content) if name == victim else content)
     Path("words").write_bytes(damaged(rng, words) if victim == "words" else words)
-    status, said = run_part(PARTS / "cut.py", "windows", f"--skip-bad={rng.choice(['true', 'false'])}", "data", "words", "work")
+    status, said = run_program("check-long-recordings", f"--skip-bad={rng.choice(['true', 'false'])}", "data", "words", "work")
     if status:
         raise Refused(said)
     keys = Path("work/recordings").read_text("utf-8").split("\n")[:-1]
@@ -260,13 +271,10 @@ def damaged_transcripts(rng, given):
     what = rng.choice(["missing", "parts", "language"])
     skip = rng.choice(["true", "false"])
     out = "w/new" if what == "language" else "w/out"
-    command = ["nnet3", "adapt-lexicon", "--text=text", "--phrases=phrases", "--new=new", f"--skip-unknown={skip}", f"--write={what}", "w/old", out]
-    done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)
-    said = done.stderr.decode(errors="replace")
-    expect("panicked" not in said and done.returncode in (0, 1, 255), f"status {done.returncode}: {said[-300:]}")
-    expect("Usage:" not in said, f"options that the program does not have: {said[-300:]}")
-    if done.returncode:
-        expect("ERROR" in said, f"no sentence: {said[-300:]}")
+    status, said = run_program(
+        "adapt-lexicon", "--text=text", "--phrases=phrases", "--new=new", f"--skip-unknown={skip}", f"--write={what}", "w/old", out
+    )
+    if status:
         raise Refused(said)
     if what == "language":
         known = {line.split(" ")[0] for line in Path("w/new/lexicon.txt").read_text("utf-8").split("\n")[:-1]}

@@ -323,18 +323,20 @@ an_environment() { # that jobs get
 }
 check "k8s.sh: the environment of jobs" an_environment
 
-# ---- programs in Python -------------------------------------------------------------------------------------------------------
+# ---- programs of scripts ------------------------------------------------------------------------------------------------------
 separator='='
 printf '%s\n' a b >"$user/vocabulary"
 fresh_box
-python_parts() {
+parts() {
   local value
   for value in "${numbers[@]}" "${names[@]}"; do
     $quick && (( turn++ % 19 )) && continue
-    attempt "$s/recognizer/cut.py" windows --window="$value" data lang/words.txt new
+    attempt check-long-recordings --print-args=false --skip-bad="$value" data lang/words.txt new
+    attempt feats-to-windows --print-args=false --window="$value" data lang/words.txt new/windows
+    attempt batch-recordings --print-args=false --size="$value" data txt new/batches
   done
 }
-check "recognizer/*.py: options" python_parts
+check "programs of segment_long.sh and transcribe_many.sh: options" parts
 
 # ---- scripts with few arguments -------------------------------------------------------------------------------------------------
 few_arguments() {

@@ -29,6 +29,17 @@ common=(--network="$toy/toy.xconfig" --num-epochs=3 --initial-lrate=0.004 --num-
   --train-opts=--report=false)
 fast=("${common[@]}" --start=flat --flat-network="$toy/toy.xconfig" --flat-epochs=3 --flat-initial-lrate=0.004)
 
+no_python() { # makes $work/bin: all programs of the PATH but Python
+  local name path
+  mkdir -p "$work/bin"
+  IFS=: read -ra path <<<"$PATH"
+  for name in "${path[@]}"; do
+    find "$name" -maxdepth 1 ! -name 'python*' ! -name 'pip*' \( -type f -o -type l \) -exec ln -s -t "$work/bin" {} + 2>/dev/null
+  done
+  ! PATH=$work/bin command -v python3
+}
+no_python || exit
+
 recognizer() { # <folder> <options> …
   scripts/recognizer.sh --wav="$toy/wav" --text="$toy/text" --utt2spk="$toy/utt2spk" --lexicon="$toy/lexicon.txt" "${fast[@]}" "${@:2}" \
     "$work/$1"
@@ -159,7 +170,7 @@ on_clusters() {
   local cmd status=0 pid
   learned || return 1
   find "$PWD" "$toy/wav" -maxdepth 1 -name 'toy-00?.wav' | sort >"$work/list"
-  many() { PATH=$PWD/tests/train/slurm:$PATH FAKE_SLURM=$work/fake scripts/transcribe_many.sh --cmd="$1" --batch=4 --nj=2 --model="$work/exp/model" "$work/list" "$2"; }
+  many() { PATH=$PWD/tests/train/slurm:$work/bin FAKE_SLURM=$work/fake scripts/transcribe_many.sh --cmd="$1" --batch=4 --nj=2 --model="$work/exp/model" "$work/list" "$2"; }
   mkdir -p "$work/fake"
   many run.sh "$work/many_run" && many slurm.sh "$work/many_slurm" && cmp "$work/many_run/text" "$work/many_slurm/text" &&
     (( $(wc -l <"$work/many_run/text") == $(wc -l <"$work/list") )) && compgen -G "$work/fake/*" || return 1
@@ -242,7 +253,7 @@ survives_kills() {
 check "a graph of two halves: the same texts, phrases, the lexicon" looks_ahead
 check "another language model and a new word, with the tree and without" adapts
 check "a garbage word: noise is no word" rejects
-check "many recordings: by run.sh, slurm.sh and k8s.sh" on_clusters
+check "no Python on the PATH: many recordings by run.sh, slurm.sh and k8s.sh" on_clusters
 check "a recogniser learns from words alone" learns
 check "a recogniser learns from Gaussian models, from utterances of any length" learns_from_gaussians
 check "the model folder understands what the decoder understands" transcribes
@@ -331,7 +342,7 @@ with wave.open(str(out / "talk.wav"), "wb") as talk:
 (out / "text").write_text(f"gone lo ru\nsilent\ntalk {' '.join(said)}\n")
 (out / "wav.scp").write_text(f"gone {out}/gone.wav\nsilent {out}/talk.wav\ntalk {out}/talk.wav\n")
 PYTHON
-  scripts/segment_long.sh --skip-bad=true --window=12 --max-seconds=6 "$long" "$work/ivectors" "$work/cut" || return 1
+  PATH=$work/bin scripts/segment_long.sh --skip-bad=true --window=12 --max-seconds=6 "$long" "$work/ivectors" "$work/cut" || return 1
   cat "$work/cut/segments" "$work/cut/text"
   # Each utterance is a stretch of what was said; most of the transcript is there, and no utterance is longer than asked for.
   python3 - "$work/toy2/text" "$work/cut" <<'PYTHON'
@@ -349,7 +360,7 @@ PYTHON
 }
 check "i-vectors: an extractor, a network that reads them, a model folder" reads_its_own_ivectors
 check "other speeds: lengths, speakers, transcripts" has_three_speeds
-check "long recordings are cut where the transcript is right" cuts_long_recordings
+check "no Python on the PATH: long recordings are cut where the transcript is right" cuts_long_recordings
 check "wrong: i-vectors and a running mean" says "do not go together" recognizer no --ivectors=true
 check "wrong: a network without i-vectors" says "expected an input with name=ivector" recognizer no --cmvn=false --ivectors=true
 check "wrong: a long recording that has segments" says "has segments: its recordings are cut already" \
@@ -444,11 +455,7 @@ check "--oov=letters: a new word has its letters" pronounces letters "$work/lett
 check "--oov=g2p: a new word has the sounds of its letters" pronounces g2p "$work/letters.txt" 'lomi l o m i'
 check "wrong: --oov=letters with other phones" says "its phones are no letters" pronounces letters "$toy/lexicon.txt" x
 without_python() { # all parts
-  local bin=$work/bin name path
-  mkdir -p "$bin"
-  IFS=: read -ra path <<<"$PATH"
-  for name in "${path[@]}"; do find "$name" -maxdepth 1 ! -name 'python*' ! -name 'pip*' \( -type f -o -type l \) -exec ln -s -t "$bin" {} + 2>/dev/null; done
-  ! PATH=$bin command -v python3 || return 1
+  local bin=$work/bin
   PATH=$bin scripts/recognizer.sh --wav="$toy/wav" --text="$toy/text" --utt2spk="$toy/utt2spk" --lexicon="$toy/lexicon.txt" "${common[@]}" --garbage=true \
     --perturb=true --num-epochs=1 "$work/no_python" || return 1
   echo 'lo mi lomi' >"$work/new_text"

@@ -56,7 +56,6 @@ done
 features=mfcc
 [[ -e $exp/conf/mfcc.conf ]] || features=fbank
 [[ -r $exp/conf/$features.conf ]] || fail "$exp has neither conf/mfcc.conf nor conf/fbank.conf"
-command -v python3 >/dev/null || fail "python3 is missing"
 dir=$to train_cmd_opts= use_gpu=no # for jobs.sh
 source "$here/train/jobs.sh"
 
@@ -72,7 +71,7 @@ number ivector_dim whole "columns of the network's i-vectors" "$(awk '$1 == "ive
   fail "the network of $exp reads i-vectors, but there is no ivector_extractor/ivector_extractor.conf"
 
 # ---- features of windows ----------------------------------------------------------------------------------------------
-"$here/recognizer/cut.py" windows --window="$window" --skip-bad="$skip_bad" "$data" "$exp/lang/words.txt" "$work" || exit 1
+program "$to/log/recordings.log" check-long-recordings --print-args=false --skip-bad="$skip_bad" "$data" "$exp/lang/words.txt" "$work"
 if $skip_bad; then
   # A job whose recordings are all unreadable would have nothing to write, which is an error.
   wav-to-duration --print-args=false "scp,p:$work/wav.scp" "ark,t:$work/readable" 2>"$to/log/readable.log" || true
@@ -96,7 +95,7 @@ run --max-jobs-run "$nj" JOB=1:"$jobs" "$to/log/features.JOB.log" "compute-$feat
   "$sounds:$work/wav.JOB.scp" ark:- \| "${cmvn[@]}" \| copy-feats --compress=true ark:- "ark,scp:$work/feats.JOB.ark,$work/feats.JOB.scp"
 cat "$work"/feats.*.scp >"$work/feats.scp"
 run "$to/log/lengths.log" feat-to-len "scp:$work/feats.scp" "ark,t:$work/lengths"
-if $skip_bad; then "$here/recognizer/cut.py" present "$work" || exit 1; fi
+if $skip_bad; then program "$to/log/present.log" select-long-recordings --print-args=false "$work/lengths" "$work"; fi
 
 # ---- recognition, each recording with its own words --------------------------------------------------------------------
 words_of() { awk 'NR == FNR { for (i = 2; i <= NF; i++) said[$i]; next } $1 in said || $1 ~ /^[<#]/' "$1" "$exp/lang/words.txt"; } # <text>
@@ -104,12 +103,12 @@ recognise() { # <key> <number>
   local part=$work/$2 ivectors=()
   mkdir -p "$part"
   key=$1 awk '$1 == ENVIRON["key"]' "$work/text" >"$part/text"
-  "$here/recognizer/cut.py" sentences "$part/text" "$part/sentences"
+  program "$to/log/lm.$2.log" text-to-pieces --print-args=false "$part/text" "$part/sentences"
   words_of "$part/text" >"$part/words"
   program "$to/log/lm.$2.log" make-arpa --print-args=false --order=3 --keys=false --vocabulary="$part/words" "$part/sentences" "$part/lm.arpa"
   run "$to/log/graph.$2.log" "$here/make_graph.sh" --self-loop-scale=1.0 "$part/lm.arpa" "$exp/lang" "$exp/tree/tree" "$model" "$part/graph"
   key=$1 awk 'NR == FNR { n[$1] = $2; next } $1 == ENVIRON["key"]' "$work/lengths" "$work/feats.scp" >"$part/feats.scp"
-  "$here/recognizer/cut.py" ranges --window="$window" "$part/feats.scp" "$work/lengths" "$part/windows"
+  program "$to/log/windows.$2.log" feats-to-windows --print-args=false --window="$window" "$part/feats.scp" "$work/lengths" "$part/windows"
   if (( ivector_dim > 0 )); then
     awk '{ print $1, $1 }' "$part/windows" >"$part/spk2utt"
     run "$to/log/ivectors.$2.log" ivector-extract-online2 --config="$exp/ivector_extractor/ivector_extractor.conf" --ivector-period=10 \
@@ -140,6 +139,6 @@ cat "$work"/ctm.* >"$work/ctm"
 
 # ---- utterances -------------------------------------------------------------------------------------------------------
 mkdir -p "$work/out"
-"$here/recognizer/cut.py" utterances --max-seconds="$max_seconds" --min-pause="$min_pause" --max-unmatched="$max_unmatched" --window="$window" \
-  "$data" "$exp/lang/words.txt" "$work" "$work/out" || exit 1
+kinds=LOG program "$to/log/utterances.log" cut-long-recordings --print-args=false --max-seconds="$max_seconds" --min-pause="$min_pause" \
+  --max-unmatched="$max_unmatched" --window="$window" "$data" "$exp/lang/words.txt" "$work" "$work/out"
 for name in wav.scp segments text utt2spk; do mv "$work/out/$name" "$to/$name"; done

@@ -48,7 +48,6 @@ plain_words opts "$opts"
 [[ -d $model ]] || fail "--model=$model: there is no such folder"
 model=$(realpath "$model")
 plain_name "the folder of the model" "$model"
-command -v python3 >/dev/null || fail "python3 is missing"
 dir=$to train_cmd_opts=
 source "$here/train/jobs.sh"
 
@@ -63,7 +62,7 @@ suffix=$format
 [[ $format != text ]] || suffix=txt
 make_private "$to"
 work=$private
-python3 "$here/recognizer/many.py" names "$list" "$to" "$suffix" "$work"
+kinds=LOG program "$to/log/names.log" name-recordings --print-args=false "$list" "$to" "$suffix"
 rm -f "$to/log"/try*.log
 
 # ---- jobs -----------------------------------------------------------------------------------------------------------
@@ -71,7 +70,7 @@ read -ra words <<<"$opts"
 size=$batch # lint: whole: size
 for ((try = 1; try <= tries; try++)); do
   rm -rf "$work/batches"
-  jobs=$(python3 "$here/recognizer/many.py" batches "$to" "$suffix" "$size" "$work")
+  jobs=$(program "$to/log/batches.log" batch-recordings --print-args=false --size="$size" "$to" "$suffix" "$work/batches") || exit 1
   number jobs whole "number of jobs" "$jobs"
   (( jobs > 0 )) || break
   say "try $try: $jobs jobs of at most $size recordings; logs are in $to/log"
@@ -81,8 +80,8 @@ for ((try = 1; try <= tries; try++)); do
   size=$(( size > 5 ? size / 5 : 1 ))
 done
 
-read -r there missing < <(python3 "$here/recognizer/many.py" collect "$to" "$suffix" "$work")
-number there whole "number of texts" "$there"
-number missing whole "number of recordings without a text" "$missing"
+program "$to/log/collect.log" collect-texts --print-args=false "$to" "$suffix" "$work/batches" >&2
+number missing whole "number of recordings without a text" "$(wc -l <"$to/failed")"
+number there whole "number of texts" "$(( $(wc -l <"$to/names") - missing ))"
 say "$there texts in $to/texts"
 (( missing == 0 )) || fail "$missing recordings have no text: $to/failed names them, logs are in $to/log"

@@ -2,17 +2,11 @@
 
 import random
 import subprocess
-import sys
 import tempfile
 import unittest
 from collections import defaultdict
 from math import exp, log
 from pathlib import Path
-
-TOP = Path(__file__).resolve().parent.parent.parent
-sys.path += [str(TOP / "scripts"), str(TOP / "scripts/recognizer")]
-
-import plain_text
 
 
 def sentences_at_random(seed):
@@ -104,28 +98,6 @@ class LanguageModel(unittest.TestCase):
             result = subprocess.run(["make-arpa", "--print-args=false", f"--vocabulary={words}", text, "-"], capture_output=True, text=True)
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("line 2: the word 'b' is not in the vocabulary", result.stderr)
-
-
-class PlainText(unittest.TestCase):
-    def test_only_ascii_blanks_separate(self):
-        self.assertEqual(plain_text.fields(" a\u00a0b\tc\u3000d\x0be\r\n"), ["a\u00a0b", "c\u3000d", "e"])
-        self.assertEqual(plain_text.other_blanks("a\u00a0b\u2028\u00a0\u200b"), "U+00A0 U+2028 U+200B")
-
-    def test_lines_are_those_of_the_programs(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "text"
-            path.write_bytes("\ufeffa b\r\n\n\u2028c\u0085d \x0c\n".encode())
-            self.assertEqual(plain_text.lines_of(path), [(1, "a b"), (3, "\u2028c\u0085d")])
-            path.write_bytes(b"a\nb\n\xffc\n")
-            with self.assertRaisesRegex(plain_text.NotText, "text, line 3: this is not UTF-8"):
-                plain_text.lines_of(path)
-
-    def test_words_that_look_alike(self):
-        hint = plain_text.Hints({"es", "sp\u00e4t", "Haus"})
-        self.assertEqual(hint("spa\u0308t"), " ('sp\u00e4t' is there in another Unicode form, with U+00E4 for U+0061 U+0308)")
-        self.assertEqual(hint("HAUS"), " ('Haus' is there, with other capitals)")
-        self.assertEqual(hint("es\u00a0war"), " (it has U+00A0 inside; only ASCII blanks separate words)")
-        self.assertEqual(hint("war"), "")
 
 
 class Lexicon(unittest.TestCase):

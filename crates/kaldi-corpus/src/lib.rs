@@ -11,6 +11,7 @@
 //! - [`textgrid`], [`eaf`]: the files of Praat and ELAN.
 //! - `assembly.rs`: the checks that all forms share; `speakers.rs` and `keys.rs`: names of speakers and utterances.
 //! - [`normalise`], [`vocabulary`]: texts as words of a lexicon, and the words that it lacks.
+//! - [`many`]: recordings that jobs recognise: names, batches, results.
 //! - [`write`]: Kaldi's data folders. [`garbage`]: sounds that are no words, for training.
 
 #![warn(missing_docs, clippy::missing_errors_doc)]
@@ -26,6 +27,7 @@ pub mod garbage;
 mod input;
 mod keys;
 mod listed;
+pub mod many;
 pub mod normalise;
 mod overlap;
 mod path;

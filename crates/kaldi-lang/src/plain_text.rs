@@ -1,7 +1,9 @@
 //! Text as users write it: UTF-8, lines that end in LF or CR LF, fields between ASCII blanks. Other blanks are parts of
 //! words.
 
+use std::fs::File;
 use std::io::Read;
+use std::os::fd::AsFd;
 
 use crate::error::{Error, Result};
 
@@ -14,25 +16,41 @@ pub fn fields(line: &str) -> Vec<&str> {
     line.split(BLANKS).filter(|field| !field.is_empty()).collect()
 }
 
+/// The most bytes of a text that is in no file, such as a pipe.
+const MOST: u64 = 256 << 20;
+
 /// Reads a file, and decodes it without a byte-order mark. `-` is standard input.
 ///
 /// # Errors
-/// The file cannot be read, or is not UTF-8; the error then names the line.
+/// The file cannot be read, or is not UTF-8; the error then names the line. A device or a pipe gives more than a text has: it
+/// may have no end.
 pub fn read(file: &str) -> Result<String> {
     let (name, bytes) = match file {
-        "-" => {
-            let mut bytes = Vec::new();
-            ("standard input", std::io::stdin().read_to_end(&mut bytes).map(|_| bytes))
-        }
-        _ => (file, std::fs::read(file)),
+        "-" => ("standard input", std::io::stdin().as_fd().try_clone_to_owned().map(File::from)),
+        _ => (file, File::open(file)),
     };
-    match bytes {
-        Ok(bytes) => decoded(&bytes, name),
+    match bytes.and_then(content) {
+        Ok(Some(bytes)) => decoded(&bytes, name),
+        Ok(None) => {
+            let problem = format!("expected a text, found more than {} MB that are in no file", MOST >> 20);
+            Err(Error::file(name, problem))
+        }
         Err(error) => {
             let reason = error.to_string();
             Err(Error::file(name, reason.split(" (os error").next().unwrap_or(&reason)))
         }
     }
+}
+
+/// All bytes of a file; `None` if it is no file and has more than a text.
+fn content(mut file: File) -> std::io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    if file.metadata()?.is_file() {
+        file.read_to_end(&mut bytes)?;
+        return Ok(Some(bytes));
+    }
+    file.take(MOST + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= MOST).then_some(bytes))
 }
 
 /// Decodes bytes without a byte-order mark.
@@ -93,6 +111,13 @@ mod tests {
     fn only_ascii_blanks_separate_fields() {
         assert_eq!(fields(" a\tb\u{a0}c  d\u{b}e\r"), ["a", "b\u{a0}c", "d", "e"]);
         assert_eq!(other_blanks("b\u{a0}c\u{200b}\u{a0}"), "U+00A0 U+200B");
+    }
+
+    #[test]
+    fn what_has_no_end_is_no_text() {
+        let error = read("/dev/zero").unwrap_err().to_string();
+        assert_eq!(error, "/dev/zero: expected a text, found more than 256 MB that are in no file");
+        assert_eq!(read("/dev/null").unwrap(), "");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 #![cfg(feature = "sound")]
 
 mod aligning;
+mod long;
 mod options;
 mod words;
 

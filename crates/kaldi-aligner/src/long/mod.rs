@@ -7,6 +7,7 @@
 //! too.
 
 mod pieces;
+pub mod recognised;
 mod search;
 
 use kaldi_align::features::Front;

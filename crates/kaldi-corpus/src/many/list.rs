@@ -1,0 +1,159 @@
+//! Lists of recordings: a file in each line, or a name, a tab and a file.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crate::{Error, Result};
+
+/// The most bytes of a list that is in no file, such as a pipe.
+const MOST: u64 = 256 << 20;
+
+/// A recording of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The name that the list gives, or nothing.
+    pub name: String,
+    /// The absolute path of the file, without `.` and `..`.
+    pub path: String,
+}
+
+/// Reads a list. A file that is not there yet is no error.
+///
+/// # Errors
+/// The list is no text, has no recording, or has a command; or blanks stand where a tab should separate a name and a file.
+pub fn read_list(list: &Path) -> Result<Vec<Listed>> {
+    let text = read(list)?;
+    let at = |line: usize, message: &str| Error::Format {
+        file: list.display().to_string(),
+        line,
+        message: message.to_owned(),
+    };
+    let folder = std::env::current_dir().map_err(|source| Error::io(Path::new("."), source))?;
+    let (mut found, mut blanks) = (Vec::new(), None);
+    for (index, line) in text.split('\n').enumerate() {
+        let number = index + 1;
+        let (name, path) = line.trim_matches(ASCII_BLANKS).rsplit_once('\t').unwrap_or(("", line));
+        let (name, path) = (name.trim_matches(is_blank), path.trim_matches(is_blank));
+        if path.is_empty() {
+            continue;
+        }
+        if path.contains('\0') {
+            return Err(at(number, "expected a file, found a name with a zero byte"));
+        }
+        if !Path::new(path).exists() {
+            if path.ends_with('|') {
+                return Err(at(number, "expected a file, found a command"));
+            }
+            let behind = path.split_once(is_blank).map(|(_, rest)| rest.trim_start_matches(is_blank));
+            if name.is_empty() && path.contains(' ') && behind.is_some_and(|file| Path::new(file).exists()) {
+                blanks = blanks.or(Some(number));
+            }
+        }
+        found.push(Listed { name: name.to_owned(), path: absolute(&folder.to_string_lossy(), path) });
+    }
+    if let Some(number) = blanks {
+        return Err(at(number, "there is no such file; a tab, not a blank, separates a name and a file"));
+    }
+    if found.is_empty() {
+        return Err(Error::form(list, "there are no recordings"));
+    }
+    Ok(found)
+}
+
+const ASCII_BLANKS: [char; 6] = [' ', '\t', '\n', '\u{b}', '\u{c}', '\r'];
+
+/// True for whitespace, and for the separators of information (U+001C to U+001F).
+pub(super) fn is_blank(c: char) -> bool {
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
+}
+
+/// Reads UTF-8 without a byte-order mark.
+fn read(list: &Path) -> Result<String> {
+    let failed = |source| Error::io(list, source);
+    let file = File::open(list).map_err(failed)?;
+    let limit = if file.metadata().map_err(failed)?.is_file() { u64::MAX } else { MOST + 1 };
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes).map_err(failed)?;
+    if limit == bytes.len() as u64 {
+        let message = format!("expected a text, found more than {} MB that are in no file", MOST >> 20);
+        return Err(Error::form(list, message));
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text.to_owned()),
+        Err(error) => Err(Error::Format {
+            file: list.display().to_string(),
+            line: 1 + bytes[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count(),
+            message: "this is not UTF-8".to_owned(),
+        }),
+    }
+}
+
+/// A path from the root, without `.`, `..` and repeated slashes. Two slashes at its begin stay, as POSIX has it.
+fn absolute(folder: &str, path: &str) -> String {
+    let whole = if path.starts_with('/') { path.to_owned() } else { format!("{folder}/{path}") };
+    let mut parts = Vec::new();
+    for part in whole.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let root = if whole.starts_with("//") && !whole.starts_with("///") { "//" } else { "/" };
+    format!("{root}{}", parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_those_of_a_walk() {
+        for (path, whole) in [
+            ("a/../b.wav", "/home/b.wav"),
+            ("./a//b", "/home/a/b"),
+            ("/../a", "/a"),
+            ("//a/b", "//a/b"),
+            ("///a", "/a"),
+            ("..", "/"),
+        ] {
+            assert_eq!(absolute("/home", path), whole);
+        }
+    }
+
+    #[test]
+    fn lists_that_are_none_are_refused_with_their_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let (list, there) = (folder.path().join("list"), folder.path().join("there.wav"));
+        std::fs::write(&there, "x").unwrap();
+        let spaced = format!("a.wav\nname {}\n", there.display());
+        for (content, fault) in [
+            ("sox a.wav -t wav - |".as_bytes(), "line 1: expected a file, found a command"),
+            (b"\t\n", "there are no recordings"),
+            (b"a\0b", "line 1: expected a file, found a name with a zero byte"),
+            (b"a.wav\n\xe9.wav\n", "line 2: this is not UTF-8"),
+            (spaced.as_bytes(), "line 2: there is no such file; a tab, not a blank"),
+        ] {
+            std::fs::write(&list, content).unwrap();
+            let said = read_list(&list).unwrap_err().to_string();
+            assert!(said.contains(fault), "{said}");
+        }
+        std::fs::write(&list, format!("\u{feff} {}\r\n\n a b \t/c\u{a0}\n", there.display())).unwrap();
+        let found = read_list(&list).unwrap();
+        assert_eq!(found[0], Listed { name: String::new(), path: there.display().to_string() });
+        assert_eq!(found[1], Listed { name: "a b".to_owned(), path: "/c".to_owned() });
+        let error = read_list(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert!(error.contains("more than 256 MB that are in no file"), "{error}");
+    }
+
+    #[test]
+    fn a_file_whose_name_looks_like_a_command_is_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (list, odd) = (folder.path().join("list"), folder.path().join("sox a.wav |"));
+        std::fs::write(&odd, "x").unwrap();
+        std::fs::write(&list, odd.display().to_string()).unwrap();
+        assert_eq!(read_list(&list).unwrap()[0].path, odd.display().to_string());
+    }
+}
