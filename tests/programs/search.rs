@@ -117,3 +117,33 @@ fn phrases_their_context_and_faults() {
         some.stderr
     );
 }
+
+#[test]
+fn kept_lattices_have_the_places_of_the_sound() {
+    let f = folder("search_kept", false);
+    let model = unsure_model(&f);
+    std::fs::copy(U7, f.path("a b.wav")).unwrap();
+    let made = crate::common::run(
+        "nnet3-transcribe",
+        &[&format!("--lattices={}", f.path("kept")), &model, U7, &f.path("a b.wav")],
+    );
+    assert_eq!(made.status, 0, "{}", made.stderr);
+    let words = run(&f, &format!("nnet3-transcribe {model} {U7}")).stdout;
+    let word = words.split_whitespace().nth(1).unwrap();
+    let kept = format!("--lattices={}", f.path("kept"));
+    let of_sound = run(&f, &format!("nnet3-search --min-probability=0 {model} {word} {U7}")).stdout;
+    let of_lattices = run(&f, &format!("nnet3-search --min-probability=0 {kept} {model} {word} {U7}")).stdout;
+    assert!(!of_sound.is_empty());
+    assert_eq!(of_lattices, of_sound);
+    // Without recordings, all lattices are searched, in the order of names.
+    let all = run(&f, &format!("nnet3-search --min-probability=0 {kept} {model} {word}")).stdout;
+    let of_other = of_sound.replace("u7 ", "a_b ");
+    assert_eq!(all, of_other + &of_sound);
+    // Other programs read the archives.
+    let keys = run(&f, "lattice-copy ark:@kept/u7.lat ark,t:-").stdout;
+    assert!(keys.starts_with("u7-1-000000000"), "{keys}");
+    let line = |rest: &str| format!("nnet3-search {kept} {model} {word} {rest}");
+    fails(&f, 255, &line("other.wav"), &["there are no lattices of other.wav", "kept/other.lat"]);
+    std::fs::create_dir(f.path("empty")).unwrap();
+    fails(&f, 255, &format!("nnet3-search --lattices=@empty {model} {word}"), &["the folder has no lattices"]);
+}

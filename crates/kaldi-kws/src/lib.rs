@@ -4,7 +4,7 @@
 //!
 //! [`index`] makes an index of a lattice. [`clusters`] tells occurrences of a word apart. [`factors`] are all pieces of paths with
 //! their probabilities and times. [`automata`] has the operations that make an index small. [`search`] finds keywords in an index;
-//! [`proxies`] finds words that sound like unknown ones. [`term_weighted`] compares hits with a reference. [`weight`] is the
+//! [`proxies`] finds words that sound like unknown ones, and [`sounds`] makes what it needs of a lexicon. [`term_weighted`] compares hits with a reference. [`weight`] is the
 //! weight of indices in files.
 
 pub mod automata;
@@ -14,6 +14,7 @@ pub mod factors;
 pub mod index;
 pub mod proxies;
 pub mod search;
+pub mod sounds;
 pub mod term_weighted;
 pub mod weight;
 

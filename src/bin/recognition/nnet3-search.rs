@@ -12,17 +12,20 @@ use nnet3::options::{fraction, threads};
 use crate::recognition::searching::{Form, Wanted, search};
 use crate::recognition::transcribe::PieceArgs;
 
-/// Find where words or phrases are said in recordings, with a model in a folder of vosk's form.
+/// Find where words or phrases are said in recordings or in lattices that nnet3-transcribe has kept, with a model in a folder of vosk's form.
 ///
 /// The search looks at all that the recogniser thinks possible, not at its text alone: a word may be found where the text has
 /// another one. Each place has a probability. Phrases are words with blanks between them, as the model writes them. The formats of
 /// recordings are those of nnet3-transcribe.
 ///
+/// A word that the vocabulary lacks can be searched by its sounds (--sounds=true): words of the vocabulary that sound like it count,
+/// and their difference lowers the probability. Its pronunciation is learned from the lexicon within the model.
+///
 /// A line has the name of the recording, begin and end, the probability, and the words of the text around [what was found].
 /// The exit status is 1 if nothing was found.
 #[derive(clap::Parser, Debug)]
 #[command(
-    after_help = "e.g.: nnet3-search model-ko '서울' *.mp3\n      nnet3-search model 'turn on,the light' call.wav --format=json\nSee also: nnet3-transcribe, kws-search"
+    after_help = "e.g.: nnet3-search model-ko '서울' *.mp3\n      nnet3-search model 'turn on,the light' call.wav --format=json\n      nnet3-transcribe --lattices=kept model *.wav && nnet3-search --lattices=kept model light\nSee also: nnet3-transcribe, kws-search"
 )]
 pub struct Options {
     /// Form of the places
@@ -37,6 +40,13 @@ pub struct Options {
     /// Longest silence within a phrase, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
     max_silence: f32,
+    /// Search in the lattices that nnet3-transcribe --lattices has kept in this folder: in all, or in those of the recordings that are
+    /// named. The model must be the same
+    #[arg(long, value_name = "FOLDER")]
+    lattices: Option<String>,
+    /// Search for words that the vocabulary lacks by their sounds; otherwise such words are errors
+    #[arg(long)]
+    sounds: bool,
     /// The track of sound of each recording that is searched, from 1. Without it the default one
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     track: Option<u16>,
@@ -45,7 +55,7 @@ pub struct Options {
     num_threads_startup: i32,
     #[command(flatten)]
     pieces: PieceArgs,
-    /// <model-dir> <phrase>[,<phrase>...] <recording>..., or without <model-dir> with --mdl
+    /// <model-dir> <phrase>[,<phrase>...] <recording>..., or without <model-dir> with --mdl, or without recordings with --lattices
     #[arg(value_name = "[<model-dir>] <phrases> <recording>...", required = true)]
     arguments: Vec<String>,
 }
@@ -67,6 +77,8 @@ pub fn run(options: Options) -> Result<u8> {
         least: options.min_probability,
         context: options.context.into(),
         silence: options.max_silence,
+        lattices: options.lattices,
+        sounds: options.sounds,
         sound: SoundOptions { track: options.track.map(usize::from), raw: None },
     };
     search(&options.pieces, &wanted, threads, options.arguments)

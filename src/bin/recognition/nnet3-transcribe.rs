@@ -49,6 +49,10 @@ pub struct Options {
     /// Write the text of each file to a separate file in this folder: NAME.txt, NAME.json and so on
     #[arg(long, value_name = "FOLDER")]
     output_dir: Option<String>,
+    /// Keep the lattices of each recording, with all that the recogniser thinks possible, in this folder: NAME.lat, an archive with
+    /// a lattice for each sentence, for nnet3-search
+    #[arg(long, value_name = "FOLDER")]
+    lattices: Option<String>,
     /// If true, plain text has a line for each sentence with its begin and end
     #[arg(long, default_value_t = false)]
     times: bool,
@@ -92,8 +96,11 @@ pub fn run(options: Options) -> Result<u8> {
         at_startup: threads::number("num-threads-startup", options.num_threads_startup.into())?,
         files: threads::number("num-threads", options.num_threads.into())?,
     };
-    let Options { pieces, words, speakers, channels, times, .. } = options;
+    let Options { pieces, words, speakers, channels, times, lattices, .. } = options;
     let texts = Texts { formats: options.format, file: options.output, folder: options.output_dir };
     let sound = SoundOptions { track: options.track.map(usize::from), raw: options.raw };
-    transcribe(&Arguments { pieces, words, speakers, channels, sound, texts, times, threads }, options.paths)
+    transcribe(
+        &Arguments { pieces, words, speakers, channels, sound, texts, lattices, times, threads },
+        options.paths,
+    )
 }

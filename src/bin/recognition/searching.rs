@@ -1,18 +1,19 @@
 //! Places where phrases are said: the work of `nnet3-search`.
 
+mod kept;
+mod phrases;
+
 use std::num::NonZero;
 
-use anyhow::{Context, Result, bail};
-use kaldi_fst::{Arc, Fst, Weight};
+use anyhow::{Result, bail};
 use kaldi_io::StandardOutput;
 use kaldi_kws::{IndexOptions, Searcher, index_lattice};
 use kaldi_sound::{SoundOptions, SoundStream};
 use nnet3::messages;
-use nnet3_decode::{Scale, lattice};
+use nnet3_decode::{CompactLattice, Scale, lattice};
 use nnet3_online::formats::clock;
-use nnet3_online::{
-    Model, RecognizerOptions, Recording, RecordingOptions, Sentences, Transcript, Word, text,
-};
+use nnet3_online::{Model, RecognizerOptions, Recording, RecordingOptions, Sentences, Word, text};
+use phrases::Phrase;
 use serde_json::json;
 
 use super::transcribe::{Name, PieceArgs, checks, distinct};
@@ -37,13 +38,10 @@ pub struct Wanted {
     /// Longest silence within a phrase, in seconds.
     pub silence: f32,
     pub sound: SoundOptions,
-}
-
-/// A phrase.
-struct Phrase {
-    text: String,
-    /// The acceptor of its words.
-    words: Fst,
+    /// A folder of lattices that were kept; recordings are then names of them.
+    pub lattices: Option<String>,
+    /// True if words that the vocabulary lacks are searched by their sounds.
+    pub sounds: bool,
 }
 
 /// A place where a phrase is said. Times are seconds from the beginning of the recording.
@@ -63,17 +61,61 @@ pub fn search(
     mut arguments: Vec<String>,
 ) -> Result<u8> {
     let folder = pieces.folder(&mut arguments)?;
-    if arguments.len() < 2 {
+    if arguments.is_empty() || arguments.len() < 2 && wanted.lattices.is_none() {
         bail!("expected phrases and at least one recording");
+    }
+    if wanted.sounds && folder.is_none() {
+        bail!("--sounds=true: expected the folder of a model, for its lexicon");
     }
     let phrases = arguments.remove(0);
     let mut failed = 0;
-    let names = distinct(&arguments, if wanted.form == Form::Text { Name::OfColumn } else { Name::Plain });
-    let mut recordings: Vec<(&String, String)> = arguments.iter().zip(names).collect();
+    let sources = match &wanted.lattices {
+        Some(kept) => kept::archives(kept, &arguments, wanted.form == Form::Text)?,
+        None => recordings(&arguments, wanted, &mut failed)?,
+    };
+    StandardOutput::check()?;
+    let model = pieces.open(folder.clone(), threads)?;
+    let sounds = folder.as_deref().filter(|_| wanted.sounds).map(|folder| (folder, threads));
+    let searching = Searching { model: &model, wanted, phrases: phrases::read(&model, &phrases, sounds)? };
+    let options = RecognizerOptions { keep_lattice: true, ..model.options().clone() };
+    let mut sentences = match wanted.lattices {
+        None => Some(Sentences::new(&model, &options)?),
+        Some(_) => None,
+    };
+    let (mut found, all) = (0, failed + sources.len());
+    for (path, name) in sources {
+        let places = match &mut sentences {
+            Some(sentences) => searching.recording(sentences, &path),
+            None => searching.kept(&path),
+        };
+        match places {
+            Ok(places) => {
+                for (place, words) in &places {
+                    let phrase = &searching.phrases[place.phrase].text;
+                    StandardOutput::print(shown(wanted, &name, phrase, place, words))?;
+                }
+                found += places.len();
+            }
+            Err(error) => {
+                failed += 1;
+                messages::warn(&checks::named(&path, format!("{error:#}")));
+            }
+        }
+    }
+    if failed > 0 {
+        messages::warn(&format!("{failed} of {all} files could not be searched"));
+    }
+    Ok(u8::from(found == 0))
+}
+
+/// The recordings that can be read, with their names.
+fn recordings(paths: &[String], wanted: &Wanted, failed: &mut usize) -> Result<Vec<(String, String)>> {
+    let names = distinct(paths, if wanted.form == Form::Text { Name::OfColumn } else { Name::Plain });
+    let mut recordings: Vec<(String, String)> = paths.iter().cloned().zip(names).collect();
     recordings.retain(|(path, _)| {
         let fault = checks::fault(path);
         if let Some(fault) = &fault {
-            failed += 1;
+            *failed += 1;
             messages::warn(&format!("{path}: {fault}"));
         }
         fault.is_none()
@@ -81,109 +123,81 @@ pub fn search(
     if recordings.is_empty() {
         bail!("no recording can be read");
     }
-    StandardOutput::check()?;
-    let model = pieces.open(folder, threads)?;
-    let phrases = read_phrases(&model, &phrases)?;
-    let options = RecognizerOptions { keep_lattice: true, ..model.options().clone() };
-    let mut sentences = Sentences::new(&model, &options)?;
-    let mut found = 0;
-    for (path, name) in recordings {
-        match places(&model, &mut sentences, &phrases, wanted, path) {
-            Ok(places) => {
-                for (place, words) in &places {
-                    StandardOutput::print(shown(wanted, &name, &phrases[place.phrase].text, place, words))?;
-                }
-                found += places.len();
-            }
-            Err(error) => {
-                failed += 1;
-                messages::warn(&checks::named(path, format!("{error:#}")));
-            }
+    Ok(recordings)
+}
+
+/// Places, each with the words of its sentence.
+type Places = Vec<(Place, Vec<Word>)>;
+
+struct Searching<'s> {
+    model: &'s Model,
+    wanted: &'s Wanted,
+    phrases: Vec<Phrase>,
+}
+
+impl Searching<'_> {
+    /// The places in a recording in the order of time.
+    fn recording(&self, sentences: &mut Sentences, path: &str) -> Result<Places> {
+        let stream = SoundStream::open_with(path, &self.wanted.sound)?;
+        let mut recording = Recording::new(stream, sentences, &RecordingOptions::default())?;
+        let mut all = Vec::new();
+        for sentence in recording.by_ref() {
+            let transcript = sentence?.transcript;
+            let Some(lattice) = &transcript.lattice else { continue };
+            let places = self.sentence(transcript.start, &self.words_as_arcs(lattice))?;
+            all.extend(places.into_iter().map(|place| (place, transcript.words.clone())));
         }
-    }
-    if failed > 0 {
-        messages::warn(&format!("{failed} of {} files could not be searched", arguments.len()));
-    }
-    Ok(u8::from(found == 0))
-}
-
-/// Makes acceptors of phrases with commas between them. Fails if a word is not one of the model.
-fn read_phrases(model: &Model, list: &str) -> Result<Vec<Phrase>> {
-    let mut all = Vec::new();
-    for phrase in list.split(',').map(str::trim).filter(|phrase| !phrase.is_empty()) {
-        let mut words = Fst::default();
-        words.start = Some(words.add_state());
-        for word in phrase.split_whitespace() {
-            let number = model.word_number(word).with_context(|| {
-                format!("the vocabulary of the model lacks the word '{word}'{}", model.word_hint(word))
-            })?;
-            let next = words.add_state();
-            let from = next - 1;
-            words.states[from as usize].arcs.push(Arc {
-                ilabel: number,
-                olabel: number,
-                weight: Weight::one(),
-                next,
-            });
+        for warning in recording.warnings() {
+            messages::warn(&checks::named(path, warning.to_string()));
         }
-        let last = words.states.len() - 1;
-        words.states[last].final_weight = Weight::one();
-        all.push(Phrase { text: phrase.split_whitespace().collect::<Vec<_>>().join(" "), words });
+        Ok(all)
     }
-    if all.is_empty() {
-        bail!("expected words or phrases with commas between them, found '{list}'");
-    }
-    Ok(all)
-}
 
-/// The places in a recording in the order of time, each with the text of its sentence.
-fn places(
-    model: &Model,
-    sentences: &mut Sentences,
-    phrases: &[Phrase],
-    wanted: &Wanted,
-    path: &str,
-) -> Result<Vec<(Place, Vec<Word>)>> {
-    let stream = SoundStream::open_with(path, &wanted.sound)?;
-    let mut recording = Recording::new(stream, sentences, &RecordingOptions::default())?;
-    let mut all = Vec::new();
-    for sentence in recording.by_ref() {
-        let transcript = sentence?.transcript;
-        let mut places = in_sentence(model, phrases, wanted, &transcript)?;
-        places.sort_by(|a, b| a.start.total_cmp(&b.start));
-        all.extend(places.into_iter().map(|place| (place, transcript.words.clone())));
+    /// The places in an archive of lattices.
+    fn kept(&self, file: &str) -> Result<Places> {
+        let mut all = Vec::new();
+        kept::sentences(file, |start, lattice| {
+            let lattice = self.words_as_arcs(lattice);
+            let places = self.sentence(start, &lattice)?;
+            if !places.is_empty() {
+                let words = kept::words(self.model, &lattice, start)?;
+                all.extend(places.into_iter().map(|place| (place, words.clone())));
+            }
+            Ok(())
+        })?;
+        Ok(all)
     }
-    for warning in recording.warnings() {
-        messages::warn(&checks::named(path, warning.to_string()));
-    }
-    Ok(all)
-}
 
-fn in_sentence(
-    model: &Model,
-    phrases: &[Phrase],
-    wanted: &Wanted,
-    transcript: &Transcript,
-) -> Result<Vec<Place>> {
-    let Some(lattice) = &transcript.lattice else { return Ok(Vec::new()) };
-    let mut lattice = model.words_as_arcs(lattice);
-    lattice::scale(&mut lattice, Scale::new(model.options().graph_scale, 1.0));
-    let frame = f64::from(model.output_frame_length());
-    let longest_silence = (f64::from(wanted.silence) / frame).round() as usize;
-    let how = IndexOptions { longest_silence, max_states_scale: 0.0, allow_partial: true };
-    let searcher = Searcher::new(index_lattice(&lattice, 1, how)?.index);
-    let mut places = Vec::new();
-    for (number, phrase) in phrases.iter().enumerate() {
-        for hit in searcher.search(&phrase.words)?.hits(None) {
-            let probability = f64::from(-hit.weight.cost).exp().min(1.0);
-            if probability >= f64::from(wanted.least) {
-                let at = |frames: f32| transcript.start + f64::from(frames) * frame;
+    fn words_as_arcs(&self, lattice: &CompactLattice) -> CompactLattice {
+        let mut lattice = self.model.words_as_arcs(lattice);
+        lattice::scale(&mut lattice, Scale::new(self.model.options().graph_scale, 1.0));
+        lattice
+    }
+
+    /// The places in a sentence in the order of time. Arcs of the lattice are words.
+    fn sentence(&self, begin: f64, lattice: &CompactLattice) -> Result<Vec<Place>> {
+        let frame = f64::from(self.model.output_frame_length());
+        let longest_silence = (f64::from(self.wanted.silence) / frame).round() as usize;
+        let how = IndexOptions { longest_silence, max_states_scale: 0.0, allow_partial: true };
+        let searcher = Searcher::new(index_lattice(lattice, 1, how)?.index);
+        let mut places = Vec::new();
+        for (number, phrase) in self.phrases.iter().enumerate() {
+            let mut found: Vec<Place> = Vec::new();
+            for hit in searcher.search(&phrase.words)?.hits(None) {
+                let probability = f64::from(-hit.weight.cost).exp().min(1.0);
+                let at = |frames: f32| begin + f64::from(frames) * frame;
                 let (start, end) = (at(hit.weight.begin), at(hit.weight.end));
-                places.push(Place { phrase: number, start, end, probability });
+                // Several known words sound like an unknown one: the likeliest of a place counts. (Hits come in this order.)
+                let is_there = |other: &Place| phrase.is_by_sounds && other.start < end && start < other.end;
+                if probability >= f64::from(self.wanted.least) && !found.iter().any(is_there) {
+                    found.push(Place { phrase: number, start, end, probability });
+                }
             }
+            places.extend(found);
         }
+        places.sort_by(|a, b| a.start.total_cmp(&b.start));
+        Ok(places)
     }
-    Ok(places)
 }
 
 /// The line of a place.

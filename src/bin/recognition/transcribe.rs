@@ -1,6 +1,7 @@
 //! From sound to text with a model folder: the work of `nnet3-transcribe`.
 
 pub mod checks;
+pub mod lattices;
 mod names;
 mod outputs;
 mod pieces;
@@ -15,6 +16,7 @@ use anyhow::{Result, bail};
 use kaldi_sound::{Channels, SoundOptions};
 
 pub use names::{Name, distinct};
+use nnet3_online::RecognizerOptions;
 pub use nnet3_online::formats::Format;
 use nnet3_online::formats::Parts;
 pub use outputs::Texts;
@@ -43,6 +45,8 @@ pub struct Sound<'p> {
     names: Vec<String>,
     /// The output file of its text in each form, if texts have files of their own.
     to: Vec<String>,
+    /// The archive of its lattices and its name in keys, if they are kept.
+    lattices: Option<(String, String)>,
 }
 
 /// The groups of options.
@@ -55,6 +59,8 @@ pub struct Arguments {
     pub channels: Option<Channels>,
     pub sound: SoundOptions,
     pub texts: Texts,
+    /// A folder for lattices.
+    pub lattices: Option<String>,
     /// True if sentences of plain text have times.
     pub times: bool,
     pub threads: Threads,
@@ -103,7 +109,7 @@ pub fn transcribe(arguments: &Arguments, mut paths: Vec<String>) -> Result<u8> {
     let outputs = arguments.texts.outputs(all)?;
     arguments.check(&outputs.formats)?;
     let phrases = arguments.words.lines()?;
-    let mut sounds = outputs.sounds(&paths)?;
+    let mut sounds = outputs.sounds(&paths, arguments.lattices.as_deref())?;
     sounds.retain(|sound| match checks::fault(sound.path) {
         Some(fault) => {
             messages::warn(&format!("{}: {fault}", sound.path));
@@ -117,7 +123,8 @@ pub fn transcribe(arguments: &Arguments, mut paths: Vec<String>) -> Result<u8> {
     outputs.check(&sounds)?;
     let speakers = arguments.speakers.load()?;
     let model = arguments.pieces.open(folder, arguments.threads.at_startup)?;
-    let options = arguments.words.recognizer(&model, phrases)?;
+    let keep_lattice = arguments.lattices.is_some();
+    let options = RecognizerOptions { keep_lattice, ..arguments.words.recognizer(&model, phrases)? };
     let threads = arguments.threads.files.get().min(sounds.len());
     // Largest number of files in progress: a single thread prints its own lines in order.
     let most = if threads == 1 { 1 } else { 2 * threads };

@@ -7,6 +7,7 @@ use kaldi_io::{KaldiWriter, StandardOutput};
 use nnet3_online::formats::Format;
 
 use super::Sound;
+use super::lattices::archive;
 use super::names::{self, Name, is_live};
 
 /// The forms of texts and their places, as options have them.
@@ -92,7 +93,8 @@ impl Outputs {
     }
 
     /// Gives each path a name, and its texts a place. Lines of the only live sound have no name.
-    pub fn sounds<'p>(&self, paths: &'p [String]) -> Result<Vec<Sound<'p>>> {
+    /// `lattices` is a folder for them.
+    pub fn sounds<'p>(&self, paths: &'p [String], lattices: Option<&str>) -> Result<Vec<Sound<'p>>> {
         let form_of = |format: Format| match format {
             _ if format.has_columns() => Name::OfColumn,
             _ if format.is_of_one_file() => Name::OfFile,
@@ -110,7 +112,11 @@ impl Outputs {
         if let Some(folder) = &self.folder {
             std::fs::create_dir_all(folder).with_context(|| format!("--output-dir={folder}"))?;
         }
+        if let Some(folder) = lattices {
+            std::fs::create_dir_all(folder).with_context(|| format!("--lattices={folder}"))?;
+        }
         let of_files = names::distinct(paths, Name::OfFile);
+        let keys = names::distinct(paths, Name::OfColumn);
         let sound = |(i, path): (usize, &'p String)| {
             let to = self
                 .folder
@@ -120,6 +126,7 @@ impl Outputs {
                 path,
                 names: names.iter().map(|names| names[i].clone()).collect(),
                 to: to.map(|(folder, suffix)| format!("{folder}/{}.{suffix}", of_files[i])).collect(),
+                lattices: lattices.map(|folder| (archive(folder, &of_files[i]), keys[i].clone())),
             }
         };
         Ok(paths.iter().enumerate().map(sound).collect())
@@ -129,9 +136,10 @@ impl Outputs {
     pub fn check(&self, sounds: &[Sound]) -> Result<()> {
         let real = |path: &str| std::fs::canonicalize(path).ok();
         let recordings: Vec<_> = sounds.iter().filter_map(|sound| real(sound.path)).collect();
-        for file in self.joined.iter().chain(sounds.iter().flat_map(|sound| &sound.to)) {
+        let lattices = sounds.iter().filter_map(|sound| sound.lattices.as_ref().map(|(file, _)| file));
+        for file in self.joined.iter().chain(sounds.iter().flat_map(|sound| &sound.to)).chain(lattices) {
             if real(file).is_some_and(|file| recordings.contains(&file)) {
-                bail!("{file}: expected a file for the text, found one of the recordings");
+                bail!("{file}: expected a file to write, found one of the recordings");
             }
             KaldiWriter::check(file)?;
         }

@@ -12,6 +12,7 @@ use nnet3_online::{
 
 use super::Sound;
 use super::checks::named;
+use super::lattices::Keeper;
 use super::names::is_live;
 use super::outputs::Outputs;
 use super::progress::{Line, Minutes};
@@ -62,7 +63,10 @@ impl<'j> Session<'j> {
             }
             _ => Ok(()),
         };
-        let (mut segments, seconds) = self.file(number, sound.path, each)?;
+        let mut keeper =
+            sound.lattices.as_ref().map(|(file, name)| Keeper::create(file, name)).transpose()?;
+        let (mut segments, seconds) = self.file(number, sound.path, keeper.as_mut(), each)?;
+        keeper.map_or(Ok(()), Keeper::close)?;
         let printed = segments.iter().any(|segment| !segment.words.is_empty());
         if live.is_some_and(|format| printed || format == Format::Json) {
             return Ok(vec![String::new()]);
@@ -78,10 +82,12 @@ impl<'j> Session<'j> {
     }
 
     /// Returns the segments of a file, with a new speaker, and its length in seconds. Calls `each` for each segment when it ends.
+    /// Lattices go to `keeper`.
     fn file(
         &mut self,
         number: usize,
         path: &str,
+        mut keeper: Option<&mut Keeper>,
         each: impl Fn(&Segment) -> Result<()>,
     ) -> Result<(Vec<Segment>, f64)> {
         let Job { channels, minutes, min_confidence, .. } = *self.job;
@@ -96,6 +102,7 @@ impl<'j> Session<'j> {
         let (mut segments, mut voices) = (Vec::new(), Vec::new());
         let mut end = |sentence: Sentence| -> Result<()> {
             sentence.transcript.warnings.iter().for_each(|warning| warn(&warning.to_string()));
+            keeper.as_mut().map_or(Ok(()), |keeper| keeper.keep(&sentence))?;
             let (segment, of_segment) = sentence.into_segment(min_confidence);
             shown.empty();
             shown.suspend(|| each(&segment))?;
