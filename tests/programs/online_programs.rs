@@ -487,7 +487,21 @@ fn model_folders_with_something_missing() {
     let wave = format!("{DATA}/sound/u7.wav");
     let refused = |line: &str, words: &str| fails(&f, 255, line, &[words]);
     refused(&format!("nnet3-transcribe {model}"), "expected at least one recording");
-    refused(&format!("nnet3-transcribe {wave} {wave}"), "expected the folder of a model");
+    refused(
+        &format!("nnet3-transcribe {wave} {wave}"),
+        "u7.wav: expected the folder of a model, with am/final.mdl, conf/ and graph/, found a file (or --mdl",
+    );
+    let order = "the folder of the model comes first: found the file ";
+    refused(&format!("nnet3-transcribe {wave} {model}"), order);
+    refused(&format!("nnet3-search {wave} {model} w1"), order);
+    for program in
+        ["nnet3-transcribe @nomodel", "nnet3-search @nomodel w1", "nnet3-adapt-speaker @nomodel @new"]
+    {
+        refused(
+            &format!("{program} {wave}"),
+            "/nomodel: expected the folder of a model, with am/final.mdl, conf/ and graph/, but there is no such folder (docs/models.md",
+        );
+    }
     refused(&format!("nnet3-transcribe --mdl=@model {wave}"), "--mdl needs --graph");
     refused(
         &format!("nnet3-transcribe --format=srt {model} {wave} {wave}"),

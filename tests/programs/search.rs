@@ -147,3 +147,15 @@ fn kept_lattices_have_the_places_of_the_sound() {
     std::fs::create_dir(f.path("empty")).unwrap();
     fails(&f, 255, &format!("nnet3-search --lattices=@empty {model} {word}"), &["the folder has no lattices"]);
 }
+
+#[test]
+fn phrases_that_stand_behind_the_recording_are_noticed() {
+    let f = folder("search-order", false);
+    let model = model_folder(&f);
+    fails(
+        &f,
+        255,
+        &format!("nnet3-search {model} {U7} w1"),
+        &["phrases come before recordings: found the file ", "u7.wav first, and then 'w1', which is no file"],
+    );
+}

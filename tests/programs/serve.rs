@@ -60,15 +60,15 @@ fn sockets_have_the_words_of_nnet3_transcribe() {
     }
     assert!(answers.iter().any(|answer| answer.get("partial").is_some()));
     assert!(client.ended(), "the server closes after eof");
-    // Four at the same time, also in other pieces, without words: sentences may end at other places, but there is text.
+    // Four at the same time, also in other pieces, without words.
     std::thread::scope(|scope| {
-        for size in [2000, 3200, 3201, 6400] {
-            let server = &server;
+        for size in [2000, 3200, 3201, 20_000] {
+            let (server, whole) = (&server, &answers);
             scope.spawn(move || {
                 let mut client = server.client();
                 client.config(json!({ "sample_rate": u7().0, "words": 0 }));
                 let answers = client.send_all(&u7().1, size);
-                assert!(text(&answers).starts_with('w'), "{answers:?}");
+                assert_eq!(text(&answers), text(whole), "messages of {size} bytes");
                 assert!(answers.iter().all(|answer| answer.get("result").is_none()), "{answers:?}");
             });
         }
@@ -96,10 +96,42 @@ fn recordings_have_the_words_of_nnet3_transcribe() {
         ("/transcribe", &b""[..], 400, "expected a recording, found no bytes"),
         ("/transcribe?format=doc", b"x", 400, "format: expected json, text, srt or vtt, found 'doc'"),
         ("/transcribe", b"hello, this is no sound", 422, "the recording"),
-        ("/nowhere", b"", 404, ""),
+        (
+            "/nowhere",
+            b"",
+            404,
+            "{\"error\":\"there is no /nowhere; there is GET / (page and WebSocket), POST /transcribe",
+        ),
+        ("/healthz", b"", 405, "{\"error\":\"/healthz does not take POST; there is GET / "),
+        ("/v1/audio/translations", b"", 404, "{\"error\":{\"message\":\"there is no /v1/audio/translations"),
+        ("/v1/models", b"", 405, "{\"error\":{\"message\":\"/v1/models does not take POST"),
     ] {
         let found = server.post(path, body, "");
         assert!(found.0 == status && found.1.contains(words), "{path}: {found:?}");
+    }
+    let (status, other) = server.get("/v1/models/whisper-1");
+    assert!(
+        status == 404 && other.contains("the only model is nnet3") && other.contains("\"type\":"),
+        "{other}"
+    );
+    let (status, own) = server.get("/v1/models/nnet3");
+    assert!(status == 200 && own.starts_with("{\"") && own.contains("\"id\":\"nnet3\""), "{own}");
+    // A path of any bytes, and the methods that a path takes.
+    let request = |line: &str| {
+        server.exchange(format!("{line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").as_bytes())
+    };
+    for line in [
+        "GET /%ff%00\"",
+        "GET /transcribe",
+        "PUT /transcribe",
+        "DELETE /v1/models/%ff",
+        "GET /v1/x?token=%ff",
+    ] {
+        let (head, body) = request(line);
+        let status = head.split(' ').nth(1).unwrap();
+        assert!(["404", "405"].contains(&status) && head.contains("application/json"), "{line}: {head}");
+        assert!(serde_json::from_str::<Value>(&body).unwrap().get("error").is_some(), "{line}: {body}");
+        assert!(status == "404" || head.contains("\r\nallow: "), "{line}: {head}");
     }
     let (status, health) = server.get("/healthz");
     assert_eq!((status, health.as_str()), (200, "{\"status\":\"ok\",\"sessions\":0,\"waiting\":0}\n"));
@@ -327,6 +359,18 @@ fn options_that_serve_nobody() {
     ] {
         let run = common::run("nnet3-serve", &[&["--port=0"], options, &[&model]].concat());
         assert!(run.status != 0 && run.stderr.contains(words), "{options:?}: {}", run.stderr);
+    }
+    // A port that is taken is found before the model is read.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    std::fs::remove_file(format!("{model}/graph/HCLG.fst")).unwrap();
+    for options in
+        [vec![format!("--port={port}")], vec!["--port=0".to_owned(), format!("--wyoming-port={port}")]]
+    {
+        let options: Vec<&str> = options.iter().map(String::as_str).chain([model.as_str()]).collect();
+        let run = common::run("nnet3-serve", &options);
+        let words = format!("cannot listen on 127.0.0.1:{port}: Address already in use");
+        assert!(run.status == 255 && run.stderr.contains(&words), "{}", run.stderr);
     }
     let none = common::run("nnet3-serve", &["--port=0"]);
     assert!(none.stderr.contains("expected the folder of a model"), "{}", none.stderr);

@@ -108,7 +108,9 @@ fn faults_are_found_before_the_model_is_loaded() {
         let name = recording.replace('@', &f.path(""));
         assert_eq!(found.status, 1, "{}", found.stderr);
         assert!(
-            found.stderr.contains(words) && found.stderr.contains("1 of 1 files could not"),
+            found.stderr.contains(words)
+                && found.stderr.contains(") 1 of 1 files could not")
+                && !found.stderr.contains("os error"),
             "{}",
             found.stderr
         );
@@ -123,6 +125,7 @@ fn faults_are_found_before_the_model_is_loaded() {
             .matches(&format!("{name}: "))
             .count();
         assert_eq!(named, 1, "{}", found.stderr);
+        assert!(found.stderr.lines().last().unwrap().starts_with("ERROR ("), "{}", found.stderr);
     }
     std::fs::copy(U7, f.path("own.txt")).unwrap();
     for (rest, words) in [
@@ -133,7 +136,15 @@ fn faults_are_found_before_the_model_is_loaded() {
         (format!("{U7} {U7} --format=txt,textgrid -o @x"), "--format=textgrid is for one file, found 2"),
         (format!("{U7} -o @x --output-dir=@y"), "--output and --output-dir: expected one of them"),
         (format!("{U7} --output=@no/such/folder/x.srt"), "no/such/folder/x.srt"),
-        (format!("{U7} --output-dir=@empty.wav"), "--output-dir="),
+        (format!("{U7} --output-dir=@empty.wav"), "empty.wav: expected a folder, found a file; --output="),
+        (format!("{U7} -o @sounds"), "sounds: expected a file, found a folder; --output-dir="),
+        (format!("{U7} -o @sounds/"), "sounds/: expected a file, found a folder; --output-dir="),
+        (format!("{U7} -o @none.d/"), "none.d/: expected a file, found a folder; --output-dir="),
+        (
+            format!("{U7} -o @a.docx"),
+            "the ending .docx names no form; expected .txt, .json, .srt, .vtt, .ctm, .csv, .tsv, .rttm, .TextGrid, or the form",
+        ),
+        (format!("{U7} --threads=2"), "Invalid option --threads=2 (did you mean --num-threads?)"),
         (
             "@own.txt --output=@own.txt".to_owned(),
             "expected a file for the text, found one of the recordings",
@@ -142,16 +153,42 @@ fn faults_are_found_before_the_model_is_loaded() {
         (format!("{U7} --format=srt --times"), "--times is for --format=text"),
         (format!("{U7} --phrases=@nowhere.txt"), "nowhere.txt"),
         (format!("{U7} --raw=s16le"), "expected CODING,RATE[,CHANNELS]"),
-        (format!("{U7} --speakers=@nowhere"), "--speakers"),
+        (
+            format!("{U7} --speakers=@nowhere"),
+            "/nowhere: expected the folder of a speaker model, but there is no such folder",
+        ),
+        (
+            format!("{U7} --speakers=@own.txt"),
+            "own.txt: expected the folder of a speaker model, found a file",
+        ),
     ] {
         let found = run(&f, &line(&rest));
         assert!(found.status == 255 && found.stderr.contains(words), "{rest}: {}", found.stderr);
         assert!(!found.stderr.contains("final.mdl"), "{rest}: {}", found.stderr);
     }
     assert_eq!(std::fs::read(f.path("own.txt")).unwrap(), std::fs::read(U7).unwrap());
-    // A file that is no sound is named once, too.
+    // A form that is chosen may have any ending, and a name without one is that of plain text.
     let whole = folder("early-whole", false);
     let model = model_folder(&whole);
+    for rest in ["-o @talk", "-o @talk.log --format=text", "-o @talk.text", "-o /dev/null"] {
+        let found = run(&whole, &format!("nnet3-transcribe {model} {U7} {rest}"));
+        assert_eq!((found.status, found.stderr.as_str()), (0, ""), "{rest}");
+    }
+    assert!(["talk", "talk.log", "talk.text"].iter().all(|name| whole.read(name).starts_with("u7 w")));
+    // What is no recording is described.
+    whole.write("notes.txt", "root:x:0:0:root:/root:/bin/bash\nübung");
+    std::fs::write(whole.path("samples.raw"), [0x13u8, 0xfa, 0x07, 0xf1].repeat(4000)).unwrap();
+    for (name, kind) in [("@notes.txt", "a text"), ("@samples.raw", "bytes of no known form")] {
+        let found = run(&whole, &format!("nnet3-transcribe {model} {name}"));
+        let words = format!("expected a recording, found {kind} (");
+        assert!(found.status == 1 && found.stderr.contains(&words), "{}", found.stderr);
+        assert!(
+            found.stderr.contains("; --raw=CODING,RATE reads samples without a header"),
+            "{}",
+            found.stderr
+        );
+    }
+    // A file that is no sound is named once, too.
     for rest in [format!("{U7} --channels=3"), "@text.wav".to_owned()] {
         whole.write("text.wav", "no sound at all");
         let found = run(&whole, &format!("nnet3-transcribe {model} {rest}"));
@@ -189,6 +226,31 @@ fn live_lines_have_no_name_and_raw_samples_have_the_words_of_the_wave() {
     // A command that fails is an error.
     let broken = common::run("nnet3-transcribe", &[&raw, &model, &format!("cat {file}; exit 3 |")]);
     assert!(broken.status == 1 && broken.stderr.contains("exit"), "{}", broken.stderr);
+}
+
+/// The rule of the model ends a sentence after 0.35 s, so pieces of other sizes would give other sentences.
+#[test]
+fn a_file_a_pipe_and_a_command_have_the_same_words() {
+    let f = folder("ways-in", false);
+    let model = model_folder(&f);
+    let settings = std::fs::read_to_string(format!("{model}/conf/model.conf")).unwrap()
+        + "--endpoint.silence-phones=1\n--endpoint.rule5.min-utterance-length=0.35\n";
+    std::fs::write(format!("{model}/conf/model.conf"), settings).unwrap();
+    let ctm = |text: String| text.replace("stdin ", "u7 ").replace("- 1", "u7 1");
+    for file in [U7.to_owned(), U7.replace(".wav", ".flac")] {
+        let expected = output(&f, &format!("nnet3-transcribe --format=ctm {model} {file}"));
+        assert!(expected.lines().count() > 2, "{expected}");
+        let bytes = std::fs::read(&file).unwrap();
+        assert_eq!(ctm(piped(&f, &[&model, "-", "--format=ctm"], &bytes)), expected, "standard input");
+        // A command that gives the bytes in one piece, and one that gives them in small ones.
+        for command in [format!("cat {file} |"), format!("dd bs=1001 if={file} 2>/dev/null |")] {
+            let found = common::run("nnet3-transcribe", &[&model, &command, "--format=ctm"]);
+            let words = |text: &str| -> Vec<String> {
+                text.lines().map(|line| line.rsplitn(5, ' ').take(4).collect::<Vec<_>>().join(" ")).collect()
+            };
+            assert_eq!(words(&found.stdout), words(&expected), "{command}: {}", found.stderr);
+        }
+    }
 }
 
 #[test]

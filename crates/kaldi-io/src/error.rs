@@ -128,7 +128,24 @@ impl IoError {
     }
 }
 
-/// `error` and all its causes in one line, outermost first: `a: b: c`.
+/// A text without the numbers that Rust puts behind the system's errors: ` (os error 2)`.
+pub fn without_numbers(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut parts = text.split(" (os error ");
+    out.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        match part.split_once(')') {
+            Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => out.push_str(rest),
+            _ => {
+                out.push_str(" (os error ");
+                out.push_str(part);
+            }
+        }
+    }
+    out
+}
+
+/// `error` and all its causes in one line, outermost first: `a: b: c`. The system's errors come without their numbers.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let mut out = error.to_string();
     let mut cause = error.source();
@@ -140,5 +157,5 @@ pub fn chain(error: &dyn std::error::Error) -> String {
         }
         cause = e.source();
     }
-    out
+    without_numbers(&out)
 }

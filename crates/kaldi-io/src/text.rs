@@ -8,6 +8,22 @@ pub const FILE_PRECISION: usize = 7;
 /// Significant digits of numbers in log lines and information output.
 pub const LOG_PRECISION: usize = 6;
 
+/// A number with the noun that it counts: `1 word`, `2 words`, `0 entries`. A noun of several words ends with the counted one.
+pub fn count(number: usize, noun: &str) -> String {
+    if number == 1 {
+        return format!("1 {noun}");
+    }
+    match noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u'])) {
+        Some(stem) => format!("{number} {stem}ies"),
+        None => format!("{number} {noun}s"),
+    }
+}
+
+/// The form of a word that fits a number: `one` for 1, else `several`.
+pub fn either<'w>(number: usize, one: &'w str, several: &'w str) -> &'w str {
+    if number == 1 { one } else { several }
+}
+
 /// C's `isspace` in the C locale.
 pub fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
@@ -157,6 +173,14 @@ pub fn excerpt(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_thing_has_no_plural() {
+        assert_eq!([0, 1, 2].map(|n| count(n, "word")), ["0 words", "1 word", "2 words"]);
+        assert_eq!([1, 2].map(|n| count(n, "entry")), ["1 entry", "2 entries"]);
+        assert_eq!(count(3, "new day"), "3 new days");
+        assert_eq!([1, 2].map(|n| either(n, "has", "have")), ["has", "have"]);
+    }
 
     /// Expected strings are the output of glibc's printf.
     #[test]

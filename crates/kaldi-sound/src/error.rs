@@ -23,6 +23,9 @@ pub enum Error {
     /// A file without sound.
     #[error("{file}: expected a recording, found {found} ({reason})")]
     NoSound { file: String, found: String, reason: String },
+    /// A file of no form that has a name: a text, or samples without a header.
+    #[error("{file}: expected a recording, found {found} ({reason})")]
+    NoForm { file: String, found: String, reason: String },
     /// The file was cut before its first sample.
     #[error("{file}: {found} that was cut: {reason}")]
     Cut { file: String, found: String, reason: String },

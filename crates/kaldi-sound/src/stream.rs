@@ -99,12 +99,16 @@ impl SoundStream {
             }
             Source::Wave(Box::new(stream))
         } else {
-            let found = match kind {
+            let known = kind.or(begin.starts_with(b"RIFF").then_some("a RIFF file"));
+            let found = match known {
                 Some(kind) => kind.to_owned(),
-                None if begin.starts_with(b"RIFF") => "a RIFF file".to_owned(),
                 None => format!("'{}'", begin[..begin.len().min(4)].escape_ascii()),
             };
-            Source::Decoded(Box::new(Decoded::open(reader, found, path, options.track)?))
+            let decoded = Decoded::open(reader, found, path, options.track);
+            Source::Decoded(Box::new(decoded.map_err(|error| match known {
+                Some(_) => error,
+                None => without_form(error, &begin),
+            })?))
         };
         let stream = SoundStream { file, source, energies: (0.0, 0.0) };
         let rate = stream.sample_rate();
@@ -204,6 +208,39 @@ impl SoundStream {
 fn opened(file: &str) -> Result<File> {
     let failed = |source| IoError::Open { name: file.to_owned(), source };
     Ok(File::open(file).map_err(failed)?)
+}
+
+/// The error of bytes that have no form of sound, if no decoder could read them: it says what they look like.
+fn without_form(error: Error, begin: &[u8]) -> Error {
+    match error {
+        Error::NoSound { file, reason, .. } | Error::NoDecoder { file, reason, .. } => {
+            Error::NoForm { file, found: looks_like(begin), reason }
+        }
+        Error::Program { file, message } if message.contains(UNKNOWN_TO_FFMPEG) => {
+            Error::NoForm { file, found: looks_like(begin), reason: message }
+        }
+        other => other,
+    }
+}
+
+/// What ffmpeg says of bytes of no form that it knows.
+const UNKNOWN_TO_FFMPEG: &str = "Invalid data found";
+
+/// A description of the first bytes of a file that is no recording.
+fn looks_like(begin: &[u8]) -> String {
+    let valid = match std::str::from_utf8(begin) {
+        Ok(text) => text,
+        // (The last character may be cut.)
+        Err(error) if begin.len() - error.valid_up_to() < 4 => {
+            std::str::from_utf8(&begin[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => "",
+    };
+    let is_text = !valid.is_empty() && valid.chars().all(|c| !c.is_control() || c.is_whitespace());
+    match is_text {
+        true => "a text".to_owned(),
+        false => "bytes of no known form".to_owned(),
+    }
 }
 
 /// True for names that are more than the name of a file: a command, an offset.

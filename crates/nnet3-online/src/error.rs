@@ -44,8 +44,15 @@ pub enum Error {
     #[error("expected a sampling rate from {} to {} Hz, found {rate} Hz", RATES.start(), RATES.end())]
     Rate { rate: f32 },
 
-    /// A folder that has no model.
-    #[error("{0}: expected the folder of a model, with am/final.mdl, conf/ and graph/{remark}", remark = other_kinds::of_file(.0))]
+    /// A folder that is not there.
+    #[error(
+        "{0}: expected the folder of a model, with am/final.mdl, conf/ and graph/, but there is no such folder (docs/models.md \
+         says where models come from)"
+    )]
+    NoFolder(String),
+
+    /// A file in place of a folder.
+    #[error("{0}: expected the folder of a model, with am/final.mdl, conf/ and graph/, found a file{remark}", remark = other_kinds::of_file(.0))]
     NotAFolder(String),
 
     /// `lacks` begins with "no" or "neither".

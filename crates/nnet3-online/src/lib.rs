@@ -68,13 +68,13 @@ mod words;
 pub use effort::Effort;
 pub use error::{Error, Result};
 pub use graph::SharedGraph;
-pub use model::{Model, ModelParts, acoustic_model};
+pub use model::{IVECTOR_PERIOD, Inputs, Model, ModelParts, acoustic_model, needs_folder};
 pub use network::AcousticNetwork;
 pub use notice::Notice;
 pub use options::{Files, MakeObserver, ModelOptions, RecognizerOptions};
 pub use phrases::Phrases;
 pub use recognizer::Recognizer;
-pub use recording::{PIECE, Sentence, Sentences, piece};
+pub use recording::{PIECE, Sentence, Sentences, Steps, piece};
 #[cfg(feature = "sound")]
 pub use recording::{Recording, RecordingOptions, RecordingWarning};
 pub use sample_bytes::SampleBytes;

@@ -26,7 +26,7 @@ pub async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Ne
         && let Err(denial) = access.check_name(request.headers())
     {
         shared.metrics.refused("name");
-        return Failure::from(denial).into_response();
+        return Failure::from(denial).at(request.uri().path());
     }
     let shared_with = access.shared_with(request.headers());
     let mut response = if request.method() == Method::OPTIONS {
@@ -34,7 +34,7 @@ pub async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Ne
             Ok(()) => options(request.headers(), shared_with.is_some()),
             Err(denial) => {
                 shared.metrics.refused("access");
-                Failure::from(denial).into_response()
+                Failure::from(denial).at(request.uri().path())
             }
         }
     } else {

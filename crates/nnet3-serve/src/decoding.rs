@@ -2,8 +2,8 @@
 
 use nnet3_online::formats::Segment;
 use nnet3_online::{
-    Alternative, Effort, Model, Recognizer, RecognizerOptions, Sentence, Sentences, State, Transcript, Word,
-    json,
+    Alternative, Effort, Model, Recognizer, RecognizerOptions, Sentence, Sentences, State, Steps, Transcript,
+    Word, json,
 };
 use serde_json::{Value, json};
 
@@ -35,6 +35,8 @@ pub struct Manner {
 /// The recogniser of a session of messages.
 pub struct Decoder {
     recognizer: Recognizer,
+    /// The sound in steps: words do not depend on the lengths of messages.
+    steps: Steps,
     rate: u32,
     /// The length of the sounds before this one, in samples, and samples of this one.
     before: u64,
@@ -56,7 +58,14 @@ impl Decoder {
         // (Only a sample is checked against the model.)
         recognizer.accept(&[0.0])?;
         recognizer.reset(rate as f32)?;
-        Ok(Decoder { recognizer, rate, before: 0, taken: 0, partial: String::new() })
+        Ok(Decoder {
+            recognizer,
+            steps: Steps::new(rate as f32),
+            rate,
+            before: 0,
+            taken: 0,
+            partial: String::new(),
+        })
     }
 
     /// Sets the number of texts of a sentence, at most; 0 for its words alone.
@@ -64,10 +73,14 @@ impl Decoder {
         self.recognizer.set_alternatives(most);
     }
 
-    /// Takes a piece of sound.
-    pub fn accept(&mut self, samples: &[f32]) -> Result<State> {
+    /// Takes a piece of sound. Returns the state after the last step that it completes; `None` if there is none.
+    pub fn accept(&mut self, samples: &[f32]) -> Result<Option<State>> {
         self.taken += samples.len() as u64;
-        self.recognizer.accept(samples)
+        let mut state = None;
+        for step in self.steps.add(samples) {
+            state = Some(self.recognizer.accept(&step)?);
+        }
+        Ok(state)
     }
 
     /// Returns the answer to a message: the words so far, or the result of the sentence at an endpoint.
@@ -88,6 +101,10 @@ impl Decoder {
 
     /// Ends the sound, and returns the answer about its last sentence. Another sound may follow.
     pub fn end(&mut self, manner: &Manner) -> Result<Value> {
+        let rest = self.steps.rest();
+        if !rest.is_empty() {
+            self.recognizer.accept(&rest)?;
+        }
         let transcript = self.recognizer.finish()?;
         let answer = self.result(transcript, manner);
         self.before += self.taken;

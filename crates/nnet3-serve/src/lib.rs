@@ -41,6 +41,6 @@ pub use access::Access;
 pub use error::{Error, Result};
 pub use limits::Limits;
 pub use process::{BAD_RECORDING, DecoderProgram, Trouble};
-pub use server::{Server, Settings, Stop};
+pub use server::{Listeners, Server, Settings, Stop};
 pub use shared::Event;
 pub use sound::SOUND;

@@ -68,9 +68,22 @@ pub fn failed(failure: Failure) -> Response {
 
 /// The list of models, of which there is one.
 pub fn models() -> Response {
-    let model = json!({ "id": MODEL, "object": "model", "created": 0, "owned_by": MODEL });
-    let body = json!({ "object": "list", "data": [model] });
+    let body = json!({ "object": "list", "data": [description()] });
     ([(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+}
+
+/// The description of a model by its name.
+pub fn model(name: &str) -> Response {
+    if name != MODEL {
+        let name: String = name.chars().take(40).collect();
+        let text = format!("there is no model '{name}'; the only model is {MODEL}");
+        return failed(Failure::new(StatusCode::NOT_FOUND, text));
+    }
+    ([(header::CONTENT_TYPE, "application/json")], description().to_string()).into_response()
+}
+
+fn description() -> Value {
+    json!({ "id": MODEL, "object": "model", "created": 0, "owned_by": MODEL })
 }
 
 fn wanted(fields: &Fields) -> Result<Form, Failure> {

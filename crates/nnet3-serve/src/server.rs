@@ -1,13 +1,13 @@
 //! The server: its addresses, its beginning and its end.
 
-use std::net::SocketAddr;
+use std::net::{self, SocketAddr};
 use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Extension, Query, Request, State as AppState, WebSocketUpgrade};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -48,8 +48,6 @@ const LAST_ANSWERS: Duration = Duration::from_secs(5);
 /// Settings of a server.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The address to listen on. Port 0: a free one.
-    pub address: SocketAddr,
     pub access: Access,
     pub limits: Limits,
     /// Threads that recognise.
@@ -58,8 +56,6 @@ pub struct Settings {
     pub rate: Option<u32>,
     /// The program that decodes recordings, so that a decoder's fault cannot end the server. `None`: the server does it.
     pub decoder: Option<DecoderProgram>,
-    /// The address for clients of the Wyoming protocol, if they are served.
-    pub wyoming: Option<SocketAddr>,
     /// The language of the model, such as `en`, for clients that ask.
     pub language: Option<String>,
 }
@@ -74,8 +70,30 @@ pub enum Stop {
 /// A server that is ready to run.
 pub struct Server {
     shared: Arc<Shared>,
-    address: SocketAddr,
-    wyoming: Option<SocketAddr>,
+    listeners: Listeners,
+}
+
+/// Ports that are taken, before a model is loaded.
+pub struct Listeners {
+    clients: (net::TcpListener, SocketAddr),
+    wyoming: Option<(net::TcpListener, SocketAddr)>,
+}
+
+impl Listeners {
+    /// Listens on an address, and on that of the Wyoming protocol if there is one. Port 0: a free one.
+    ///
+    /// # Errors
+    /// A port that is taken, or an address that is not one of this machine.
+    pub fn bind(address: SocketAddr, wyoming: Option<SocketAddr>) -> Result<Listeners> {
+        let bind = |address| -> Result<(net::TcpListener, SocketAddr)> {
+            let failed = |source| Error::Listen { address, source };
+            let listener = net::TcpListener::bind(address).map_err(failed)?;
+            listener.set_nonblocking(true).map_err(failed)?;
+            let local = listener.local_addr().map_err(failed)?;
+            Ok((listener, local))
+        };
+        Ok(Listeners { clients: bind(address)?, wyoming: wyoming.map(bind).transpose()? })
+    }
 }
 
 impl Server {
@@ -83,6 +101,7 @@ impl Server {
     /// cannot be kept or decoded, or if a thread cannot be started.
     pub fn new(
         model: Model,
+        listeners: Listeners,
         settings: Settings,
         report: impl Fn(Event) + Send + Sync + 'static,
     ) -> Result<Server> {
@@ -109,7 +128,7 @@ impl Server {
             limits: settings.limits,
             journal: Journal::start(report)?,
         };
-        Ok(Server { shared: Arc::new(shared), address: settings.address, wyoming: settings.wyoming })
+        Ok(Server { shared: Arc::new(shared), listeners })
     }
 
     /// Serves clients until SIGTERM or SIGINT, and then until the running sessions have ended.
@@ -120,19 +139,18 @@ impl Server {
     }
 
     async fn serve(self) -> Result<Stop> {
-        let Server { shared, address, wyoming } = self;
-        let listener = listen(address).await?;
-        let for_wyoming = match wyoming {
-            Some(address) => Some(listen(address).await?),
-            None => None,
-        };
+        let Server { shared, listeners: Listeners { clients: (listener, address), wyoming } } = self;
+        let listener = TcpListener::from_std(listener).map_err(Error::Start)?;
+        let wyoming_address = wyoming.as_ref().map(|(_, address)| *address);
+        let for_wyoming =
+            wyoming.map(|(listener, _)| TcpListener::from_std(listener).map_err(Error::Start)).transpose()?;
         let mut terminate = signal(SignalKind::terminate()).map_err(Error::Start)?;
         // A client that goes away while it is written to must not end the process, as the signal of a broken pipe would.
         let _handled = signal(SignalKind::pipe()).map_err(Error::Start)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::Start)?;
-        shared.report(Event::Listening { address: local(&listener, address)? });
-        if let Some((listener, address)) = for_wyoming.as_ref().zip(wyoming) {
-            shared.report(Event::ListeningForWyoming { address: local(listener, address)? });
+        shared.report(Event::Listening { address });
+        if let Some(address) = wyoming_address {
+            shared.report(Event::ListeningForWyoming { address });
         }
         let mut places = Places::new(shared.limits.connections(), shared.limits.connections_of_address);
         let (router, probes) = (router(shared.clone()), probe_router(shared.clone()));
@@ -189,15 +207,6 @@ impl Server {
     }
 }
 
-async fn listen(address: SocketAddr) -> Result<TcpListener> {
-    TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })
-}
-
-/// The address that a listener has, whose port may have been free to choose.
-fn local(listener: &TcpListener, address: SocketAddr) -> Result<SocketAddr> {
-    listener.local_addr().map_err(|source| Error::Listen { address, source })
-}
-
 /// Waits for a connection, for ever without a listener.
 async fn accept(listener: Option<&TcpListener>) -> std::io::Result<(TcpStream, SocketAddr)> {
     match listener {
@@ -222,10 +231,13 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/transcribe", post(transcribe))
         .route("/v1/audio/transcriptions", post(transcriptions))
         .route("/v1/models", get(models))
+        .route("/v1/models/{model}", get(model))
         .layer(DefaultBodyLimit::disable())
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
+        .fallback(not_found)
+        .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(shared.clone(), browsers::guard))
         .with_state(shared)
 }
@@ -237,6 +249,7 @@ fn probe_router(shared: Arc<Shared>) -> Router {
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
         .fallback(no_place)
+        .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(shared.clone(), browsers::guard))
         .with_state(shared)
 }
@@ -244,9 +257,29 @@ fn probe_router(shared: Arc<Shared>) -> Router {
 async fn no_place(
     AppState(shared): AppState<Arc<Shared>>,
     Extension(no_place): Extension<NoPlace>,
-) -> Failure {
+    uri: Uri,
+) -> Response {
     shared.metrics.refused(no_place.label());
-    Failure::new(StatusCode::SERVICE_UNAVAILABLE, no_place.to_string())
+    Failure::new(StatusCode::SERVICE_UNAVAILABLE, no_place.to_string()).at(uri.path())
+}
+
+/// The paths of the server and their methods, for clients that ask for another one.
+const PATHS: &str = "GET / (page and WebSocket), POST /transcribe, POST /v1/audio/transcriptions, GET /v1/models, \
+                     GET /v1/models/nnet3, GET /healthz, GET /readyz, GET /metrics";
+
+async fn not_found(uri: Uri) -> Response {
+    let text = format!("there is no {}; there is {PATHS}", shown(uri.path()));
+    Failure::new(StatusCode::NOT_FOUND, text).at(uri.path())
+}
+
+async fn wrong_method(method: Method, uri: Uri) -> Response {
+    let text = format!("{} does not take {}; there is {PATHS}", shown(uri.path()), shown(method.as_str()));
+    Failure::new(StatusCode::METHOD_NOT_ALLOWED, text).at(uri.path())
+}
+
+/// The beginning of a client's text, for a message.
+fn shown(text: &str) -> String {
+    text.chars().take(80).collect()
 }
 
 impl From<Denial> for Failure {
@@ -325,6 +358,18 @@ async fn models(
 ) -> Response {
     match shared.check(&headers, &values) {
         Ok(()) => openai::models(),
+        Err(denial) => openai::failed(denial),
+    }
+}
+
+async fn model(
+    AppState(shared): AppState<Arc<Shared>>,
+    uri: Uri,
+    Query(values): Query<Values>,
+    headers: HeaderMap,
+) -> Response {
+    match shared.check(&headers, &values) {
+        Ok(()) => openai::model(uri.path().trim_start_matches("/v1/models/")),
         Err(denial) => openai::failed(denial),
     }
 }

@@ -224,8 +224,10 @@ impl Session<'_> {
         for part in samples.chunks(nnet3_online::piece(manner.rate as f32)) {
             let part = part.to_vec();
             let seconds = part.len() as f64 / f64::from(manner.rate);
-            (ticket, decoder, state) =
-                self.with(ticket, decoder, seconds, move |decoder| decoder.accept(&part).map(Some)).await?;
+            let after;
+            (ticket, decoder, after) =
+                self.with(ticket, decoder, seconds, move |decoder| decoder.accept(&part)).await?;
+            state = after.or(state);
         }
         let (ticket, decoder, answer) =
             self.with(ticket, decoder, 0.0, move |decoder| decoder.answer(state, &manner)).await?;

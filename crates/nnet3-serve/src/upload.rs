@@ -20,6 +20,7 @@ use tokio::time::{timeout, timeout_at};
 use crate::decoding::Recording;
 use crate::form::{self, Fields};
 use crate::metrics::Kind;
+use crate::openai;
 use crate::process::Trouble;
 use crate::protocol;
 use crate::sessions::Refusal;
@@ -46,6 +47,11 @@ pub struct Failure {
 impl Failure {
     pub fn new(status: StatusCode, text: impl Into<String>) -> Failure {
         Failure { status, text: text.into() }
+    }
+
+    /// The answer at a path: in OpenAI's form at the paths of its interface.
+    pub fn at(self, path: &str) -> Response {
+        if path.starts_with("/v1/") { openai::failed(self) } else { self.into_response() }
     }
 }
 

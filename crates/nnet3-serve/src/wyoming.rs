@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nnet3_online::formats::Segment;
-use nnet3_online::{SampleBytes, piece, text};
+use nnet3_online::{SampleBytes, Steps, text};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
@@ -79,8 +79,8 @@ struct Work {
     rate: u32,
     channels: usize,
     bytes: SampleBytes,
-    /// Samples that wait for a whole piece.
-    waiting: Vec<f32>,
+    /// Samples that wait for a whole step.
+    waiting: Steps,
     seconds: f64,
     began: Instant,
 }
@@ -176,7 +176,7 @@ impl Conversation<'_> {
             rate,
             channels: channels as usize,
             bytes: SampleBytes::default(),
-            waiting: Vec::new(),
+            waiting: Steps::new(rate as f32),
             seconds: 0.0,
             began: Instant::now(),
         });
@@ -188,12 +188,9 @@ impl Conversation<'_> {
         let Some(mut work) = self.work.take() else { return Ok(()) };
         let samples = work.bytes.take(payload, i16::from_le_bytes);
         // (Chunks have whole samples of all channels.)
-        work.waiting.extend(samples.into_iter().step_by(work.channels));
-        let size = piece(work.rate as f32);
-        while work.waiting.len() >= size {
-            let rest = work.waiting.split_off(size);
-            let samples = std::mem::replace(&mut work.waiting, rest);
-            work = self.recognize(work, samples).await?;
+        let samples: Vec<f32> = samples.into_iter().step_by(work.channels).collect();
+        for step in work.waiting.add(&samples) {
+            work = self.recognize(work, step).await?;
         }
         self.work = Some(work);
         Ok(())
@@ -213,7 +210,7 @@ impl Conversation<'_> {
         let Some(mut work) = self.work.take() else {
             return self.send("transcript", json!({ "text": "" })).await;
         };
-        let samples = std::mem::take(&mut work.waiting);
+        let samples = work.waiting.rest();
         if !samples.is_empty() {
             work = self.recognize(work, samples).await?;
         }

@@ -8,11 +8,12 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail, ensure};
 use kaldi_io::cli::{self, Style};
 use kaldi_io::temporary;
+use kaldi_io::text::count;
 use kaldi_sound::{Channels, Signal, SoundOptions, SoundStream};
 use nnet3::messages;
 use nnet3::options::threads;
 use nnet3::speaker_adaptation::Adaptation;
-use nnet3_online::{Model, ModelOptions, Sentences, Transcript, piece};
+use nnet3_online::{Model, ModelOptions, Sentences, Transcript, needs_folder, piece};
 
 use crate::recognition::transcribe::checks;
 
@@ -54,7 +55,7 @@ pub fn run(options: Options) -> Result<u8> {
     let [folder, new, recordings @ ..] = options.paths.as_slice() else {
         bail!("expected the folder of a model, a new folder and recordings");
     };
-    ensure!(Path::new(folder).is_dir(), "{folder}: there is no such folder (expected that of a model)");
+    needs_folder(folder)?;
     let place = Place::new(folder, new)?;
     for recording in recordings {
         if let Some(fault) = checks::fault(recording) {
@@ -79,8 +80,8 @@ pub fn run(options: Options) -> Result<u8> {
     };
     place.write(|am| Ok(adapted.network.save(&am.to_string_lossy(), true)?))?;
     messages::log(&format!(
-        "Wrote a model for the speaker of {} sentences ({:.1} s of speech; {} could not be aligned) to {new}",
-        adapted.sentences,
+        "Wrote a model for the speaker of {} ({:.1} s of speech; {} could not be aligned) to {new}",
+        count(adapted.sentences, "sentence"),
         adapted.seconds,
         utterances.len() - adapted.sentences
     ));

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use kaldi_io::StandardOutput;
+use kaldi_io::text::{count, either};
 use nnet3::messages;
 use nnet3_online::lexicon::Lexicon;
 
@@ -47,7 +48,9 @@ pub fn run(options: Options) -> Result<u8> {
     StandardOutput::print(lines)?;
     if !without.is_empty() && wanted.is_empty() {
         let first = without.iter().take(3).map(|word| format!("'{word}'")).collect::<Vec<_>>().join(", ");
-        messages::log(&format!("{} words have no pronunciation, such as {first}", without.len()));
+        let words = count(without.len(), "word");
+        let have = either(without.len(), "has", "have");
+        messages::log(&format!("{words} {have} no pronunciation, such as {first}"));
     }
     Ok(0)
 }

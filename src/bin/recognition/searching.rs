@@ -4,6 +4,7 @@ mod kept;
 mod phrases;
 
 use std::num::NonZero;
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use kaldi_io::StandardOutput;
@@ -68,6 +69,13 @@ pub fn search(
         bail!("--sounds=true: expected the folder of a model, for its lexicon");
     }
     let phrases = arguments.remove(0);
+    let is_there = |name: &String| checks::fault(name).is_none();
+    if is_there(&phrases) && Path::new(&phrases).is_file() && !arguments.iter().any(is_there) {
+        bail!(
+            "phrases come before recordings: found the file {phrases} first, and then '{}', which is no file",
+            arguments[0]
+        );
+    }
     let mut failed = 0;
     let sources = match &wanted.lattices {
         Some(kept) => kept::archives(kept, &arguments, wanted.form == Form::Text)?,

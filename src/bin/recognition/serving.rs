@@ -12,7 +12,7 @@ use kaldi_sound::SoundStream;
 use nnet3::messages;
 use nnet3::options::threads;
 use nnet3_serve::protocol::RATES;
-use nnet3_serve::{Access, BAD_RECORDING, DecoderProgram, Event, Limits, SOUND, Server, Settings};
+use nnet3_serve::{Access, BAD_RECORDING, DecoderProgram, Event, Limits, Listeners, SOUND, Server, Settings};
 
 use crate::recognition::system_limits::{self, SystemLimits};
 use crate::recognition::transcribe::PieceArgs;
@@ -243,18 +243,19 @@ pub fn serve(args: &ServingArgs, pieces: &PieceArgs, folder: Option<String>) -> 
     }
     let threads = threads::count(args.threads, usize::MAX)?;
     let settings = Settings {
-        address: SocketAddr::new(args.listen, args.port),
         access,
         limits,
         threads: threads::number("threads", threads as i64)?,
         rate: Some(args.sample_rate).filter(|&rate| rate > 0),
         decoder: Some(decoder(args, &system)?),
-        wyoming: args.wyoming_port.map(|port| SocketAddr::new(args.listen, port)),
         language: args.language.clone(),
     };
     let at_startup = threads::number("num-threads-startup", args.num_threads_startup.into())?;
     let mut paths: Vec<String> = folder.into_iter().collect();
     let folder = pieces.folder(&mut paths)?;
+    // (A port that is taken is an error before a model is loaded.)
+    let address = |port| SocketAddr::new(args.listen, port);
+    let listeners = Listeners::bind(address(args.port), args.wyoming_port.map(address))?;
     let model = pieces.open(folder, at_startup)?;
     if let Some(folder) = paths.first() {
         bail!("expected one model, found --mdl={} and the folder '{folder}'", pieces.mdl);
@@ -264,7 +265,7 @@ pub fn serve(args: &ServingArgs, pieces: &PieceArgs, folder: Option<String>) -> 
             "anyone who reaches this address can use the server; --token-file=FILE asks for a secret",
         );
     }
-    let server = Server::new(model, settings, tell).map_err(|error| match error {
+    let server = Server::new(model, listeners, settings, tell).map_err(|error| match error {
         nnet3_serve::Error::Decoder(_) => anyhow::Error::new(error).context(format!(
             "--max-decoder-memory={}, --max-decoder-seconds={}",
             args.max_decoder_memory, args.max_decoder_seconds

@@ -172,7 +172,8 @@ pub fn transcribe(arguments: &Arguments, mut paths: Vec<String>) -> Result<u8> {
 /// Says how many recordings have no text. Returns the exit status.
 fn ended(failed: usize, all: usize) -> u8 {
     if failed > 0 {
-        messages::warn(&format!("{failed} of {all} files could not be transcribed"));
+        let say = if failed == all { messages::error } else { messages::warn };
+        say(&format!("{failed} of {all} files could not be transcribed"));
     }
     u8::from(failed > 0)
 }

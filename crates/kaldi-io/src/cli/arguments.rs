@@ -315,14 +315,14 @@ impl Normalizer<'_> {
         Ok(())
     }
 
-    /// The registered name that is closest to a wrong one, if it is close.
+    /// The registered name that a wrong one may mean, if there is one.
     fn nearest(&self, name: &str) -> Option<String> {
         if name.len() > 100 {
             return None;
         }
         let names = self.command.get_opts().filter_map(|arg| arg.get_long());
-        let close = names.map(|long| (distance(&normal_name(long), name), long));
-        close.filter(|(d, long)| *d <= 1 + long.len() / 5).min().map(|(_, long)| long.to_owned())
+        let close = names.filter_map(|long| Some((likeness(&normal_name(long), name)?, long)));
+        close.min().map(|(_, long)| long.to_owned())
     }
 }
 
@@ -333,6 +333,28 @@ fn shortened(text: &str) -> String {
         Some((end, _)) => format!("{}... ({} characters)", &text[..end], text.chars().count()),
         None => text.to_owned(),
     }
+}
+
+/// How far an option is from a wrong name, the nearest first: some letters differ, or one has all words of the other (`threads`
+/// and `num-threads`), or the wrong name is its beginning. `None` if it is none of these.
+fn likeness(option: &str, wrong: &str) -> Option<(u8, usize)> {
+    const SHORTEST: usize = 3;
+    let letters = distance(option, wrong);
+    if letters <= 1 + option.len() / 5 {
+        return Some((0, letters));
+    }
+    if wrong.len() < SHORTEST {
+        return None;
+    }
+    let words = |name: &str| name.split('-').map(str::to_owned).collect::<Vec<_>>();
+    let (option_words, wrong_words) = (words(option), words(wrong));
+    let has_all = |all: &[String], some: &[String]| {
+        some.concat().len() >= SHORTEST && some.iter().all(|word| all.contains(word))
+    };
+    if has_all(&option_words, &wrong_words) || has_all(&wrong_words, &option_words) {
+        return Some((1, option_words.len().abs_diff(wrong_words.len())));
+    }
+    option.starts_with(wrong).then_some((2, option.len()))
 }
 
 /// Levenshtein distance.

@@ -116,6 +116,9 @@ fn wrong_values() {
         ("--=v", "Invalid option (no key): --=v"),
         ("--no-such=1", "Invalid option --no-such=1"),
         ("--learnin-rate=1", "did you mean --learning-rate?"),
+        ("--jobs=1", "did you mean --num-jobs?"),
+        ("--the-num-jobs=1", "did you mean --num-jobs?"),
+        ("--learn=1", "did you mean --learning-rate?"),
     ] {
         let message = error(&[arg]);
         assert!(message.contains(expected), "{arg}: {message}");

@@ -1,6 +1,7 @@
 //! Subtitles: cues that are short enough to read.
 //!
-//! A cue has at most two lines of [`LINE`] characters and takes at most [`LONGEST`] seconds. Speech is split at pauses.
+//! A cue has at most two lines of [`LINE`] characters and takes at most [`LONGEST`] seconds. A short one stays for [`SHORTEST`]
+//! seconds, or until the next one of its channel. Speech is split at pauses.
 //! Without a pause, it is split into halves of about the same length. A word longer than a line is broken. A cue has the words
 //! of one speaker, and room for a label.
 
@@ -14,6 +15,8 @@ use crate::transcript::Word;
 const LINE: usize = 42;
 /// Seconds that a cue is shown, at most, unless a single word takes longer.
 const LONGEST: f64 = 7.0;
+/// Seconds that a cue is shown, at least, unless the next one comes before.
+const SHORTEST: f64 = 1.0;
 /// Seconds without a word that end a cue.
 const PAUSE: f64 = 0.5;
 /// Seconds without a word after which a long cue is split rather than in its middle.
@@ -48,6 +51,10 @@ pub(super) fn cues(parts: Parts, segments: &[Segment]) -> Vec<Cue> {
         for i in 1..cues.len() {
             cues[i].start = cues[i].start.max(cues[i - 1].end);
             cues[i].end = cues[i].end.max(cues[i].start);
+        }
+        for i in 0..cues.len() {
+            let next = cues.get(i + 1).map_or(f64::INFINITY, |next| next.start);
+            cues[i].end = cues[i].end.max((cues[i].start + SHORTEST).min(next));
         }
         all.append(&mut cues);
     }
@@ -164,6 +171,24 @@ mod tests {
         );
         let with_pause = format!("abcdefghi abcdefghi abcdefghi 3 {}", ["abcdefghi"; 7].join(" "));
         assert_eq!(shown(&with_pause)[0], ["abcdefghi abcdefghi abcdefghi"]);
+    }
+
+    #[test]
+    fn a_short_cue_stays_for_a_second_or_until_the_next_one() {
+        let times = |text: &str| -> Vec<(i64, i64)> {
+            let tenths = |time: f64| (time * 10.0).round() as i64;
+            cues(Parts::default(), &[said(text)])
+                .iter()
+                .map(|cue| (tenths(cue.start), tenths(cue.end)))
+                .collect()
+        };
+        // A word of 0.2 s with room behind it, one with less room, a long one, and the last one.
+        assert_eq!(times("ab 9 cd 6 abcdefghijkl 5 na"), [(0, 10), (11, 19), (19, 31), (36, 46)]);
+        // Cues of two channels do not shorten each other.
+        let mut other = said("ab");
+        other.channel = 2;
+        let both = cues(Parts { channels: true, ..Parts::default() }, &[said("ab"), other]);
+        assert!(both.iter().all(|cue| cue.end - cue.start == 1.0), "{both:?}");
     }
 
     #[test]

@@ -68,10 +68,18 @@ impl Format {
         }
     }
 
-    /// The form of files whose names end like this; capitals do not count.
+    /// The form of files whose names end like this (`.txt` or `.text` for text); capitals do not count.
     pub fn of_suffix(suffix: &str) -> Option<Format> {
-        let all = <Format as clap::ValueEnum>::value_variants();
-        all.iter().copied().find(|format| format.suffix().eq_ignore_ascii_case(suffix))
+        let is_named = |format: &Format| {
+            [format.suffix(), format.name()].iter().any(|name| name.eq_ignore_ascii_case(suffix))
+        };
+        <Format as clap::ValueEnum>::value_variants().iter().copied().find(is_named)
+    }
+
+    /// The endings of the names of files in all forms: `.txt, .json, …`.
+    pub fn suffixes() -> String {
+        let all = <Format as clap::ValueEnum>::value_variants().iter();
+        all.map(|format| format!(".{}", format.suffix())).collect::<Vec<_>>().join(", ")
     }
 
     /// True of forms with a file for each recording.

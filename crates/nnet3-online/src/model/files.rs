@@ -118,7 +118,22 @@ fn layout(folder: &str) -> Result<(Layout, String)> {
 /// # Errors
 /// The folder has none.
 pub fn acoustic_model(folder: impl AsRef<Path>) -> Result<String> {
-    layout(&folder.as_ref().to_string_lossy()).map(|(_, mdl)| mdl)
+    let folder = folder.as_ref().to_string_lossy();
+    needs_folder(&folder)?;
+    layout(&folder).map(|(_, mdl)| mdl)
+}
+
+/// Checks that the folder of a model is there.
+///
+/// # Errors
+/// There is nothing of this name, or a file.
+pub fn needs_folder(folder: &str) -> Result<()> {
+    let path = Path::new(folder);
+    match path.is_dir() {
+        true => Ok(()),
+        false if path.exists() => Err(Error::NotAFolder(folder.to_owned())),
+        false => Err(Error::NoFolder(folder.to_owned())),
+    }
 }
 
 impl Pieces {
@@ -143,9 +158,7 @@ impl Pieces {
     /// Finds the pieces of a folder with `am/final.mdl`, `conf`, `graph` and optionally `ivector`, or with `final.mdl`
     /// and the other files beside it. Files in `given` replace the folder's.
     pub fn of_folder(folder: &str, given: &Files, notices: &mut Vec<Notice>) -> Result<Pieces> {
-        if !Path::new(folder).is_dir() {
-            return Err(Error::NotAFolder(folder.to_owned()));
-        }
+        needs_folder(folder)?;
         let incomplete = |lacks: String| Error::Incomplete { folder: folder.to_owned(), lacks };
         let path = |name: &str| format!("{folder}/{name}");
         let there = |name: &str| Path::new(&path(name)).exists().then(|| path(name));

@@ -1,6 +1,7 @@
 //! A model: all that recognisers share.
 
 mod files;
+mod inputs;
 mod load;
 pub(crate) mod other_kinds;
 mod parts;
@@ -20,7 +21,8 @@ use crate::options::{ModelOptions, RecognizerOptions};
 use crate::phrases::Phrases;
 use crate::words::word_alignment;
 
-pub use files::acoustic_model;
+pub use files::{acoustic_model, needs_folder};
+pub use inputs::{IVECTOR_PERIOD, Inputs};
 pub use parts::ModelParts;
 
 /// Names of the word for sounds that are no known word.

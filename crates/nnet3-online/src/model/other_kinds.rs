@@ -15,16 +15,16 @@ pub(crate) fn of_file(path: &str) -> &'static str {
     let has = |name: &[u8]| last.windows(name.len()).any(|part| part == name);
     if first.starts_with(b"PK") {
         if has(b"final.mdl") && has(b"meta.json") && !has(b"am/final.mdl") {
-            "; this is an acoustic model of the Montreal Forced Aligner, which aligns (nnet3-align --model), and has no graph to \
+            ", an acoustic model of the Montreal Forced Aligner, which aligns (nnet3-align --model), and has no graph to \
              recognise with"
         } else {
-            "; this is a zip archive: unpack it, and give the folder in it"
+            ", a zip archive: unpack it, and give the folder in it"
         }
     } else if first.starts_with(&[0x1f, 0x8b]) || first.starts_with(b"BZh") || first.starts_with(b"\xfd7zXZ")
     {
-        "; this file is compressed: unpack it, and give the folder in it"
+        ", which is compressed: unpack it, and give the folder in it"
     } else {
-        "; this is a file"
+        ""
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
         assert!(of_file(&path("mfa.zip")).contains("Montreal Forced Aligner"));
         assert!(of_file(&path("vosk.zip")).contains("unpack it"));
         assert!(of_file(&path("a.tgz")).contains("unpack it"));
-        assert_eq!((of_file(&path("empty")), of_file(&path("none"))), ("; this is a file", ""));
+        assert_eq!((of_file(&path("empty")), of_file(&path("none"))), ("", ""));
         for name in [
             "gauss/final.mdl",
             "gauss/tree",

@@ -5,7 +5,9 @@ mod loudness;
 mod sentences;
 #[cfg(feature = "sound")]
 mod sound;
+mod steps;
 
 pub use sentences::{PIECE, Sentence, Sentences, piece};
 #[cfg(feature = "sound")]
 pub use sound::{Recording, RecordingOptions, RecordingWarning};
+pub use steps::Steps;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use kaldi_feat::wave::RATES;
+use kaldi_io::text::count;
 
+use super::steps::Steps;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::options::RecognizerOptions;
@@ -14,10 +16,10 @@ use crate::stream::State;
 use crate::transcript::Transcript;
 use crate::voices::Voices;
 
-/// Seconds of sound in a piece, as in vosk: the search looks for the end of a sentence at the end of a piece only.
+/// Seconds of sound in a step, as in vosk: the search looks for the end of a sentence at the end of a step only.
 pub const PIECE: f32 = 0.2;
 
-/// Returns the number of samples in a piece of sound at this rate (in Hz): those of [`PIECE`] seconds, at least 1.
+/// Returns the number of samples in a step of sound at this rate (in Hz): those of [`PIECE`] seconds, at least 1.
 pub fn piece(rate: f32) -> usize {
     ((rate * PIECE) as usize).max(1)
 }
@@ -43,8 +45,9 @@ impl Sentence {
     }
 }
 
-/// Recognises one recording after another, each of one or more signals that arrive together, piece by piece. A caller who
-/// has the whole recording uses a [`Recording`](crate::Recording).
+/// Recognises one recording after another, each of one or more signals that arrive together, piece by piece. Words do not
+/// depend on the sizes of pieces: the search gets steps of [`PIECE`] seconds. A caller who has the whole recording uses a
+/// [`Recording`](crate::Recording).
 pub struct Sentences {
     model: Model,
     options: RecognizerOptions,
@@ -53,6 +56,8 @@ pub struct Sentences {
     recognizers: Vec<Recognizer>,
     /// The number of signals of the present recording.
     signals: usize,
+    /// The steps of each signal.
+    steps: Vec<Steps>,
     /// Samples of each signal so far.
     samples: u64,
     /// True if a sentence has ended.
@@ -71,6 +76,7 @@ impl Sentences {
             speakers: None,
             recognizers: Vec::new(),
             signals: 1,
+            steps: vec![Steps::new(model.sample_rate())],
             samples: 0,
             has_sentence: false,
         };
@@ -109,6 +115,7 @@ impl Sentences {
         }
         self.need(signals)?;
         (self.signals, self.samples, self.has_sentence) = (signals, 0, false);
+        self.steps = vec![Steps::new(rate); signals];
         self.recognizers.iter_mut().take(signals).try_for_each(|one| one.reset(rate))
     }
 
@@ -121,20 +128,38 @@ impl Sentences {
     pub fn accept<T: AsRef<[f32]>>(&mut self, pieces: &[T]) -> Result<Vec<Sentence>> {
         if pieces.len() != self.signals {
             let (expected, found) = (self.signals, pieces.len());
-            return Err(Error::Data(format!("expected samples of {expected} signals, found {found}")));
+            let expected = count(expected, "signal");
+            return Err(Error::Data(format!("expected samples of {expected}, found {found}")));
         }
         self.samples += pieces.first().map_or(0, |samples| samples.as_ref().len() as u64);
+        let mut steps: Vec<_> = self
+            .steps
+            .iter_mut()
+            .zip(pieces)
+            .map(|(steps, samples)| steps.add(samples.as_ref()).into_iter())
+            .collect();
         let mut ended = Vec::new();
-        for (signal, (recognizer, samples)) in self.recognizers.iter_mut().zip(pieces).enumerate() {
-            if let State::Endpoint { .. } = recognizer.accept(samples.as_ref())? {
-                ended.push(Sentence { transcript: recognizer.result()?, channel: signal + 1 });
+        loop {
+            let step: Vec<Vec<f32>> = steps.iter_mut().filter_map(Iterator::next).collect();
+            if step.is_empty() {
+                return Ok(ended);
             }
+            self.step(&step, &mut ended)?;
         }
-        self.has_sentence |= !ended.is_empty();
-        Ok(ended)
     }
 
-    /// Returns the words of a signal, from 0, since its last sentence.
+    /// Searches the next step of each signal. Adds the sentences that end in it.
+    fn step(&mut self, step: &[Vec<f32>], ended: &mut Vec<Sentence>) -> Result<()> {
+        for (signal, (recognizer, samples)) in self.recognizers.iter_mut().zip(step).enumerate() {
+            if let State::Endpoint { .. } = recognizer.accept(samples)? {
+                ended.push(Sentence { transcript: recognizer.result()?, channel: signal + 1 });
+                self.has_sentence = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the words of a signal, from 0, since its last sentence, up to the last whole step.
     ///
     /// # Errors
     /// A word of the graph without a name; a signal that the recording does not have.
@@ -159,6 +184,10 @@ impl Sentences {
             return Err(Error::NoSamples);
         }
         let mut ended = Vec::new();
+        let rest: Vec<Vec<f32>> = self.steps.iter_mut().map(Steps::rest).collect();
+        if rest.iter().any(|samples| !samples.is_empty()) {
+            self.step(&rest, &mut ended)?;
+        }
         for (signal, recognizer) in self.recognizers.iter_mut().take(self.signals).enumerate() {
             let transcript = recognizer.finish()?;
             if transcript.frames > 0 {

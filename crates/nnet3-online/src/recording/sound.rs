@@ -7,24 +7,15 @@ use std::fmt;
 use kaldi_sound::{Channels, SoundStream};
 
 use super::loudness::Loudness;
-use super::sentences::{PIECE, Sentence, Sentences};
+use super::sentences::{Sentence, Sentences, piece};
 use crate::error::{Error, Result};
 use crate::model::Model;
 
 /// Choices for a recording.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RecordingOptions {
     /// The channels that are recognised. `None`: the first one, with a warning if there are others.
     pub channels: Option<Channels>,
-    /// Seconds of sound in a piece: the search looks for the end of a sentence at the end of a piece only.
-    pub piece: f32,
-}
-
-impl Default for RecordingOptions {
-    /// The first channel, in pieces of [`PIECE`] seconds.
-    fn default() -> RecordingOptions {
-        RecordingOptions { channels: None, piece: PIECE }
-    }
 }
 
 /// A fault of a recording that is recognised nevertheless. Faults of a sentence are in its transcript.
@@ -138,7 +129,7 @@ impl<S: BorrowMut<Sentences>> Recording<S> {
             sound: Some(sound),
             file: None,
             rate,
-            piece: ((rate as f32 * options.piece) as usize).max(1),
+            piece: piece(rate as f32),
             used: signals.len(),
             loudness: Loudness::new(count, &signals),
             stage: Stage::Reading,

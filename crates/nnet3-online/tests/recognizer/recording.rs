@@ -103,6 +103,32 @@ fn sentences_of_a_recording_are_those_of_a_recogniser() {
 }
 
 #[test]
+fn sentences_do_not_depend_on_the_sizes_of_pieces() {
+    let (model, options) = short_sentences();
+    let signals = [samples(41_111, 5), samples(41_111, 6)];
+    let expected: Vec<Vec<Transcript>> =
+        signals.iter().map(|signal| by_hand(&model, &options, signal)).collect();
+    let sounds: Vec<Vec<f32>> =
+        signals.iter().map(|signal| signal.iter().map(|&x| x.into()).collect()).collect();
+    let mut sentences = Sentences::new(&model, &options).unwrap();
+    for size in [1, 37, 800, 3199, 3200, 3201, 10_000, 41_111] {
+        sentences.begin(RATE as f32, 2).unwrap();
+        let mut found = Vec::new();
+        for begin in (0..sounds[0].len()).step_by(size) {
+            let end = sounds[0].len().min(begin + size);
+            let pieces: Vec<&[f32]> = sounds.iter().map(|sound| &sound[begin..end]).collect();
+            found.extend(sentences.accept(&pieces).unwrap());
+        }
+        found.extend(sentences.finish().unwrap());
+        for (signal, expected) in expected.iter().enumerate() {
+            let of_signal: Vec<&Sentence> = found.iter().filter(|one| one.channel == signal + 1).collect();
+            assert!(of_signal.len() > 2, "pieces of {size}");
+            same(&of_signal, expected);
+        }
+    }
+}
+
+#[test]
 fn faults_of_a_recording_are_reported_at_its_end() {
     let (model, options) = short_sentences();
     let quiet: Vec<i16> = samples(8000, 5).iter().map(|x| x / 1000).collect();
@@ -132,7 +158,7 @@ fn a_recording_without_a_frame_is_an_error() {
     // Sound in pieces: another number of signals than at the beginning.
     sentences.begin(16000.0, 1).unwrap();
     let error = sentences.accept(&[&[0.0][..], &[0.0][..]]).unwrap_err().to_string();
-    assert_eq!(error, "expected samples of 1 signals, found 2");
+    assert_eq!(error, "expected samples of 1 signal, found 2");
     let error = sentences.begin(10.0, 1).unwrap_err().to_string();
     assert_eq!(error, "expected a sampling rate from 1000 to 192000 Hz, found 10 Hz");
     // A file that is not there is named.

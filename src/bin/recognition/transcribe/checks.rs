@@ -2,6 +2,7 @@
 
 use std::fs::File;
 
+use kaldi_io::error::without_numbers;
 use kaldi_io::filename::RxFilename;
 
 /// The fault of a recording's name, or of the file that it names: a clause behind the name. `None` if it may be a recording.
@@ -23,11 +24,11 @@ pub fn fault(path: &str) -> Option<String> {
         ));
     }
     match file.metadata() {
-        Err(error) => Some(error.to_string()),
+        Err(error) => Some(without_numbers(&error.to_string())),
         // (A named pipe is opened once.)
         Ok(data) if !data.is_file() => None,
         Ok(data) if data.len() == 0 => Some("the file is empty".to_owned()),
-        Ok(_) => File::open(&file).err().map(|error| error.to_string()),
+        Ok(_) => File::open(&file).err().map(|error| without_numbers(&error.to_string())),
     }
 }
 
@@ -39,8 +40,17 @@ fn is_address(path: &str) -> bool {
     })
 }
 
+/// What to do about a recording that cannot be read, as the end of a sentence: samples without a header have no form.
+pub fn advice(error: &kaldi_sound::Error) -> &'static str {
+    match error {
+        kaldi_sound::Error::NoForm { .. } => "; --raw=CODING,RATE reads samples without a header",
+        _ => "",
+    }
+}
+
 /// The text of an error with the name of the recording before it, unless it is in it already.
 pub fn named(path: &str, text: String) -> String {
+    let text = without_numbers(&text);
     let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "_/.-".contains(c));
     let is_name = |(at, _): (usize, &str)| {
         let (before, after) = (text[..at].chars().next_back(), text[at + path.len()..].chars().next());

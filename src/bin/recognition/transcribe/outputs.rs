@@ -38,9 +38,26 @@ impl Texts {
         }
     }
 
+    /// Fails if a folder is given in the place of a file, or a file in that of a folder.
+    fn check_kinds(&self) -> Result<()> {
+        let file = &self.file;
+        if file.ends_with('/') || Path::new(file).is_dir() {
+            bail!(
+                "--output={file}: expected a file, found a folder; --output-dir={file} writes a file for each recording"
+            );
+        }
+        if let Some(folder) = self.folder.as_ref().filter(|folder| Path::new(folder).is_file()) {
+            bail!(
+                "--output-dir={folder}: expected a folder, found a file; --output={folder} writes one file"
+            );
+        }
+        Ok(())
+    }
+
     /// Checks forms and places for so many recordings.
     pub fn outputs(&self, recordings: usize) -> Result<Outputs> {
         let file = if self.file == "-" { "" } else { &self.file };
+        self.check_kinds()?;
         let ending = Path::new(file).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let mut formats: Vec<Format> = Vec::new();
         self.formats.iter().for_each(|format| {
@@ -49,7 +66,14 @@ impl Texts {
             }
         });
         if formats.is_empty() {
-            formats.push(Format::of_suffix(ending).unwrap_or(Format::Text));
+            let named = Format::of_suffix(ending);
+            if named.is_none() && !ending.is_empty() && !is_special(file) {
+                bail!(
+                    "--output={file}: the ending .{ending} names no form; expected {}, or the form as --format",
+                    Format::suffixes()
+                );
+            }
+            formats.push(named.unwrap_or(Format::Text));
         }
         if !self.file.is_empty() && self.folder.is_some() {
             bail!("--output and --output-dir: expected one of them");
@@ -79,6 +103,11 @@ impl Texts {
         };
         Ok(Outputs { formats, joined, folder: self.folder.clone() })
     }
+}
+
+/// True of a device or a pipe, whose name has no meaning.
+fn is_special(file: &str) -> bool {
+    Path::new(file).exists() && !Path::new(file).is_file()
 }
 
 impl Outputs {

@@ -1,7 +1,6 @@
 //! Options for the files of a model.
 
 use std::num::NonZero;
-use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
@@ -9,7 +8,7 @@ use kaldi_io::log;
 use nnet3::forward;
 use nnet3::options::compute::ComputationOptions;
 use nnet3::options::weights::WeightsOptions;
-use nnet3_online::{Error, Files, Model, ModelOptions};
+use nnet3_online::{Error, Files, Model, ModelOptions, acoustic_model, needs_folder};
 
 // Options for files outside the folder, and for recognisers without a folder.
 #[derive(Args, Clone, Debug, Default)]
@@ -68,10 +67,18 @@ impl PieceArgs {
             bail!("expected the folder of a model");
         }
         let folder = paths.remove(0);
-        match Path::new(&folder).is_dir() {
-            true => Ok(Some(folder)),
-            false => bail!("{} (or --mdl and --graph)", Error::NotAFolder(folder)),
+        if let Err(error) = needs_folder(&folder) {
+            let later = paths.iter().find(|path| acoustic_model(path).is_ok());
+            match (error, later) {
+                (Error::NotAFolder(file), Some(model)) => {
+                    bail!(
+                        "the folder of the model comes first: found the file {file} before the model {model}"
+                    )
+                }
+                (error, _) => bail!("{error} (or --mdl and --graph)"),
+            }
         }
+        Ok(Some(folder))
     }
 
     /// Opens the model in this folder, or that of the options. `threads` prepare i-vectors.

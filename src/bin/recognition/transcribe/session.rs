@@ -1,27 +1,25 @@
 //! A thread's work: from the sound of a file to its text.
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use kaldi_io::StandardOutput;
 use kaldi_sound::{Channels, SoundOptions, SoundStream};
 use nnet3::messages;
 use nnet3_online::formats::{self, Format, Parts, Recognized, Segment, sort_by_time};
 use nnet3_online::voices::Voices;
 use nnet3_online::{
-    Model, PIECE, RecognizerOptions, Recording, RecordingOptions, RecordingWarning, Sentence, Sentences,
+    Model, RecognizerOptions, Recording, RecordingOptions, RecordingWarning, Sentence, Sentences,
 };
 
 use super::Sound;
-use super::checks::named;
+use super::checks::{advice, named};
 use super::lattices::Keeper;
 use super::names::is_live;
 use super::outputs::Outputs;
 use super::progress::{Line, Minutes};
 use super::speakers::Speakers;
 
-/// Seconds of live sound in a piece.
-const LIVE_PIECE: f32 = 0.05;
-/// Seconds of sound between two displays of partial results.
-const LOOK: f32 = 0.6;
+/// Steps of sound between two displays of partial results: 0.6 s.
+const LOOK: usize = 3;
 
 /// The parts that all threads share.
 pub struct Job<'j> {
@@ -91,11 +89,12 @@ impl<'j> Session<'j> {
         each: impl Fn(&Segment) -> Result<()>,
     ) -> Result<(Vec<Segment>, f64)> {
         let Job { channels, minutes, min_confidence, .. } = *self.job;
-        let stream = SoundStream::open_with(path, &self.job.sound)?;
+        let stream = SoundStream::open_with(path, &self.job.sound).map_err(|error| {
+            let advice = advice(&error);
+            anyhow!("{}{advice}", kaldi_io::error::chain(&error))
+        })?;
         minutes.file_begins(number, stream.seconds());
-        let piece = if is_live(path) { LIVE_PIECE } else { PIECE };
-        let pieces_to_a_look = (LOOK / piece).round() as usize;
-        let options = RecordingOptions { channels, piece };
+        let options = RecordingOptions { channels };
         let mut recording = Recording::new(stream, &mut self.sentences, &options)?;
         let shown = Line::new(!is_live(path));
         let warn = |message: &str| minutes.suspend(|| messages::warn(&named(path, message.to_owned())));
@@ -120,7 +119,7 @@ impl<'j> Session<'j> {
             minutes.add(number, recording.seconds() - seconds);
             seconds = recording.seconds();
             pieces += 1;
-            if pieces % pieces_to_a_look == 0 && !shown.is_hidden() {
+            if pieces % LOOK == 0 && !shown.is_hidden() {
                 let partial = recording.partial()?;
                 shown.show(|| partial);
             }

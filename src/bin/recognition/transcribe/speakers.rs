@@ -36,6 +36,13 @@ impl SpeakerArgs {
         if folder.is_empty() {
             return Ok(None);
         }
+        if !Path::new(folder).is_dir() {
+            let found =
+                if Path::new(folder).exists() { "found a file" } else { "but there is no such folder" };
+            bail!(
+                "--speakers={folder}: expected the folder of a speaker model, {found} (docs/models.md says where models come from)"
+            );
+        }
         let model = SpeakerModel::open(folder).context("--speakers")?;
         let model = Arc::new(model);
         Ok(Some(Speakers { model, threshold: self.threshold(&format!("{folder}/threshold"))? }))
