@@ -2,6 +2,8 @@
 
 import ast
 import importlib.util
+import inspect
+import io
 import json
 import shutil
 import sys
@@ -9,6 +11,7 @@ import tempfile
 import threading
 import time
 import unittest
+import wave
 from pathlib import Path
 
 import numpy as np
@@ -140,7 +143,7 @@ class ModuleTest(InteropTest):
         with self.assertRaisesRegex(nnet3.Error, "exit status: 3"):
             nnet3.Network(command="exit 3")
         for arguments in ({}, {"recording": SPEECH, "command": "cat x"}):
-            with self.assertRaisesRegex(TypeError, "expected recording, the name of a file, or command, and not both"):
+            with self.assertRaisesRegex(TypeError, "expected recording, (the name of a file, )?or command, and not both"):
                 nnet3.transcribe(model, **arguments)
 
     def test_a_loop_over_a_failed_command_raises(self):
@@ -267,6 +270,115 @@ class ModuleTest(InteropTest):
             nnet3.Recognizer(model, RATE, phrases=["w1 w2"])
         with self.assertRaisesRegex(ValueError, "rate: expected a positive number, found 0"):
             nnet3.Recognizer(model, 0)
+
+    def test_a_recording_may_be_a_file_bytes_or_an_array(self):
+        folder = make_recognizer(self)
+        model = nnet3.Model(folder)
+        expected = json.loads(self.run_program(BIN / "nnet3-transcribe", "--format=json", folder, SPEECH))["segments"]
+        data = SPEECH.read_bytes()
+        flac = SPEECH.with_suffix(".flac").read_bytes()
+        for kind, sound in [("bytes", data), ("bytearray", bytearray(data)), ("memoryview", memoryview(flac)), ("flac", flac)]:
+            self.assertEqual(nnet3.transcribe(model, sound)["segments"], expected, kind)
+        self.assertEqual(nnet3.transcribe(model, io.BytesIO(data))["file"], "recording")
+        with open(SPEECH, "rb") as file:
+            found = nnet3.transcribe(model, file)
+            self.assertEqual((found["file"], found["segments"]), (str(SPEECH), expected))
+        unit = SAMPLES / 32768
+        for sound in (SAMPLES, SAMPLES.astype("f4"), SAMPLES.astype("f8"), unit, unit.astype("f4"), unit.reshape(-1, 1), PCM):
+            self.assertEqual(nnet3.transcribe(model, sound, sample_rate=RATE)["segments"], expected)
+        # Channels, as the program takes them.
+        pair = np.stack([SAMPLES, np.roll(SAMPLES, 3000)], axis=1)
+        with wave.open("pair.wav", "wb") as out:
+            out.setnchannels(2)
+            out.setsampwidth(2)
+            out.setframerate(RATE)
+            out.writeframes(pair.astype("<i2").tobytes())
+        for channels in ("first", "mix", "each", 2):
+            line = self.run_program(BIN / "nnet3-transcribe", "--format=json", f"--channels={channels}", folder, "pair.wav")
+            for sound, rate in (("pair.wav", None), (pair, RATE), (pair / np.float32(32768), RATE)):
+                found = nnet3.transcribe(model, sound, sample_rate=rate, channels=channels)
+                self.assertEqual(found["segments"], json.loads(line)["segments"], channels)
+        line = self.run_program(BIN / "nnet3-transcribe", "--format=json", "--alternatives=3", folder, SPEECH)
+        self.assertEqual(nnet3.transcribe(model, SPEECH, alternatives=3)["segments"], json.loads(line)["segments"])
+
+        def refused(error, words, *arguments, **options):
+            with self.assertRaisesRegex(error, words):
+                nnet3.transcribe(model, *arguments, **options)
+
+        refused(TypeError, "sample_rate: expected the rate of the array's samples", SAMPLES)
+        refused(TypeError, "sample_rate is for samples: a file has its rate", SPEECH, sample_rate=RATE)
+        refused(TypeError, "expected recording, or command, and not both", SPEECH, command="true")
+        refused(TypeError, "expected the name of a file, .* an array of int16", 7)
+        refused(TypeError, "expected the name of a file, .* found an array of shape .* int64", np.zeros(9, "i8"), sample_rate=RATE)
+        refused(TypeError, "open for bytes", io.StringIO("text"))
+        refused(ValueError, r"samples × channels, found one of 2 × \d+: is it turned", pair.T, sample_rate=RATE)
+        refused(ValueError, "sample 5 is NaN", np.where(np.arange(9) == 5, np.nan, 0.1), sample_rate=RATE)
+        refused(ValueError, "channels=left: ", SPEECH, channels="left")
+        refused(ValueError, "sample_rate and channels: ", SAMPLES, sample_rate=1)
+        refused(nnet3.Error, "has no channel 3", pair, sample_rate=RATE, channels=3)
+        refused(nnet3.Error, "recording: expected a recording, found a text", b"this is no sound, but a text")
+        refused(nnet3.Error, "phrases need a model with a graph of two halves", SPEECH, phrases=["w1"])
+
+    def test_words_do_not_depend_on_the_sizes_of_pieces(self):
+        model = nnet3.Model(make_recognizer(self))
+        expected = nnet3.transcribe(model, SPEECH)["text"]
+        for size in (1, 160, 3199, 3200, 5000, len(SAMPLES)):
+            recognizer = nnet3.Recognizer(model, RATE)
+            for begin in range(0, len(SAMPLES), size):
+                recognizer.accept(SAMPLES[begin:begin + size])
+            self.assertEqual(recognizer.final_result()["text"], expected, size)
+
+    def test_inputs_are_those_of_the_programs(self):
+        folder = make_recognizer(self)
+        model = nnet3.Model(folder)
+        self.assertEqual(repr(model), f"<nnet3.Model \"{folder}\": 16000 Hz>")
+        features, ivectors = model.inputs(SAMPLES, RATE)
+        self.assertIsNone(ivectors)
+        np.testing.assert_array_equal(features, nnet3.features(SAMPLES, RATE, config=folder / "conf" / "mfcc.conf"))
+        data = ROOT / "tests" / "data" / "ivectors"
+        (folder / "ivector").mkdir()
+        for name in ("final.ie", "final.dubm", "final.mat", "global_cmvn.stats", "online_cmvn.conf", "splice.conf"):
+            shutil.copy(data / name, folder / "ivector" / name)
+        Path("config").write_text(
+            "input-node name=input dim=2\ninput-node name=ivector dim=3\n"
+            "component name=a type=AffineComponent input-dim=5 output-dim=44 param-stddev=0.3\n"
+            "component-node name=a component=a input=Append(input, ReplaceIndex(ivector, t, 0))\n"
+            "output-node name=output input=a\n"
+        )
+        self.run_program(BIN / "nnet3-init", "--srand=3", "config", "raw")
+        mono = ROOT / "crates" / "nnet3-decode" / "tests" / "data" / "mono.mdl"
+        self.run_program(BIN / "nnet3-am-init", mono, "raw", folder / "am" / "final.mdl")
+        model = nnet3.Model(folder)
+        features, ivectors = model.inputs(SAMPLES, RATE)
+        self.assertEqual(ivectors.shape, ((len(features) + 9) // 10, 3))
+        self.assertEqual(model.compute(features, ivectors).shape, (len(features), 44))
+        with self.assertRaisesRegex(nnet3.Error, "ivector"):
+            model.compute(features)
+        Path("ivector.conf").write_text("".join(
+            f"--{name}={data}/{file}\n" for name, file in [
+                ("lda-matrix", "final.mat"), ("global-cmvn-stats", "global_cmvn.stats"), ("cmvn-config", "online_cmvn.conf"),
+                ("splice-config", "splice.conf"), ("diag-ubm", "final.dubm"), ("ivector-extractor", "final.ie"),
+            ]))
+        with nnet3.MatrixWriter("ark:feats") as writer:
+            writer.write("u", features)
+        Path("spk2utt").write_text("u u\n")
+        self.run_program(BIN / "ivector-extract-online2", "--config=ivector.conf", "--ivector-period=10", "ark:spk2utt", "ark:feats",
+                         "ark:ivectors")
+        expected = dict(nnet3.MatrixReader("ark:ivectors"))["u"]
+        # The programs have no sound behind a frame, the recogniser has that of a step: the last ones agree.
+        self.assertEqual(ivectors.shape, expected.shape)
+        np.testing.assert_allclose(ivectors[-1], expected[-1], rtol=0.05, atol=0.05)
+
+    def test_signatures_and_unknown_programs(self):
+        self.assertNotIn("llipsis", str(inspect.signature(nnet3.Network.compute)))
+        self.assertIn("extra_left_context_initial=-1", str(inspect.signature(nnet3.Network.compute)))
+        self.assertIn("channels='first'", str(inspect.signature(nnet3.transcribe)))
+        self.assertEqual(inspect.signature(nnet3.run).parameters["name"].annotation, "str")
+        finder = nnet3._programs.find_bin
+        self.addCleanup(setattr, nnet3._programs, "find_bin", finder)
+        nnet3._programs.find_bin = lambda name="nnet3": str(BIN / name)
+        with self.assertRaisesRegex(nnet3.ProgramError, r"^nix ended with status 1: nnet3: there is no program 'nix'"):
+            nnet3.run("nix")
 
     def test_recordings_with_faults_are_reported(self):
         model = nnet3.Model(make_recognizer(self))

@@ -2,7 +2,8 @@
 
 use kaldi_io::DenseMatrix;
 use numpy::{
-    Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
+    Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn,
+    PyUntypedArrayMethods,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -54,6 +55,41 @@ pub fn samples(
         true => unexpected(object, "samples", "a vector of float32, float64 or int16, or bytes"),
         false => error,
     })
+}
+
+/// The greatest absolute value of floats between −1 and 1, which may be a little louder. (Samples of such values in the scale of wave
+/// files are digital silence.)
+const UNIT: f32 = 2.0;
+
+/// Returns the samples of a whole sound with the values of wave files, all channels of the first one first, and the number of
+/// channels. The array has samples, or samples × channels.
+pub fn sound(object: &Bound<'_, PyAny>) -> PyResult<(Vec<i16>, usize)> {
+    need_numpy(object.py())?;
+    let channels = |shape: &[usize]| match *shape {
+        [_] => Ok(1),
+        [samples, channels] if (1..=samples.max(1)).contains(&channels) => Ok(channels),
+        [samples, channels] => Err(PyValueError::new_err(format!(
+            "recording: expected an array of samples × channels, found one of {samples} × {channels}: is it turned (.T)?"
+        ))),
+        _ => Err(unexpected(object, "recording", "an array of samples, or of samples × channels")),
+    };
+    if let Ok(array) = object.extract::<PyReadonlyArrayDyn<'_, i16>>() {
+        return Ok((collected(array.as_array().iter().copied(), "samples")?, channels(array.shape())?));
+    }
+    let (values, channels) = if let Ok(array) = object.extract::<PyReadonlyArrayDyn<'_, f32>>() {
+        (collected(array.as_array().iter().copied(), "samples")?, channels(array.shape())?)
+    } else if let Ok(array) = object.extract::<PyReadonlyArrayDyn<'_, f64>>() {
+        (collected(array.as_array().iter().map(|&x| x as f32), "samples")?, channels(array.shape())?)
+    } else {
+        let expected = "the name of a file, a file that is open for bytes, bytes, or an array of int16, float32 or float64";
+        return Err(unexpected(object, "recording", expected));
+    };
+    if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+        return Err(PyValueError::new_err(format!("recording: sample {at} is {}", values[at])));
+    }
+    let scale = if values.iter().all(|value| value.abs() < UNIT) { 32768.0 } else { 1.0 };
+    // (A cast bounds what is too loud, as readers of wave files do.)
+    Ok((values.iter().map(|value| (value * scale).round() as i16).collect(), channels))
 }
 
 /// Returns the samples of bytes that are a whole piece of sound. Raises ValueError if the number of bytes is odd.

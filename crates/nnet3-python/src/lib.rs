@@ -12,6 +12,7 @@ mod features;
 mod names;
 mod network;
 mod recognizer;
+mod recording;
 mod stack;
 
 use pyo3::prelude::*;
@@ -30,6 +31,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<archives::VectorWriter>()?;
     module.add_function(wrap_pyfunction!(align::align, module)?)?;
     module.add_function(wrap_pyfunction!(features::features, module)?)?;
-    module.add_function(wrap_pyfunction!(recognizer::transcribe, module)?)?;
+    module.add_function(wrap_pyfunction!(recording::transcribe, module)?)?;
     Ok(())
 }

@@ -96,6 +96,11 @@ impl Network {
         extra_right_context = 0, extra_left_context_initial = -1, extra_right_context_final = -1, acoustic_scale = 1.0,
         use_priors = false, online_ivector_period = 10
     ))]
+    #[pyo3(
+        text_signature = "($self, features, ivectors=None, *, frames_per_chunk=50, frame_subsampling_factor=1, \
+                             extra_left_context=0, extra_right_context=0, extra_left_context_initial=-1, \
+                             extra_right_context_final=-1, acoustic_scale=1.0, use_priors=False, online_ivector_period=10)"
+    )]
     #[allow(clippy::too_many_arguments)] // They are keywords.
     fn compute<'py>(
         &self,

@@ -4,10 +4,8 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use kaldi_sound::{Channels, SoundStream};
-use nnet3_online::{
-    ModelOptions, Recording, RecordingOptions, SampleBytes, Sentences, State, Transcript, Word, json, piece,
-};
+use nnet3_online::{ModelOptions, SampleBytes, State, Steps, Transcript, json};
+use numpy::PyArray2;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -26,11 +24,14 @@ use crate::stack::detach;
 /// rate than the model's as well. `threads` prepare the i-vector extractor.
 #[pyclass(module = "nnet3", frozen)]
 pub struct Model {
-    model: nnet3_online::Model,
+    pub(crate) model: nnet3_online::Model,
     folder: PathBuf,
     /// The network for `compute`, once it has been needed.
     network: PyOnceLock<Py<Network>>,
 }
+
+/// Features and i-vectors.
+type Inputs<'py> = (Bound<'py, PyArray2<f32>>, Option<Bound<'py, PyArray2<f32>>>);
 
 #[pymethods]
 impl Model {
@@ -65,6 +66,23 @@ impl Model {
         network.bind(py).call_method("compute", (features, ivectors), options)
     }
 
+    /// inputs(samples, rate): what the network reads of a sound, a pair of arrays for compute(): features, and i-vectors with a row
+    /// every 10 frames. i-vectors are None if the network reads none.
+    ///
+    /// `samples` are those of features(). The features are those of the recogniser, with pitch if the model has it. I-vectors are
+    /// those of a new speaker. Silence counts as speech in them, unlike in a recogniser.
+    fn inputs<'py>(&self, py: Python<'py>, samples: &Bound<'py, PyAny>, rate: f32) -> PyResult<Inputs<'py>> {
+        let samples = arrays::samples(samples, arrays::whole_samples)?;
+        let made = detach(py, || self.model.inputs(rate, &samples).map_err(raised))?;
+        let ivectors = made.ivectors.map(|ivectors| arrays::to_matrix(py, ivectors)).transpose()?;
+        Ok((arrays::to_matrix(py, made.features)?, ivectors))
+    }
+
+    fn __repr__(&self) -> String {
+        let rate = self.model.sample_rate();
+        format!("<nnet3.Model {:?}: {rate} Hz>", self.folder.display().to_string())
+    }
+
     /// The rate (in Hz) of sound that needs no resampling.
     #[getter]
     fn sample_rate(&self) -> f32 {
@@ -95,6 +113,8 @@ struct Session {
     recognizer: nnet3_online::Recognizer,
     /// In Hz.
     rate: f32,
+    /// The sound in steps, so that words do not depend on the sizes of pieces.
+    steps: Steps,
     /// True if the next samples begin another sound.
     is_over: bool,
     /// A byte of half a sample, at the end of the last bytes.
@@ -131,6 +151,7 @@ impl Recognizer {
             Ok(Recognizer(Mutex::new(Session {
                 recognizer,
                 rate,
+                steps: Steps::new(rate),
                 is_over: false,
                 odd: SampleBytes::default(),
                 alternatives: alternatives > 0,
@@ -141,8 +162,8 @@ impl Recognizer {
     /// accept(samples): takes the next samples. Returns True at the end of a sentence: then call result().
     ///
     /// `samples` is an array of int16, float32 or float64 with the values of wave files (-32768 to 32767), or bytes with 16
-    /// bits a sample, the low byte first; an odd byte at their end belongs to the first sample of the next bytes. They are
-    /// given to the search in pieces of 0.2 s.
+    /// bits a sample, the low byte first; an odd byte at their end belongs to the first sample of the next bytes. The
+    /// search gets them in steps of 0.2 s from the beginning of the sound, whatever the sizes of pieces.
     fn accept(&self, py: Python<'_>, samples: &Bound<'_, PyAny>) -> PyResult<bool> {
         let samples =
             arrays::samples(samples, |bytes| Ok(self.session().odd.take(bytes, i16::from_le_bytes)))?;
@@ -175,7 +196,7 @@ impl Recognizer {
             session.odd = SampleBytes::default();
             match std::mem::replace(&mut session.is_over, true) {
                 true => Ok(Transcript::default()),
-                false => session.recognizer.finish(),
+                false => session.finish(),
             }
         })
     }
@@ -213,66 +234,23 @@ impl Session {
         // After an error only another sound can be begun.
         if std::mem::replace(&mut self.is_over, true) {
             self.recognizer.reset(self.rate)?;
+            self.steps = Steps::new(self.rate);
         }
         let mut state = State::Listening;
-        for samples in samples.chunks(piece(self.rate)) {
-            state = self.recognizer.accept(samples)?;
+        for step in self.steps.add(samples) {
+            state = self.recognizer.accept(&step)?;
         }
         self.is_over = false;
         Ok(matches!(state, State::Endpoint { .. }))
     }
-}
 
-/// transcribe(model, recording, command=None): the sentences of a recording, a dictionary with file, text and segments as
-/// `nnet3-transcribe --format=json` prints it.
-///
-/// `recording` is the name of a file of any format that nnet3-transcribe reads; the first of several channels is taken. A name is
-/// never taken for a command. `command` takes its place: a shell command that writes sound to its standard output. If parts of the
-/// recording are missing or damaged, its first channel alone is silent, or a sentence has no exact text, the dictionary has a list
-/// `warnings`, and each one is a UserWarning, too. A recording without samples, or with too few for a frame, raises Error.
-#[pyfunction]
-#[pyo3(signature = (model, recording = None, *, command = None))]
-pub fn transcribe<'py>(
-    py: Python<'py>,
-    model: &Model,
-    recording: Option<PathBuf>,
-    command: Option<&str>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let model = &model.model;
-    let source = Source::new("recording", recording.as_deref(), command)?;
-    let (sentences, warnings) = detach(py, || sentences(model, &source))?;
-    let mut recording = json::recording(source.name(), &sentences);
-    if !warnings.is_empty() {
-        let warn = py.import("warnings")?.getattr("warn")?;
-        for warning in &warnings {
-            warn.call1((format!("{}: {warning}", source.name()),))?;
+    /// Takes the samples behind the last whole step, and ends the sound.
+    fn finish(&mut self) -> nnet3_online::Result<Transcript> {
+        let rest = self.steps.rest();
+        if !rest.is_empty() {
+            self.recognizer.accept(&rest)?;
         }
-        recording["warnings"] = warnings.into();
-    }
-    to_python(py, &recording)
-}
-
-/// The words of each sentence of a recording, and the warnings.
-fn sentences(model: &nnet3_online::Model, source: &Source) -> PyResult<(Vec<Vec<Word>>, Vec<String>)> {
-    let sound = source.open(SoundStream::open).map_err(raised)?;
-    let sentences = Sentences::new(model, model.options()).map_err(raised)?;
-    let options = RecordingOptions { channels: Some(Channels::First), ..RecordingOptions::default() };
-    let mut recording = Recording::new(sound, sentences, &options).map_err(raised)?;
-    let (mut words, mut warnings) = (Vec::new(), Vec::new());
-    for sentence in recording.by_ref() {
-        let transcript = sentence.map_err(|error| of_recording(source, error))?.transcript;
-        warnings.extend(transcript.warnings.iter().map(ToString::to_string));
-        words.push(transcript.words);
-    }
-    warnings.extend(recording.warnings().iter().map(ToString::to_string));
-    Ok((words, warnings))
-}
-
-/// The exception for an error of a recording, with its name. (Errors of the sound have it.)
-fn of_recording(source: &Source, error: nnet3_online::Error) -> PyErr {
-    match error {
-        nnet3_online::Error::Recording(_) => raised(error),
-        _ => raised(nnet3_online::Error::File { file: source.name().to_owned(), source: error.into() }),
+        self.recognizer.finish()
     }
 }
 

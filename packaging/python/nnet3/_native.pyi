@@ -1,7 +1,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Any, Literal, Union
+from typing import Any, Literal, Protocol, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,9 @@ Floats = Union[NDArray[np.float32], NDArray[np.float64]]
 Precision = Union[Literal["float32", "float64"], type[np.float32], type[np.float64], np.dtype[Any]]
 Path = Union[str, os.PathLike[str]]
 Samples = Union[Floats, NDArray[np.int16], bytes]
+
+class _SupportsRead(Protocol):
+    def read(self) -> bytes: ...
 
 __version__: str
 
@@ -22,6 +25,7 @@ class Model:
     @property
     def warnings(self) -> list[str]: ...
     def word_number(self, word: str) -> int | None: ...
+    def inputs(self, samples: Samples, rate: float) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]: ...
     def network(self, output: str = "output") -> Network: ...
     def compute(
         self, features: Floats, ivectors: Floats | None = None, **options: Any
@@ -110,4 +114,13 @@ def align(
 def features(
     samples: Samples, rate: float, config: Path = "", kind: Literal["mfcc", "fbank", "plp"] = "mfcc"
 ) -> NDArray[np.float32]: ...
-def transcribe(model: Model, recording: Path | None = None, *, command: str | None = None) -> dict[str, Any]: ...
+def transcribe(
+    model: Model,
+    recording: Path | bytes | bytearray | memoryview | _SupportsRead | Floats | NDArray[np.int16] | None = None,
+    *,
+    command: str | None = None,
+    sample_rate: int | None = None,
+    channels: Literal["first", "mix", "each"] | int = "first",
+    phrases: Sequence[str] | None = None,
+    alternatives: int = 0,
+) -> dict[str, Any]: ...

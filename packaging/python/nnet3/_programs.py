@@ -1,22 +1,29 @@
 """The binary that holds all programs, and running one of them."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator
+from typing import Union, overload
+
+Data = Union[bytes, bytearray, memoryview]
+Argument = Union[str, "os.PathLike[str]", int, float]
 
 
 class ProgramError(RuntimeError):
     """A program failed. The message has what it said, the exception its `status` and `log`."""
 
-    def __init__(self, failure, status, log):
-        said = [line for line in log.splitlines() if line.startswith(("ERROR", "WARNING"))] or log.splitlines()[-5:]
+    def __init__(self, failure: str, status: int, log: str) -> None:
+        said = [line for line in log.splitlines() if line.startswith(("ERROR", "WARNING", "nnet3: "))] or log.splitlines()[-5:]
         super().__init__(f"{failure}: " + ("\n".join(said[-5:]) or "it said nothing"))
         self.status = status
         self.log = log
 
 
-def _folders():
+def _folders() -> Iterator[str]:
     """Where installers put programs: this environment's, the user's, and what lies beside the module (`pip --target`)."""
     yield sysconfig.get_path("scripts")
     user = sysconfig.get_preferred_scheme("user") if sys.version_info >= (3, 10) else f"{os.name}_user"
@@ -28,7 +35,7 @@ def _folders():
     yield os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(packages))), "bin")
 
 
-def find_bin(name="nnet3"):
+def find_bin(name: str = "nnet3") -> str:
     """The path of a program, `nnet3` (the binary that holds them all) by default; FileNotFoundError where there is none."""
     for folder in [*_folders(), *os.environ.get("PATH", "").split(os.pathsep)]:
         path = os.path.join(folder, name)
@@ -37,18 +44,22 @@ def find_bin(name="nnet3"):
     raise FileNotFoundError(f"there is no program {name!r} in {', '.join(_folders())} or on the PATH")
 
 
-def command(name, *arguments):
+def command(name: str, *arguments: Argument) -> list[str]:
     """The words of a command that runs a program, for `subprocess`."""
-    return [find_bin(), name, *map(os.fspath, (a if isinstance(a, os.PathLike) else str(a) for a in arguments))]
+    return [find_bin(), name, *(os.fspath(a) if isinstance(a, os.PathLike) else str(a) for a in arguments)]
 
 
-def run(name, *arguments, input=None):
+@overload
+def run(name: str, *arguments: Argument, input: str | None = None) -> str: ...
+@overload
+def run(name: str, *arguments: Argument, input: Data) -> bytes: ...
+def run(name: str, *arguments: Argument, input: str | Data | None = None) -> str | bytes:
     """Runs a program and returns what it writes to standard output, as text if `input` is text or None, else as bytes.
 
-    Raises ProgramError if the status is not 0. What the program logs is not shown.
+    Raises ProgramError if the status is not 0, or if there is no program of this name. What the program logs is not shown.
     """
     as_bytes = isinstance(input, (bytes, bytearray, memoryview))
-    data = input if as_bytes or input is None else input.encode()
+    data = input.encode() if isinstance(input, str) else input
     done = subprocess.run(command(name, *arguments), input=data, stdin=subprocess.DEVNULL if data is None else None,
                           capture_output=True, check=False)
     if done.returncode:

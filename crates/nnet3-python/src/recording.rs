@@ -1,0 +1,214 @@
+//! Whole recordings: a file, a command, bytes, a file object or an array.
+
+use std::path::PathBuf;
+
+use kaldi_io::KaldiReader;
+use kaldi_sound::{Channels, RawForm, SoundOptions, SoundStream};
+use nnet3_online::formats::{self, Parts, Segment, sort_by_time};
+use nnet3_online::{Model, RecognizerOptions, Recording, RecordingOptions, Sentences};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::arrays;
+use crate::error::raised;
+use crate::names::Source;
+use crate::recognizer::{self, to_python};
+use crate::stack::detach;
+
+/// The name of a recording that has no other.
+const UNNAMED: &str = "recording";
+
+/// The place of the sound.
+enum Sound {
+    Named(Source),
+    /// The bytes of a file of any format, or of samples, with a name for messages.
+    Bytes {
+        name: String,
+        bytes: Vec<u8>,
+        raw: Option<RawForm>,
+    },
+}
+
+/// transcribe(model, recording, *, command=None, sample_rate=None, channels="first", phrases=None, alternatives=0): the sentences of
+/// a recording, a dictionary with file, text and segments as `nnet3-transcribe --format=json` prints it.
+///
+/// `recording` is one of these:
+/// the name of a file of any format that nnet3-transcribe reads (a name is never taken for a command);
+/// a file object, or bytes, of such a file;
+/// an array of samples with `sample_rate` in Hz, or an array of samples × channels: int16, or float32 and float64 with the values of
+/// wave files, or between -1 and 1 (floats that all lie between -2 and 2 are taken for the latter);
+/// bytes of int16 samples, the low byte first, with `sample_rate`.
+/// `command` takes its place: a shell command that writes sound to its standard output.
+///
+/// `channels` is first, mix, each, or a number from 1. `phrases` is a list of texts that take the place of the model's language
+/// model. With `alternatives`, segments have that many texts. If parts of the recording are missing or damaged, the chosen channel
+/// alone is silent, a word of the phrases is unknown, or a sentence has no exact text, the dictionary has a list `warnings`, and each
+/// one is a UserWarning, too. A recording without samples, or with too few for a frame, raises Error.
+#[pyfunction]
+#[pyo3(signature = (
+    model, recording = None, *, command = None, sample_rate = None, channels = None, phrases = None, alternatives = 0
+))]
+#[pyo3(
+    text_signature = "(model, recording=None, *, command=None, sample_rate=None, channels='first', phrases=None, alternatives=0)"
+)]
+#[allow(clippy::too_many_arguments)] // They are keywords.
+pub fn transcribe<'py>(
+    py: Python<'py>,
+    model: &recognizer::Model,
+    recording: Option<&Bound<'py, PyAny>>,
+    command: Option<&str>,
+    sample_rate: Option<u32>,
+    channels: Option<&Bound<'py, PyAny>>,
+    phrases: Option<Vec<String>>,
+    alternatives: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let model = &model.model;
+    let channels = channels.map_or(Ok(Channels::First), which)?;
+    let sound = Sound::of(recording, command, sample_rate)?;
+    let parts =
+        Parts { channels: channels == Channels::Each, alternatives: alternatives > 0, ..Parts::default() };
+    let heard = detach(py, || hear(model, &sound, channels, phrases, alternatives))?;
+    let mut recording = formats::recording(parts, sound.name(), &heard.segments);
+    if !heard.warnings.is_empty() {
+        let warn = py.import("warnings")?.getattr("warn")?;
+        for warning in &heard.warnings {
+            warn.call1((format!("{}: {warning}", sound.name()),))?;
+        }
+        recording["warnings"] = heard.warnings.into();
+    }
+    to_python(py, &recording)
+}
+
+/// The channels of a word or a number.
+fn which(channels: &Bound<'_, PyAny>) -> PyResult<Channels> {
+    let text = channels.str()?.to_string();
+    text.parse().map_err(|reason| PyValueError::new_err(format!("channels={text}: {reason}")))
+}
+
+impl Sound {
+    fn of(recording: Option<&Bound<'_, PyAny>>, command: Option<&str>, rate: Option<u32>) -> PyResult<Sound> {
+        let raw = |channels: usize| -> PyResult<Option<RawForm>> {
+            let form = |rate| format!("s16le,{rate},{channels}").parse::<RawForm>();
+            let form = rate.map(form).transpose();
+            form.map_err(|reason| PyValueError::new_err(format!("sample_rate and channels: {reason}")))
+        };
+        let Some(recording) = recording.filter(|_| command.is_none()) else {
+            if recording.is_none() && rate.is_none() {
+                return Ok(Sound::Named(Source::new("recording", None, command)?));
+            }
+            return Err(PyTypeError::new_err(
+                "expected recording, or command, and not both; sample_rate is for samples and not for command",
+            ));
+        };
+        if let Ok(path) = recording.extract::<PathBuf>() {
+            if rate.is_some() {
+                return Err(PyTypeError::new_err(
+                    "sample_rate is for samples: a file has its rate (nnet3.run(\"nnet3-transcribe\", \"--raw=…\", …) reads one without)",
+                ));
+            }
+            return Ok(Sound::Named(Source::new("recording", Some(&path), None)?));
+        }
+        if let Some(bytes) = bytes_of(recording)? {
+            return Ok(Sound::Bytes { name: UNNAMED.to_owned(), bytes, raw: raw(1)? });
+        }
+        if recording.hasattr("read")? {
+            let name = recording.getattr("name").and_then(|name| name.extract::<String>());
+            let read = recording.call_method0("read")?;
+            let bytes = bytes_of(&read)?.ok_or_else(|| {
+                PyTypeError::new_err(
+                    "recording: expected a file that is open for bytes (mode 'rb'), found one of text",
+                )
+            })?;
+            return Ok(Sound::Bytes {
+                name: name.unwrap_or_else(|_| UNNAMED.to_owned()),
+                bytes,
+                raw: raw(1)?,
+            });
+        }
+        let (samples, channels) = arrays::sound(recording)?;
+        if rate.is_none() {
+            return Err(PyTypeError::new_err(
+                "sample_rate: expected the rate of the array's samples in Hz, found none",
+            ));
+        }
+        let bytes = samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
+        Ok(Sound::Bytes { name: UNNAMED.to_owned(), bytes, raw: raw(channels)? })
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Sound::Named(source) => source.name(),
+            Sound::Bytes { name, .. } => name,
+        }
+    }
+
+    fn open(&self) -> kaldi_sound::Result<SoundStream> {
+        match self {
+            Sound::Named(source) => source.open(SoundStream::open),
+            Sound::Bytes { name, bytes, raw } => {
+                let reader = KaldiReader::from_bytes(name, bytes.clone());
+                SoundStream::from_reader_with(reader, &SoundOptions { track: None, raw: *raw })
+            }
+        }
+    }
+}
+
+/// The bytes of bytes, bytearray or memoryview; `None` of other objects.
+fn bytes_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
+    let builtins = object.py().import("builtins")?;
+    for kind in ["bytes", "bytearray", "memoryview"] {
+        if object.is_instance(&builtins.getattr(kind)?)? {
+            return Ok(Some(builtins.getattr("bytes")?.call1((object,))?.extract()?));
+        }
+    }
+    Ok(None)
+}
+
+/// The sentences of a recording, and its warnings.
+struct Heard {
+    segments: Vec<Segment>,
+    warnings: Vec<String>,
+}
+
+fn hear(
+    model: &Model,
+    sound: &Sound,
+    channels: Channels,
+    phrases: Option<Vec<String>>,
+    alternatives: usize,
+) -> PyResult<Heard> {
+    let phrases = phrases.map(|phrases| model.phrases(&phrases)).transpose().map_err(raised)?;
+    let ignored = phrases.iter().flat_map(|phrases| phrases.ignored());
+    let mut warnings: Vec<String> = ignored
+        .map(|word| {
+            let place = if word.is_pathless { "graph" } else { "vocabulary" };
+            format!(
+                "phrases: the word '{}' is not in the {place} of the model: it is ignored{}",
+                word.word, word.hint
+            )
+        })
+        .collect();
+    let options = RecognizerOptions { phrases, alternatives, ..model.options().clone() };
+    let sentences = Sentences::new(model, &options).map_err(raised)?;
+    let stream = sound.open().map_err(raised)?;
+    let options = RecordingOptions { channels: Some(channels) };
+    let mut recording =
+        Recording::new(stream, sentences, &options).map_err(|error| of_recording(sound, error))?;
+    let mut segments = Vec::new();
+    for sentence in recording.by_ref() {
+        let sentence = sentence.map_err(|error| of_recording(sound, error))?;
+        warnings.extend(sentence.transcript.warnings.iter().map(ToString::to_string));
+        segments.push(sentence.into_segment(0.0).0);
+    }
+    warnings.extend(recording.warnings().iter().map(ToString::to_string));
+    sort_by_time(&mut segments);
+    Ok(Heard { segments, warnings })
+}
+
+/// The exception for an error of a recording, with its name. (Errors of the sound have it.)
+fn of_recording(sound: &Sound, error: nnet3_online::Error) -> PyErr {
+    match error {
+        nnet3_online::Error::Recording(_) => raised(error),
+        _ => raised(nnet3_online::Error::File { file: sound.name().to_owned(), source: error.into() }),
+    }
+}
