@@ -379,7 +379,7 @@ broken() { # <what changes a copy of the data in $copy> <part of a sentence> [<o
 }
 three() { printf '%s\n' "\$copy/wav/toy-00"{3,5,7}.wav | paste -sd' '; } # more than 2 % of the utterances
 check "wrong: a word that the lexicon lacks" broken 'sed -i "5s/$/ zebra/" $copy/text' "'zebra' 1 times, first in $work/broken/text, line 5"
-check "wrong: a word that the lexicon lacks, with advice" broken 'sed -i "5s/$/ zebra/" $copy/text' "1 words of the transcripts are not in the lexicon $work/broken/lexicon.txt"
+check "wrong: a word that the lexicon lacks, with advice" broken 'sed -i "5s/$/ zebra/" $copy/text' "the lexicon $work/broken/lexicon.txt lacks 1 word of the transcripts; see "
 check "wrong: no transcript" broken 'sed -i "5,7s/ .*//" $copy/text' "text, line 5: the text is empty"
 check "wrong: no transcripts at all" broken ': >$copy/text' "there is no text for it"
 check "wrong: a key twice" broken 'sed -n 3,5p $toy/text >>$copy/text' "text, line 91: 'toy-002' is in line 3 already"
@@ -562,7 +562,7 @@ finds_wrong_texts() { # five texts of others
 }
 check "texts that are not what is said are listed, the worst first" finds_wrong_texts
 check "no Python on the PATH: a recogniser, and an adapted one with a new word" without_python
-check "wrong: an option" says "unknown option --flat-epoch; see recognizer.sh --help" recognizer no --flat-epoch=3
+check "wrong: an option" says "unknown option --flat-epoch (did you mean --flat-epochs?); see recognizer.sh --help" recognizer no --flat-epoch=3
 check "wrong: a number" says "--num-epochs: expected a number, found 'many'" recognizer no --num-epochs=many
 check "wrong: no lexicon" says "give a --lexicon" scripts/recognizer.sh --wav="$toy/wav" --text="$toy/text" "$work/no"
 check "wrong: a network without outputs" says "expected layers with @TARGETS@" recognizer no --network="$toy/text"
@@ -571,7 +571,7 @@ check "wrong: a speaker that nobody is" says "--test-speakers: the data have no 
 an_instant() { # a wave that is one, but too short for anything
   cp -r "$toy" "$work/instant"
   python3 -c "import sys; sys.path.append('tests/recognizer'); import toy_speech; toy_speech.write_wave('$work/instant/wav/toy-003.wav', [0.0] * 600)" # lint: names of this script
-  says "1 utterances of train have no features or are shorter than a tenth of a second, such as toy-003" scripts/recognizer.sh \
+  says "without features, or shorter than a tenth of a second: 1 utterance of train, such as toy-003" scripts/recognizer.sh \
     --wav="$work/instant/wav" --text="$toy/text" --lexicon="$toy/lexicon.txt" --last-part=features "$work/too_short" && [[ ! -e $work/too_short/feats/train ]]
 }
 check "wrong: an utterance of an instant" an_instant

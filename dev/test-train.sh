@@ -211,7 +211,7 @@ check "train.sh: the same seed gives the same bytes" \
 refuses() { ! train "$@" 2>"$work/said"; cat "$work/said"; }
 check "train.sh: other options in the same folder are refused" \
   eval 'refuses plain "${tdnn[@]}" --cleanup=false --momentum=0.6 | grep -q -- --momentum=0.5' # lint: words of this script
-check "train.sh: unknown options are refused" eval 'refuses x --num-epoch=3 | grep -q "unknown option --num-epoch"' # lint: words of this script
+check "train.sh: unknown options are refused" eval 'refuses x --num-epoch=3 | grep -qF "unknown option --num-epoch (did you mean --num-epochs?)"' # lint: words of this script
 check "train.sh: values that make no sense are refused" eval 'refuses x "${tdnn[@]}" --srand=x | grep -q "whole number"' # lint: words of this script
 sed 's/dim=4/dim=5/' "$data/tdnn.xconfig" >"$work/five.xconfig"
 check "train.sh: features that do not fit the network are refused" \

@@ -19,7 +19,9 @@ while [[ ${1-} == --*=* ]]; do
     --transition-scale=*) number transition_scale decimal "${1%%=*}" "${1#*=}" 0 ;;
     --look-ahead=true | --look-ahead=false) look_ahead=${1#*=} ;;
     --look-ahead=*) shown "${1#*=}"; refuse_usage "--look-ahead: expected true or false, found '$REPLY'" ;;
-    *) refuse_usage "unknown option '$1'; --help says what there is" ;;
+    *)
+      did_you_mean "$1" self-loop-scale transition-scale look-ahead help
+      refuse_usage "unknown option '$1'$REPLY; --help says what there is" ;;
   esac
   shift
 done

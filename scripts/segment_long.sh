@@ -80,7 +80,7 @@ if $skip_bad; then
   [[ -s $work/wav.scp ]] || fail "no recording can be read; see $to/log/readable.log"
 fi
 recordings=$(wc -l <"$work/wav.scp")
-say "$recordings recordings; transcripts of $(awk '{ n += NF - 1 } END { print n + 0 }' "$work/text") words"
+say "$(counted "$recordings" recording); transcripts of $(awk '{ n += NF - 1 } END { print n + 0 }' "$work/text") words"
 number jobs whole "number of recordings" "$(( recordings < nj ? recordings : nj ))" 1 # lint: whole: recordings nj
 split_lines() { # <file> <prefix> <suffix>
   n=$jobs total=$(wc -l <"$1") prefix=$2 suffix=$3 awk 'BEGIN { n = ENVIRON["n"]; total = ENVIRON["total"] }

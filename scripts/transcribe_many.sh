@@ -83,5 +83,5 @@ done
 program "$to/log/collect.log" collect-texts --print-args=false "$to" "$suffix" "$work/batches" >&2
 number missing whole "number of recordings without a text" "$(wc -l <"$to/failed")"
 number there whole "number of texts" "$(( $(wc -l <"$to/names") - missing ))"
-say "$there texts in $to/texts"
-(( missing == 0 )) || fail "$missing recordings have no text: $to/failed names them, logs are in $to/log"
+say "$(counted "$there" text) in $to/texts"
+(( missing == 0 )) || fail "no text: $(counted "$missing" recording), see $to/failed; logs are in $to/log"

@@ -58,6 +58,57 @@ numbers() { # <variable> <separator> <option or file> <text> [<least> [<most>]]
 
 is_less() { less_a=$1 less_b=$2 awk 'BEGIN { exit !(ENVIRON["less_a"] + 0 < ENVIRON["less_b"] + 0) }'; } # <number> <number>
 
+counted() { # <number> <noun> [<plural>]: prints `1 recording`, `2 recordings`
+  if [[ $1 == 1 ]]; then echo "1 $2"; else echo "$1 ${3:-$2s}"; fi
+}
+
+# ---- options --------------------------------------------------------------------------------------------------------
+# Sets REPLY to ` (did you mean --NAME?)` if a wrong option is like one of these names, else to nothing. The nearest one differs in some
+# letters, or has all words of the wrong one or the other way round (--jobs, --num-jobs), or begins with it.
+did_you_mean() { # <wrong option> <name> …
+  local wrong=${1#--}
+  wrong=${wrong%%=*} wrong=${wrong//_/-} wrong=${wrong,,}
+  shift
+  REPLY=
+  [[ $wrong =~ ^[a-z0-9-]{1,100}$ ]] || return 0
+  REPLY=$(printf '%s\n' "$@" | wrong=$wrong awk '
+    function least(x, y) { return x < y ? x : y }
+    function letters(a, b,   i, j, before, row, old) { # that differ
+      for (j = 0; j <= length(b); j++) row[j] = j
+      for (i = 1; i <= length(a); i++) {
+        before = row[0]; row[0] = i
+        for (j = 1; j <= length(b); j++) {
+          old = row[j]
+          row[j] = least(before + (substr(a, i, 1) != substr(b, j, 1)), least(old, row[j - 1]) + 1)
+          before = old
+        }
+      }
+      return row[length(b)]
+    }
+    function has_all(all, some,   words, n, i) { # words of a name
+      n = split(some, words, "-")
+      if (length(some) - n + 1 < 3) return 0
+      for (i = 1; i <= n; i++) if (index("-" all "-", "-" words[i] "-") == 0) return 0
+      return 1
+    }
+    function far(option, wrong,   d, a, b) { # the less, the nearer; -1: not like it
+      d = letters(option, wrong)
+      if (d <= 1 + int(length(option) / 5)) return d
+      if (length(wrong) < 3) return -1
+      if (has_all(option, wrong) || has_all(wrong, option)) {
+        d = split(option, a, "-") - split(wrong, b, "-")
+        return 1000 + (d < 0 ? -d : d)
+      }
+      return index(option, wrong) == 1 ? 2000 + length(option) : -1
+    }
+    BEGIN { wrong = ENVIRON["wrong"]; best = -1 }
+    {
+      d = far($0, wrong)
+      if (d >= 0 && (best < 0 || d < best || d == best && $0 < name)) { best = d; name = $0 }
+    }
+    END { if (best >= 0) printf " (did you mean --%s?)", name }')
+}
+
 # ---- names ----------------------------------------------------------------------------------------------------------
 # Ends the script unless a name may stand in a command line, a table's name and a list of files as it is.
 plain_name() { # <option, or what it is> <name>

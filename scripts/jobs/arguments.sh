@@ -12,11 +12,16 @@ declare -F number >/dev/null || source "${BASH_SOURCE[0]%/*}/../common/values.sh
 
 refuse() { echo "$runner: $*" >&2; exit 1; }
 
+unknown_option() { # <--name>
+  did_you_mean "$1" "${!runner_options[@]}" help
+  refuse "unknown option $1$REPLY; see $runner --help"
+}
+
 set_option() { # <--name> <value>
   local name=${1#--} value=$2
   [[ $value != --* ]] || echo "$runner: WARNING: the value of $1 begins with '--': $value" >&2
   name=${name//_/-}
-  [[ $name && ${runner_options[$name]-} ]] || refuse "unknown option $1; see $runner --help"
+  [[ $name && ${runner_options[$name]-} ]] || unknown_option "$1"
   [[ ! $value =~ [[:cntrl:]] ]] || refuse "$1: expected a value without line breaks and the like"
   printf -v "${runner_options[$name]}" %s "$value" # lint: a name of this script
 }
@@ -31,7 +36,7 @@ parse_options() { # sets `rest`
       -pe) (( $# > 2 )) || refuse "$1 needs two values"; set_option --num-threads "$3"; shift 2 ;;
       --*=*) set_option "${1%%=*}" "${1#*=}" ;;
       --*) (( $# > 1 )) || { set_option "$1" ''; refuse "$1 needs a value"; }; set_option "$1" "$2"; shift ;;
-      *) refuse "unknown option $1; see $runner --help" ;;
+      *) unknown_option "$1" ;;
     esac
     shift
   done

@@ -52,12 +52,12 @@ treat_unknown_words() { # <folder>
   count=$(($(wc -l <"$list") - 1))
   (( count > 0 )) || return 0
   if [[ $oov_word ]]; then
-    say "train: the word '$oov_word' stands for $count words that the lexicon lacks ($dir/unknown_words.tsv)"
+    say "train: the word '$oov_word' stands for $(counted "$count" word) that the lexicon lacks ($dir/unknown_words.tsv)"
     return
   fi
   if [[ $oov == error ]]; then
     [[ $skip_bad == false ]] || return 0
-    say "$count words of the transcripts are not in the lexicon $lexicon; $dir/unknown_words.tsv lists them. --oov=g2p and --oov=letters pronounce" \
+    say "the lexicon $lexicon lacks $(counted "$count" word) of the transcripts; see $dir/unknown_words.tsv. --oov=g2p and --oov=letters pronounce" \
       "them, --oov-word=WORD puts a word in their place, --skip-bad=true leaves their utterances out"
     bad=true
     return
@@ -133,7 +133,7 @@ hold_out() { # <folder>
   fi
   awk 'NR == FNR { out[$1]; next } !($1 in out) { print $1 }' "$private/held_out" "$1/train/utt2spk" >"$private/rest"
   if (( $(wc -l <"$private/rest") < 2 )) || [[ ! -s $private/held_out ]]; then
-    fail "$(wc -l <"$1/train/utt2spk") utterances are too few to train on some and test on others"
+    fail "found $(counted "$(wc -l <"$1/train/utt2spk")" utterance): too few to train on some and test on others"
   fi
   cp -r "$1/train" "$1/held_out"
   keep_utterances "$1/held_out" "$private/held_out"
@@ -201,7 +201,7 @@ make_data() { # <folder>
   else treat_unknown_words "$1"
   fi
   [[ $bad == false ]] || fail "stopped: the data have to be put right; --skip-bad=true leaves out the utterances named above"
-  (( $(wc -l <"$1/train/utt2spk") >= 2 )) || fail "$(wc -l <"$1/train/utt2spk") utterances are too few to train on some and test on others"
+  (( $(wc -l <"$1/train/utt2spk") >= 2 )) || fail "found $(counted "$(wc -l <"$1/train/utt2spk")" utterance): too few to train on some and test on others"
   names=("${names[@]:1}")
   if (( ${#names[@]} == 0 )) || [[ $test_speakers ]]; then
     hold_out "$1"

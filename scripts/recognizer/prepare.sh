@@ -12,7 +12,7 @@ do_data() {
   if [[ $garbage == true ]] && grep -q "[[:blank:]]$garbage_phone\$" "$lexicon"; then silence_phones+=,$garbage_phone; fi
   mapfile -t tests <"$dir/data/tests"
   number_in hours decimal "$dir/data/hours" 0
-  say "$(wc -l <"$dir/data/transcripts") utterances to train on, about $hours hours$([[ $perturb == false ]] || echo ", three times at different speeds"); for tests: $(for set in "${tests[@]}"; do
+  say "$(counted "$(wc -l <"$dir/data/transcripts")" utterance) to train on, about $hours hours$([[ $perturb == false ]] || echo ", three times at different speeds"); for tests: $(for set in "${tests[@]}"; do
     printf '%s (%d) ' "$set" "$(wc -l <"$dir/data/$set/text")"; done)"
   check_adaptation
 }
@@ -95,7 +95,7 @@ make_features() {
   missing=$(awk 'NR == FNR { has[$1] = 1; next } !($1 in has) { print $1 }' "$out/feats.scp" "$from/text")
   say "features of $set: $(wc -l <"$out/feats.scp") of $(wc -l <"$from/text") utterances, $(awk '{ n += $2 } END { printf "%.2f", n / 360000 }' "$out/utt2num_frames") hours"
   if [[ $missing ]]; then
-    say "$(wc -w <<<"$missing") utterances of $set have no features or are shorter than a tenth of a second, such as $(head -n 1 <<<"$missing")"
+    say "without features, or shorter than a tenth of a second: $(counted "$(wc -w <<<"$missing")" utterance) of $set, such as $(head -n 1 <<<"$missing")"
     { grep -h -e '^WARNING' -e '^ERROR' "$log".*.log || true; } | head -n 3 | sed 's/^/    /' >&2
     [[ $skip_bad == true ]] || fail "the logs are $log.*.log; --skip-bad=true leaves such utterances out"
   fi

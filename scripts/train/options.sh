@@ -42,14 +42,19 @@ kind_of_value() { # <option>
   esac
 }
 
+unknown_option() { # <--name> <where it was written>
+  did_you_mean "$1" "${option_names[@]}" help config
+  fail "unknown option $1$2$REPLY; see $(basename "$0") --help"
+}
+
 # An option for each spelling: --num_epochs and --Num-Epochs are --num-epochs.
 set_option() { # <--name> <value> <where it was written>
   local name=${1#--} value=$2 type
   name=${name//_/-}
   name=${name,,}
-  [[ $name =~ ^[a-z0-9-]+$ ]] || fail "unknown option $1$3; see $(basename "$0") --help"
+  [[ $name =~ ^[a-z0-9-]+$ ]] || unknown_option "$1" "$3"
   type=${option_type[$name]-}
-  [[ $type ]] || fail "unknown option $1$3; see $(basename "$0") --help"
+  [[ $type ]] || unknown_option "$1" "$3"
   case $type in
     text) [[ ! $value =~ [[:cntrl:]] ]] || fail "$1$3: expected text without line breaks and the like" ;;
     word) [[ ! $value =~ [[:space:][:cntrl:]] ]] || fail "$1=$value$3: expected text without blanks" ;;
@@ -96,8 +101,8 @@ parse_options() {
       --*)
         word=${1#--}
         word=${word//_/-}
-        [[ $word =~ ^[A-Za-z0-9-]+$ ]] || fail "unknown option $1; see $(basename "$0") --help"
-        [[ ${option_type[${word,,}]-} ]] || fail "unknown option $1; see $(basename "$0") --help"
+        [[ $word =~ ^[A-Za-z0-9-]+$ ]] || unknown_option "$1" ""
+        [[ ${option_type[${word,,}]-} ]] || unknown_option "$1" ""
         if [[ ${option_type[${word,,}]-} == bool && ${2-} != @(true|false) ]]; then given+=("$1=true")
         else
           (( $# > 1 )) || fail "$1 needs a value"

@@ -66,7 +66,7 @@ fn losses_are_an_error_that_names_reasons_unless_they_are_allowed() {
         &f,
         0,
         "corpus-to-data --skip-bad=true --faults=@faults @in @out",
-        &["2 lost: 1 recordings without a text, 1 empty texts"],
+        &["2 lost: 1 recording without a text, 1 empty text"],
     );
     assert_eq!(f.read("out/text"), "anna-a text 0\nbert_b-c text 2\n");
     assert_eq!(f.read("faults").lines().count(), 3);
@@ -139,7 +139,7 @@ fn unknown_words_stay_or_cost_their_utterances() {
     assert_eq!(stamps[2], ["bert_b-c", "16044", &changed("in/bert b/c.wav"), "16000", "0.500"]);
     let told = run("corpus-to-data", &[&lexicon, "--lose-unknown=true", "--skip-bad=true", from, to]);
     assert_eq!(told.status, 0, "{}", told.stderr);
-    assert!(told.stderr.contains("1 texts with words that the lexicon lacks"), "{}", told.stderr);
+    assert!(told.stderr.contains("1 text with words that the lexicon lacks"), "{}", told.stderr);
     assert_eq!(f.read("out/text"), "anna-a text 0\nanna-b text 1\n");
 }
 

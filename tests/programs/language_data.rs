@@ -83,8 +83,8 @@ fn an_adapted_model_has_the_words_of_its_texts() {
         run("adapt-lexicon", &[text, new, arpa, "--skip-unknown=true", &f.path("old"), &f.path("out")]);
     assert_eq!(told.status, 0, "{}", told.stderr);
     for part in [
-        "1 text are left out",
-        "1 new words have two phones in a row that the old graph does not have",
+        "1 sentence is left out",
+        "1 new word has two phones in a row that the old graph does not have",
         "most similar phones (aa)",
         "5 words, of which 2 are new; 7 pronunciations",
     ] {

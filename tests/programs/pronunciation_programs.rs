@@ -138,7 +138,7 @@ fn words_that_cannot_be_aligned_are_named_and_many_of_them_are_an_error() {
     let text = f.read("lexicon");
     let long = "w D AH B AH L Y UW\n";
     f.write("one", format!("{text}{long}<unk> SPN\n"));
-    let words = ["Left out 1 pronunciations with too many phones", ": w", "of symbols and noises: <unk>"];
+    let words = ["Left out 1 pronunciation with too many phones", ": w", "of symbols and noises: <unk>"];
     fails(&f, 0, "g2p-train --left-out=@left --alignments=@ali @one @model", &words);
     assert_eq!(f.read("left"), "<unk> is a symbol, no word\nw has too many phones for its letters\n");
     assert!(f.read("ali").contains("bacx b=B a=AA c=K x=K+S\n"), "{}", f.read("ali"));

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use kaldi_io::text::{count, either};
+
 /// The kind of a fault. The display form is a noun phrase in plural.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
@@ -59,35 +61,58 @@ pub enum Kind {
     TextDoesNotFit,
 }
 
+impl Kind {
+    /// The name of one fault of this kind, and of several.
+    fn nouns(self) -> (&'static str, &'static str) {
+        match self {
+            Kind::SoundWithoutText => ("recording without a text", "recordings without a text"),
+            Kind::TextWithoutSound => ("text without a recording", "texts without a recording"),
+            Kind::UnreadableSound => ("recording that cannot be read", "recordings that cannot be read"),
+            Kind::Truncated => ("recording that is cut off", "recordings that are cut off"),
+            Kind::UnreadableText => ("text that cannot be read", "texts that cannot be read"),
+            Kind::EmptyText => ("empty text", "empty texts"),
+            Kind::Duplicate => ("key or file that comes twice", "keys or files that come twice"),
+            Kind::BadName => ("name that cannot be used", "names that cannot be used"),
+            Kind::BadSpan => ("time that makes no sense", "times that make no sense"),
+            Kind::BeyondEnd => {
+                ("time behind the end of the recording", "times behind the end of the recording")
+            }
+            Kind::BadRow => ("row that cannot be used", "rows that cannot be used"),
+            Kind::AlignerOutput => {
+                ("output of an aligner in place of a text", "outputs of an aligner in place of texts")
+            }
+            Kind::UnknownWords => {
+                ("text with words that the lexicon lacks", "texts with words that the lexicon lacks")
+            }
+            Kind::OtherRate => ("recording of another sampling rate", "recordings of another sampling rate"),
+            Kind::Silent => ("recording of digital silence", "recordings of digital silence"),
+            Kind::ShortHeader => (
+                "header that promises more or fewer samples than there are",
+                "headers that promise more or fewer samples than there are",
+            ),
+            Kind::Damaged => ("damaged recording", "damaged recordings"),
+            Kind::SpanCut => (
+                "utterance that was cut at the end of the recording",
+                "utterances that were cut at the end of the recording",
+            ),
+            Kind::Overlap => ("utterance that overlaps", "utterances that overlap"),
+            Kind::SeveralChannels => ("recording with several channels", "recordings with several channels"),
+            Kind::SeveralTexts => ("recording with several texts", "recordings with several texts"),
+            Kind::IgnoredTiers => ("tier that is not used", "tiers that are not used"),
+            Kind::Clipping => ("clipped recording", "clipped recordings"),
+            Kind::WordsNotSpoken => {
+                ("text with words that are not in the sound", "texts with words that are not in the sound")
+            }
+            Kind::TextDoesNotFit => {
+                ("text that does not fit its recording", "texts that do not fit their recordings")
+            }
+        }
+    }
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Kind::SoundWithoutText => "recordings without a text",
-            Kind::TextWithoutSound => "texts without a recording",
-            Kind::UnreadableSound => "recordings that cannot be read",
-            Kind::Truncated => "recordings that are cut off",
-            Kind::UnreadableText => "texts that cannot be read",
-            Kind::EmptyText => "empty texts",
-            Kind::Duplicate => "keys or files that come twice",
-            Kind::BadName => "names that cannot be used",
-            Kind::BadSpan => "times that make no sense",
-            Kind::BeyondEnd => "times behind the end of the recording",
-            Kind::BadRow => "rows that cannot be used",
-            Kind::AlignerOutput => "outputs of an aligner in place of texts",
-            Kind::UnknownWords => "texts with words that the lexicon lacks",
-            Kind::OtherRate => "recordings of another sampling rate",
-            Kind::Silent => "recordings of digital silence",
-            Kind::ShortHeader => "headers that promise more or fewer samples than there are",
-            Kind::Damaged => "damaged recordings",
-            Kind::SpanCut => "utterances that were cut at the end of the recording",
-            Kind::Overlap => "utterances that overlap",
-            Kind::SeveralChannels => "recordings with several channels",
-            Kind::SeveralTexts => "recordings with several texts",
-            Kind::IgnoredTiers => "tiers that are not used",
-            Kind::Clipping => "clipped recordings",
-            Kind::WordsNotSpoken => "texts with words that are not in the sound",
-            Kind::TextDoesNotFit => "texts that do not fit their recordings",
-        })
+        f.write_str(self.nouns().1)
     }
 }
 
@@ -140,8 +165,7 @@ impl std::ops::AddAssign for Amount {
 
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let noun = if self.utterances == 1 { "utterance" } else { "utterances" };
-        write!(f, "{} {noun} ({})", self.utterances, length(self.seconds))
+        write!(f, "{} ({})", count(self.utterances, "utterance"), length(self.seconds))
     }
 }
 
@@ -209,7 +233,10 @@ impl Counts {
         kinds.sort_by_key(|(kind, amount)| (std::cmp::Reverse(amount.utterances), **kind));
         kinds
             .iter()
-            .map(|(kind, amount)| format!("{} {kind}", amount.utterances))
+            .map(|(kind, amount)| {
+                let (one, several) = kind.nouns();
+                format!("{} {}", amount.utterances, either(amount.utterances, one, several))
+            })
             .collect::<Vec<_>>()
             .join(", ")
     }
@@ -242,7 +269,7 @@ mod tests {
         let counts = Counts::new(found, kept, &faults);
         assert_eq!(
             counts.to_string(),
-            "100 utterances (4.2 min) in, 93 utterances (3.9 min) out; 7 lost: 6 empty texts, 1 recordings without a text"
+            "100 utterances (4.2 min) in, 93 utterances (3.9 min) out; 7 lost: 6 empty texts, 1 recording without a text"
         );
         assert_eq!(counts.first.len(), 5);
         assert_eq!(counts.first[0], "0.txt: the text is empty");

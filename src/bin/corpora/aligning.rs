@@ -6,6 +6,7 @@ use anyhow::Result;
 use kaldi_align::Event;
 use kaldi_aligner::{Begin, Job, JobEvent, Listened, Model, Results};
 use kaldi_corpus::Corpus;
+use kaldi_io::text::{count, either};
 use nnet3::messages;
 use nnet3::progress::{self, Counter};
 
@@ -50,7 +51,12 @@ impl Teller {
             JobEvent::Part(name) => self.bar.note(name.to_owned()),
             JobEvent::Share(share) => self.bar.set((share * ALL as f64) as u64),
             JobEvent::Cut { recordings, pieces } => {
-                messages::log(&format!("{recordings} long recordings were cut into {pieces} utterances"));
+                let cut = either(recordings, "was", "were");
+                messages::log(&format!(
+                    "{} {cut} cut into {}",
+                    count(recordings, "long recording"),
+                    count(pieces, "utterance")
+                ));
             }
             JobEvent::Training(event) => self.tell_of_training(event),
         }
@@ -60,14 +66,23 @@ impl Teller {
         match event {
             Event::Stage { kind, utterances, leaves, gaussians, .. } => {
                 self.bar.note(kind.name().to_owned());
-                let tree = if leaves > 0 { format!("at most {leaves} leaves and ") } else { String::new() };
+                let tree = if leaves > 0 {
+                    format!("at most {leaves} {} and ", either(leaves, "leaf", "leaves"))
+                } else {
+                    String::new()
+                };
                 messages::log(&format!(
-                    "{}: {utterances} utterances, {tree}{gaussians} Gaussians",
-                    kind.name()
+                    "{}: {}, {tree}{}",
+                    kind.name(),
+                    count(utterances, "utterance"),
+                    count(gaussians, "Gaussian")
                 ));
             }
             Event::Transforms { speakers, without, improvement } => messages::log(&format!(
-                "transforms of {speakers} speakers improve the log-likelihood of a frame by {improvement:.3}; {without} speakers have too little speech"
+                "transforms of {} improve the log-likelihood of a frame by {improvement:.3}; {} {} too little speech",
+                count(speakers, "speaker"),
+                count(without, "speaker"),
+                either(without, "has", "have")
             )),
             // (A tree has one for each leaf with few frames.)
             Event::Warning(message) => {
@@ -106,8 +121,9 @@ pub fn tell(corpus: &Corpus, results: &Results, table: &Path) -> usize {
         messages::warn(&format!("… and {} more, see {}", faults.len() - 5, table.display()));
     }
     messages::log(&format!(
-        "{} in, {aligned} utterances ({:.3} h) aligned, {retried} of them with a wider beam; {} not aligned",
+        "{} in, {} ({:.3} h) aligned, {retried} of them with a wider beam; {} not aligned",
         corpus.kept(),
+        count(aligned, "utterance"),
         seconds / 3600.0,
         faults.len()
     ));

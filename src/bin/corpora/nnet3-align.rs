@@ -13,6 +13,7 @@ use kaldi_corpus::vocabulary::Policy;
 use kaldi_corpus::{Check, Corpus, Kind, MOST_LOST, write_faults};
 use kaldi_io::KaldiWriter;
 use kaldi_io::cli::{self, Style};
+use kaldi_io::text::{count, either};
 use nnet3::messages;
 use nnet3::options::threads;
 use nnet3_aligner::Opened;
@@ -247,8 +248,8 @@ pub fn run(options: Options) -> Result<u8> {
     }
     if lost as f64 > MOST_LOST * corpus.utterances.len() as f64 && !options.corpus.skips_bad() {
         bail!(
-            "{lost} of {} utterances could not be aligned; the results of the others are in {}",
-            corpus.utterances.len(),
+            "{lost} of {} could not be aligned; the results of the others are in {}",
+            count(corpus.utterances.len(), "utterance"),
             options.to
         );
     }
@@ -307,14 +308,15 @@ fn guess(
     if let Some(guessed) = &guessed {
         let words: BTreeSet<&str> = guessed.entries.iter().map(|entry| entry.word.as_str()).collect();
         messages::log(&format!(
-            "pronunciations of {} words were guessed: see {}, which you can mend and append to the lexicon",
-            words.len(),
+            "pronunciations of {} were guessed: see {}, which you can mend and append to the lexicon",
+            count(words.len(), "word"),
             out.join(GUESSED).display()
         ));
         if let Some(first) = guessed.without.first() {
             messages::warn(&format!(
-                "{} words, such as '{first}', have letters that the lexicon cannot teach to pronounce",
-                guessed.without.len()
+                "{}, such as '{first}', {} letters that the lexicon cannot teach to pronounce",
+                count(guessed.without.len(), "word"),
+                either(guessed.without.len(), "has", "have")
             ));
         }
     }
@@ -363,12 +365,14 @@ fn validate(corpus: &Corpus) {
     if !single.is_empty() {
         let first = single.iter().take(5).copied().collect::<Vec<_>>().join(", ");
         messages::warn(&format!(
-            "{} of {} speakers have one utterance, such as {first}: is --speakers right?",
+            "{} of {} {} one utterance, such as {first}: is --speakers right?",
             single.len(),
-            speakers.len()
+            count(speakers.len(), "speaker"),
+            either(single.len(), "has", "have")
         ));
     }
-    for (rate, count) in corpus.rates() {
-        messages::log(&format!("{count} recordings have {rate} samples per second"));
+    for (rate, recordings) in corpus.rates() {
+        let have = either(recordings, "has", "have");
+        messages::log(&format!("{} {have} {rate} samples per second", count(recordings, "recording")));
     }
 }

@@ -6,6 +6,7 @@ use anyhow::Result;
 use kaldi_aligner::{Pronunciations, Source};
 use kaldi_corpus::Corpus;
 use kaldi_corpus::vocabulary::{self, Missing, Policy, Words};
+use kaldi_io::text::count;
 use nnet3::messages;
 
 /// Words that are named in a warning.
@@ -36,16 +37,17 @@ pub fn normalise(corpus: &mut Corpus, words: &Words, policy: Policy, file: &str)
         vocabulary::write_missing(file.as_ref(), &missing)?;
     }
     if !missing.is_empty() {
-        let count: usize = missing.iter().map(|word| word.count).sum();
+        let times: usize = missing.iter().map(|word| word.count).sum();
         let first = missing.iter().take(SHOWN).map(|missing| {
             let remark =
                 if missing.remark.is_empty() { String::new() } else { format!(" ({})", missing.remark) };
-            format!("'{}' {} times, first in {}{remark}", missing.word, missing.count, missing.place)
+            format!("'{}' {}, first in {}{remark}", missing.word, count(missing.count, "time"), missing.place)
         });
         let first: Vec<String> = first.collect();
         messages::warn(&format!(
-            "the lexicon lacks {} words ({count} times): {}",
-            missing.len(),
+            "the lexicon lacks {} ({}): {}",
+            count(missing.len(), "word"),
+            count(times, "time"),
             first.join("; ")
         ));
     }

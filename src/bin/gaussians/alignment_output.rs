@@ -8,6 +8,7 @@ use kaldi_align::{Aligned, Event, Reason};
 use kaldi_fst::store::Symbols;
 use kaldi_io::holder::{I32VectorHolder, MatrixHolder};
 use kaldi_io::log::num;
+use kaldi_io::text::{count, either};
 use kaldi_io::{KaldiWriter, TableWriter};
 use nnet3::messages;
 use nnet3::progress::Counter;
@@ -21,27 +22,38 @@ pub const STEPS: u64 = 1000;
 pub fn show(event: Event, bar: &Counter) {
     match event {
         Event::Stage { kind, utterances, leaves, gaussians, .. } => {
-            let sizes = if leaves > 0 { format!("{leaves} leaves, ") } else { String::new() };
+            let sizes = if leaves > 0 {
+                format!("{leaves} {}, ", either(leaves, "leaf", "leaves"))
+            } else {
+                String::new()
+            };
             messages::log(&format!(
-                "Training {} on {utterances} utterances: at most {sizes}{gaussians} Gaussians",
-                kind.name()
+                "Training {} on {}: at most {sizes}{}",
+                kind.name(),
+                count(utterances, "utterance"),
+                count(gaussians, "Gaussian")
             ));
         }
         Event::Aligned { aligned, retried, failed } => {
             let all = aligned + failed;
             messages::log(&format!(
-                "Aligned {aligned} of {all} utterances, {retried} with a wider beam; {failed} not aligned"
+                "Aligned {aligned} of {}, {retried} with a wider beam; {failed} not aligned",
+                count(all, "utterance")
             ));
         }
         Event::Iteration { number, of, log_likelihood, gaussians, .. } => messages::log(&format!(
             "Iteration {number} of {of}: log-likelihood per frame {}, now {gaussians} Gaussians",
             num(log_likelihood)
         )),
-        Event::Tree { leaves } => messages::log(&format!("The tree has {leaves} leaves")),
+        Event::Tree { leaves } => {
+            messages::log(&format!("The tree has {leaves} {}", either(leaves, "leaf", "leaves")))
+        }
         Event::Transforms { speakers, without, improvement } => messages::log(&format!(
-            "Transforms of {} speakers improve the log-likelihood by {} per frame; {without} speakers have none",
-            speakers - without,
-            num(improvement)
+            "Transforms of {} improve the log-likelihood by {} per frame; {} {} none",
+            count(speakers - without, "speaker"),
+            num(improvement),
+            count(without, "speaker"),
+            either(without, "has", "have")
         )),
         Event::Message(text) => messages::log(&text),
         Event::Warning(text) => messages::warn(&text),
@@ -130,8 +142,8 @@ pub fn write(folder: &str, data: &Data, aligned: &Aligned, phones: &Symbols) -> 
         format!("left out: {}", parts.join(", "))
     };
     messages::log(&format!(
-        "{} utterances ({:.3} h) in; {done} ({:.3} h) aligned; {rest}",
-        data.utterances.len() + data.without_features.len(),
+        "{} ({:.3} h) in; {done} ({:.3} h) aligned; {rest}",
+        count(data.utterances.len() + data.without_features.len(), "utterance"),
         data.hours(data.frames()),
         data.hours(frames)
     ));

@@ -10,6 +10,7 @@ use kaldi_feat::segments::Segment;
 use kaldi_feat::spectral::{Extractor, SpectralOptions};
 use kaldi_feat::wave::{Wave, WaveHolder};
 use kaldi_io::holder::MatrixHolder;
+use kaldi_io::text::{count, either};
 use kaldi_io::{DenseMatrix, KaldiWriter};
 use kaldi_lang::Lang;
 use kaldi_lang::plain_text::{self, fields, lines};
@@ -135,9 +136,10 @@ impl Data {
         if !unknown.is_empty() {
             let first: Vec<&str> = unknown.keys().take(5).map(String::as_str).collect();
             messages::warn(&format!(
-                "{folder}: {} words ({} times) are not in the lexicon, such as {}",
-                unknown.len(),
-                unknown.values().sum::<usize>(),
+                "{folder}: {} ({}) {} not in the lexicon, such as {}",
+                count(unknown.len(), "word"),
+                count(unknown.values().sum(), "time"),
+                either(unknown.len(), "is", "are"),
                 first.join(", ")
             ));
         }

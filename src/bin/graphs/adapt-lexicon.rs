@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use kaldi_io::KaldiWriter;
 use kaldi_io::text::format_g;
+use kaldi_io::text::{count, either};
 use kaldi_lang::adaptation::{Old, Sentences, Words, missing, with_new_pairs, words_of_arpa};
 use kaldi_lang::lexicon::RESERVED_WORDS;
 use kaldi_lang::plain_text::{self, fields, hint, lines};
@@ -104,7 +105,9 @@ fn language(options: &Options, old: &Old, new: &Words, old_file: &dyn Fn(&str) -
         name_unknown(&sentences, file, old, new);
         if sentences.left_out > 0 {
             is_lacking = true;
-            messages::warn(&format!("{} {kind} are left out", sentences.left_out));
+            let noun = if kind == "phrases" { "phrase" } else { "sentence" };
+            let (number, are) = (sentences.left_out, either(sentences.left_out, "is", "are"));
+            messages::warn(&format!("{file}: {} {are} left out", count(number, noun)));
         }
         texts.push((kind, sentences));
     }
@@ -134,8 +137,9 @@ fn language(options: &Options, old: &Old, new: &Words, old_file: &dyn Fn(&str) -
     let odd = with_new_pairs(new, &pairs, silence.trim());
     if !odd.is_empty() {
         messages::warn(&format!(
-            "{} new words have two phones in a row that the old graph does not have; their pdfs are those of the most similar phones ({}{})",
-            odd.len(),
+            "{} {} two phones in a row that the old graph does not have; their pdfs are those of the most similar phones ({}{})",
+            count(odd.len(), "new word"),
+            either(odd.len(), "has", "have"),
             odd[..odd.len().min(SHOWN)].join(", "),
             if odd.len() > SHOWN { " …" } else { "" }
         ));
@@ -170,9 +174,10 @@ fn language(options: &Options, old: &Old, new: &Words, old_file: &dyn Fn(&str) -
     let words: HashSet<&str> = entries.iter().map(|((word, _), _)| *word).collect();
     let unheard = new.keys().filter(|word| !old.words.contains_key(*word)).count();
     messages::log(&format!(
-        "{} words, of which {unheard} are new; {} pronunciations",
-        words.len(),
-        entries.len()
+        "{}, of which {unheard} {} new; {}",
+        count(words.len(), "word"),
+        either(unheard, "is", "are"),
+        count(entries.len(), "pronunciation")
     ));
     Ok(())
 }
@@ -198,6 +203,6 @@ fn name_unknown(sentences: &Sentences, file: &str, old: &Old, new: &Words) {
         ));
     }
     if sentences.unknown.len() > SHOWN {
-        messages::warn(&format!("… and {} more words of {file}", sentences.unknown.len() - SHOWN));
+        messages::warn(&format!("… and {} of {file}", count(sentences.unknown.len() - SHOWN, "more word")));
     }
 }

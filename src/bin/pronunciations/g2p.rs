@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use kaldi_g2p::words::read_words;
 use kaldi_g2p::{Entry, Lexicon, Model, Pronunciation, SearchOptions, TrainOptions, cache};
 use kaldi_io::text::format_g;
+use kaldi_io::text::{count, either};
 use kaldi_io::{KaldiReader, KaldiWriter};
 use nnet3::messages;
 use nnet3::options::threads;
@@ -161,10 +162,11 @@ pub fn run(options: Options) -> Result<u8> {
     }
     w.finish()?;
     messages::log(&format!(
-        "Pronounced {} words; the lexicon has {} of the others, {} have no pronunciation",
-        pronunciations.len(),
+        "Pronounced {}; the lexicon has {} of the others, {} {} no pronunciation",
+        count(pronunciations.len(), "word"),
         words.len() - new.len(),
-        bad.len()
+        bad.len(),
+        either(bad.len(), "has", "have")
     ));
     Ok(0)
 }
@@ -190,15 +192,15 @@ fn report_bad(bad: &[kaldi_g2p::Error], words: usize, skip: bool) -> Result<()> 
     if !skip {
         let more = match bad.len() - 1 {
             0 => String::new(),
-            1 => " (and 1 more word)".to_owned(),
-            more => format!(" (and {more} more words)"),
+            more => format!(" (and {})", count(more, "more word")),
         };
         bail!("{first}{more}; --skip-bad=true leaves such words out");
     }
     for error in bad.iter().take(SHOWN) {
         messages::warn(&error.to_string());
     }
-    messages::warn(&format!("{} of {words} words are left out: they have no pronunciation", bad.len()));
+    let (all, are) = (count(words, "word"), either(bad.len(), "is", "are"));
+    messages::warn(&format!("{} of {all} {are} left out for lack of a pronunciation", bad.len()));
     Ok(())
 }
 

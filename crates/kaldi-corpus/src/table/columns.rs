@@ -1,5 +1,7 @@
 //! The columns of a table: by the names of a header, or by their contents.
 
+use kaldi_io::text::count;
+
 use super::Row;
 
 const PATHS: [&str; 26] = [
@@ -153,7 +155,7 @@ impl Columns {
     /// The row of these cells, or a clause that says what it lacks.
     pub fn row(&self, line: usize, cells: &[String]) -> Result<Row, String> {
         if cells.len() != self.count {
-            return Err(format!("expected {} columns, found {}", self.count, cells.len()));
+            return Err(format!("expected {}, found {}", count(self.count, "column"), cells.len()));
         }
         let cell = |column: Option<usize>| column.map(|column| cells[column].trim().to_owned());
         let filled = |column| cell(column).filter(|cell| !cell.is_empty());
