@@ -183,7 +183,7 @@ mod tests {
                 .collect()
         };
         // A word of 0.2 s with room behind it, one with less room, a long one, and the last one.
-        assert_eq!(times("ab 9 cd 6 abcdefghijkl 5 na"), [(0, 10), (11, 19), (19, 31), (36, 46)]);
+        assert_eq!(times("ab 9 cd 6 abcdefghijkl 6 na"), [(0, 10), (11, 19), (19, 31), (37, 47)]);
         // Cues of two channels do not shorten each other.
         let mut other = said("ab");
         other.channel = 2;

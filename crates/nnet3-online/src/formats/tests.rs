@@ -34,11 +34,11 @@ fn all_forms() {
     );
     assert_eq!(
         shown(Format::Srt),
-        "1\n00:00:00,500 --> 00:00:01,250\none two\n\n2\n01:01:01,500 --> 01:01:02,000\nthree\n\n"
+        "1\n00:00:00,500 --> 00:00:01,500\none two\n\n2\n01:01:01,500 --> 01:01:02,500\nthree\n\n"
     );
     assert_eq!(
         shown(Format::Vtt),
-        "WEBVTT\n\n00:00:00.500 --> 00:00:01.250\none two\n\n01:01:01.500 --> 01:01:02.000\nthree\n\n"
+        "WEBVTT\n\n00:00:00.500 --> 00:00:01.500\none two\n\n01:01:01.500 --> 01:01:02.500\nthree\n\n"
     );
     let unknown = segment(1, vec![word("<unk>", 0.0, 1.0, 1.0)]);
     let shown_unknown = shown_as(Format::Vtt, Parts::default(), "u", &[unknown]);
@@ -69,8 +69,8 @@ fn channels_have_turns() {
         "u 1 2.25 0.75 three 1.00\nu 2 0.50 0.50 one 1.00\nu 2 2.00 0.50 two 1.00\n"
     );
     // Speech of both channels at a time keeps its times.
-    assert!(shown(Format::Srt).contains("3\n00:00:02,250 --> 00:00:03,000\nChannel 1: three\n"));
-    assert!(shown(Format::Vtt).contains("00:00:00.500 --> 00:00:01.000\n<v Channel 2>one\n"));
+    assert!(shown(Format::Srt).contains("3\n00:00:02,250 --> 00:00:03,250\nChannel 1: three\n"));
+    assert!(shown(Format::Vtt).contains("00:00:00.500 --> 00:00:01.500\n<v Channel 2>one\n"));
     let object: serde_json::Value = serde_json::from_str(&shown(Format::Json)).unwrap();
     let channels: Vec<_> = (0..3).map(|i| object["segments"][i]["channel"].clone()).collect();
     assert_eq!(channels, [json!(2), json!(2), json!(1)]);
@@ -113,8 +113,8 @@ fn speakers_have_labels_as_people_write_them() {
     let shown = |format| shown_as(format, parts, "u", &spoken_by());
     assert_eq!(shown(Format::Text), "u Speaker 2: one two\nu Speaker 1: three\nu Speaker ?: a,\"b\n");
     let srt = shown(Format::Srt);
-    assert!(srt.starts_with("1\n00:00:00,500 --> 00:00:01,250\nSpeaker 2: one two\n\n2\n"), "{srt}");
-    assert!(shown(Format::Vtt).contains("00:00:01.500 --> 00:00:02.000\n<v Speaker 1>three\n"));
+    assert!(srt.starts_with("1\n00:00:00,500 --> 00:00:01,500\nSpeaker 2: one two\n\n2\n"), "{srt}");
+    assert!(shown(Format::Vtt).contains("00:00:01.500 --> 00:00:02.500\n<v Speaker 1>three\n"));
     let ctm = shown(Format::Ctm);
     assert!(ctm.starts_with("u 1 0.50 0.50 one 0.75 lex speaker2\n"), "{ctm}");
     assert!(ctm.ends_with("u 1 3.00 0.50 a,\"b 1.00 lex unknown\n"), "{ctm}");
