@@ -22,12 +22,34 @@ check_adaptation() {
   fi
 }
 
-# The same when the Gaussian models are there: transforms need speakers with enough speech.
-check_transforms() {
-  [[ $adapt_speakers == true && ! -e $dir/gauss/model/final.alimdl ]] || return 0
-  [[ $wants_adaptation == auto ]] || fail "--adapt-speakers=true: too few speakers have enough speech for transforms (10 s or more)"
-  say "too few speakers have enough speech (10 s or more) for transforms: the network learns without"
-  adapt_speakers=false
+# The same when there are features: transforms need speakers with enough speech. Sets gaussian_stage, the last stage of the Gaussian models: SAT
+# where transforms are wanted. (Without it the models decide by their data, and begin SAT at two minutes.)
+check_speech() {
+  local all able of_able enough reason=
+  gaussian_stage=
+  [[ $adapt_speakers == true ]] || return 0
+  read -r all able of_able enough < <(speech_of_people "$dir/feats/train")
+  if is_less "$all" "$sound_for_transforms"; then reason="there are $all s of sound of people, and transforms need $sound_for_transforms s in all"
+  elif [[ $enough == no ]]; then
+    reason="$able speakers have $sound_of_speaker s of sound or more, $of_able of $all s together, and transforms need two such speakers and three quarters of the sound"
+  fi
+  if [[ ! $reason ]]; then gaussian_stage=sat
+  elif [[ $wants_adaptation == true ]]; then fail "--adapt-speakers=true: $reason"
+  else
+    say "no adaptation to speakers: $reason"
+    adapt_speakers=false
+  fi
+}
+
+# Seconds. (With 42 s of five speakers, 24 of 100 words of another one were wrong; without transforms many more.)
+sound_for_transforms=30 sound_of_speaker=5
+
+# Seconds of sound of people; how many of them have enough for a transform; their seconds; and whether this is enough (yes or no).
+speech_of_people() { # <folder of features>
+  people_of "$1" | least="$sound_of_speaker" awk 'FILENAME == "-" { person[$1]; next } FILENAME == ARGV[2] { if ($2 in person) speaker[$1] = $2; next }
+    $1 in speaker { frames[speaker[$1]] += $2; all += $2 }
+    END { for (who in frames) if (frames[who] >= 100 * ENVIRON["least"]) { able++; of_able += frames[who] }
+      printf "%.0f %d %.0f %s\n", all / 100, able, of_able / 100, (able >= 2 && of_able >= 0.75 * all ? "yes" : "no") }' - "$1/utt2spk" "$1/utt2num_frames"
 }
 
 # Sets train_set.
@@ -132,7 +154,7 @@ do_adapted_recognition() { # adds to table
     texts=$dir/decode/$set/text step "transforms of the speakers of $set" "speakers/$set" transforms_of_speakers "=gauss/model" "=feats/$set" \
       "@$dir/decode/$set/text"
     if [[ ! -s $dir/speakers/$set/speakers ]]; then
-      say "no speaker of $set has enough speech (10 s) for a transform"
+      say "no speaker of $set has enough speech ($sound_of_speaker s) for a transform"
       continue
     fi
     step "features of $set with transforms" "feats/adapted_$set" test_features_of_speakers "=speakers/$set" "=feats/$set"

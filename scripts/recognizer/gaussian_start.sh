@@ -10,9 +10,9 @@ do_gaussians() {
   }
   mkdir -p "$dir/gauss"
   refresh gauss/lang make_hmm_language
-  step "Gaussian models" gauss/model train_gaussians "$adapt_speakers" texts "@$dir/data/train/wav.scp" "@$dir/data/train/waves" "@$dir/data/train/text" \
+  check_speech
+  step "Gaussian models" gauss/model train_gaussians "$adapt_speakers" "$gaussian_stage" texts "@$dir/data/train/wav.scp" "@$dir/data/train/waves" "@$dir/data/train/text" \
     "@$dir/data/train/utt2spk" "@$dir/gauss/lang/phones.txt" "@$dir/gauss/lang/L.fst" "@$dir/gauss/lang/topo"
-  check_transforms
   check_texts
   count_aligned "alignments of the Gaussian models" "$dir/data/train/text" "$dir/gauss/model"
 }
@@ -46,7 +46,7 @@ train_gaussians() {
     printf '%s\n' --use-energy=false --allow-downsample=true --sample-frequency="$rate" >"$out/mfcc.conf"
     config=(--mfcc-config="$out/mfcc.conf")
   fi
-  run "$log.log" train-gaussians --num-threads="$nj" --text-scores="$out/texts.tsv" "${config[@]}" "$data" "$dir/gauss/lang" "$out"
+  run "$log.log" train-gaussians --num-threads="$nj" --last-stage="$gaussian_stage" --text-scores="$out/texts.tsv" "${config[@]}" "$data" "$dir/gauss/lang" "$out"
   rm -rf "$out/data"
 }
 
