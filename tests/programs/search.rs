@@ -145,7 +145,12 @@ fn kept_lattices_have_the_places_of_the_sound() {
     let line = |rest: &str| format!("nnet3-search {kept} {model} {word} {rest}");
     fails(&f, 255, &line("other.wav"), &["there are no lattices of other.wav", "kept/other.lat"]);
     std::fs::create_dir(f.path("empty")).unwrap();
-    fails(&f, 255, &format!("nnet3-search --lattices=@empty {model} {word}"), &["the folder has no lattices"]);
+    fails(
+        &f,
+        255,
+        &format!("nnet3-search --lattices=@empty {model} {word}"),
+        &["the folder has no lattices"],
+    );
 }
 
 #[test]

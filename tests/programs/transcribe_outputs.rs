@@ -147,7 +147,7 @@ fn faults_are_found_before_the_model_is_loaded() {
         (format!("{U7} --threads=2"), "Invalid option --threads=2 (did you mean --num-threads?)"),
         (
             "@own.txt --output=@own.txt".to_owned(),
-            "expected a file for the text, found one of the recordings",
+            "expected a file to write, found one of the recordings",
         ),
         (format!("{U7} --format=doc"), "expected one of text, json, srt, vtt, ctm, csv, tsv, rttm, textgrid"),
         (format!("{U7} --format=srt --times"), "--times is for --format=text"),

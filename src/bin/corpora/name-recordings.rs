@@ -4,6 +4,7 @@
 
 use anyhow::Result;
 use kaldi_corpus::many::{Folder, read_list};
+use kaldi_io::text::count;
 use nnet3::messages;
 
 /// Name the recordings of a list, for jobs that recognise them, and remove texts of other recordings or of recordings that have
@@ -28,7 +29,8 @@ pub fn run(options: Options) -> Result<u8> {
     let again = Folder::new(&options.folder, &options.suffix).name(&listed)?;
     if again > 0 {
         messages::log(&format!(
-            "{again} texts are those of other recordings, or of recordings that have changed since: they are made again"
+            "{}, of other recordings or of recordings that have changed since: made again",
+            count(again, "text")
         ));
     }
     Ok(0)

@@ -82,7 +82,7 @@ fn each_loss_is_a_fault_and_counts() {
     assert!(unreadable.sentence.contains("f.wav cannot be used"), "{unreadable}");
     std::fs::remove_file(folder.path("a.txt")).unwrap();
     let error = folder.fails("", &Options::default());
-    assert!(error.contains("no utterance can be used") && error.contains("empty texts"), "{error}");
+    assert!(error.contains("no utterance can be used") && error.contains("1 empty text"), "{error}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kaldi_io::text::count;
 use kaldi_lang::plain_text::{self, fields, lines};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -30,7 +31,7 @@ impl Faults<'_> {
 
     fn check_rest(&mut self, is_empty: bool) -> Result<()> {
         if !self.keys.is_empty() {
-            (self.warn)(&format!("{} recordings are left out", self.keys.len()));
+            (self.warn)(&format!("{}: left out", count(self.keys.len(), "recording")));
         }
         if is_empty { Err(Error::Data("no recording is left".to_owned())) } else { Ok(()) }
     }
@@ -227,7 +228,7 @@ mod tests {
             assert!(error.contains(fault) && error.contains("--skip-bad") && said.is_empty(), "{error}");
             let (error, said) = data.check(true);
             assert_eq!((error, data.read("work/recordings").as_str()), (None, left), "{said:?}");
-            assert!(said[0].contains(fault) && said[1] == "1 recordings are left out", "{said:?}");
+            assert!(said[0].contains(fault) && said[1] == "1 recording: left out", "{said:?}");
         }
     }
 
