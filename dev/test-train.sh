@@ -105,6 +105,30 @@ run_takes_jobs_with_it() { # <signal>
   grep -q 'Ended (code 143)' "$work/run/s.1.log" && ! pgrep --full --exact "sleep $marker"
 }
 
+scripts_say_what_is_missing() { # in one line, without all options
+  local script said status
+  for script in recognizer train adapt_model make_vosk_model segment_long transcribe_many run slurm k8s; do
+    said=$("scripts/$script.sh" 2>&1)
+    status=$?
+    if ! [[ $status == 1 && $said == "$script.sh: ERROR: expected "*"; see $script.sh --help" && $said != *$'\n'* ]]; then
+      echo "$script.sh ends with $status and: $said"
+      return 1
+    fi
+  done
+  said=$(scripts/make_graph.sh 2>&1)
+  (( $? == 1 )) && [[ $said == "make_graph.sh: ERROR: expected 5 arguments, found 0;"* ]]
+}
+
+tables_are_tables() { # features may be a folder
+  local said
+  said=$(train not_there --feats="$work/nodata" --targets=scp:x "${tdnn[@]}" 2>&1) && return 1
+  [[ $said == *"--feats=$work/nodata: expected a data folder with feats.scp, or a table"*"found no such file or folder" ]] || return 1
+  said=$(train not_there --targets="$data" "${tdnn[@]}" 2>&1) && return 1
+  [[ $said == *"--targets=$data: expected a table"*"found a folder" && ! -e $work/not_there ]]
+}
+
+check "scripts: without arguments they say what is missing" scripts_say_what_is_missing
+check "train.sh: what is no table is named before anything begins" tables_are_tables
 check "run.sh: logs as Kaldi's scripts expect them" run_makes_logs
 check "run.sh: fails with a job, and says which" run_fails_with_a_job
 check "run.sh: fails with any part of a pipe" run_fails_with_any_part_of_a_pipe

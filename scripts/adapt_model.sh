@@ -42,7 +42,7 @@ option silence-probability number 0.5 "probability of a pause between two words"
 option look-ahead bool true "a graph of two halves, whose language model can be replaced; false: one graph, for small language models"
 
 parse_options "$@"
-(( ${#arguments[@]} == 2 )) || { usage >&2; exit 1; }
+need_arguments "a recogniser (MODEL)" "a new folder (OUT)"
 file_name model MODEL "${arguments[0]}"
 file_name to OUT "${arguments[1]}"
 if [[ $to == */ && $to != / ]]; then to=${to%/}; fi

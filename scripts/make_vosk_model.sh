@@ -40,7 +40,7 @@ option frame-subsampling-factor integer 3 "frames for each output; 3 for chain m
 option test bool true "try the folder with nnet3-transcribe"
 
 parse_options "$@"
-(( ${#arguments[@]} == 2 )) || { usage >&2; exit 1; }
+need_arguments "the folder of a recogniser (EXPDIR)" "a new folder (OUT)"
 file_name exp EXPDIR "${arguments[0]}"
 file_name to OUT "${arguments[1]}"
 if [[ $to == */ && $to != / ]]; then to=${to%/}; fi

@@ -39,7 +39,7 @@ source "$here/recognizer/gaussian_model.sh"
 source "$here/recognizer/decode.sh"
 
 parse_options "$@"
-(( ${#arguments[@]} == 1 )) || { usage >&2; exit 1; }
+need_arguments "the folder of the results (DIR)"
 dir=${arguments[0]}
 check_options
 dir=$(realpath -m "$dir")

@@ -36,7 +36,7 @@ option cmd text run.sh "what runs jobs, with its options"
 option nj integer 2 "jobs at a time"
 
 parse_options "$@"
-(( ${#arguments[@]} == 3 )) || { usage >&2; exit 1; }
+need_arguments "a data folder (DATA)" "the folder of a recogniser (EXPDIR)" "a folder for the results (OUT)"
 file_name data DATA "${arguments[0]}"
 file_name exp EXPDIR "${arguments[1]}"
 for name in "${arguments[2]}" "$PWD" "$here"; do plain_name "the folder" "$name"; done

@@ -36,7 +36,7 @@ source "$here/train/iteration.sh"
 source "$here/train/final.sh"
 
 parse_options "$@"
-(( ${#arguments[@]} == 1 )) || { usage >&2; exit 1; }
+need_arguments "the folder of the training (DIR)"
 dir=${arguments[0]}
 if [[ $dir == */ && $dir != / ]]; then dir=${dir%/}; fi
 chain_options=()

@@ -33,7 +33,7 @@ option batch integer 20 "recordings in a job; a job that fails does those that a
 option tries integer 2 "times that recordings are tried in a call"
 
 parse_options "$@"
-(( ${#arguments[@]} == 2 )) || { usage >&2; exit 1; }
+need_arguments "a list of recordings (LIST)" "a folder for the results (OUT)"
 file_name list LIST "${arguments[0]}"
 [[ $model ]] || fail "--model is needed: the folder of the model"
 file_name model --model "$model"

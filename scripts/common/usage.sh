@@ -6,7 +6,7 @@ show_usage() { sed -n '2,${/^#/!q; s/^# \{0,1\}//p}' "$0"; }
 refuse_usage() { # <what is wrong>
   echo "$(basename "$0"): $*" >&2
   show_usage | sed -n '/^Usage:/p' >&2
-  exit 2
+  exit 1
 }
 
 plain_usage() { # <least> <most> [<argument> ...]
@@ -18,5 +18,9 @@ plain_usage() { # <least> <most> [<argument> ...]
       -*) refuse_usage "unknown option '$argument'; --help says what there is" ;;
     esac
   done
-  (( $# >= least && $# <= most )) || refuse_usage "found $# arguments; --help says what is expected"
+  if (( $# >= least && $# <= most )); then return; fi
+  local expected="$least to $most arguments"
+  if (( least == most )); then expected="$least arguments"; fi
+  if (( most == 0 )); then expected="no arguments"; fi
+  refuse_usage "ERROR: expected $expected, found $#; --help says what they are"
 }

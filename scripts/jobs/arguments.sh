@@ -53,7 +53,10 @@ parse_arguments() {
     number last whole "${rest[0]}" "$to" "$first" 1000000
     parse_options "${rest[@]:1}" # options may follow, too
   fi
-  (( ${#rest[@]} >= 2 )) || { usage >&2; exit 1; }
+  case ${#rest[@]} in
+    0) refuse "ERROR: expected LOG and COMMAND, found no arguments; see $runner --help" ;;
+    1) shown "${rest[0]}"; refuse "ERROR: expected LOG and COMMAND, found one argument, $REPLY; see $runner --help" ;;
+  esac
   log=${rest[0]}
   [[ ! $log =~ ^[A-Za-z_][A-Za-z0-9_]*=[^/]*$ ]] || refuse "$log: expected NAME=FIRST:LAST with 1 <= FIRST <= LAST, such as JOB=1:4"
   [[ $log && ! $log =~ [[:cntrl:]] ]] || refuse "the log's name is empty, or has a line break in it"

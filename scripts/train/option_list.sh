@@ -112,6 +112,20 @@ option preserve-model-interval integer 100 "models whose number is a multiple of
 option restart 'true|false|changed' false "forget what is in DIR, and begin anew; changed: only if it holds a training with other \
 options or data"
 
+# Ends the script if the value of an option is neither empty, nor a table, nor, for features, a folder.
+need_table() { # <option> <value>
+  local expected='a table, such as scp:FILE or ark:FILE' found='no such file or folder'
+  [[ $2 && $2 != *:* ]] || return 0
+  if [[ $1 == *feats ]]; then
+    [[ ! -d $2 ]] || return 0
+    expected="a data folder with feats.scp, or $expected"
+  fi
+  [[ ! -d $2 ]] || found='a folder'
+  [[ ! -f $2 ]] || found='a file'
+  shown "$2"
+  fail "--$1=$REPLY: expected $expected, found $found"
+}
+
 check_options() {
   local network=("$xconfig" "$nnet_config" "$config_dir" "$input_model") given=0 name path
   [[ $dir ]] || fail "the folder's name is empty"
@@ -126,6 +140,7 @@ check_options() {
   for name in feats valid-feats targets valid-targets; do
     path=${name//-/_}
     plain_table "--$name" "${!path}"
+    need_table "$name" "${!path}"
   done
   for name in cmvn-opts lm-opts train-opts; do
     path=${name//-/_}

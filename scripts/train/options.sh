@@ -117,6 +117,21 @@ parse_options() {
   for word in "${given[@]}"; do set_option "${word%%=*}" "${word#*=}" ""; done
 }
 
+# Ends the script if there are more or fewer arguments than expected.
+need_arguments() { # <argument, in words> …
+  local expected found
+  (( ${#arguments[@]} != $# )) || return 0
+  printf -v expected '%s, ' "${@:1:$# - 1}"
+  if (( $# == 1 )); then expected=$1; else expected="${expected%, } and ${!#}"; fi
+  case ${#arguments[@]} in
+    0) found="no arguments" ;;
+    1) found="one argument, ${arguments[0]}" ;;
+    *) found="${#arguments[@]} arguments, ${arguments[*]}" ;;
+  esac
+  shown "$found"
+  fail "ERROR: expected $expected; found $REPLY; see $(basename "$0") --help"
+}
+
 # All options but those under a heading, one a line.
 options_except() { # <heading>
   local name variable
