@@ -114,6 +114,16 @@ impl AmDiagGmm {
 
 impl KaldiObject for AmDiagGmm {
     fn read(r: &mut KaldiReader) -> kaldi_io::Result<AmDiagGmm> {
+        if r.peek_token()? == Some(b'N') {
+            let token = r.read_token()?;
+            let found = match token.trim_start_matches('<') {
+                "Nnet3>" => {
+                    "one of a neural network: nnet3-latgen-faster decodes with it, and programs that begin with nnet3- read it"
+                }
+                _ => "one of another kind",
+            };
+            return Err(r.error(format!("expected an acoustic model of Gaussians, found {found}")));
+        }
         r.expect_token("<DIMENSION>")?;
         let dim = r.read_i32().and_then(|n| r.check_count(n, "dimensions"))?;
         r.expect_token("<NUMPDFS>")?;
@@ -143,6 +153,13 @@ impl KaldiObject for AmDiagGmm {
 mod tests {
     use super::*;
     use crate::testing::{from_text, in_both_forms};
+
+    #[test]
+    fn a_network_in_place_of_gaussians_is_named_with_its_programs() {
+        let mut r = KaldiReader::from_bytes("final.mdl", b"<Nnet3> \n".to_vec());
+        let error = AmDiagGmm::read(&mut r).unwrap_err().to_string();
+        assert!(error.contains("found one of a neural network: nnet3-latgen-faster"), "{error}");
+    }
 
     #[test]
     fn means_and_weights() {

@@ -179,7 +179,7 @@ impl AmNnet {
             return Err(r.error(message).into());
         }
         let transitions = TransitionModel::read(r)?;
-        let nnet = Nnet::read(r)?;
+        let nnet = Nnet::read_behind_transitions(r)?;
         for token in ["<LeftContext>", "<RightContext>"] {
             r.expect_token(token)?;
             r.read_i32()?;

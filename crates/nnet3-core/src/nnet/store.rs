@@ -59,7 +59,22 @@ impl Nnet {
         if r.peek_token()? == Some(b'T') {
             r.expect_token("<TransitionModel>")?;
             r.skip_past("</TransitionModel>")?;
+            return Nnet::read_behind_transitions(r);
         }
+        Nnet::read_network(r)
+    }
+
+    /// Reads the network of an acoustic model, behind its transition model, and checks it.
+    pub fn read_behind_transitions(r: &mut KaldiReader) -> Result<Nnet> {
+        if r.peek_token()? == Some(b'D') {
+            let message = "expected an acoustic model of a neural network, found one of Gaussians: gmm-latgen-faster decodes with \
+                           it, and programs that begin with gmm- read it";
+            return Err(r.error(message).into());
+        }
+        Nnet::read_network(r)
+    }
+
+    fn read_network(r: &mut KaldiReader) -> Result<Nnet> {
         r.expect_token("<Nnet3>")?;
         let mut lines = Vec::new();
         let rest = next_line(r)?;

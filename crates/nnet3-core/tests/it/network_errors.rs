@@ -500,3 +500,13 @@ output-node name=output input=Append(Round(c, 3), Failover(Offset(b, 1), Switch(
     });
     findings.assert_none();
 }
+
+#[test]
+fn gaussians_in_place_of_a_network_are_named_with_their_programs() {
+    let model = b"<TransitionModel> </TransitionModel> <DIMENSION> 3 <NUMPDFS> 1 ".to_vec();
+    let error = Nnet::read(&mut KaldiReader::from_bytes("final.mdl", model)).err().unwrap().to_string();
+    assert!(error.contains("found one of Gaussians: gmm-latgen-faster"), "{error}");
+    let other = b"<TransitionModel> </TransitionModel> <Other> ".to_vec();
+    let error = Nnet::read(&mut KaldiReader::from_bytes("final.mdl", other)).err().unwrap().to_string();
+    assert!(error.contains("expected token '<Nnet3>', found '<Other>'"), "{error}");
+}
