@@ -210,13 +210,23 @@ impl Lang {
         for (name, number) in table.iter().filter(|(name, _)| !is_disambiguation(name)) {
             phones.add(name, number).map_err(|problem| Error::file(file, problem))?;
         }
-        let known = |entry: &&crate::lexicon::Entry| -> Option<String> {
+        // The first phone that the table lacks: as the lexicon has it, and with its place in the word.
+        let lacking = |entry: &crate::lexicon::Entry| -> Option<(String, String)> {
             let phones_here = placed(&entry.phones, options.word_positions);
-            phones_here.into_iter().find(|phone| phones.number(phone).is_none())
+            let mut pairs = entry.phones.iter().cloned().zip(phones_here);
+            pairs.find(|(_, placed)| phones.number(placed).is_none())
         };
-        if let Some((entry, phone)) = lexicon.entries.iter().find_map(|entry| Some((entry, known(&entry)?))) {
-            let problem =
-                format!("the word '{}' has the phone '{phone}', which {file} does not have", entry.word);
+        if let Some((entry, (phone, placed))) =
+            lexicon.entries.iter().find_map(|entry| Some((entry, lacking(entry)?)))
+        {
+            let elsewhere =
+                PLACES.iter().any(|(suffix, _)| phones.number(&format!("{phone}{suffix}")).is_some());
+            let here =
+                if elsewhere { format!(" at this place of a word ('{placed}')") } else { String::new() };
+            let problem = format!(
+                "the word '{}' has the phone '{phone}', which {file} does not have{here}",
+                entry.word
+            );
             return Err(Error::file(&lexicon.name, problem));
         }
         let mut silence = Vec::new();

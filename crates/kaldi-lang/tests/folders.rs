@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use kaldi_fst::store::Symbols;
 use kaldi_fst::{EPSILON, Fst, StateId};
 use kaldi_lang::{Lang, LangOptions, Lexicon, TopologyKind};
 
@@ -121,5 +122,15 @@ fn phones_of_a_model_keep_their_numbers() {
     let (unknown, _) = Lexicon::parse("q z\n", "other").unwrap();
     let error =
         Lang::for_phones(&unknown, &lang.phones, "phones.txt", &options(TopologyKind::Hmm)).unwrap_err();
-    assert_eq!(error.to_string(), "other: the word 'q' has the phone 'z_S', which phones.txt does not have");
+    assert_eq!(error.to_string(), "other: the word 'q' has the phone 'z', which phones.txt does not have");
+    // A published model may have a phone at some places of words only.
+    let mut some = Symbols::new("phones.txt");
+    for (number, name) in ["<eps>", "SIL", "z_B", "z_E"].into_iter().enumerate() {
+        some.add(name, number as i64).unwrap();
+    }
+    let error = Lang::for_phones(&unknown, &some, "phones.txt", &options(TopologyKind::Hmm)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "other: the word 'q' has the phone 'z', which phones.txt does not have at this place of a word ('z_S')"
+    );
 }
