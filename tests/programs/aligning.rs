@@ -102,6 +102,17 @@ fn sounds_are_found_where_they_are_and_drawn() {
     }
     errors.sort_by(f64::total_cmp);
     assert!(errors[errors.len() / 2] <= 0.015, "median {}", errors[errors.len() / 2]);
+    // The last line names the results; remarks of tree building are for --verbose.
+    let last = told.stderr.lines().last().unwrap();
+    assert!(
+        last.contains("/out: 40 TextGrids in textgrids, alignment.csv, doubtful.tsv (")
+            && last.contains("files.tsv"),
+        "{last}"
+    );
+    assert!(told.stderr.contains(" min) aligned") || told.stderr.contains(" s) aligned"), "{}", told.stderr);
+    for inside in ["AutomaticallyObtainQuestions", "with no stats", "Very small count"] {
+        assert!(!told.stderr.contains(inside), "{}", told.stderr);
+    }
     let svg = f.read("p.svg");
     assert!(svg.contains("data:image/png;base64,") && svg.ends_with("</svg>\n"));
     fails(&f, 255, "nnet3-align --picture-of=x @in letters @o", &["beside --picture only"]);
@@ -215,8 +226,11 @@ fn a_recogniser_is_needed_for_its_lexicon_and_must_be_whole() {
 }
 
 #[test]
-fn wrong_texts_are_listed_first() {
-    let (f, _) = corpus("wrong", 60);
+fn wrong_texts_are_listed_first_even_if_too_many_recordings_have_no_text() {
+    let (f, _) = corpus("wrong", 63);
+    for number in 60..63 {
+        std::fs::remove_file(f.path(&format!("in/{number}.txt"))).unwrap();
+    }
     // Texts of other recordings.
     let wrong = [5, 17, 33, 48];
     let texts: Vec<String> = wrong.iter().map(|number| f.read(&format!("in/{number:02}.txt"))).collect();
@@ -226,7 +240,11 @@ fn wrong_texts_are_listed_first() {
     let all =
         ["--validate=true", "--speakers=one", "--num-threads=1", &f.path("in"), "letters", &f.path("out")];
     let told = run("nnet3-align", &all);
-    assert_eq!(told.status, 0, "{}", told.stderr);
+    // The report is whole, and the status tells of the loss.
+    assert_eq!(told.status, 255, "{}", told.stderr);
+    assert!(told.stderr.contains("3 of 63 utterances (4.8 %) would be lost"), "{}", told.stderr);
+    assert!(told.stderr.contains("the report is in "), "{}", told.stderr);
+    assert_eq!(f.read("out/faults.tsv").matches("\trecordings without a text\t1\t").count(), 3);
     let table = f.read("out/texts.tsv");
     let listed: Vec<&str> = table
         .lines()

@@ -40,6 +40,11 @@ pub enum Event {
     },
     Message(String),
     Warning(String),
+    /// A remark of tree building, for readers who know how trees are built. A large corpus has hundreds.
+    Detail {
+        text: String,
+        is_warning: bool,
+    },
     /// So much of the work is done, from 0 to 1.
     Progress(f64),
 }

@@ -26,8 +26,8 @@ const THRESH: f32 = 300.0;
 /// Passes messages of tree building on.
 fn report(observer: &mut dyn Observer) -> impl FnMut(Message) + '_ {
     |message| match message {
-        Message::Log(text) => observer.event(Event::Message(text)),
-        Message::Warning(text) => observer.event(Event::Warning(text)),
+        Message::Log(text) => observer.event(Event::Detail { text, is_warning: false }),
+        Message::Warning(text) => observer.event(Event::Detail { text, is_warning: true }),
         Message::Verbose(..) => {}
     }
 }

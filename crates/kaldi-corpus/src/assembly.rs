@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use kaldi_sound::Channels;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::corpus::{Corpus, Recording, Source, Utterance};
 use crate::fault::{Amount, Fault, Kind};
@@ -11,7 +11,7 @@ use crate::input::Options;
 use crate::keys::{self, Keys};
 use crate::overlap::overlaps;
 use crate::probe::{self, Probed};
-use crate::speakers::{Names, Speaker, Speakers};
+use crate::speakers::{Names, Speaker, SpeakerRule, Speakers};
 use crate::{Result, path};
 
 /// A recording of the input.
@@ -285,6 +285,12 @@ impl Drafts {
             let short = if short.is_empty() { "speaker".to_owned() } else { short };
             of_name.insert(name.to_owned(), speaker_keys.unique(short, '_'));
         }
+        let own: FxHashSet<usize> = found
+            .iter()
+            .filter(|(_, speaker)| *speaker == Speaker::Own)
+            .map(|(draft, _)| draft.sound)
+            .collect();
+        let own = own.len();
         let mut utterance_keys = Keys::default();
         let mut utterances = Vec::with_capacity(found.len());
         for (draft, speaker) in found {
@@ -322,7 +328,7 @@ impl Drafts {
             };
             utterances.push((draft.sound, utterance_keys.unique(base, '-'), speaker, draft));
         }
-        Named { recordings, utterances }
+        Named { recordings, utterances, own }
     }
 
     /// A key for each recording: the name of its file, with its folders if another one has the same.
@@ -380,7 +386,9 @@ impl Drafts {
             })
             .collect();
         utterances.sort_by(|a, b| a.id.cmp(&b.id));
-        let mut corpus = Corpus { recordings, utterances, faults: Vec::new(), found: Amount::default() };
+        let own_speakers = if options.speakers == SpeakerRule::Found { named.own } else { 0 };
+        let mut corpus =
+            Corpus { recordings, utterances, faults: Vec::new(), found: Amount::default(), own_speakers };
         corpus.drop_unused_recordings();
         corpus
     }
@@ -390,4 +398,6 @@ impl Drafts {
 struct Named {
     recordings: Vec<String>,
     utterances: Vec<(usize, String, String, Draft)>,
+    /// Recordings without the name of a speaker.
+    own: usize,
 }

@@ -84,6 +84,8 @@ pub struct Corpus {
     pub faults: Vec<Fault>,
     /// Everything that the input has, with the utterances that were lost.
     pub found: Amount,
+    /// Recordings that are taken for a speaker each, because neither the input nor a rule names speakers.
+    pub own_speakers: usize,
 }
 
 impl Corpus {

@@ -36,6 +36,8 @@ struct Tree {
     by_place: FxHashMap<PathBuf, usize>,
     /// Names without endings; several files may have one.
     by_stem: FxHashMap<String, Vec<usize>>,
+    /// A recording of each name in lower case.
+    by_lower: FxHashMap<String, usize>,
 }
 
 /// A file with a text: its place without the ending.
@@ -51,10 +53,13 @@ pub(crate) fn read(root: &Path, options: &Options) -> Result<Drafts> {
     let files = path::files(root)?;
     let mut tree = Tree::of(root, &files);
     if tree.files.is_empty() {
-        return Err(Error::form(
-            root,
-            "expected recordings, found no file with the ending of a sound (.wav, .flac, .mp3, …)",
-        ));
+        let hint = tables(root, &files).first().map_or_else(String::new, |table| {
+            format!("; it has a table, which may name recordings elsewhere: give {} itself", table.display())
+        });
+        let message = format!(
+            "expected recordings, found no file with the ending of a sound (.wav, .flac, .mp3, …){hint}"
+        );
+        return Err(Error::form(root, message));
     }
     let texts = text_files(&files, &options.extensions());
     let (mut matched, orphans): (Vec<_>, Vec<_>) = texts
@@ -105,14 +110,18 @@ fn text_files(files: &[PathBuf], extensions: &[&str]) -> Vec<TextFile> {
     files.iter().filter_map(of).collect()
 }
 
-/// The table of a folder without texts beside the sound, if there is one.
-fn only_table(root: &Path, files: &[PathBuf]) -> Result<Option<PathBuf>> {
+/// Tables of recordings right in the folder.
+fn tables<'f>(root: &Path, files: &'f [PathBuf]) -> Vec<&'f PathBuf> {
     let is_table = |file: &&PathBuf| {
         let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or("");
         ["csv", "tsv", "jsonl"].contains(&extension.to_lowercase().as_str()) && file.parent() == Some(root)
     };
-    let tables: Vec<&PathBuf> = files.iter().filter(is_table).filter(|file| table::is_one(file)).collect();
-    match tables.as_slice() {
+    files.iter().filter(is_table).filter(|file| table::is_one(file)).collect()
+}
+
+/// The table of a folder without texts beside the sound, if there is one.
+fn only_table(root: &Path, files: &[PathBuf]) -> Result<Option<PathBuf>> {
+    match tables(root, files).as_slice() {
         [] => Ok(None),
         [table] => Ok(Some((*table).clone())),
         several => {
@@ -136,6 +145,7 @@ impl Tree {
             files: Vec::new(),
             by_place: FxHashMap::default(),
             by_stem: FxHashMap::default(),
+            by_lower: FxHashMap::default(),
         };
         for file in files.iter().filter(|file| path::is_sound(file)) {
             let base = file.with_extension("");
@@ -148,6 +158,7 @@ impl Tree {
             let number = tree.files.len();
             tree.by_place.insert(base.clone(), number);
             let stem = base.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            tree.by_lower.entry(stem.to_lowercase()).or_insert(number);
             tree.by_stem.entry(stem).or_default().push(number);
             tree.files.push(file.clone());
             tree.drafts.sounds.push(Sound {
@@ -158,6 +169,14 @@ impl Tree {
             });
         }
         tree
+    }
+
+    /// A clause about a recording whose name has other capitals, or an empty one.
+    fn other_capitals(&self, stem: &str) -> String {
+        match self.by_lower.get(&stem.to_lowercase()).map(|&number| self.files[number].display()) {
+            Some(file) => format!("; {file} differs in capitals only: both need the same name"),
+            None => String::new(),
+        }
     }
 
     /// The recording with this place and name, or the only one with the name.
@@ -261,7 +280,7 @@ impl Tree {
         let stem = text.base.file_name().and_then(|stem| stem.to_str()).unwrap_or_default();
         let sentence = match self.by_stem.get(stem).map(Vec::len) {
             Some(count) => format!("there are {count} recordings of this name, and none beside it"),
-            None => "there is no recording of this name".to_owned(),
+            None => format!("there is no recording of this name{}", self.other_capitals(stem)),
         };
         // A plain text in a folder of other things need not be one of a recording.
         let has_times = sidecar.spoken.iter().any(|spoken| spoken.span.is_some());
@@ -291,12 +310,12 @@ impl Tree {
         for (line, key, words) in lines {
             let place = format!("{}, line {line}", text.file.display());
             let Some(sound) = of(self, key) else {
-                self.drafts.fault(Fault::loss(
-                    Kind::TextWithoutSound,
-                    place,
-                    format!("there is no recording '{key}'"),
-                    0.0,
-                ));
+                let stem = path::without_sound_extension(key.rsplit('/').next().unwrap_or(key));
+                let sentence = match self.by_stem.contains_key(stem) {
+                    true => format!("there is no recording '{key}'"),
+                    false => format!("there is no recording '{key}'{}", self.other_capitals(stem)),
+                };
+                self.drafts.fault(Fault::loss(Kind::TextWithoutSound, place, sentence, 0.0));
                 continue;
             };
             if let Some(other) = taken.get(&sound).filter(|other| **other != text.file) {

@@ -1,5 +1,6 @@
 //! Recordings by key (a folder of sound, or a list), and a table of texts by key.
 
+use std::cell::LazyCell;
 use std::path::Path;
 
 use rustc_hash::FxHashMap;
@@ -141,6 +142,9 @@ pub(crate) fn read(sound: &Path, texts: &Path, speakers: Option<&Path>) -> Resul
     let mut drafts = Drafts::default();
     let numbers = sounds(sound, &mut drafts)?;
     let speakers = speakers_of(speakers, &mut drafts)?;
+    let by_lower = LazyCell::new(|| -> FxHashMap<String, &str> {
+        numbers.keys().map(|key| (key.to_lowercase(), key.as_str())).collect()
+    });
     for (line, key, words) in keyed(texts, &mut drafts)? {
         let place = format!("{}, line {line}", texts.display());
         match numbers.get(&key) {
@@ -151,7 +155,10 @@ pub(crate) fn read(sound: &Path, texts: &Path, speakers: Option<&Path>) -> Resul
                 drafts.drafts.push(Draft { sound, key: Some(key), span: None, speaker, text, place });
             }
             None => {
-                let sentence = format!("there is no '{key}' in {}", sound.display());
+                let hint = by_lower.get(&key.to_lowercase()).map_or_else(String::new, |other| {
+                    format!("; '{other}' differs in capitals only: both need the same key")
+                });
+                let sentence = format!("there is no '{key}' in {}{hint}", sound.display());
                 drafts.fault(Fault::loss(Kind::TextWithoutSound, place, sentence, 0.0));
             }
         }

@@ -4,8 +4,10 @@ use std::path::Path;
 
 use anyhow::Result;
 use kaldi_align::Event;
+use kaldi_aligner::outputs::{TABLE, Written};
 use kaldi_aligner::{Begin, Job, JobEvent, Listened, Model, Results};
-use kaldi_corpus::Corpus;
+use kaldi_corpus::{Amount, Corpus};
+use kaldi_io::log;
 use kaldi_io::text::{count, either};
 use nnet3::messages;
 use nnet3::progress::{self, Counter};
@@ -84,7 +86,6 @@ impl Teller {
                 count(without, "speaker"),
                 either(without, "has", "have")
             )),
-            // (A tree has one for each leaf with few frames.)
             Event::Warning(message) => {
                 self.warnings += 1;
                 if self.warnings <= WARNINGS {
@@ -92,7 +93,12 @@ impl Teller {
                 }
             }
             Event::Message(message) => messages::log(&message),
-            Event::Progress(_) | Event::Aligned { .. } | Event::Iteration { .. } | Event::Tree { .. } => {}
+            Event::Detail { text, .. } if log::verbose() > 0 => messages::log(&text),
+            Event::Detail { .. }
+            | Event::Progress(_)
+            | Event::Aligned { .. }
+            | Event::Iteration { .. }
+            | Event::Tree { .. } => {}
         }
     }
 }
@@ -121,11 +127,47 @@ pub fn tell(corpus: &Corpus, results: &Results, table: &Path) -> usize {
         messages::warn(&format!("… and {} more, see {}", faults.len() - 5, table.display()));
     }
     messages::log(&format!(
-        "{} in, {} ({:.3} h) aligned, {retried} of them with a wider beam; {} not aligned",
+        "{} in, {} aligned, {retried} of them with a wider beam; {} not aligned",
         corpus.kept(),
-        count(aligned, "utterance"),
-        seconds / 3600.0,
+        Amount { utterances: aligned, seconds },
         faults.len()
     ));
     aligned
+}
+
+/// A sentence that names the results in the folder `to`.
+pub fn summary(to: &str, written: &[Written]) -> String {
+    let of = |written: &Written| match *written {
+        Written::Files { folder, ending: "TextGrid", count: 1 } => format!("1 TextGrid in {folder}"),
+        Written::Files { folder, ending: "TextGrid", count } => format!("{count} TextGrids in {folder}"),
+        Written::Files { folder, ending, count: 1 } => format!("1 .{ending} file in {folder}"),
+        Written::Files { folder, ending, count } => format!("{count} .{ending} files in {folder}"),
+        Written::Table(TABLE) => format!("{TABLE} (a line for each recording)"),
+        Written::Table(name) => name.to_owned(),
+        Written::Doubtful { name, words: 1 } => format!("{name} (1 word whose sound does not fit)"),
+        Written::Doubtful { name, words } => format!("{name} ({words} words whose sound does not fit)"),
+    };
+    let all: Vec<String> = written.iter().map(of).collect();
+    format!("the results are in {to}: {}", all.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_sentence_names_all_results() {
+        let written = [
+            Written::Files { folder: "textgrids", ending: "TextGrid", count: 57 },
+            Written::Files { folder: "json", ending: "json", count: 1 },
+            Written::Table("alignment.csv"),
+            Written::Doubtful { name: "doubtful.tsv", words: 1 },
+            Written::Table(TABLE),
+        ];
+        assert_eq!(
+            summary("out", &written),
+            "the results are in out: 57 TextGrids in textgrids, 1 .json file in json, alignment.csv, \
+             doubtful.tsv (1 word whose sound does not fit), files.tsv (a line for each recording)"
+        );
+    }
 }

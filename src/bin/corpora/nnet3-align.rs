@@ -176,7 +176,7 @@ pub fn run(options: Options) -> Result<u8> {
         kaldi_corpus::write::new_folder(&out)?;
         reports(&out)?;
         validate(&corpus);
-        options.corpus.judge(&corpus)?;
+        let excess = options.corpus.tell(&corpus)?;
         let guessed = guess(&mut pronunciations, &corpus, &options, &out, threads)?;
         pronunciations.complete(&corpus, options.unknown_words)?;
         if let Some(guessed) = guessed {
@@ -194,7 +194,11 @@ pub fn run(options: Options) -> Result<u8> {
                 table.display()
             ));
         }
-        return Ok(0);
+        messages::log(&format!("the report is in {}: faults.tsv, unknown_words.tsv and {TEXTS}", options.to));
+        return match excess {
+            Some(message) => bail!("{message}\n(an alignment stops here, unless --skip-bad=true)"),
+            None => Ok(0),
+        };
     }
     options.corpus.judge(&corpus)?;
     let guessed = guess(&mut pronunciations, &corpus, &options, &out, threads)?;
@@ -240,12 +244,13 @@ pub fn run(options: Options) -> Result<u8> {
     if let Some(id) = picture {
         draw(&options.picture, &corpus, &results, &id, rate)?;
     }
-    outputs::write(&out, &corpus, &results, &formats)?;
+    let written = outputs::write(&out, &corpus, &results, &formats)?;
     let aligned = tell(&corpus, &results, &out.join(TABLE));
     let lost = corpus.utterances.len() - aligned;
     if aligned == 0 {
         bail!("no utterance could be aligned; {} has the reasons", out.join(TABLE).display());
     }
+    messages::log(&aligning::summary(&options.to, &written));
     if lost as f64 > MOST_LOST * corpus.utterances.len() as f64 && !options.corpus.skips_bad() {
         bail!(
             "{lost} of {} could not be aligned; the results of the others are in {}",

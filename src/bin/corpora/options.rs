@@ -88,15 +88,32 @@ impl CorpusArgs {
 
     /// Says what is wrong and how much of the corpus is left. Fails if too much is lost.
     pub fn judge(&self, corpus: &Corpus) -> Result<()> {
+        match self.tell(corpus)? {
+            Some(message) => bail!("{message}\n(--skip-bad=true goes on without them)"),
+            None => Ok(()),
+        }
+    }
+
+    /// Says what is wrong and how much of the corpus is left. Returns a sentence if too much is lost, and fails if no
+    /// utterance is left.
+    pub fn tell(&self, corpus: &Corpus) -> Result<Option<String>> {
         for line in report(&corpus.faults) {
             messages::warn(&line);
         }
         let counts = corpus.counts();
         messages::log(&counts.to_string());
-        match counts.too_many_lost() {
-            Some(message) if !self.skips_bad() => bail!("{message}\n(--skip-bad=true goes on without them)"),
-            _ if corpus.utterances.is_empty() => bail!("no utterance is left"),
-            _ => Ok(()),
+        if corpus.own_speakers > 1 {
+            messages::log(&format!(
+                "each of {} recordings is taken for a speaker of its own; --speakers=one, folder, prefix:N, field:N or a file with \
+                 speakers says who speaks (--speakers=file: this is right)",
+                corpus.own_speakers
+            ));
+        }
+        let excess = counts.too_many_lost().filter(|_| !self.skips_bad());
+        match (excess, corpus.utterances.is_empty()) {
+            (Some(message), true) => bail!(message),
+            (None, true) => bail!("no utterance is left"),
+            (excess, false) => Ok(excess),
         }
     }
 }

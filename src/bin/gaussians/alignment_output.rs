@@ -55,8 +55,8 @@ pub fn show(event: Event, bar: &Counter) {
             count(without, "speaker"),
             either(without, "has", "have")
         )),
-        Event::Message(text) => messages::log(&text),
-        Event::Warning(text) => messages::warn(&text),
+        Event::Message(text) | Event::Detail { text, is_warning: false } => messages::log(&text),
+        Event::Warning(text) | Event::Detail { text, is_warning: true } => messages::warn(&text),
         Event::Progress(share) => bar.set((share * STEPS as f64) as u64),
     }
 }

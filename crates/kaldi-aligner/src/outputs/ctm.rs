@@ -8,6 +8,9 @@ use kaldi_corpus::Corpus;
 use super::{OfRecording, write_file};
 use crate::Result;
 
+/// The files.
+pub(super) const NAMES: [&str; 2] = ["words.ctm", "phones.ctm"];
+
 /// Writes `words.ctm` and `phones.ctm`.
 pub(super) fn write(folder: &Path, corpus: &Corpus, all: &[OfRecording]) -> Result<()> {
     let (mut words, mut phones) = (String::new(), String::new());
@@ -23,6 +26,6 @@ pub(super) fn write(folder: &Path, corpus: &Corpus, all: &[OfRecording]) -> Resu
             }
         }
     }
-    write_file(&folder.join("words.ctm"), &words)?;
-    write_file(&folder.join("phones.ctm"), &phones)
+    write_file(&folder.join(NAMES[0]), &words)?;
+    write_file(&folder.join(NAMES[1]), &phones)
 }

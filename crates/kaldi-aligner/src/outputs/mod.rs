@@ -27,6 +27,10 @@ pub use texts::{TextRow, write_texts};
 /// The table with a line for each recording. It is written last.
 pub const TABLE: &str = "files.tsv";
 
+/// Tables of all words and phones, and of words whose sound does not fit.
+const CSV: &str = "alignment.csv";
+const DOUBTFUL: &str = "doubtful.tsv";
+
 /// The forms of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -99,30 +103,47 @@ pub(crate) fn by_recording<'r>(corpus: &Corpus, results: &'r Results) -> Vec<OfR
     all
 }
 
+/// A result that [`write`] has written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// Files of recordings, in a folder within that of the results.
+    #[allow(missing_docs)] // The comment of the variant explains its fields.
+    Files { folder: &'static str, ending: &'static str, count: usize },
+    /// A table of all recordings, by its name.
+    Table(&'static str),
+    /// The table of words whose sound does not fit, with their number.
+    #[allow(missing_docs)] // The comment of the variant explains its fields.
+    Doubtful { name: &'static str, words: usize },
+}
+
 /// Writes all files into a folder: those of `formats`, `doubtful.tsv` if there are scores, and last the table of files. Every
-/// file appears whole.
+/// file appears whole. Returns what was written, in this order.
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn write(folder: &Path, corpus: &Corpus, results: &Results, formats: &[Format]) -> Result<()> {
+pub fn write(folder: &Path, corpus: &Corpus, results: &Results, formats: &[Format]) -> Result<Vec<Written>> {
     let names = file_names(corpus);
     let all = by_recording(corpus, results);
+    let mut written = Vec::new();
     for &format in formats {
-        let (subfolder, ending) = match format {
+        let (name, ending) = match format {
             Format::TextGrid | Format::ShortTextGrid => ("textgrids", "TextGrid"),
             Format::Json => ("json", "json"),
             Format::Srt => ("subtitles", "srt"),
             Format::Vtt => ("subtitles", "vtt"),
             Format::Ctm => {
                 ctm::write(folder, corpus, &all)?;
+                written.extend(ctm::NAMES.map(Written::Table));
                 continue;
             }
             Format::Csv => {
-                write_file(&folder.join("alignment.csv"), &csv::text(corpus, &all))?;
+                write_file(&folder.join(CSV), &csv::text(corpus, &all))?;
+                written.push(Written::Table(CSV));
                 continue;
             }
         };
-        let subfolder = folder.join(subfolder);
+        let subfolder = folder.join(name);
+        let mut count = 0;
         std::fs::create_dir_all(&subfolder).map_err(|source| Error::io(&subfolder, source))?;
         for of in &all {
             let text = match format {
@@ -135,12 +156,19 @@ pub fn write(folder: &Path, corpus: &Corpus, results: &Results, formats: &[Forma
                 _ => subtitles::text(of, format == Format::Vtt),
             };
             write_file(&subfolder.join(format!("{}.{ending}", names[of.recording])), &text)?;
+            count += 1;
         }
+        written.push(Written::Files { folder: name, ending, count });
     }
     if results.doubtful_below.is_some() {
-        write_file(&folder.join("doubtful.tsv"), &table::doubtful(corpus, &all, results))?;
+        let text = table::doubtful(corpus, &all, results);
+        write_file(&folder.join(DOUBTFUL), &text)?;
+        // (The first line has the names of the columns.)
+        written.push(Written::Doubtful { name: DOUBTFUL, words: text.lines().count().saturating_sub(1) });
     }
-    write_file(&folder.join(TABLE), &table::files(corpus, &all, results))
+    write_file(&folder.join(TABLE), &table::files(corpus, &all, results))?;
+    written.push(Written::Table(TABLE));
+    Ok(written)
 }
 
 /// The object of each recording, as the form `json` has it.

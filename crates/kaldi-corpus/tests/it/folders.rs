@@ -178,3 +178,60 @@ fn other_endings_of_texts_can_be_named() {
     assert_eq!(utterances(&corpus), ["a a all kyéma", "b b all ωndω"]);
     assert!(folder.fails("", &Options::default()).contains("recordings without a text"));
 }
+
+#[test]
+fn names_that_differ_in_capitals_only_have_a_hint() {
+    let folder = Folder::new();
+    folder.waves(&["a.wav", "rec5.wav", "rec6.wav"]);
+    folder.put("a.txt", "fine");
+    folder.put("Rec5.txt", "so");
+    folder.put("other.txt", "so");
+    folder.put("all.trans.txt", "REC6 no\na yes\n");
+    let corpus = folder.read("", &Options::default());
+    let hints: Vec<&str> = corpus
+        .faults
+        .iter()
+        .filter(|fault| fault.sentence.contains("rec5.wav differs in capitals only"))
+        .map(|fault| fault.place.rsplit('/').next().unwrap())
+        .collect();
+    assert_eq!(hints, ["Rec5.txt"]);
+    let listed = |fault: &&kaldi_corpus::Fault| fault.sentence.contains("rec6.wav differs in capitals only");
+    assert_eq!(corpus.faults.iter().filter(listed).count(), 1, "{:?}", corpus.faults);
+    // Keys of lists, too.
+    folder.put("texts", "a fine\nRec5 so\nx no\n");
+    let (sound, text) = (folder.path(""), folder.path("texts"));
+    let corpus =
+        kaldi_corpus::read(&kaldi_corpus::Input::Listed { sound, text, speakers: None }, &Options::default());
+    let corpus = corpus.unwrap();
+    let hints: Vec<&str> = corpus
+        .faults
+        .iter()
+        .map(|fault| fault.sentence.as_str())
+        .filter(|sentence| sentence.contains("in capitals only"))
+        .collect();
+    assert!(hints.len() == 1 && hints[0].contains("'rec5' differs"), "{hints:?}");
+}
+
+#[test]
+fn a_folder_with_nothing_but_a_table_has_the_hint_to_give_the_table() {
+    let folder = Folder::new();
+    folder.put("list.csv", "file,text\n/elsewhere/a.wav,yes\n");
+    let error = folder.fails("", &Options::default());
+    assert!(error.contains("found no file with the ending of a sound"), "{error}");
+    assert!(error.contains("list.csv itself"), "{error}");
+    folder.put("list.csv", "");
+    assert!(!folder.fails("", &Options::default()).contains("itself"));
+}
+
+#[test]
+fn recordings_that_are_speakers_for_want_of_a_name_are_counted() {
+    let folder = Folder::new();
+    folder.waves(&["a.wav", "b.wav", "anna/c.wav", "wav/d.wav"]);
+    for name in ["a", "b", "anna/c", "wav/d"] {
+        folder.put(&format!("{name}.txt"), "yes");
+    }
+    assert_eq!(folder.read("", &Options::default()).own_speakers, 3);
+    for speakers in [SpeakerRule::File, SpeakerRule::One] {
+        assert_eq!(folder.read("", &Options { speakers, ..Options::default() }).own_speakers, 0);
+    }
+}
