@@ -378,7 +378,7 @@ broken() { # <what changes a copy of the data in $copy> <part of a sentence> [<o
     --last-part=features "${@:3}" "$work/refused" && [[ ! -e $work/refused/data && ! -e $work/refused/feats ]]
 }
 three() { printf '%s\n' "\$copy/wav/toy-00"{3,5,7}.wav | paste -sd' '; } # more than 2 % of the utterances
-check "wrong: a word that the lexicon lacks" broken 'sed -i "5s/$/ zebra/" $copy/text' "'zebra' 1 times, first in $work/broken/text, line 5"
+check "wrong: a word that the lexicon lacks" broken 'sed -i "5s/$/ zebra/" $copy/text' "'zebra' 1 time, first in $work/broken/text, line 5"
 check "wrong: a word that the lexicon lacks, with advice" broken 'sed -i "5s/$/ zebra/" $copy/text' "the lexicon $work/broken/lexicon.txt lacks 1 word of the transcripts; see "
 check "wrong: no transcript" broken 'sed -i "5,7s/ .*//" $copy/text' "text, line 5: the text is empty"
 check "wrong: no transcripts at all" broken ': >$copy/text' "there is no text for it"

@@ -145,10 +145,7 @@ fn faults_are_found_before_the_model_is_loaded() {
             "the ending .docx names no form; expected .txt, .json, .srt, .vtt, .ctm, .csv, .tsv, .rttm, .TextGrid, or the form",
         ),
         (format!("{U7} --threads=2"), "Invalid option --threads=2 (did you mean --num-threads?)"),
-        (
-            "@own.txt --output=@own.txt".to_owned(),
-            "expected a file to write, found one of the recordings",
-        ),
+        ("@own.txt --output=@own.txt".to_owned(), "expected a file to write, found one of the recordings"),
         (format!("{U7} --format=doc"), "expected one of text, json, srt, vtt, ctm, csv, tsv, rttm, textgrid"),
         (format!("{U7} --format=srt --times"), "--times is for --format=text"),
         (format!("{U7} --phrases=@nowhere.txt"), "nowhere.txt"),
