@@ -83,6 +83,6 @@ mod tests {
     fn times_have_six_digits_at_most() {
         assert_eq!(json!(microseconds(6.207_125_000_000_000_4)).to_string(), "6.207125");
         assert_eq!(json!(microseconds(0.1 + 0.2)).to_string(), "0.3");
-        assert_eq!(json!(microseconds(3599.999_999_6)).to_string(), "3600.0");
+        assert_eq!(json!(microseconds(3_599.999_999_6)).to_string(), "3600.0");
     }
 }

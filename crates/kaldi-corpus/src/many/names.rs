@@ -19,7 +19,8 @@ pub fn plain(name: &str) -> String {
     };
     let name: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
     let name = name.trim_start_matches(['-', '.']);
-    match &name[..name.floor_char_boundary(LONGEST)] {
+    let end = (0..=LONGEST.min(name.len())).rev().find(|&end| name.is_char_boundary(end));
+    match &name[..end.unwrap_or(0)] {
         "" => "_".to_owned(),
         name => name.to_owned(),
     }

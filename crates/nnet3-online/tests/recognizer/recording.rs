@@ -79,7 +79,7 @@ fn sentences_of_a_recording_are_those_of_a_recogniser() {
     assert!(first_alone.len() > 2);
     let mut sentences = Sentences::new(&model, &options).unwrap();
     // One of two channels, both, and one again: recognisers that were used before begin anew.
-    let chosen = |channels| RecordingOptions { channels, ..RecordingOptions::default() };
+    let chosen = |channels| RecordingOptions { channels };
     for (channels, expected) in [
         (Some(Channels::Number(2)), [None, Some(&second_alone)]),
         (Some(Channels::Each), [Some(&first_alone), Some(&second_alone)]),
