@@ -153,7 +153,7 @@ collect_model() {
   if [[ $system == chain && $adapt_speakers == true ]]; then collect_adaptation; fi
 }
 
-# What nnet3-adapt-speaker needs. (nnet3-align takes the Gaussian models, too.)
+# The files of nnet3-adapt-speaker. (nnet3-align takes the Gaussian models, too.)
 collect_adaptation() {
   local name
   mkdir "$out/adaptation"

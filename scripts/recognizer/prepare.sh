@@ -12,8 +12,12 @@ do_data() {
   if [[ $garbage == true ]] && grep -q "[[:blank:]]$garbage_phone\$" "$lexicon"; then silence_phones+=,$garbage_phone; fi
   mapfile -t tests <"$dir/data/tests"
   number_in hours decimal "$dir/data/hours" 0
-  say "$(counted "$(wc -l <"$dir/data/transcripts")" utterance) to train on, about $hours hours$([[ $perturb == false ]] || echo ", three times at different speeds"); for tests: $(for set in "${tests[@]}"; do
-    printf '%s (%d) ' "$set" "$(wc -l <"$dir/data/$set/text")"; done)"
+  local people sounds="" times="" held="" set
+  people=$(garbage_word="$garbage_word" awk '!(NF == 2 && $2 == ENVIRON["garbage_word"])' "$dir/data/transcripts" | wc -l)
+  [[ $garbage == false ]] || sounds=", and $(counted "$(wc -l <"$dir/data/garbage/utt2dur")" sound) for the garbage word"
+  [[ $perturb == false ]] || times=", three times at different speeds"
+  for set in "${tests[@]}"; do held+=" $set ($(wc -l <"$dir/data/$set/text"))"; done
+  say "$(counted "$people" utterance) to train on, about $hours hours$sounds$times; for tests:$held"
   check_adaptation
 }
 

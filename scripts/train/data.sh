@@ -101,6 +101,7 @@ choose_utterances() {
   fi
   [[ -s $data/valid && -s $data/train ]] || fail "too few utterances: $(count_lines "$data/train") to train on," \
     "$(count_lines "$data/valid") for validation; give --valid-feats, or more data"
+  say "utterances: $(count_lines "$data/train") to train on, $(count_lines "$data/valid") for validation"
   shuffled $((srand + 12)) <"$data/train" >"$data/train.shuffled"
   head -n "$num_utts_subset" "$data/train.shuffled" >"$data/train_subset"
   select_lines "$data/valid" "$valid_feats_scp" >"$data/feats.valid.scp"

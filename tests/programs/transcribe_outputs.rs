@@ -172,7 +172,7 @@ fn faults_are_found_before_the_model_is_loaded() {
         assert_eq!((found.status, found.stderr.as_str()), (0, ""), "{rest}");
     }
     assert!(["talk", "talk.log", "talk.text"].iter().all(|name| whole.read(name).starts_with("u7 w")));
-    // What is no recording is described.
+    // The message describes a file that is no recording.
     whole.write("notes.txt", "root:x:0:0:root:/root:/bin/bash\nübung");
     std::fs::write(whole.path("samples.raw"), [0x13u8, 0xfa, 0x07, 0xf1].repeat(4000)).unwrap();
     for (name, kind) in [("@notes.txt", "a text"), ("@samples.raw", "bytes of no known form")] {

@@ -25,7 +25,7 @@ pub struct Reach {
     indexes: Vec<u32>,
 }
 
-/// Where a list is, and where its index is. A list without an index has an empty one.
+/// The ranges of a list among all intervals, and of its index among all indexes. A short list has an empty index.
 #[derive(Debug, Clone, PartialEq)]
 struct List {
     intervals: [u32; 2],

@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsFd;
 
+use kaldi_io::error::without_numbers;
+
 use crate::error::{Error, Result};
 
 const BLANKS: [char; 6] = [' ', '\t', '\n', '\u{b}', '\u{c}', '\r'];
@@ -35,10 +37,7 @@ pub fn read(file: &str) -> Result<String> {
             let problem = format!("expected a text, found more than {} MB that are in no file", MOST >> 20);
             Err(Error::file(name, problem))
         }
-        Err(error) => {
-            let reason = error.to_string();
-            Err(Error::file(name, reason.split(" (os error").next().unwrap_or(&reason)))
-        }
+        Err(error) => Err(Error::file(name, without_numbers(&error.to_string()))),
     }
 }
 

@@ -223,7 +223,7 @@ fn without_form(error: Error, begin: &[u8]) -> Error {
     }
 }
 
-/// What ffmpeg says of bytes of no form that it knows.
+/// The message of ffmpeg for bytes of an unknown format.
 const UNKNOWN_TO_FFMPEG: &str = "Invalid data found";
 
 /// A description of the first bytes of a file that is no recording.

@@ -21,6 +21,10 @@ pub(crate) struct Waves {
     count: u64,
     /// Samples of earlier files that are NaN or infinite.
     not_finite: u64,
+    /// Samples of each channel in the first file, once another one follows it.
+    first: Option<u64>,
+    /// Files behind the first one.
+    following: usize,
     /// Faults of earlier files.
     warnings: Vec<Warning>,
 }
@@ -44,6 +48,8 @@ impl Waves {
             taken: 0,
             count: 0,
             not_finite: 0,
+            first: None,
+            following: 0,
             warnings: Vec::new(),
         })
     }
@@ -93,7 +99,11 @@ impl Waves {
         self.not_finite += last.not_finite();
         self.warnings.extend(last.complaint().map(Warning::Other));
         match WaveStream::one_of_several(last.into_next()) {
-            Ok(next) => self.now = Some(next),
+            Ok(next) => {
+                self.now = Some(next);
+                self.first.get_or_insert(self.count);
+                self.following += 1;
+            }
             Err(error) => {
                 self.conversion.finish(&mut self.ready);
                 self.ended = true;
@@ -106,9 +116,16 @@ impl Waves {
         Ok(())
     }
 
-    /// Faults of the files so far.
+    /// Faults of the files so far, and that there are several: other programs read the first one only.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut all = self.warnings.clone();
+        if let Some(first) = self.first {
+            let (at, count) = (first as f64 / f64::from(self.form.0), self.following);
+            all.push(Warning::Other(format!(
+                "the wave ends after {at:.2} s of sound, and {} it; all are read here, other programs read the first one only",
+                if count == 1 { "another one follows".to_owned() } else { format!("{count} others follow") }
+            )));
+        }
         all.extend(self.now.as_ref().and_then(WaveStream::complaint).map(Warning::Other));
         let count = self.not_finite + self.now.as_ref().map_or(0, WaveStream::not_finite);
         if count > 0 {
@@ -153,16 +170,17 @@ mod tests {
     #[test]
     fn waves_that_follow_are_given_in_the_form_of_the_first() {
         let first = wave(8000, 1, &[1, 2, 3, 4, 5]);
-        assert_eq!(
-            read([first.clone(), wave(8000, 1, &[6, 7])].concat()),
-            (vec![1, 2, 3, 4, 5, 6, 7], vec![])
-        );
+        let (samples, warnings) = read([first.clone(), wave(8000, 1, &[6, 7])].concat());
+        assert_eq!((samples, warnings.len()), (vec![1, 2, 3, 4, 5, 6, 7], 1));
+        assert!(warnings[0].to_string().contains("another one follows"), "{}", warnings[0]);
+        assert_eq!(read(first.clone()).1, []);
         let stereo = wave(8000, 2, &[10, 20, 30, 50]);
         assert_eq!(read([first.clone(), stereo].concat()).0, [1, 2, 3, 4, 5, 15, 40]);
         let faster = wave(16000, 1, &[100; 1000]);
         let last = wave(8000, 1, &[9]);
         let (samples, warnings) = read([first.clone(), faster, last].concat());
-        assert!(samples.len() == 506 && warnings.is_empty(), "{}", samples.len());
+        assert!(samples.len() == 506 && warnings.len() == 1, "{}", samples.len());
+        assert!(warnings[0].to_string().contains("2 others follow"), "{}", warnings[0]);
         assert!(samples[100..400].iter().all(|x| (99..=101).contains(x)) && samples[505] == 9, "{samples:?}");
     }
 

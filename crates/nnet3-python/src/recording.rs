@@ -64,10 +64,10 @@ pub fn transcribe<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let model = &model.model;
     let channels = channels.map_or(Ok(Channels::First), which)?;
-    let sound = Sound::of(recording, command, sample_rate)?;
+    let mut sound = Sound::of(recording, command, sample_rate)?;
     let parts =
         Parts { channels: channels == Channels::Each, alternatives: alternatives > 0, ..Parts::default() };
-    let heard = detach(py, || hear(model, &sound, channels, phrases, alternatives))?;
+    let heard = detach(py, || hear(model, &mut sound, channels, phrases, alternatives))?;
     let mut recording = formats::recording(parts, sound.name(), &heard.segments);
     if !heard.warnings.is_empty() {
         let warn = py.import("warnings")?.getattr("warn")?;
@@ -142,11 +142,12 @@ impl Sound {
         }
     }
 
-    fn open(&self) -> kaldi_sound::Result<SoundStream> {
+    /// Opens the sound, once: bytes are then in the stream alone.
+    fn open(&mut self) -> kaldi_sound::Result<SoundStream> {
         match self {
             Sound::Named(source) => source.open(SoundStream::open),
             Sound::Bytes { name, bytes, raw } => {
-                let reader = KaldiReader::from_bytes(name, bytes.clone());
+                let reader = KaldiReader::from_bytes(name.as_str(), std::mem::take(bytes));
                 SoundStream::from_reader_with(reader, &SoundOptions { track: None, raw: *raw })
             }
         }
@@ -172,7 +173,7 @@ struct Heard {
 
 fn hear(
     model: &Model,
-    sound: &Sound,
+    sound: &mut Sound,
     channels: Channels,
     phrases: Option<Vec<String>>,
     alternatives: usize,

@@ -13,23 +13,23 @@ use crate::{Error, Result};
 /// Rows of the table that is shown.
 const SHOWN: usize = 20;
 
-/// What became of a recording.
+/// The result of a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// There is a text; with the number of its words if it is plain text.
+    /// A text, with the number of its words if it is plain text.
     Text(Option<usize>),
-    /// There is none, and why.
+    /// No text, and the reason.
     Missing(String),
 }
 
-/// A recording, and what became of it.
+/// A row of the table of results.
 #[derive(Debug, Clone)]
 pub struct Results {
     /// The recording's name.
     pub name: String,
     /// Its file.
     pub path: String,
-    /// What became of it.
+    /// Its result.
     pub outcome: Outcome,
 }
 
@@ -97,7 +97,7 @@ impl Folder {
         Ok(results)
     }
 
-    /// Why recordings have no text, by name, from the logs `log/try*.log` of this call; later ones count.
+    /// Returns the reasons of recordings without a text, by name, from the logs `log/try*.log` of this call; later ones count.
     fn reasons(&self, batches: &Path) -> Result<FxHashMap<String, String>> {
         let folder = self.file("log");
         let failed = |source| Error::io(&folder, source);

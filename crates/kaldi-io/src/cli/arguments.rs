@@ -335,8 +335,9 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// How far an option is from a wrong name, the nearest first: some letters differ, or one has all words of the other (`threads`
-/// and `num-threads`), or the wrong name is its beginning. `None` if it is none of these.
+/// Returns the distance of an option from a wrong name; the nearest option is the smallest. Kinds of likeness, in this order: few
+/// letters differ; one has all words of the other (`threads` and `num-threads`); the wrong name is the beginning of the option.
+/// `None` for names that are not alike.
 fn likeness(option: &str, wrong: &str) -> Option<(u8, usize)> {
     const SHORTEST: usize = 3;
     let letters = distance(option, wrong);

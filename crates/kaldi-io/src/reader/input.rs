@@ -40,7 +40,10 @@ impl KaldiReader {
         self.source.file().and_then(MappedFile::new)
     }
 
-    /// Goes on at a byte of the file that has not been read yet.
+    /// Goes on at a byte that has not been read yet.
+    ///
+    /// # Errors
+    /// The byte has been read, is behind the end, or is behind the buffer of an input that is not a file.
     pub fn skip_to(&mut self, position: u64) -> Result<()> {
         let ahead = position.checked_sub(self.position);
         let ahead = ahead.ok_or_else(|| self.error(format!("byte {position} has been read already")))?;
@@ -48,16 +51,8 @@ impl KaldiReader {
             self.consume(ahead as usize);
             return Ok(());
         }
-        match self.source.seek(position) {
-            Ok(()) => (self.start, self.end, self.position) = (0, 0, position),
-            Err(_) => {
-                let copied = io::copy(&mut self.by_ref().take(ahead), &mut io::sink());
-                let copied = copied.map_err(|e| self.bulk_error(e, ahead as usize))?;
-                if copied < ahead {
-                    return Err(self.error(format!("the file ends before byte {position}")));
-                }
-            }
-        }
+        self.source.seek(position).map_err(|source| IoError::Io { name: self.name.clone(), source })?;
+        (self.start, self.end, self.position) = (0, 0, position);
         Ok(())
     }
 

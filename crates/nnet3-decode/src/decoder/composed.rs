@@ -29,7 +29,7 @@ use super::grammar::Grammar;
 use super::graph::Graph;
 use super::hcl::Hcl;
 use super::log_sums::GrammarArcs;
-use super::next_words::{Ahead, Bounds, Memory, NextWords};
+use super::next_words::{Ahead, Memory, NextWords};
 use super::shared_states::{ArcTo, SharedStates, hash};
 use crate::error::Result;
 
@@ -158,7 +158,6 @@ struct Work {
     /// The arcs of HCL.
     arcs: Vec<Arc>,
     memory: Memory,
-    bounds: Vec<Bounds>,
 }
 
 /// A cost of 0.
@@ -240,11 +239,9 @@ impl Work {
         let bound = grammar.has_epsilons(pair.grammar);
         let dead_end = next_words.is_empty();
         let without = if dead_end { &[][..] } else { without };
-        let mut bounds = std::mem::take(&mut self.bounds);
-        next_words.bounds(without, &mut bounds);
-        for (arc, &bounds) in without.iter().zip(&bounds) {
+        for arc in without {
             let to = Pair { hcl: arc.next, bound, ..free };
-            match next_words.after(arc.next, bounds) {
+            match next_words.after(arc.next) {
                 Ahead::Nothing => {}
                 Ahead::One(i) => {
                     let word = grammar.arc(pair.grammar, i);
@@ -263,7 +260,6 @@ impl Work {
             self.add(arc.ilabel, word.olabel, arc.weight + (word.weight - paid), to);
         });
         self.memory = memory;
-        self.bounds = bounds;
         self.arcs = arcs;
         Ok(())
     }

@@ -34,7 +34,7 @@ pub(super) enum Ahead {
     Cost(f32),
 }
 
-/// What a search keeps for lookahead: memory, and sums that it knows.
+/// Buffers and known sums of one search.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     near: Near,
@@ -67,13 +67,6 @@ struct Sum {
     count: u32,
     first: u32,
     cost: f32,
-}
-
-/// Labels from the first one to the end after the last one, with gaps, that can come after an arc.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
-    low: i32,
-    high: i32,
 }
 
 /// The words of a state of G that can come next, for arcs of a state of HCL.
@@ -146,23 +139,19 @@ impl<'g> NextWords<'g> {
         }
     }
 
-    /// Looks up what HCL can reach after each of the arcs. (The memory behind one arc does not depend on that behind
-    /// another. So the processor waits for all at a time.)
-    pub fn bounds(&self, arcs: &[Arc], bounds: &mut Vec<Bounds>) {
-        bounds.clear();
-        bounds.extend(arcs.iter().map(|arc| match self.reach.intervals(arc.next).as_slice() {
-            [] => Bounds { low: i32::MAX, high: i32::MIN },
-            &[[low, _], .., [_, high]] | &[[low, high]] => Bounds { low, high },
-        }));
-    }
-
-    /// What can come next after HCL has taken an arc without a word to `hcl` while G has stayed.
-    pub fn after(&mut self, hcl: StateId, bounds: Bounds) -> Ahead {
+    /// Returns the lookahead of an arc of HCL to `hcl` without a word, on which G stays.
+    pub fn after(&mut self, hcl: StateId) -> Ahead {
         let reach = self.reach;
         let ending =
             if self.ending < f32::INFINITY && reach.reaches_end(hcl) { self.ending } else { f32::INFINITY };
-        let begin = position(self.labels, 0, bounds.low);
-        let may_come = self.labels.get(begin).is_some_and(|&label| label < bounds.high);
+        // (Most arcs end here: no word lies between the first label and the last one.)
+        let may_come = match reach.intervals(hcl).as_slice() {
+            [] => false,
+            &[[low, _], .., [_, high]] | &[[low, high]] => {
+                let begin = position(self.labels, 0, low);
+                self.labels.get(begin).is_some_and(|&label| label < high)
+            }
+        };
         let Sum { count, first, cost } = if may_come { self.known_sum(hcl) } else { NO_WORD };
         match (count, ending == f32::INFINITY) {
             (0, true) => Ahead::Nothing,

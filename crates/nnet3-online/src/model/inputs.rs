@@ -7,7 +7,7 @@ use super::Model;
 use crate::error::{Error, Result};
 use crate::recording::piece;
 
-/// What the network reads of a sound.
+/// The inputs of a network for one sound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inputs {
     /// A row for each frame.

@@ -83,7 +83,7 @@ impl Spoken {
         let lexicon = Lexicon::read(folder, false)?;
         let lines: String =
             lexicon.entries.iter().map(|(word, phones)| format!("{word} {}\n", phones.join(" "))).collect();
-        // (What is no word is left out.)
+        // (Symbols that are no words are left out.)
         let mut lines = KaldiReader::from_bytes(format!("the lexicon of {folder}"), lines.into_bytes());
         let lexicon = kaldi_g2p::Lexicon::read(&mut lines, true)?;
         let entries = lexicon.entries.iter();

@@ -40,7 +40,7 @@ fn is_address(path: &str) -> bool {
     })
 }
 
-/// What to do about a recording that cannot be read, as the end of a sentence: samples without a header have no form.
+/// Returns advice for a recording that cannot be read, as the end of a sentence: samples without a header need `--raw`.
 pub fn advice(error: &kaldi_sound::Error) -> &'static str {
     match error {
         kaldi_sound::Error::NoForm { .. } => "; --raw=CODING,RATE reads samples without a header",

@@ -11,7 +11,7 @@ use crate::{Error, Result};
 /// Seconds of a pause that an utterance keeps.
 const EDGE: f64 = 0.1;
 
-/// How utterances are cut.
+/// Limits for utterances.
 #[derive(Debug, Clone, Copy)]
 pub struct CutOptions {
     /// Seconds of an utterance, at most.
@@ -24,7 +24,7 @@ pub struct CutOptions {
     pub window: f64,
 }
 
-/// What became of the recordings.
+/// Totals over all recordings.
 #[derive(Debug, Clone, Copy)]
 pub struct Cut {
     /// Number of utterances.
@@ -59,7 +59,7 @@ fn stretches(said: &[&str], spoken: &[&str], most: usize) -> Vec<Stretch> {
     found
 }
 
-/// Begin and end of each word of the stretch; `None` for words that were heard as others.
+/// Returns begin and end of each word of the stretch; `None` for words that were heard as others.
 fn times(said: &[&str], spoken: &[Heard], words: &[&str], stretch: &Stretch) -> Vec<Option<(f64, f64)>> {
     let mut times = vec![None; stretch.said.len()];
     for block in blocks(&said[stretch.said.clone()], &words[stretch.heard.clone()]) {

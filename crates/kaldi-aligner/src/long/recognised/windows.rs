@@ -1,5 +1,7 @@
 //! Windows of long recordings, which overlap by a sixth: their features, and the words that are heard in them.
 
+use std::collections::BTreeMap;
+
 use kaldi_lang::plain_text::{self, fields, lines};
 use rustc_hash::FxHashMap;
 
@@ -81,7 +83,7 @@ pub(super) struct Heard {
 pub(super) fn heard(ctm: &str, words: &str, window: f64) -> Result<FxHashMap<String, Vec<Heard>>> {
     let words = known_words(words)?;
     let text = plain_text::read(ctm)?;
-    let mut windows: FxHashMap<&str, Vec<(u64, Vec<Heard>)>> = FxHashMap::default();
+    let mut windows: FxHashMap<&str, BTreeMap<u64, Vec<Heard>>> = FxHashMap::default();
     for (line, content) in lines(&text) {
         let parsed = (|| {
             let [key, _, begin, length, number] = fields(content)[..] else { return None };
@@ -95,22 +97,16 @@ pub(super) fn heard(ctm: &str, words: &str, window: f64) -> Result<FxHashMap<Str
             return Err(line_error(ctm, line, problem));
         };
         let begin = first as f64 / FRAMES + begin;
-        let of = windows.entry(recording).or_default();
-        let place = of.iter().position(|(other, _)| *other == first).unwrap_or_else(|| {
-            of.push((first, Vec::new()));
-            of.len() - 1
-        });
-        of[place].1.push(Heard { begin, end: begin + length, word: word.clone() });
+        let heard = Heard { begin, end: begin + length, word: word.clone() };
+        windows.entry(recording).or_default().entry(first).or_default().push(heard);
     }
     let shared = frames(window).1 as f64 / FRAMES;
     let mut found = FxHashMap::default();
-    for (recording, mut of) in windows {
-        of.sort_by_key(|(first, _)| *first);
+    for (recording, of) in windows {
         let border = |first: u64| first as f64 / FRAMES + shared / 2.0;
-        let borders: Vec<f64> =
-            of.iter().map(|&(first, _)| if first > 0 { border(first) } else { 0.0 }).collect();
+        let borders: Vec<f64> = of.keys().map(|&first| if first > 0 { border(first) } else { 0.0 }).collect();
         let mut all = Vec::new();
-        for (place, (_, heard)) in of.into_iter().enumerate() {
+        for (place, heard) in of.into_values().enumerate() {
             let most = borders.get(place + 1).copied().unwrap_or(f64::INFINITY);
             let is_within = |word: &Heard| (borders[place]..most).contains(&((word.begin + word.end) / 2.0));
             all.extend(heard.into_iter().filter(is_within));
