@@ -97,6 +97,9 @@ impl<'a> PathFinder<'a> {
             if needed > frames {
                 return Err(Reason::TooShort { frames, needed });
             }
+            if self.search.was_crowded() {
+                return Err(Reason::NoPath { beam });
+            }
         }
         Err(Reason::NoPath { beam: self.settings.beams.0.last().copied().unwrap_or_default() })
     }

@@ -46,6 +46,9 @@ pub struct Search {
     most_active: usize,
     /// Costs of active nodes.
     costs: Vec<f64>,
+    /// Frames of the last search, and those in which nodes were dropped because of [`MOST_ACTIVE`].
+    frames: usize,
+    crowded: usize,
 }
 
 impl Default for Search {
@@ -60,6 +63,8 @@ impl Default for Search {
             most_tokens: FEW_TOKENS,
             most_active: MOST_ACTIVE,
             costs: Vec::new(),
+            frames: 0,
+            crowded: 0,
         }
     }
 }
@@ -79,6 +84,7 @@ impl Search {
         if frames == 0 || count == 0 {
             return None;
         }
+        (self.frames, self.crowded) = (frames, 0);
         self.tokens.clear();
         self.most_tokens = FEW_TOKENS;
         self.cost.clear();
@@ -109,6 +115,7 @@ impl Search {
                 .filter(|&(_, cost, _)| cost <= limit)
                 .collect();
             if from.len() > self.most_active {
+                self.crowded += 1;
                 self.costs.clear();
                 self.costs.extend(from.iter().map(|&(_, cost, _)| cost));
                 let (_, &mut most, _) =
@@ -148,6 +155,11 @@ impl Search {
         let ends = self.active.iter().map(ending).filter(|(_, cost)| cost.is_finite());
         let (last, cost) = ends.min_by(|a, b| a.1.total_cmp(&b.1))?;
         Some(self.trace(network, last, cost, &log_likelihood, scale))
+    }
+
+    /// True if the last search dropped nodes in most frames because there were too many, so that a wider beam would change little.
+    pub fn was_crowded(&self) -> bool {
+        2 * self.crowded > self.frames
     }
 
     /// Removes tokens that lead to no active node. At most half of the room is in use then, or it grows.
@@ -254,5 +266,8 @@ mod tests {
         // (Equal nodes stay or go together.)
         let mut search = Search { most_active: 2, ..Search::default() };
         assert!(search.best_path(&network, 5, |_, _| -1.0, 1.0, 10.0).is_some());
+        assert!(search.was_crowded());
+        let mut search = Search::default();
+        assert!(search.best_path(&network, 5, likelihood, 1.0, 10.0).is_some() && !search.was_crowded());
     }
 }

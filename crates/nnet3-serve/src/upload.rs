@@ -104,9 +104,18 @@ impl Upload {
                         body (Content-Encoding)";
             return Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
         }
-        match text(header::CONTENT_TYPE).is_some_and(|kind| kind.trim_start().starts_with("multipart/")) {
-            false => Ok(Upload::Bare(request.into_body())),
-            true => Upload::form(request).await.map(Upload::Form),
+        match text(header::CONTENT_TYPE).as_deref().map(str::trim_start) {
+            Some(kind) if kind.starts_with("multipart/form-data") => {
+                Upload::form(request).await.map(Upload::Form)
+            }
+            Some(kind) if kind.starts_with("multipart/") => {
+                let kind = kind.split(';').next().unwrap_or_default().trim_end();
+                let text = format!(
+                    "expected the bytes of a recording as the body, or a form of the type multipart/form-data; found {kind}"
+                );
+                Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text))
+            }
+            _ => Ok(Upload::Bare(request.into_body())),
         }
     }
 

@@ -140,6 +140,8 @@ fn forms_hold_recordings_and_compressed_bodies_do_not() {
     assert!(status == 400 && text.contains("{\"error\":{\"message\":"), "{text}");
     let (status, text) = server.post("/transcribe", &sound, "Content-Encoding: gzip\r\n");
     assert!(status == 415 && text.contains("found a compressed body"), "{text}");
+    let (status, text) = server.post("/transcribe", &sound, "Content-Type: Multipart/Mixed; boundary=x\r\n");
+    assert!(status == 415 && text.contains("found multipart/mixed"), "{text}");
     // (As curl says without an option.)
     let curl = "Content-Type: application/x-www-form-urlencoded\r\n";
     assert_eq!(server.post("/transcribe", &sound, curl).0, 200);

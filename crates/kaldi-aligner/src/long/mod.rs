@@ -70,9 +70,9 @@ const MISFIT: f64 = 0.2;
 /// A text does not fit if more of its words are left out.
 const MOST_LEFT_OUT: f64 = 0.3;
 
-/// Replaces long utterances by pieces, in the corpus and in its features. An utterance that cannot be cut stays. Returns the
-/// number of utterances that were cut, and of their pieces. Words that are not in the sound, and texts that do not fit, are faults
-/// of the corpus.
+/// Replaces long utterances by pieces, in the corpus and in its features. An utterance through which no path leads loses its features
+/// and gets a problem. One without features stays. Returns the number of utterances that were cut, and of their pieces. Words that are
+/// not in the sound, and texts that do not fit, are faults of the corpus.
 ///
 /// # Errors
 /// The language does not fit the system.
@@ -105,11 +105,18 @@ pub fn cut(
         };
         pieces_of(&long, &acoustics, lang, scores, progress)?
     };
-    let counts = (found.len(), found.values().map(|cut| cut.pieces.len()).sum());
-    replace_features(extracted, corpus, &found, settings.seconds());
-    replace(corpus, &found, settings.seconds());
-    Ok(counts)
+    let Found { cuts, without_path } = found;
+    for number in without_path {
+        extracted.utterances[number].features = DenseMatrix::new(0, 0);
+        extracted.problems[number] = Some(NO_PATH.to_owned());
+    }
+    replace_features(extracted, corpus, &cuts, settings.seconds());
+    Ok(replace(corpus, &cuts, settings.seconds()))
 }
+
+/// The problem of an utterance that no path of the forgiving search fits.
+const NO_PATH: &str =
+    "the text does not fit the sound: no path reaches its end, even if words and sound are left out";
 
 /// Replaces long utterances by pieces, with the log-likelihoods of a network. See [`cut`].
 ///
@@ -132,9 +139,15 @@ pub fn cut_by_network(
         Ok(Some((outputs.rows, move |frame: usize, pdf: usize| outputs.row(frame)[pdf], words)))
     };
     let found = pieces_of(&long, &acoustics, lang, scores, progress)?;
-    let counts = (found.len(), found.values().map(|cut| cut.pieces.len()).sum());
-    replace(corpus, &found, model.times.seconds);
-    Ok(counts)
+    Ok(replace(corpus, &found.cuts, model.times.seconds))
+}
+
+/// The result of the search in long utterances.
+#[derive(Default)]
+struct Found {
+    cuts: FxHashMap<usize, Cut>,
+    /// The numbers of those without a path to the end.
+    without_path: Vec<usize>,
 }
 
 /// An utterance that is cut.
@@ -144,7 +157,7 @@ struct Cut {
     misfit: Option<f64>,
 }
 
-/// The pieces of each long utterance that can be cut. `scores` returns its number of frames, the log-likelihoods of pdfs by frame, and
+/// Searches in each long utterance. `scores` returns its number of frames, the log-likelihoods of pdfs by frame, and
 /// its words; `None` if it stays whole.
 fn pieces_of<G: Fn(usize, usize) -> f32>(
     long: &[usize],
@@ -152,15 +165,20 @@ fn pieces_of<G: Fn(usize, usize) -> f32>(
     lang: &Lang,
     scores: impl Fn(usize) -> Result<Option<(usize, G, Vec<u32>)>>,
     mut progress: impl FnMut(f64),
-) -> Result<FxHashMap<usize, Cut>> {
-    let mut found = FxHashMap::default();
+) -> Result<Found> {
+    let mut found = Found::default();
     let lexicon = LexiconGraph::new(lang)?;
     for (done, &number) in long.iter().enumerate() {
-        if let Some((frames, get, words)) = scores(number)?
-            && let Some(rough) = rough(acoustics, lang, &lexicon, frames, get, &words)
-        {
-            let pieces = pieces(&rough.words, frames, acoustics.seconds);
-            found.insert(number, Cut { pieces, misfit: rough.misfit });
+        if let Some((frames, get, words)) = scores(number)? {
+            match rough(acoustics, lang, &lexicon, frames, get, &words) {
+                Ok(Some(rough)) => {
+                    let pieces = pieces(&rough.words, frames, acoustics.seconds);
+                    found.cuts.insert(number, Cut { pieces, misfit: rough.misfit });
+                }
+                Ok(None) => found.without_path.push(number),
+                // (The alignment says which word or phone it is.)
+                Err(_) => (),
+            }
         }
         progress((done + 1) as f64 / long.len() as f64);
     }
@@ -200,8 +218,9 @@ fn replace_features(extracted: &mut Extracted, corpus: &Corpus, found: &FxHashMa
     }
 }
 
-/// Puts pieces in the place of utterances. Frames are so many seconds apart.
-fn replace(corpus: &mut Corpus, found: &FxHashMap<usize, Cut>, seconds: f64) {
+/// Puts pieces in the place of utterances. Frames are so many seconds apart. Returns the number of utterances that were cut, and of
+/// their pieces.
+fn replace(corpus: &mut Corpus, found: &FxHashMap<usize, Cut>, seconds: f64) -> (usize, usize) {
     let old = std::mem::take(&mut corpus.utterances);
     for (number, utterance) in old.into_iter().enumerate() {
         let Some(Cut { pieces, misfit }) = found.get(&number) else {
@@ -250,4 +269,5 @@ fn replace(corpus: &mut Corpus, found: &FxHashMap<usize, Cut>, seconds: f64) {
             corpus.faults.push(Fault::warning(Kind::TextDoesNotFit, utterance.place.clone(), sentence));
         }
     }
+    (found.len(), found.values().map(|cut| cut.pieces.len()).sum())
 }

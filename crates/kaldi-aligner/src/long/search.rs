@@ -4,7 +4,7 @@ use kaldi_align::align::times;
 use kaldi_align::network::{Builder, Hmms, Network};
 use kaldi_align::phone_graph::{LexiconGraph, NO_WORD, PhoneArc, PhoneGraph};
 use kaldi_align::search::{Path, Search};
-use kaldi_align::{AlignOptions, WordTime};
+use kaldi_align::{AlignOptions, Reason, WordTime};
 use kaldi_hmm::TransitionModel;
 use kaldi_lang::Lang;
 
@@ -56,6 +56,9 @@ pub(super) struct Rough {
 ///
 /// There are two searches. The second one's costs follow from the words that the first one has found: sound is left out only if it
 /// fits its words worse than nearly all sound does.
+///
+/// # Errors
+/// A word has no pronunciation, or the model lacks a phone.
 pub(super) fn rough(
     acoustics: &Acoustics,
     lang: &Lang,
@@ -63,8 +66,8 @@ pub(super) fn rough(
     frames: usize,
     get: impl Fn(usize, usize) -> f32,
     words: &[u32],
-) -> Option<Rough> {
-    let graph = lexicon.transcript(words).ok()?;
+) -> Result<Option<Rough>, Reason> {
+    let graph = lexicon.transcript(words)?;
     let fillers = Fillers::new(acoustics.hmms.transitions, lang);
     let best: Vec<f32> = {
         let of_frame =
@@ -76,20 +79,23 @@ pub(super) fn rough(
         acoustics.search(&graph, &fillers, &best, costs.penalty, &get)
     };
     let first = Costs { penalty: PENALTY * acoustics.seconds / 0.01, skip: SKIP };
-    let (network, path) = search(first)?;
+    let Some((network, path)) = search(first)? else { return Ok(None) };
     let rough = |network: &Network, path: &Path| {
         let words = times(network, path, words, None).1;
         let misfit = acoustics.misfit(&words, path, &best, &get);
         Rough { words, misfit }
     };
     let found = rough(&network, &path);
-    let Some(costs) = acoustics.costs(&found.words, &path, &best, &get) else { return Some(found) };
+    let Some(costs) = acoustics.costs(&found.words, &path, &best, &get) else { return Ok(Some(found)) };
     let costs = Costs { penalty: costs.penalty.max(first.penalty), ..costs };
-    Some(search(costs).map_or(found, |(network, path)| rough(&network, &path)))
+    Ok(Some(search(costs)?.map_or(found, |(network, path)| rough(&network, &path))))
 }
 
 impl Acoustics<'_> {
-    /// The best path. A frame of a pause is at most `penalty` less likely than `best` says.
+    /// The best path, if one reaches the end. A frame of a pause is at most `penalty` less likely than `best` says.
+    ///
+    /// # Errors
+    /// The model lacks a phone.
     fn search(
         &self,
         graph: &PhoneGraph,
@@ -97,18 +103,24 @@ impl Acoustics<'_> {
         best: &[f32],
         penalty: f64,
         get: &impl Fn(usize, usize) -> f32,
-    ) -> Option<(Network, Path)> {
-        let network = Builder::new(self.hmms, self.options.settings().scales).network(graph).ok()?;
+    ) -> Result<Option<(Network, Path)>, Reason> {
+        let network = Builder::new(self.hmms, self.options.settings().scales).network(graph)?;
         let penalty = penalty as f32 / self.options.acoustic_scale;
         let likelihood = |frame: usize, pdf: i32| {
             let own = get(frame, pdf as usize);
             if fillers.is_silence[pdf as usize] { own.max(best[frame] - penalty) } else { own }
         };
         let mut search = Search::default();
-        let path = BEAMS.iter().find_map(|&beam| {
-            search.best_path(&network, best.len(), likelihood, self.options.acoustic_scale, beam)
-        });
-        Some((network, path?))
+        for beam in BEAMS {
+            let scale = self.options.acoustic_scale;
+            if let Some(path) = search.best_path(&network, best.len(), likelihood, scale, beam) {
+                return Ok(Some((network, path)));
+            }
+            if search.was_crowded() {
+                break;
+            }
+        }
+        Ok(None)
     }
 
     /// See [`Rough::misfit`]. The other word of a frame is the one half of all frames of words away.
