@@ -4,6 +4,7 @@
 //! original hold for its copies. An utterance's changes depend on its key, the number of the copy and the seed only.
 
 use kaldi_io::DenseMatrix;
+use kaldi_numerics::log_sums::{log_add, log_sum};
 
 use crate::error::{Error, Result};
 use crate::spectral::noise::Noise;
@@ -264,15 +265,6 @@ impl Draw {
         let product: f64 = (0..POINTS_OF_NOISE).map(|_| self.0.uniform()).product();
         (-product.ln() / f64::from(POINTS_OF_NOISE)).max(1e-5).ln()
     }
-}
-
-fn log_sum(terms: &[f64]) -> f64 {
-    let most = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    most + terms.iter().map(|x| (x - most).exp()).sum::<f64>().ln()
-}
-
-fn log_add(a: f64, b: f64) -> f64 {
-    a.max(b) + (-(a - b).abs()).exp().ln_1p()
 }
 
 /// The logarithm of the energy of all bands that so much of the frames has at most.

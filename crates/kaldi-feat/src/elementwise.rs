@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use kaldi_io::DenseMatrix;
+use kaldi_numerics::soft_max::soft_max;
 
 /// Smallest argument of logarithms.
 const LOG_FLOOR: f32 = 1e-20;
@@ -31,7 +32,7 @@ impl Change {
             None => {}
             Some(Function::Log) => m.data.iter_mut().for_each(|x| *x = x.max(LOG_FLOOR).ln()),
             Some(Function::Exp) => m.data.iter_mut().for_each(|x| *x = x.exp()),
-            Some(Function::SoftmaxOfRows) => (0..m.rows).for_each(|i| softmax(m.row_mut(i))),
+            Some(Function::SoftmaxOfRows) => (0..m.rows).for_each(|i| soft_max(m.row_mut(i))),
         }
         if self.power != 1.0 {
             for x in &mut m.data {
@@ -44,16 +45,6 @@ impl Change {
         }
         Ok(())
     }
-}
-
-fn softmax(row: &mut [f32]) {
-    let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let mut sum = 0.0;
-    for x in row.iter_mut() {
-        *x = (*x - largest).exp();
-        sum += *x;
-    }
-    row.iter_mut().for_each(|x| *x /= sum);
 }
 
 /// Multiplies vectors element by element, up to the end of the shortest. If lengths differ by more than `tolerance`, returns

@@ -4,11 +4,12 @@
 //! With T, B and W = T - B the total, between-class and within-class covariances, W = L Lᵀ and L⁻¹ B L⁻ᵀ = U diag(d)
 //! Uᵀ, d descending. The rows of Uᵀ L⁻¹ are directions with within-class variance 1 and between-class variance d.
 
+use kaldi_numerics::svd::left::LeftSvd;
+use kaldi_numerics::symmetric::{packed, symmetric_part};
 use nalgebra::{Cholesky, DMatrix, DVector, SymmetricEigen};
 
 use crate::error::{Error, Result};
 use crate::lda::LdaStats;
-use crate::svd::LeftSvd;
 use kaldi_io::{DenseMatrix, PackedMatrix};
 
 /// The part of the mean variance that is added to the diagonal of a within-class covariance that is not positive definite.
@@ -54,7 +55,7 @@ impl Directions {
         let half = lower.solve_lower_triangular(&between).ok_or_else(singular)?;
         let projected = lower.solve_lower_triangular(&half.transpose()).ok_or_else(singular)?;
         let LeftSvd { values: variances, vectors } =
-            LeftSvd::new(&((&projected + projected.transpose()) * 0.5)).ok_or_else(singular)?;
+            LeftSvd::new(&symmetric_part(&projected)).ok_or_else(singular)?;
         // (L⁻ᵀ U)ᵀ = Uᵀ L⁻¹
         let rows = lower.tr_solve_lower_triangular(&vectors).ok_or_else(singular)?.transpose();
         Ok(Directions { count, variances, smoothing, mean, rows, cholesky: lower })
@@ -97,11 +98,6 @@ impl Directions {
 
 fn singular() -> Error {
     Error::data("the within-class covariance is singular")
-}
-
-fn packed(m: &DMatrix<f64>) -> PackedMatrix<f32> {
-    let data = (0..m.nrows()).flat_map(|i| (0..=i).map(move |j| m[(i, j)] as f32)).collect();
-    PackedMatrix { dim: m.nrows(), data }
 }
 
 /// Mean, total covariance, between-class covariance.

@@ -10,8 +10,8 @@
 //! - [`frames`], [`deltas`], [`columns`], [`segments`], [`transform`]: new frames from frames.
 //! - [`elementwise`], [`sum`]: any matrices and vectors.
 //! - [`posterior`]: weights and forms of posteriors.
-//! - [`lda`], [`lda_estimate`], [`pca`]: statistics, of classes and without, and the transforms estimated from them;
-//!   [`eigen`] and [`svd`] are for them. [`compose`]: products of transforms.
+//! - [`lda`], [`lda_estimate`], [`pca`]: statistics, of classes and without, and the transforms estimated from them.
+//!   [`compose`]: products of transforms.
 //! - [`spectral`], [`pitch`]: features from sound.
 //! - [`perturbation`], [`reverberation`], [`silence`]: changed sound.
 //! - [`htk`], [`idx`], [`sphinx`], [`wave`]: files of other programs; [`image`]: images as features.
@@ -22,7 +22,6 @@ pub mod columns;
 pub mod compare;
 pub mod compose;
 pub mod deltas;
-pub mod eigen;
 pub mod elementwise;
 pub mod error;
 pub mod frames;
@@ -43,7 +42,6 @@ pub mod sliding_cmn;
 pub mod spectral;
 pub mod sphinx;
 pub mod sum;
-pub mod svd;
 #[cfg(test)]
 mod testing;
 pub mod transform;

@@ -1,8 +1,8 @@
 //! Principal components (`bin/est-pca.cc`).
 
+use kaldi_numerics::eigen::signed::Eigen;
 use nalgebra::{DMatrix, DVector};
 
-use crate::eigen::Eigen;
 use crate::error::{Error, Result};
 use kaldi_io::DenseMatrix;
 

@@ -1,6 +1,7 @@
 //! Linear and affine transforms of features.
 
 use kaldi_io::DenseMatrix;
+use kaldi_numerics::determinant::log_abs_determinant;
 use nalgebra::{DMatrix, DMatrixView};
 
 /// Multiplies each frame by `transform`, a matrix of output × input dimensions or, with an offset in its last column,
@@ -33,8 +34,7 @@ pub fn apply(features: &DenseMatrix<f32>, transform: &DenseMatrix<f32>) -> Optio
 pub fn log_determinant(transform: &DenseMatrix<f32>, input_dim: usize) -> f64 {
     let (rows, cols) = (transform.rows, input_dim);
     let linear = DMatrix::from_fn(rows, cols, |i, j| f64::from(transform.row(i)[j]));
-    let upper = (&linear * linear.transpose()).lu().u();
-    0.5 * upper.diagonal().iter().map(|x| x.abs().ln()).sum::<f64>()
+    0.5 * log_abs_determinant(&linear * linear.transpose())
 }
 
 #[cfg(test)]

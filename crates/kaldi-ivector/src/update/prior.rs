@@ -2,8 +2,8 @@
 
 use std::num::NonZero;
 
-use kaldi_feat::eigen::Eigen;
 use kaldi_io::log::num;
+use kaldi_numerics::eigen::signed::Eigen;
 use nalgebra::{DMatrix, DVector};
 
 use super::{Note, Notes, Update, projection};

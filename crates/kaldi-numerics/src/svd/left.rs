@@ -371,14 +371,13 @@ impl Iteration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Numbers;
+    use crate::testing::random_matrix;
 
     /// A = U Σ Vᵀ and A Aᵀ = U Σ² Uᵀ. Singular values agree with another implementation.
     #[test]
     fn decomposition() {
         for n in [1, 2, 3, 4, 9, 30] {
-            let mut numbers = Numbers(n as u64);
-            let matrix = DMatrix::from_fn(n, n, |_, _| numbers.next());
+            let matrix = random_matrix(n, n, n as u64);
             for matrix in [&matrix * matrix.transpose(), matrix] {
                 let LeftSvd { values, vectors } = LeftSvd::new(&matrix).unwrap();
                 assert!((vectors.transpose() * &vectors - DMatrix::identity(n, n)).amax() < 1e-12);

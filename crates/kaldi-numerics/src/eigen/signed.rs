@@ -141,13 +141,12 @@ fn rotation(x: f64, z: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Numbers;
+    use crate::testing::random_matrix;
 
     #[test]
     fn decomposition() {
         for n in [1, 2, 3, 8, 25] {
-            let mut numbers = Numbers(n as u64);
-            let random = DMatrix::from_fn(n, n, |_, _| numbers.next());
+            let random = random_matrix(n, n, n as u64);
             let matrix = &random + random.transpose();
             let Eigen { values, vectors } = Eigen::new(&matrix).unwrap().sorted();
             assert!((&vectors * vectors.transpose() - DMatrix::identity(n, n)).amax() < 1e-12);
