@@ -1,6 +1,8 @@
 //! Directions in which transforms of speakers differ most (`transform/basis-fmllr-diag-gmm.cc`): their statistics, training
 //! and file.
 
+use kaldi_numerics::determinant::log_abs_determinant;
+use kaldi_numerics::symmetric::symmetric_part;
 use nalgebra::{Cholesky, DMatrix, DVector, SymmetricEigen};
 
 use crate::error::{Error, Result};
@@ -112,7 +114,7 @@ impl Basis {
         let singular = || Error::data("the model's Hessian is singular");
         let half = lower.solve_lower_triangular(&scatter).ok_or_else(singular)?;
         let scaled = lower.solve_lower_triangular(&half.transpose()).ok_or_else(singular)?;
-        let eigen = SymmetricEigen::new((&scaled + scaled.transpose()) * 0.5);
+        let eigen = SymmetricEigen::new(symmetric_part(&scaled));
         let mut order: Vec<usize> = (0..size).collect();
         order.sort_by(|&a, &b| eigen.eigenvalues[b].total_cmp(&eigen.eigenvalues[a]));
         let vectors = lower.tr_solve_lower_triangular(&eigen.eigenvectors).ok_or_else(singular)?;
@@ -279,8 +281,7 @@ struct Line {
 
 impl Line {
     fn value(&self, step: f64) -> f64 {
-        let lu = (&self.square + &self.delta * step).lu();
-        let log_determinant: f64 = lu.u().diagonal().iter().map(|x| x.abs().ln()).sum();
+        let log_determinant = log_abs_determinant(&self.square + &self.delta * step);
         self.count * log_determinant + step * self.slope - 0.5 * step * step * self.curvature
     }
 

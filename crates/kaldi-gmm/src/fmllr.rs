@@ -1,5 +1,6 @@
 //! Statistics for linear transforms of a speaker's features (`transform/fmllr-diag-gmm.cc`), and their objective function.
 
+use kaldi_numerics::determinant::log_abs_determinant;
 use nalgebra::DMatrix;
 
 use crate::error::{Error, Result};
@@ -160,8 +161,7 @@ impl FmllrStats {
     pub(crate) fn objective(&mut self, transform: &DMatrix<f64>) -> f64 {
         self.quadratic.flush();
         let square = transform.columns(0, self.dim);
-        let log_determinant: f64 =
-            square.clone_owned().lu().u().diagonal().iter().map(|x| x.abs().ln()).sum();
+        let log_determinant = log_abs_determinant(square.clone_owned());
         let quadratic = (0..self.dim).map(|d| {
             let row = transform.row(d).transpose();
             row.dot(&self.quadratic.times(d, row.as_slice()))

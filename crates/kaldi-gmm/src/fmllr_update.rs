@@ -1,5 +1,6 @@
 //! Transforms that maximise the objective function of fMLLR statistics.
 
+use kaldi_numerics::inverse::finite_inverse;
 use nalgebra::{DMatrix, DVector, RowDVector};
 
 use crate::error::{Error, Result};
@@ -99,8 +100,7 @@ impl FmllrStats {
         let dim = self.dim();
         let mut inverses = Vec::new();
         for d in 0..dim {
-            let inverse =
-                self.quadratic.get(d).try_inverse().filter(|inverse| inverse.iter().all(|x| x.is_finite()));
+            let inverse = finite_inverse(self.quadratic.get(d));
             inverses.push(inverse.ok_or_else(|| {
                 Error::data(format!(
                     "the fMLLR statistics of dimension {d} are singular: are there enough data?"

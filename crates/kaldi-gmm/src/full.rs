@@ -3,12 +3,14 @@
 //! As in [`DiagGmm`], parameters are in the form in which likelihoods are computed: inverse covariances Σ⁻¹ and means
 //! multiplied by them. Parameters are in single precision; what is derived from them is computed in double precision.
 
+use crate::covariance::cholesky;
 use crate::error::{Error, Result};
 use crate::gmm::{DiagGmm, LOG_2PI};
-use crate::symmetric::{cholesky, dense, log_determinant, packed};
 use kaldi_io::{
     DenseMatrix, KaldiObject, KaldiReader, KaldiWriter, SymmetricMatrix, read_vector, write_vector,
 };
+use kaldi_numerics::determinant::log_determinant;
+use kaldi_numerics::symmetric::{dense, packed};
 use nalgebra::{DMatrix, DVector};
 
 /// A mixture of at least one Gaussian.

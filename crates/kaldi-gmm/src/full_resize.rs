@@ -1,9 +1,10 @@
 //! More or fewer Gaussians in a mixture with full covariances (`FullGmm::Split`, `fgmm-global-merge`).
 
+use crate::covariance::cholesky;
 use crate::error::{Error, Result};
 use crate::full::FullGmm;
 use crate::random::Chance;
-use crate::symmetric::{cholesky, dense};
+use kaldi_numerics::symmetric::dense;
 use nalgebra::DVector;
 
 impl FullGmm {

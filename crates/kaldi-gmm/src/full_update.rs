@@ -1,13 +1,14 @@
 //! Maximum-likelihood estimates of a mixture with full covariances (`gmm/mle-full-gmm.cc`), in double precision.
 
+use kaldi_numerics::symmetric::packed;
 use nalgebra::{DMatrix, DVector};
 
+use crate::covariance::{cholesky, floor_eigenvalues};
 use crate::error::{Error, Result};
 use crate::flags::Parts;
 use crate::full::{FullGmm, Moments};
 use crate::random::Chance;
 use crate::stats::FullGmmStats;
-use crate::symmetric::{cholesky, floor_eigenvalues, packed};
 use crate::update::{Fate, Limits, UpdateReport, check};
 use kaldi_io::{DenseMatrix, SymmetricMatrix};
 

@@ -15,6 +15,7 @@
 
 pub mod accumulate;
 pub mod basis;
+mod covariance;
 pub mod error;
 pub mod flags;
 pub mod fmllr;
@@ -26,7 +27,6 @@ pub mod global;
 pub mod gmm;
 pub mod init;
 pub mod likelihood;
-mod log_sums;
 pub mod mllt;
 pub mod model;
 pub mod model_stats;
@@ -41,7 +41,6 @@ pub mod selection;
 pub mod sharing;
 pub mod smooth;
 pub mod stats;
-mod symmetric;
 #[cfg(test)]
 use kaldi_io::testing;
 #[cfg(test)]

@@ -7,10 +7,10 @@
 use std::cell::RefCell;
 
 use kaldi_io::DenseMatrix;
+use kaldi_numerics::log_sums::{LEAST_TERM, log_sum_pruned};
 
 use crate::error::{Error, Result};
 use crate::gmm::DiagGmm;
-use crate::log_sums::{LEAST_TERM, log_sum_exp};
 use crate::model::AmDiagGmm;
 use crate::products::{Fused, LANES, Order, Work, add_columns, vectorized};
 use crate::selection::{finite, softmax};
@@ -201,7 +201,7 @@ impl<'a> Likelihoods<'a> {
         components.resize(frames.len() * pdf.num_gauss(), 0.0);
         vectorized(OfFrames { gmm: pdf, frames, out: components });
         for (out, components) in out.iter_mut().zip(components.chunks_exact(pdf.num_gauss())) {
-            *out = log_sum_exp(components, self.prune);
+            *out = log_sum_pruned(components, self.prune);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Maximum-likelihood linear transforms, also called semi-tied covariances (`transform/mllt.cc`).
 
+use kaldi_numerics::determinant::log_abs_determinant;
+use kaldi_numerics::inverse::finite_inverse;
 use nalgebra::{DMatrix, RowDVector};
 
 use crate::error::{Error, Result};
@@ -80,7 +82,7 @@ impl MlltStats {
         sums.flush();
         let mut inverses = Vec::new();
         for d in 0..dim {
-            let inverse = sums.get(d).try_inverse().filter(|inverse| inverse.iter().all(|x| x.is_finite()));
+            let inverse = finite_inverse(sums.get(d));
             inverses.push(inverse.ok_or_else(|| {
                 Error::data(format!(
                     "the MLLT statistics of dimension {d} are singular: are there enough data?"
@@ -110,7 +112,7 @@ impl MlltStats {
                 report(iteration, improvement / self.count);
             }
         }
-        let log_determinant = transform.clone().lu().u().diagonal().iter().map(|x| x.abs().ln()).sum();
+        let log_determinant = log_abs_determinant(transform.clone());
         if !transform.iter().all(|x| x.is_finite()) {
             return Err(singular());
         }

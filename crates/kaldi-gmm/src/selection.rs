@@ -3,11 +3,10 @@
 
 use std::cmp::Ordering;
 
-use crate::error::{Error, Result};
-use crate::log_sums::{LEAST_TERM, largest, log_sum_exp};
+use kaldi_numerics::log_sums::{LEAST_TERM, largest, log_sum_pruned};
+use kaldi_numerics::soft_max;
 
-/// exp of numbers below this is 0 in single precision. (The library's function takes long to find that.)
-const LEAST_EXPONENT: f32 = -104.0;
+use crate::error::{Error, Result};
 
 /// Sorts by decreasing value, and equal ones by decreasing index.
 fn best_first(a: &(usize, f32), b: &(usize, f32)) -> Ordering {
@@ -62,15 +61,7 @@ pub fn posterior_entry(likelihoods: &[f32], most: usize, least: f32) -> Result<(
 /// Replaces log-likelihoods by posteriors, 1 in sum, and returns ln Σ exp. An error if that is not a finite number.
 pub fn softmax(likelihoods: &mut [f32]) -> Result<f32> {
     let max = maximum(likelihoods)?;
-    let mut sum = 0.0;
-    for value in likelihoods.iter_mut() {
-        let exponent = *value - max;
-        *value = if exponent < LEAST_EXPONENT { 0.0 } else { exponent.exp() };
-        sum += *value;
-    }
-    let scale = (1.0 / f64::from(sum)) as f32;
-    likelihoods.iter_mut().for_each(|value| *value *= scale);
-    Ok(max + sum.ln())
+    Ok(soft_max::posteriors(likelihoods, max))
 }
 
 /// Sets posteriors below `least` to 0 and divides the others by their sum. If all are below, the first of the largest becomes 1.
@@ -92,7 +83,7 @@ pub fn prune(posteriors: &mut [f32], least: f32) {
 
 /// Returns ln Σ exp of log-likelihoods. An error if that is not a finite number.
 pub fn log_sum(likelihoods: &[f32]) -> Result<f32> {
-    finite(log_sum_exp(likelihoods, LEAST_TERM))
+    finite(log_sum_pruned(likelihoods, LEAST_TERM))
 }
 
 /// The largest log-likelihood. An error if it is infinite or one is not a number.

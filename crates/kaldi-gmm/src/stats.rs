@@ -7,10 +7,10 @@ use crate::error::{Error, Result};
 use crate::flags::Parts;
 use crate::products::{Fused, Work, vectorized};
 use crate::scorer::Covariance;
-use crate::symmetric;
 use kaldi_io::{
     DenseMatrix, KaldiObject, KaldiReader, KaldiWriter, SymmetricMatrix, read_vector, write_vector,
 };
+use kaldi_numerics::symmetric::dense;
 use nalgebra::{DMatrix, DMatrixView, DMatrixViewMut};
 
 /// A kind of covariances that statistics are for: [`Diagonal`] or [`Full`].
@@ -327,7 +327,7 @@ impl GmmStats<Full> {
 
     /// Second-order statistics of a Gaussian, Σ posterior · x xᵀ.
     pub(crate) fn product(&self, g: usize) -> DMatrix<f64> {
-        symmetric::dense(&SymmetricMatrix { dim: self.dim, data: self.products.row(g).to_vec() })
+        dense(&SymmetricMatrix { dim: self.dim, data: self.products.row(g).to_vec() })
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! - [`eigen`]: eigenvalues and eigenvectors of symmetric matrices. [`svd`]: singular values and their vectors.
 //! - [`symmetric`]: the packed matrices of files as whole ones and back.
-//! - [`determinant`]: logarithms of determinants.
+//! - [`determinant`]: logarithms of determinants. [`inverse`]: inverses that are finite.
 //! - [`log_sums`]: sums of probabilities that are given by their logarithms. [`soft_max`]: probabilities from logarithms.
 //!
 //! Functions return `None` if a matrix is not finite, singular or not positive definite. The caller's error says of
@@ -15,6 +15,7 @@
 
 pub mod determinant;
 pub mod eigen;
+pub mod inverse;
 pub mod log_sums;
 pub mod soft_max;
 pub mod svd;

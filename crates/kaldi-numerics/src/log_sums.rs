@@ -1,4 +1,10 @@
 //! Logarithms of sums of exponentials.
+//!
+//! [`log_sum`] is in double precision. [`log_sum_pruned`] takes logarithms in single precision and leaves out small terms:
+//! Gaussian models have so many that it counts, and the reference's likelihoods have its rounding.
+
+/// Terms that are below the largest by more than this, −ln of the precision of `f32`, do not count in a sum of exponentials.
+pub const LEAST_TERM: f32 = 15.942_385;
 
 /// Returns ln(eᵃ + eᵇ). −∞ is the logarithm of 0; NaN stays NaN.
 #[inline]
@@ -13,6 +19,29 @@ pub fn log_add(a: f64, b: f64) -> f64 {
 pub fn log_sum(values: &[f64]) -> f64 {
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     most + values.iter().map(|x| (x - most).exp()).sum::<f64>().ln()
+}
+
+/// Returns ln Σ exp of values without those below the largest by more than `prune`. Terms are rounded to single
+/// precision, their sum is in double precision.
+#[inline]
+pub fn log_sum_pruned(values: &[f32], prune: f32) -> f32 {
+    let max = largest(values);
+    let terms = values.iter().filter(|value| **value >= max - prune);
+    let sum: f64 = terms.map(|value| f64::from((value - max).exp())).sum();
+    (f64::from(max) + sum.ln()) as f32
+}
+
+/// Returns the largest value; −∞ if there are none. NaN does not count.
+#[inline]
+pub fn largest(values: &[f32]) -> f32 {
+    // Several maxima at a time: each comparison waits for the one before.
+    let larger = |a: f32, b: f32| if b > a { b } else { a };
+    let (eights, rest) = values.as_chunks::<8>();
+    let mut lanes = [f32::NEG_INFINITY; 8];
+    for eight in eights {
+        lanes.iter_mut().zip(eight).for_each(|(lane, &value)| *lane = larger(*lane, value));
+    }
+    lanes.iter().chain(rest).fold(f32::NEG_INFINITY, |a, &b| larger(a, b))
 }
 
 #[cfg(test)]
@@ -37,5 +66,21 @@ mod tests {
         let values = [1.0f64, 4.0, 2.5].map(|x| x.ln() - 1_000.0);
         assert!((log_sum(&values) - (7.5f64.ln() - 1_000.0)).abs() < 1e-12);
         assert!(log_sum(&[]).is_nan());
+    }
+
+    #[test]
+    fn pruned_sums() {
+        let mut random = fastrand::Rng::with_seed(5);
+        for count in [1, 7, 8, 9, 40] {
+            let values: Vec<f32> = (0..count).map(|_| 20.0 * random.f32() - 300.0).collect();
+            let most = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            assert_eq!(largest(&values), most);
+            for prune in [LEAST_TERM, 3.0] {
+                let kept = values.iter().filter(|x| **x >= most - prune).map(|&x| f64::from(x));
+                let exact = kept.map(|x| (x + 300.0).exp()).sum::<f64>().ln() - 300.0;
+                assert!((f64::from(log_sum_pruned(&values, prune)) - exact).abs() < 1e-4, "{count}");
+            }
+        }
+        assert_eq!((largest(&[]), largest(&[f32::NAN, 1.0])), (f32::NEG_INFINITY, 1.0));
     }
 }

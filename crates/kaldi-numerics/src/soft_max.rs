@@ -2,6 +2,9 @@
 
 use nalgebra::RealField;
 
+/// exp of numbers below this is 0 in single precision. (The library's function takes long to find that.)
+const LEAST_EXPONENT: f32 = -104.0;
+
 /// Replaces values x by exp x / Σ exp x. All become NaN if the largest is infinite or one is NaN.
 #[inline]
 pub fn soft_max<T: RealField + Copy>(values: &mut [T]) {
@@ -15,9 +18,33 @@ pub fn soft_max<T: RealField + Copy>(values: &mut [T]) {
     values.iter_mut().for_each(|x| *x /= sum);
 }
 
+/// Replaces log-likelihoods by posteriors, 1 in sum, and returns ln Σ exp. `largest` is the largest log-likelihood; it is
+/// finite. Posteriors are multiplied by the inverse of their sum, as in the reference; [`soft_max`] divides by the sum.
+#[inline]
+pub fn posteriors(log_likelihoods: &mut [f32], largest: f32) -> f32 {
+    let mut sum = 0.0;
+    for value in log_likelihoods.iter_mut() {
+        let exponent = *value - largest;
+        *value = if exponent < LEAST_EXPONENT { 0.0 } else { exponent.exp() };
+        sum += *value;
+    }
+    let scale = (1.0 / f64::from(sum)) as f32;
+    log_likelihoods.iter_mut().for_each(|value| *value *= scale);
+    largest + sum.ln()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn posteriors_and_their_sum() {
+        let mut values = [1.0f32, 8.0, 2.0, 4.0, 0.0].map(|x| x.ln().max(-500.0) - 80.0);
+        let largest = values[1];
+        assert!((posteriors(&mut values, largest) - (15f32.ln() - 80.0)).abs() < 1e-4);
+        let expected = [1.0, 8.0, 2.0, 4.0, 0.0].map(|x| x / 15.0);
+        assert!(values.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{values:?}");
+    }
 
     #[test]
     fn ratios_stay_and_the_sum_is_one() {

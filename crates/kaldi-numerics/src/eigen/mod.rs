@@ -1,5 +1,7 @@
 //! Eigenvalues and eigenvectors of symmetric matrices.
 //!
 //! - [`signed`]: with the reference's signs and order, for transforms that are written to files.
+//! - [`any_sign`]: in decreasing order, with a floor, or as nalgebra finds them, for results in which signs cancel.
 
+pub mod any_sign;
 pub mod signed;
