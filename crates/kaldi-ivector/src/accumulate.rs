@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use kaldi_gmm::random::Rand;
 use kaldi_io::{DenseMatrix, Posterior, SymmetricMatrix};
+use kaldi_numerics::inverse_factor::InverseFactor;
+use kaldi_numerics::triangle;
 
 use crate::error::{Error, Result};
 use crate::extractor::{IvectorExtractor, Weights};
-use crate::factor::InverseFactor;
 use crate::ivector::{IvectorPosterior, Prior};
-use crate::packed;
 use crate::parallel::{self, ranges};
 use crate::products::{Rows, add_product};
 use crate::stats::ExtractorStats;
@@ -101,9 +101,9 @@ impl Accumulator {
             stats.objective += counts.map(|(count, gconst)| count * gconst).sum::<f64>();
             if let Some(scatter) = &stats.scatter {
                 let dim = stats.shape.feature_dim;
-                let parts = scatter.chunks_exact(packed::len(dim)).zip(&self.inverse_covariances);
+                let parts = scatter.chunks_exact(triangle::len(dim)).zip(&self.inverse_covariances);
                 let sum: f64 =
-                    parts.map(|(s, inverse)| packed::trace_of_product(s, &inverse.data, dim)).sum();
+                    parts.map(|(s, inverse)| triangle::trace_of_product(s, &inverse.data, dim)).sum();
                 stats.objective -= 0.5 * sum;
             }
         }
@@ -116,7 +116,7 @@ impl Accumulator {
         if utterances == 0 {
             return Ok(Vec::new());
         }
-        let triangle = packed::len(dim);
+        let triangle = triangle::len(dim);
         let (mut means, mut scatters) = (vec![0.0; utterances * dim], vec![0.0; utterances * triangle]);
         let posteriors = self.estimate(&mut means, &mut scatters);
         let mut failures = Vec::new();
@@ -154,14 +154,14 @@ impl Accumulator {
         let objectives = self.block.objectives(&self.terms, self.options.threads);
         let mut out: Vec<Option<Result<Estimate>>> = Vec::new();
         out.resize_with(self.block.keys().len(), || None);
-        let rows = means.chunks_exact_mut(dim).zip(scatters.chunks_exact_mut(packed::len(dim)));
+        let rows = means.chunks_exact_mut(dim).zip(scatters.chunks_exact_mut(triangle::len(dim)));
         let tasks = out.iter_mut().zip(rows).enumerate().collect();
         parallel::for_each(self.options.threads, tasks, |(utterance, (out, (mean, scatter)))| {
             *out = Some(self.prior.posterior(&self.block, &objectives, utterance).map(|posterior| {
                 mean.copy_from_slice(posterior.mean.as_slice());
                 let mut moment = posterior.covariance.clone();
                 moment.ger(1.0, &posterior.mean, &posterior.mean, 1.0);
-                packed::pack(&moment, scatter);
+                triangle::pack(&moment, scatter);
                 let objective = match self.options.compute_objective {
                     true => self.prior.objective(&self.block, &objectives, utterance, &posterior),
                     false => 0.0,
@@ -177,7 +177,7 @@ impl Accumulator {
         let dim = self.terms.ivector_dim();
         let sums = [
             (&mut self.stats.ivector_sum, means, dim),
-            (&mut self.stats.ivector_scatter, scatters, packed::len(dim)),
+            (&mut self.stats.ivector_scatter, scatters, triangle::len(dim)),
         ];
         for (sum, values, size) in sums {
             for row in values.chunks_exact(size) {
@@ -193,14 +193,15 @@ impl Accumulator {
     fn add_gaussians(&mut self, means: &[f64], scatters: &[f64]) {
         self.block.sort_frames();
         let (utterances, dim) = (self.block.keys().len(), self.terms.ivector_dim());
-        let triangle = packed::len(dim);
+        let triangle = triangle::len(dim);
         let means = Rows::new(means, utterances, dim);
         let scatters = Rows::new(scatters, utterances, triangle);
         let (block, feature_dim) = (&self.block, self.terms.feature_dim());
         let ranges = ranges(self.terms.num_gauss());
         let share = ranges.first().map_or(1, Range::len);
         let mut distances = vec![0.0; ranges.len()];
-        let mut frames = self.stats.scatter.as_mut().map(|s| s.chunks_mut(share * packed::len(feature_dim)));
+        let mut frames =
+            self.stats.scatter.as_mut().map(|s| s.chunks_mut(share * triangle::len(feature_dim)));
         let mut tasks = Vec::new();
         let sums = self.stats.linear.chunks_mut(share * feature_dim * dim);
         let sums = sums.zip(self.stats.quadratic.chunks_mut(share * triangle));
@@ -237,7 +238,7 @@ fn gconsts(extractor: &IvectorExtractor) -> Result<Vec<f64>> {
             Weights::Fixed(weights) => weights[g].ln(),
             Weights::Regression(_) => 0.0,
         };
-        match InverseFactor::new(packed::unpack(&inverse.data, inverse.dim)) {
+        match InverseFactor::new(triangle::unpack(&inverse.data, inverse.dim)) {
             Some(factor) => Ok(weight + 0.5 * factor.log_determinant() - normalizer),
             None => Err(Error::data(format!("inverse covariance {g} is not positive definite"))),
         }

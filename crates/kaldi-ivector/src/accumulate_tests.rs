@@ -190,7 +190,7 @@ fn weights_that_depend_on_nothing() {
     assert_near(&[found.objective], [expected.objective + change]);
     // With ŵ = 1/4: Σ_g Q_g has the trace Σ_u Σ_g max(γ_g, Γ/4) tr E[xxᵀ], near that of the distribution of x.
     let weights = found.weights.unwrap();
-    let quadratic: f64 = weights.quadratic.chunks_exact(6).map(|q| packed::trace(q, 3)).sum();
+    let quadratic: f64 = weights.quadratic.chunks_exact(6).map(|q| triangle::trace(q, 3)).sum();
     let counts = |posterior: &Posterior| {
         let mut counts = [0.0; 4];
         posterior.iter().flatten().for_each(|&(g, p)| counts[g as usize] += f64::from(p));

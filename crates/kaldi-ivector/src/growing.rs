@@ -1,10 +1,10 @@
 //! I-vectors of growing beginnings of an utterance (`EstimateIvectorsOnline` of `ivector/ivector-extractor.cc`).
 
 use kaldi_io::{DenseMatrix, Posterior};
+use kaldi_numerics::conjugate_gradients::Solution;
 
 use crate::error::{Error, Result};
 use crate::online::OnlineStats;
-use crate::solve::Solution;
 use crate::terms::IvectorTerms;
 use crate::utterances::check;
 

@@ -1,16 +1,14 @@
 //! The posterior of the i-vector of an utterance.
 
-use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
+use kaldi_numerics::inverse_factor::InverseFactor;
+use kaldi_numerics::soft_max::log_soft_max;
+use nalgebra::{DMatrix, DVector};
 
 use crate::error::{Error, Result};
 use crate::extractor::{IvectorExtractor, Weights};
-use crate::factor::InverseFactor;
 use crate::products::{dot, owned};
 use crate::regression;
 use crate::utterances::{Block, Objectives};
-
-/// Steps of the eigenvalue solver, for each dimension, before it counts as failed.
-const STEPS: usize = 1000;
 
 /// A normal distribution of an i-vector.
 #[derive(Debug, Clone)]
@@ -69,7 +67,7 @@ impl Prior {
     ) -> Result<DVector<f64>> {
         Ok(match self.solve(block, objectives, utterance)? {
             Solved::ByRegression(posterior) => posterior.mean,
-            Solved::ByFactor(linear, factor) => factor.0.tr_mul(&(&factor.0 * linear)),
+            Solved::ByFactor(linear, factor) => factor.lower().tr_mul(&(factor.lower() * linear)),
         })
     }
 
@@ -105,8 +103,7 @@ impl Prior {
         start[0] = self.offset;
         let counts = DVector::from_column_slice(block.counts(utterance));
         let objective = |x: &DVector<f64>| {
-            let weights =
-                self.regression.as_ref().map_or(0.0, |w| counts.dot(&regression::log_softmax(&(w * x))));
+            let weights = self.regression.as_ref().map_or(0.0, |w| counts.dot(&log_soft_max(&(w * x))));
             weights + x.dot(&a) - 0.5 * x.dot(&(&b * x)) - 0.5 * (x - &start).norm_squared()
         };
         objective(ivector) - objective(&start)
@@ -130,7 +127,7 @@ impl Prior {
             return 0.5 * (mean.dot(&linear) - self.offset.powi(2) + log_determinant);
         };
         let counts = DVector::from_column_slice(block.counts(utterance));
-        let log_weights = regression::log_softmax(&(w * mean));
+        let log_weights = log_soft_max(&(w * mean));
         let weights = log_weights.map(f64::exp);
         let jacobian = w + &weights * (w.tr_mul(&weights)).transpose();
         let mut scaled = jacobian.clone();
@@ -150,12 +147,4 @@ enum Solved {
     ByRegression(IvectorPosterior),
     /// The linear term, and the factor of the precision.
     ByFactor(DVector<f64>, InverseFactor),
-}
-
-/// Decomposes a symmetric matrix. Returns `None` if it is not finite.
-pub(crate) fn symmetric_eigen(matrix: &DMatrix<f64>) -> Option<SymmetricEigen<f64, Dyn>> {
-    if matrix.iter().any(|x| !x.is_finite()) {
-        return None;
-    }
-    SymmetricEigen::try_new(matrix.clone(), f64::EPSILON, STEPS * matrix.nrows())
 }

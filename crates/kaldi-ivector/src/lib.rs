@@ -12,7 +12,6 @@
 //! - [`extract`]: i-vectors of utterances or speakers.
 //! - [`accumulate`], [`stats`]: sums over utterances for training, and their file. [`update`]: the model with the largest
 //!   objective.
-//! - [`factor`]: inverses and determinants of symmetric matrices, by products.
 //! - [`online`]: the i-vector of the frames so far, by conjugate gradients; [`growing`]: at every few frames.
 //!
 //! Work is done in double precision, for many utterances with one matrix product. Results do not depend on the number of
@@ -22,17 +21,14 @@ pub mod accumulate;
 pub mod error;
 pub mod extract;
 pub mod extractor;
-pub mod factor;
 pub mod growing;
 pub mod initial;
 mod ivector;
 pub mod online;
-mod packed;
 mod parallel;
 mod products;
 mod random;
 mod regression;
-mod solve;
 pub mod stats;
 pub mod terms;
 pub mod testing;
@@ -41,7 +37,7 @@ mod utterances;
 
 pub use error::{Error, Result};
 pub use extractor::{IvectorExtractor, Weights};
+pub use kaldi_numerics::conjugate_gradients::Solution;
 pub use online::{FramePosteriors, OnlineStats};
-pub use solve::Solution;
 pub use stats::ExtractorStats;
 pub use terms::IvectorTerms;

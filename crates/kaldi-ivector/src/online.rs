@@ -2,8 +2,8 @@
 //! `ivector/ivector-extractor.cc`).
 
 use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter, SymmetricMatrix, read_vector, write_vector};
+use kaldi_numerics::conjugate_gradients::{Solution, conjugate_gradients};
 
-use crate::solve::{Solution, conjugate_gradients};
 use crate::terms::{IvectorTerms, add_scaled};
 
 /// The log-likelihood of data as a function of the i-vector x: it is xᵀ·`linear` − ½ xᵀ·`quadratic`·x plus a constant,

@@ -1,11 +1,13 @@
 //! Weights of Gaussians that depend on the i-vector x: softmax(W x).
 
 use kaldi_gmm::random::Rand;
+use kaldi_numerics::eigen::any_sign::symmetric_eigen;
+use kaldi_numerics::soft_max::log_soft_max;
+use kaldi_numerics::triangle;
 use nalgebra::{Cholesky, DMatrix, DVector};
 
 use crate::error::{Error, Result};
-use crate::ivector::{IvectorPosterior, Prior, symmetric_eigen};
-use crate::packed;
+use crate::ivector::{IvectorPosterior, Prior};
 use crate::products::{Rows, add_product};
 use crate::random::normal_matrix;
 use crate::stats::WeightStats;
@@ -28,20 +30,13 @@ impl Approximation {
     /// Approximates at `ivector`, where u = W x, ŵ = softmax(u) and Γ = Σγ.
     pub fn new(w: &DMatrix<f64>, counts: &[f64], ivector: &DVector<f64>) -> Approximation {
         let u = w * ivector;
-        let weights = log_softmax(&u).map(f64::exp);
+        let weights = log_soft_max(&u).map(f64::exp);
         let total: f64 = counts.iter().sum();
         let counts = DVector::from_column_slice(counts);
         let quadratic = counts.zip_map(&weights, |count, weight| count.max(total * weight));
         let linear = counts - weights * total + quadratic.component_mul(&u);
         Approximation { linear, quadratic }
     }
-}
-
-/// Returns u − ln Σ exp u.
-pub(crate) fn log_softmax(u: &DVector<f64>) -> DVector<f64> {
-    let max = u.max();
-    let sum: f64 = u.iter().map(|x| (x - max).exp()).sum();
-    u.map(|x| x - max - sum.ln())
 }
 
 /// Returns the i-vector of an utterance with the linear and quadratic terms `linear` and `precision`, by rounds of
@@ -103,14 +98,14 @@ impl Prior {
             linear.extend(approximation.linear.iter().map(|x| x / samples as f64));
             quadratic.extend(approximation.quadratic.iter().map(|x| x / samples as f64));
             let at = products.len();
-            products.resize(at + packed::len(dim), 0.0);
-            packed::pack(&(&x * x.transpose()), &mut products[at..]);
+            products.resize(at + triangle::len(dim), 0.0);
+            triangle::pack(&(&x * x.transpose()), &mut products[at..]);
         }
         let gaussians = counts.len();
         let (linear, quadratic) =
             (Rows::new(&linear, samples, gaussians), Rows::new(&quadratic, samples, gaussians));
         add_product(&mut stats.linear, linear.transposed(), Rows::new(ivectors.as_slice(), samples, dim));
-        let products = Rows::new(&products, samples, packed::len(dim));
+        let products = Rows::new(&products, samples, triangle::len(dim));
         add_product(&mut stats.quadratic, quadratic.transposed(), products);
         Ok(())
     }

@@ -3,9 +3,9 @@
 use kaldi_io::matrix::write_matrix;
 use kaldi_io::{DenseMatrix, KaldiObject, KaldiReader, KaldiWriter, read_vector, write_vector};
 use kaldi_io::{IoError, Real, SymmetricMatrix};
+use kaldi_numerics::triangle;
 
 use crate::extractor::{IvectorExtractor, Weights};
-use crate::packed;
 
 /// Sums over utterances, each with counts γ_g, first-order statistics F_g and an i-vector with mean x and covariance V.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -72,7 +72,7 @@ impl ExtractorStats {
     pub fn new(extractor: &IvectorExtractor, variances: bool) -> ExtractorStats {
         let shape = Shape::of(extractor);
         let Shape { gaussians, feature_dim, ivector_dim } = shape;
-        let triangle = packed::len(ivector_dim);
+        let triangle = triangle::len(ivector_dim);
         let regression = matches!(extractor.weights, Weights::Regression(_));
         ExtractorStats {
             shape,
@@ -84,7 +84,7 @@ impl ExtractorStats {
                 quadratic: vec![0.0; gaussians * triangle],
                 linear: vec![0.0; gaussians * ivector_dim],
             }),
-            scatter: variances.then(|| vec![0.0; gaussians * packed::len(feature_dim)]),
+            scatter: variances.then(|| vec![0.0; gaussians * triangle::len(feature_dim)]),
             num_ivectors: 0.0,
             ivector_sum: vec![0.0; ivector_dim],
             ivector_scatter: vec![0.0; triangle],
@@ -121,7 +121,7 @@ impl ExtractorStats {
             add_part(r, "<Y>", &mut self.linear, first, g * size.0 * size.1, y.data)?;
         }
         let Shape { feature_dim, ivector_dim, .. } = self.shape;
-        let triangle = packed::len(ivector_dim);
+        let triangle = triangle::len(ivector_dim);
         r.expect_token("<R>")?;
         let quadratic = DenseMatrix::<f32>::read(r)?;
         check(r, "<R>", (quadratic.rows, quadratic.cols), (count, triangle))?;
@@ -172,7 +172,7 @@ impl ExtractorStats {
         if usize::try_from(found) != Ok(expected) {
             return Err(r.error(format!("<S>: expected {expected} matrices, found {found}")));
         }
-        let size = packed::len(feature_dim);
+        let size = triangle::len(feature_dim);
         for g in 0..expected {
             let s = SymmetricMatrix::<f64>::read(r)?;
             check(r, "<S>", (s.dim, s.dim), (feature_dim, feature_dim))?;
@@ -240,7 +240,7 @@ impl KaldiObject for ExtractorStats {
         if gaussians == 0 {
             return Err(IoError::Value("there are no statistics to write".to_owned()));
         }
-        let triangle = packed::len(ivector_dim);
+        let triangle = triangle::len(ivector_dim);
         let single = |values: &[f64]| values.iter().map(|&x| x as f32).collect::<Vec<f32>>();
         w.write_token("<IvectorExtractorStats>")?;
         w.write_token("<TotAuxf>")?;
@@ -262,7 +262,7 @@ impl KaldiObject for ExtractorStats {
         write_matrix(w, rows, if rows == 0 { 0 } else { ivector_dim }, &weights.linear)?;
         w.write_token("<S>")?;
         w.write_i32(w.count(if self.scatter.is_some() { gaussians } else { 0 })?)?;
-        for s in self.scatter.iter().flat_map(|scatter| scatter.chunks_exact(packed::len(feature_dim))) {
+        for s in self.scatter.iter().flat_map(|scatter| scatter.chunks_exact(triangle::len(feature_dim))) {
             SymmetricMatrix { dim: feature_dim, data: s.to_vec() }.write(w)?;
         }
         w.write_token("<NumIvectors>")?;

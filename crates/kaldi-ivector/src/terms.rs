@@ -3,10 +3,11 @@
 use std::num::NonZero;
 
 use kaldi_io::{DenseMatrix, SymmetricMatrix};
+use kaldi_numerics::triangle;
 
 use crate::extractor::IvectorExtractor;
+use crate::parallel;
 use crate::products::{Rows, add_product};
-use crate::{packed, parallel};
 
 /// Σ_g⁻¹ M_g and M_gᵀ Σ_g⁻¹ M_g of each Gaussian g, where M_g is its projection and Σ_g its covariance.
 #[derive(Debug)]
@@ -26,13 +27,13 @@ impl IvectorTerms {
     pub fn new(extractor: &IvectorExtractor, threads: NonZero<usize>) -> Self {
         let (count, rows, cols) = (extractor.num_gauss(), extractor.feature_dim(), extractor.ivector_dim());
         let mut linear = vec![0.0; count * rows * cols];
-        let mut quadratic = vec![0.0; count * packed::len(cols)];
+        let mut quadratic = vec![0.0; count * triangle::len(cols)];
         let outputs = linear
             .chunks_exact_mut((rows * cols).max(1))
-            .zip(quadratic.chunks_exact_mut(packed::len(cols).max(1)));
+            .zip(quadratic.chunks_exact_mut(triangle::len(cols).max(1)));
         let tasks = outputs.zip(extractor.projections.iter().zip(&extractor.inverse_covariances));
         parallel::for_each(threads, tasks.collect(), |((linear, quadratic), (m, inverse))| {
-            packed::pack(&products(m, inverse, linear), quadratic);
+            triangle::pack(&products(m, inverse, linear), quadratic);
         });
         let prior_offset = extractor.prior_offset;
         IvectorTerms {
@@ -68,7 +69,7 @@ impl IvectorTerms {
 
     /// The lower triangles of M_gᵀ Σ_g⁻¹ M_g for a range of Gaussians.
     pub(crate) fn quadratic(&self, gaussians: std::ops::Range<usize>) -> &[f64] {
-        let size = packed::len(self.ivector_dim);
+        let size = triangle::len(self.ivector_dim);
         &self.quadratic[gaussians.start * size..gaussians.end * size]
     }
 }
@@ -80,7 +81,7 @@ pub(crate) fn products(
     linear: &mut [f64],
 ) -> nalgebra::DMatrix<f64> {
     let (rows, cols) = (m.rows, m.cols);
-    let inverse = packed::unpack(&inverse.data, rows);
+    let inverse = triangle::unpack(&inverse.data, rows);
     let m = Rows::new(&m.data, rows, cols);
     linear.fill(0.0);
     add_product(linear, Rows::new(inverse.as_slice(), rows, rows).plain(), m);

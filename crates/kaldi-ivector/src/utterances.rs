@@ -8,9 +8,9 @@ use std::num::NonZero;
 use std::ops::Range;
 
 use kaldi_io::{DenseMatrix, Posterior, SymmetricMatrix};
+use kaldi_numerics::triangle;
 
 use crate::error::{Error, Result};
-use crate::packed;
 use crate::parallel::{self, ranges};
 use crate::products::{Rows, add_product};
 use crate::terms::IvectorTerms;
@@ -59,7 +59,7 @@ impl Block {
     /// Makes an empty block. With `frames`, it keeps frames for second-order statistics.
     pub fn new(terms: &IvectorTerms, frames: bool) -> Block {
         let (num_gauss, feature_dim) = (terms.num_gauss(), terms.feature_dim());
-        let numbers = num_gauss * (1 + feature_dim) + 2 * packed::len(terms.ivector_dim());
+        let numbers = num_gauss * (1 + feature_dim) + 2 * triangle::len(terms.ivector_dim());
         Block {
             num_gauss,
             feature_dim,
@@ -205,8 +205,8 @@ impl Block {
             let mut sum = nalgebra::DMatrix::zeros(dim, dim);
             let rows = |data| Rows::new(data, of_gaussian.len(), dim);
             add_product(sum.as_mut_slice(), rows(&weighted).transposed(), rows(&plain));
-            let at = (of_gaussian[0].gaussian as usize - gaussians.start) * packed::len(dim);
-            packed::add(&sum, &mut scatter[at..at + packed::len(dim)]);
+            let at = (of_gaussian[0].gaussian as usize - gaussians.start) * triangle::len(dim);
+            triangle::add(&sum, &mut scatter[at..at + triangle::len(dim)]);
         }
     }
 
@@ -215,7 +215,7 @@ impl Block {
         let (utterances, dim) = (self.keys.len(), self.feature_dim);
         let mut total = 0.0;
         for g in gaussians.clone() {
-            let inverse = packed::unpack(&inverses[g].data, dim);
+            let inverse = triangle::unpack(&inverses[g].data, dim);
             let sums = self.all_sums(&(g..g + 1));
             let mut products = vec![0.0; utterances * dim];
             add_product(&mut products, sums.plain(), Rows::new(inverse.as_slice(), dim, dim));
@@ -257,7 +257,7 @@ impl Block {
         for part in parts {
             linear.iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
         }
-        let triangle = packed::len(dim);
+        let triangle = triangle::len(dim);
         let mut quadratic: Vec<(Range<usize>, Vec<f64>)> = ranges(triangle)
             .into_iter()
             .map(|range| (range.clone(), vec![0.0; utterances * range.len()]))
@@ -287,11 +287,11 @@ impl Objectives {
 
     /// Q − I = Σ γ_g M_gᵀΣ_g⁻¹M_g.
     pub fn data_precision(&self, utterance: usize) -> nalgebra::DMatrix<f64> {
-        let mut triangle = Vec::with_capacity(packed::len(self.dim));
+        let mut triangle = Vec::with_capacity(triangle::len(self.dim));
         for (range, rows) in &self.quadratic {
             triangle.extend_from_slice(&rows[utterance * range.len()..(utterance + 1) * range.len()]);
         }
-        packed::unpack(&triangle, self.dim)
+        triangle::unpack(&triangle, self.dim)
     }
 }
 

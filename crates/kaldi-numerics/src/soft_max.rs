@@ -1,6 +1,6 @@
 //! Probabilities from their logarithms, up to a common factor.
 
-use nalgebra::RealField;
+use nalgebra::{DVector, RealField};
 
 /// exp of numbers below this is 0 in single precision. (The library's function takes long to find that.)
 const LEAST_EXPONENT: f32 = -104.0;
@@ -16,6 +16,13 @@ pub fn soft_max<T: RealField + Copy>(values: &mut [T]) {
         sum += *x;
     }
     values.iter_mut().for_each(|x| *x /= sum);
+}
+
+/// Returns u − ln Σ exp u of a vector that is not empty.
+pub fn log_soft_max(u: &DVector<f64>) -> DVector<f64> {
+    let max = u.max();
+    let sum: f64 = u.iter().map(|x| (x - max).exp()).sum();
+    u.map(|x| x - max - sum.ln())
 }
 
 /// Replaces log-likelihoods by posteriors, 1 in sum, and returns ln Σ exp. `largest` is the largest log-likelihood; it is
@@ -36,6 +43,13 @@ pub fn posteriors(log_likelihoods: &mut [f32], largest: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn logarithms_of_probabilities() {
+        let u = DVector::from_vec([1.0f64, 3.0, 4.0].map(|x| x.ln() + 900.0).to_vec());
+        let expected = DVector::from_vec([0.125f64, 0.375, 0.5].map(f64::ln).to_vec());
+        assert!((log_soft_max(&u) - expected).amax() < 1e-12);
+    }
 
     #[test]
     fn posteriors_and_their_sum() {

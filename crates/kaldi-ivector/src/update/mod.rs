@@ -12,11 +12,11 @@ use std::num::NonZero;
 
 use kaldi_io::DenseMatrix;
 use kaldi_io::log::num;
+use kaldi_numerics::triangle;
 use nalgebra::DMatrix;
 
 use crate::error::{Error, Result};
 use crate::extractor::{IvectorExtractor, Weights};
-use crate::packed;
 use crate::products::owned;
 use crate::stats::{ExtractorStats, Shape};
 
@@ -116,8 +116,8 @@ impl Update<'_> {
     /// R_g.
     fn quadratic(&self, gaussian: usize) -> DMatrix<f64> {
         let dim = self.stats.shape.ivector_dim;
-        let size = packed::len(dim);
-        packed::unpack(&self.stats.quadratic[gaussian * size..(gaussian + 1) * size], dim)
+        let size = triangle::len(dim);
+        triangle::unpack(&self.stats.quadratic[gaussian * size..(gaussian + 1) * size], dim)
     }
 }
 
@@ -132,7 +132,7 @@ pub fn explained_variance(extractor: &IvectorExtractor, counts: &[f64]) -> f64 {
     let (mut between, mut within) = (0.0, 0.0);
     for ((count, m), inverse) in counts.iter().zip(&extractor.projections).zip(&extractor.inverse_covariances)
     {
-        let eigenvalues = packed::unpack(&inverse.data, inverse.dim).symmetric_eigenvalues();
+        let eigenvalues = triangle::unpack(&inverse.data, inverse.dim).symmetric_eigenvalues();
         within += count * eigenvalues.iter().map(|x| 1.0 / x.max(1.0)).sum::<f64>();
         between += count * m.data.iter().map(|x| x * x).sum::<f64>();
     }

@@ -4,14 +4,15 @@ use std::num::NonZero;
 
 use kaldi_io::log::num;
 use kaldi_numerics::eigen::signed::Eigen;
+use kaldi_numerics::inverse_factor::InverseFactor;
+use kaldi_numerics::triangle;
 use nalgebra::{DMatrix, DVector};
 
 use super::{Note, Notes, Update, projection};
 use crate::error::{Error, Result};
 use crate::extractor::{IvectorExtractor, Weights};
-use crate::factor::InverseFactor;
 use crate::products::{owned, store};
-use crate::{packed, parallel, terms};
+use crate::{parallel, terms};
 
 /// Least eigenvalue of the covariance of i-vectors.
 const FLOOR: f64 = 1e-7;
@@ -21,7 +22,7 @@ impl Update<'_> {
     pub(super) fn prior(&self, extractor: &mut IvectorExtractor, notes: Notes<'_>) -> Result<f64> {
         let (stats, dim) = (self.stats, extractor.ivector_dim());
         let mean = DVector::from_column_slice(&stats.ivector_sum) / stats.num_ivectors;
-        let mut covariance = packed::unpack(&stats.ivector_scatter, dim) / stats.num_ivectors;
+        let mut covariance = triangle::unpack(&stats.ivector_scatter, dim) / stats.num_ivectors;
         covariance.ger(-1.0, &mean, &mean, 1.0);
         let eigen = eigen(&covariance, "covariance of the i-vectors")?;
         let values = DVector::from_vec(eigen.values);

@@ -2,14 +2,15 @@
 
 use kaldi_io::DenseMatrix;
 use kaldi_io::log::num;
+use kaldi_numerics::triangle;
 use nalgebra::DMatrix;
 
 use super::quadratic::{Outcome, maximize};
 use super::{Note, Notes, Update, projection};
 use crate::extractor::IvectorExtractor;
+use crate::parallel;
 use crate::products::store;
 use crate::stats::WeightStats;
-use crate::{packed, parallel};
 
 /// Falls of the objective that are no more than rounding.
 const ROUNDING: f64 = 1e-10;
@@ -21,7 +22,7 @@ impl Update<'_> {
         let tasks = extractor.projections.iter_mut().zip(&extractor.inverse_covariances).zip(&mut outcomes);
         let tasks = tasks.enumerate().filter(|(g, _)| self.has_enough(*g));
         parallel::for_each(self.options.threads, tasks.collect(), |(g, ((m, inverse), outcome))| {
-            let c = packed::unpack(&inverse.data, inverse.dim);
+            let c = triangle::unpack(&inverse.data, inverse.dim);
             let mut new = projection(m);
             *outcome = Some(maximize(&mut new, &self.linear(g), &self.quadratic(g), Some(&c)));
             store(&new, &mut m.data);
@@ -48,12 +49,12 @@ impl Update<'_> {
     pub(super) fn weights(&self, w: &mut DenseMatrix<f64>, stats: &WeightStats, notes: Notes<'_>) -> f64 {
         let (rows, dim) = (w.rows, w.cols);
         let mut outcomes = vec![Outcome::NoData; rows];
-        let terms = stats.linear.chunks_exact(dim).zip(stats.quadratic.chunks_exact(packed::len(dim)));
+        let terms = stats.linear.chunks_exact(dim).zip(stats.quadratic.chunks_exact(triangle::len(dim)));
         let tasks = w.data.chunks_exact_mut(dim).zip(terms).zip(&mut outcomes).collect();
         parallel::for_each(self.options.threads, tasks, |((w, (linear, quadratic)), outcome)| {
             let mut new = DMatrix::from_row_slice(1, dim, w);
             let linear = DMatrix::from_row_slice(1, dim, linear);
-            *outcome = maximize(&mut new, &linear, &packed::unpack(quadratic, dim), None);
+            *outcome = maximize(&mut new, &linear, &triangle::unpack(quadratic, dim), None);
             w.copy_from_slice(new.as_slice());
         });
         let growth: f64 = outcomes.into_iter().map(|outcome| report(outcome, "vector", "w", notes)).sum();

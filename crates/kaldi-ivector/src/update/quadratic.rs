@@ -1,9 +1,9 @@
 //! The maximum of a quadratic function of a matrix (`SolveQuadraticMatrixProblem` of `matrix/sp-matrix.cc`).
 
+use kaldi_numerics::eigen::any_sign::symmetric_eigen;
+use kaldi_numerics::inverse_factor::InverseFactor;
 use nalgebra::DMatrix;
 
-use crate::factor::InverseFactor;
-use crate::ivector::symmetric_eigen;
 use crate::products::dot;
 
 /// The largest ratio of eigenvalues of the scaled quadratic term; smaller eigenvalues are raised.
@@ -47,7 +47,7 @@ pub(super) fn maximize(
     gradient.gemm(-1.0, m, r, 1.0);
     gradient.column_iter_mut().zip(&scale).for_each(|(mut column, &scale)| column *= scale);
     let (mut change, floored) = match without_floors(&scaled) {
-        Some(factor) => ((&gradient * factor.0.transpose()) * &factor.0, 0),
+        Some(factor) => ((&gradient * factor.lower().transpose()) * factor.lower(), 0),
         None => match with_floors(&gradient, &scaled) {
             Some(solution) => solution,
             None => return Outcome::NotFinite,

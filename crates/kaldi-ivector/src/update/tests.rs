@@ -88,7 +88,7 @@ fn the_prior_fits_the_ivectors() {
     let change = (new.transpose() * &new).try_inverse().unwrap() * new.transpose() * &old;
     assert!((&new * &change - old).amax() < 1e-9);
     let mean = DVector::from_column_slice(&stats.ivector_sum) / stats.num_ivectors;
-    let moment = packed::unpack(&stats.ivector_scatter, 5) / stats.num_ivectors;
+    let moment = triangle::unpack(&stats.ivector_scatter, 5) / stats.num_ivectors;
     let covariance = &change * (moment - &mean * mean.transpose()) * change.transpose();
     assert!((covariance - DMatrix::identity(5, 5)).amax() < 1e-9);
     let mut expected = DVector::zeros(5);
@@ -98,7 +98,7 @@ fn the_prior_fits_the_ivectors() {
     let mut average = DMatrix::zeros(5, 5);
     for ((m, inverse), weight) in before.projections.iter().zip(&before.inverse_covariances).zip(weights) {
         let m = projection(m);
-        average += m.transpose() * packed::unpack(&inverse.data, 3) * m * *weight;
+        average += m.transpose() * triangle::unpack(&inverse.data, 3) * m * *weight;
     }
     let inverse = change.view((1, 1), (4, 4)).into_owned().try_inverse().unwrap();
     let average = inverse.transpose() * average.view((1, 1), (4, 4)) * inverse;
@@ -155,7 +155,7 @@ fn statistics_that_cannot_be_used() {
     // I-vectors that are all the same.
     let mean = DVector::from_column_slice(&stats.ivector_sum) / stats.num_ivectors;
     let mut singular = stats.clone();
-    packed::pack(&(&mean * mean.transpose() * stats.num_ivectors), &mut singular.ivector_scatter);
+    triangle::pack(&(&mean * mean.transpose() * stats.num_ivectors), &mut singular.ivector_scatter);
     refused(&singular, options(), "not positive definite");
     // No second-order statistics in one dimension.
     let mut singular = stats.clone();

@@ -1,15 +1,16 @@
 //! Covariances of the Gaussians, with floors.
 
 use kaldi_io::log::num;
+use kaldi_numerics::eigen::any_sign::symmetric_eigen;
+use kaldi_numerics::inverse_factor::InverseFactor;
+use kaldi_numerics::triangle;
 use nalgebra::DMatrix;
 
 use super::{Note, Notes, Update, projection};
 use crate::error::{Error, Result};
 use crate::extractor::IvectorExtractor;
-use crate::factor::InverseFactor;
-use crate::ivector::symmetric_eigen;
+use crate::parallel;
 use crate::products::dot;
-use crate::{packed, parallel};
 
 /// Least eigenvalue of the floor, as a part of its largest.
 const FLOOR_OF_FLOOR: f64 = 1e-4;
@@ -32,7 +33,7 @@ impl Update<'_> {
     ) -> Result<f64> {
         let dim = extractor.feature_dim();
         let mut raw: Vec<Option<DMatrix<f64>>> = vec![None; extractor.num_gauss()];
-        let parts = scatter.chunks_exact(packed::len(dim)).zip(&extractor.projections);
+        let parts = scatter.chunks_exact(triangle::len(dim)).zip(&extractor.projections);
         let tasks = raw.iter_mut().zip(parts).enumerate().filter(|(g, _)| self.has_enough(*g));
         parallel::for_each(self.options.threads, tasks.collect(), |(g, (raw, (s, m)))| {
             let m = projection(m);
@@ -40,7 +41,7 @@ impl Update<'_> {
             let mut half = self.linear(g) * -1.0;
             half.gemm(0.5, &m, &self.quadratic(g), 1.0);
             let product = half * m.transpose();
-            *raw = Some(packed::unpack(s, dim) + &product + product.transpose());
+            *raw = Some(triangle::unpack(s, dim) + &product + product.transpose());
         });
         let floor = self.floor(&raw, dim, notes)?;
         let mut estimates: Vec<Option<Result<Estimate>>> = Vec::new();
@@ -48,7 +49,7 @@ impl Update<'_> {
         let tasks = estimates.iter_mut().zip(&mut raw).zip(&extractor.inverse_covariances).enumerate();
         parallel::for_each(self.options.threads, tasks.collect(), |(g, ((estimate, raw), old))| {
             if let Some(raw) = raw.take() {
-                let old = packed::unpack(&old.data, dim);
+                let old = triangle::unpack(&old.data, dim);
                 *estimate = Some(floored_estimate(raw / self.stats.counts[g], &old, &floor, g));
             }
         });
@@ -63,7 +64,7 @@ impl Update<'_> {
             }
             growth += self.stats.counts[g] * estimate.growth;
             floored += estimate.floored;
-            packed::pack(&estimate.inverse, &mut extractor.inverse_covariances[g].data);
+            triangle::pack(&estimate.inverse, &mut extractor.inverse_covariances[g].data);
         }
         let percent = 100.0 * floored as f64 / (extractor.num_gauss() * dim) as f64;
         notes(Note::Log(format!("Floored {}% of all Gaussian eigenvalues", num(percent))));
@@ -108,7 +109,7 @@ impl Update<'_> {
             Some(factor) => {
                 let lower = factor.l();
                 let inverse = InverseFactor::new(&lower * lower.transpose());
-                inverse.map(|inverse| Floor { lower, inverse: inverse.0 })
+                inverse.map(|inverse| Floor { lower, inverse: inverse.into_lower() })
             }
             None => None,
         }

@@ -20,13 +20,9 @@ const CONDITION: f64 = 1e4;
 /// Steps after which a search for eigenvalues ends without them.
 const MOST_ROTATIONS: usize = 100_000;
 
-/// Solves A x = b by at most `steps` steps from where `x` is.
-pub(crate) fn conjugate_gradients(
-    a: &SymmetricMatrix<f64>,
-    b: &[f64],
-    steps: usize,
-    x: &mut [f64],
-) -> Solution {
+/// Solves A x = b by at most `steps` steps from where `x` is. A is n × n and positive definite, `b` and `x` have n elements.
+/// If the steps lead away from the solution, eigenvalues give it.
+pub fn conjugate_gradients(a: &SymmetricMatrix<f64>, b: &[f64], steps: usize, x: &mut [f64]) -> Solution {
     let before = x.to_vec();
     let a = Full::new(a);
     // Residuals are A x − b, directions lead away from them.
@@ -106,7 +102,7 @@ impl Full {
 }
 
 fn add(to: &mut [f64], from: &[f64], factor: f64) {
-    crate::terms::add_scaled(to, from, factor);
+    to.iter_mut().zip(from).for_each(|(to, from)| *to += factor * from);
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

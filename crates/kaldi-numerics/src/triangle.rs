@@ -1,9 +1,9 @@
-//! Symmetric matrices as their lower triangles, row after row.
+//! Symmetric matrices as their lower triangles, row after row, in slices of larger sums.
 
 use nalgebra::DMatrix;
 
-/// Number of elements of a triangle.
-pub(crate) const fn len(dim: usize) -> usize {
+/// Number of elements of the triangle of a dim × dim matrix.
+pub const fn len(dim: usize) -> usize {
     dim * (dim + 1) / 2
 }
 
@@ -12,8 +12,8 @@ fn rows(dim: usize) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
     (0..dim).map(|i| (i, len(i)..len(i + 1)))
 }
 
-/// The whole matrix.
-pub(crate) fn unpack(packed: &[f64], dim: usize) -> DMatrix<f64> {
+/// Returns the whole matrix of a triangle.
+pub fn unpack(packed: &[f64], dim: usize) -> DMatrix<f64> {
     let mut out = DMatrix::zeros(dim, dim);
     for (i, row) in rows(dim) {
         // Column i above the diagonal is contiguous.
@@ -23,22 +23,22 @@ pub(crate) fn unpack(packed: &[f64], dim: usize) -> DMatrix<f64> {
     out
 }
 
-/// Copies the triangle of a symmetric matrix.
-pub(crate) fn pack(matrix: &DMatrix<f64>, to: &mut [f64]) {
+/// Copies the triangle of a symmetric matrix, of which only the upper half is read.
+pub fn pack(matrix: &DMatrix<f64>, to: &mut [f64]) {
     for (i, row) in rows(matrix.nrows()) {
         to[row].copy_from_slice(&matrix.column(i).as_slice()[..=i]);
     }
 }
 
-/// Adds the triangle of a symmetric matrix.
-pub(crate) fn add(matrix: &DMatrix<f64>, to: &mut [f64]) {
+/// Adds the triangle of a symmetric matrix, of which only the upper half is read.
+pub fn add(matrix: &DMatrix<f64>, to: &mut [f64]) {
     for (i, row) in rows(matrix.nrows()) {
         to[row].iter_mut().zip(matrix.column(i).iter()).for_each(|(to, x)| *to += x);
     }
 }
 
-/// Returns tr(A B).
-pub(crate) fn trace_of_product(a: &[f64], b: &[f64], dim: usize) -> f64 {
+/// Returns tr(A B) of two triangles.
+pub fn trace_of_product(a: &[f64], b: &[f64], dim: usize) -> f64 {
     rows(dim)
         .map(|(i, row)| {
             let (a, b) = (&a[row.clone()], &b[row]);
@@ -47,9 +47,8 @@ pub(crate) fn trace_of_product(a: &[f64], b: &[f64], dim: usize) -> f64 {
         .sum()
 }
 
-/// Returns tr(A).
-#[cfg(test)]
-pub(crate) fn trace(a: &[f64], dim: usize) -> f64 {
+/// Returns tr(A) of a triangle.
+pub fn trace(a: &[f64], dim: usize) -> f64 {
     (0..dim).map(|i| a[len(i) + i]).sum()
 }
 

@@ -13,7 +13,7 @@ const MEDIUM: usize = 48;
 
 /// W = L⁻¹ where A = L Lᵀ: lower triangular.
 #[derive(Debug, Clone)]
-pub struct InverseFactor(pub(crate) DMatrix<f64>);
+pub struct InverseFactor(DMatrix<f64>);
 
 impl InverseFactor {
     /// Factors a symmetric matrix, of which only the lower triangle is read. Returns `None` if it is not positive definite.
@@ -23,7 +23,17 @@ impl InverseFactor {
         factor(&mut a.view_mut((0, 0), (n, n)), &mut w.view_mut((0, 0), (n, n))).then_some(InverseFactor(w))
     }
 
-    /// A⁻¹ = Wᵀ W.
+    /// Returns W = L⁻¹.
+    pub fn lower(&self) -> &DMatrix<f64> {
+        &self.0
+    }
+
+    /// Returns W, as [`lower`](Self::lower).
+    pub fn into_lower(self) -> DMatrix<f64> {
+        self.0
+    }
+
+    /// Returns A⁻¹ = Wᵀ W.
     pub fn inverse(&self) -> DMatrix<f64> {
         let n = self.0.nrows();
         let mut inverse = DMatrix::zeros(n, n);
