@@ -4,6 +4,7 @@
 //! the class of each component, `</LogisticRegression> `. Without `<class>`, component i belongs to class i.
 
 use kaldi_io::{DenseMatrix, KaldiObject, KaldiReader, KaldiWriter};
+use kaldi_numerics::soft_max::soft_max;
 use nalgebra::{DMatrix, DVector};
 
 use crate::error::{Error, Result};
@@ -103,7 +104,7 @@ impl Data<'_> {
         let count = self.classes.len() as f64;
         let mut value = 0.0;
         for (mut column, &class) in scores.column_iter_mut().zip(self.classes) {
-            softmax(column.as_mut_slice());
+            soft_max(column.as_mut_slice());
             let own = |(_, of): &(&f64, &i32)| **of == class;
             let total: f64 = column.iter().zip(class_of).filter(own).map(|(p, _)| p).sum::<f64>().max(1e-300);
             value += total.ln() / count;
@@ -115,14 +116,6 @@ impl Data<'_> {
         let gradient = scores * self.columns.transpose() - weights * self.normalizer;
         (value - 0.5 * self.normalizer * weights.norm_squared(), gradient)
     }
-}
-
-/// Replaces logarithms by probabilities that add up to 1.
-fn softmax(values: &mut [f64]) {
-    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    values.iter_mut().for_each(|x| *x = (*x - most).exp());
-    let sum: f64 = values.iter().sum();
-    values.iter_mut().for_each(|x| *x /= sum);
 }
 
 /// Appends components class by class: copies of the class's row with some noise.
@@ -190,7 +183,7 @@ impl LogisticRegression {
             products.sum::<f64>() + f64::from(row[dim])
         };
         let mut scores: Vec<f64> = (0..self.weights.rows).map(score).collect();
-        softmax(&mut scores);
+        soft_max(&mut scores);
         let mut classes = vec![0f64; self.classes()];
         scores.iter().zip(&self.class_of).for_each(|(p, &class)| classes[class as usize] += p);
         // (An impossible class gets the logarithm of the smallest float.)

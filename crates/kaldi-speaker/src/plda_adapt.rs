@@ -1,5 +1,6 @@
 //! Changes of PLDA models for other data: adaptation without speaker labels, and projection to fewer dimensions.
 
+use kaldi_numerics::symmetric::symmetric_part;
 use nalgebra::{DMatrix, DVector};
 
 use crate::error::{Error, Result};
@@ -61,7 +62,7 @@ pub fn adapt<V: AsRef<[f32]>>(model: &Plda, vectors: &[V], options: &AdaptOption
     let back = (&rows * unit)
         .try_inverse()
         .ok_or_else(|| Error::data("the transform of the PLDA model is singular"))?;
-    let original = |m: DMatrix<f64>| linear::symmetric(&(&back * m * back.transpose()));
+    let original = |m: DMatrix<f64>| symmetric_part(&(&back * m * back.transpose()));
     let model = Plda::from_covariances(mean, &original(within), &original(between))?;
     Ok(Adapted { model, directions })
 }
@@ -77,7 +78,7 @@ pub(crate) fn project(model: &Plda, projection: &DMatrix<f64>) -> Result<Plda> {
     let within = &mixing * mixing.transpose();
     let between = &mixing * DMatrix::from_diagonal(&model.psi) * mixing.transpose();
     let mean: DVector<f64> = projection * &model.mean;
-    Plda::from_covariances(mean, &linear::symmetric(&within), &linear::symmetric(&between))
+    Plda::from_covariances(mean, &symmetric_part(&within), &symmetric_part(&between))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use kaldi_numerics::symmetric::symmetric_part;
 use nalgebra::{DMatrix, DVector};
 
 use crate::error::{Error, Result};
@@ -79,8 +80,8 @@ pub fn estimate(speakers: &[Vec<Vec<f32>>], iterations: usize) -> Result<Estimat
             new_within.zip_apply(&posterior, |sum, x| *sum += x * (n * members));
             new_within.gemm(*n, &rest, &rest.transpose(), 1.0);
         }
-        within = linear::symmetric(&(new_within / count as f64));
-        between = linear::symmetric(&(new_between / classes));
+        within = symmetric_part(&(new_within / count as f64));
+        between = symmetric_part(&(new_between / classes));
         traces.push((within.trace(), between.trace()));
     }
     Ok(Estimate { model: Plda::from_covariances(mean, &within, &between)?, traces })
