@@ -3,6 +3,8 @@
 //! The best path has the most likely boundaries, all of them together. Here, the phones of the best path stay, and each boundary
 //! gets the median of its distribution over all paths with these phones, by the forward-backward algorithm.
 
+use kaldi_numerics::log_sums::log_add;
+
 use crate::network::Network;
 use crate::search::Path;
 
@@ -52,9 +54,9 @@ pub fn medians(
             let place = t - slot.begin;
             let row = place * slot.nodes..(place + 1) * slot.nodes;
             let both = forward[number][row.clone()].iter().zip(&backward[number][row]).map(|(a, b)| a + b);
-            weights.push((number, log_sum(both)));
+            weights.push((number, both.fold(f64::NEG_INFINITY, log_add)));
         }
-        let all = log_sum(weights.iter().map(|weight| weight.1));
+        let all = weights.iter().map(|weight| weight.1).fold(f64::NEG_INFINITY, log_add);
         let mut sum = 0.0;
         for (number, weight) in weights.into_iter().rev() {
             sum += (weight - all).exp();
@@ -254,12 +256,5 @@ impl Lattice<'_> {
 
 /// Adds a probability to another one, both as logarithms.
 fn add(sum: &mut f64, value: f64) {
-    let (large, small) = if *sum > value { (*sum, value) } else { (value, *sum) };
-    *sum = if small == f64::NEG_INFINITY { large } else { large + (small - large).exp().ln_1p() };
-}
-
-fn log_sum(values: impl Iterator<Item = f64>) -> f64 {
-    let mut sum = f64::NEG_INFINITY;
-    values.for_each(|value| add(&mut sum, value));
-    sum
+    *sum = log_add(*sum, value);
 }

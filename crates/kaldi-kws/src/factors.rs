@@ -2,7 +2,8 @@
 //! (`CreateFactorTransducer` in `kws/kws-functions.cc`).
 
 use kaldi_fst::{EPSILON, StateId};
-use nnet3_decode::posterior::{ForwardBackward, forward_backward, log_add};
+use kaldi_numerics::log_sums::log_add;
+use nnet3_decode::posterior::{ForwardBackward, forward_backward};
 use nnet3_decode::{AnyLattice, CompactLattice};
 
 use crate::automata::{Automaton, Edge, Node};

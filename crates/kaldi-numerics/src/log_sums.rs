@@ -1,7 +1,11 @@
 //! Logarithms of sums of exponentials.
 //!
 //! [`log_sum`] is in double precision. [`log_sum_pruned`] takes logarithms in single precision and leaves out small terms:
-//! Gaussian models have so many that it counts, and the reference's likelihoods have its rounding.
+//! Gaussian models have so many that it counts, and the reference's likelihoods have its rounding. [`log_sum_of_scores`]
+//! keeps all terms, as probabilities of words need.
+//!
+//! Costs of automata have sums of their own, with OpenFst's rounding: `kaldi-fst/src/ops/semiring.rs`, and
+//! `nnet3-decode/src/decoder/log_sums.rs` for ranges of arcs.
 
 /// Terms that are below the largest by more than this, −ln of the precision of `f32`, do not count in a sum of exponentials.
 pub const LEAST_TERM: f32 = 15.942_385;
@@ -29,6 +33,14 @@ pub fn log_sum_pruned(values: &[f32], prune: f32) -> f32 {
     let terms = values.iter().filter(|value| **value >= max - prune);
     let sum: f64 = terms.map(|value| f64::from((value - max).exp())).sum();
     (f64::from(max) + sum.ln()) as f32
+}
+
+/// Returns ln Σ exp of scores. Differences from the largest are rounded to single precision, all else is in double precision.
+#[inline]
+pub fn log_sum_of_scores(scores: &[f32]) -> f32 {
+    let largest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let sum: f64 = scores.iter().map(|&score| f64::from(score - largest).exp()).sum();
+    (f64::from(largest) + sum.ln()) as f32
 }
 
 /// Returns the largest value; −∞ if there are none. NaN does not count.
@@ -80,6 +92,8 @@ mod tests {
                 let exact = kept.map(|x| (x + 300.0).exp()).sum::<f64>().ln() - 300.0;
                 assert!((f64::from(log_sum_pruned(&values, prune)) - exact).abs() < 1e-4, "{count}");
             }
+            let exact = values.iter().map(|&x| (f64::from(x) + 300.0).exp()).sum::<f64>().ln() - 300.0;
+            assert!((f64::from(log_sum_of_scores(&values)) - exact).abs() < 1e-4, "{count}");
         }
         assert_eq!((largest(&[]), largest(&[f32::NAN, 1.0])), (f32::NEG_INFINITY, 1.0));
     }

@@ -4,11 +4,12 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
 use kaldi_fst::{Arc, EPSILON, StateId, ops};
+use kaldi_numerics::log_sums::log_add;
 
 use crate::error::{Error, Result};
 use crate::lattice::CompactLattice;
 use crate::order;
-use crate::posterior::{forward_backward, log_add};
+use crate::posterior::forward_backward;
 
 /// Gives the target of each arc whose posterior is above `least` a copy of its own; other arcs to the same state share
 /// one copy. The lattice is sorted first. Paths and their costs do not change.

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use kaldi_fst::{EPSILON, ops};
+use kaldi_numerics::log_sums::log_add;
 
 use crate::align::with_one_end;
 use crate::error::{Error, Result};
 use crate::lattice::CompactLattice;
 use crate::order;
 use crate::path;
-use crate::posterior::log_add;
 use crate::times::state_times;
 
 #[derive(Debug, Clone, Copy, PartialEq)]

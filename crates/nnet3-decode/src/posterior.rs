@@ -4,17 +4,12 @@ use std::collections::BTreeMap;
 
 use kaldi_fst::{EPSILON, Fst};
 use kaldi_io::Posterior;
+use kaldi_numerics::log_sums::log_add;
 
 use crate::error::{Error, Result};
 use crate::lattice::{AnyLattice, CompactLattice, Lattice};
 use crate::order;
 use crate::times::state_times;
-
-/// ln(eᵃ + eᵇ).
-pub fn log_add(a: f64, b: f64) -> f64 {
-    let (high, low) = if a >= b { (a, b) } else { (b, a) };
-    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
-}
 
 /// The log-likelihoods of all ways to each state, and of all ways from it to an end; the lattice must be sorted.
 pub struct ForwardBackward {

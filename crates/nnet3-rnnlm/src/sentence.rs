@@ -1,6 +1,7 @@
 //! Log-probabilities of words one after the other (`RnnlmComputeState`).
 
 use kaldi_io::DenseMatrix;
+use kaldi_numerics::log_sums::log_sum_of_scores;
 use nnet3_core::execute::Executor;
 use nnet3_core::forward::{StepForward, StepState};
 use nnet3_core::nnet::Nnet;
@@ -133,10 +134,7 @@ impl SentenceModel {
         let mut scores = Matrix::from_vec(1, words - 1, vec![0.0; words - 1]);
         let embedding = self.embedding.view().row_range(1..words);
         self.embedding.device().gemm(scores.view_mut(), 1.0, predicted.view(), No, embedding, Yes, 0.0);
-        let scores = scores.values();
-        let largest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        let sum: f64 = scores.iter().map(|&score| f64::from(score - largest).exp()).sum();
-        (f64::from(largest) + sum.ln()) as f32
+        log_sum_of_scores(&scores.values())
     }
 }
 

@@ -1,9 +1,9 @@
 //! Supervision with times: one FST without cycles for all sequences, one after the other.
 
 use kaldi_fst::{Fst, ops};
+use kaldi_numerics::log_sums::log_add;
 use nnet3_train::{Error, Result};
 
-use super::log_add;
 use crate::supervision::Supervision;
 
 #[derive(Default)]

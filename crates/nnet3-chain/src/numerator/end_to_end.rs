@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use kaldi_fst::Fst;
 use kaldi_io::threads;
-
-use super::log_add;
+use kaldi_numerics::log_sums::log_add;
 
 #[derive(Default)]
 pub(super) struct Scratch {

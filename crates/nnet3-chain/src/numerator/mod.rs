@@ -108,10 +108,3 @@ fn check(fst: &Fst, num_pdfs: usize) -> Result<()> {
     }
     Ok(())
 }
-
-/// ln(exp a + exp b).
-fn log_add(a: f64, b: f64) -> f64 {
-    let (more, less) = if a > b { (a, b) } else { (b, a) };
-    let infinite = less == f64::NEG_INFINITY || more == f64::INFINITY;
-    if infinite { more } else { more + (less - more).exp().ln_1p() }
-}
