@@ -6,6 +6,7 @@
 //! of vectors or in the last bits; each says who needs it.
 //!
 //! - [`eigen`]: eigenvalues and eigenvectors of symmetric matrices. [`svd`]: singular values and their vectors.
+//! - [`orthonormal`]: orthonormal rows.
 //! - [`symmetric`], [`triangle`]: packed matrices of files, and triangles in slices, as whole ones and back.
 //! - [`determinant`]: logarithms of determinants. [`inverse`]: inverses that are finite.
 //!   [`inverse_factor`]: inverses and determinants of positive definite matrices, by products.
@@ -21,6 +22,7 @@ pub mod eigen;
 pub mod inverse;
 pub mod inverse_factor;
 pub mod log_sums;
+pub mod orthonormal;
 pub mod soft_max;
 pub mod svd;
 pub mod symmetric;

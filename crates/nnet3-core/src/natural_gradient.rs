@@ -5,11 +5,9 @@
 //! Matrices as large as a minibatch, and their norms, stay on the device. The R × R algebra of an update of the
 //! estimate is in `f64`. This file does it on the host; `remote` does it on the device.
 
-mod eigen;
 mod estimate;
 mod factors;
 mod on_device;
-mod orthogonal;
 mod remote;
 
 use crate::component::Context;

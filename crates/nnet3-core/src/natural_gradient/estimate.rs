@@ -1,13 +1,13 @@
 //! The estimate of the Fisher matrix, and the operations that change it.
 
 use super::factors::{self, Factors};
-use super::orthogonal::{invert_cholesky, orthonormalise_rows};
 use super::remote::Remote;
 use super::{ALIGNED, Piece, blocks_of, size};
 use crate::component::Context;
 use crate::error::Result;
 use crate::random::Random;
 use crate::snapshot::{Keeper, wrong};
+use kaldi_numerics::orthonormal::{invert_cholesky, orthonormalise_rows};
 use nnet3_matrix::{Accumulator, Matrix, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
 
 /// Largest accepted deviation from orthonormal rows.
@@ -224,7 +224,8 @@ impl Estimate {
         } else {
             backend.download_into(self.w(), &mut rows_on_host);
             rows.iter_mut().zip(&*rows_on_host).for_each(|(row, &w)| *row = w as f64);
-            orthonormalise_rows(&mut rows, dim, &Random::new(0));
+            let random = Random::new(0);
+            orthonormalise_rows(&mut rows, dim, || random.normal() as f64);
             for (k, (w, row)) in rows_on_host.iter_mut().zip(&*rows).enumerate() {
                 *w = (row * root[k / dim]) as f32;
             }

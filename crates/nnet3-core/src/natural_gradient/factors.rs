@@ -1,6 +1,7 @@
 //! The R × R algebra of one update of the Fisher estimate.
 
-use super::eigen::symmetric_eigen;
+use kaldi_numerics::eigen::in_place;
+use nnet3_matrix::cpu::run_plain;
 use nnet3_matrix::{HostScratch, Workspace};
 
 /// Absolute floor of ρ and d.
@@ -61,7 +62,12 @@ impl<'w> Factors<'w> {
         let (z, directions) = large.split_at_mut(rank * rank);
         second_moment(seen, weight, keep, a, d, rho, z);
         // `root` holds eigenvalues at first.
-        if !symmetric_eigen(z, root, directions, spare) {
+        let found = run_plain(
+            (z, &mut *root, &mut *directions, spare),
+            #[inline(always)]
+            |(z, root, directions, spare)| in_place::symmetric_eigen(z, root, directions, spare),
+        );
+        if !found {
             return None;
         }
         let floor = (rho * keep).powi(2);

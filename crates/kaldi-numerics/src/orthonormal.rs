@@ -1,13 +1,11 @@
 //! Orthonormal rows: by the inverse of a Cholesky factor, or by Gram–Schmidt.
 
-use crate::random::Random;
-
 /// Largest element of an inverted factor that is trusted.
 const LARGEST_INVERSE: f64 = 100.0;
 
 /// Overwrites `products` (n × n, symmetric) by C⁻¹ with C Cᵀ = `products`. False, with its contents spoilt, if that is
 /// badly conditioned, not positive definite, or not finite.
-pub(super) fn invert_cholesky(products: &mut [f64], n: usize) -> bool {
+pub fn invert_cholesky(products: &mut [f64], n: usize) -> bool {
     for i in 0..n {
         for j in 0..=i {
             let (before, row_i) = products.split_at_mut(i * n);
@@ -42,12 +40,13 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// Gram–Schmidt on rows of `dim` elements. A row that is zero, not finite, or keeps vanishing becomes a random one.
-pub(super) fn orthonormalise_rows(rows: &mut [f64], dim: usize, random: &Random) {
+/// Gram–Schmidt on rows of `dim` elements. A row that is zero, not finite, or keeps vanishing becomes a random one, of
+/// numbers of `normal`.
+pub fn orthonormalise_rows(rows: &mut [f64], dim: usize, mut normal: impl FnMut() -> f64) {
     for i in 0..rows.len() / dim {
         let (done, rest) = rows.split_at_mut(i * dim);
         let row = &mut rest[..dim];
-        let randomise = |row: &mut [f64]| row.fill_with(|| random.normal() as f64);
+        let mut randomise = |row: &mut [f64]| row.fill_with(&mut normal);
         for attempt in 0..100 {
             let start = dot(row, row);
             if !(start.is_finite() && start > 0.0) || attempt == 50 {
@@ -100,7 +99,8 @@ mod tests {
     #[test]
     fn gram_schmidt_replaces_useless_rows() {
         let mut rows = vec![2.0, 0.0, 0.0, 1.0, 1e-9, 0.0, f64::NAN, 0.0, 0.0];
-        orthonormalise_rows(&mut rows, 3, &Random::new(1));
+        let mut random = fastrand::Rng::with_seed(1);
+        orthonormalise_rows(&mut rows, 3, || random.f64() - 0.5);
         for (i, j) in (0..9).map(|k| (k / 3, k % 3)) {
             let product: f64 = (0..3).map(|c| rows[i * 3 + c] * rows[j * 3 + c]).sum();
             assert!((product - if i == j { 1.0 } else { 0.0 }).abs() < 1e-9, "{rows:?}");

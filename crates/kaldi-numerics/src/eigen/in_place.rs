@@ -1,16 +1,16 @@
 //! Eigenvalues and eigenvectors of a small symmetric matrix, without allocating: Householder reflections to tridiagonal
 //! form, then implicitly shifted QL (Golub and Van Loan, "Matrix Computations", §8.3).
 //!
-//! All of it is compiled for each set of vector instructions, with the same results to the bit: no sum is rearranged.
-
-use nnet3_matrix::cpu::run_plain;
+//! All functions are inlined into the caller. It may compile them for several sets of vector instructions, with the same
+//! results to the bit: no sum is rearranged.
 
 /// Rotations of one eigenvalue before the search is given up.
 const MAX_ITERATIONS: usize = 100;
 
 /// Overwrites `matrix` (n × n, symmetric) and sets `values` (n) to its eigenvalues and the rows of `vectors` (n × n) to
 /// their eigenvectors, by decreasing size. `spare` has n elements. False if the matrix is not finite.
-pub(super) fn symmetric_eigen(
+#[inline(always)]
+pub fn symmetric_eigen(
     matrix: &mut [f64],
     values: &mut [f64],
     vectors: &mut [f64],
@@ -20,14 +20,8 @@ pub(super) fn symmetric_eigen(
     if matrix.iter().any(|v| !v.is_finite()) {
         return false;
     }
-    let found = run_plain(
-        (matrix, &mut *values, &mut *vectors, spare),
-        #[inline(always)]
-        |(matrix, values, vectors, spare)| {
-            tridiagonalise(matrix, values, vectors, spare);
-            diagonalise(values, spare, vectors)
-        },
-    );
+    tridiagonalise(matrix, values, vectors, spare);
+    let found = diagonalise(values, spare, vectors);
     if found {
         sort(values, vectors, n);
     }
