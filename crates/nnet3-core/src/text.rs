@@ -1,6 +1,7 @@
 //! Number formats of info texts (`nnet-parse` of the reference).
 
 use kaldi_io::text::format_g;
+use kaldi_numerics::svd::values::singular_values;
 use nnet3_matrix::Matrix;
 
 /// A number as `%g` with 6 digits prints it, which is the default of C++ streams.
@@ -87,17 +88,10 @@ pub(crate) fn matrix_stats(name: &str, matrix: &Matrix, singular_values: bool) -
     out
 }
 
-/// Descending; `None` of an empty matrix and of one with numbers that are not finite, for which no method ends.
+/// Descending; `None` of an empty matrix and of one with numbers that are not finite.
 fn singular_values_of(rows: usize, cols: usize, data: &[f32]) -> Option<Vec<f32>> {
-    const MOST_STEPS: usize = 10_000;
-    if data.is_empty() || !data.iter().all(|v| v.is_finite()) {
-        return None;
-    }
     let matrix = nalgebra::DMatrix::from_row_iterator(rows, cols, data.iter().map(|&v| v as f64));
-    let svd = matrix.try_svd(false, false, 5.0 * f64::EPSILON, MOST_STEPS)?;
-    let mut values: Vec<f32> = svd.singular_values.iter().map(|&v| v as f32).collect();
-    values.sort_by(|a, b| b.total_cmp(a));
-    Some(values)
+    Some(singular_values(matrix)?.into_iter().map(|v| v as f32).collect())
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Edit directives of `nnet3-copy --edits`, one a line, in order.
 
-use super::svd::sorted_svd;
 use super::{Nnet, Node};
 use crate::component::affine::Affine;
 use crate::component::fixed::FixedAffine;
@@ -10,6 +9,7 @@ use crate::config::{ConfigLine, is_valid_name};
 use crate::error::{Error, Result};
 use crate::index::{ComponentId, NodeId};
 use crate::random::Random;
+use kaldi_numerics::svd::by_products::sorted_svd;
 use nalgebra::DMatrix;
 use nnet3_matrix::Matrix;
 
@@ -341,7 +341,7 @@ impl Nnet {
             if rank_limit.is_some_and(|rank| inputs.min(outputs) <= rank) {
                 continue;
             }
-            let (u, s, vt) = sorted_svd(affine.linear_params());
+            let (u, s, vt) = sorted_svd(&dense(affine.linear_params()));
             let rank = if energy > 0.0 { rank_for_energy(&s, energy) } else { rank_limit.unwrap_or(1) };
             if energy > 0.0 {
                 rank_limit = Some(rank);
@@ -435,7 +435,7 @@ impl Nnet {
             if affine.input_dim().min(affine.output_dim()) <= rank {
                 continue;
             }
-            let (u, s, vt) = sorted_svd(affine.linear_params());
+            let (u, s, vt) = sorted_svd(&dense(affine.linear_params()));
             let values = nalgebra::DVector::from_iterator(rank, s.iter().take(rank).copied());
             let linear =
                 to_matrix(&(u.columns(0, rank) * DMatrix::from_diagonal(&values) * vt.rows(0, rank)));
@@ -462,6 +462,12 @@ fn rank_for_energy(singular_values: &[f64], share: f32) -> usize {
         sum >= share as f64 * total
     });
     reached.map_or(singular_values.len(), |i| i + 1)
+}
+
+/// The matrix in double precision, on the host.
+fn dense(matrix: &Matrix) -> DMatrix<f64> {
+    let data: Vec<f64> = matrix.to_vec().into_iter().map(f64::from).collect();
+    DMatrix::from_row_slice(matrix.rows(), matrix.cols(), &data)
 }
 
 pub(super) fn to_matrix(m: &DMatrix<f64>) -> Matrix {
@@ -574,7 +580,7 @@ mod tests {
     fn rank_is_reduced() {
         let mut nnet = network();
         edit(&mut nnet, "reduce-rank name=a rank=2").unwrap();
-        let (_, values, _) = sorted_svd(nnet.affine(ComponentId(0)).linear_params());
+        let (_, values, _) = sorted_svd(&dense(nnet.affine(ComponentId(0)).linear_params()));
         assert!(values[1] > 1e-3 * values[0] && values[2] < 1e-5 * values[0], "{values:?}");
     }
 

@@ -4,13 +4,13 @@
 
 use super::Nnet;
 use super::edit::{matches_pattern, some_names, to_matrix};
-use super::svd::sorted_svd;
 use crate::component::is_parameter;
 use crate::config::ConfigLine;
 use crate::error::{Error, Result};
 use crate::index::ComponentId;
 use crate::random::Random;
 use kaldi_io::DenseMatrix;
+use kaldi_numerics::svd::by_products::sorted_svd;
 use nalgebra::DMatrix;
 use std::ops::Range;
 
@@ -133,8 +133,8 @@ impl Initializer {
 }
 
 fn orthonormal(rows: usize, cols: usize, scale: f32, random: &Random) -> Vec<f32> {
-    let gaussian = nnet3_matrix::Matrix::from_vec(rows, cols, random.normal_rows(rows, cols, 0.0, 1.0));
-    let (u, _, vt): (DMatrix<f64>, _, DMatrix<f64>) = sorted_svd(&gaussian);
+    let gaussian = random.normal_rows(rows, cols, 0.0, 1.0).into_iter().map(f64::from);
+    let (u, _, vt) = sorted_svd(&DMatrix::from_row_iterator(rows, cols, gaussian));
     let chosen = if rows >= cols { u } else { vt };
     to_matrix(&chosen).to_vec().into_iter().map(|x| x * scale).collect()
 }

@@ -12,7 +12,6 @@ mod finite;
 pub mod info;
 mod initialize;
 pub mod store;
-mod svd;
 
 use crate::component::{Arrangement, Component, Properties};
 use crate::descriptor::Descriptor;

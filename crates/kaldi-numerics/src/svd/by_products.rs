@@ -1,21 +1,19 @@
-//! Singular value decompositions of parameters.
+//! Singular value decompositions of any matrices, mostly by products; signs of vectors are those that nalgebra finds.
 //!
 //! The eigenvectors of A Aᵀ are U. The rows of P = Uᵀ A are those of Vᵀ, each times its singular value. So A = U P to the last digit,
 //! and all but the eigenvectors is two products. That is several times as fast as rotations of A itself. The square costs digits: of
 //! singular values far below the largest the rows of P are not orthogonal, and are made so one by one.
 
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
-use nnet3_matrix::Matrix;
 
 /// Singular values below this share of the largest one count as far below it.
 const SMALL: f64 = 1e-5;
 
 /// Returns U, the singular values (descending) and Vᵀ: as many columns, values and rows as the smaller side.
-pub(super) fn sorted_svd(matrix: &Matrix) -> (DMatrix<f64>, Vec<f64>, DMatrix<f64>) {
-    let data: Vec<f64> = matrix.to_vec().into_iter().map(f64::from).collect();
-    let a = DMatrix::from_row_slice(matrix.rows(), matrix.cols(), &data);
+/// The matrix is finite.
+pub fn sorted_svd(a: &DMatrix<f64>) -> (DMatrix<f64>, Vec<f64>, DMatrix<f64>) {
     if a.nrows() <= a.ncols() {
-        let (u, values, v) = of_wide(&a);
+        let (u, values, v) = of_wide(a);
         return (u, values, v.transpose());
     }
     let (v, values, u) = of_wide(&a.transpose());
@@ -61,17 +59,16 @@ fn make_orthogonal(v: &mut DMatrix<f64>, i: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Random;
+    use crate::testing::random_matrix;
 
-    fn check(matrix: &Matrix, accuracy: f64) {
-        let (rows, cols) = (matrix.rows(), matrix.cols());
-        let a = DMatrix::from_row_iterator(rows, cols, matrix.to_vec().into_iter().map(f64::from));
-        let (u, values, vt) = sorted_svd(matrix);
+    fn check(a: &DMatrix<f64>, accuracy: f64) {
+        let (rows, cols) = a.shape();
+        let (u, values, vt) = sorted_svd(a);
         let rank = rows.min(cols);
         assert_eq!((u.shape(), values.len(), vt.shape()), ((rows, rank), rank, (rank, cols)));
         let largest = values[0].max(1e-30);
         let product = &u * DMatrix::from_diagonal(&DVector::from_column_slice(&values)) * &vt;
-        assert!((product - &a).amax() <= accuracy * largest, "{rows} x {cols}: the product");
+        assert!((product - a).amax() <= accuracy * largest, "{rows} x {cols}: the product");
         let identity = DMatrix::<f64>::identity(rank, rank);
         assert!((u.tr_mul(&u) - &identity).amax() < 1e-5, "{rows} x {cols}: U");
         assert!((&vt * vt.transpose() - &identity).amax() < 1e-5, "{rows} x {cols}: V");
@@ -82,24 +79,23 @@ mod tests {
 
     #[test]
     fn factors_of_random_matrices() {
-        let random = Random::new(3);
         for (rows, cols) in [(1, 1), (1, 5), (5, 1), (7, 7), (20, 33), (60, 31)] {
-            check(&Matrix::from_vec(rows, cols, random.normal_vec(rows * cols, 0.0, 1.0)), 1e-12);
+            check(&random_matrix(rows, cols, 3), 1e-12);
         }
     }
 
     #[test]
     fn factors_of_singular_matrices() {
-        let random = Random::new(4);
-        check(&Matrix::from_vec(4, 6, vec![0.0; 24]), 1e-12);
+        check(&DMatrix::zeros(4, 6), 1e-12);
+        let single = |m: DMatrix<f64>| m.map(|x| f64::from(x as f32));
         for (rows, cols) in [(12, 20), (20, 12)] {
             // Rank 3, up to rounding in single precision.
-            let (b, c) = (random.normal_vec(rows * 3, 0.0, 1.0), random.normal_vec(3 * cols, 0.0, 1.0));
-            let product = DMatrix::from_row_slice(rows, 3, &b) * DMatrix::from_row_slice(3, cols, &c);
-            check(&Matrix::from_vec(rows, cols, product.transpose().iter().copied().collect()), 1e-7);
+            let (b, c) = (random_matrix(rows, 3, 4), random_matrix(3, cols, 5));
+            check(&single(b * c), 1e-7);
             // Some rows are zero.
-            let zeros = (0..rows * cols).map(|k| if k < cols * 5 { 0.0 } else { b[k % b.len()] + k as f32 });
-            check(&Matrix::from_vec(rows, cols, zeros.collect()), 1e-7);
+            let mut zeros = single(random_matrix(rows, cols, 6)) * 10.0;
+            zeros.rows_mut(0, 5).fill(0.0);
+            check(&zeros, 1e-7);
         }
     }
 }
