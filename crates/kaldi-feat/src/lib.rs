@@ -14,7 +14,7 @@
 //!   [`compose`]: products of transforms.
 //! - [`spectral`], [`pitch`]: features from sound.
 //! - [`perturbation`], [`reverberation`], [`silence`]: changed sound.
-//! - [`htk`], [`idx`], [`sphinx`], [`wave`]: files of other programs; [`image`]: images as features.
+//! - [`htk`], [`sphinx`], [`wave`]: files of other programs.
 
 pub mod augmentation;
 pub mod cmvn;
@@ -26,8 +26,6 @@ pub mod elementwise;
 pub mod error;
 pub mod frames;
 pub mod htk;
-pub mod idx;
-pub mod image;
 pub mod lda;
 pub mod lda_estimate;
 pub mod online_cmvn;

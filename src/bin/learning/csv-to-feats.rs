@@ -2,10 +2,10 @@
 
 use crate::learning::labels::label;
 use anyhow::{Context, Result, bail};
-use kaldi_feat::image::ImageShape;
 use kaldi_io::holder::{I32VectorHolder, MatrixHolder};
 use kaldi_io::{DenseMatrix, KaldiReader};
 use nnet3::{messages, tables};
+use nnet3_images::ImageShape;
 
 /// Convert lines of numbers separated by commas to features, and a label in each line to an alignment of one frame.
 ///

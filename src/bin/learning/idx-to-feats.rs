@@ -2,11 +2,10 @@
 
 use crate::learning::labels::label;
 use anyhow::{Context, Result, bail};
-use kaldi_feat::idx::Idx;
-use kaldi_feat::image::ImageShape;
 use kaldi_io::holder::{I32VectorHolder, MatrixHolder};
 use kaldi_io::{DenseMatrix, KaldiReader};
 use nnet3::{messages, tables};
+use nnet3_images::{Idx, ImageShape};
 
 /// Convert images and labels in IDX files (the format of MNIST) to features, and alignments of one frame.
 ///

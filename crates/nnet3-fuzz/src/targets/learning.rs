@@ -1,10 +1,10 @@
 //! Inputs of trainings by rules: rules, states behind models, IDX files.
 
-use kaldi_feat::idx::Idx;
 use kaldi_io::DenseMatrix;
 use kaldi_io::KaldiReader;
 use nnet3_core::config::parse_config;
 use nnet3_core::snapshot::Snapshot;
+use nnet3_images::Idx;
 use nnet3_train::learn::Rules;
 use nnet3_train::learn::schedule::{PlateauState, Watch};
 use nnet3_train::learn::state::{LearnerState, LearningState, PartState, ReplicaState, Within};

@@ -1,7 +1,6 @@
 //! IDX files, in which MNIST and its like come: arrays of numbers with their sizes before them, all big-endian.
 
-use crate::error::Result;
-use kaldi_io::KaldiReader;
+use kaldi_io::{KaldiReader, Result};
 
 /// Limit on the number of dimensions. Real data sets have fewer.
 const MOST_DIMENSIONS: u8 = 8;
@@ -68,14 +67,14 @@ impl Idx {
         let mut magic = [0; 4];
         reader.read_exact(&mut magic)?;
         let [0, 0, code, dimensions] = magic else {
-            return Err(reader.error("expected an IDX file, which begins with two zero bytes").into());
+            return Err(reader.error("expected an IDX file, which begins with two zero bytes"));
         };
         let Some(kind) = Kind::of(code) else {
-            return Err(reader.error(format!("expected the type of an IDX file, found {code:#04x}")).into());
+            return Err(reader.error(format!("expected the type of an IDX file, found {code:#04x}")));
         };
         if dimensions == 0 || dimensions > MOST_DIMENSIONS {
             let message = format!("expected from 1 to {MOST_DIMENSIONS} dimensions, found {dimensions}");
-            return Err(reader.error(message).into());
+            return Err(reader.error(message));
         }
         let mut sizes = Vec::new();
         for _ in 0..dimensions {
@@ -86,12 +85,12 @@ impl Idx {
         let (left, item) = (sizes[0], sizes[1..].to_vec());
         let bytes = item.iter().try_fold(kind.bytes(), |bytes, &size| bytes.checked_mul(size));
         if bytes == Some(0) {
-            return Err(reader
-                .error(format!("expected items with at least one number, found the shape {item:?}"))
-                .into());
+            return Err(
+                reader.error(format!("expected items with at least one number, found the shape {item:?}"))
+            );
         }
         if bytes.is_none_or(|bytes| bytes > i32::MAX as usize) {
-            return Err(reader.error(format!("items of the shape {item:?} are too large")).into());
+            return Err(reader.error(format!("items of the shape {item:?} are too large")));
         }
         Ok(Idx { reader, kind, left, item })
     }
@@ -110,7 +109,7 @@ impl Idx {
         if self.left == 0 {
             return match self.reader.at_eof()? {
                 true => Ok(None),
-                false => Err(self.reader.error("expected the end of the file").into()),
+                false => Err(self.reader.error("expected the end of the file")),
             };
         }
         self.left -= 1;
@@ -126,7 +125,7 @@ impl Idx {
 
     /// Ends reading: the failure of a command that wrote the file is an error.
     pub fn close(self) -> Result<()> {
-        Ok(self.reader.close()?)
+        self.reader.close()
     }
 }
 

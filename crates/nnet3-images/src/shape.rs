@@ -1,7 +1,18 @@
 //! Images as features: their pixels in one row, or a row for each column of pixels.
 
-use crate::error::{Error, Result};
 use kaldi_io::DenseMatrix;
+
+/// Faults of shapes, and of images that do not have them.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    #[error("'{0}' is not the shape of an image: expected WIDTHxHEIGHT or WIDTHxHEIGHTxCHANNELS")]
+    Shape(String),
+
+    #[error("an image of {} x {} with {} channels does not have {found} numbers", shape.width, shape.height, shape.channels)]
+    Size { shape: ImageShape, found: usize },
+}
+
+pub type Result<T> = std::result::Result<T, Error>;
 
 /// Order of the numbers of an image: row by row from the top, the channels of a pixel together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,9 +30,7 @@ impl ImageShape {
         match sides.as_deref() {
             Some(&[width, height]) => Ok(ImageShape { width, height, channels: 1 }),
             Some(&[width, height, channels]) => Ok(ImageShape { width, height, channels }),
-            _ => Err(Error::options(format!(
-                "'{text}' is not the shape of an image: expected WIDTHxHEIGHT or WIDTHxHEIGHTxCHANNELS"
-            ))),
+            _ => Err(Error::Shape(text.to_string())),
         }
     }
 
@@ -38,11 +47,7 @@ impl ImageShape {
     /// width, as convolutions over time and height expect it.
     pub fn columns(&self, values: &[f32]) -> Result<DenseMatrix<f32>> {
         if self.len() != Some(values.len()) {
-            let ImageShape { width, height, channels } = self;
-            return Err(Error::data(format!(
-                "an image of {width} x {height} with {channels} channels does not have {} numbers",
-                values.len()
-            )));
+            return Err(Error::Size { shape: *self, found: values.len() });
         }
         let depth = self.height * self.channels;
         let mut out = DenseMatrix::new(self.width, depth);
@@ -66,7 +71,8 @@ mod tests {
         assert_eq!(image, DenseMatrix::from_rows(&[[1.0, 3.0, 5.0], [2.0, 4.0, 6.0]]));
         let color = ImageShape::parse("2x1x2").unwrap().columns(&[1.0, 2.0, 3.0, 4.0]).unwrap();
         assert_eq!(color, DenseMatrix::from_rows(&[[1.0, 2.0], [3.0, 4.0]]));
-        assert!(shape.columns(&[1.0; 5]).is_err());
+        let error = shape.columns(&[1.0; 5]).unwrap_err().to_string();
+        assert_eq!(error, "an image of 2 x 3 with 1 channels does not have 5 numbers");
         for bad in ["", "8", "0x8", "8x8x3x1", "8*8"] {
             assert!(ImageShape::parse(bad).is_err(), "{bad}");
         }
