@@ -12,40 +12,22 @@
 //! - [`accuracy`]: expected frame accuracies for discriminative training. [`pronunciation`]: words, phones and their
 //!   frames.
 
-pub mod accuracy;
-pub mod acoustic;
-pub mod align;
-pub mod combine;
-pub mod compose;
-pub mod compose_states;
-pub mod costs;
-pub mod cover;
 pub mod decoder;
 pub mod determinize;
-pub mod difference;
-pub mod edit_distance;
-pub mod ending;
-pub mod equivalence;
 pub mod error;
-pub mod expansion;
-pub mod lattice;
+mod lattices;
 pub mod lm;
-pub mod mbr;
-pub mod oracle;
-pub mod order;
-pub mod path;
-pub mod phones;
-pub mod posterior;
-pub mod pronunciation;
-pub mod prune;
-pub mod push;
-pub mod rescore;
-pub mod rescore_pruned;
-pub mod store;
-pub mod times;
-pub mod weight;
+mod operations;
+mod words;
 
+pub use decoder::ending;
 pub use error::{Error, Result};
 pub use lattice::{AnyLattice, CompactArc, CompactLattice, Lattice, LatticeArc, Scale};
+pub use lattices::{accuracy, costs, lattice, order, path, posterior, store, times, weight};
+pub use lm::{rescore, rescore_pruned};
+pub use operations::{
+    acoustic, combine, compose, compose_states, cover, difference, equivalence, expansion, prune, push,
+};
 pub use store::{CompactLatticeHolder, LatticeHolder};
 pub use weight::{CompactLatticeWeight, LatticeWeight};
+pub use words::{align, edit_distance, mbr, oracle, phones, pronunciation};

@@ -6,12 +6,14 @@
 //!   [`cutoff`] the rule of pruning. [`finish`] prunes at the end and makes the lattice. [`trace`] finds the best
 //!   path before the end. [`incremental`] determinizes the lattice during the search.
 //! - [`viterbi`]: the search for one path, for alignments; [`align`] prepares the graphs of alignments.
+//! - [`ending`]: the steps after a search, to what users get.
 
 mod active;
 pub mod align;
 pub mod composed;
 mod cutoff;
 mod decodable;
+pub mod ending;
 mod finish;
 pub mod grammar;
 pub mod grammar_graph;

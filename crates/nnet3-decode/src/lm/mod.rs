@@ -4,6 +4,8 @@
 mod arpa;
 mod build;
 pub mod deterministic;
+pub mod rescore;
+pub mod rescore_pruned;
 mod store;
 
 pub use build::{BuildError, Builder};
