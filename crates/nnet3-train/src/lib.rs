@@ -13,46 +13,26 @@
 //! side), [`combine`] and [`progress`]. [`average`] works on whole networks; [`acoustic`] joins a network with a
 //! transition model and priors.
 
-pub mod accuracy;
-pub mod acoustic;
-pub mod augment;
-pub mod average;
-pub mod chunk;
-pub mod combine;
-pub mod copy;
-pub mod diagnostics;
 pub mod error;
-pub mod example;
-pub mod example_table;
-pub mod finite;
-pub mod forward;
+mod examples;
 mod keys;
 pub mod learn;
-pub mod ledger;
-pub mod max_change;
-pub mod merge;
-pub mod merge_sizes;
-pub mod minibatch;
-pub mod norm_limits;
+mod models;
 pub mod objective;
-pub mod phase_stats;
-pub mod progress;
-pub mod ranges;
-pub mod replicas;
-pub mod request;
-pub mod sequence;
-pub mod shuffle;
-pub mod split;
-pub mod split_table;
-pub mod subset;
 #[cfg(test)]
 mod testing;
-pub mod times;
-pub mod trainer;
-pub mod update;
+mod training;
 
 pub use error::{Error, Result};
 pub use example::{Example, ExampleHolder, NnetExample, NnetIo};
 pub use example_table::{EgsReader, ExampleReader, ExampleSource};
+pub use examples::{
+    augment, chunk, copy, example, example_table, finite, merge, merge_sizes, ranges, sequence, shuffle,
+    split, split_table, subset,
+};
+pub use models::{accuracy, acoustic, average, combine, diagnostics, forward, progress};
 pub use nnet3_core::{CRand, Mersenne};
 pub use sequence::{SequenceExample, SequenceOutput, SequenceSupervision};
+pub use training::{
+    ledger, max_change, minibatch, norm_limits, phase_stats, replicas, request, times, trainer, update,
+};
