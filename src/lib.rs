@@ -4,34 +4,17 @@
 // Text that is lost must be an error: kaldi_io::StandardOutput and kaldi_io::terminal write it.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-pub mod acoustic;
-pub mod chain;
-pub mod chain_egs;
-pub mod combination;
 pub mod egs;
-pub mod evaluation;
-pub mod feature_layer;
-pub mod forward;
-pub mod from_egs;
-pub mod fsts;
-pub mod gaussians;
-pub mod get_egs;
-pub mod ivectors;
+mod files;
 pub mod json;
-pub mod lattices;
-pub mod losses;
-pub mod messages;
-pub mod models;
+mod networks;
 pub mod options;
-mod plain_shell;
-pub mod prepare;
-pub mod progress;
-pub mod report;
-pub mod speaker_adaptation;
-pub mod tables;
-pub mod training;
-pub mod training_log;
-pub mod trees;
-pub mod utterances;
-pub mod worker;
-pub mod workers;
+mod process;
+mod train;
+
+pub use egs::{chain_egs, from_egs, get_egs, losses};
+pub use files::{fsts, gaussians, ivectors, lattices, tables, trees, utterances};
+pub use networks::{acoustic, feature_layer, forward, models, prepare, report, speaker_adaptation};
+pub(crate) use process::plain_shell;
+pub use process::{messages, progress, worker, workers};
+pub use train::{chain, combination, evaluation, training, training_log};

@@ -1,6 +1,6 @@
 # Counts of utterances that went into examples, and of those that did not. A step must not lose utterances in silence.
 
-# Prints `used all hours_used hours reasons…` of the programs that made examples, from their logs (src/losses.rs), at 100 frames a second.
+# Prints `used all hours_used hours reasons…` of the programs that made examples, from their logs (src/egs/losses.rs), at 100 frames a second.
 # Reasons are lines `count<TAB>reason<TAB>first utterances`.
 sum_losses() { # <log> …
   awk '

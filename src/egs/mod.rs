@@ -2,9 +2,16 @@
 //!
 //! A [`Stage`] takes examples from a reader and returns others. Its program is [`run`], from table to table. A shell
 //! would run a chain of stages as separate processes. Here one thread runs them (`pipeline.rs`).
+//!
+//! [`get_egs`] and [`chain_egs`] make examples of features, with counts of [`losses`]; [`from_egs`] writes outputs of
+//! networks for examples.
 
+pub mod chain_egs;
 mod copy;
+pub mod from_egs;
+pub mod get_egs;
 pub mod kinds;
+pub mod losses;
 mod merge;
 mod normalize;
 mod pipeline;
