@@ -27,7 +27,7 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-TEST = re.compile(r"(^|/)(tests?|benches|examples)(/|\.rs$)|_tests?\.rs$|(^|/)tests/")
+TEST = re.compile(r"(^|/)(tests?|benches)(/|\.rs$)|_tests?\.rs$|(^|/)tests/|^(crates/[^/]+/)?examples/")
 ITEM = re.compile(r"^\s*pub (?:const )?(?:unsafe )?(?:fn|struct|enum|trait|type|const|static) (?:mut )?([A-Za-z_][A-Za-z0-9_]*)")
 USE = re.compile(r"^\s*(?:pub(?:\([a-z]+\))? )?use (crate|super)((?:::[a-z_0-9]+)*)")
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
