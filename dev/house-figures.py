@@ -69,9 +69,20 @@ def module_files(files):
     return found
 
 
+def re_exported(modules, files):
+    """Files by (crate root, path without the first module) of private modules, whose contents crates re-export at their root."""
+    found = {}
+    for (root, names), path in modules.items():
+        lib = files.get(modules.get((root, ()), ""), [])
+        if len(names) > 1 and f"mod {names[0]};" in lib:
+            found[root, names[1:]] = path
+    return found
+
+
 def imports(files):
     """Pairs (file, imported file) within a crate."""
     modules = module_files(files)
+    known = re_exported(modules, files) | modules
     pairs = set()
     for (root, place), path in modules.items():
         for line in files[path]:
@@ -83,9 +94,9 @@ def imports(files):
             while names and names[0] == "super":
                 start, names = start[:-1], names[1:]
             target = start + names
-            while target and (root, target) not in modules:
+            while target and (root, target) not in known:
                 target = target[:-1]
-            other = modules.get((root, target))
+            other = known.get((root, target))
             if target and other and other != path:
                 pairs.add((path, other))
     return pairs
