@@ -46,7 +46,7 @@ fn main() {
             let main = match (own_main, starts) {
                 (true, _) => format!("{module}::main"),
                 (_, true) => format!("|| {family}::start({module}::run)"),
-                _ => format!("|| kaldi_io::cli::run({module}::run)"),
+                _ => format!("|| kaldi_cli::run({module}::run)"),
             };
             writeln!(table, "        Program {{ name: {name:?}, about: {about:?}, main: {main} }},").unwrap();
         }

@@ -11,7 +11,7 @@ plain_usage 0 1 "$@"
 cd "$(dirname "$0")/.."
 
 number megabytes whole MEGABYTES "${1:-1024}" 1 1000000
-cargo build --quiet --release -p kaldi-io --example copy-table
+cargo build --quiet --release -p kaldi-cli --example copy-table
 target=$(cargo metadata --no-deps --format-version 1 |
   python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')
 folder=$(mktemp -d /dev/shm/io-speed.XXXXXX)

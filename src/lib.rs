@@ -1,7 +1,7 @@
 //! Code that several families of programs share: groups of options, loops over tables, progress, log lines of results.
 //! The programs are in `src/bin/FAMILY/`, with the code that only one family needs.
 
-// Text that is lost must be an error: kaldi_io::StandardOutput and kaldi_io::terminal write it.
+// Text that is lost must be an error: kaldi_cli::StandardOutput and kaldi_cli::terminal write it.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod egs;

@@ -2,7 +2,7 @@
 //! copy-feats …`). The build puts a link with each program's name beside the binary. So a folder on the `PATH` has all
 //! programs, but only one is linked.
 
-// Text that is lost must be an error: kaldi_io::StandardOutput and kaldi_io::terminal write it.
+// Text that is lost must be an error: kaldi_cli::StandardOutput and kaldi_cli::terminal write it.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod door;
@@ -15,7 +15,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use door::USAGE;
-use kaldi_io::cli;
 use nnet3_allocator::ProgramAllocator;
 
 #[global_allocator]
@@ -44,18 +43,18 @@ fn out_of_memory(bytes: usize) {
     }
     if ENDS_PROCESS.replace(true) {
         // Removing temporary files needs memory.
-        nnet3_allocator::end_now(cli::FAILED);
+        nnet3_allocator::end_now(kaldi_cli::FAILED);
     }
     if NO_MEMORY.swap(true, Ordering::Relaxed) {
         // Another thread has said so, and ends the process.
         std::thread::sleep(Duration::from_secs(10));
         std::process::abort();
     }
-    kaldi_io::log::error_without_memory(format_args!(
+    kaldi_cli::log::error_without_memory(format_args!(
         "out of memory: {bytes} bytes were asked for at once (does an option or the data have too large a number?)"
     ));
     kaldi_io::temporary::remove_all();
-    nnet3_allocator::end_now(cli::FAILED);
+    nnet3_allocator::end_now(kaldi_cli::FAILED);
 }
 
 /// A program's `main`.
@@ -89,7 +88,7 @@ fn find(name: &str) -> Option<Main> {
 fn main() -> ExitCode {
     nnet3_allocator::end_without_libraries();
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    let called = arguments.first().map(|path| cli::program_name(path)).unwrap_or_default();
+    let called = arguments.first().map(|path| kaldi_cli::program_name(path)).unwrap_or_default();
     if let Some(program) = find(&called) {
         return start(&called, program, &arguments[1..]);
     }
@@ -111,14 +110,16 @@ fn main() -> ExitCode {
         },
         ["help"] => show(USAGE),
         ["help", name] => match find(name) {
-            Some(program) => ExitCode::from(cli::run_main(program, vec![(*name).into(), "--help".into()])),
+            Some(program) => {
+                ExitCode::from(kaldi_cli::run_main(program, vec![(*name).into(), "--help".into()]))
+            }
             None => fail(&format!("there is no program '{name}'{}\n{USAGE}", meant(name))),
         },
         ["--install", folder] => install(Path::new(folder)),
         ["--help" | "-h"] => show(USAGE),
         ["--version"] => show(&format!("nnet3 {}\n", env!("CARGO_PKG_VERSION"))),
         [name, ..] if find(name).is_some() => {
-            cli::skip_arguments(1);
+            kaldi_cli::skip_arguments(1);
             find(name).map_or(ExitCode::FAILURE, |program| start(name, program, &arguments[2..]))
         }
         [name, ..] => fail(&format!("there is no program '{name}'{}\n{USAGE}", meant(name))),
@@ -146,13 +147,13 @@ fn start(name: &str, program: Main, arguments: &[OsString]) -> ExitCode {
 
 /// Prints to standard output.
 fn show(text: &str) -> ExitCode {
-    kaldi_io::log::init("nnet3");
-    ExitCode::from(cli::show(text))
+    kaldi_cli::log::init("nnet3");
+    ExitCode::from(kaldi_cli::show(text))
 }
 
 fn fail(message: &str) -> ExitCode {
-    kaldi_io::terminal::print(format!("nnet3: {}\n", message.trim_end()).as_bytes());
-    ExitCode::from(cli::NOTHING_DONE)
+    kaldi_cli::terminal::print(format!("nnet3: {}\n", message.trim_end()).as_bytes());
+    ExitCode::from(kaldi_cli::NOTHING_DONE)
 }
 
 /// Makes links to the running binary under the names of all programs. Existing files that are not links stay unchanged.

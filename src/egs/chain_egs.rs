@@ -1,11 +1,12 @@
 //! The way from features and supervision to chain examples: `nnet3-chain-get-egs` and `nnet3-chain-e2e-get-egs`.
 
 use anyhow::{Context, Result, bail};
+use kaldi_cli::log::Site;
+use kaldi_cli::{kaldi_log, kaldi_warn};
 use kaldi_fst::{FstHolder, read_fst};
 use kaldi_hmm::TransitionModel;
 use kaldi_io::holder::{GeneralMatrixHolder, MatrixHolder, ObjectHolder, VectorHolder};
-use kaldi_io::log::Site;
-use kaldi_io::{RandomReader, SequentialReader, TableWriter, kaldi_log, kaldi_warn};
+use kaldi_io::{RandomReader, SequentialReader, TableWriter};
 use nnet3_chain::chunk::{ChainChunks, ChainCut, ChainUtterance};
 use nnet3_chain::end_to_end::{EndToEnd, EndToEndUtterance};
 use nnet3_chain::normalize::Normalization;

@@ -1,10 +1,11 @@
 //! Selecting, trimming, weighting and renaming examples.
 
 use anyhow::Result;
-use kaldi_io::cli::NOTHING_DONE;
+use kaldi_cli::NOTHING_DONE;
+use kaldi_cli::log::Site;
+use kaldi_cli::{kaldi_log, kaldi_warn};
+use kaldi_io::RandomReader;
 use kaldi_io::holder::{FloatHolder, TokenHolder};
-use kaldi_io::log::Site;
-use kaldi_io::{RandomReader, kaldi_log, kaldi_warn};
 use nnet3_train::copy::{Copier, CopyExample, choose_output, number_of_copies};
 use nnet3_train::{CRand, EgsReader};
 
@@ -153,7 +154,7 @@ impl<E: ExampleKind> Stage<E> for CopyStage<E> {
             return 0;
         }
         let why = if errors == read { String::new() } else { self.copier.why_nothing() };
-        kaldi_io::log::error(&self.sites.main, &format!("none of the {read} examples is left{why}"));
+        kaldi_cli::log::error(&self.sites.main, &format!("none of the {read} examples is left{why}"));
         NOTHING_DONE
     }
 }

@@ -2,12 +2,11 @@
 //! `nnet3-discriminative-get-egs` and their variants.
 
 use anyhow::{Result, bail};
-use kaldi_io::cli::NOTHING_DONE;
+use kaldi_cli::NOTHING_DONE;
+use kaldi_cli::log::Site;
+use kaldi_cli::{kaldi_log, kaldi_warn};
 use kaldi_io::holder::{GeneralMatrixHolder, Holder, MatrixHolder, ObjectHolder};
-use kaldi_io::log::Site;
-use kaldi_io::{
-    DenseMatrix, GeneralMatrix, RandomReader, SequentialReader, TableWriter, kaldi_log, kaldi_warn,
-};
+use kaldi_io::{DenseMatrix, GeneralMatrix, RandomReader, SequentialReader, TableWriter};
 use nnet3_train::Example;
 use nnet3_train::chunk::{Cut, Targets, Utterance, cut};
 use nnet3_train::split::UtteranceSplitter;

@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use kaldi_io::cli::NOTHING_DONE;
-use kaldi_io::kaldi_log;
-use kaldi_io::log::sites::{MERGE_AGGREGATE, MERGE_SPECIFIC, MERGE_SPECIFIC_FORMAT};
+use kaldi_cli::log::sites::{MERGE_AGGREGATE, MERGE_SPECIFIC, MERGE_SPECIFIC_FORMAT};
+use kaldi_cli::{NOTHING_DONE, kaldi_log};
 use nnet3_train::merge::{ExampleMerger, FORMAT_LINE, Minibatch};
 use nnet3_train::{EgsReader, Error, Example, NnetIo, Result};
 

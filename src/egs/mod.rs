@@ -19,8 +19,8 @@ pub mod programs;
 mod shuffle;
 mod subset;
 
+use kaldi_cli::log::{self, Site};
 use kaldi_io::holder::ObjectHolder;
-use kaldi_io::log::{self, Site};
 use nnet3_train::{EgsReader, Example};
 
 use crate::json::FormatOption;
@@ -110,7 +110,7 @@ pub fn nothing<E: Example>(site: &Site, examples: EgsReader<E>) -> anyhow::Resul
     let message = empty(examples.name());
     examples.close()?;
     log::error(site, &message);
-    Ok(kaldi_io::cli::NOTHING_DONE)
+    Ok(kaldi_cli::NOTHING_DONE)
 }
 
 fn empty(table: &str) -> String {

@@ -1,7 +1,7 @@
 //! Chain examples get the costs of the normalization FST.
 
-use kaldi_io::log::Site;
-use kaldi_io::{kaldi_log, kaldi_warn};
+use kaldi_cli::log::Site;
+use kaldi_cli::{kaldi_log, kaldi_warn};
 use nnet3_chain::NnetChainExample;
 use nnet3_chain::normalize::Normalization;
 use nnet3_train::{EgsReader, Error, Result};

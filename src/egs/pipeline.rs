@@ -7,13 +7,13 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use kaldi_io::cli::{self, Parsed};
+use kaldi_cli::log::Site;
+use kaldi_cli::{Parsed, log, terminal};
+use kaldi_io::IoError;
 use kaldi_io::error::chain;
 use kaldi_io::filename::RxFilename;
-use kaldi_io::log::Site;
 use kaldi_io::table::{Rspecifier, RspecifierKind};
 use kaldi_io::threads::{self, Thread};
-use kaldi_io::{IoError, log, terminal};
 use nnet3_train::{EgsReader, Error, Example, ExampleSource, Result};
 
 use super::kinds::ExampleKind;
@@ -124,7 +124,7 @@ impl<E: Example> Running<E> {
             }
             closed?;
             if read == 0 {
-                return Ok(cli::NOTHING_DONE);
+                return Ok(kaldi_cli::NOTHING_DONE);
             }
             Ok(self.stage.summarize(read))
         })

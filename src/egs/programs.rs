@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use anyhow::Result;
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 
 use super::kinds::{CopyOptions, ExampleKind};
 use super::{CopyStage, MergeStage, Merging, ShuffleStage, Sites, Stage, SubsetStage};

@@ -1,8 +1,8 @@
 //! A random subset of examples.
 
 use anyhow::bail;
-use kaldi_io::kaldi_log;
-use kaldi_io::log::Site;
+use kaldi_cli::kaldi_log;
+use kaldi_cli::log::Site;
 use nnet3_train::subset::Subset;
 use nnet3_train::{CRand, EgsReader, Example, Mersenne, Result};
 

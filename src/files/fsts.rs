@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use kaldi_cli::FAILED;
 pub use kaldi_fst::labels::{read_disambiguation, read_integers, read_labels, repeated};
 use kaldi_fst::ops::Semiring;
 use kaldi_fst::store::{self, Symbols};
 use kaldi_fst::{Fst, LogWeight, Weight, ops};
-use kaldi_io::cli::FAILED;
 use kaldi_io::{KaldiReader, KaldiWriter};
 
 use crate::messages;
@@ -200,11 +200,11 @@ pub fn side(name: &str) -> Option<ops::Side> {
 /// The `main` of a program that stands for one of OpenFst's: it does not print its command line, and fails with status 1.
 pub fn run_as_openfst<A: clap::Parser>(program: impl FnOnce(A) -> Result<u8>) -> ExitCode {
     const FAILED_IN_OPENFST: u8 = 1;
-    let mut argv = kaldi_io::cli::command_line();
+    let mut argv = kaldi_cli::command_line();
     if !argv.iter().any(|arg| arg.to_string_lossy().starts_with("--generate")) {
         argv.insert(1.min(argv.len()), "--print-args=false".into());
     }
-    let status = kaldi_io::cli::run_with(argv, program);
+    let status = kaldi_cli::run_with(argv, program);
     if status == ExitCode::from(FAILED) { ExitCode::from(FAILED_IN_OPENFST) } else { status }
 }
 

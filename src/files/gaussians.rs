@@ -1,11 +1,11 @@
 //! Code that the programs with Gaussian models share: models in files, loops over features with a second table, averages.
 
 use anyhow::{Context, Result};
+use kaldi_cli::NOTHING_DONE;
+use kaldi_cli::log::num;
 use kaldi_gmm::AmDiagGmm;
 use kaldi_hmm::TransitionModel;
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::{Holder, MatrixHolder};
-use kaldi_io::log::num;
 use kaldi_io::{DenseMatrix, KaldiObject, KaldiReader, KaldiWriter, RandomReader};
 
 use crate::messages;

@@ -1,7 +1,7 @@
 //! Averages over utterances, for the log lines of programs that estimate i-vectors online.
 
+use kaldi_cli::log::num;
 use kaldi_io::DenseMatrix;
-use kaldi_io::log::num;
 
 use crate::messages;
 

@@ -1,10 +1,10 @@
 //! Parts shared by the programs around lattices.
 
 use anyhow::{Context, Result, bail};
+use kaldi_cli::log::num;
 use kaldi_fst::{Fst, Weight};
 use kaldi_hmm::TransitionModel;
 use kaldi_io::holder::Holder;
-use kaldi_io::log::num;
 use kaldi_io::symbols::SymbolTable;
 use kaldi_io::text::split_integers;
 use kaldi_io::{RandomReader, TableWriter};
@@ -104,7 +104,7 @@ pub fn print_words(key: &str, words: &[i32], symbols: &SymbolTable) -> Result<()
         line.push(' ');
     }
     line.push('\n');
-    kaldi_io::terminal::print(line.as_bytes());
+    kaldi_cli::terminal::print(line.as_bytes());
     Ok(())
 }
 
@@ -277,7 +277,7 @@ impl AlignedOutput {
             0 => self.output.finish(),
             _ => {
                 self.output.finish()?;
-                Ok(if self.good > self.bad { 0 } else { kaldi_io::cli::NOTHING_DONE })
+                Ok(if self.good > self.bad { 0 } else { kaldi_cli::NOTHING_DONE })
             }
         }
     }

@@ -8,7 +8,7 @@
 use std::fmt::Display;
 
 use anyhow::{Context, Result, bail};
-use kaldi_io::cli::NOTHING_DONE;
+use kaldi_cli::NOTHING_DONE;
 use kaldi_io::holder::{Holder, KaldiObject};
 use kaldi_io::table::{Rspecifier, Wspecifier};
 use kaldi_io::{RandomReader, SequentialReader, TableWriter};

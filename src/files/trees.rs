@@ -1,9 +1,9 @@
 //! Parts shared by the programs that make trees and their first models.
 
 use anyhow::{Context, Result, bail};
+use kaldi_cli::log::{self, Site};
 use kaldi_gmm::{AmDiagGmm, DiagGmm};
 use kaldi_hmm::{ContextDependency, HmmTopology, TransitionModel};
-use kaldi_io::log::{self, Site};
 use kaldi_io::{KaldiReader, read_object};
 use kaldi_tree::{Gauss, Message, TreeStats};
 

@@ -8,9 +8,10 @@ mod objectives;
 use std::io::Write;
 
 use anyhow::{Result, bail};
+use kaldi_cli::StandardOutput;
+use kaldi_io::KaldiWriter;
 use kaldi_io::holder::Holder;
 use kaldi_io::table::specifier::{Wspecifier, WspecifierKind};
-use kaldi_io::{KaldiWriter, StandardOutput};
 use serde_json::{Map, Value};
 
 pub use examples::Listed;

@@ -1,7 +1,7 @@
 //! Parts shared by the programs that change acoustic models.
 
-use kaldi_io::kaldi_warn;
-use kaldi_io::log::Site;
+use kaldi_cli::kaldi_warn;
+use kaldi_cli::log::Site;
 use nnet3_train::acoustic::PriorsRemoved;
 
 const SET_NNET: Site = Site::new("SetNnet", "am-nnet-simple.cc", 60);

@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use kaldi_cli::kaldi_warn;
+use kaldi_cli::log::{self, Site};
 use kaldi_fst::Fst;
 use kaldi_io::holder::{Holder, MatrixHolder};
-use kaldi_io::log::{self, Site};
-use kaldi_io::{DenseMatrix, TableWriter, kaldi_warn};
+use kaldi_io::{DenseMatrix, TableWriter};
 use nnet3_core::forward::xvector::BatchedXvectors;
 use nnet3_core::forward::{BatchForward, GroupedForward, Ivectors, OutputScaling};
 use nnet3_core::nnet::Nnet;

@@ -4,10 +4,11 @@
 use std::io::Read;
 
 use anyhow::{Context, Result, bail};
-use kaldi_io::cli::Parsed;
+use kaldi_cli::Parsed;
+use kaldi_cli::log::{self, Site};
+use kaldi_cli::{kaldi_log, terminal};
 use kaldi_io::filename::RxFilename;
-use kaldi_io::log::{self, Site};
-use kaldi_io::{KaldiReader, KaldiWriter, kaldi_log, terminal};
+use kaldi_io::{KaldiReader, KaldiWriter};
 use nnet3_core::nnet::Nnet;
 use nnet3_train::acoustic::AmNnet;
 

@@ -1,7 +1,7 @@
 //! Networks for computing without training.
 
-use kaldi_io::kaldi_log;
-use kaldi_io::log::Site;
+use kaldi_cli::kaldi_log;
+use kaldi_cli::log::Site;
 use nnet3_core::Result;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::nnet::collapse::{CollapseOptions, CollapseReport};

@@ -1,7 +1,7 @@
 //! Log lines about networks that several programs print.
 
-use kaldi_io::log::Site;
-use kaldi_io::{kaldi_log, kaldi_warn};
+use kaldi_cli::log::Site;
+use kaldi_cli::{kaldi_log, kaldi_warn};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::nnet::edit::Edited;
 

@@ -3,7 +3,7 @@
 //! Only the times of derivatives change results.
 
 use clap::Args;
-use kaldi_io::log::{self, sites::COMPUTE_DEBUG};
+use kaldi_cli::log::{self, sites::COMPUTE_DEBUG};
 use nnet3_core::execute::CompilerOptions;
 use nnet3_core::execute::{Executor, Observer, Trace};
 pub use nnet3_online::config::network::OptimizationOptions;

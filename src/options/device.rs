@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use kaldi_io::log::Site;
-use kaldi_io::{kaldi_log, kaldi_warn};
+use kaldi_cli::log::Site;
+use kaldi_cli::{kaldi_log, kaldi_warn};
 use nnet3_matrix::Device;
 use nnet3_matrix::cuda::GpuMath;
 use nnet3_matrix::cuda::driver::{self, Debug, Description, Settings, Unavailable};
@@ -235,7 +235,7 @@ fn announce(settings: &Settings, found: &Description) {
         settings.ordinal,
         found.name,
         total - free,
-        kaldi_io::log::num(free as f64 / total.max(1) as f64),
+        kaldi_cli::log::num(free as f64 / total.max(1) as f64),
         found.capability.0,
         found.capability.1
     );

@@ -1,8 +1,8 @@
 //! Options of the programs that make and merge examples.
 
 use anyhow::{Result, bail};
-use kaldi_io::kaldi_warn;
-use kaldi_io::log::Site;
+use kaldi_cli::kaldi_warn;
+use kaldi_cli::log::Site;
 use nnet3_train::Example;
 use nnet3_train::chunk::ChunkOptions;
 use nnet3_train::merge::ExampleMerger;

@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use clap::Args;
+use kaldi_cli::{Group, kaldi_log};
 use kaldi_io::holder::{MatrixHolder, VectorHolder};
-use kaldi_io::{DenseMatrix, MappedRandomReader, RandomReader, kaldi_log};
+use kaldi_io::{DenseMatrix, MappedRandomReader, RandomReader};
 use nnet3_core::execute::CachingCompiler;
 use nnet3_core::execute::Executor;
 use nnet3_core::forward::{BatchOptions, Chunking, Ivectors, LoopedForward, OutputScaling, Streaming};
@@ -15,7 +16,7 @@ use nnet3_matrix::Device;
 use nnet3_online::config::network::LoopedArgs;
 
 use super::compute::{ComputationOptions, OptimizationOptions, compiler_defaults};
-use kaldi_io::log::{Site, num};
+use kaldi_cli::log::{Site, num};
 
 const LOOPED: Site = Site::new("CompileLooped", "nnet-compile-looped.cc", 1);
 const SITE: Site = Site::new("CheckAndFixConfigs", "nnet-am-decodable-simple.cc", 1);
@@ -47,7 +48,7 @@ pub struct SimpleOptions {
     #[arg(long)]
     pub debug_computation: bool,
     #[command(flatten)]
-    pub optimization: OptimizationOptions,
+    pub optimization: Group<OptimizationOptions>,
     #[command(flatten)]
     pub computation: ComputationOptions,
 }
@@ -154,7 +155,7 @@ impl BatchComputeOptions {
 #[derive(Args, Clone, Debug)]
 pub struct LoopedOptions {
     #[command(flatten)]
-    pub network: LoopedArgs,
+    pub network: Group<LoopedArgs>,
 }
 
 impl LoopedOptions {

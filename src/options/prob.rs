@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
+use kaldi_cli::Group;
 use nnet3_train::diagnostics::ProbOptions;
 use nnet3_train::minibatch::CompileOptions;
 use nnet3_train::objective::{AccuracyOptions, FrameObjective};
@@ -30,7 +31,7 @@ pub struct ComputeProbOptions {
     #[arg(long)]
     pub compute_per_dim_accuracy: bool,
     #[command(flatten)]
-    pub optimization: OptimizationOptions,
+    pub optimization: Group<OptimizationOptions>,
     #[command(flatten)]
     pub caching: CachingOptions,
     #[command(flatten)]

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
+use kaldi_cli::Group;
 use nnet3_core::learning::SecondThread;
 use nnet3_train::minibatch::CompileOptions;
 use nnet3_train::trainer::TrainerOptions;
@@ -79,7 +80,7 @@ pub struct TrainingOptions {
     #[arg(skip)]
     pub simple_steps: bool,
     #[command(flatten)]
-    pub optimization: OptimizationOptions,
+    pub optimization: Group<OptimizationOptions>,
     #[command(flatten)]
     pub caching: CachingOptions,
     #[command(flatten)]

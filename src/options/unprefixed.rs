@@ -37,16 +37,18 @@ fn renamed(group: Command, command: Command) -> Command {
 
 #[cfg(test)]
 mod tests {
+    use kaldi_cli::Group;
+
     use super::super::compute::{CachingOptions, OptimizationOptions};
     use super::*;
 
     #[test]
     fn names_without_prefix() {
-        let command = Unprefixed::<OptimizationOptions>::augment_args(Command::new("x"));
+        let command = Unprefixed::<Group<OptimizationOptions>>::augment_args(Command::new("x"));
         let command = Unprefixed::<CachingOptions>::augment_args(command);
         assert!(command.get_arguments().all(|arg| !arg.get_long().unwrap_or("").contains('.')));
         let matches = command.get_matches_from(["x", "--cache-capacity=7"]);
-        assert!(Unprefixed::<OptimizationOptions>::from_arg_matches(&matches).unwrap().0.optimize);
+        assert!(Unprefixed::<Group<OptimizationOptions>>::from_arg_matches(&matches).unwrap().0.optimize);
         assert_eq!(Unprefixed::<CachingOptions>::from_arg_matches(&matches).unwrap().0.cache_capacity, 7);
     }
 }

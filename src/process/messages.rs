@@ -1,6 +1,6 @@
 //! Log lines of programs, for lines that scripts do not parse: function `main` of a file named after the program.
 
-use kaldi_io::log::{self, Site};
+use kaldi_cli::log::{self, Site};
 
 pub fn log(message: &str) {
     log::log(&Site::PROGRAM, message);

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use kaldi_io::cli::{self, Parsed};
+use kaldi_cli::Parsed;
 use kaldi_io::shell;
 
 /// One command of a pipeline.
@@ -23,7 +23,7 @@ impl Command<'_> {
         if !is_beside(&self.words[0], name) || has_functions() {
             return None;
         }
-        let parsed = cli::parse::<P>(self.words.iter().map(Into::into)).ok()?;
+        let parsed = kaldi_cli::parse::<P>(self.words.iter().map(Into::into)).ok()?;
         (parsed.standard.verbose == 0).then_some(parsed)
     }
 }

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
+use kaldi_cli::terminal;
 use kaldi_io::filename::RxFilename;
 use kaldi_io::table::Rspecifier;
-use kaldi_io::terminal;
 use kaldi_io::threads::{self, Thread};
 
 const INTERVAL: Duration = Duration::from_millis(200);

@@ -12,9 +12,9 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use kaldi_io::cli;
-use kaldi_io::log::{self, Site};
-use kaldi_io::{shell, terminal};
+use kaldi_cli::log::{self, Site};
+use kaldi_cli::terminal;
+use kaldi_io::shell;
 
 /// A program's `main`, by its name.
 pub type Find = fn(&str) -> Option<fn() -> ExitCode>;
@@ -25,7 +25,7 @@ pub fn run(find: Find) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             terminal::print(format!("nnet3-train --worker: {e:#}\n").as_bytes());
-            ExitCode::from(cli::FAILED)
+            ExitCode::from(kaldi_cli::FAILED)
         }
     }
 }
@@ -45,7 +45,7 @@ fn serve(find: Find) -> Result<()> {
         rustix::stdio::dup2_stderr(&to)?;
         let status = status_of(find, command).unwrap_or_else(|e| {
             log::error(&Site::PROGRAM, &format!("{e:#}"));
-            cli::FAILED
+            kaldi_cli::FAILED
         });
         writeln!(replies, "{status}").context("a reply")?;
     }
@@ -61,7 +61,7 @@ fn status_of(find: Find, line: &str) -> Result<u8> {
         let Some(program) = words.first().and_then(|name| find(name)) else {
             bail!("'{command}' is not a program of this binary")
         };
-        let status = cli::run_main(program, words.into_iter().map(OsString::from).collect());
+        let status = kaldi_cli::run_main(program, words.into_iter().map(OsString::from).collect());
         if status != 0 {
             return Ok(status);
         }

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use kaldi_io::kaldi_log;
-use kaldi_io::log::sites::PROB_OBJECTIVE;
-use kaldi_io::log::{self, Site, num};
+use kaldi_cli::kaldi_log;
+use kaldi_cli::log::sites::PROB_OBJECTIVE;
+use kaldi_cli::log::{self, Site, num};
 use nnet3_chain::training::{ChainTraining, ChainTrainingOptions, Denominators};
 use nnet3_chain::{ChainOptions, DenominatorGraph, NnetChainExample, NnetChainSupervision};
 use nnet3_core::nnet::Nnet;

@@ -1,9 +1,10 @@
 //! Parts shared by the programs that combine models.
 
 use anyhow::Result;
-use kaldi_io::log::sites::{RECOMPUTE_STATS, RECOMPUTE_STATS_DONE};
-use kaldi_io::log::{Site, num};
-use kaldi_io::{KaldiWriter, kaldi_log};
+use kaldi_cli::kaldi_log;
+use kaldi_cli::log::sites::{RECOMPUTE_STATS, RECOMPUTE_STATS_DONE};
+use kaldi_cli::log::{Site, num};
+use kaldi_io::KaldiWriter;
 use nnet3_core::nnet::Nnet;
 use nnet3_train::combine::{combine, recompute_stats};
 use nnet3_train::diagnostics::ProbComputer;
@@ -36,7 +37,7 @@ impl<E: ExampleKind> Combination<'_, E> {
         totals: impl FnOnce(&mut ProbComputer<O>),
     ) -> Result<u8> {
         let (Some(output), Some(rspecifier)) = (self.arguments.pop(), self.arguments.pop()) else {
-            return Ok(kaldi_io::cli::NOTHING_DONE);
+            return Ok(kaldi_cli::NOTHING_DONE);
         };
         let (site, models) = (self.site, self.arguments);
         let device = self.options.select_device()?;

@@ -1,7 +1,7 @@
 //! The programs that evaluate the objective of a network on a table of examples.
 
 use anyhow::Result;
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 use nnet3_core::nnet::Nnet;
 use nnet3_train::diagnostics::ProbComputer;
 use nnet3_train::objective::Objective;

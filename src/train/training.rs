@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Result;
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
+use kaldi_cli::{kaldi_log, kaldi_warn};
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
-use kaldi_io::{kaldi_log, kaldi_warn};
 use nnet3_core::execute::CachingCompiler;
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Device;

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use kaldi_io::log::Site;
-use kaldi_io::log::num;
-use kaldi_io::log::sites::{
+use kaldi_cli::log::Site;
+use kaldi_cli::log::num;
+use kaldi_cli::log::sites::{
     COMPILER, GLOBAL_MAX_CHANGE_STATS, MAX_CHANGE, MAX_CHANGE_STATS, ORTHONORMAL, PROB_ACCURACY,
     PROB_OBJECTIVE, TRAIN_PARTIAL_PHASE, TRAIN_PHASE, TRAIN_TOTAL, TRAIN_TOTAL_PARSED,
 };
+use kaldi_cli::{kaldi_log, kaldi_vlog, kaldi_warn};
 use kaldi_io::text::format_g;
-use kaldi_io::{kaldi_log, kaldi_vlog, kaldi_warn};
 
 use crate::messages;
 use nnet3_core::execute::CachingCompiler;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kaldi_io::cli::shell_escape;
+use kaldi_io::escape::shell_escape;
 use kaldi_io::{KaldiWriter, temporary};
 
 use crate::corpus::{Corpus, Recording, Source};

@@ -182,7 +182,7 @@ fn has_outer_space(name: &str) -> bool {
 
 /// A file name as it appears in messages.
 pub(crate) fn printable(name: &str, standard: &str) -> String {
-    if name.is_empty() || name == "-" { standard.to_owned() } else { crate::cli::shell_escape(name) }
+    if name.is_empty() || name == "-" { standard.to_owned() } else { crate::escape::shell_escape(name) }
 }
 
 /// Splits `name[range]` into name and range. Names of existing files, and names that do not end in `]`, have no range.
@@ -233,7 +233,7 @@ fn parse_span(whole: &str, span: &str, dim: usize, overshoot: usize) -> Result<S
     }
     if last >= dim {
         let site = crate::log::Site::new("ExtractObjectRange", "util/kaldi-holder.cc", 1);
-        crate::kaldi_warn!(site, "Range [{whole}] goes past the end ({dim}); taking what is there");
+        crate::log::kaldi_warn!(site, "Range [{whole}] goes past the end ({dim}); taking what is there");
     }
     Ok((first, last.min(dim - 1) - first + 1))
 }

@@ -1,8 +1,8 @@
 //! Internal: other people's programs use `nnet3-toolkit`, which alone follows semantic versioning.
 //!
-//! Kaldi's files, tables, options and log lines.
+//! Kaldi's files, tables and options.
 //!
-//! This crate handles bytes on disk, in pipes and on the command line. It does not know neural networks or devices.
+//! This crate handles bytes on disk and in pipes. It does not know command lines, terminals, neural networks or devices.
 //! Errors are values ([`IoError`]) with the file, the place, and the expected and found content.
 //!
 //! - [`reader`], [`writer`], [`text`]: tokens, numbers, headers (`base/io-funcs` of Kaldi).
@@ -12,18 +12,20 @@
 //! - [`object`], [`holder`], [`table`]: single files, and tables of objects by key (`util/kaldi-table`).
 //! - [`contents`]: recognises kinds of objects, for messages about files and tables of the wrong kind.
 //! - [`mapped`]: memory-mapped files.
-//! - [`log`], [`cli`]: log lines and option syntax; [`alike`]: hints about similar words.
+//! - [`options`]: structs of options, and their values in configuration files (`util/parse-options`).
+//! - [`log`], [`host`]: warnings, and the process that prints them; [`alike`]: hints about similar words.
 //! - [`threads`]: starts all threads.
 
 pub mod alike;
-pub mod cli;
 pub mod compressed;
 pub mod contents;
 pub mod error;
+pub mod escape;
 pub mod filename;
 pub mod finite;
 pub mod general;
 pub mod holder;
+pub mod host;
 pub mod log;
 pub mod mapped;
 pub mod matrix;
@@ -31,6 +33,7 @@ pub mod memory;
 mod number;
 pub mod object;
 mod openers;
+pub mod options;
 pub mod packed;
 mod pipe;
 pub mod posterior;
@@ -40,11 +43,10 @@ pub mod shell;
 mod sink;
 mod source;
 pub mod sparse;
-mod standard;
+pub mod standard;
 pub mod symbols;
 pub mod table;
 pub mod temporary;
-pub mod terminal;
 pub mod testing;
 pub mod text;
 pub mod threads;
@@ -61,6 +63,5 @@ pub use packed::{PackedMatrix, SymmetricMatrix};
 pub use posterior::{GaussPost, Posterior};
 pub use reader::KaldiReader;
 pub use sparse::{SparseMatrix, SparseVector};
-pub use standard::StandardOutput;
 pub use table::{MappedRandomReader, RandomReader, SequentialReader, TableWriter};
 pub use writer::KaldiWriter;

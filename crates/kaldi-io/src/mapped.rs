@@ -73,7 +73,7 @@ mod bus_errors {
         ONCE.call_once(|| {
             let message = "a file that is read where it lies has been made shorter meanwhile (SIGBUS); replace files by \
                            renaming new ones, as in 'mv HCLG.fst.new HCLG.fst'";
-            LINE.get_or_init(|| crate::log::error_line(message).into_bytes());
+            LINE.get_or_init(|| crate::host::host().error_line(message).into_bytes());
             let handler: extern "C" fn(libc::c_int) = end;
             // SAFETY: the handler calls only `write` and `_exit`, which may be called in a signal handler. It reads a
             // value that no longer changes.
@@ -90,7 +90,7 @@ mod bus_errors {
             let _ = unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
         }
         // SAFETY: ends the process.
-        unsafe { libc::_exit(libc::c_int::from(crate::cli::FAILED)) }
+        unsafe { libc::_exit(libc::c_int::from(crate::host::FAILED)) }
     }
 }
 

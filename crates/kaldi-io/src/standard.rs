@@ -1,92 +1,22 @@
-//! Standard input and output of the process.
+//! Standard input and output of the process, as files.
 
-#![allow(clippy::disallowed_methods)] // Others write through `StandardOutput`.
-
-use std::io::{self, StdoutLock, Write};
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use signal_hook::consts::SIGPIPE;
-use signal_hook::low_level::emulate_default_handler;
+use crate::host::host;
 
-use crate::error::{IoError, Result};
-
-/// True if standard output was closed at the start of the program. Rust's start-up code opens `/dev/null` in its place,
-/// so all output would be lost.
-static NO_OUTPUT: AtomicBool = AtomicBool::new(false);
-
-/// Runs before Rust's start-up code.
-#[cfg(target_os = "linux")]
-#[ctor::ctor(unsafe)]
-fn look_at_standard_output() {
-    use std::os::fd::AsFd;
-    if rustix::io::fcntl_getfd(io::stdout().as_fd()).is_err() {
-        NO_OUTPUT.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Standard output for text, the same as `-` is for objects. All text of programs is written through it, so that no text
-/// is lost without an error.
-pub struct StandardOutput(StdoutLock<'static>);
-
-impl StandardOutput {
-    /// Fails if it is closed.
-    pub fn open() -> Result<StandardOutput> {
-        Self::check()?;
-        Ok(StandardOutput(io::stdout().lock()))
-    }
-
-    /// Fails as [`open`](Self::open) does. Programs that print at the end of a long run call it at the start.
-    pub fn check() -> Result<()> {
-        let name = "standard output".to_owned();
-        check_output().map_err(|source| IoError::Open { name, source })
-    }
-
-    /// Writes a text, whole.
-    pub fn print(text: impl AsRef<[u8]>) -> Result<()> {
-        let mut out = Self::open()?;
-        let written = out.0.write_all(text.as_ref()).and_then(|()| out.0.flush()).map_err(unread);
-        written.map_err(|source| IoError::Io { name: "standard output".to_owned(), source })
-    }
-}
-
-/// Writes the text that is left in the buffer of standard output, at the end of a program.
-pub(crate) fn flush_output() -> io::Result<()> {
-    io::stdout().lock().flush().map_err(named)
-}
-
-/// Ends the program by SIGPIPE, silently, if this is the error of a closed reader: `program | head`. Only standard output
-/// and standard error end a program so. A command that stops reading is an error instead.
-/// In programs that have a handler of their own for the signal, and in libraries, the error is returned.
-pub(crate) fn unread(e: io::Error) -> io::Error {
-    if e.kind() == io::ErrorKind::BrokenPipe && crate::cli::ends_by_sigpipe() {
-        crate::temporary::remove_all();
-        let _ = emulate_default_handler(SIGPIPE);
+/// Tells the process that the reader of its standard output or standard error has gone, if this is the error of it:
+/// `program | head`. A command that stops reading is an error instead.
+pub fn unread(e: io::Error) -> io::Error {
+    if e.kind() == io::ErrorKind::BrokenPipe {
+        host().output_is_unread();
     }
     e
 }
 
-impl Write for StandardOutput {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes).map_err(named)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush().map_err(named)
-    }
-}
-
-fn named(e: io::Error) -> io::Error {
-    let e = unread(e);
-    if e.kind() == io::ErrorKind::Interrupted {
-        e
-    } else {
-        io::Error::new(e.kind(), format!("standard output: {e}"))
-    }
-}
-
 /// Fails if there is no standard output.
-pub(crate) fn check_output() -> io::Result<()> {
-    if NO_OUTPUT.load(Ordering::Relaxed) {
+pub fn check_output() -> io::Result<()> {
+    if host().lacks_output() {
         return Err(io::Error::other("it is closed"));
     }
     Ok(())

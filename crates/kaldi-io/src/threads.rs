@@ -142,7 +142,7 @@ impl<I> Slot<I> {
 fn warn(error: &IoError) {
     static WARNED: AtomicBool = AtomicBool::new(false);
     if !WARNED.swap(true, Ordering::Relaxed) {
-        crate::kaldi_warn!(SITE, "{}; going on with fewer threads", error.chain());
+        crate::log::kaldi_warn!(SITE, "{}; going on with fewer threads", error.chain());
     }
 }
 

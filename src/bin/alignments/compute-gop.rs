@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
+use kaldi_cli::NOTHING_DONE;
 use kaldi_hmm::TransitionModel;
 use kaldi_hmm::goodness::{Goodness, PhoneGoodness};
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::{I32VectorHolder, MatrixHolder, PosteriorHolder, VectorHolder};
 use kaldi_io::text::split_integers;
 use kaldi_io::{DenseMatrix, RandomReader, TableWriter, read_object};

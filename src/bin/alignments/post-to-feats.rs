@@ -1,9 +1,9 @@
 //! `post-to-feats`: posteriors as features.
 
 use anyhow::{Context, Result, bail};
+use kaldi_cli::FAILED;
 use kaldi_feat::posterior::to_matrix;
 use kaldi_io::KaldiReader;
-use kaldi_io::cli::FAILED;
 use kaldi_io::holder::{MatrixHolder, PosteriorHolder};
 use kaldi_io::posterior::read_posterior;
 use nnet3::{messages, tables};

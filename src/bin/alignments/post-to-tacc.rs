@@ -1,8 +1,8 @@
 //! `post-to-tacc`: sums posteriors into counts of transition-ids or pdfs.
 
+use kaldi_cli::NOTHING_DONE;
 use kaldi_hmm::TransitionModel;
 use kaldi_hmm::update::TransitionCounts;
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::PosteriorHolder;
 use kaldi_io::{read_object, write_object};
 use nnet3::{messages, tables};

@@ -39,7 +39,7 @@ fn lines(model: &TransitionModel, symbols: &SymbolTable, alignment: &[i32]) -> a
 pub fn run(options: Options) -> anyhow::Result<u8> {
     let model: TransitionModel = read_object(&options.model)?;
     let symbols = SymbolTable::load(&options.phone_syms)?;
-    let mut out = kaldi_io::StandardOutput::open()?;
+    let mut out = kaldi_cli::StandardOutput::open()?;
     tables::Input::<I32VectorHolder>::open(&options.alignments_rspecifier)?.for_each(|key, alignment| {
         for line in lines(&model, &symbols, &alignment)? {
             writeln!(out, "{key}  {line}")?;

@@ -1,10 +1,10 @@
 //! `sum-post`: adds posteriors.
 
 use anyhow::Result;
+use kaldi_cli::log::num;
 use kaldi_feat::posterior::{self, SumOptions};
 use kaldi_io::RandomReader;
 use kaldi_io::holder::PosteriorHolder;
-use kaldi_io::log::num;
 use nnet3::{messages, tables};
 
 /// Sum two sets of posteriors for each utterance.

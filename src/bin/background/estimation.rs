@@ -1,8 +1,8 @@
 //! Options and log lines of programs that estimate a mixture.
 
+use kaldi_cli::log::num;
 use kaldi_gmm::full_update::FullUpdateOptions;
 use kaldi_gmm::update::UpdateReport;
-use kaldi_io::log::num;
 use nnet3::messages;
 
 // Options of programs that estimate a mixture from statistics.

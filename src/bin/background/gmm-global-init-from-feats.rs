@@ -2,9 +2,9 @@
 
 use crate::background::draws::Draws;
 use anyhow::{Result, bail};
+use kaldi_cli::log::num;
 use kaldi_gmm::init::{Line, Sample, TrainOptions, train};
 use kaldi_io::holder::MatrixHolder;
-use kaldi_io::log::num;
 use kaldi_io::write_object;
 use nnet3::messages;
 use nnet3::options::gmm_update::UpdateLimits;

@@ -1,9 +1,9 @@
 //! Log-likelihoods of frames.
 
 use anyhow::Result;
+use kaldi_cli::log::num;
 use kaldi_gmm::selection::log_sum;
 use kaldi_io::holder::{FloatHolder, VectorHolder};
-use kaldi_io::log::num;
 use nnet3::messages;
 use nnet3::tables::Output;
 

@@ -49,7 +49,7 @@ pub fn convert<A: KaldiObject, B: KaldiObject>(
 /// Prints the sizes of a mixture.
 pub fn print_sizes<M: Mixture>(file: &str) -> Result<u8> {
     let mixture = read_scorer::<M>(file)?;
-    let mut out = kaldi_io::StandardOutput::open()?;
+    let mut out = kaldi_cli::StandardOutput::open()?;
     writeln!(out, "number of gaussians {}", mixture.num_gauss())?;
     writeln!(out, "feature dimension {}", mixture.dim())?;
     Ok(0)

@@ -1,10 +1,10 @@
 //! Posteriors of listed Gaussians.
 
 use anyhow::Result;
+use kaldi_cli::log::num;
 use kaldi_gmm::selection::{prune, softmax};
 use kaldi_io::Posterior;
 use kaldi_io::holder::PosteriorHolder;
-use kaldi_io::log::num;
 use nnet3::messages;
 use nnet3::tables::Output;
 

@@ -1,9 +1,9 @@
 //! Gaussian selection: the best Gaussians of each frame.
 
 use anyhow::{Result, bail};
+use kaldi_cli::log::num;
 use kaldi_gmm::selection;
 use kaldi_io::holder::{FloatHolder, I32VectorVectorHolder};
-use kaldi_io::log::num;
 use nnet3::messages;
 use nnet3::tables::Output;
 

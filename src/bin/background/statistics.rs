@@ -1,12 +1,12 @@
 //! Statistics of utterances, and sums of statistics.
 
 use anyhow::{Context, Result};
+use kaldi_cli::NOTHING_DONE;
+use kaldi_cli::log::num;
 use kaldi_gmm::Parts;
 use kaldi_gmm::accumulate::{Frames, Total, accumulate};
 use kaldi_gmm::stats::{GmmStats, Kind};
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::MatrixHolder;
-use kaldi_io::log::num;
 use kaldi_io::{KaldiObject, KaldiWriter, read_object, write_object};
 use nnet3::gaussians::Counts;
 use nnet3::{messages, tables};

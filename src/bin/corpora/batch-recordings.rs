@@ -3,8 +3,8 @@
 #![cfg(feature = "sound")]
 
 use anyhow::Result;
+use kaldi_cli::StandardOutput;
 use kaldi_corpus::many::Folder;
-use kaldi_io::StandardOutput;
 
 /// Make the folders 1, 2, … of links to the recordings without a text, and print their number.
 ///

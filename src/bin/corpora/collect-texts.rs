@@ -3,8 +3,8 @@
 #![cfg(feature = "sound")]
 
 use anyhow::Result;
+use kaldi_cli::StandardOutput;
 use kaldi_corpus::many::{Folder, table};
-use kaldi_io::StandardOutput;
 
 /// Join the texts of recordings in the order of their list, and print a table of the first results.
 ///

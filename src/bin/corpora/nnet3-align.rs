@@ -9,10 +9,10 @@ use anyhow::{Result, bail};
 use kaldi_aligner::outputs::{self, Format, TABLE};
 use kaldi_aligner::state::{self, State};
 use kaldi_aligner::{AnyModel, Begin, Guessed, Job, Listened, Model, Pronunciations, Results, Unknown};
+use kaldi_cli::Style;
 use kaldi_corpus::vocabulary::Policy;
 use kaldi_corpus::{Check, Corpus, Kind, MOST_LOST, write_faults};
 use kaldi_io::KaldiWriter;
-use kaldi_io::cli::{self, Style};
 use kaldi_io::text::{count, either};
 use nnet3::messages;
 use nnet3::options::threads;
@@ -110,7 +110,7 @@ const DEFAULT_RATE: u32 = 16_000;
 const MODEL: &str = "model";
 
 pub fn main() -> ExitCode {
-    cli::run_styled(Style::Mixed, run)
+    kaldi_cli::run_styled(Style::Mixed, run)
 }
 
 pub fn run(options: Options) -> Result<u8> {

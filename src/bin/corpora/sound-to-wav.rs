@@ -1,10 +1,11 @@
 //! `sound-to-wav`: a recording of any format → a wave with one channel.
 
 use anyhow::{Result, bail};
+use kaldi_cli::StandardOutput;
 use kaldi_feat::wave::{Wave, WaveHolder};
+use kaldi_io::KaldiWriter;
 use kaldi_io::filename::WxFilename;
 use kaldi_io::holder::Holder;
-use kaldi_io::{KaldiWriter, StandardOutput};
 use kaldi_sound::{Channels, Signal, SoundStream, WARNING};
 use nnet3::messages;
 

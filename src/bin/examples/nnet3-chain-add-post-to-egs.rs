@@ -1,8 +1,9 @@
 //! `nnet3-chain-add-post-to-egs`: chain examples with the posteriors that a model has for them.
 
 use anyhow::Result;
-use kaldi_io::log::Site;
-use kaldi_io::{DenseMatrix, TableWriter, kaldi_log};
+use kaldi_cli::kaldi_log;
+use kaldi_cli::log::Site;
+use kaldi_io::{DenseMatrix, TableWriter};
 use nnet3::options::chain::ChainTrainingOptions;
 use nnet3::options::device;
 use nnet3::options::training::{AllocatorOptions, TrainingOptions};

@@ -1,9 +1,9 @@
 //! `nnet3-discriminative-get-egs`: features, lattices and alignments → discriminative examples.
 
 use anyhow::Result;
+use kaldi_cli::log::Site;
 use kaldi_hmm::TransitionModel;
 use kaldi_io::holder::I32VectorHolder;
-use kaldi_io::log::Site;
 use kaldi_io::{RandomReader, read_object};
 use nnet3::get_egs::{EgsLoop, Inputs, Made};
 use nnet3::losses::Reason;

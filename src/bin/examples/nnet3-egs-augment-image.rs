@@ -1,8 +1,9 @@
 //! `nnet3-egs-augment-image`: examples of images, changed at random.
 
 use anyhow::Result;
-use kaldi_io::log::Site;
-use kaldi_io::{TableWriter, kaldi_log};
+use kaldi_cli::kaldi_log;
+use kaldi_cli::log::Site;
+use kaldi_io::TableWriter;
 use nnet3::egs;
 use nnet3_train::augment::AugmentOptions;
 use nnet3_train::{CRand, ExampleHolder};

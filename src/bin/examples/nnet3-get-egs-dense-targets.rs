@@ -1,8 +1,8 @@
 //! `nnet3-get-egs-dense-targets`: features and matrices of targets → examples.
 
 use anyhow::Result;
+use kaldi_cli::log::Site;
 use kaldi_io::holder::MatrixHolder;
-use kaldi_io::log::Site;
 use nnet3::get_egs::GetEgs;
 use nnet3::options::egs::EgsOptions;
 use nnet3_train::chunk::DenseTargets;

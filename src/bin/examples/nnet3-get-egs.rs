@@ -1,8 +1,8 @@
 //! `nnet3-get-egs`: features and posteriors → examples.
 
 use anyhow::{Result, bail};
+use kaldi_cli::log::Site;
 use kaldi_io::holder::PosteriorHolder;
-use kaldi_io::log::Site;
 use nnet3::get_egs::GetEgs;
 use nnet3::options::egs::EgsOptions;
 use nnet3_train::chunk::PosteriorTargets;

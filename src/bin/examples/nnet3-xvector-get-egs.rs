@@ -1,7 +1,7 @@
 //! `nnet3-xvector-get-egs`: features and ranges of frames → examples of speakers.
 
 use anyhow::{Context, Result, bail};
-use kaldi_io::cli::NOTHING_DONE;
+use kaldi_cli::NOTHING_DONE;
 use kaldi_io::holder::MatrixHolder;
 use kaldi_io::{KaldiReader, TableWriter};
 use nnet3::messages;

@@ -1,8 +1,8 @@
 //! `append-vector-to-feats`: the same vector behind each frame.
 
 use anyhow::{Context, Result};
+use kaldi_cli::FAILED;
 use kaldi_feat::frames::append_vector;
-use kaldi_io::cli::FAILED;
 use kaldi_io::holder::{MatrixHolder, VectorHolder};
 use kaldi_io::object::read_matrix;
 use kaldi_io::{RandomReader, read_object};

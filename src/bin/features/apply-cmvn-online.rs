@@ -1,6 +1,7 @@
 //! `apply-cmvn-online`: normalisation as in online decoding.
 
 use anyhow::{Context, Result};
+use kaldi_cli::Group;
 use kaldi_feat::cmvn::CmvnStats;
 use kaldi_feat::online_cmvn::OnlineCmvn;
 use kaldi_io::RandomReader;
@@ -24,7 +25,7 @@ pub struct Options {
     #[arg(long, default_value = "")]
     spk2utt: String,
     #[command(flatten)]
-    cmvn: OnlineCmvnArgs,
+    cmvn: Group<OnlineCmvnArgs>,
     global_cmvn_stats: String,
     feature_rspecifier: String,
     feature_wspecifier: String,

@@ -1,10 +1,10 @@
 //! `compare-feats`: similarity of two tables of features.
 
 use anyhow::Result;
+use kaldi_cli::log::num;
 use kaldi_feat::compare::Comparison;
 use kaldi_io::RandomReader;
 use kaldi_io::holder::MatrixHolder;
-use kaldi_io::log::num;
 use nnet3::messages;
 use nnet3::tables::{self, Input};
 

@@ -2,6 +2,7 @@
 
 use super::pitch::{PitchTables, for_each_wave, noise};
 use anyhow::Result;
+use kaldi_cli::Group;
 use kaldi_feat::pitch;
 use nnet3::options::pitch::OnlinePitchArgs;
 
@@ -14,7 +15,7 @@ use nnet3::options::pitch::OnlinePitchArgs;
     See also: compute-kaldi-pitch-feats, process-kaldi-pitch-feats")]
 pub struct Options {
     #[command(flatten)]
-    pitch: OnlinePitchArgs,
+    pitch: Group<OnlinePitchArgs>,
     #[command(flatten)]
     tables: PitchTables,
 }

@@ -1,8 +1,8 @@
 //! `compute-cmvn-stats`: statistics for mean and variance normalisation.
 
 use anyhow::{Context, Result, bail};
+use kaldi_cli::NOTHING_DONE;
 use kaldi_feat::cmvn::CmvnStats;
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::{DoubleMatrixHolder, MatrixHolder, TokenVectorHolder, VectorHolder};
 use kaldi_io::{DenseMatrix, RandomReader};
 use nnet3::messages;

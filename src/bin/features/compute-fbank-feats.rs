@@ -2,6 +2,7 @@
 
 use crate::features::extraction::{self, FeatureOptions, WarpOptions};
 use anyhow::Result;
+use kaldi_cli::Group;
 use nnet3::options::spectral::{FbankArgs, SpectralArgs};
 
 /// Create Mel-filter bank (FBANK) feature files.
@@ -9,7 +10,7 @@ use nnet3::options::spectral::{FbankArgs, SpectralArgs};
 #[command(after_help = "e.g.: compute-fbank-feats --config=conf/fbank.conf scp:wav.scp ark:feats.ark")]
 pub struct Options {
     #[command(flatten)]
-    fbank: FbankArgs,
+    fbank: Group<FbankArgs>,
     #[command(flatten)]
     warping: WarpOptions,
     #[command(flatten)]

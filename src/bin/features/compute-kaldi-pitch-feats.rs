@@ -2,6 +2,7 @@
 
 use super::pitch::{PitchTables, for_each_wave};
 use anyhow::Result;
+use kaldi_cli::Group;
 use kaldi_feat::pitch;
 use nnet3::options::pitch::PitchArgs;
 
@@ -14,7 +15,7 @@ use nnet3::options::pitch::PitchArgs;
     See also: process-kaldi-pitch-feats, compute-and-process-kaldi-pitch-feats")]
 pub struct Options {
     #[command(flatten)]
-    pitch: PitchArgs,
+    pitch: Group<PitchArgs>,
     #[command(flatten)]
     tables: PitchTables,
 }

@@ -2,6 +2,7 @@
 
 use crate::features::extraction::{self, FeatureOptions, WarpOptions};
 use anyhow::Result;
+use kaldi_cli::Group;
 use nnet3::options::spectral::{MfccArgs, SpectralArgs};
 
 /// Create MFCC feature files.
@@ -9,7 +10,7 @@ use nnet3::options::spectral::{MfccArgs, SpectralArgs};
 #[command(after_help = "e.g.: compute-mfcc-feats --config=conf/mfcc.conf scp:wav.scp ark:feats.ark")]
 pub struct Options {
     #[command(flatten)]
-    mfcc: MfccArgs,
+    mfcc: Group<MfccArgs>,
     #[command(flatten)]
     warping: WarpOptions,
     #[command(flatten)]

@@ -2,6 +2,7 @@
 
 use crate::features::extraction::{self, FeatureOptions, WarpOptions};
 use anyhow::Result;
+use kaldi_cli::Group;
 use nnet3::options::spectral::{PlpArgs, SpectralArgs};
 
 /// Create PLP feature files.
@@ -10,7 +11,7 @@ use nnet3::options::spectral::{PlpArgs, SpectralArgs};
     See also: compute-mfcc-feats, compute-fbank-feats, compute-spectrogram-feats")]
 pub struct Options {
     #[command(flatten)]
-    plp: PlpArgs,
+    plp: Group<PlpArgs>,
     #[command(flatten)]
     warping: WarpOptions,
     #[command(flatten)]

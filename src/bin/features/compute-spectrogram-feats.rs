@@ -2,6 +2,7 @@
 
 use crate::features::extraction::{self, FeatureOptions, WarpOptions};
 use anyhow::Result;
+use kaldi_cli::Group;
 use nnet3::options::spectral::SpectrogramArgs;
 
 /// Create spectrogram feature files: logarithms of power spectra, with the energy of the frame in the first column.
@@ -12,7 +13,7 @@ use nnet3::options::spectral::SpectrogramArgs;
 )]
 pub struct Options {
     #[command(flatten)]
-    spectrogram: SpectrogramArgs,
+    spectrogram: Group<SpectrogramArgs>,
     #[command(flatten)]
     features: FeatureOptions,
 }

@@ -1,8 +1,8 @@
 //! `extract-feature-segments`: features of parts of recordings.
 
 use anyhow::Result;
+use kaldi_cli::FAILED;
 use kaldi_feat::segments::{Segment, SegmentOptions};
-use kaldi_io::cli::FAILED;
 use kaldi_io::holder::MatrixHolder;
 use kaldi_io::{KaldiReader, RandomReader};
 use nnet3::messages;

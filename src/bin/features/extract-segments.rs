@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use anyhow::{Result, bail};
+use kaldi_cli::log::num;
 use kaldi_feat::segments::Segment;
 use kaldi_feat::wave::{Wave, WaveHolder};
-use kaldi_io::log::num;
 use kaldi_io::{KaldiReader, RandomReader};
 use nnet3::messages;
 use nnet3::tables::Output;

@@ -1,11 +1,11 @@
 //! The loop of the programs that make features of sound.
 
 use anyhow::{Result, bail};
+use kaldi_cli::log::{self, Site, num};
 use kaldi_feat::htk::{HtkFeatures, HtkFeaturesHolder};
 use kaldi_feat::spectral::{Extractor, Kind, SpectralOptions};
 use kaldi_feat::wave::{Wave, WaveHolder};
 use kaldi_io::holder::{DoubleHolder, FloatHolder, Holder, MatrixHolder};
-use kaldi_io::log::{self, Site, num};
 use kaldi_io::{DenseMatrix, MappedRandomReader};
 
 use nnet3::messages;
@@ -225,6 +225,6 @@ fn show_mel_bins(extractor: &mut Extractor) {
     }
     extractor.observe(|energies| {
         let values: String = energies.iter().map(|x| format!(" {x:.6}")).collect();
-        kaldi_io::terminal::print(format!("MEL BANKS:\n{values}\n").as_bytes());
+        kaldi_cli::terminal::print(format!("MEL BANKS:\n{values}\n").as_bytes());
     });
 }

@@ -36,6 +36,6 @@ pub fn run(options: Options) -> Result<u8> {
         json::print(&json!({"frames": total}))?;
         return Ok(0);
     }
-    writeln!(kaldi_io::StandardOutput::open()?, "{total}")?;
+    writeln!(kaldi_cli::StandardOutput::open()?, "{total}")?;
     Ok(0)
 }

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use kaldi_cli::log::{self, Site};
 use kaldi_feat::wave::{Wave, WaveHolder};
 use kaldi_io::holder::{Holder, MatrixHolder};
-use kaldi_io::log::{self, Site};
 use kaldi_io::{DenseMatrix, KaldiReader, KaldiWriter};
 use nnet3::messages;
 use nnet3::tables::{Input, NO_FRAMES};

@@ -1,9 +1,9 @@
 //! `interpolate-pitch`: fills in pitch for frames without it.
 
 use anyhow::Result;
+use kaldi_cli::log::{self, Site, num};
 use kaldi_feat::pitch::{PitchSmoother, SmoothingNoise, SmoothingOptions, bridge_gaps};
 use kaldi_io::holder::MatrixHolder;
-use kaldi_io::log::{self, Site, num};
 use nnet3::{messages, tables};
 use nnet3_core::random::Random;
 

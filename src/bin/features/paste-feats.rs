@@ -1,9 +1,9 @@
 //! `paste-feats`: joins the dimensions of several features.
 
 use anyhow::{Result, bail};
+use kaldi_cli::{FAILED, NOTHING_DONE};
 use kaldi_feat::frames::paste;
 use kaldi_io::RandomReader;
-use kaldi_io::cli::{FAILED, NOTHING_DONE};
 use kaldi_io::holder::MatrixHolder;
 use kaldi_io::object::read_matrix;
 use nnet3::{messages, tables};

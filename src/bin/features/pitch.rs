@@ -1,11 +1,11 @@
 //! The loop of the programs that find pitch in sound.
 
 use anyhow::{Result, bail};
+use kaldi_cli::log::{self, Site, num};
 use kaldi_feat::pitch::{PitchOptions, PitchTracker};
 use kaldi_feat::wave::WaveHolder;
 use kaldi_io::DenseMatrix;
 use kaldi_io::holder::MatrixHolder;
-use kaldi_io::log::{self, Site, num};
 use nnet3::messages;
 use nnet3::tables::{Input, Output};
 use nnet3_core::random::Random;

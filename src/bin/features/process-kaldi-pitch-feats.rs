@@ -2,6 +2,7 @@
 
 use super::pitch::noise;
 use anyhow::Result;
+use kaldi_cli::Group;
 use kaldi_feat::pitch;
 use kaldi_io::DenseMatrix;
 use kaldi_io::holder::MatrixHolder;
@@ -20,7 +21,7 @@ use nnet3::{messages, tables};
 )]
 pub struct Options {
     #[command(flatten)]
-    process: PitchProcessArgs,
+    process: Group<PitchProcessArgs>,
     /// Seed for random number generator, used to add noise to delta-log-pitch features
     #[arg(long, default_value_t = 0)]
     srand: i32,

@@ -1,9 +1,9 @@
 //! `transform-feats`: linear and affine transforms of features.
 
 use anyhow::{Result, bail};
+use kaldi_cli::log::num;
 use kaldi_feat::transform;
 use kaldi_io::holder::MatrixHolder;
-use kaldi_io::log::num;
 use kaldi_io::object::read_matrix;
 use kaldi_io::{DenseMatrix, MappedRandomReader};
 use nnet3::{messages, tables};

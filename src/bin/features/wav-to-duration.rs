@@ -1,9 +1,9 @@
 //! `wav-to-duration`: durations of sounds.
 
 use anyhow::Result;
+use kaldi_cli::log::num;
 use kaldi_feat::wave::{WaveDataHolder, WaveHeaderHolder, WaveInfo};
 use kaldi_io::holder::{FloatHolder, Holder};
-use kaldi_io::log::num;
 use kaldi_io::table::{Rspecifier, RspecifierKind};
 use nnet3::json::{self, FormatOption};
 use nnet3::tables::Output;

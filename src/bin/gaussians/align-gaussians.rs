@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use kaldi_align::{Event, System};
-use kaldi_io::cli::NOTHING_DONE;
+use kaldi_cli::NOTHING_DONE;
 use nnet3::options::threads;
 use nnet3::progress;
 

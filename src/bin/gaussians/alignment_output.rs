@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::Result;
 use kaldi_align::{Aligned, Event, Reason};
+use kaldi_cli::log::num;
 use kaldi_fst::store::Symbols;
 use kaldi_io::holder::{I32VectorHolder, MatrixHolder};
-use kaldi_io::log::num;
 use kaldi_io::text::{count, either};
 use kaldi_io::{KaldiWriter, TableWriter};
 use nnet3::messages;

@@ -1,9 +1,9 @@
 //! `gmm-acc-stats2`: collects statistics of positive and of negative posteriors, for discriminative training.
 
 use anyhow::{Context, Result};
+use kaldi_cli::log::num;
 use kaldi_gmm::{Accumulator, ModelStats, Parts};
 use kaldi_io::holder::PosteriorHolder;
-use kaldi_io::log::num;
 use kaldi_io::{KaldiWriter, write_object};
 use nnet3::gaussians::{self, LogLikelihood};
 use nnet3::messages;

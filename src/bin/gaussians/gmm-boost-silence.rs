@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use kaldi_io::log::num;
+use kaldi_cli::log::num;
 use kaldi_tree::phone_sets::parse_phones;
 use nnet3::{gaussians, messages};
 

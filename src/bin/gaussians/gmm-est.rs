@@ -1,10 +1,10 @@
 //! `gmm-est`: estimates a Gaussian model from statistics.
 
 use anyhow::{Context, Result};
+use kaldi_cli::log::num;
 use kaldi_gmm::{ModelStats, Parts};
 use kaldi_hmm::TransitionModel;
 use kaldi_hmm::update::{MleOptions, TransitionCounts};
-use kaldi_io::log::num;
 use kaldi_io::{read_object, write_object};
 use nnet3::options::gmm_update::UpdateLimits;
 use nnet3::{gaussians, messages};

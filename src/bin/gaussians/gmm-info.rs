@@ -11,7 +11,7 @@ pub struct Options {
 
 pub fn run(options: Options) -> anyhow::Result<u8> {
     let (transitions, mixtures) = gaussians::read_model(&options.model_in)?;
-    let mut out = kaldi_io::StandardOutput::open()?;
+    let mut out = kaldi_cli::StandardOutput::open()?;
     writeln!(out, "number of phones {}", transitions.topology().phones().len())?;
     writeln!(out, "number of pdfs {}", transitions.num_pdfs())?;
     writeln!(out, "number of transition-ids {}", transitions.num_transition_ids())?;

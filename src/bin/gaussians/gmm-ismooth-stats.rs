@@ -1,8 +1,8 @@
 //! `gmm-ismooth-stats`: smooths statistics with other statistics or with a model.
 
 use anyhow::{Context, Result};
+use kaldi_cli::log::num;
 use kaldi_gmm::ModelStats;
-use kaldi_io::log::num;
 use kaldi_io::{read_object, write_object};
 use nnet3::{gaussians, messages};
 

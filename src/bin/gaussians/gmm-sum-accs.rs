@@ -1,8 +1,8 @@
 //! `gmm-sum-accs`: adds up statistics for training Gaussians.
 
 use anyhow::Result;
+use kaldi_cli::log::num;
 use kaldi_gmm::ModelStats;
-use kaldi_io::log::num;
 use kaldi_io::{read_object, read_object_by, write_object};
 use nnet3::messages;
 

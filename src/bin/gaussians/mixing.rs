@@ -1,9 +1,9 @@
 //! Log lines about changed numbers of Gaussians.
 
 use anyhow::Result;
+use kaldi_cli::log::num;
 use kaldi_gmm::AmDiagGmm;
 use kaldi_gmm::sharing::{Resized, Sharing};
-use kaldi_io::log::num;
 use nnet3::messages;
 use nnet3_core::c_rand::CRand;
 

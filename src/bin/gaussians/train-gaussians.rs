@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use kaldi_align::features::Normalized;
 use kaldi_align::recipe::{Amount, StageKind};
 use kaldi_align::{Event, Recipe, train};
-use kaldi_io::cli::NOTHING_DONE;
+use kaldi_cli::NOTHING_DONE;
 use nnet3::options::threads;
 use nnet3::{messages, progress};
 

@@ -1,8 +1,8 @@
 //! `arpa-to-const-arpa`: a language model in the ConstArpaLm format.
 
 use anyhow::{Context, Result, bail};
+use kaldi_cli::log::{self, Site};
 use kaldi_graph::arpa::{ArpaOptions, Event, Words};
-use kaldi_io::log::{self, Site};
 use kaldi_io::{KaldiReader, write_object};
 use nnet3_decode::lm::ConstArpa;
 

@@ -1,10 +1,10 @@
 //! `arpa2fst`: ARPA language model → FST.
 
 use anyhow::{Context, Result, bail};
+use kaldi_cli::log::{self, Site};
 use kaldi_fst::ops::{self, Semiring, Side};
 use kaldi_fst::store::Symbols;
 use kaldi_graph::arpa::{ArpaOptions, Event, UnknownWords, Words, compile};
-use kaldi_io::log::{self, Site};
 use kaldi_io::{KaldiReader, KaldiWriter};
 use nnet3::fsts::WithSymbols;
 

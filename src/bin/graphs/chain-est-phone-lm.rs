@@ -1,10 +1,10 @@
 //! `chain-est-phone-lm`: the phone language model that denominator graphs are made from.
 
 use anyhow::Result;
+use kaldi_cli::kaldi_log;
+use kaldi_cli::log::{Site, num};
 use kaldi_fst::store::write_fst;
 use kaldi_io::holder::I32VectorHolder;
-use kaldi_io::kaldi_log;
-use kaldi_io::log::{Site, num};
 use nnet3::tables;
 use nnet3_chain::phone_lm::{PhoneLmEstimator, PhoneLmOptions};
 

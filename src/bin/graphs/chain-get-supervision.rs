@@ -1,10 +1,11 @@
 //! `chain-get-supervision`: supervision for chain examples from phones with durations, or from phone lattices.
 
 use anyhow::{Context, Result, bail};
+use kaldi_cli::kaldi_log;
+use kaldi_cli::log::Site;
 use kaldi_hmm::{ContextDependency, TransitionModel};
 use kaldi_io::holder::{I32PairVectorHolder, ObjectHolder};
-use kaldi_io::log::Site;
-use kaldi_io::{kaldi_log, read_object};
+use kaldi_io::read_object;
 use nnet3::tables::{self, Output};
 use nnet3_chain::proto::{ProtoSupervision, SupervisionOptions};
 use nnet3_chain::{PhoneModel, Supervision};

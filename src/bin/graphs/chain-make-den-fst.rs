@@ -1,11 +1,12 @@
 //! `chain-make-den-fst`: the denominator graph of a phone language model, and the normalization FST.
 
 use anyhow::{Context, Result};
+use kaldi_cli::log::Site;
+use kaldi_cli::{kaldi_log, kaldi_warn};
 use kaldi_fst::store::write_fst;
 use kaldi_fst::{Fst, read_fst};
 use kaldi_hmm::{ContextDependency, TransitionModel};
-use kaldi_io::log::Site;
-use kaldi_io::{kaldi_log, kaldi_warn, read_object};
+use kaldi_io::read_object;
 use nnet3_chain::PhoneModel;
 use nnet3_chain::denominator::{make_denominator_fst, make_normalization_fst, missing_pdfs};
 

@@ -2,7 +2,7 @@
 
 use crate::graphs::training_graphs::{Files, TrainingGraphOptions, compile_table};
 use anyhow::Result;
-use kaldi_io::cli::NOTHING_DONE;
+use kaldi_cli::NOTHING_DONE;
 use kaldi_io::holder::I32VectorHolder;
 
 /// Creates training graphs (without transition-probabilities, by default).

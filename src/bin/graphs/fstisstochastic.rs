@@ -1,10 +1,9 @@
 //! `fstisstochastic`: tests if the probabilities of leaving each state sum to one.
 
 use anyhow::Result;
+use kaldi_cli::log::num;
+use kaldi_cli::{NOTHING_DONE, StandardOutput};
 use kaldi_fst::ops::{self, Semiring};
-use kaldi_io::StandardOutput;
-use kaldi_io::cli::NOTHING_DONE;
-use kaldi_io::log::num;
 use nnet3::fsts;
 
 /// Checks whether an FST is stochastic and exits with success if so.

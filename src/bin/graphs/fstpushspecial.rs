@@ -1,8 +1,8 @@
 //! `fstpushspecial`: distributes weight so that all states sum up to the same.
 
 use anyhow::Result;
+use kaldi_cli::log::{self, Site};
 use kaldi_fst::ops::{self, DELTA};
-use kaldi_io::log::{self, Site};
 use nnet3::fsts;
 
 /// Pushes weights in an FST such that the weights that leave each state (of arcs and the final-prob) have the same sum

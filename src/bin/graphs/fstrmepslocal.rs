@@ -27,7 +27,7 @@ pub fn run(options: Options) -> Result<u8> {
         (true, true) => (Semiring::Log, Semiring::Log),
         (true, false) => {
             let message = "--use-log=true needs --stochastic-in-log=true";
-            return Ok(kaldi_io::cli::usage_error::<Options>(message));
+            return Ok(kaldi_cli::usage_error::<Options>(message));
         }
     };
     fsts::convert(options.fst_in.as_deref(), options.fst_out.as_deref(), |fst| {

@@ -31,10 +31,10 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let [top, pairs @ .., out] = options.arguments.as_slice() else {
-        return Ok(kaldi_io::cli::usage_error::<Options>("expected an FST and an output"));
+        return Ok(kaldi_cli::usage_error::<Options>("expected an FST and an output"));
     };
     if pairs.len() % 2 != 0 {
-        return Ok(kaldi_io::cli::usage_error::<Options>("a nonterminal symbol has no FST"));
+        return Ok(kaldi_cli::usage_error::<Options>("a nonterminal symbol has no FST"));
     }
     let nonterminals = Nonterminals { first_symbol: options.nonterm_phones_offset };
     if nonterminals.first_symbol < 0 {

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use anyhow::Result;
+use kaldi_cli::log::{self, Site, num};
 use kaldi_feat::posterior;
 use kaldi_io::RandomReader;
 use kaldi_io::holder::{MatrixHolder, PosteriorHolder, TokenVectorHolder, VectorHolder};
-use kaldi_io::log::{self, Site, num};
 use kaldi_ivector::Error;
 use kaldi_ivector::extract::{Estimate, Estimator};
 use nnet3::messages;

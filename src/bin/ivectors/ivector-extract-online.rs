@@ -1,8 +1,8 @@
 //! `ivector-extract-online`: i-vectors of growing beginnings of utterances.
 
 use anyhow::{Result, bail};
+use kaldi_cli::log::{self, Site, num};
 use kaldi_io::holder::MatrixHolder;
-use kaldi_io::log::{self, Site, num};
 use kaldi_io::read_object;
 use kaldi_ivector::growing::{GrowingOptions, estimate};
 use kaldi_ivector::{IvectorExtractor, IvectorTerms, Weights};

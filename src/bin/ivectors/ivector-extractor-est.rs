@@ -1,7 +1,7 @@
 //! `ivector-extractor-est`: re-estimates an extractor of i-vectors.
 
 use anyhow::Result;
-use kaldi_io::log::num;
+use kaldi_cli::log::num;
 use kaldi_io::{read_object, write_object};
 use kaldi_ivector::update::{Note, UpdateOptions, explained_variance, update};
 use kaldi_ivector::{ExtractorStats, IvectorExtractor};

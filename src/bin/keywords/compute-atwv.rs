@@ -1,9 +1,9 @@
 //! `compute-atwv`: term-weighted values of hits of keywords.
 
 use anyhow::{Result, bail};
+use kaldi_cli::log::num;
 use kaldi_io::KaldiWriter;
 use kaldi_io::holder::F64ListHolder;
-use kaldi_io::log::num;
 use kaldi_kws::term_weighted::{HEADER, ScoreOptions, Term, align, values};
 use nnet3::messages;
 use nnet3::tables::Input;

@@ -1,9 +1,9 @@
 //! `generate-proxy-keywords`: known words that sound like unknown keywords.
 
 use anyhow::{Context, Result, bail};
+use kaldi_cli::NOTHING_DONE;
 use kaldi_fst::FstHolder;
 use kaldi_io::TableWriter;
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::{F64ListHolder, I32VectorHolder};
 use kaldi_kws::proxies::{ProxyOptions, Strings, each_string, proxies};
 use nnet3::tables::{Input, Output};

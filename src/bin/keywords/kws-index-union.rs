@@ -1,8 +1,8 @@
 //! `kws-index-union`: one index of many.
 
 use anyhow::Result;
+use kaldi_cli::NOTHING_DONE;
 use kaldi_fst::FstHolder;
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_kws::index::{optimize, union_of_indices};
 use kaldi_kws::{HitWeight, Index};
 use nnet3::messages;

@@ -1,10 +1,10 @@
 //! `kws-search`: finds keywords in an index.
 
 use anyhow::{Result, bail};
+use kaldi_cli::NOTHING_DONE;
+use kaldi_cli::log::num;
 use kaldi_fst::{FstHolder, ops};
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::F64ListHolder;
-use kaldi_io::log::num;
 use kaldi_io::{RandomReader, TableWriter};
 use kaldi_kws::{Hit, HitWeight, Searcher};
 use nnet3::tables::Input;

@@ -1,9 +1,9 @@
 //! `print-proxy-keywords`: the strings of proxies, and their costs.
 
 use anyhow::Result;
+use kaldi_cli::NOTHING_DONE;
 use kaldi_fst::FstHolder;
 use kaldi_io::TableWriter;
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::{F64ListHolder, I32VectorHolder};
 use kaldi_kws::proxies::{Strings, each_string};
 use nnet3::tables::Input;

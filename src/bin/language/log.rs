@@ -1,9 +1,9 @@
 //! Log lines of the programs of this family. Scripts parse those of objectives.
 
+use kaldi_cli::log::sites::MAX_CHANGE;
+use kaldi_cli::log::{Site, num};
+use kaldi_cli::{kaldi_log, kaldi_warn};
 use kaldi_graph::arpa::Event as Arpa;
-use kaldi_io::log::sites::MAX_CHANGE;
-use kaldi_io::log::{Site, num};
-use kaldi_io::{kaldi_log, kaldi_warn};
 use nnet3::messages;
 use nnet3_rnnlm::creator::EgsEvent;
 use nnet3_rnnlm::sampling_lm::arpa::ArpaEvent;

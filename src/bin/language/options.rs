@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
+use kaldi_cli::Group;
 use kaldi_io::read_object;
 use nnet3::models;
 use nnet3::options::compute::{ComputationOptions, OptimizationOptions};
@@ -251,7 +252,7 @@ pub struct SentenceArguments {
     #[arg(long, default_value_t = false)]
     debug_computation: bool,
     #[command(flatten)]
-    optimization: OptimizationOptions,
+    optimization: Group<OptimizationOptions>,
     #[command(flatten)]
     computation: ComputationOptions,
 }

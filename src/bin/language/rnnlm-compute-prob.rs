@@ -3,8 +3,9 @@
 use std::io::Write;
 
 use anyhow::Result;
-use kaldi_io::log::{self, Site, num};
-use kaldi_io::{SequentialReader, StandardOutput, read_object};
+use kaldi_cli::StandardOutput;
+use kaldi_cli::log::{self, Site, num};
+use kaldi_io::{SequentialReader, read_object};
 use nnet3::options::{compute, device};
 use nnet3::{models, progress, training_log};
 use nnet3_rnnlm::embedding::Embedding;
@@ -65,7 +66,7 @@ pub fn run(options: Options) -> Result<u8> {
     objectives(&(last, overall));
     if count == 0 {
         log::error(&SITE, "Processed no data.");
-        return Ok(kaldi_io::cli::FAILED);
+        return Ok(kaldi_cli::FAILED);
     }
     training_log::compilation(&compiler);
     let mut out = StandardOutput::open()?;

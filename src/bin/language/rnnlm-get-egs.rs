@@ -1,10 +1,11 @@
 //! `rnnlm-get-egs`: makes minibatches of text for the training of recurrent language models.
 
 use anyhow::{Context, Result, bail};
+use kaldi_cli::log::{Site, num};
+use kaldi_cli::{kaldi_log, kaldi_warn};
 use kaldi_fst::store::Symbols;
-use kaldi_io::log::{Site, num};
 use kaldi_io::table::Wspecifier;
-use kaldi_io::{KaldiReader, TableWriter, kaldi_log, kaldi_warn, read_object};
+use kaldi_io::{KaldiReader, TableWriter, read_object};
 use nnet3_rnnlm::creator::{EgsEvent, ExampleCreator, Sink, Summary};
 use nnet3_rnnlm::example::{RnnlmExample, RnnlmExampleHolder};
 use nnet3_rnnlm::example_sampler::{ExampleSampler, Sampling};

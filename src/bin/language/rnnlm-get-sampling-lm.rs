@@ -1,9 +1,10 @@
 //! `rnnlm-get-sampling-lm`: estimates the small language model from which the training of recurrent ones draws words.
 
 use anyhow::{Context, Result};
+use kaldi_cli::kaldi_log;
+use kaldi_cli::log::Site;
 use kaldi_fst::store::Symbols;
-use kaldi_io::log::Site;
-use kaldi_io::{KaldiWriter, kaldi_log, write_object};
+use kaldi_io::{KaldiWriter, write_object};
 use nnet3_rnnlm::sampling_lm::SamplingLm;
 use nnet3_rnnlm::sampling_lm::estimate::{EstimateOptions, Estimator, Pruned};
 use nnet3_rnnlm::text::Text;

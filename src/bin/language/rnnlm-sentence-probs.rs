@@ -3,9 +3,10 @@
 use std::io::Write;
 
 use anyhow::{Context, Result, bail};
-use kaldi_io::log::num;
+use kaldi_cli::StandardOutput;
+use kaldi_cli::log::num;
+use kaldi_io::KaldiReader;
 use kaldi_io::text::split_integers;
-use kaldi_io::{KaldiReader, StandardOutput};
 use nnet3::options::device;
 
 use super::options::{Files, SentenceArguments};

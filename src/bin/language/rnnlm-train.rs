@@ -1,8 +1,9 @@
 //! `rnnlm-train`: trains a recurrent language model and its embeddings on minibatches of text.
 
 use anyhow::{Context, Result, bail};
-use kaldi_io::log::{self, Site};
-use kaldi_io::{DenseMatrix, KaldiWriter, SequentialReader, kaldi_log, read_object, write_object};
+use kaldi_cli::kaldi_log;
+use kaldi_cli::log::{self, Site};
+use kaldi_io::{DenseMatrix, KaldiWriter, SequentialReader, read_object, write_object};
 use nnet3::options::training::AllocatorOptions;
 use nnet3::options::{compute, device};
 use nnet3::{messages, models, progress};
@@ -65,7 +66,7 @@ pub fn run(options: Options) -> Result<u8> {
     if [&options.read_rnnlm, &options.write_rnnlm, &options.read_embedding].iter().any(|name| name.is_empty())
     {
         messages::warn("--read-rnnlm, --write-rnnlm and --read-embedding options are required.");
-        return Ok(kaldi_io::cli::NOTHING_DONE);
+        return Ok(kaldi_cli::NOTHING_DONE);
     }
     options.allocator.check()?;
     let device = options.device.select(&options.use_gpu)?;
@@ -98,7 +99,7 @@ pub fn run(options: Options) -> Result<u8> {
     examples.close()?;
     if trainer.minibatches() == 0 {
         log::error(&NO_DATA, "There was no data to train on.");
-        return Ok(kaldi_io::cli::FAILED);
+        return Ok(kaldi_cli::FAILED);
     }
     let done = trainer.finish()?;
     trained(&done);

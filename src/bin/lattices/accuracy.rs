@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use clap::Args;
+use kaldi_cli::log::num;
 use kaldi_hmm::TransitionModel;
 use kaldi_io::holder::{I32VectorHolder, PosteriorHolder};
-use kaldi_io::log::num;
 use kaldi_io::{RandomReader, read_object};
 use nnet3::tables::{Input, Output};
 use nnet3::{lattices, messages};

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
-use kaldi_io::log::num;
+use kaldi_cli::log::num;
 use nnet3_decode::costs::AcousticCosts;
 use nnet3_decode::determinize::{self, Event, Failure, Reduction, Report};
 use nnet3_decode::{CompactLattice, Lattice, LatticeHolder, Scale, order, push};

@@ -47,7 +47,7 @@ pub fn run(options: Options) -> Result<u8> {
     let (model, from, to) = match &options.files[..] {
         [model, from, to] => (Some(read_object::<TransitionModel>(model)?), from, to),
         [from, to] => (None, from, to),
-        _ => return Ok(kaldi_io::cli::usage_error::<Options>("2 or 3 arguments are needed")),
+        _ => return Ok(kaldi_cli::usage_error::<Options>("2 or 3 arguments are needed")),
     };
     let input = Input::<CompactLatticeHolder>::open(from)?;
     let mut writer = KaldiWriter::create(to, false)?;
@@ -76,7 +76,7 @@ pub fn run(options: Options) -> Result<u8> {
         printed / done.max(1)
     ));
     if done == 0 {
-        return Ok(kaldi_io::cli::NOTHING_DONE);
+        return Ok(kaldi_cli::NOTHING_DONE);
     }
     writer.finish()?;
     Ok(0)

@@ -1,10 +1,10 @@
 //! `lattice-best-path`: the best path of each lattice, as words and alignment.
 
 use anyhow::Result;
+use kaldi_cli::NOTHING_DONE;
+use kaldi_cli::log::num;
 use kaldi_fst::Weight;
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::I32VectorHolder;
-use kaldi_io::log::num;
 use nnet3::tables::Input;
 use nnet3::{lattices, messages};
 use nnet3_decode::{CompactLatticeHolder, LatticeWeight, Scale, order, path};

@@ -1,8 +1,8 @@
 //! `lattice-combine`: unites lattices of several systems, with a weight for each system.
 
 use anyhow::{Context, Result, bail};
+use kaldi_cli::log::num;
 use kaldi_io::RandomReader;
-use kaldi_io::log::num;
 use nnet3::tables::{Input, Output};
 use nnet3::{lattices, messages};
 use nnet3_decode::combine::{Weights, normalize, unite};
@@ -96,7 +96,7 @@ pub fn run(options: Options) -> Result<u8> {
          in processing."
     ));
     let status = output.finish()?;
-    Ok(if missing < done.saturating_sub(missing) { status } else { kaldi_io::cli::NOTHING_DONE })
+    Ok(if missing < done.saturating_sub(missing) { status } else { kaldi_cli::NOTHING_DONE })
 }
 
 fn weights(text: &str, count: usize) -> Result<Vec<f32>> {

@@ -1,8 +1,8 @@
 //! `lattice-confidence`: the difference in cost between the two best sentences of each lattice.
 
 use anyhow::Result;
+use kaldi_cli::log::num;
 use kaldi_io::holder::FloatHolder;
-use kaldi_io::log::num;
 use nnet3::tables::{Input, Output};
 use nnet3::{lattices, messages};
 use nnet3_decode::determinize::{Options as Limits, determinize_connected};

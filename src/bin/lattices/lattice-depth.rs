@@ -1,8 +1,8 @@
 //! `lattice-depth`: the mean number of arcs that cross a frame.
 
 use anyhow::Result;
+use kaldi_cli::log::num;
 use kaldi_io::holder::FloatHolder;
-use kaldi_io::log::num;
 use nnet3::tables::Input;
 use nnet3::{lattices, messages};
 use nnet3_decode::prune::depth_per_frame;
@@ -40,7 +40,7 @@ pub fn run(options: Options) -> Result<u8> {
     // Warning: the next line is parsed by scripts.
     messages::log(&format!("Overall density is {} over {} frames.", num(sum / frames), num(frames)));
     if done == 0 {
-        return Ok(kaldi_io::cli::NOTHING_DONE);
+        return Ok(kaldi_cli::NOTHING_DONE);
     }
     lattices::close(writer)?;
     Ok(0)

@@ -59,7 +59,7 @@ pub fn run(options: Options) -> Result<u8> {
     ));
     let allowed = f64::from(options.max_error_proportion) * (done + missing) as f64;
     Ok(match () {
-        () if missing as f64 > allowed => kaldi_io::cli::FAILED,
+        () if missing as f64 > allowed => kaldi_cli::FAILED,
         () if different as f64 > allowed => 1,
         () => 0,
     })

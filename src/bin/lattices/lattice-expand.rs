@@ -1,7 +1,7 @@
 //! `lattice-expand`: gives each probable arc of a lattice a target state of its own.
 
 use anyhow::Result;
-use kaldi_io::log::num;
+use kaldi_cli::log::num;
 use nnet3::options::fraction;
 use nnet3::{lattices, messages};
 use nnet3_decode::expansion::expand_probable;

@@ -1,7 +1,7 @@
 //! `lattice-limit-depth`: limits the number of arcs at each frame.
 
 use anyhow::Result;
-use kaldi_io::log::num;
+use kaldi_cli::log::num;
 use nnet3::{lattices, messages};
 use nnet3_decode::prune::{depth_per_frame, limit_depth};
 use nnet3_decode::{CompactLatticeHolder, Scale, order};

@@ -1,9 +1,9 @@
 //! `lattice-mbr-decode`: words with the least expected number of errors.
 
 use anyhow::Result;
-use kaldi_io::cli::NOTHING_DONE;
+use kaldi_cli::NOTHING_DONE;
+use kaldi_cli::log::num;
 use kaldi_io::holder::{F32PairVectorHolder, FloatHolder, I32VectorHolder, PosteriorHolder};
-use kaldi_io::log::num;
 use nnet3::tables::Input;
 use nnet3::{lattices, messages};
 use nnet3_decode::{CompactLatticeHolder, Scale, mbr};

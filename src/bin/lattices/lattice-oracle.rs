@@ -1,9 +1,9 @@
 //! `lattice-oracle`: the path of each lattice with the fewest errors.
 
 use anyhow::{Context, Result, bail};
-use kaldi_io::cli::NOTHING_DONE;
+use kaldi_cli::NOTHING_DONE;
+use kaldi_cli::log::num;
 use kaldi_io::holder::{I32Holder, I32VectorHolder};
-use kaldi_io::log::num;
 use kaldi_io::symbols::SymbolTable;
 use kaldi_io::text::split_integers;
 use kaldi_io::{KaldiReader, RandomReader};
@@ -50,7 +50,7 @@ pub fn run(options: Options) -> Result<u8> {
     let mut paths = lattices::open_writer::<CompactLatticeHolder>(Some(&options.write_lattices))?;
     let (mut done, mut failed, mut total, mut num_words) = (0, 0, Errors::default(), 0);
     input.for_each(|key, lattice| {
-        kaldi_io::terminal::print(format!("Lattice {key} read.\n").as_bytes());
+        kaldi_cli::terminal::print(format!("Lattice {key} read.\n").as_bytes());
         let Some(reference) = references.get(key)? else {
             messages::warn(&format!("No reference present for utterance {key}"));
             failed += 1;

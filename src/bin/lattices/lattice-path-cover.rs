@@ -61,7 +61,7 @@ pub fn run(options: Options) -> Result<u8> {
     })?;
     messages::log(&format!("Done {done} paths, failed for {failed}"));
     if done == 0 {
-        return Ok(kaldi_io::cli::NOTHING_DONE);
+        return Ok(kaldi_cli::NOTHING_DONE);
     }
     lattices::close(words)?;
     lattices::close(states)?;

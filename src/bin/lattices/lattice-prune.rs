@@ -1,7 +1,7 @@
 //! `lattice-prune`: removes arcs that are only on costly paths from lattices.
 
 use anyhow::Result;
-use kaldi_io::log::num;
+use kaldi_cli::log::num;
 use nnet3::{lattices, messages, tables};
 use nnet3_decode::prune::prune;
 use nnet3_decode::{CompactLatticeHolder, Scale};

@@ -1,10 +1,10 @@
 //! `lattice-to-ctm-conf`: words with times and confidences.
 
 use anyhow::{Context, Result, bail};
+use kaldi_cli::NOTHING_DONE;
+use kaldi_cli::log::num;
 use kaldi_io::KaldiWriter;
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::{F32PairVectorHolder, I32VectorHolder};
-use kaldi_io::log::num;
 use nnet3::tables::{self, Input};
 use nnet3::{lattices, messages};
 use nnet3_decode::{CompactLatticeHolder, Scale, mbr};

@@ -1,8 +1,8 @@
 //! `lattice-to-nbest`: the n best paths of each lattice.
 
 use anyhow::{Context, Result};
+use kaldi_cli::log::num;
 use kaldi_fst::ops;
-use kaldi_io::log::num;
 use nnet3::tables::{Input, Output};
 use nnet3::{lattices, messages};
 use nnet3_core::c_rand::CRand;

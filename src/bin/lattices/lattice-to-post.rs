@@ -1,8 +1,8 @@
 //! `lattice-to-post`: probabilities of transition-ids.
 
 use anyhow::Result;
+use kaldi_cli::log::num;
 use kaldi_io::holder::{FloatHolder, PosteriorHolder};
-use kaldi_io::log::num;
 use nnet3::tables::{Input, Output};
 use nnet3::{lattices, messages};
 use nnet3_decode::posterior::transition_posteriors;

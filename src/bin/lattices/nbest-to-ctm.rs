@@ -1,9 +1,9 @@
 //! `nbest-to-ctm`: words with times from word-aligned lattices with a single path.
 
 use anyhow::{Context, Result};
+use kaldi_cli::NOTHING_DONE;
 use kaldi_fst::EPSILON;
 use kaldi_io::KaldiWriter;
-use kaldi_io::cli::NOTHING_DONE;
 use nnet3::messages;
 use nnet3::tables::Input;
 use nnet3_decode::{CompactLatticeHolder, path};

@@ -1,7 +1,7 @@
 //! `nbest-to-lattice`: joins n-best lists to lattices.
 
 use anyhow::{Context, Result};
-use kaldi_io::log::num;
+use kaldi_cli::log::num;
 use nnet3::messages;
 use nnet3::tables::{Input, Output};
 use nnet3_decode::combine::unite;

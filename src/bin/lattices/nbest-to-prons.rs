@@ -64,7 +64,7 @@ pub fn run(options: Options) -> Result<u8> {
     })?;
     messages::log(&format!("Printed prons for {done} linear lattices; {failed} had errors."));
     if done == 0 {
-        return Ok(kaldi_io::cli::NOTHING_DONE);
+        return Ok(kaldi_cli::NOTHING_DONE);
     }
     writer.finish()?;
     Ok(0)

@@ -2,7 +2,8 @@
 
 use crate::learning::text_windows::Vocabulary;
 use anyhow::{Context, Result, bail};
-use kaldi_io::{DenseMatrix, SparseMatrix, SparseVector, StandardOutput};
+use kaldi_cli::StandardOutput;
+use kaldi_io::{DenseMatrix, SparseMatrix, SparseVector};
 use nnet3::{models, prepare};
 use nnet3_core::Random;
 use nnet3_train::forward::ExampleForward;

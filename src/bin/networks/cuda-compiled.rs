@@ -19,10 +19,10 @@ pub fn run(_: Options) -> Result<u8> {
 
 pub fn main() -> ExitCode {
     // Not even the command line is echoed.
-    if kaldi_io::cli::command_line().len() <= 1
+    if kaldi_cli::command_line().len() <= 1
         && let Ok(compiled) = cuda_compiled()
     {
         return ExitCode::from(u8::from(!compiled));
     }
-    kaldi_io::cli::run(run)
+    kaldi_cli::run(run)
 }

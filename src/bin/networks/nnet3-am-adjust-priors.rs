@@ -1,11 +1,12 @@
 //! `nnet3-am-adjust-priors`: sets an acoustic model's priors to average posteriors.
 
 use anyhow::Context;
-use kaldi_io::log::num;
-use kaldi_io::{kaldi_log, read_object};
+use kaldi_cli::kaldi_log;
+use kaldi_cli::log::num;
+use kaldi_io::read_object;
 use nnet3::{messages, models};
-const DIAGNOSTICS: kaldi_io::log::Site =
-    kaldi_io::log::Site::new("PrintPriorDiagnostics", "nnet3-am-adjust-priors.cc", 54);
+const DIAGNOSTICS: kaldi_cli::log::Site =
+    kaldi_cli::log::Site::new("PrintPriorDiagnostics", "nnet3-am-adjust-priors.cc", 54);
 
 /// Set the priors of the nnet3 neural net to the computed posteriors from the net, on typical data (e.g. training data).
 /// This is correct under more general circumstances than using the priors of the class labels in the training data.

@@ -18,6 +18,6 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
         json::print(&json::acoustic(&model)?)?;
         return Ok(0);
     }
-    kaldi_io::StandardOutput::open()?.write_all(model.info(kaldi_io::log::verbose() >= 2).as_bytes())?;
+    kaldi_cli::StandardOutput::open()?.write_all(model.info(kaldi_cli::log::verbose() >= 2).as_bytes())?;
     Ok(0)
 }

@@ -1,10 +1,10 @@
 //! `nnet3-am-train-transitions`: estimates transition probabilities and priors of an acoustic model from alignments.
 
 use anyhow::{Context, bail};
+use kaldi_cli::kaldi_log;
+use kaldi_cli::log::{Site, num};
 use kaldi_hmm::update::{MleOptions, TransitionCounts};
 use kaldi_io::holder::I32VectorHolder;
-use kaldi_io::kaldi_log;
-use kaldi_io::log::{Site, num};
 use nnet3::{messages, models, tables};
 use nnet3_train::acoustic::AmNnet;
 const UPDATE: Site = Site::new("MleUpdate", "transition-model.cc", 518);

@@ -1,8 +1,8 @@
 //! `nnet3-average`: the weighted average of networks.
 
 use anyhow::Result;
-use kaldi_io::log::{Site, num};
-use kaldi_io::{kaldi_log, kaldi_warn};
+use kaldi_cli::log::{Site, num};
+use kaldi_cli::{kaldi_log, kaldi_warn};
 use nnet3::models;
 use nnet3::options::threads;
 use nnet3_core::nnet::Nnet;
@@ -34,7 +34,7 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let mut models = vec![options.model1];
     models.extend(options.models_and_output);
-    let Some(output) = models.pop() else { return Ok(kaldi_io::cli::NOTHING_DONE) };
+    let Some(output) = models.pop() else { return Ok(kaldi_cli::NOTHING_DONE) };
     let (weights, sum) = parse_weights(&options.weights, models.len())?;
     if is_unusual_sum(sum) {
         kaldi_warn!(WEIGHTS, "Normalizing weights to sum to one, sum was {}", num(sum));

@@ -1,6 +1,7 @@
 //! `nnet3-benchmark`: measures a request, compared with the machine's rate of matrix products.
 
 use anyhow::{Context, Result, anyhow, bail};
+use kaldi_cli::Group;
 use kaldi_io::read_object;
 use nnet3::options::compute::{CachingOptions, OptimizationOptions};
 use nnet3::options::device::{DeviceOptions, USE_GPU};
@@ -52,7 +53,7 @@ pub struct Options {
     #[arg(long, default_value_t = 0)]
     srand: i32,
     #[command(flatten)]
-    optimization: OptimizationOptions,
+    optimization: Group<OptimizationOptions>,
     #[command(flatten)]
     compiler: CachingOptions,
     #[arg(value_name = "(<raw-nnet-in>|<config-in>)")]
@@ -126,12 +127,12 @@ pub fn run(options: Options) -> Result<u8> {
     let object = benchmark.json(&inspection);
     let fields = object.strip_suffix("}\n").expect("an object on a line");
     let object = format!("{fields}{}}}\n", chain_times(&options)?);
-    kaldi_io::StandardOutput::open()?.write_all(object.as_bytes())?;
+    kaldi_cli::StandardOutput::open()?.write_all(object.as_bytes())?;
     if options.profile {
         let measure = ProfileOptions { natural_gradient: false, ..ProfileOptions::default() };
         let profile = Profile::measure(&nnet, &program, &device, &measure)?;
         let tables = Inspection { profile: Some(&profile), ..inspection }.profile_tables();
-        kaldi_io::terminal::print(tables.as_bytes());
+        kaldi_cli::terminal::print(tables.as_bytes());
     }
     Ok(0)
 }

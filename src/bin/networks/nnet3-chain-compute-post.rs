@@ -1,8 +1,9 @@
 //! `nnet3-chain-compute-post`: features in, posteriors of the denominator graph out.
 
 use anyhow::{Context, Result, bail};
-use kaldi_io::log::{Site, num};
-use kaldi_io::{DenseMatrix, kaldi_log, kaldi_vlog, kaldi_warn, read_object};
+use kaldi_cli::log::{Site, num};
+use kaldi_cli::{kaldi_log, kaldi_vlog, kaldi_warn};
+use kaldi_io::{DenseMatrix, read_object};
 use nnet3::forward::{self, Counts};
 use nnet3::options::device;
 use nnet3::options::forward::{IvectorOptions, SimpleOptions};
@@ -120,5 +121,5 @@ pub fn run(options: Options) -> Result<u8> {
     kaldi_log!(SITE, "Done {done} utterances, failed for {failed}");
     let per_frame = num(log_probability / frames as f64);
     kaldi_log!(SITE, "Overall log-prob per (output) frame was {per_frame} over {frames} frames.");
-    Ok(if done > 0 { 0 } else { kaldi_io::cli::NOTHING_DONE })
+    Ok(if done > 0 { 0 } else { kaldi_cli::NOTHING_DONE })
 }

@@ -1,6 +1,7 @@
 //! `nnet3-compile-info`: prints the compiled computation of a request: commands, times, memory, passes.
 
 use anyhow::{Result, bail};
+use kaldi_cli::Group;
 use kaldi_io::writer::KaldiWriter;
 use nnet3::options::compute::{CachingOptions, OptimizationOptions};
 use nnet3_core::compile::compile;
@@ -73,7 +74,7 @@ pub struct Options {
     #[arg(long, default_value_t = false)]
     derivatives: bool,
     #[command(flatten)]
-    optimization: OptimizationOptions,
+    optimization: Group<OptimizationOptions>,
     #[command(flatten)]
     compiler: CachingOptions,
     #[arg(value_name = "<raw-nnet-in>")]
@@ -186,6 +187,6 @@ pub fn run(options: Options) -> Result<u8> {
         let (name, index) = parse_output(&options.explain_output)?;
         explain_output(&nnet, &options.request(&nnet)?, name, index)?
     };
-    kaldi_io::StandardOutput::open()?.write_all(text.as_bytes())?;
+    kaldi_cli::StandardOutput::open()?.write_all(text.as_bytes())?;
     Ok(0)
 }

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use kaldi_io::log::{Site, num};
-use kaldi_io::{cli, kaldi_log};
+use kaldi_cli::kaldi_log;
+use kaldi_cli::log::{Site, num};
 use nnet3::forward::{self, ForwardOptions};
 use nnet3::options::forward::BatchComputeOptions;
 use nnet3::training_log;
@@ -54,5 +54,5 @@ pub fn run(options: Options) -> Result<u8> {
     training_log::compilation(forward.compiler());
     kaldi_log!(SITE, "Time taken {}s", num(start.elapsed().as_secs_f64()));
     kaldi_log!(SITE, "Done {} utterances, failed for {}", counts.done, counts.failed);
-    Ok(if counts.done > 0 { 0 } else { cli::NOTHING_DONE })
+    Ok(if counts.done > 0 { 0 } else { kaldi_cli::NOTHING_DONE })
 }

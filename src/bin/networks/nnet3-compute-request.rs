@@ -1,5 +1,6 @@
 //! `nnet3-compute-request`: runs any computation request on matrices from files.
 
+use kaldi_cli::Group;
 use kaldi_io::holder::MatrixHolder;
 use kaldi_io::table::{SequentialReader, TableWriter};
 use nnet3::options::compute::{CachingOptions, ComputationOptions, OptimizationOptions};
@@ -42,7 +43,7 @@ pub struct Options {
     #[command(flatten)]
     device: DeviceOptions,
     #[command(flatten)]
-    optimization: OptimizationOptions,
+    optimization: Group<OptimizationOptions>,
     #[command(flatten)]
     compiler: CachingOptions,
     #[command(flatten)]

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
-use kaldi_io::log::{Site, num};
-use kaldi_io::{cli, kaldi_log};
+use kaldi_cli::kaldi_log;
+use kaldi_cli::log::{Site, num};
 use nnet3::forward::{self, ForwardOptions, one_by_one};
 use nnet3::options::forward::looped;
 use nnet3::options::threads;
@@ -89,5 +89,5 @@ pub fn run(options: Options) -> Result<u8> {
         num(factor)
     );
     kaldi_log!(SITE, "Done {} utterances, failed for {}", counts.done, counts.failed);
-    Ok(if counts.done > 0 { 0 } else { cli::NOTHING_DONE })
+    Ok(if counts.done > 0 { 0 } else { kaldi_cli::NOTHING_DONE })
 }

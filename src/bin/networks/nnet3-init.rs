@@ -1,7 +1,7 @@
 //! `nnet3-init`: makes a network from a config.
 
-use kaldi_io::kaldi_log;
-use kaldi_io::log::Site;
+use kaldi_cli::kaldi_log;
+use kaldi_cli::log::Site;
 use nnet3_core::Random;
 use nnet3_core::config::read_config;
 use nnet3_core::nnet::Nnet;

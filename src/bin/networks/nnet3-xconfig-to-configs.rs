@@ -29,7 +29,7 @@ pub struct Options {
 pub fn run(options: Options) -> anyhow::Result<u8> {
     for (name, value) in [("xconfig-file", &options.xconfig_file), ("config-dir", &options.config_dir)] {
         if value.is_empty() {
-            return Ok(kaldi_io::cli::usage_error::<Options>(&format!("--{name} is required")));
+            return Ok(kaldi_cli::usage_error::<Options>(&format!("--{name} is required")));
         }
     }
     let existing_model = Some(options.existing_model.as_str()).filter(|model| !model.is_empty());
@@ -42,7 +42,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
     let xconfig = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let network = nnet3_xconfig::expand(file, xconfig, existing)?;
     let command_line: Vec<String> =
-        kaldi_io::cli::command_line().iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        kaldi_cli::command_line().iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let dir = ConfigDir {
         path: Path::new(&options.config_dir),
         command_line: &command_line.join(" "),

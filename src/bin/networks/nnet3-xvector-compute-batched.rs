@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use kaldi_cli::log::{Site, num};
+use kaldi_cli::{Group, kaldi_log, kaldi_warn};
 use kaldi_io::holder::VectorHolder;
-use kaldi_io::log::{Site, num};
-use kaldi_io::{cli, kaldi_log, kaldi_warn};
 use nnet3::forward;
 use nnet3::options::compute::{CachingOptions, ComputationOptions, OptimizationOptions};
 use nnet3::options::device::{DeviceOptions, USE_GPU};
@@ -46,7 +46,7 @@ pub struct Options {
     #[command(flatten)]
     caching: Unprefixed<CachingOptions>,
     #[command(flatten)]
-    optimization: Unprefixed<OptimizationOptions>,
+    optimization: Unprefixed<Group<OptimizationOptions>>,
     #[command(flatten)]
     computation: Unprefixed<ComputationOptions>,
     #[command(flatten)]
@@ -99,5 +99,5 @@ pub fn run(options: Options) -> Result<u8> {
     );
     let read = counts.done + counts.failed;
     kaldi_log!(SITE, "Read {read} utterances, wrote {} xvectors.", counts.done);
-    Ok(if counts.done > read / 2 { 0 } else { cli::NOTHING_DONE })
+    Ok(if counts.done > read / 2 { 0 } else { kaldi_cli::NOTHING_DONE })
 }

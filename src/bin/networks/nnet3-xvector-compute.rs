@@ -4,9 +4,10 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use kaldi_cli::log::{Site, num};
+use kaldi_cli::{Group, kaldi_log, kaldi_warn};
 use kaldi_io::holder::VectorHolder;
-use kaldi_io::log::{Site, num};
-use kaldi_io::{KaldiReader, KaldiWriter, cli, kaldi_log, kaldi_warn};
+use kaldi_io::{KaldiReader, KaldiWriter};
 use nnet3::forward::{self, one_by_one};
 use nnet3::options::compute::{CachingOptions, ComputationOptions, OptimizationOptions};
 use nnet3::options::device::{DeviceOptions, USE_GPU};
@@ -50,7 +51,7 @@ pub struct Options {
     #[command(flatten)]
     caching: Unprefixed<CachingOptions>,
     #[command(flatten)]
-    optimization: OptimizationOptions,
+    optimization: Group<OptimizationOptions>,
     #[command(flatten)]
     computation: ComputationOptions,
     #[command(flatten)]
@@ -163,5 +164,5 @@ pub fn run(options: Options) -> Result<u8> {
         forward.compiler().write_cache(&mut writer)?;
         writer.finish()?;
     }
-    Ok(if counts.done > 0 { 0 } else { cli::NOTHING_DONE })
+    Ok(if counts.done > 0 { 0 } else { kaldi_cli::NOTHING_DONE })
 }

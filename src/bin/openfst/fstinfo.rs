@@ -1,11 +1,12 @@
 //! `fstinfo`: prints counts and properties of an FST.
 
 use anyhow::{Result, bail};
+use kaldi_cli::StandardOutput;
+use kaldi_cli::log::num;
 use kaldi_fst::info::Counts;
 use kaldi_fst::store::header::Header;
 use kaldi_fst::{Arc, EPSILON, Fst, properties, store};
-use kaldi_io::log::num;
-use kaldi_io::{KaldiReader, StandardOutput};
+use kaldi_io::KaldiReader;
 
 /// Prints out information about an FST.
 #[derive(clap::Parser)]

@@ -1,8 +1,8 @@
 //! `fsttopsort`: numbers states so that arcs lead to higher numbers.
 
 use anyhow::Result;
+use kaldi_cli::NOTHING_DONE;
 use kaldi_fst::{Error, ops};
-use kaldi_io::cli::NOTHING_DONE;
 use nnet3::fsts::WithSymbols;
 use nnet3::messages;
 

@@ -2,10 +2,10 @@
 
 use crate::recognition::aligning::{AlignOptions, Aligner};
 use anyhow::Result;
+use kaldi_cli::log::Site;
 use kaldi_fst::FstHolder;
 use kaldi_hmm::TransitionModel;
 use kaldi_io::holder::MatrixHolder;
-use kaldi_io::log::Site;
 use kaldi_io::{RandomReader, read_object};
 use nnet3::tables::Input;
 

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use kaldi_cli::NOTHING_DONE;
+use kaldi_cli::log::{Site, num};
+use kaldi_cli::{kaldi_log, kaldi_warn};
 use kaldi_fst::Fst;
 use kaldi_hmm::TransitionModel;
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::{FloatHolder, I32VectorHolder, VectorHolder};
-use kaldi_io::log::{Site, num};
-use kaldi_io::{DenseMatrix, TableWriter, kaldi_log, kaldi_warn};
+use kaldi_io::{DenseMatrix, TableWriter};
 use nnet3_decode::decoder::align::{TransitionCosts, careful_graph};
 use nnet3_decode::decoder::{Decodable, MatrixDecodable, Pruning, SearchGraph, ViterbiDecoder, ViterbiPath};
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use clap::Args;
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 use nnet3_core::forward::Ivectors;
 use nnet3_matrix::Device;
 

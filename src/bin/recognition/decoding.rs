@@ -4,13 +4,14 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use kaldi_cli::log::{self, Site, num};
+use kaldi_cli::{Group, NOTHING_DONE};
+use kaldi_cli::{kaldi_log, kaldi_warn};
 use kaldi_fst::Fst;
 use kaldi_hmm::TransitionModel;
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::I32VectorHolder;
-use kaldi_io::log::{self, Site, num};
 use kaldi_io::symbols::SymbolTable;
-use kaldi_io::{DenseMatrix, TableWriter, kaldi_log, kaldi_warn};
+use kaldi_io::{DenseMatrix, TableWriter};
 use nnet3_decode::decoder::{
     ChunkOptions, Decodable, Graph, IncrementalLattice, LatticeDecoder, MatrixDecodable, SearchGraph,
     SearchOptions,
@@ -30,7 +31,7 @@ const UTTERANCE: Site = Site::new("DecodeUtteranceLatticeFaster", "decoder-wrapp
 #[derive(Args, Clone, Debug)]
 pub struct LatticeOptions {
     #[command(flatten)]
-    pub search: SearchArgs,
+    pub search: Group<SearchArgs>,
     /// If true, produce output even if end state was not reached.
     #[arg(long, default_value_t = false)]
     pub allow_partial: bool,

@@ -2,14 +2,14 @@
 //! make them on the way.
 
 use anyhow::Result;
+use kaldi_cli::log::Site;
+use kaldi_cli::{NOTHING_DONE, kaldi_warn};
 use kaldi_fst::Fst;
 use kaldi_graph::equal_align::{EqualAlignError, equal_align, seed};
 use kaldi_graph::training::{TrainingGraphCompiler, TrainingGraphs};
 use kaldi_hmm::{ContextDependency, TransitionModel};
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::I32VectorHolder;
-use kaldi_io::log::Site;
-use kaldi_io::{TableWriter, kaldi_warn, read_object};
+use kaldi_io::{TableWriter, read_object};
 use nnet3::{fsts, messages};
 use nnet3_core::c_rand::CRand;
 

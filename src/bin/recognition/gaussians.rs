@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use kaldi_cli::log::Site;
 use kaldi_gmm::{AmDiagGmm, Likelihoods};
 use kaldi_hmm::TransitionModel;
 use kaldi_io::DenseMatrix;
-use kaldi_io::log::Site;
 use nnet3::gaussians;
 use nnet3::utterances::{Utterance, Utterances};
 use nnet3_decode::decoder::Decodable;

@@ -1,7 +1,7 @@
 //! `gmm-align-compiled`: aligns features with graphs of transcripts by a Gaussian model.
 
 use anyhow::{Context, Result};
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 use nnet3::utterances::{Utterance, Utterances};
 use nnet3::{gaussians, messages};
 

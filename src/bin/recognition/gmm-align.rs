@@ -1,10 +1,10 @@
 //! `gmm-align`: aligns features with transcripts by a Gaussian model; makes the graphs itself.
 
 use anyhow::{Context, Result};
+use kaldi_cli::log::Site;
 use kaldi_graph::training::TrainingGraphs;
 use kaldi_io::RandomReader;
 use kaldi_io::holder::{I32VectorHolder, MatrixHolder};
-use kaldi_io::log::Site;
 use nnet3::gaussians;
 use nnet3::tables::Input;
 

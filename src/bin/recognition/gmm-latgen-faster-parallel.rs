@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 use nnet3::messages;
 use nnet3::utterances::Utterance;
 use nnet3::workers::{Give, in_parallel};

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 
 use crate::recognition::decoding::LatticeOptions;
 use crate::recognition::gaussians::{self, Acoustics, GaussianTables};

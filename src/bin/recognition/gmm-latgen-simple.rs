@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use kaldi_io::log::Site;
+use kaldi_cli::Group;
+use kaldi_cli::log::Site;
 
 use crate::recognition::decoding::{LatticeOptions, SearchArgs};
 use crate::recognition::gaussians::{self, Acoustics, GaussianTables};
@@ -60,7 +61,7 @@ impl Options {
     /// The search without limits on the number of states.
     fn lattice(&self) -> LatticeOptions {
         LatticeOptions {
-            search: SearchArgs {
+            search: Group(SearchArgs {
                 beam: self.beam,
                 lattice_beam: self.lattice_beam,
                 prune_interval: self.prune_interval,
@@ -72,7 +73,7 @@ impl Options {
                 minimize: self.minimize,
                 min_active: 0,
                 ..SearchArgs::default()
-            },
+            }),
             allow_partial: self.allow_partial,
             word_symbol_table: self.word_symbol_table.clone(),
         }

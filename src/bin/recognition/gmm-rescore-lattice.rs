@@ -1,9 +1,10 @@
 //! `gmm-rescore-lattice`: replaces the acoustic costs of lattices by a Gaussian model's.
 
 use anyhow::{Context, Result};
+use kaldi_cli::kaldi_warn;
+use kaldi_cli::log::Site;
+use kaldi_io::RandomReader;
 use kaldi_io::holder::MatrixHolder;
-use kaldi_io::log::Site;
-use kaldi_io::{RandomReader, kaldi_warn};
 use nnet3::tables::{self, Input, Output};
 use nnet3::{gaussians, lattices, messages};
 use nnet3_decode::acoustic::{Rescored, add_acoustic_costs};

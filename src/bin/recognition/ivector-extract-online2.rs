@@ -2,6 +2,7 @@
 
 use crate::recognition::ivectors::{self, ExtractOptions};
 use anyhow::Result;
+use kaldi_cli::Group;
 use nnet3_online::config::ivector::IvectorArgs;
 
 /// Extract iVectors for utterances every --ivector-period frames, using a trained iVector extractor and features, as online
@@ -18,7 +19,7 @@ use nnet3_online::config::ivector::IvectorArgs;
 )]
 pub struct Options {
     #[command(flatten)]
-    ivectors: IvectorArgs,
+    ivectors: Group<IvectorArgs>,
     #[command(flatten)]
     extract: ExtractOptions,
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
+use kaldi_cli::log::{self, Site, num};
 use kaldi_io::holder::{MatrixHolder, TokenVectorHolder, VectorHolder};
-use kaldi_io::log::{self, Site, num};
 use kaldi_io::{DenseMatrix, RandomReader};
 use kaldi_online::ivector::{AdaptationState, IvectorModel, IvectorStream};
 

@@ -2,7 +2,7 @@
 
 use crate::recognition::mapped::{self, MappedArgs, ThreadArgs};
 use anyhow::Result;
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 
 const SITE: Site = Site::main("latgen-faster-mapped-parallel.cc", 1);
 

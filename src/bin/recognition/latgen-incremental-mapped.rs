@@ -2,7 +2,8 @@
 
 use crate::recognition::mapped::{self, MappedArgs};
 use anyhow::Result;
-use kaldi_io::log::Site;
+use kaldi_cli::Group;
+use kaldi_cli::log::Site;
 use nnet3_online::config::incremental::IncrementalArgs;
 
 const SITE: Site = Site::main("latgen-incremental-mapped.cc", 1);
@@ -20,7 +21,7 @@ pub struct Options {
     #[command(flatten)]
     mapped: MappedArgs,
     #[command(flatten)]
-    incremental: IncrementalArgs,
+    incremental: Group<IncrementalArgs>,
 }
 
 pub fn run(options: Options) -> Result<u8> {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 use nnet3_core::forward::{BatchForward, GroupedForward, LoopedForward};
 use nnet3_matrix::Device;
 use nnet3_online::SharedGraph;

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use kaldi_cli::log::Site;
 use kaldi_hmm::TransitionModel;
-use kaldi_io::log::Site;
 use kaldi_io::read_object;
 use nnet3::utterances::{Utterance, Utterances};
 use nnet3::workers::{Give, in_parallel};

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
-use kaldi_io::cli::{self, Style};
+use kaldi_cli::Style;
 use kaldi_io::temporary;
 use kaldi_io::text::count;
 use kaldi_sound::{Channels, Signal, SoundOptions, SoundStream};
@@ -43,7 +43,7 @@ pub struct Options {
 }
 
 pub fn main() -> ExitCode {
-    cli::run_styled(Style::Mixed, run)
+    kaldi_cli::run_styled(Style::Mixed, run)
 }
 
 pub fn run(options: Options) -> Result<u8> {

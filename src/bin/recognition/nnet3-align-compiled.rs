@@ -2,7 +2,7 @@
 
 use crate::recognition::aligning::{AlignOptions, Aligner};
 use anyhow::{Context, Result, bail};
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 use nnet3::forward::{self, Output, Together};
 use nnet3::options::device::{DeviceOptions, USE_GPU};
 use nnet3::options::forward::{IvectorOptions, SimpleOptions};

@@ -4,7 +4,7 @@ use crate::recognition::decoders::{DecoderOptions, Results};
 use crate::recognition::decoding::Decoding;
 use crate::recognition::latgen;
 use anyhow::Result;
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 use nnet3::options::device::USE_GPU;
 use nnet3::options::forward::SimpleOptions;
 use nnet3::utterances::Utterances;

@@ -1,7 +1,7 @@
 //! `nnet3-lexicon`: a model folder → its lexicon.
 
 use anyhow::{Result, bail};
-use kaldi_io::StandardOutput;
+use kaldi_cli::StandardOutput;
 use kaldi_io::text::{count, either};
 use nnet3::messages;
 use nnet3_online::lexicon::Lexicon;

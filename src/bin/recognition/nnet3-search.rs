@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use kaldi_io::cli::{self, Style};
+use kaldi_cli::Style;
 use kaldi_sound::SoundOptions;
 use nnet3::options::{fraction, threads};
 
@@ -61,7 +61,7 @@ pub struct Options {
 }
 
 pub fn main() -> ExitCode {
-    cli::run_styled(Style::Quiet, run)
+    kaldi_cli::run_styled(Style::Quiet, run)
 }
 
 pub fn run(options: Options) -> Result<u8> {

@@ -3,12 +3,12 @@
 #![cfg(feature = "sound")]
 
 use crate::recognition::transcribe::{
-    Arguments, Format, PieceArgs, SpeakerArgs, Texts, Threads, WordArgs, transcribe,
+    Arguments, Format, PieceArgs, SpeakerArgs, Texts, Threads, WordArgs, forms, transcribe,
 };
 use std::process::ExitCode;
 
 use anyhow::Result;
-use kaldi_io::cli::{self, Style};
+use kaldi_cli::Style;
 use kaldi_sound::{Channels, RawForm, SoundOptions};
 use nnet3::options::threads;
 
@@ -41,7 +41,7 @@ use nnet3::options::threads;
 )]
 pub struct Options {
     /// Forms of the text, with commas between several. Without it the form that the ending of --output names, or text
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "FORMATS")]
+    #[arg(long, value_parser = forms(), value_delimiter = ',', value_name = "FORMATS")]
     format: Vec<Format>,
     /// Write the text to this file. With several forms, each one goes to a file with its own ending
     #[arg(long, short = 'o', value_name = "FILE", default_value = "", hide_default_value = true)]
@@ -88,7 +88,7 @@ pub struct Options {
 }
 
 pub fn main() -> ExitCode {
-    cli::run_styled(Style::Quiet, run)
+    kaldi_cli::run_styled(Style::Quiet, run)
 }
 
 pub fn run(options: Options) -> Result<u8> {

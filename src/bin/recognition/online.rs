@@ -2,10 +2,11 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
+use kaldi_cli::Group;
+use kaldi_cli::log::{self, Site, num};
 use kaldi_feat::wave::{Wave, WaveHolder};
 use kaldi_io::RandomReader;
 use kaldi_io::holder::TokenVectorHolder;
-use kaldi_io::log::{self, Site, num};
 use kaldi_io::symbols::SymbolTable;
 use kaldi_online::endpoint::{EndpointOptions, SearchState};
 use kaldi_online::{PipelineModel, Speaker};
@@ -52,7 +53,7 @@ pub struct OnlineOptions {
     #[command(flatten)]
     pub pipeline: PipelineArgs,
     #[command(flatten)]
-    pub recognizer: RecognizerArgs,
+    pub recognizer: Group<RecognizerArgs>,
     #[command(flatten)]
     pub weights: WeightsOptions,
 }

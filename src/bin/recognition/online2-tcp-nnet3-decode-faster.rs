@@ -3,6 +3,7 @@
 use crate::recognition::options::online::PipelineArgs;
 use crate::recognition::server::{self, ServerArgs};
 use anyhow::Result;
+use kaldi_cli::Group;
 use nnet3::options::weights::WeightsOptions;
 use nnet3_online::config::recognizer::RecognizerArgs;
 
@@ -23,7 +24,7 @@ pub struct Options {
     #[command(flatten)]
     pipeline: PipelineArgs,
     #[command(flatten)]
-    recognizer: RecognizerArgs,
+    recognizer: Group<RecognizerArgs>,
     #[command(flatten)]
     weights: WeightsOptions,
     nnet3_in: String,

@@ -53,7 +53,7 @@ pub fn run(options: Options) -> Result<u8> {
     }
     let tables = (&options.spk2utt_rspecifier, &options.wav_rspecifier, &options.feature_wspecifier);
     let (Some(spk2utt), Some(wavs), Some(feats)) = tables else {
-        return Ok(kaldi_io::cli::usage_error::<Options>(
+        return Ok(kaldi_cli::usage_error::<Options>(
             "expected three arguments, but with --print-ivector-dim=true",
         ));
     };

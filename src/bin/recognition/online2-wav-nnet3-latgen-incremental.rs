@@ -2,6 +2,7 @@
 
 use crate::recognition::online::{self, Kind, OnlineOptions, OnlineTables};
 use anyhow::Result;
+use kaldi_cli::Group;
 use nnet3_online::config::incremental::IncrementalArgs;
 
 /// Read in wav file(s) and simulate online decoding with neural nets (nnet3 setup), with optional iVector-based speaker
@@ -23,7 +24,7 @@ pub struct Options {
     #[command(flatten)]
     tables: OnlineTables,
     #[command(flatten)]
-    incremental: IncrementalArgs,
+    incremental: Group<IncrementalArgs>,
 }
 
 pub fn run(options: Options) -> Result<u8> {

@@ -7,7 +7,7 @@ use std::num::NonZero;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use kaldi_io::StandardOutput;
+use kaldi_cli::StandardOutput;
 use kaldi_kws::{IndexOptions, Searcher, index_lattice};
 use kaldi_sound::{SoundOptions, SoundStream};
 use nnet3::messages;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use kaldi_io::cli::FAILED;
-use kaldi_io::{KaldiReader, StandardOutput, terminal};
+use kaldi_cli::{FAILED, StandardOutput, terminal};
+use kaldi_io::KaldiReader;
 use kaldi_sound::SoundStream;
 use nnet3::messages;
 use nnet3::options::threads;

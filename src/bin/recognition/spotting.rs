@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use kaldi_cli::{Group, StandardOutput};
 use kaldi_feat::wave::{Wave, WaveHolder};
+use kaldi_io::RandomReader;
 use kaldi_io::holder::{I32VectorHolder, TokenVectorHolder};
 use kaldi_io::symbols::SymbolTable;
-use kaldi_io::{RandomReader, StandardOutput};
 use kaldi_online::Speaker;
 use nnet3_decode::decoder::{ViterbiDecoder, ViterbiPath};
 use nnet3_online::Spotter;
@@ -52,7 +53,7 @@ pub struct SpottingOptions {
     #[command(flatten)]
     pruning: PruningArgs,
     #[command(flatten)]
-    _endpoint: EndpointArgs,
+    _endpoint: Group<EndpointArgs>,
     #[command(flatten)]
     weights: WeightsOptions,
 }

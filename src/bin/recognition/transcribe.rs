@@ -19,7 +19,7 @@ pub use names::{Name, distinct};
 use nnet3_online::RecognizerOptions;
 pub use nnet3_online::formats::Format;
 use nnet3_online::formats::Parts;
-pub use outputs::Texts;
+pub use outputs::{Texts, forms};
 pub use pieces::PieceArgs;
 use progress::Minutes;
 use session::{Job, Session};

@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use kaldi_cli::NOTHING_DONE;
+use kaldi_cli::log::num;
 use kaldi_io::TableWriter;
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::I32VectorHolder;
-use kaldi_io::log::num;
 use kaldi_io::symbols::SymbolTable;
 use nnet3::utterances::{Utterance, Utterances};
 use nnet3::{gaussians, lattices, messages};

@@ -1,8 +1,8 @@
 //! `agglomerative-cluster`: clusters the segments of recordings by speaker.
 
 use anyhow::{Context, Result, bail};
+use kaldi_cli::NOTHING_DONE;
 use kaldi_io::RandomReader;
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::{I32Holder, MatrixHolder, TokenVectorHolder};
 use kaldi_speaker::cluster::{ClusterOptions, cluster};
 use nnet3::tables::{self, Input, Output};

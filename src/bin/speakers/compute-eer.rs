@@ -1,7 +1,7 @@
 //! `compute-eer`: the equal error rate of scores.
 
 use anyhow::{Context, Result, bail};
-use kaldi_io::log::num;
+use kaldi_cli::log::num;
 use kaldi_io::text::format_g;
 use kaldi_io::{KaldiReader, KaldiWriter};
 use kaldi_speaker::eer::Scores;

@@ -1,9 +1,9 @@
 //! `compute-vad`: finds frames with voice by their energy.
 
 use anyhow::{Result, bail};
-use kaldi_io::cli::NOTHING_DONE;
+use kaldi_cli::NOTHING_DONE;
+use kaldi_cli::log::num;
 use kaldi_io::holder::{MatrixHolder, VectorHolder};
-use kaldi_io::log::num;
 use kaldi_speaker::vad::EnergyOptions;
 use nnet3::{messages, tables};
 

@@ -1,8 +1,8 @@
 //! `ivector-adapt-plda`: adapts a PLDA model to vectors without speaker labels.
 
 use anyhow::{Context, Result, bail};
+use kaldi_cli::log::num;
 use kaldi_io::holder::VectorHolder;
-use kaldi_io::log::num;
 use kaldi_speaker::plda::Plda;
 use kaldi_speaker::plda_adapt::{AdaptOptions, adapt};
 use nnet3::messages;

@@ -2,7 +2,7 @@
 
 use crate::speakers::trials::{self, Side};
 use anyhow::{Result, bail};
-use kaldi_io::cli::NOTHING_DONE;
+use kaldi_cli::NOTHING_DONE;
 use kaldi_io::holder::VectorHolder;
 use nnet3::tables::Input;
 use rustc_hash::FxHashMap;

@@ -1,9 +1,9 @@
 //! `ivector-compute-lda`: discriminant analysis of speakers.
 
 use anyhow::{Result, bail};
+use kaldi_cli::log::num;
 use kaldi_io::RandomReader;
 use kaldi_io::holder::{TokenHolder, VectorHolder};
-use kaldi_io::log::num;
 use kaldi_speaker::lda::{LdaOptions, lda};
 use kaldi_speaker::vectors::check;
 use nnet3::messages;

@@ -2,7 +2,7 @@
 
 use crate::speakers::grouped;
 use anyhow::{Context, Result, bail};
-use kaldi_io::log::num;
+use kaldi_cli::log::num;
 use kaldi_speaker::plda_estimate::estimate;
 use kaldi_speaker::vectors::norm;
 use nnet3::messages;

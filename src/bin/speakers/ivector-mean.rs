@@ -1,9 +1,9 @@
 //! `ivector-mean`: means of vectors, of all or by speaker.
 
 use anyhow::{Context, Result, bail};
+use kaldi_cli::log::num;
 use kaldi_io::RandomReader;
 use kaldi_io::holder::{I32Holder, TokenVectorHolder, VectorHolder};
-use kaldi_io::log::num;
 use kaldi_speaker::vectors::{Mean, norm};
 use nnet3::messages;
 use nnet3::tables::{self, Input, Output};

@@ -1,8 +1,8 @@
 //! `ivector-normalize-length`: scales vectors to the length √dimension.
 
 use anyhow::Result;
+use kaldi_cli::log::num;
 use kaldi_io::holder::VectorHolder;
-use kaldi_io::log::num;
 use kaldi_speaker::vectors::{Spread, check, length_ratio};
 use nnet3::{messages, tables};
 

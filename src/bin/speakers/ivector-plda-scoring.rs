@@ -2,10 +2,10 @@
 
 use crate::speakers::trials::{self, Side};
 use anyhow::{Result, bail};
+use kaldi_cli::NOTHING_DONE;
+use kaldi_cli::log::num;
 use kaldi_io::RandomReader;
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::{I32Holder, VectorHolder};
-use kaldi_io::log::num;
 use kaldi_speaker::plda::{Length, Plda, Scorer};
 use kaldi_speaker::vectors::Spread;
 use nnet3::messages;

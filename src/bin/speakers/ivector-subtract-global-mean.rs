@@ -1,8 +1,8 @@
 //! `ivector-subtract-global-mean`: centres vectors.
 
 use anyhow::{Result, bail};
+use kaldi_cli::log::num;
 use kaldi_io::holder::VectorHolder;
-use kaldi_io::log::num;
 use kaldi_speaker::vectors::{Mean, norm, subtract};
 use nnet3::messages;
 use nnet3::tables::{Input, Output};

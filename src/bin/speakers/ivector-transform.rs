@@ -1,8 +1,8 @@
 //! `ivector-transform`: multiplies vectors by a matrix.
 
 use anyhow::Result;
+use kaldi_cli::log::num;
 use kaldi_io::holder::VectorHolder;
-use kaldi_io::log::num;
 use kaldi_speaker::vectors::{Mean, check, norm, transform};
 use nnet3::{messages, tables};
 

@@ -1,7 +1,7 @@
 //! `logistic-regression-eval`: probabilities of classes by logistic regression.
 
 use anyhow::{Result, bail};
-use kaldi_io::cli::NOTHING_DONE;
+use kaldi_cli::NOTHING_DONE;
 use kaldi_io::holder::{I32Holder, VectorHolder};
 use kaldi_io::text::{FILE_PRECISION, format_g};
 use kaldi_io::{KaldiWriter, RandomReader};

@@ -1,9 +1,9 @@
 //! `logistic-regression-train`: trains a logistic regression model.
 
 use anyhow::{Context, Result, bail};
+use kaldi_cli::log::num;
 use kaldi_io::RandomReader;
 use kaldi_io::holder::{I32Holder, VectorHolder};
-use kaldi_io::log::num;
 use kaldi_speaker::logistic::{TrainOptions, train};
 use nnet3::messages;
 use nnet3::tables::Input;

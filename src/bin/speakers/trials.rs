@@ -1,7 +1,7 @@
 //! Scores of pairs of vectors that a list of trials names.
 
 use anyhow::{Result, bail};
-use kaldi_io::log::num;
+use kaldi_cli::log::num;
 use kaldi_io::text::{FILE_PRECISION, format_g};
 use kaldi_io::{KaldiReader, KaldiWriter};
 use kaldi_speaker::vectors::Spread;

@@ -1,8 +1,8 @@
 //! `analyze-counts`: counts of integers, such as the pdf-ids of alignments.
 
 use anyhow::{Context, Result};
+use kaldi_cli::log::{num, verbose};
 use kaldi_io::holder::{FloatHolder, I32VectorHolder, VectorHolder};
-use kaldi_io::log::{num, verbose};
 use kaldi_io::symbols::SymbolTable;
 use nnet3::tables::{Input, open_optional};
 use nnet3::{lattices, messages};

@@ -3,9 +3,10 @@
 use std::io::Write;
 
 use anyhow::{Result, bail};
+use kaldi_cli::StandardOutput;
+use kaldi_cli::log::num;
+use kaldi_io::DenseMatrix;
 use kaldi_io::holder::I32VectorHolder;
-use kaldi_io::log::num;
-use kaldi_io::{DenseMatrix, StandardOutput};
 use nnet3::{lattices, messages};
 
 use crate::tables::label_counts::LabelCounts;
@@ -102,5 +103,5 @@ pub fn run(options: Options) -> Result<u8> {
     ));
     let percentage = 100.0 * differing as f64 / frames as f64;
     messages::log(&format!("Average p(different) is {}%, over {frames} frames.", num(percentage)));
-    Ok(if compared > 0 { 0 } else { kaldi_io::cli::NOTHING_DONE })
+    Ok(if compared > 0 { 0 } else { kaldi_cli::NOTHING_DONE })
 }

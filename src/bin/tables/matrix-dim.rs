@@ -1,8 +1,8 @@
 //! `matrix-dim`: prints the dimensions of matrices.
 
 use anyhow::Result;
+use kaldi_cli::NOTHING_DONE;
 use kaldi_io::DenseMatrix;
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::MatrixHolder;
 use kaldi_io::object::read_matrix;
 use nnet3::json::{self, FormatOption};
@@ -28,7 +28,7 @@ fn dims(matrix: &DenseMatrix<f32>) -> json::Fields {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    let mut out = kaldi_io::StandardOutput::open()?;
+    let mut out = kaldi_cli::StandardOutput::open()?;
     if !tables::is_input(&options.matrix_in) {
         let matrix = read_matrix::<f32>(&options.matrix_in)?;
         match options.format.is_json() {

@@ -1,9 +1,9 @@
 //! `multiply-vectors`: multiplies vectors element by element.
 
 use anyhow::{Result, anyhow, bail};
+use kaldi_cli::FAILED;
 use kaldi_feat::elementwise::product;
 use kaldi_io::RandomReader;
-use kaldi_io::cli::FAILED;
 use kaldi_io::holder::VectorHolder;
 use nnet3::messages;
 use nnet3::tables::{self, Input, Output};

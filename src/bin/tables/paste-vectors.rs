@@ -1,8 +1,8 @@
 //! `paste-vectors`: vectors of several tables one behind the other.
 
 use anyhow::{Result, bail};
+use kaldi_cli::FAILED;
 use kaldi_io::RandomReader;
-use kaldi_io::cli::FAILED;
 use kaldi_io::holder::VectorHolder;
 use nnet3::messages;
 use nnet3::tables::{Input, Output};

@@ -1,9 +1,9 @@
 //! `matrix-sum` and `vector-sum`, which have the same three forms.
 
 use anyhow::{Result, bail};
+use kaldi_cli::NOTHING_DONE;
 use kaldi_feat::sum::Summand;
 use kaldi_io::RandomReader;
-use kaldi_io::cli::NOTHING_DONE;
 
 use nnet3::messages;
 use nnet3::tables::{self, Input};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use kaldi_io::log::num;
-use kaldi_io::{kaldi_vlog, log::Site};
+use kaldi_cli::log::num;
+use kaldi_cli::{kaldi_vlog, log::Site};
 use nnet3::{messages, models, training_log};
 use nnet3_core::nnet::Nnet;
 use nnet3_discriminative::Criterion;

@@ -1,7 +1,7 @@
 //! `nnet3-chain-combine`: the best mean of the last networks of a chain training.
 
 use anyhow::Result;
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 use nnet3::chain::{self, Languages};
 use nnet3::options::chain::ChainTrainingOptions;
 use nnet3::options::combine::CombineArgs;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 use nnet3::evaluation::{self, TestMode};
 use nnet3::json::{self, FormatOption};
 use nnet3::options::chain::ChainTrainingOptions;

@@ -1,8 +1,9 @@
 //! `nnet3-chain-objective`: the objective of chain training, its parts and its derivatives.
 
 use anyhow::{Context, Result, bail};
+use kaldi_cli::StandardOutput;
 use kaldi_io::holder::MatrixHolder;
-use kaldi_io::{DenseMatrix, SequentialReader, StandardOutput, TableWriter, read_object};
+use kaldi_io::{DenseMatrix, SequentialReader, TableWriter, read_object};
 use nnet3::messages;
 use nnet3::options::chain::ChainTrainingOptions;
 use nnet3_chain::{ChainObjective, ChainScratch, DenominatorGraph, Supervision, evaluate};

@@ -1,7 +1,7 @@
 //! `nnet3-chain-train`: one pass of training with lattice-free MMI.
 
 use anyhow::Result;
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 use nnet3::chain::{self, ChainTrainArgs, Files, Languages};
 use nnet3::training::Sites;
 

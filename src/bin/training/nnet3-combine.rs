@@ -1,7 +1,7 @@
 //! `nnet3-combine`: the best mean of the last networks of a training run.
 
 use anyhow::Result;
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 use nnet3::combination::Combination;
 use nnet3::options::combine::CombineArgs;
 use nnet3::{egs, training_log};

@@ -1,7 +1,7 @@
 //! `nnet3-compute-prob`: objective and accuracy of a network on examples.
 
 use anyhow::Result;
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 use nnet3::evaluation::{self, TestMode};
 use nnet3::json::{self, FormatOption};
 use nnet3::options::prob::ComputeProbOptions;

@@ -1,7 +1,7 @@
 //! `nnet3-discriminative-compute-objf`: the objective of MMI, MPFE or sMBR on examples.
 
 use anyhow::Result;
-use kaldi_io::log::{self, Site};
+use kaldi_cli::log::{self, Site};
 use nnet3::egs;
 use nnet3::evaluation::{self, TestMode};
 use nnet3::options::discriminative::DiscriminativeOptions;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use kaldi_io::log::{self, Site};
+use kaldi_cli::log::{self, Site};
 use nnet3::options::discriminative::DiscriminativeOptions;
 use nnet3::options::training::TrainArgs;
 use nnet3::training::{Program, Sites};

@@ -1,8 +1,8 @@
 //! `nnet3-show-progress`: compares two networks, and attributes the change of the objective to components.
 
 use anyhow::{Result, bail};
-use kaldi_io::log::{Site, num};
-use kaldi_io::{kaldi_log, kaldi_vlog, kaldi_warn};
+use kaldi_cli::log::{Site, num};
+use kaldi_cli::{kaldi_log, kaldi_vlog, kaldi_warn};
 use nnet3::options::{device, prob::ComputeProbOptions};
 use nnet3::{egs, models, training_log};
 use nnet3_train::objective::FrameObjective;

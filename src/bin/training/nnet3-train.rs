@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 use nnet3::options::training::TrainArgs;
 use nnet3::training::{Program, Sites};
 use nnet3::training_log::TrainingLines;

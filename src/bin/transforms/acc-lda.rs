@@ -2,9 +2,9 @@
 
 use crate::transforms::lda;
 use anyhow::{Context, Result};
+use kaldi_cli::NOTHING_DONE;
 use kaldi_feat::lda::LdaStats;
 use kaldi_hmm::TransitionModel;
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::{MatrixHolder, PosteriorHolder};
 use kaldi_io::{Posterior, RandomReader, SparseMatrix, SparseVector, read_object, write_object};
 use nnet3::{messages, tables};

@@ -1,9 +1,9 @@
 //! Transforms within a basis, for the programs with posteriors of transition-ids and with posteriors of Gaussians.
 
 use anyhow::{Context, Result};
+use kaldi_cli::log::num;
 use kaldi_gmm::basis::{Basis, BasisOptions, BasisStats};
 use kaldi_io::holder::{MatrixHolder, VectorHolder};
-use kaldi_io::log::num;
 use kaldi_io::{KaldiWriter, TableWriter, read_object, write_object};
 use nnet3::{gaussians, messages};
 

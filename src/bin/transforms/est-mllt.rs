@@ -1,8 +1,8 @@
 //! `est-mllt`: estimates a maximum-likelihood linear transform from statistics.
 
 use anyhow::{Context, Result};
+use kaldi_cli::log::num;
 use kaldi_gmm::mllt::MlltStats;
-use kaldi_io::log::num;
 use kaldi_io::{read_object, write_object};
 use nnet3::messages;
 

@@ -1,9 +1,9 @@
 //! `est-pca`: estimates principal components.
 
 use anyhow::{Context, Result};
+use kaldi_cli::log::num;
 use kaldi_feat::pca::{PcaOptions, PcaStats};
 use kaldi_io::holder::{MatrixHolder, VectorHolder};
-use kaldi_io::log::num;
 use kaldi_io::write_object;
 use nnet3::messages;
 use nnet3::tables::Input;

@@ -1,8 +1,8 @@
 //! `gmm-basis-fmllr-training`: finds the directions in which transforms of speakers differ most.
 
 use anyhow::{Context, Result};
+use kaldi_cli::log::num;
 use kaldi_gmm::basis::{Basis, BasisStats};
-use kaldi_io::log::num;
 use kaldi_io::{read_object, write_object};
 use nnet3::{gaussians, messages};
 

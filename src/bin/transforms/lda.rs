@@ -1,9 +1,9 @@
 //! Parts shared by the programs that estimate transforms from statistics of classes.
 
 use anyhow::{Context, Result, bail};
+use kaldi_cli::log::num;
 use kaldi_feat::lda::LdaStats;
 use kaldi_feat::lda_estimate::Directions;
-use kaldi_io::log::num;
 use kaldi_io::read_object;
 
 use nnet3::messages;

@@ -2,8 +2,8 @@
 
 use crate::transforms::lda::{directions, read_stats};
 use anyhow::Result;
+use kaldi_cli::log::num;
 use kaldi_feat::lda_estimate::{FeatureTransformOptions, feature_transform};
-use kaldi_io::log::num;
 use kaldi_io::write_object;
 use nnet3::messages;
 

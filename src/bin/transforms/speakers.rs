@@ -1,12 +1,12 @@
 //! Statistics of speakers, or of single utterances, for the programs that estimate transforms of features.
 
 use anyhow::{Context, Result};
+use kaldi_cli::log::num;
 use kaldi_gmm::fmllr::FmllrStats;
 use kaldi_gmm::fmllr_update::{FmllrEstimate, FmllrKind, FmllrOptions, Outcome};
 use kaldi_gmm::{AmDiagGmm, pdf_posterior};
 use kaldi_hmm::TransitionModel;
 use kaldi_io::holder::{GaussPostHolder, Holder, MatrixHolder, PosteriorHolder, TokenVectorHolder};
-use kaldi_io::log::num;
 use kaldi_io::{DenseMatrix, GaussPost, Posterior, RandomReader, TableWriter};
 use nnet3::gaussians::{self, Counts};
 use nnet3::messages;

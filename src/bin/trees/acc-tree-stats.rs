@@ -1,7 +1,7 @@
 //! `acc-tree-stats`: accumulates statistics of phones in context, for building trees.
 
+use kaldi_cli::NOTHING_DONE;
 use kaldi_hmm::TransitionModel;
-use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::{I32VectorHolder, MatrixHolder};
 use kaldi_io::{KaldiWriter, RandomReader, read_object, write_object};
 use kaldi_tree::accumulate::{AccumulateOptions, Accumulator};

@@ -25,7 +25,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
         }))?;
         return Ok(0);
     }
-    let mut out = kaldi_io::StandardOutput::open()?;
+    let mut out = kaldi_cli::StandardOutput::open()?;
     writeln!(out, "number of phones {}", model.topology().phones().len())?;
     writeln!(out, "number of pdfs {}", model.num_pdfs())?;
     writeln!(out, "number of transition-ids {}", model.num_transition_ids())?;

@@ -1,8 +1,8 @@
 //! `build-tree`: builds a decision tree from statistics and questions.
 
 use anyhow::Context;
+use kaldi_cli::log::{self, Site, num};
 use kaldi_hmm::{ContextDependency, HmmTopology};
-use kaldi_io::log::{self, Site, num};
 use kaldi_io::{read_object, write_object};
 use kaldi_tree::build::{BuildOptions, build_tree, check_phones};
 use kaldi_tree::phone_sets::read_roots;

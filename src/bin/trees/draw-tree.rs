@@ -45,7 +45,7 @@ fn event(query: &str, symbols: &SymbolTable, width: usize) -> anyhow::Result<Vec
 }
 
 pub fn run(options: Options) -> anyhow::Result<u8> {
-    let mut out = kaldi_io::StandardOutput::open()?;
+    let mut out = kaldi_cli::StandardOutput::open()?;
     if options.gen_html {
         out.write_all(HTML.as_bytes())?;
         return Ok(0);

@@ -15,7 +15,7 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let model: TransitionModel = read_object(&options.model_in)?;
-    let mut out = kaldi_io::StandardOutput::open()?;
+    let mut out = kaldi_cli::StandardOutput::open()?;
     writeln!(out, "number of phones {}", model.topology().phones().len())?;
     writeln!(out, "number of pdfs {}", model.num_pdfs())?;
     writeln!(out, "number of transition-ids {}", model.num_transition_ids())?;

@@ -21,7 +21,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
     let model: TransitionModel = read_object(model_file)?;
     let occupancies: Option<Vec<f64>> = occupancies.first().map(|file| read_object(file)).transpose()?;
     let text = model.describe(|phone| symbols.name(i64::from(phone)), occupancies.as_deref());
-    kaldi_io::StandardOutput::open()?
+    kaldi_cli::StandardOutput::open()?
         .write_all(text.with_context(|| options.files.join(", "))?.as_bytes())?;
     Ok(0)
 }

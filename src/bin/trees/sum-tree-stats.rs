@@ -1,7 +1,7 @@
 //! `sum-tree-stats`: adds up statistics for trees.
 
 use anyhow::Context;
-use kaldi_io::cli::NOTHING_DONE;
+use kaldi_cli::NOTHING_DONE;
 use kaldi_io::{read_object, write_object};
 use kaldi_tree::Gauss;
 use kaldi_tree::stats::Sum;

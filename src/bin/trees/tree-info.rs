@@ -23,7 +23,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
         }))?;
         return Ok(0);
     }
-    let mut out = kaldi_io::StandardOutput::open()?;
+    let mut out = kaldi_cli::StandardOutput::open()?;
     writeln!(out, "num-pdfs {}", tree.num_pdfs())?;
     writeln!(out, "context-width {}", tree.context_width())?;
     writeln!(out, "central-position {}", tree.central_position())?;

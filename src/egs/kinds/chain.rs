@@ -1,7 +1,7 @@
 //! Chain examples.
 
 use anyhow::Result;
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 use nnet3_chain::{NnetChainExample, language};
 
 use super::{AllFrames, ExampleKind, Program};

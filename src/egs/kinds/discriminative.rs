@@ -1,6 +1,6 @@
 //! Examples for discriminative training.
 
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 use nnet3_discriminative::NnetDiscriminativeExample;
 
 use super::{AllFrames, ExampleKind, Program};

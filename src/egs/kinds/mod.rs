@@ -5,7 +5,7 @@ mod chain;
 mod discriminative;
 mod plain;
 
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 use nnet3_train::copy::{CopyExample, FrameChoice};
 
 use super::pipeline::ParseStep;

@@ -1,6 +1,6 @@
 //! Plain examples.
 
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 use nnet3_train::NnetExample;
 use nnet3_train::copy::FrameChoice;
 

@@ -90,7 +90,7 @@ fn minus_word(r: &mut KaldiReader) -> Result<bool> {
 
 fn warn_not_finite<T: Real>(r: &KaldiReader, values: &[T], what: &str) {
     if values.iter().any(|v| !v.to_f64().is_finite()) {
-        crate::kaldi_warn!(SITE, "Reading infinite or NaN value into {what} ({})", r.name());
+        crate::log::kaldi_warn!(SITE, "Reading infinite or NaN value into {what} ({})", r.name());
     }
 }
 

@@ -104,7 +104,7 @@ impl Drop for PipeInput {
             return;
         }
         if let Err(e) = self.close() {
-            crate::kaldi_warn!(SITE, "{}", e.chain());
+            crate::log::kaldi_warn!(SITE, "{}", e.chain());
         }
     }
 }
@@ -155,7 +155,7 @@ impl Write for PipeOutput {
 impl Drop for PipeOutput {
     fn drop(&mut self) {
         if let Err(e) = self.close() {
-            crate::kaldi_warn!(SITE, "{}", e.chain());
+            crate::log::kaldi_warn!(SITE, "{}", e.chain());
         }
     }
 }

@@ -12,8 +12,8 @@ use std::sync::OnceLock;
 
 use super::enlarge;
 use crate::error::{IoError, Result};
+use crate::host::host;
 use crate::shell;
-use crate::terminal;
 
 const SIGPIPE: i32 = signal_hook::consts::SIGPIPE;
 
@@ -47,7 +47,7 @@ impl Processes {
             let (mut process, inner) = process(text);
             process.stdin(from.take().unwrap_or_else(Stdio::inherit));
             process.stdout(if index == last { to.take() } else { None }.unwrap_or_else(Stdio::piped));
-            if let Some(stderr) = terminal::stderr_of_command() {
+            if let Some(stderr) = host().stderr_of_command() {
                 process.stderr(stderr);
             }
             let mut child = process.spawn()?;

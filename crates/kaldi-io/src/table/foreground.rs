@@ -11,7 +11,7 @@ use crate::log::Site;
 const SITE: Site = Site::new("Next", "util/kaldi-table-inl.h", 1);
 
 fn warn_ignored(e: &IoError) {
-    crate::kaldi_warn!(SITE, "{} (ignored in permissive mode)", e.chain());
+    crate::log::kaldi_warn!(SITE, "{} (ignored in permissive mode)", e.chain());
 }
 
 /// A reader without thread.
@@ -105,7 +105,7 @@ impl<H: Holder> Foreground<H> {
     pub(super) fn close(self) -> Result<()> {
         if self.left_out > 0 {
             let entries = if self.left_out == 1 { "entry that" } else { "entries that" };
-            crate::kaldi_warn!(
+            crate::log::kaldi_warn!(
                 SITE,
                 "{}: left out {} {entries} could not be used",
                 self.name(),

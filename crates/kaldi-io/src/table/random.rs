@@ -116,7 +116,7 @@ impl<H: Holder> RandomScript<H> {
                 Ok(true)
             }
             Err(e) if self.permissive && !e.is_specification() => {
-                crate::kaldi_warn!(
+                crate::log::kaldi_warn!(
                     SITE,
                     "{} (ignored in permissive mode)",
                     e.entry(&self.name, &entry.key).chain()

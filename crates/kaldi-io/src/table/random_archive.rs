@@ -133,7 +133,7 @@ impl<H: Holder> RandomArchive<H> {
     fn permit(&self, result: Result<()>) -> Result<()> {
         match result {
             Err(e) if self.permissive => {
-                crate::kaldi_warn!(SITE, "{} (ignored in permissive mode)", e.chain());
+                crate::log::kaldi_warn!(SITE, "{} (ignored in permissive mode)", e.chain());
                 Ok(())
             }
             other => other,

@@ -46,7 +46,7 @@ impl<H: Holder> TableWriter<H> {
             WspecifierKind::Both { archive, script } => {
                 match WxFilename::parse(&archive)? {
                     WxFilename::File(_) => {}
-                    WxFilename::Stdout => crate::kaldi_warn!(
+                    WxFilename::Stdout => crate::log::kaldi_warn!(
                         SITE,
                         "The script will only be right if standard output is a new file: wspecifier is {wspecifier}"
                     ),

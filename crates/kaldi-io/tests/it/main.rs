@@ -1,7 +1,6 @@
 //! The crate's integration tests: one program, since linking takes most of the time that each more would take.
 
 mod basic;
-mod cli;
 mod common;
 mod files;
 mod holders;

@@ -1,36 +1,29 @@
 //! Files of options, which `--config` and options such as `--mfcc-config` name.
 
-use clap::Parser;
-use kaldi_io::cli;
-use std::ffi::OsString;
+use kaldi_io::options;
 
-/// An option of each kind.
-#[derive(Parser)]
-struct Options {
-    /// Switch
-    #[arg(long, default_value_t = false)]
-    use_energy: bool,
-    /// Number
-    #[arg(long, default_value_t = 23)]
-    num_mel_bins: i32,
-    /// Amount
-    #[arg(long, default_value_t = 20.0)]
-    low_freq: f32,
-    /// Amount, in double precision
-    #[arg(long, default_value_t = 1.0)]
-    scale: f64,
-    /// Choice
-    #[arg(long, default_value = "povey")]
-    window_type: String,
+kaldi_io::options! {
+    /// An option of each kind.
+    struct Options {
+        /// Switch
+        use_energy: bool = false,
+        /// Number
+        num_mel_bins: i32 = 23,
+        /// Amount
+        low_freq: f32 = 20.0,
+        /// Amount, in double precision
+        scale: f64 = 1.0,
+        /// Choice
+        window_type: String = "povey",
+    }
 }
 
 pub fn read_config_file(input: &[u8]) {
     let (process, thread) = (std::process::id(), std::thread::current().id());
     let path = std::env::temp_dir().join(format!("nnet3-fuzz-{process}-{thread:?}.conf"));
     std::fs::write(&path, input).expect("a temporary file");
-    let arguments = [OsString::from("fuzz"), format!("--config={}", path.display()).into()];
-    if let Ok(parsed) = cli::parse::<Options>(arguments) {
-        let Options { use_energy, num_mel_bins, low_freq, scale, window_type } = parsed.options;
+    if let Ok(read) = options::read_file(&path.display().to_string()) {
+        let Options { use_energy, num_mel_bins, low_freq, scale, window_type } = read;
         assert!(!low_freq.is_nan() && !scale.is_nan(), "{use_energy} {num_mel_bins} {window_type}");
     }
     let _ = std::fs::remove_file(path);

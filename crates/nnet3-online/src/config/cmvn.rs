@@ -1,32 +1,27 @@
 //! Options of the normalisation of features.
 
-use clap::Args;
 use kaldi_feat::online_cmvn::OnlineCmvnOptions;
 use kaldi_io::text::split_integers;
 
 use super::{Error, Result};
 
-// Normalisation as in online decoding, on command lines and in online_cmvn.conf.
-#[derive(Args, Clone, Debug)]
-pub struct OnlineCmvnArgs {
-    /// Number of frames of sliding context for cepstral mean normalization.
-    #[arg(long, default_value_t = 600)]
-    cmn_window: i32,
-    /// Number of frames of global-average cepstral mean normalization stats to use for first utterance of a speaker
-    #[arg(long, default_value_t = 200)]
-    global_frames: i32,
-    /// Number of frames of previous utterance(s) from this speaker to use in cepstral mean normalization
-    #[arg(long, default_value_t = 600)]
-    speaker_frames: i32,
-    /// If true, do cepstral variance normalization in addition to cepstral mean normalization
-    #[arg(long)]
-    norm_vars: bool,
-    /// If true, do mean normalization (note: you cannot normalize the variance but not the mean)
-    #[arg(long, default_value_t = true)]
-    norm_means: bool,
-    /// Dimensions to skip normalization of (colon-separated list of integers)
-    #[arg(long, default_value = "")]
-    skip_dims: String,
+kaldi_io::options! {
+    /// Normalisation as in online decoding, on command lines and in online_cmvn.conf.
+    #[derive(Clone, Debug)]
+    pub struct OnlineCmvnArgs {
+        /// Number of frames of sliding context for cepstral mean normalization.
+        cmn_window: i32 = 600,
+        /// Number of frames of global-average cepstral mean normalization stats to use for first utterance of a speaker
+        global_frames: i32 = 200,
+        /// Number of frames of previous utterance(s) from this speaker to use in cepstral mean normalization
+        speaker_frames: i32 = 600,
+        /// If true, do cepstral variance normalization in addition to cepstral mean normalization
+        norm_vars: bool = false,
+        /// If true, do mean normalization (note: you cannot normalize the variance but not the mean)
+        norm_means: bool = true,
+        /// Dimensions to skip normalization of (colon-separated list of integers)
+        skip_dims: String = "",
+    }
 }
 
 impl OnlineCmvnArgs {

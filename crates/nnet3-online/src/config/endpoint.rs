@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use clap::Args;
 use kaldi_io::text::split_integers;
 use kaldi_online::endpoint::{EndpointOptions, EndpointRule};
 
@@ -10,31 +9,24 @@ use super::{Error, Result};
 
 macro_rules! endpoint_args {
     ($($nonsilence:ident $silence:ident $cost:ident $length:ident $name:literal $defaults:expr;)*) => {
-        // Detection of the end of speech.
-        #[derive(Args, Clone, Debug)]
-        pub struct EndpointArgs {
-            /// List of phones that are considered to be silence phones by the endpointing code.
-            #[arg(long = "endpoint.silence-phones", default_value = "")]
-            pub endpoint_silence_phones: String,
-            $(
-                /// If true, for this endpointing rule to apply there must be nonsilence in the best-path traceback.
-                #[arg(long = concat!("endpoint.", $name, ".must-contain-nonsilence"),
-                    default_value_t = $defaults.must_contain_nonsilence)]
-                pub $nonsilence: bool,
-                /// This endpointing rule requires duration of trailing silence (in seconds) to be >= this value.
-                #[arg(long = concat!("endpoint.", $name, ".min-trailing-silence"),
-                    default_value_t = $defaults.min_trailing_silence)]
-                pub $silence: f32,
-                /// This endpointing rule requires relative-cost of final-states to be <= this value (describes how good the
-                /// probability of final-states is).
-                #[arg(long = concat!("endpoint.", $name, ".max-relative-cost"),
-                    default_value_t = $defaults.max_relative_cost)]
-                pub $cost: f32,
-                /// This endpointing rule requires utterance-length (in seconds) to be >= this value.
-                #[arg(long = concat!("endpoint.", $name, ".min-utterance-length"),
-                    default_value_t = $defaults.min_utterance_length)]
-                pub $length: f32,
-            )*
+        kaldi_io::options! {
+            /// Detection of the end of speech.
+            #[derive(Clone, Debug)]
+            pub struct EndpointArgs {
+                /// List of phones that are considered to be silence phones by the endpointing code.
+                pub endpoint_silence_phones("endpoint.silence-phones"): String = "",
+                $(
+                    /// If true, for this endpointing rule to apply there must be nonsilence in the best-path traceback.
+                    pub $nonsilence(concat!("endpoint.", $name, ".must-contain-nonsilence")): bool = $defaults.must_contain_nonsilence,
+                    /// This endpointing rule requires duration of trailing silence (in seconds) to be >= this value.
+                    pub $silence(concat!("endpoint.", $name, ".min-trailing-silence")): f32 = $defaults.min_trailing_silence,
+                    /// This endpointing rule requires relative-cost of final-states to be <= this value (describes how good the
+                    /// probability of final-states is).
+                    pub $cost(concat!("endpoint.", $name, ".max-relative-cost")): f32 = $defaults.max_relative_cost,
+                    /// This endpointing rule requires utterance-length (in seconds) to be >= this value.
+                    pub $length(concat!("endpoint.", $name, ".min-utterance-length")): f32 = $defaults.min_utterance_length,
+                )*
+            }
         }
 
         impl EndpointArgs {

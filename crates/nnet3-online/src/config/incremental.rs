@@ -1,23 +1,21 @@
 //! Options about when lattices are determinized.
 
-use clap::Args;
 use nnet3_decode::decoder::ChunkOptions;
 
 use super::Result;
 use super::search::of_option;
 
-// Options of the incremental decoder, which determinizes lattices while the search goes on.
-#[derive(Args, Clone, Debug)]
-pub struct IncrementalArgs {
-    /// Maximum frames of delay between decoding a frame and determinizing it
-    #[arg(long, default_value_t = 60)]
-    pub determinize_max_delay: i32,
-    /// Minimum chunk size used in determinization, in frames
-    #[arg(long, default_value_t = 20)]
-    pub determinize_min_chunk_size: i32,
-    /// Maximum number of tokens at the last frame of a chunk. If every frame has more, the chunk waits.
-    #[arg(long, default_value_t = 200)]
-    pub determinize_max_active: i32,
+kaldi_io::options! {
+    /// Options of the incremental decoder, which determinizes lattices while the search goes on.
+    #[derive(Clone, Debug)]
+    pub struct IncrementalArgs {
+        /// Maximum frames of delay between decoding a frame and determinizing it
+        pub determinize_max_delay: i32 = 60,
+        /// Minimum chunk size used in determinization, in frames
+        pub determinize_min_chunk_size: i32 = 20,
+        /// Maximum number of tokens at the last frame of a chunk. If every frame has more, the chunk waits.
+        pub determinize_max_active: i32 = 200,
+    }
 }
 
 impl IncrementalArgs {

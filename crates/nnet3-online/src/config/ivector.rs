@@ -2,78 +2,64 @@
 
 use std::num::NonZero;
 
-use clap::Args;
 use kaldi_online::ivector::{IvectorFiles, IvectorModel, IvectorOptions, Splice};
 
 use super::cmvn::OnlineCmvnArgs;
 use super::{Error, Result, read};
 
-// Options of i-vectors, as on command lines and in ivector_extractor.conf.
-#[derive(Args, Clone, Debug)]
-pub struct IvectorArgs {
-    /// Filename of LDA matrix, e.g. final.mat; used for iVector extraction.
-    #[arg(long, default_value = "")]
-    pub lda_matrix: String,
-    /// Filename (extended) of global CMVN stats, used in iVector extraction, obtained for example from 'matrix-sum
-    /// scp:data/train/cmvn.scp -'
-    #[arg(long, default_value = "")]
-    pub global_cmvn_stats: String,
-    /// Configuration file for online CMVN features (e.g. conf/online_cmvn.conf), only used for iVector extraction. Contains
-    /// options as for the program 'apply-cmvn-online'
-    #[arg(long, default_value = "")]
-    pub cmvn_config: String,
-    /// Add online-cmvn to feature pipeline of ivector extractor, use the cmvn setup from the UBM. Meant for networks that
-    /// have normalised features as input.
-    #[arg(long)]
-    pub online_cmvn_iextractor: bool,
-    /// Configuration file for frame splicing (--left-context and --right-context options); used for iVector extraction.
-    #[arg(long, default_value = "")]
-    pub splice_config: String,
-    /// Filename of diagonal UBM used to obtain posteriors for iVector extraction, e.g. final.dubm
-    #[arg(long, default_value = "")]
-    pub diag_ubm: String,
-    /// Filename of iVector extractor, e.g. final.ie
-    #[arg(long, default_value = "")]
-    pub ivector_extractor: String,
-    /// Frequency with which we extract iVectors for neural network adaptation
-    #[arg(long, default_value_t = 10)]
-    pub ivector_period: i32,
-    /// Number of Gaussians to select for iVector extraction
-    #[arg(long, default_value_t = 5)]
-    pub num_gselect: i32,
-    /// Threshold for posterior pruning in iVector extraction
-    #[arg(long, default_value_t = 0.025)]
-    pub min_post: f32,
-    /// Scale for posteriors in iVector extraction (may be viewed as inverse of prior scale)
-    #[arg(long, default_value_t = 0.1)]
-    pub posterior_scale: f32,
-    /// Maximum data count we allow before we start scaling the stats down (if nonzero); helps to make iVectors from long
-    /// utterances look more typical. Interpret as a frame-count times --posterior-scale, typically 1/10 of a number of
-    /// frames. Suggest 100.
-    #[arg(long, default_value_t = 0.0)]
-    pub max_count: f32,
-    /// If true, always use most recent available iVector, rather than the one for the designated frame.
-    #[arg(long, default_value_t = true)]
-    pub use_most_recent_ivector: bool,
-    /// If true, 'read ahead' as many frames as we currently have available when extracting the iVector. May improve iVector
-    /// quality.
-    #[arg(long)]
-    pub greedy_ivector_extractor: bool,
-    /// The maximum number of frames of adaptation history that we carry through to later utterances of the same speaker.
-    /// Interpret as a real frame count, i.e. not a count scaled by --posterior-scale.
-    #[arg(long, default_value_t = 1000.0)]
-    pub max_remembered_frames: f32,
+kaldi_io::options! {
+    /// Options of i-vectors, as on command lines and in ivector_extractor.conf.
+    #[derive(Clone, Debug)]
+    pub struct IvectorArgs {
+        /// Filename of LDA matrix, e.g. final.mat; used for iVector extraction.
+        pub lda_matrix: String = "",
+        /// Filename (extended) of global CMVN stats, used in iVector extraction, obtained for example from 'matrix-sum
+        /// scp:data/train/cmvn.scp -'
+        pub global_cmvn_stats: String = "",
+        /// Configuration file for online CMVN features (e.g. conf/online_cmvn.conf), only used for iVector extraction. Contains
+        /// options as for the program 'apply-cmvn-online'
+        pub cmvn_config: String = "",
+        /// Add online-cmvn to feature pipeline of ivector extractor, use the cmvn setup from the UBM. Meant for networks that
+        /// have normalised features as input.
+        pub online_cmvn_iextractor: bool = false,
+        /// Configuration file for frame splicing (--left-context and --right-context options); used for iVector extraction.
+        pub splice_config: String = "",
+        /// Filename of diagonal UBM used to obtain posteriors for iVector extraction, e.g. final.dubm
+        pub diag_ubm: String = "",
+        /// Filename of iVector extractor, e.g. final.ie
+        pub ivector_extractor: String = "",
+        /// Frequency with which we extract iVectors for neural network adaptation
+        pub ivector_period: i32 = 10,
+        /// Number of Gaussians to select for iVector extraction
+        pub num_gselect: i32 = 5,
+        /// Threshold for posterior pruning in iVector extraction
+        pub min_post: f32 = 0.025,
+        /// Scale for posteriors in iVector extraction (may be viewed as inverse of prior scale)
+        pub posterior_scale: f32 = 0.1,
+        /// Maximum data count we allow before we start scaling the stats down (if nonzero); helps to make iVectors from long
+        /// utterances look more typical. Interpret as a frame-count times --posterior-scale, typically 1/10 of a number of
+        /// frames. Suggest 100.
+        pub max_count: f32 = 0.0,
+        /// If true, always use most recent available iVector, rather than the one for the designated frame.
+        pub use_most_recent_ivector: bool = true,
+        /// If true, 'read ahead' as many frames as we currently have available when extracting the iVector. May improve iVector
+        /// quality.
+        pub greedy_ivector_extractor: bool = false,
+        /// The maximum number of frames of adaptation history that we carry through to later utterances of the same speaker.
+        /// Interpret as a real frame count, i.e. not a count scaled by --posterior-scale.
+        pub max_remembered_frames: f32 = 1000.0,
+    }
 }
 
-// Frames that are put into one, as in splice.conf.
-#[derive(Args, Clone, Debug)]
-struct SpliceArgs {
-    /// Left-context for frame splicing prior to LDA
-    #[arg(long, default_value_t = 4)]
-    left_context: i32,
-    /// Right-context for frame splicing prior to LDA
-    #[arg(long, default_value_t = 4)]
-    right_context: i32,
+kaldi_io::options! {
+    /// Frames that are put into one, as in splice.conf.
+    #[derive(Clone, Debug)]
+    struct SpliceArgs {
+        /// Left-context for frame splicing prior to LDA
+        left_context: i32 = 4,
+        /// Right-context for frame splicing prior to LDA
+        right_context: i32 = 4,
+    }
 }
 
 /// The most frames that can be spliced on one side; more are taken for a mistake.

@@ -2,14 +2,10 @@
 //! and explanations of the options that may stand there.
 //!
 //! Each struct describes one kind of file. A method `options()` checks its values and returns them as the plain struct
-//! of the library that uses them. Programs flatten the same structs into their own options, so the comments of fields
-//! are also the help of those options. The structs themselves have plain comments: clap would show a doc comment as the
-//! description of the program.
+//! of the library that uses them. Programs flatten the same structs into their own options (`kaldi_cli::Group`), so the
+//! comments of fields are also the help of those options.
 
-use std::ffi::OsString;
-
-use clap::Args;
-use kaldi_io::cli;
+use kaldi_io::options::{self, Fault, Options};
 
 /// Returns an error about a value.
 macro_rules! refuse {
@@ -57,29 +53,24 @@ impl Error {
     }
 }
 
-#[derive(clap::Parser)]
-struct File<A: Args> {
-    #[command(flatten)]
-    options: A,
-}
-
 /// Reads the options in a file of lines `--name=value`. Other options have their defaults; if the path is empty, all
 /// have. Errors begin with `name`: the option that names the file, or the file.
 ///
 /// # Errors
 /// The file cannot be read, or has a line that is no option.
-pub fn read<A: Args>(name: &str, path: &str) -> Result<A> {
-    match path {
-        "" => given(name, &[]),
-        path => given(name, &[&format!("--config={path}")]),
-    }
+pub fn read<A: Options>(name: &str, path: &str) -> Result<A> {
+    let read = match path {
+        "" => Ok(options::defaults()),
+        path => options::read_file(path),
+    };
+    read.map_err(|fault| of_file(name, &fault))
 }
 
 /// Does the same as [`read`] for a file whose name is enough for errors.
 ///
 /// # Errors
 /// The file cannot be read, or has a line that is no option.
-pub fn read_file<A: Args>(path: &str) -> Result<A> {
+pub fn read_file<A: Options>(path: &str) -> Result<A> {
     read(path, path)
 }
 
@@ -87,12 +78,12 @@ pub fn read_file<A: Args>(path: &str) -> Result<A> {
 ///
 /// # Errors
 /// An argument is no option.
-pub fn given<A: Args>(name: &str, arguments: &[&str]) -> Result<A> {
-    let line: Vec<OsString> = [&name].into_iter().chain(arguments).map(OsString::from).collect();
-    match cli::parse::<File<A>>(line) {
-        Ok(parsed) => Ok(parsed.options.options),
-        Err(stop) => refuse!("{name}: {}", stop.error.unwrap_or_default()),
-    }
+pub fn given<A: Options>(name: &str, arguments: &[&str]) -> Result<A> {
+    options::read_given(arguments).map_err(|fault| of_file(name, &fault))
+}
+
+fn of_file(name: &str, fault: &Fault) -> Error {
+    Error::Value(format!("{name}: {fault}"))
 }
 
 #[cfg(test)]

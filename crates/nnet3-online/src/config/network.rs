@@ -1,96 +1,74 @@
 //! Options for running a network over live sound, and for compiling it.
 
-use clap::Args;
 use nnet3_core::forward::Streaming;
 use nnet3_core::optimize::OptimizeOptions;
 
 use super::Result;
 
-// [OPTIM]
-#[derive(Args, Clone, Debug)]
-pub struct OptimizationOptions {
-    /// Set this to false to turn off all optimizations
-    #[arg(long = "optimization.optimize", default_value_t = true)]
-    pub optimize: bool,
-    /// Update a component's parameters once for all its uses at different times (recurrent networks)
-    #[arg(long = "optimization.consolidate-model-update", default_value_t = true)]
-    pub consolidate_model_update: bool,
-    /// Let components write their output over their input, if they can
-    #[arg(long = "optimization.propagate-in-place", default_value_t = true)]
-    pub propagate_in_place: bool,
-    /// Let components write the derivative of their input over the derivative of their output, if they can
-    #[arg(long = "optimization.backprop-in-place", default_value_t = true)]
-    pub backprop_in_place: bool,
-    /// Extend matrices so that copies of parts of them become unnecessary (TDNNs; saves memory)
-    #[arg(long = "optimization.extend-matrices", default_value_t = true)]
-    pub extend_matrices: bool,
-    /// Replace operations on rows by operations on matrices, where rows are consecutive
-    #[arg(long = "optimization.optimize-row-ops", default_value_t = true)]
-    pub optimize_row_ops: bool,
-    /// Split operations on rows of several matrices into simpler ones, one a matrix
-    #[arg(long = "optimization.split-row-ops", default_value_t = true)]
-    pub split_row_ops: bool,
-    /// Replace an addition by a copy if its destination is still zero
-    #[arg(long = "optimization.convert-addition", default_value_t = true)]
-    pub convert_addition: bool,
-    /// Merge matrices if one is only a copy of the other
-    #[arg(long = "optimization.remove-assignments", default_value_t = true)]
-    pub remove_assignments: bool,
-    /// Allow remove-assignments to keep the copy
-    #[arg(long = "optimization.allow-left-merge", default_value_t = true)]
-    pub allow_left_merge: bool,
-    /// Allow remove-assignments to keep the original
-    #[arg(long = "optimization.allow-right-merge", default_value_t = true)]
-    pub allow_right_merge: bool,
-    /// Do not zero matrices that are written before they are read
-    #[arg(long = "optimization.initialize-undefined", default_value_t = true)]
-    pub initialize_undefined: bool,
-    /// Allocate matrices as late and free them as early as possible
-    #[arg(long = "optimization.move-sizing-commands", default_value_t = true)]
-    pub move_sizing_commands: bool,
-    /// Use a freed matrix again for another of the same size
-    #[arg(long = "optimization.allocate-from-other", default_value_t = true)]
-    pub allocate_from_other: bool,
-    /// Leave out rows at the edges without effect
-    #[arg(long = "optimization.snip-row-ops", default_value_t = true)]
-    pub snip_row_ops: bool,
-    /// Earliest t for which derivatives are computed
-    #[arg(long = "optimization.min-deriv-time", default_value_t = i32::MIN)]
-    pub min_deriv_time: i32,
-    /// Latest t for which derivatives are computed
-    #[arg(long = "optimization.max-deriv-time", default_value_t = i32::MAX)]
-    pub max_deriv_time: i32,
-    /// If set, the latest t for which derivatives are computed, counted from the largest t of the requested outputs
-    #[arg(long = "optimization.max-deriv-time-relative", default_value_t = i32::MAX)]
-    pub max_deriv_time_relative: i32,
-    /// Degree of compression of matrices that wait for the backward pass: 0, 1 or 2 (training only; the commands are
-    /// kept and have no effect: memory is planned before a computation runs)
-    #[arg(long = "optimization.memory-compression-level", default_value_t = 1)]
-    pub memory_compression_level: i32,
+kaldi_io::options! {
+    /// Options of the optimisation of computations.
+    #[derive(Clone, Debug)]
+    pub struct OptimizationOptions {
+        /// Set this to false to turn off all optimizations
+        pub optimize("optimization.optimize"): bool = true,
+        /// Update a component's parameters once for all its uses at different times (recurrent networks)
+        pub consolidate_model_update("optimization.consolidate-model-update"): bool = true,
+        /// Let components write their output over their input, if they can
+        pub propagate_in_place("optimization.propagate-in-place"): bool = true,
+        /// Let components write the derivative of their input over the derivative of their output, if they can
+        pub backprop_in_place("optimization.backprop-in-place"): bool = true,
+        /// Extend matrices so that copies of parts of them become unnecessary (TDNNs; saves memory)
+        pub extend_matrices("optimization.extend-matrices"): bool = true,
+        /// Replace operations on rows by operations on matrices, where rows are consecutive
+        pub optimize_row_ops("optimization.optimize-row-ops"): bool = true,
+        /// Split operations on rows of several matrices into simpler ones, one a matrix
+        pub split_row_ops("optimization.split-row-ops"): bool = true,
+        /// Replace an addition by a copy if its destination is still zero
+        pub convert_addition("optimization.convert-addition"): bool = true,
+        /// Merge matrices if one is only a copy of the other
+        pub remove_assignments("optimization.remove-assignments"): bool = true,
+        /// Allow remove-assignments to keep the copy
+        pub allow_left_merge("optimization.allow-left-merge"): bool = true,
+        /// Allow remove-assignments to keep the original
+        pub allow_right_merge("optimization.allow-right-merge"): bool = true,
+        /// Do not zero matrices that are written before they are read
+        pub initialize_undefined("optimization.initialize-undefined"): bool = true,
+        /// Allocate matrices as late and free them as early as possible
+        pub move_sizing_commands("optimization.move-sizing-commands"): bool = true,
+        /// Use a freed matrix again for another of the same size
+        pub allocate_from_other("optimization.allocate-from-other"): bool = true,
+        /// Leave out rows at the edges without effect
+        pub snip_row_ops("optimization.snip-row-ops"): bool = true,
+        /// Earliest t for which derivatives are computed
+        pub min_deriv_time("optimization.min-deriv-time"): i32 = i32::MIN,
+        /// Latest t for which derivatives are computed
+        pub max_deriv_time("optimization.max-deriv-time"): i32 = i32::MAX,
+        /// If set, the latest t for which derivatives are computed, counted from the largest t of the requested outputs
+        pub max_deriv_time_relative("optimization.max-deriv-time-relative"): i32 = i32::MAX,
+        /// Degree of compression of matrices that wait for the backward pass: 0, 1 or 2 (training only; the commands are
+        /// kept and have no effect: memory is planned before a computation runs)
+        pub memory_compression_level("optimization.memory-compression-level"): i32 = 1,
+    }
 }
 
-// [LOOPED], without acoustic-scale
-#[derive(Args, Clone, Debug)]
-pub struct LoopedArgs {
-    /// Extra left context to use at the first frame of an utterance (note: this will just consist of repeats of the first
-    /// frame, and should not usually be necessary)
-    #[arg(long, default_value_t = 0)]
-    pub extra_left_context_initial: i32,
-    /// Frames of the input for each frame of the output, if the network has fewer outputs ('chain' models)
-    #[arg(long, default_value_t = 1)]
-    pub frame_subsampling_factor: i32,
-    /// Number of new input frames of each chunk; the network keeps its state from chunk to chunk
-    #[arg(long, default_value_t = 24)]
-    pub frames_per_chunk: i32,
-    /// As --computation.debug
-    #[arg(long)]
-    pub debug_computation: bool,
-    #[command(flatten)]
-    pub optimization: OptimizationOptions,
-    /// Log each command of each computation, with the sizes that it changes and its time (very verbose; --verbose=5
-    /// does it too)
-    #[arg(long = "computation.debug")]
-    pub computation_debug: bool,
+kaldi_io::options! {
+    /// Options of networks over live sound, without `acoustic-scale`.
+    #[derive(Clone, Debug)]
+    pub struct LoopedArgs {
+        /// Extra left context to use at the first frame of an utterance (note: this will just consist of repeats of the first
+        /// frame, and should not usually be necessary)
+        pub extra_left_context_initial: i32 = 0,
+        /// Frames of the input for each frame of the output, if the network has fewer outputs ('chain' models)
+        pub frame_subsampling_factor: i32 = 1,
+        /// Number of new input frames of each chunk; the network keeps its state from chunk to chunk
+        pub frames_per_chunk: i32 = 24,
+        /// As --computation.debug
+        pub debug_computation: bool = false,
+        pub optimization: OptimizationOptions,
+        /// Log each command of each computation, with the sizes that it changes and its time (very verbose; --verbose=5
+        /// does it too)
+        pub computation_debug("computation.debug"): bool = false,
+    }
 }
 
 impl LoopedArgs {

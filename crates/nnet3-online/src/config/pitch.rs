@@ -1,78 +1,59 @@
 //! Pitch of sound, and features made from it.
 
-use clap::Args;
 use kaldi_feat::pitch::{PitchOptions, PitchProcessOptions};
 
 use super::{Error, Result};
 
-// Options of the extraction of pitch, as on command lines and in pitch.conf.
-#[derive(Args, Clone, Debug)]
-pub struct PitchArgs {
-    /// Waveform data sample frequency (must match the waveform file, if specified there)
-    #[arg(long, default_value_t = 16000.0)]
-    pub sample_frequency: f32,
-    /// Frame length in milliseconds
-    #[arg(long, default_value_t = 25.0)]
-    pub frame_length: f32,
-    /// Frame shift in milliseconds
-    #[arg(long, default_value_t = 10.0)]
-    pub frame_shift: f32,
-    /// Coefficient for use in signal preemphasis
-    #[arg(long, default_value_t = 0.0)]
-    pub preemphasis_coefficient: f32,
-    /// Minimum F0 to search for (Hz)
-    #[arg(long, default_value_t = 50.0)]
-    pub min_f0: f32,
-    /// Maximum F0 to search for (Hz)
-    #[arg(long, default_value_t = 400.0)]
-    pub max_f0: f32,
-    /// Minimum F0, applied in soft way; must not exceed min-f0
-    #[arg(long, default_value_t = 10.0)]
-    pub soft_min_f0: f32,
-    /// Cost factor for F0 change
-    #[arg(long, default_value_t = 0.1)]
-    pub penalty_factor: f32,
-    /// Cutoff frequency for the lowpass filter (Hz)
-    #[arg(long, default_value_t = 1000.0)]
-    pub lowpass_cutoff: f32,
-    /// Frequency that we down-sample the signal to. Must be at least twice lowpass-cutoff
-    #[arg(long, default_value_t = 4000.0)]
-    pub resample_frequency: f32,
-    /// Smallest relative change in pitch that our algorithm measures
-    #[arg(long, default_value_t = 0.005)]
-    pub delta_pitch: f32,
-    /// Increasing this factor reduces NCCF for quiet frames
-    #[arg(long, default_value_t = 7000.0)]
-    pub nccf_ballast: f32,
-    /// Integer that determines filter width of lowpass filter; more gives a sharper filter
-    #[arg(long, default_value_t = 1)]
-    pub lowpass_filter_width: i32,
-    /// Integer that determines filter width when upsampling the NCCF
-    #[arg(long, default_value_t = 5)]
-    pub upsample_filter_width: i32,
-    /// Maximum number of frames of latency that we allow pitch tracking to introduce into the feature processing (affects
-    /// output only if --frames-per-chunk > 0 and --simulate-first-pass-online=true)
-    #[arg(long, default_value_t = 0)]
-    pub max_frames_latency: i32,
-    /// Only relevant for offline pitch extraction; you can set it to a small nonzero value, such as 10, for better feature
-    /// compatibility with online decoding (affects energy normalization in the algorithm)
-    #[arg(long, default_value_t = 0)]
-    pub frames_per_chunk: i32,
-    /// If true, the features are those that an online decoder would see in the first pass of decoding, not the final
-    /// features after the traceback. Needs --frames-per-chunk.
-    #[arg(long)]
-    pub simulate_first_pass_online: bool,
-    /// Frame at which the search is done again with the energy of all samples so far; affects only online pitch extraction.
-    /// A non-critical parameter
-    #[arg(long, default_value_t = 500)]
-    pub recompute_frame: i32,
-    /// If true, the NCCF ballast depends on the samples up to each frame only (useful mainly for debugging)
-    #[arg(long)]
-    pub nccf_ballast_online: bool,
-    /// If true, only frames that completely fit in the file are output, and their number depends on the frame-length. If
-    /// false, their number depends only on the frame-shift.
-    #[arg(long, default_value_t = true)]
-    pub snip_edges: bool,
+kaldi_io::options! {
+    /// Options of the extraction of pitch, as on command lines and in pitch.conf.
+    #[derive(Clone, Debug)]
+    pub struct PitchArgs {
+        /// Waveform data sample frequency (must match the waveform file, if specified there)
+        pub sample_frequency: f32 = 16000.0,
+        /// Frame length in milliseconds
+        pub frame_length: f32 = 25.0,
+        /// Frame shift in milliseconds
+        pub frame_shift: f32 = 10.0,
+        /// Coefficient for use in signal preemphasis
+        pub preemphasis_coefficient: f32 = 0.0,
+        /// Minimum F0 to search for (Hz)
+        pub min_f0: f32 = 50.0,
+        /// Maximum F0 to search for (Hz)
+        pub max_f0: f32 = 400.0,
+        /// Minimum F0, applied in soft way; must not exceed min-f0
+        pub soft_min_f0: f32 = 10.0,
+        /// Cost factor for F0 change
+        pub penalty_factor: f32 = 0.1,
+        /// Cutoff frequency for the lowpass filter (Hz)
+        pub lowpass_cutoff: f32 = 1000.0,
+        /// Frequency that we down-sample the signal to. Must be at least twice lowpass-cutoff
+        pub resample_frequency: f32 = 4000.0,
+        /// Smallest relative change in pitch that our algorithm measures
+        pub delta_pitch: f32 = 0.005,
+        /// Increasing this factor reduces NCCF for quiet frames
+        pub nccf_ballast: f32 = 7000.0,
+        /// Integer that determines filter width of lowpass filter; more gives a sharper filter
+        pub lowpass_filter_width: i32 = 1,
+        /// Integer that determines filter width when upsampling the NCCF
+        pub upsample_filter_width: i32 = 5,
+        /// Maximum number of frames of latency that we allow pitch tracking to introduce into the feature processing (affects
+        /// output only if --frames-per-chunk > 0 and --simulate-first-pass-online=true)
+        pub max_frames_latency: i32 = 0,
+        /// Only relevant for offline pitch extraction; you can set it to a small nonzero value, such as 10, for better feature
+        /// compatibility with online decoding (affects energy normalization in the algorithm)
+        pub frames_per_chunk: i32 = 0,
+        /// If true, the features are those that an online decoder would see in the first pass of decoding, not the final
+        /// features after the traceback. Needs --frames-per-chunk.
+        pub simulate_first_pass_online: bool = false,
+        /// Frame at which the search is done again with the energy of all samples so far; affects only online pitch extraction.
+        /// A non-critical parameter
+        pub recompute_frame: i32 = 500,
+        /// If true, the NCCF ballast depends on the samples up to each frame only (useful mainly for debugging)
+        pub nccf_ballast_online: bool = false,
+        /// If true, only frames that completely fit in the file are output, and their number depends on the frame-length. If
+        /// false, their number depends only on the frame-shift.
+        pub snip_edges: bool = true,
+    }
 }
 
 /// Converts a number that the reference's options allow to be negative.
@@ -114,50 +95,39 @@ impl PitchArgs {
     }
 }
 
-// Options of the features that are computed from pitch.
-#[derive(Args, Clone, Debug)]
-pub struct PitchProcessArgs {
-    /// Scaling factor for the final normalized log-pitch value
-    #[arg(long, default_value_t = 2.0)]
-    pub pitch_scale: f32,
-    /// Scaling factor for final POV (probability of voicing) feature
-    #[arg(long, default_value_t = 2.0)]
-    pub pov_scale: f32,
-    /// This can be used to add an offset to the POV feature. Intended for use in online decoding as a substitute for CMN.
-    #[arg(long, default_value_t = 0.0)]
-    pub pov_offset: f32,
-    /// Term to scale the final delta log-pitch feature
-    #[arg(long, default_value_t = 10.0)]
-    pub delta_pitch_scale: f32,
-    /// Standard deviation for noise we add to the delta log-pitch (before scaling); should be about the same as delta-pitch
-    /// option to pitch creation. The purpose is to get rid of peaks in the delta-pitch caused by discretization of pitch
-    /// values.
-    #[arg(long, default_value_t = 0.005)]
-    pub delta_pitch_noise_stddev: f32,
-    /// Left-context (in frames) for moving window normalization
-    #[arg(long, default_value_t = 75)]
-    pub normalization_left_context: i32,
-    /// Right-context (in frames) for moving window normalization
-    #[arg(long, default_value_t = 75)]
-    pub normalization_right_context: i32,
-    /// Number of frames on each side of central frame, to use for delta window.
-    #[arg(long, default_value_t = 2)]
-    pub delta_window: i32,
-    /// Number of frames by which the pitch information is delayed.
-    #[arg(long, default_value_t = 0)]
-    pub delay: i32,
-    /// If true, the warped NCCF is added to output features
-    #[arg(long, default_value_t = true)]
-    pub add_pov_feature: bool,
-    /// If true, the log-pitch with POV-weighted mean subtraction over a 1.5 second window is added to output features
-    #[arg(long, default_value_t = true)]
-    pub add_normalized_log_pitch: bool,
-    /// If true, time derivative of log-pitch is added to output features
-    #[arg(long, default_value_t = true)]
-    pub add_delta_pitch: bool,
-    /// If true, log(pitch) is added to output features
-    #[arg(long)]
-    pub add_raw_log_pitch: bool,
+kaldi_io::options! {
+    /// Options of the features that are computed from pitch.
+    #[derive(Clone, Debug)]
+    pub struct PitchProcessArgs {
+        /// Scaling factor for the final normalized log-pitch value
+        pub pitch_scale: f32 = 2.0,
+        /// Scaling factor for final POV (probability of voicing) feature
+        pub pov_scale: f32 = 2.0,
+        /// This can be used to add an offset to the POV feature. Intended for use in online decoding as a substitute for CMN.
+        pub pov_offset: f32 = 0.0,
+        /// Term to scale the final delta log-pitch feature
+        pub delta_pitch_scale: f32 = 10.0,
+        /// Standard deviation for noise we add to the delta log-pitch (before scaling); should be about the same as delta-pitch
+        /// option to pitch creation. The purpose is to get rid of peaks in the delta-pitch caused by discretization of pitch
+        /// values.
+        pub delta_pitch_noise_stddev: f32 = 0.005,
+        /// Left-context (in frames) for moving window normalization
+        pub normalization_left_context: i32 = 75,
+        /// Right-context (in frames) for moving window normalization
+        pub normalization_right_context: i32 = 75,
+        /// Number of frames on each side of central frame, to use for delta window.
+        pub delta_window: i32 = 2,
+        /// Number of frames by which the pitch information is delayed.
+        pub delay: i32 = 0,
+        /// If true, the warped NCCF is added to output features
+        pub add_pov_feature: bool = true,
+        /// If true, the log-pitch with POV-weighted mean subtraction over a 1.5 second window is added to output features
+        pub add_normalized_log_pitch: bool = true,
+        /// If true, time derivative of log-pitch is added to output features
+        pub add_delta_pitch: bool = true,
+        /// If true, log(pitch) is added to output features
+        pub add_raw_log_pitch: bool = false,
+    }
 }
 
 impl PitchProcessArgs {
@@ -185,13 +155,13 @@ impl PitchProcessArgs {
     }
 }
 
-// Both, as in the file of --online-pitch-config.
-#[derive(Args, Clone, Debug)]
-pub struct OnlinePitchArgs {
-    #[command(flatten)]
-    pub pitch: PitchArgs,
-    #[command(flatten)]
-    pub process: PitchProcessArgs,
+kaldi_io::options! {
+    /// Both, as in the file of --online-pitch-config.
+    #[derive(Clone, Debug)]
+    pub struct OnlinePitchArgs {
+        pub pitch: PitchArgs,
+        pub process: PitchProcessArgs,
+    }
 }
 
 /// Reads the options of pitch from a file; without a name, returns the usual ones. Errors begin with `name`.

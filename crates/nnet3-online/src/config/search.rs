@@ -1,6 +1,5 @@
 //! Limits of the search, and the processing of its lattice.
 
-use clap::Args;
 use nnet3_decode::decoder::{Pruning, SearchOptions};
 use nnet3_decode::determinize::PhoneOptions;
 
@@ -14,76 +13,47 @@ pub fn of_option(error: nnet3_decode::Error) -> Error {
     }
 }
 
-// Limits of the search, and the processing of its lattice.
-#[derive(Args, Clone, Debug)]
-pub struct SearchArgs {
-    /// Decoding beam. Larger->slower, more accurate.
-    #[arg(long, default_value_t = 16.0)]
-    pub beam: f32,
-    /// Decoder max active states. Larger->slower; more accurate
-    #[arg(long, default_value_t = i32::MAX as usize)]
-    pub max_active: usize,
-    /// Decoder minimum #active states.
-    #[arg(long, default_value_t = 200)]
-    pub min_active: usize,
-    /// Lattice generation beam. Larger->slower, and deeper lattices
-    #[arg(long, default_value_t = 10.0)]
-    pub lattice_beam: f32,
-    /// Interval (in frames) at which to prune tokens
-    #[arg(long, default_value_t = 25)]
-    pub prune_interval: usize,
-    /// If true, determinize the lattice (lattice-determinization, keeping only best pdf-sequence for each word-sequence).
-    #[arg(long, default_value_t = true)]
-    pub determinize_lattice: bool,
-    /// Increment used in decoding-- this parameter is obscure and relates to a speedup in the way the max-active
-    /// constraint is applied. Larger is more accurate.
-    #[arg(long, default_value_t = 0.5)]
-    pub beam_delta: f32,
-    /// Setting used in decoder to control hash behavior
-    #[arg(long, default_value_t = 2.0)]
-    pub hash_ratio: f32,
-    /// Size of pools for tokens. It has no effect: all tokens are in one array.
-    #[arg(long, default_value_t = 256)]
-    pub memory_pool_tokens_block_size: u32,
-    /// Size of pools for links. It has no effect: all links are in one array.
-    #[arg(long, default_value_t = 256)]
-    pub memory_pool_links_block_size: u32,
-    /// Tolerance used in determinization
-    #[arg(long, default_value_t = nnet3_decode::weight::DELTA)]
-    pub delta: f32,
-    /// Maximum approximate memory usage in determinization (real usage might be many times this).
-    #[arg(long, default_value_t = 50000000)]
-    pub max_mem: i32,
-    /// If true, do an initial pass of determinization on both phones and words (see also --word-determinize)
-    #[arg(long, default_value_t = true)]
-    pub phone_determinize: bool,
-    /// If true, do a second pass of determinization on words only (see also --phone-determinize)
-    #[arg(long, default_value_t = true)]
-    pub word_determinize: bool,
-    /// If true, push and minimize after determinization.
-    #[arg(long, default_value_t = false)]
-    pub minimize: bool,
+kaldi_io::options! {
+    /// Limits of the search, and the processing of its lattice.
+    #[derive(Clone, Debug)]
+    pub struct SearchArgs {
+        /// Decoding beam. Larger->slower, more accurate.
+        pub beam: f32 = 16.0,
+        /// Decoder max active states. Larger->slower; more accurate
+        pub max_active: usize = i32::MAX as usize,
+        /// Decoder minimum #active states.
+        pub min_active: usize = 200,
+        /// Lattice generation beam. Larger->slower, and deeper lattices
+        pub lattice_beam: f32 = 10.0,
+        /// Interval (in frames) at which to prune tokens
+        pub prune_interval: usize = 25,
+        /// If true, determinize the lattice (lattice-determinization, keeping only best pdf-sequence for each word-sequence).
+        pub determinize_lattice: bool = true,
+        /// Increment used in decoding-- this parameter is obscure and relates to a speedup in the way the max-active
+        /// constraint is applied. Larger is more accurate.
+        pub beam_delta: f32 = 0.5,
+        /// Setting used in decoder to control hash behavior
+        pub hash_ratio: f32 = 2.0,
+        /// Size of pools for tokens. It has no effect: all tokens are in one array.
+        pub memory_pool_tokens_block_size: u32 = 256,
+        /// Size of pools for links. It has no effect: all links are in one array.
+        pub memory_pool_links_block_size: u32 = 256,
+        /// Tolerance used in determinization
+        pub delta: f32 = nnet3_decode::weight::DELTA,
+        /// Maximum approximate memory usage in determinization (real usage might be many times this).
+        pub max_mem: i32 = 50_000_000,
+        /// If true, do an initial pass of determinization on both phones and words (see also --word-determinize)
+        pub phone_determinize: bool = true,
+        /// If true, do a second pass of determinization on words only (see also --phone-determinize)
+        pub word_determinize: bool = true,
+        /// If true, push and minimize after determinization.
+        pub minimize: bool = false,
+    }
 }
 
 impl Default for SearchArgs {
     fn default() -> SearchArgs {
-        SearchArgs {
-            beam: 16.0,
-            max_active: i32::MAX as usize,
-            min_active: 200,
-            lattice_beam: 10.0,
-            prune_interval: 25,
-            determinize_lattice: true,
-            beam_delta: 0.5,
-            hash_ratio: 2.0,
-            memory_pool_tokens_block_size: 256,
-            memory_pool_links_block_size: 256,
-            delta: nnet3_decode::weight::DELTA,
-            max_mem: 50_000_000,
-            phone_determinize: true,
-            word_determinize: true,
-            minimize: false,
-        }
+        kaldi_io::options::defaults()
     }
 }
 

@@ -1,27 +1,25 @@
 //! Weights of silence for i-vectors.
 
-use clap::Args;
 use kaldi_online::silence::SilenceWeightingOptions;
 
 use super::endpoint::phones;
 use super::{Error, Result};
 
-// Weight of silence for i-vectors.
-#[derive(Args, Clone, Debug)]
-pub struct SilenceWeightingArgs {
-    /// List of integer ids of silence phones, separated by colons (or commas), for iVectors in online decoding. Data
-    /// that (according to the traceback of the decoder) corresponds to these phones will be downweighted by
-    /// --silence-weight.
-    #[arg(long = "ivector-silence-weighting.silence-phones", default_value = "")]
-    pub silence_phones: String,
-    /// Weighting factor in iVector estimation for frames that the decoder trace-back
-    /// identifies as silence; only relevant if the --silence-phones option is set.
-    #[arg(long = "ivector-silence-weighting.silence-weight", default_value_t = 1.0)]
-    pub silence_weight: f32,
-    /// Maximum allowed duration of a single transition-id; runs
-    /// with durations of this or longer will be weighted down to the silence-weight.
-    #[arg(long = "ivector-silence-weighting.max-state-duration", default_value_t = -1.0)]
-    pub max_state_duration: f32,
+kaldi_io::options! {
+    /// Weight of silence for i-vectors.
+    #[derive(Clone, Debug)]
+    pub struct SilenceWeightingArgs {
+        /// List of integer ids of silence phones, separated by colons (or commas), for iVectors in online decoding. Data
+        /// that (according to the traceback of the decoder) corresponds to these phones will be downweighted by
+        /// --silence-weight.
+        pub silence_phones("ivector-silence-weighting.silence-phones"): String = "",
+        /// Weighting factor in iVector estimation for frames that the decoder trace-back
+        /// identifies as silence; only relevant if the --silence-phones option is set.
+        pub silence_weight("ivector-silence-weighting.silence-weight"): f32 = 1.0,
+        /// Maximum allowed duration of a single transition-id; runs
+        /// with durations of this or longer will be weighted down to the silence-weight.
+        pub max_state_duration("ivector-silence-weighting.max-state-duration"): f32 = -1.0,
+    }
 }
 
 impl SilenceWeightingArgs {

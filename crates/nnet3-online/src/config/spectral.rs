@@ -1,63 +1,50 @@
 //! Options for making features from sound.
 
-use clap::Args;
 use kaldi_feat::spectral::{EnergyOptions, FrameOptions, Kind, MelOptions, PlpOptions, SpectralOptions};
+use kaldi_io::options::Options;
 
 use super::{Error, Result};
 
-// Options for cutting sound into frames, and for their energy.
-#[derive(Args, Clone, Debug)]
-pub struct WindowArgs {
-    /// Waveform data sample frequency (must match the waveform file, if specified there)
-    #[arg(long, default_value_t = 16000.0)]
-    pub sample_frequency: f32,
-    /// Frame length in milliseconds
-    #[arg(long, default_value_t = 25.0)]
-    pub frame_length: f32,
-    /// Frame shift in milliseconds
-    #[arg(long, default_value_t = 10.0)]
-    pub frame_shift: f32,
-    /// Coefficient for use in signal preemphasis
-    #[arg(long, default_value_t = 0.97)]
-    pub preemphasis_coefficient: f32,
-    /// Subtract mean from waveform on each frame
-    #[arg(long, default_value_t = true)]
-    pub remove_dc_offset: bool,
-    /// Dithering constant (0.0 means no dither). If you turn this off, you should set the --energy-floor option, e.g. to 1.0
-    /// or 0.1
-    #[arg(long, default_value_t = 1.0)]
-    pub dither: f32,
-    /// Type of window ("hamming"|"hanning"|"povey"|"rectangular"|"sine"|"blackman")
-    #[arg(long, default_value = "povey")]
-    pub window_type: String,
-    /// Constant coefficient for generalized Blackman window.
-    #[arg(long, default_value_t = 0.42)]
-    pub blackman_coeff: f32,
-    /// If true, round window size to power of two by zero-padding input to FFT.
-    #[arg(long, default_value_t = true)]
-    pub round_to_power_of_two: bool,
-    /// If true, only frames that completely fit in the file are output, and their number depends on the frame-length. If
-    /// false, their number depends only on the frame-shift, and the data are reflected at the ends.
-    #[arg(long, default_value_t = true)]
-    pub snip_edges: bool,
-    /// If true, allow the input waveform to have a higher frequency than the specified --sample-frequency (it is
-    /// downsampled).
-    #[arg(long)]
-    pub allow_downsample: bool,
-    /// If true, allow the input waveform to have a lower frequency than the specified --sample-frequency (it is upsampled).
-    #[arg(long)]
-    pub allow_upsample: bool,
-    /// Memory optimization. If larger than 0, periodically remove feature vectors so that only this number of the latest
-    /// feature vectors is retained. Only where sound arrives in pieces.
-    #[arg(long, default_value_t = -1)]
-    pub max_feature_vectors: i32,
-    /// Floor on energy (absolute, not relative). Only makes a difference if energy is among the features
-    /// (--use-energy=true); only necessary if --dither=0.0. Suggested values: 0.1 or 1.0
-    #[arg(long, default_value_t = 0.0)]
-    pub energy_floor: f32,
-    /// If true, compute energy before preemphasis and windowing
-    #[arg(long, default_value_t = true)]
-    pub raw_energy: bool,
+kaldi_io::options! {
+    /// Options for cutting sound into frames, and for their energy.
+    #[derive(Clone, Debug)]
+    pub struct WindowArgs {
+        /// Waveform data sample frequency (must match the waveform file, if specified there)
+        pub sample_frequency: f32 = 16000.0,
+        /// Frame length in milliseconds
+        pub frame_length: f32 = 25.0,
+        /// Frame shift in milliseconds
+        pub frame_shift: f32 = 10.0,
+        /// Coefficient for use in signal preemphasis
+        pub preemphasis_coefficient: f32 = 0.97,
+        /// Subtract mean from waveform on each frame
+        pub remove_dc_offset: bool = true,
+        /// Dithering constant (0.0 means no dither). If you turn this off, you should set the --energy-floor option, e.g. to 1.0
+        /// or 0.1
+        pub dither: f32 = 1.0,
+        /// Type of window ("hamming"|"hanning"|"povey"|"rectangular"|"sine"|"blackman")
+        pub window_type: String = "povey",
+        /// Constant coefficient for generalized Blackman window.
+        pub blackman_coeff: f32 = 0.42,
+        /// If true, round window size to power of two by zero-padding input to FFT.
+        pub round_to_power_of_two: bool = true,
+        /// If true, only frames that completely fit in the file are output, and their number depends on the frame-length. If
+        /// false, their number depends only on the frame-shift, and the data are reflected at the ends.
+        pub snip_edges: bool = true,
+        /// If true, allow the input waveform to have a higher frequency than the specified --sample-frequency (it is
+        /// downsampled).
+        pub allow_downsample: bool = false,
+        /// If true, allow the input waveform to have a lower frequency than the specified --sample-frequency (it is upsampled).
+        pub allow_upsample: bool = false,
+        /// Memory optimization. If larger than 0, periodically remove feature vectors so that only this number of the latest
+        /// feature vectors is retained. Only where sound arrives in pieces.
+        pub max_feature_vectors: i32 = -1,
+        /// Floor on energy (absolute, not relative). Only makes a difference if energy is among the features
+        /// (--use-energy=true); only necessary if --dither=0.0. Suggested values: 0.1 or 1.0
+        pub energy_floor: f32 = 0.0,
+        /// If true, compute energy before preemphasis and windowing
+        pub raw_energy: bool = true,
+    }
 }
 
 impl WindowArgs {
@@ -85,33 +72,27 @@ impl WindowArgs {
     }
 }
 
-// Options shared by cepstra and mel energies.
-#[derive(Args, Clone, Debug)]
-pub struct FrameArgs {
-    #[command(flatten)]
-    pub window: WindowArgs,
-    /// Number of triangular mel-frequency bins
-    #[arg(long, default_value_t = 23)]
-    pub num_mel_bins: i32,
-    /// Low cutoff frequency for mel bins
-    #[arg(long, default_value_t = 20.0)]
-    pub low_freq: f32,
-    /// High cutoff frequency for mel bins (if <= 0, offset from Nyquist)
-    #[arg(long, default_value_t = 0.0)]
-    pub high_freq: f32,
-    /// Low inflection point in piecewise linear VTLN warping function
-    #[arg(long, default_value_t = 100.0)]
-    pub vtln_low: f32,
-    /// High inflection point in piecewise linear VTLN warping function (if negative, offset from Nyquist)
-    #[arg(long, default_value_t = -500.0)]
-    pub vtln_high: f32,
-    /// Print out debugging information for mel bin computation
-    #[arg(long)]
-    pub debug_mel: bool,
-    /// If true, put energy or C0 last and use a factor of sqrt(2) on C0. Warning: not sufficient to get HTK compatible
-    /// features (need to change other parameters).
-    #[arg(long)]
-    pub htk_compat: bool,
+kaldi_io::options! {
+    /// Options shared by cepstra and mel energies.
+    #[derive(Clone, Debug)]
+    pub struct FrameArgs {
+        pub window: WindowArgs,
+        /// Number of triangular mel-frequency bins
+        pub num_mel_bins: i32 = 23,
+        /// Low cutoff frequency for mel bins
+        pub low_freq: f32 = 20.0,
+        /// High cutoff frequency for mel bins (if <= 0, offset from Nyquist)
+        pub high_freq: f32 = 0.0,
+        /// Low inflection point in piecewise linear VTLN warping function
+        pub vtln_low: f32 = 100.0,
+        /// High inflection point in piecewise linear VTLN warping function (if negative, offset from Nyquist)
+        pub vtln_high: f32 = -500.0,
+        /// Print out debugging information for mel bin computation
+        pub debug_mel: bool = false,
+        /// If true, put energy or C0 last and use a factor of sqrt(2) on C0. Warning: not sufficient to get HTK compatible
+        /// features (need to change other parameters).
+        pub htk_compat: bool = false,
+    }
 }
 
 impl FrameArgs {
@@ -149,20 +130,18 @@ fn positive(option: &str, number: i32) -> Result<usize> {
     }
 }
 
-// Options of cepstra, as on command lines and in mfcc.conf.
-#[derive(Args, Clone, Debug)]
-pub struct MfccArgs {
-    #[command(flatten)]
-    pub frames: FrameArgs,
-    /// Number of cepstra in MFCC computation (including C0)
-    #[arg(long, default_value_t = 13)]
-    pub num_ceps: i32,
-    /// Use energy (not C0) in MFCC computation
-    #[arg(long, default_value_t = true)]
-    pub use_energy: bool,
-    /// Constant that controls scaling of MFCCs
-    #[arg(long, default_value_t = 22.0)]
-    pub cepstral_lifter: f32,
+kaldi_io::options! {
+    /// Options of cepstra, as on command lines and in mfcc.conf.
+    #[derive(Clone, Debug)]
+    pub struct MfccArgs {
+        pub frames: FrameArgs,
+        /// Number of cepstra in MFCC computation (including C0)
+        pub num_ceps: i32 = 13,
+        /// Use energy (not C0) in MFCC computation
+        pub use_energy: bool = true,
+        /// Constant that controls scaling of MFCCs
+        pub cepstral_lifter: f32 = 22.0,
+    }
 }
 
 impl SpectralArgs for MfccArgs {
@@ -174,20 +153,18 @@ impl SpectralArgs for MfccArgs {
     }
 }
 
-// Options of mel energies, as on command lines and in fbank.conf.
-#[derive(Args, Clone, Debug)]
-pub struct FbankArgs {
-    #[command(flatten)]
-    pub frames: FrameArgs,
-    /// Add an extra dimension with energy to the FBANK output.
-    #[arg(long)]
-    pub use_energy: bool,
-    /// If true, produce log-filterbank, else produce linear.
-    #[arg(long, default_value_t = true)]
-    pub use_log_fbank: bool,
-    /// If true, use power, else use magnitude.
-    #[arg(long, default_value_t = true)]
-    pub use_power: bool,
+kaldi_io::options! {
+    /// Options of mel energies, as on command lines and in fbank.conf.
+    #[derive(Clone, Debug)]
+    pub struct FbankArgs {
+        pub frames: FrameArgs,
+        /// Add an extra dimension with energy to the FBANK output.
+        pub use_energy: bool = false,
+        /// If true, produce log-filterbank, else produce linear.
+        pub use_log_fbank: bool = true,
+        /// If true, use power, else use magnitude.
+        pub use_power: bool = true,
+    }
 }
 
 impl SpectralArgs for FbankArgs {
@@ -198,29 +175,24 @@ impl SpectralArgs for FbankArgs {
     }
 }
 
-// Options of PLP cepstra, as on command lines and in plp.conf.
-#[derive(Args, Clone, Debug)]
-pub struct PlpArgs {
-    #[command(flatten)]
-    pub frames: FrameArgs,
-    /// Number of cepstra in PLP computation (including C0)
-    #[arg(long, default_value_t = 13)]
-    pub num_ceps: i32,
-    /// Order of LPC analysis in PLP computation
-    #[arg(long, default_value_t = 12)]
-    pub lpc_order: i32,
-    /// Use energy (not C0) for zeroth PLP feature
-    #[arg(long, default_value_t = true)]
-    pub use_energy: bool,
-    /// Compression factor in PLP computation
-    #[arg(long, default_value_t = 0.33333)]
-    pub compress_factor: f32,
-    /// Constant that controls scaling of PLPs
-    #[arg(long, default_value_t = 22.0)]
-    pub cepstral_lifter: f32,
-    /// Scaling constant in PLP computation
-    #[arg(long, default_value_t = 1.0)]
-    pub cepstral_scale: f32,
+kaldi_io::options! {
+    /// Options of PLP cepstra, as on command lines and in plp.conf.
+    #[derive(Clone, Debug)]
+    pub struct PlpArgs {
+        pub frames: FrameArgs,
+        /// Number of cepstra in PLP computation (including C0)
+        pub num_ceps: i32 = 13,
+        /// Order of LPC analysis in PLP computation
+        pub lpc_order: i32 = 12,
+        /// Use energy (not C0) for zeroth PLP feature
+        pub use_energy: bool = true,
+        /// Compression factor in PLP computation
+        pub compress_factor: f32 = 0.33333,
+        /// Constant that controls scaling of PLPs
+        pub cepstral_lifter: f32 = 22.0,
+        /// Scaling constant in PLP computation
+        pub cepstral_scale: f32 = 1.0,
+    }
 }
 
 impl SpectralArgs for PlpArgs {
@@ -238,14 +210,14 @@ impl SpectralArgs for PlpArgs {
     }
 }
 
-// Options of spectrograms.
-#[derive(Args, Clone, Debug)]
-pub struct SpectrogramArgs {
-    #[command(flatten)]
-    pub window: WindowArgs,
-    /// If true, return raw FFT complex numbers instead of log magnitudes
-    #[arg(long)]
-    pub return_raw_fft: bool,
+kaldi_io::options! {
+    /// Options of spectrograms.
+    #[derive(Clone, Debug)]
+    pub struct SpectrogramArgs {
+        pub window: WindowArgs,
+        /// If true, return raw FFT complex numbers instead of log magnitudes
+        pub return_raw_fft: bool = false,
+    }
 }
 
 impl SpectrogramArgs {
@@ -264,7 +236,7 @@ impl SpectrogramArgs {
 ///
 /// # Errors
 /// The file cannot be read, or has a line that is no option.
-pub fn read<A: Args + SpectralArgs>(name: &str, config: &str) -> Result<SpectralOptions> {
+pub fn read<A: Options + SpectralArgs>(name: &str, config: &str) -> Result<SpectralOptions> {
     super::read::<A>(name, config)?.options().map_err(Error::of(config))
 }
 

@@ -16,32 +16,44 @@ pub use crate::segment::{Segment, sort_by_time};
 use crate::transcript::{Alternative, Word};
 
 /// The forms of texts.
-#[derive(clap::ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// A line for each file: its name without suffix, then the words. With speakers, channels or times a line for each turn
-    #[value(alias = "txt")]
+    /// Lines of words.
     Text,
-    /// An object on a line for each file: its text, and its segments with the times and confidences of their words
+    /// Objects on lines.
     Json,
-    /// Subtitles in SubRip's form: at most two lines of 42 characters, split at pauses. Several files need --output-dir
+    /// Subtitles in SubRip's form.
     Srt,
-    /// Subtitles in the form of the web (WebVTT), split likewise
+    /// Subtitles in the form of the web (WebVTT).
     Vtt,
-    /// A line for each word: file, channel, begin and length in seconds, the word, its confidence
+    /// A line for each word.
     Ctm,
-    /// A table with a line for each sentence: file, begin, end, channel, speaker, confidence, text, with commas between
+    /// A table with commas between columns.
     Csv,
-    /// The same table with tabs
+    /// A table with tabs between columns.
     Tsv,
-    /// A line for each turn: SPEAKER, file, channel, begin and length in seconds, and who speaks, as NIST's tools read it
+    /// A line for each speaker's turn.
     Rttm,
-    /// A TextGrid for Praat: tiers of sentences and words, for each speaker if there are several. Several files need --output-dir
+    /// Tiers for Praat.
     #[cfg(feature = "sound")]
-    #[value(name = "textgrid")]
     TextGrid,
 }
 
 impl Format {
+    /// All forms.
+    pub const ALL: &[Format] = &[
+        Format::Text,
+        Format::Json,
+        Format::Srt,
+        Format::Vtt,
+        Format::Ctm,
+        Format::Csv,
+        Format::Tsv,
+        Format::Rttm,
+        #[cfg(feature = "sound")]
+        Format::TextGrid,
+    ];
+
     /// The name of the form on command lines.
     pub fn name(self) -> &'static str {
         match self {
@@ -73,12 +85,12 @@ impl Format {
         let is_named = |format: &Format| {
             [format.suffix(), format.name()].iter().any(|name| name.eq_ignore_ascii_case(suffix))
         };
-        <Format as clap::ValueEnum>::value_variants().iter().copied().find(is_named)
+        Format::ALL.iter().copied().find(is_named)
     }
 
     /// The endings of the names of files in all forms: `.txt, .json, …`.
     pub fn suffixes() -> String {
-        let all = <Format as clap::ValueEnum>::value_variants().iter();
+        let all = Format::ALL.iter();
         all.map(|format| format!(".{}", format.suffix())).collect::<Vec<_>>().join(", ")
     }
 

@@ -177,7 +177,7 @@ fn praats_reader_finds_tiers_to_the_end_of_the_sound() {
 
 #[test]
 fn endings_name_forms() {
-    for format in <Format as clap::ValueEnum>::value_variants() {
+    for format in Format::ALL {
         assert_eq!(Format::of_suffix(&format.suffix().to_uppercase()), Some(*format));
     }
     assert_eq!(Format::of_suffix("wav"), None);

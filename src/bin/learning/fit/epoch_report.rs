@@ -1,7 +1,7 @@
 //! Report of an epoch: a log line, an event, and files as the reference's scripts have them.
 
 use anyhow::Result;
-use kaldi_io::log::num;
+use kaldi_cli::log::num;
 use nnet3_train::learn::fit::EpochReport;
 use nnet3_train::progress::differences;
 use serde_json::json;

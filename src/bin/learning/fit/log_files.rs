@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use kaldi_io::log::Site;
+use kaldi_cli::log::Site;
 use serde_json::{Value, json};
 
 /// Writes the events of a training to files.
@@ -56,7 +56,7 @@ impl LogFiles {
         let path = self.folder.join("log").join(name);
         let lines = messages.iter().map(|message| match message.starts_with("component name=") {
             true => format!("{message}\n"),
-            false => kaldi_io::log::log_line(&Site::PROGRAM, message),
+            false => kaldi_cli::log::log_line(&Site::PROGRAM, message),
         });
         std::fs::write(&path, lines.collect::<String>())
             .with_context(|| format!("cannot write {}", path.display()))

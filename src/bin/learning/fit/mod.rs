@@ -12,7 +12,8 @@ mod surroundings;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use kaldi_io::{KaldiWriter, StandardOutput};
+use kaldi_cli::StandardOutput;
+use kaldi_io::KaldiWriter;
 use nnet3_core::Random;
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Device;

@@ -5,6 +5,7 @@ use std::num::NonZero;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use kaldi_cli::Group;
 use kaldi_feat::wave::RATES;
 use kaldi_io::KaldiReader;
 use kaldi_online::Speaker;
@@ -29,7 +30,7 @@ pub struct SamplesOptions {
     #[command(flatten)]
     pub pipeline: PipelineArgs,
     #[command(flatten)]
-    pub recognizer: RecognizerArgs,
+    pub recognizer: Group<RecognizerArgs>,
     #[command(flatten)]
     pub weights: WeightsOptions,
 }

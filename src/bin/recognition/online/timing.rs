@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use kaldi_io::log::{self, Site, num};
+use kaldi_cli::log::{self, Site, num};
 
 use nnet3::messages;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use kaldi_cli::Group;
 use kaldi_feat::cmvn::CmvnStats;
 use kaldi_feat::online_cmvn::OnlineCmvnOptions;
 use kaldi_io::object::read_matrix;
@@ -54,7 +55,7 @@ pub struct PipelineArgs {
     #[arg(long, default_value = "")]
     pub ivector_extraction_config: String,
     #[command(flatten)]
-    pub silence_weighting: SilenceWeightingArgs,
+    pub silence_weighting: Group<SilenceWeightingArgs>,
 }
 
 impl PipelineArgs {
@@ -140,7 +141,6 @@ pub fn model(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kaldi_io::cli;
 
     #[derive(clap::Parser)]
     struct All {
@@ -150,7 +150,7 @@ mod tests {
 
     fn parse(options: &[&str]) -> PipelineArgs {
         let words = ["test"].iter().chain(options).map(Into::into);
-        cli::parse::<All>(words).map_err(|stop| stop.error).unwrap().options.pipeline
+        kaldi_cli::parse::<All>(words).map_err(|stop| stop.error).unwrap().options.pipeline
     }
 
     fn refused<T>(result: Result<T>, words: &str) {

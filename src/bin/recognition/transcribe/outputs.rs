@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use kaldi_io::{KaldiWriter, StandardOutput};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use kaldi_cli::StandardOutput;
+use kaldi_io::KaldiWriter;
 use nnet3_online::formats::Format;
 
 use super::Sound;
@@ -19,6 +21,44 @@ pub struct Texts {
     pub file: String,
     /// A folder for a file of each text.
     pub folder: Option<String>,
+}
+
+/// Parses the names of forms for clap, with explanations for the help.
+pub fn forms() -> impl TypedValueParser<Value = Format> {
+    let possible = |format: &Format| {
+        let value = PossibleValue::new(format.name()).help(meaning(*format));
+        if *format == Format::Text { value.alias("txt") } else { value }
+    };
+    let names = PossibleValuesParser::new(Format::ALL.iter().map(possible));
+    names.map(|name| Format::of_suffix(&name).unwrap_or(Format::Text))
+}
+
+fn meaning(format: Format) -> &'static str {
+    match format {
+        Format::Text => {
+            "A line for each file: its name without suffix, then the words. With speakers, channels or times a line for each turn"
+        }
+        Format::Json => {
+            "An object on a line for each file: its text, and its segments with the times and confidences of their words"
+        }
+        Format::Srt => {
+            "Subtitles in SubRip's form: at most two lines of 42 characters, split at pauses. Several files need --output-dir"
+        }
+        Format::Vtt => "Subtitles in the form of the web (WebVTT), split likewise",
+        Format::Ctm => {
+            "A line for each word: file, channel, begin and length in seconds, the word, its confidence"
+        }
+        Format::Csv => {
+            "A table with a line for each sentence: file, begin, end, channel, speaker, confidence, text, with commas between"
+        }
+        Format::Tsv => "The same table with tabs",
+        Format::Rttm => {
+            "A line for each turn: SPEAKER, file, channel, begin and length in seconds, and who speaks, as NIST's tools read it"
+        }
+        Format::TextGrid => {
+            "A TextGrid for Praat: tiers of sentences and words, for each speaker if there are several. Several files need --output-dir"
+        }
+    }
 }
 
 /// Forms and places that fit each other.

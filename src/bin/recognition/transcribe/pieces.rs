@@ -4,7 +4,7 @@ use std::num::NonZero;
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use kaldi_io::log;
+use kaldi_cli::log;
 use nnet3::forward;
 use nnet3::options::compute::ComputationOptions;
 use nnet3::options::weights::WeightsOptions;

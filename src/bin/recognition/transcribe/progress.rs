@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use kaldi_io::{log, terminal};
+use kaldi_cli::{log, terminal};
 
 use super::names::is_live;
 

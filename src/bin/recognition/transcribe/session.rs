@@ -1,7 +1,7 @@
 //! A thread's work: from the sound of a file to its text.
 
 use anyhow::{Result, anyhow};
-use kaldi_io::StandardOutput;
+use kaldi_cli::StandardOutput;
 use kaldi_sound::{Channels, SoundOptions, SoundStream};
 use nnet3::messages;
 use nnet3_online::formats::{self, Format, Parts, Recognized, Segment, sort_by_time};

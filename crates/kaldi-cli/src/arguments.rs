@@ -10,54 +10,44 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Args, Command};
+use kaldi_io::escape::shell_escape;
+use kaldi_io::options::{Fault, Kind, Known, Names, normal_name};
+use kaldi_io::text::trim;
 
-use super::mixed::options_first;
-use super::shell_escape;
-use super::{StandardOptions, Stop, Style, help};
-use crate::text::{parse_integer, parse_real, trim};
+use crate::help;
+use crate::mixed::options_first;
+use crate::program::{StandardOptions, Stop, Style};
 
-/// Type of an option's value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Bool,
-    Int,
-    Uint,
-    Float,
-    Double,
-    String,
+/// Returns the kind of an option's values, by the type of the field that the option fills.
+pub(super) fn kind_of(arg: &Arg) -> Kind {
+    let id = arg.get_value_parser().type_id();
+    let is = |types: &[TypeId]| types.iter().any(|t| id == *t);
+    if is(&[TypeId::of::<bool>()]) {
+        Kind::Bool
+    } else if is(&[TypeId::of::<i32>(), TypeId::of::<i64>(), TypeId::of::<i16>(), TypeId::of::<i8>()]) {
+        Kind::Int
+    } else if is(&[TypeId::of::<u32>(), TypeId::of::<u64>(), TypeId::of::<usize>(), TypeId::of::<u16>()]) {
+        Kind::Uint
+    } else if is(&[TypeId::of::<f32>()]) {
+        Kind::Float
+    } else if is(&[TypeId::of::<f64>()]) {
+        Kind::Double
+    } else {
+        Kind::String
+    }
 }
 
-impl Kind {
-    /// Finds the kind by the type of the field that the option fills.
-    pub(super) fn of(arg: &Arg) -> Self {
-        let id = arg.get_value_parser().type_id();
-        let is = |types: &[TypeId]| types.iter().any(|t| id == *t);
-        if is(&[TypeId::of::<bool>()]) {
-            Kind::Bool
-        } else if is(&[TypeId::of::<i32>(), TypeId::of::<i64>(), TypeId::of::<i16>(), TypeId::of::<i8>()]) {
-            Kind::Int
-        } else if is(&[TypeId::of::<u32>(), TypeId::of::<u64>(), TypeId::of::<usize>(), TypeId::of::<u16>()])
-        {
-            Kind::Uint
-        } else if is(&[TypeId::of::<f32>()]) {
-            Kind::Float
-        } else if is(&[TypeId::of::<f64>()]) {
-            Kind::Double
-        } else {
-            Kind::String
-        }
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Kind::Bool => "bool",
-            Kind::Int => "int",
-            Kind::Uint => "uint",
-            Kind::Float => "float",
-            Kind::Double => "double",
-            Kind::String => "string",
-        }
-    }
+/// Returns the names of a program's options.
+fn names(command: &Command) -> Names {
+    let known = command.get_opts().filter_map(|arg| {
+        let aliases = arg.get_all_aliases().unwrap_or_default();
+        Some(Known {
+            long: arg.get_long()?.to_owned(),
+            aliases: aliases.into_iter().map(str::to_owned).collect(),
+            kind: kind_of(arg),
+        })
+    });
+    Names(known.collect())
 }
 
 /// clap's command for a program: with the standard options, without clap's own help and version, and with flags that
@@ -107,7 +97,7 @@ fn attach_values(command: &Command, argv: &[String]) -> (Vec<String>, Vec<Attach
 /// True if this text is an option that needs a value and has none.
 pub(super) fn lacks_value(command: &Command, text: &str) -> bool {
     let name = text.strip_prefix("--").map(normal_name);
-    name.and_then(|name| find(command, &name)).is_some_and(|option| Kind::of(option) != Kind::Bool)
+    name.and_then(|name| find(command, &name)).is_some_and(|option| kind_of(option) != Kind::Bool)
 }
 
 /// The option with this normal name.
@@ -139,6 +129,7 @@ pub(super) enum Problem {
 
 struct Normalizer<'a> {
     command: &'a Command,
+    names: Names,
     echo: String,
     /// Canonical options, in the order in which they apply.
     options: Vec<String>,
@@ -154,18 +145,27 @@ pub(super) fn normalize(command: &Command, style: Style, argv: &[OsString]) -> R
         Style::Kaldi => attach_values(command, given),
         Style::Mixed | Style::Quiet => options_first(command, given),
     };
-    let mut normalizer = Normalizer { command, echo, options: Vec::new(), print_args: style != Style::Quiet };
+    let mut normalizer = Normalizer {
+        command,
+        names: names(command),
+        echo,
+        options: Vec::new(),
+        print_args: style != Style::Quiet,
+    };
 
     let is_option = |arg: &&String| arg.starts_with("--") && *arg != "--";
     if texts.iter().find(|arg| !is_option(arg)).is_some_and(|arg| arg == "-h") {
         return Err(Stop::shows(help::usage(command)));
     }
     for arg in texts.iter().take_while(|arg| *arg != "--").filter(|arg| arg.starts_with("--")) {
-        let (name, value) = normalizer.split(arg)?;
+        let (name, value) = Names::split(arg).map_err(|fault| normalizer.stop(fault))?;
         match name.as_str() {
             "config" => normalizer.read_config(trim(value.unwrap_or_default()))?,
-            "help" if normalizer.check_value(Kind::Bool, &name, value.map(trim))? == "true" => {
-                return Err(Stop::shows(help::usage(command)));
+            "help" => {
+                let shown = Kind::Bool.canonical(&name, value.map(trim));
+                if shown.map_err(|fault| normalizer.stop(fault))? == "true" {
+                    return Err(Stop::shows(help::usage(command)));
+                }
             }
             _ => {}
         }
@@ -179,11 +179,15 @@ pub(super) fn normalize(command: &Command, style: Style, argv: &[OsString]) -> R
             double_dash = true;
             break;
         }
-        if find(command, "version").is_none() && normalizer.split(arg)? == ("version".to_owned(), None) {
+        let name = Names::split(arg).map_err(|fault| normalizer.stop(fault))?;
+        if find(command, "version").is_none() && name == ("version".to_owned(), None) {
             return Err(Stop::shows(help::version(command)));
         }
-        if normalizer.split(arg)?.0 != "help" {
-            normalizer.add(arg, &format!("Invalid option {arg}"))?;
+        if name.0 != "help" {
+            let given = normalizer.names.given(arg, &format!("Invalid option {arg}"));
+            let given = given.map(|(known, value)| (known.long.clone(), value));
+            let (long, value) = given.map_err(|fault| normalizer.stop(fault))?;
+            normalizer.add(&long, &value);
         }
     }
     let mut positionals = texts[next..].to_vec();
@@ -211,167 +215,32 @@ fn as_text(argv: &[OsString]) -> Result<Vec<String>, Stop> {
     argv.iter().enumerate().map(text).collect()
 }
 
-/// Names are compared in lower case and with `-` for `_`.
-fn normal_name(name: &str) -> String {
-    name.to_ascii_lowercase().replace('_', "-")
-}
-
 impl Normalizer<'_> {
     /// An error about the form of an option, with the synopsis.
-    fn usage_error(&self, message: String) -> Stop {
-        let text = format!("{}Command line was: {}", help::hint(self.command), self.echo);
-        Stop { text, ..Stop::refuses(message) }
-    }
-
-    /// Splits `--name=value` or `--name` into the normal name and the value.
-    fn split<'a>(&self, arg: &'a str) -> Result<(String, Option<&'a str>), Stop> {
-        let body = arg.strip_prefix("--").unwrap_or(arg);
-        let (name, value) = body.split_once('=').map_or((body, None), |(name, value)| (name, Some(value)));
-        if name.is_empty() {
-            return Err(self.usage_error(format!("Invalid option (no key): {arg}")));
+    fn stop(&self, fault: Fault) -> Stop {
+        match fault {
+            Fault::Form(message) => {
+                let text = format!("{}Command line was: {}", help::hint(self.command), self.echo);
+                Stop { text, ..Stop::refuses(message) }
+            }
+            Fault::Value(message) => Stop::refuses(message),
         }
-        Ok((normal_name(name), value))
     }
 
-    /// Adds one option. If no option has this name, the error is `unknown`.
-    fn add(&mut self, arg: &str, unknown: &str) -> Result<(), Stop> {
-        let (name, value) = self.split(arg)?;
-        let value = value.map(trim);
-        let Some(option) = find(self.command, &name) else {
-            let hint =
-                self.nearest(&name).map_or_else(String::new, |near| format!(" (did you mean --{near}?)"));
-            return Err(self.usage_error(format!("{unknown}{hint}")));
-        };
-        let long = option.get_long().unwrap_or_default().to_owned();
-        let canonical = self.check_value(Kind::of(option), &name, value)?;
+    /// Adds an option with its canonical value.
+    fn add(&mut self, long: &str, canonical: &str) {
         if long == "print-args" {
             self.print_args = canonical == "true";
         }
         self.options.push(format!("--{long}={canonical}"));
-        Ok(())
     }
 
-    /// The value as clap's parser for the type will take it.
-    fn check_value(&self, kind: Kind, name: &str, value: Option<&str>) -> Result<String, Stop> {
-        let text = value.unwrap_or_default();
-        match kind {
-            Kind::Bool => match text.to_ascii_lowercase().as_str() {
-                "" if value.is_some() => Err(Stop::refuses(format!("Invalid option --{name}="))),
-                "" | "true" | "t" | "1" => Ok("true".to_owned()),
-                "false" | "f" | "0" => Ok("false".to_owned()),
-                _ => Err(self.usage_error(format!(
-                    "Invalid format for boolean argument [expected true or false]: {text} (option --{name})"
-                ))),
-            },
-            Kind::Int | Kind::Uint => match parse_integer::<i128>(text) {
-                Some(number) => Ok(number.to_string()),
-                None => Err(Stop::refuses(format!("Invalid integer option \"{text}\" (option --{name})"))),
-            },
-            Kind::Float | Kind::Double => match parse_real(text) {
-                Some(number)
-                    if kind == Kind::Float && number.is_finite() && (number as f32).is_infinite() =>
-                {
-                    Err(Stop::refuses(format!("Option --{name}={text} is out of range")))
-                }
-                Some(number) if number.is_nan() => {
-                    Err(Stop::refuses(format!("Option --{name}={text} is not a number")))
-                }
-                Some(number) if number.is_infinite() => Ok(number.to_string()),
-                Some(_) => Ok(text.to_owned()),
-                None => {
-                    Err(Stop::refuses(format!("Invalid floating-point option \"{text}\" (option --{name})")))
-                }
-            },
-            Kind::String => match value {
-                Some(text) => Ok(text.to_owned()),
-                None => {
-                    Err(Stop::refuses(format!("Invalid option --{name} (option format is --{name}=VALUE).")))
-                }
-            },
-        }
-    }
-
-    /// Options of a file, one `--name=value` a line, `#` begins a comment.
+    /// Adds the options of a file.
     fn read_config(&mut self, path: &str) -> Result<(), Stop> {
-        let content = std::fs::read(path)
-            .map_err(|e| Stop::refuses(format!("Cannot open config file: {}: {e}", shell_escape(path))))?;
-        let content = String::from_utf8_lossy(&content).into_owned();
-        let content = content.strip_prefix('\u{feff}').unwrap_or(&content);
-        for (index, line) in content.lines().enumerate() {
-            let line = trim(line.split('#').next().unwrap_or_default());
-            if line.is_empty() {
-                continue;
-            }
-            if !line.starts_with("--") {
-                return Err(Stop::refuses(format!(
-                    "Reading config file {path}: line {} does not look like a line from a Kaldi command-line \
-                     program's config file: should be of the form --x=y.  Note: config files intended to be sourced \
-                     by shell scripts lack the '--'.",
-                    index + 1
-                )));
-            }
-            self.add(line, &format!("Invalid option {} in config file {path}", shortened(line)))?;
-        }
+        let given = self.names.in_file(path).map_err(|fault| self.stop(fault))?;
+        given.iter().for_each(|(long, value)| self.add(long, value));
         Ok(())
     }
-
-    /// The registered name that a wrong one may mean, if there is one.
-    fn nearest(&self, name: &str) -> Option<String> {
-        if name.len() > 100 {
-            return None;
-        }
-        let names = self.command.get_opts().filter_map(|arg| arg.get_long());
-        let close = names.filter_map(|long| Some((likeness(&normal_name(long), name)?, long)));
-        close.min().map(|(_, long)| long.to_owned())
-    }
-}
-
-/// A text as it may be repeated in a message.
-fn shortened(text: &str) -> String {
-    const MOST: usize = 200;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}... ({} characters)", &text[..end], text.chars().count()),
-        None => text.to_owned(),
-    }
-}
-
-/// Returns the distance of an option from a wrong name; the nearest option is the smallest. Kinds of likeness, in this order: few
-/// letters differ; one has all words of the other (`threads` and `num-threads`); the wrong name is the beginning of the option.
-/// `None` for names that are not alike.
-fn likeness(option: &str, wrong: &str) -> Option<(u8, usize)> {
-    const SHORTEST: usize = 3;
-    let letters = distance(option, wrong);
-    if letters <= 1 + option.len() / 5 {
-        return Some((0, letters));
-    }
-    if wrong.len() < SHORTEST {
-        return None;
-    }
-    let words = |name: &str| name.split('-').map(str::to_owned).collect::<Vec<_>>();
-    let (option_words, wrong_words) = (words(option), words(wrong));
-    let has_all = |all: &[String], some: &[String]| {
-        some.concat().len() >= SHORTEST && some.iter().all(|word| all.contains(word))
-    };
-    if has_all(&option_words, &wrong_words) || has_all(&wrong_words, &option_words) {
-        return Some((1, option_words.len().abs_diff(wrong_words.len())));
-    }
-    option.starts_with(wrong).then_some((2, option.len()))
-}
-
-/// Levenshtein distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// Translates clap's error into our words. Options have been checked before, so a wrong number of arguments can only

@@ -4,7 +4,6 @@
 
 use std::process::ExitCode;
 
-use kaldi_io::cli;
 use kaldi_io::holder::*;
 use kaldi_io::{CompressedMatrix, CompressionMethod, IoError, Result, SequentialReader, TableWriter};
 
@@ -23,7 +22,7 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    cli::run(run)
+    kaldi_cli::run(run)
 }
 
 fn run(options: Options) -> Result<u8> {

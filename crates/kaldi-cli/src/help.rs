@@ -2,7 +2,9 @@
 
 use clap::{Arg, Command};
 
-use super::arguments::Kind;
+use kaldi_io::options::Kind;
+
+use crate::arguments::kind_of;
 
 /// Heading of the options that every program has.
 pub(super) const STANDARD: &str = "Standard options";
@@ -115,7 +117,7 @@ fn doc(arg: &Arg) -> String {
 
 /// The doc comment with type and default: `Scale (float, default = 1)`. Values with explanations follow, a line for each.
 fn option_doc(arg: &Arg) -> String {
-    let kind = Kind::of(arg);
+    let kind = kind_of(arg);
     let default = arg.get_default_values().first().map(|value| value.to_string_lossy());
     let default = match (default, kind) {
         (Some(value), Kind::String) => format!(", default = \"{value}\""),

@@ -1,54 +1,4 @@
-//! Kaldi's command-line syntax (`util/parse-options`) for programs whose options are a `clap` struct.
-//!
-//! A program is a struct and a function:
-//!
-//! ```no_run
-//! use std::process::ExitCode;
-//!
-//! /// Copy a neural network.
-//! #[derive(clap::Parser)]
-//! struct Options {
-//!     /// Write output in binary mode
-//!     #[arg(long, default_value_t = true)]
-//!     binary: bool,
-//!     /// Multiply all parameters by this
-//!     #[arg(long, default_value_t = 1.0)]
-//!     scale: f32,
-//!     /// Earliest time for which derivatives are computed
-//!     #[arg(long = "optimization.min-deriv-time", default_value_t = i32::MIN)]
-//!     min_deriv_time: i32,
-//!     nnet_in: String,
-//!     nnet_out: String,
-//! }
-//!
-//! fn copy(options: Options) -> Result<u8, kaldi_io::IoError> {
-//!     kaldi_io::StandardOutput::print(format!("{} -> {}\n", options.nnet_in, options.nnet_out))?;
-//!     Ok(0)
-//! }
-//!
-//! fn main() -> ExitCode {
-//!     kaldi_io::cli::run(copy)
-//! }
-//! ```
-//!
-//! Doc comments become the help. A field `bool` is an option that takes `--x`, `--x=true`, `--x=f` and so on, for any
-//! default, without further attributes. Strings usually have `default_value = ""`. A program does not declare the
-//! standard options (`--config`, `--print-args`, `--verbose`, `--help`, `--version`). If it reads them, it flattens
-//! [`StandardOptions`] into its struct. A struct of options that several programs flatten needs a plain comment: clap
-//! would show a doc comment as the description of the program.
-//!
-//! The syntax differs from plain `clap`. Case and `_`/`-` do not matter in names. The first positional argument ends
-//! the options. `--config` files come before the command line. The value `nan` is refused.
-//! Programs of our own may have options behind arguments, and letters for options ([`Style`]).
-//! `--generate=man|bash|zsh|fish`, alone, prints a manual page or a completion script.
-
-mod arguments;
-mod escape;
-mod generate;
-mod help;
-mod mixed;
-mod signal;
-mod stack;
+//! A program's `main`: the command line, the run, the status.
 
 use std::error::Error;
 use std::ffi::{OsStr, OsString};
@@ -57,17 +7,15 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use clap::{Args, FromArgMatches};
+use kaldi_io::error::chain;
+use kaldi_io::host::FAILED;
 
+use crate::arguments::{self, command};
 use crate::log::{self, Site};
+use crate::signal::{end_by_sigpipe, handle_sigxfsz};
 use crate::standard::{self, StandardOutput};
-use crate::terminal;
-pub use arguments::command;
-pub use escape::shell_escape;
-use signal::end_by_sigpipe;
-pub(crate) use signal::{ends_by_sigpipe, handle_sigxfsz};
+use crate::{generate, help, stack, terminal};
 
-/// Status of a program that failed.
-pub const FAILED: u8 = 255;
 /// Status of a program that was called with wrong arguments, or had no work to do.
 pub const NOTHING_DONE: u8 = 1;
 
@@ -121,11 +69,11 @@ pub struct Stop {
 }
 
 impl Stop {
-    fn shows(shown: String) -> Stop {
+    pub(crate) fn shows(shown: String) -> Stop {
         Stop { shown, error: None, text: String::new(), status: 0 }
     }
 
-    fn refuses(error: String) -> Stop {
+    pub(crate) fn refuses(error: String) -> Stop {
         Stop { shown: String::new(), error: Some(error), text: String::new(), status: FAILED }
     }
 }
@@ -234,7 +182,7 @@ where
     match (result, standard::flush_output()) {
         (Err(e), _) => {
             let error: Box<dyn Error + Send + Sync> = e.into();
-            report(&crate::error::chain(error.as_ref()));
+            report(&chain(error.as_ref()));
             FAILED
         }
         (Ok(_), Err(e)) => {

@@ -11,7 +11,8 @@ use std::process::Stdio;
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use crate::threads::{self, Thread};
+use kaldi_io::standard::unread;
+use kaldi_io::threads::{self, Thread};
 
 /// Wraps a print, such as removing a progress bar and drawing it again afterwards.
 pub(crate) type Around = dyn Fn(&mut dyn FnMut()) + Send + Sync;
@@ -61,7 +62,7 @@ pub fn set_around(around: Option<Box<Around>>) {
 /// Prints to standard error, in one write, so that lines of several processes that share a log file stay whole.
 pub fn print(text: &[u8]) {
     // An error cannot be reported if standard error is closed.
-    let mut print = || drop(io::stderr().lock().write_all(text).map_err(crate::standard::unread));
+    let mut print = || drop(io::stderr().lock().write_all(text).map_err(unread));
     match &*AROUND.read().unwrap_or_else(PoisonError::into_inner) {
         Some(around) => around(&mut print),
         None => print(),

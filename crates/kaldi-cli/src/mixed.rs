@@ -2,7 +2,7 @@
 
 use clap::Command;
 
-use super::arguments::{Attached, lacks_value};
+use crate::arguments::{Attached, lacks_value};
 
 /// Puts options before arguments, with `--` between them, and joins options and their values.
 pub(super) fn options_first(command: &Command, argv: &[String]) -> (Vec<String>, Vec<Attached>) {
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn options_come_first_and_two_dashes_end_them() {
-        let command = crate::cli::command::<Options>();
+        let command = crate::command::<Options>();
         let first = |line: &str| {
             let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
             options_first(&command, &argv).0.join(" ")

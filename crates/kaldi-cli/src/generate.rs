@@ -3,7 +3,9 @@
 use clap::{Arg, Command};
 use clap_complete::Shell;
 
-use super::arguments::Kind;
+use kaldi_io::options::Kind;
+
+use crate::arguments::kind_of;
 
 /// Returns the kind that `--generate=KIND` asks for, if it is the only argument. An error lists the kinds.
 pub(super) fn requested(arguments: &[String]) -> Option<Result<What, String>> {
@@ -57,7 +59,7 @@ fn bash(command: &Command, program: &str) -> String {
     for arg in options {
         let choices: Vec<String> =
             arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
-        let action = match Kind::of(arg) {
+        let action = match kind_of(arg) {
             _ if !choices.is_empty() => format!("choices='{}'", choices.join(" ")),
             Kind::String => continue,
             _ => "compopt +o default 2>/dev/null; return".to_owned(),

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 use clap::Parser;
-use kaldi_io::cli::{Parsed, Stop, parse};
+use kaldi_cli::{Parsed, Stop, parse};
 
 /// Copy a neural network
 ///
@@ -269,7 +269,7 @@ fn flattened_standard_options() {
     #[derive(Parser)]
     struct Flat {
         #[command(flatten)]
-        standard: kaldi_io::cli::StandardOptions,
+        standard: kaldi_cli::StandardOptions,
         file: String,
     }
     let parsed = parse::<Flat>(["p", "--verbose=3", "f"].map(OsString::from)).unwrap();

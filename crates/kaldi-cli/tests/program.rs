@@ -3,8 +3,9 @@
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitCode, Output};
 
-use kaldi_io::log::Site;
-use kaldi_io::{IoError, KaldiReader, kaldi_log, kaldi_vlog};
+use kaldi_cli::log::Site;
+use kaldi_cli::{kaldi_log, kaldi_vlog};
+use kaldi_io::{IoError, KaldiReader};
 
 /// A program for this test.
 #[derive(clap::Parser)]
@@ -26,7 +27,7 @@ fn program(options: Options) -> Result<u8, IoError> {
         "open" => drop(KaldiReader::open(&options.file)?),
         "write" => loop {
             // Ends by SIGPIPE.
-            let _ = kaldi_io::StandardOutput::print([b'y'; 4096]);
+            let _ = kaldi_cli::StandardOutput::print([b'y'; 4096]);
         },
         "none" => return Ok(1),
         _ => {}
@@ -42,7 +43,7 @@ fn start(args: &[&str]) -> Output {
 
 fn main() -> ExitCode {
     if std::env::var_os("KALDI_IO_TEST_PROGRAM").is_some() {
-        return kaldi_io::cli::run(program);
+        return kaldi_cli::run(program);
     }
     // A test runner first requests the list of tests.
     let asked = |option: &str| std::env::args().any(|arg| arg == option);
