@@ -91,7 +91,7 @@ case $task in
   library) make_library ;;
   test)
     # (Features of one crate hold for all that are built with it.)
-    tested=(-p nnet3-matrix -p nnet3-primitives-suite -p nnet3-core -p nnet3-train -p nnet3-chain -p nnet3-online -p nnet3-export)
+    tested=(-p nnet3-matrix -p nnet3-primitives-suite -p nnet3-base -p nnet3-component -p nnet3-network -p nnet3-learning -p nnet3-compiler -p nnet3-core -p nnet3-train -p nnet3-chain -p nnet3-online -p nnet3-export)
     cargo nextest run --no-fail-fast --features nnet3-matrix/static-openblas --target-dir "$target/static-openblas" "${tested[@]}"
     ;;
   check)

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use kaldi_io::KaldiWriter;
 use nnet3_core::component::Component;
+use nnet3_core::graph::FrameContext;
 use nnet3_core::index::NodeId;
 use nnet3_core::nnet::{Nnet, Node};
 use nnet3_export::safetensors::ModelFile;

@@ -11,6 +11,7 @@ use kaldi_io::writer::KaldiWriter;
 use nnet3_core::compile::compile;
 use nnet3_core::computation::Computation;
 use nnet3_core::execute::{Executor, Program};
+use nnet3_core::graph::FrameContext;
 use nnet3_core::lower::Watch;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::{OptimizeOptions, optimize};

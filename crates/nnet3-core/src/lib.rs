@@ -3,41 +3,27 @@
 //! nnet3's core. A network is a graph of components, joined by descriptors over (n, t, x) indexes. For each request it
 //! is compiled into a list of matrix commands, planned into one arena, and run.
 //!
-//! The path of a request: [`nnet::Nnet`] + [`request::ComputationRequest`] → [`graph`] (needed and computable cindexes,
-//! in steps) → [`compile`] (commands on sub-matrices: [`computation`]) → [`optimize`] (passes) → [`plan`] (arena
-//! offsets) → [`execute`] (replay). See `docs/architecture.md`.
+//! This crate runs programs: [`execute`] (replay), [`forward`] (whole utterances), [`inspect`] (listings and profiles).
+//! It shows the floors below under names of its own: components (`nnet3-component`), networks (`nnet3-network`), learning
+//! (`nnet3-learning`) and the compiler (`nnet3-compiler`). The path of a request: [`nnet::Nnet`] +
+//! [`request::ComputationRequest`] → [`graph`] (needed and computable cindexes, in steps) → [`compile`] (commands on
+//! sub-matrices: [`computation`]) → [`optimize`] (passes) → [`plan`] (arena offsets) → [`execute`]. See
+//! `docs/architecture.md`.
 
-pub mod analysis;
-mod buckets;
-pub mod c_rand;
-pub mod check;
-pub mod compile;
-pub mod component;
-pub mod computation;
-pub mod config;
-pub mod descriptor;
-pub mod error;
 pub mod execute;
-mod fast_hash;
-pub mod flops;
-mod forms;
 pub mod forward;
-pub mod graph;
-pub mod index;
 pub mod inspect;
-pub mod learning;
-pub mod lower;
-pub mod mersenne;
-pub mod natural_gradient;
-pub mod nnet;
-pub mod optimize;
-pub mod orthonormal;
-pub mod plan;
-pub mod random;
-pub mod request;
 pub mod run_request;
-pub mod snapshot;
-pub mod text;
+
+pub use nnet3_base::{c_rand, config, error, index, mersenne, random, snapshot, text};
+pub use nnet3_compiler::{
+    analysis, check, compile, computation, flops, graph, lower, optimize, plan, request,
+};
+pub use nnet3_component as component;
+pub use nnet3_learning as learning;
+pub use nnet3_learning::{natural_gradient, orthonormal};
+pub use nnet3_network as nnet;
+pub use nnet3_network::descriptor;
 
 pub use c_rand::CRand;
 pub use error::{Error, Result};

@@ -1,11 +1,11 @@
 //! Runs one request once. Matrices go in; matrices and a gradient come out.
 
-use crate::error::{Error, Result};
 use crate::execute::{Executor, Model, Program};
-use crate::nnet::Nnet;
-use crate::random::Random;
-use crate::request::ComputationRequest;
 use kaldi_io::matrix::DenseMatrix;
+use nnet3_base::error::{Error, Result};
+use nnet3_base::random::Random;
+use nnet3_compiler::request::ComputationRequest;
+use nnet3_network::Nnet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -45,6 +45,7 @@ pub use kaldi_io::{
     DenseMatrix as Matrix, RandomReader as TableLookup, SequentialReader as TableReader, TableWriter,
 };
 pub use kaldi_sound::{Channels, SoundOptions, SoundStream};
+pub use nnet3_core::graph::FrameContext;
 pub use nnet3_core::nnet::Nnet as Network;
 pub use nnet3_online::{
     Model, ModelOptions, Recognizer, RecognizerOptions, Recording, RecordingOptions, RecordingWarning,

@@ -4,6 +4,7 @@ use anyhow::{Context, bail};
 use kaldi_io::writer::KaldiWriter;
 use nnet3_core::Random;
 use nnet3_core::config::{parse_config, read_config};
+use nnet3_core::graph::FrameContext;
 use nnet3_core::nnet::{Nnet, Node};
 use nnet3_xconfig::{Config, ExistingNode, Network};
 use std::path::Path;

@@ -7,6 +7,7 @@ use nnet3::options::compute::{CachingOptions, OptimizationOptions};
 use nnet3_core::compile::compile;
 use nnet3_core::execute::Program;
 use nnet3_core::execute::cache::Stage;
+use nnet3_core::graph::FrameContext;
 use nnet3_core::graph::explain::{explain_output, parse_output};
 use nnet3_core::inspect::{Inspection, Passes, Profile, ProfileOptions, Times};
 use nnet3_core::nnet::Nnet;

@@ -2,6 +2,7 @@
 
 use nnet3::json::{self, FormatOption};
 use nnet3::models;
+use nnet3_core::graph::FrameContext;
 use std::io::Write;
 /// Print some text information about 'raw' nnet3 neural network, to standard output.
 #[derive(clap::Parser)]

@@ -5,6 +5,7 @@ use kaldi_cli::log::{Site, num};
 use kaldi_cli::{kaldi_log, kaldi_vlog, kaldi_warn};
 use nnet3::options::{device, prob::ComputeProbOptions};
 use nnet3::{egs, models, training_log};
+use nnet3_core::graph::FrameContext;
 use nnet3_train::objective::FrameObjective;
 use nnet3_train::progress::{Segment, difference, differences, objective_change};
 

@@ -1,19 +1,19 @@
 //! Compiles requests and keeps the programs, so that a repeated request needs no compilation.
 
 use super::Program;
-use crate::check::{CheckOptions, check};
-use crate::compile::{compile, draws, shortcut};
-use crate::computation::Computation;
-use crate::error::Result;
-use crate::fast_hash::FastMap;
-use crate::lower::{self, Watch};
-use crate::nnet::Nnet;
-use crate::optimize::{self, OptimizeOptions, optimize_observed, stack_in_place};
-use crate::random::Random;
-use crate::request::ComputationRequest;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
+use nnet3_base::error::Result;
+use nnet3_base::fast_hash::FastMap;
+use nnet3_base::random::Random;
+use nnet3_compiler::check::{CheckOptions, check};
+use nnet3_compiler::compile::{compile, draws, shortcut};
+use nnet3_compiler::computation::Computation;
+use nnet3_compiler::lower::{self, Watch};
+use nnet3_compiler::optimize::{self, OptimizeOptions, optimize_observed, stack_in_place};
+use nnet3_compiler::request::ComputationRequest;
 use nnet3_matrix::Device;
+use nnet3_network::Nnet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -1,16 +1,16 @@
 //! The operations that run components, or products of their parameters.
 
 use super::{Executor, Model, Program};
-use crate::component::{self, Backprop, Component, Context, PrecomputedIndexes, Update, Weights};
-use crate::computation::{self, PrecomputedId, SubmatrixId};
-use crate::index::ComponentId;
-use crate::learning::Plain;
-use crate::learning::second_thread::Handover;
-use crate::lower::{self, Affine, FilterProduct, InputDerivative, Mode, Share};
-use crate::nnet::Nnet;
-use crate::random::Random;
+use nnet3_base::index::ComponentId;
+use nnet3_base::random::Random;
+use nnet3_compiler::computation::{self, PrecomputedId, SubmatrixId};
+use nnet3_compiler::lower::{self, Affine, FilterProduct, InputDerivative, Mode, Share};
+use nnet3_component::{Backprop, Component, Context, PrecomputedIndexes, Update, Weights};
+use nnet3_learning::Plain;
+use nnet3_learning::second_thread::Handover;
 use nnet3_matrix::Transpose::No;
 use nnet3_matrix::{Start, View, ViewMut};
+use nnet3_network::Nnet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -42,12 +42,13 @@ impl Executor {
         match mode {
             Mode::Ordinary | Mode::Sets => {
                 let sets = mode == Mode::Sets;
-                let args = component::Propagate { indexes, input: in_value, output: out_value, memo, sets };
+                let args =
+                    nnet3_component::Propagate { indexes, input: in_value, output: out_value, memo, sets };
                 run.propagate(context, args)
             }
             Mode::Summed { windows } => {
                 let windows = self.windows(program, windows);
-                component::summed::propagate(run, context, indexes, windows, in_value, out_value)
+                nnet3_component::summed::propagate(run, context, indexes, windows, in_value, out_value)
             }
         }
         if store_stats {
@@ -122,7 +123,7 @@ impl Executor {
                 Mode::Ordinary | Mode::Sets => own.backprop(context, args, update),
                 Mode::Summed { windows } => {
                     let windows = self.windows(program, windows);
-                    component::summed::backprop(own, context, args, windows)
+                    nnet3_component::summed::backprop(own, context, args, windows)
                 }
             }
         });

@@ -1,14 +1,14 @@
 //! The operations that normalise together with the steps around it, and their way back.
 
 use super::{Executor, Model, Program};
-use crate::component::capabilities::Normalization;
-use crate::computation::{Command, SubmatrixId};
-use crate::index::ComponentId;
-use crate::lower::{self, Mode, PartBack};
-use crate::nnet::Nnet;
-use crate::random::Random;
+use nnet3_base::index::ComponentId;
+use nnet3_base::random::Random;
+use nnet3_compiler::computation::{Command, SubmatrixId};
+use nnet3_compiler::lower::{self, Mode, PartBack};
+use nnet3_component::capabilities::Normalization;
 use nnet3_matrix::View;
 use nnet3_matrix::backend::{Bypass, DerivBeforeRelu, NormalizedDeriv, NormalizedSum};
+use nnet3_network::Nnet;
 use std::sync::Arc;
 
 /// The parameters of the normalisation, if these components still are what they were when the program was made: in test mode

@@ -1,10 +1,10 @@
 //! Watching a program run.
 
 use super::{Executor, Program};
-use crate::computation::SubmatrixId;
-use crate::lower::Op;
-use crate::nnet::Nnet;
+use nnet3_compiler::computation::SubmatrixId;
+use nnet3_compiler::lower::Op;
 use nnet3_matrix::{Backend, View};
+use nnet3_network::Nnet;
 use std::sync::Arc;
 use std::time::Duration;
 

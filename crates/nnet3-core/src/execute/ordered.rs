@@ -1,9 +1,9 @@
 //! Steps of an output in the order of its rows in the request.
 
 use super::{Executor, Model, Program};
-use crate::computation::{self, Command};
-use crate::lower::{self, Mode, Ordered};
-use crate::random::Random;
+use nnet3_base::random::Random;
+use nnet3_compiler::computation::{self, Command};
+use nnet3_compiler::lower::{self, Mode, Ordered};
 use std::sync::Arc;
 
 impl Executor {

@@ -1,19 +1,19 @@
 //! Inputs whose rows are picked from a table, as embeddings of words are. If rows repeat often and an affine component
-//! alone reads the input, its products are computed with the rows of the table ([`crate::lower::lower_picked`]). Otherwise
+//! alone reads the input, its products are computed with the rows of the table ([`nnet3_compiler::lower::lower_picked`]). Otherwise
 //! the rows are copied to the input's planned place.
 
 use super::components::parameters;
 use super::program::Place;
 use super::{Executor, Model, Program};
-use crate::component::gradient::{PickedRows, Piece, PieceRows};
-use crate::component::{Products, Weights};
-use crate::computation::Command;
-use crate::error::{Error, Result};
-use crate::index::NodeId;
-use crate::lower::{PickedBackprop, PickedPropagate, PickedTerm};
-use crate::nnet::Nnet;
-use crate::random::Random;
+use nnet3_base::error::{Error, Result};
+use nnet3_base::index::NodeId;
+use nnet3_base::random::Random;
+use nnet3_compiler::computation::Command;
+use nnet3_compiler::lower::{PickedBackprop, PickedPropagate, PickedTerm};
+use nnet3_component::gradient::{PickedRows, Piece, PieceRows};
+use nnet3_component::{Products, Weights};
 use nnet3_matrix::{IndexTable, Matrix, Scratch, Start, Transpose::No, View, ViewMut, Workspace};
+use nnet3_network::Nnet;
 
 /// Largest number of distinct rows for each hundred rows at which their products are faster.
 const MOST_DISTINCT: usize = 60;

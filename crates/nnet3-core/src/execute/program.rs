@@ -1,15 +1,15 @@
 //! A computation bound to a memory plan and to the operations of a device, with its index tables ready.
 
-use crate::component::PrecomputedIndexes;
-use crate::computation::{
+use nnet3_base::error::Result;
+use nnet3_base::index::NodeId;
+use nnet3_compiler::computation::{
     Computation, IndexesId, MatrixId, MultiIndexesId, PrecomputedId, RangesId, RowOf, Submatrix, SubmatrixId,
 };
-use crate::error::Result;
-use crate::index::NodeId;
-use crate::lower::{Lowered, Watch, lower, lower_picked};
-use crate::nnet::Nnet;
-use crate::plan::{Plan, plan};
+use nnet3_compiler::lower::{Lowered, Watch, lower, lower_picked};
+use nnet3_compiler::plan::{Plan, plan};
+use nnet3_component::PrecomputedIndexes;
 use nnet3_matrix::{Backend, Device, Element, IndexTable, OffsetTable};
+use nnet3_network::Nnet;
 use std::sync::OnceLock;
 
 /// The place of a sub-matrix in the arena.

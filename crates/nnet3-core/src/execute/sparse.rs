@@ -2,17 +2,17 @@
 //! other readers it is made dense, in its planned place.
 
 use super::{Executor, Program};
-use crate::analysis::CommandAccesses;
-use crate::component::gradient::{Piece, PieceRows};
-use crate::component::{Component, Context, Products, Update, as_sparse_affine};
-use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
-use crate::error::{Error, Result};
-use crate::index::ComponentId;
-use crate::lower::Mode;
-use crate::nnet::Nnet;
 use kaldi_io::SparseMatrix;
+use nnet3_base::error::{Error, Result};
+use nnet3_base::index::ComponentId;
+use nnet3_compiler::analysis::CommandAccesses;
+use nnet3_compiler::computation::{Command, Computation, MatrixId, SubmatrixId};
+use nnet3_compiler::lower::Mode;
+use nnet3_component::gradient::{Piece, PieceRows};
+use nnet3_component::{Component, Context, Products, Update, as_sparse_affine};
 use nnet3_matrix::View;
 use nnet3_matrix::sparse::SparseRows;
+use nnet3_network::Nnet;
 
 /// Smallest number of elements for each nonzero one at which a sparse product is faster: it reads a parameter matrix in
 /// large steps.

@@ -1,9 +1,9 @@
 //! Saves and restores the memory of a program at a stop, for computations that branch, such as those of the paths of a lattice.
 
 use super::Executor;
-use crate::computation::{Command, Computation};
-use crate::error::{Error, Result};
-use crate::plan::Plan;
+use nnet3_base::error::{Error, Result};
+use nnet3_compiler::computation::{Command, Computation};
+use nnet3_compiler::plan::Plan;
 use std::collections::BTreeSet;
 use std::ops::Range;
 

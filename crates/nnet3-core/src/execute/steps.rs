@@ -1,10 +1,10 @@
 //! Steps of a recurrence before the update of their component.
 
 use super::{Executor, Model, Program};
-use crate::component::{Backprop, Component, Stepwise, Update};
-use crate::computation;
-use crate::lower::{Step, StepsUpdate};
-use crate::random::Random;
+use nnet3_base::random::Random;
+use nnet3_compiler::computation;
+use nnet3_compiler::lower::{Step, StepsUpdate};
+use nnet3_component::{Backprop, Component, Stepwise, Update};
 use nnet3_matrix::View;
 
 impl Executor {

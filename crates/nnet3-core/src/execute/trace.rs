@@ -1,10 +1,10 @@
 //! `--computation.debug=true`: a line for each command, with the sizes that it changed.
 
 use super::{Moment, Observer, Program};
-use crate::analysis::submatrix_accesses;
-use crate::computation::{Backprop, Command, SubmatrixId, print};
-use crate::index::ComponentId;
-use crate::text::number;
+use nnet3_base::index::ComponentId;
+use nnet3_base::text::number;
+use nnet3_compiler::analysis::submatrix_accesses;
+use nnet3_compiler::computation::{Backprop, Command, SubmatrixId, print};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;

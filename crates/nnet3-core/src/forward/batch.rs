@@ -3,12 +3,13 @@
 use super::batch_chunks::BatchChunk;
 use super::runner::{Runner, Shape};
 use super::{Chunking, Ivectors, OutputScaling, check_dims};
-use crate::error::{Error, Result};
 use crate::execute::CachingCompiler;
 use crate::execute::Executor;
-use crate::nnet::Nnet;
 use kaldi_io::DenseMatrix;
+use nnet3_base::error::{Error, Result};
+use nnet3_compiler::graph::FrameContext;
 use nnet3_matrix::Device;
+use nnet3_network::Nnet;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::time::Instant;
@@ -327,7 +328,7 @@ mod tests {
     };
     use super::*;
     use crate::execute::CompilerOptions;
-    use crate::optimize::OptimizeOptions;
+    use nnet3_compiler::optimize::OptimizeOptions;
 
     fn batch(nnet: &Nnet, chunking: Chunking, options: BatchOptions) -> BatchForward<'_> {
         let compiler = CachingCompiler::new(CompilerOptions::default(), OptimizeOptions::default());

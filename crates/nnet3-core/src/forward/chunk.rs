@@ -1,7 +1,7 @@
 //! Cuts an utterance into chunks, and finds the frames that each chunk reads.
 
-use crate::descriptor::eval::lcm;
-use crate::error::{Error, Result};
+use nnet3_base::error::{Error, Result};
+use nnet3_network::descriptor::eval::lcm;
 
 /// Options for cutting an utterance. Frames are counted at the input's rate. Output frames come every
 /// `frame_subsampling_factor` input frames.

@@ -8,13 +8,14 @@
 use super::reach::Reach;
 use super::runner::{Chunks, Shape, request, run_program};
 use super::{Chunk, Chunking, Ivectors, OutputScaling, check_dims};
-use crate::error::Result;
 use crate::execute::CachingCompiler;
 use crate::execute::{Executor, Program};
-use crate::nnet::Nnet;
-use crate::random::Random;
 use kaldi_io::{DenseMatrix, threads};
+use nnet3_base::error::Result;
+use nnet3_base::random::Random;
+use nnet3_compiler::graph::FrameContext;
 use nnet3_matrix::{Device, Matrix, View, cpu};
+use nnet3_network::Nnet;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -348,7 +349,7 @@ mod tests {
     use super::super::tests::{SPLICED, WITH_IVECTOR, assert_close, forward, network, random_matrix};
     use super::*;
     use crate::execute::CompilerOptions;
-    use crate::optimize::OptimizeOptions;
+    use nnet3_compiler::optimize::OptimizeOptions;
 
     const BOTH_WAYS: &str = "
         component name=a type=NaturalGradientAffineComponent input-dim=5 output-dim=3

@@ -2,18 +2,19 @@
 //! earlier rows that recurrences and splicing need.
 
 use super::{Ivectors, OutputScaling, check_dim, check_dims};
-use crate::compile::looped::{
+use crate::execute::{Executor, Model, Program};
+use kaldi_io::DenseMatrix;
+use nnet3_base::error::{Error, Result};
+use nnet3_base::random::Random;
+use nnet3_compiler::compile::looped::{
     LoopedOptions, chunk_size, compile_looped, looped_requests, set_ivector_period,
 };
-use crate::error::{Error, Result};
-use crate::execute::{Executor, Model, Program};
-use crate::lower::Watch;
-use crate::nnet::Nnet;
-use crate::optimize::OptimizeOptions;
-use crate::random::Random;
-use crate::request::ComputationRequest;
-use kaldi_io::DenseMatrix;
+use nnet3_compiler::graph::FrameContext;
+use nnet3_compiler::lower::Watch;
+use nnet3_compiler::optimize::OptimizeOptions;
+use nnet3_compiler::request::ComputationRequest;
 use nnet3_matrix::Device;
+use nnet3_network::Nnet;
 use std::ops::Range;
 use std::sync::Arc;
 

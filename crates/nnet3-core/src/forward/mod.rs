@@ -25,9 +25,9 @@ pub(crate) use one_by_one::Forward;
 pub use scaling::OutputScaling;
 pub use stepwise::{StepForward, StepState};
 
-use crate::error::{Error, Result};
-use crate::nnet::Nnet;
 use kaldi_io::DenseMatrix;
+use nnet3_base::error::{Error, Result};
+use nnet3_network::Nnet;
 
 /// An i-vector may be this many frames too short for its utterance.
 const MOST_MISSING_IVECTOR_FRAMES: usize = 50;

@@ -2,11 +2,12 @@
 
 use super::runner::{Runner, Shape};
 use super::{Chunking, Ivectors, OutputScaling, check_dims};
-use crate::error::Result;
 use crate::execute::CachingCompiler;
-use crate::nnet::Nnet;
 use kaldi_io::DenseMatrix;
+use nnet3_base::error::Result;
+use nnet3_compiler::graph::FrameContext;
 use nnet3_matrix::Device;
+use nnet3_network::Nnet;
 
 /// Runs one network on utterances, one after another. The network should be in test mode.
 pub struct Forward<'a> {

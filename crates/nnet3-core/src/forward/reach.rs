@@ -5,10 +5,10 @@
 //! same way unless it uses the added ones.
 
 use super::runner::{Shape, request};
-use crate::error::Result;
-use crate::graph::{CindexId, GraphBuilder};
-use crate::index::NO_TIME;
-use crate::nnet::{Nnet, Node};
+use nnet3_base::error::Result;
+use nnet3_base::index::NO_TIME;
+use nnet3_compiler::graph::{CindexId, GraphBuilder};
+use nnet3_network::{Nnet, Node};
 use std::collections::HashMap;
 
 /// Number of outputs of the shortest chunk that is examined.

@@ -1,14 +1,14 @@
 //! Runs a network on equal chunks of one or more sequences at a time.
 
 use super::chunk::Chunk;
-use crate::error::Result;
 use crate::execute::CachingCompiler;
 use crate::execute::{Executor, Model, Program};
-use crate::index::Index;
-use crate::nnet::Nnet;
-use crate::random::Random;
-use crate::request::{ComputationRequest, IoSpecification};
+use nnet3_base::error::Result;
+use nnet3_base::index::Index;
+use nnet3_base::random::Random;
+use nnet3_compiler::request::{ComputationRequest, IoSpecification};
 use nnet3_matrix::{Device, View};
+use nnet3_network::Nnet;
 use std::sync::Arc;
 
 /// The shape of a chunk; chunks of one shape may run together. Times are counted from the first output.

@@ -1,6 +1,6 @@
 //! Scales a network's outputs: log-priors and acoustic scale.
 
-use crate::error::{Error, Result};
+use nnet3_base::error::{Error, Result};
 
 /// `scale · (output - log_priors)`: for log-posteriors these are scaled log-likelihoods, up to a constant.
 #[derive(Clone, Debug, PartialEq)]

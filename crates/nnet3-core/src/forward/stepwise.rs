@@ -1,14 +1,15 @@
 //! A recurrent network one frame after another, with states to go back to: sequences that share their beginnings.
 
 use super::check_dim;
-use crate::compile::looped::{LoopedOptions, compile_looped, looped_requests};
-use crate::error::{Error, Result};
 use crate::execute::{Executor, ExecutorState, Model, Program};
-use crate::lower::Watch;
-use crate::nnet::Nnet;
-use crate::optimize::OptimizeOptions;
-use crate::random::Random;
+use nnet3_base::error::{Error, Result};
+use nnet3_base::random::Random;
+use nnet3_compiler::compile::looped::{LoopedOptions, compile_looped, looped_requests};
+use nnet3_compiler::graph::FrameContext;
+use nnet3_compiler::lower::Watch;
+use nnet3_compiler::optimize::OptimizeOptions;
 use nnet3_matrix::Device;
+use nnet3_network::Nnet;
 use std::sync::Arc;
 
 /// Runs one network, a frame of input and one of output at a time.

@@ -1,12 +1,12 @@
 //! Chunked outputs against a slow calculation by hand, frame by frame.
 
 use super::*;
-use crate::config::parse_config;
 use crate::execute::CachingCompiler;
 use crate::execute::CompilerOptions;
-use crate::optimize::OptimizeOptions;
-use crate::random::Random;
 use kaldi_io::DenseMatrix;
+use nnet3_base::config::parse_config;
+use nnet3_base::random::Random;
+use nnet3_compiler::optimize::OptimizeOptions;
 use nnet3_matrix::WeightForm;
 
 /// A spliced linear layer. Tests read its parameters back to calculate by hand.

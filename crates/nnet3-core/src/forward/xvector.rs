@@ -5,14 +5,15 @@
 
 use super::runner::{Chunks, run_program};
 use super::{Ivectors, check_dims};
-use crate::error::{Error, Result};
 use crate::execute::{CachingCompiler, Executor};
-use crate::index::Index;
-use crate::nnet::Nnet;
-use crate::random::Random;
-use crate::request::{ComputationRequest, IoSpecification};
 use kaldi_io::DenseMatrix;
+use nnet3_base::error::{Error, Result};
+use nnet3_base::index::Index;
+use nnet3_base::random::Random;
+use nnet3_compiler::graph::FrameContext;
+use nnet3_compiler::request::{ComputationRequest, IoSpecification};
 use nnet3_matrix::Device;
+use nnet3_network::Nnet;
 use std::collections::VecDeque;
 
 /// Settings of [`XvectorForward`].
@@ -293,7 +294,7 @@ mod tests {
     use super::super::tests::{assert_close, network, random_matrix};
     use super::*;
     use crate::execute::CompilerOptions;
-    use crate::optimize::OptimizeOptions;
+    use nnet3_compiler::optimize::OptimizeOptions;
 
     /// Sums of two neighbours (context 1), then means and deviations over at most 30 frames.
     const POOLED: &str = "

@@ -5,13 +5,13 @@ use super::clock::thread_time;
 use super::json::{self, real};
 use super::trial::Trial;
 use super::{Inspection, Times, milliseconds};
-use crate::computation::Command;
-use crate::error::Result;
 use crate::execute::Program;
-use crate::flops;
-use crate::nnet::Nnet;
+use nnet3_base::error::Result;
+use nnet3_compiler::computation::Command;
+use nnet3_compiler::flops;
 use nnet3_matrix::cpu::library_product;
 use nnet3_matrix::{Device, Matrix, Transpose};
+use nnet3_network::Nnet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

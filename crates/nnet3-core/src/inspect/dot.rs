@@ -1,8 +1,8 @@
 //! The computation as a graph for Graphviz: commands and matrices with their lives.
 
 use super::{Inspection, milliseconds};
-use crate::analysis::{AccessKind, submatrix_accesses};
-use crate::computation::{Command, MatrixId, SubmatrixId, print};
+use nnet3_compiler::analysis::{AccessKind, submatrix_accesses};
+use nnet3_compiler::computation::{Command, MatrixId, SubmatrixId, print};
 use std::fmt::Write;
 
 /// Longest line in a box.
@@ -33,7 +33,7 @@ impl Inspection<'_> {
             let mut lines = vec![format!("m{m}: {} x {}", matrix.rows, matrix.cols)];
             if let Some(info) = computation.debug_info.get(m) {
                 let what = if info.is_deriv { "deriv" } else { "value" };
-                let indexes = crate::index::print_cindexes(&info.cindexes, self.nnet.node_names());
+                let indexes = nnet3_base::index::print_cindexes(&info.cindexes, self.nnet.node_names());
                 lines.push(cut(&format!("{what}: {indexes}")));
             }
             if let Some((first, last)) = self.life(MatrixId::from(m)) {

@@ -2,11 +2,11 @@
 
 use super::text::{name, op_kind};
 use super::{Inspection, milliseconds};
-use crate::analysis::{AccessKind, submatrix_accesses};
-use crate::computation::{Computation, MatrixId, print};
-use crate::flops;
-use crate::index::print_cindexes;
-use crate::lower::{Cost, Op};
+use nnet3_base::index::print_cindexes;
+use nnet3_compiler::analysis::{AccessKind, submatrix_accesses};
+use nnet3_compiler::computation::{Computation, MatrixId, print};
+use nnet3_compiler::flops;
+use nnet3_compiler::lower::{Cost, Op};
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 use serde_json::{Map, Number, Value, json};

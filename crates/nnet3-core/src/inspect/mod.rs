@@ -15,12 +15,12 @@ pub use passes::{Pass, Passes};
 pub use profile::{Profile, ProfileOptions};
 pub use text::op_kind;
 
-use crate::computation::{Backprop, Command, Computation, MatrixId, Propagate, SubmatrixId};
 use crate::execute::Program;
-use crate::flops;
-use crate::index::NodeId;
-use crate::lower::{Op, Ordered, Step, StepsUpdate, SumRows};
-use crate::nnet::{Nnet, Node};
+use nnet3_base::index::NodeId;
+use nnet3_compiler::computation::{Backprop, Command, Computation, MatrixId, Propagate, SubmatrixId};
+use nnet3_compiler::flops;
+use nnet3_compiler::lower::{Op, Ordered, Step, StepsUpdate, SumRows};
+use nnet3_network::{Nnet, Node};
 use std::time::Duration;
 
 /// Times of the stages that make a program.
@@ -106,7 +106,7 @@ impl Inspection<'_> {
         nodes.into_iter().map(|node| self.nnet.node_name(node)).collect()
     }
 
-    /// The nodes that an operation works for; `computation` is [`crate::lower::Lowered::extended`].
+    /// The nodes that an operation works for; `computation` is [`nnet3_compiler::lower::Lowered::extended`].
     fn nodes_of_op(&self, computation: &Computation, op: &Op) -> Vec<&str> {
         let of_output =
             |component, output| self.named(self.of_component(component, rows_of(computation, output)));
@@ -160,7 +160,7 @@ impl Inspection<'_> {
 
     /// Returns the nodes among `nodes` that use the component; if there are none, all nodes that use it. (After a merge
     /// of matrices, debug info describes only one of them.)
-    fn of_component(&self, component: crate::index::ComponentId, nodes: Vec<NodeId>) -> Vec<NodeId> {
+    fn of_component(&self, component: nnet3_base::index::ComponentId, nodes: Vec<NodeId>) -> Vec<NodeId> {
         let uses = |&node: &NodeId| matches!(self.nnet.node(node), Node::Component { component: c } if *c == component);
         let those: Vec<NodeId> = nodes.into_iter().filter(uses).collect();
         match those.is_empty() {

@@ -1,12 +1,12 @@
 //! Runs a program with random inputs and takes the time of every operation.
 
 use super::trial::Trial;
-use crate::computation::Command;
-use crate::error::Result;
 use crate::execute::{Moment, Observer, Program};
-use crate::lower::Op;
-use crate::nnet::Nnet;
+use nnet3_base::error::Result;
+use nnet3_compiler::computation::Command;
+use nnet3_compiler::lower::Op;
 use nnet3_matrix::Device;
+use nnet3_network::Nnet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

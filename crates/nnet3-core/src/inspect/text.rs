@@ -1,10 +1,10 @@
 //! The listing, with times; tables by kind of command.
 
 use super::{Inspection, milliseconds};
-use crate::computation::{Command, Computation, print};
-use crate::index::ComponentId;
-use crate::lower::{Cost, Op, Ordered};
-use crate::nnet::Nnet;
+use nnet3_base::index::ComponentId;
+use nnet3_compiler::computation::{Command, Computation, print};
+use nnet3_compiler::lower::{Cost, Op, Ordered};
+use nnet3_network::Nnet;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
@@ -112,7 +112,7 @@ impl Inspection<'_> {
     }
 
     /// Returns the work of an operation in one run of the program; `None` if it was not observed. `computation` is
-    /// [`crate::lower::Lowered::extended`].
+    /// [`nnet3_compiler::lower::Lowered::extended`].
     pub(super) fn work(&self, computation: &Computation, i: usize) -> Option<Work> {
         let op = &self.program.lowered().ops()[i];
         let time =

@@ -1,11 +1,11 @@
 //! Copies of a network, and runs of programs with random inputs, for measuring.
 
-use crate::error::Result;
 use crate::execute::{Executor, Model, Program};
-use crate::learning::Delta;
-use crate::nnet::Nnet;
-use crate::random::Random;
+use nnet3_base::error::Result;
+use nnet3_base::random::Random;
+use nnet3_learning::Delta;
 use nnet3_matrix::Device;
+use nnet3_network::Nnet;
 use std::sync::Arc;
 
 pub(super) struct Trial {

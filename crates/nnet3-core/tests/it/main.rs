@@ -2,8 +2,4 @@
 
 #![allow(clippy::disallowed_methods)] // A test may panic if there is no thread.
 
-mod component_docs;
-mod component_registry;
 mod computations;
-mod network_errors;
-mod support;

@@ -22,6 +22,7 @@ use crate::graph::{Graph, Op, Value};
 use crate::hoist::hoisted;
 use crate::trace::{Traced, Tracing, trace};
 use nnet3_core::descriptor::eval::lcm;
+use nnet3_core::graph::FrameContext;
 use nnet3_core::graph::epochs::recurrent_nodes;
 use nnet3_core::index::NodeId;
 use nnet3_core::nnet::Nnet;

@@ -12,6 +12,7 @@ use nnet3_core::compile::looped::{
     LoopedOptions, chunk_size, extrapolate, looped_requests, set_ivector_period,
 };
 use nnet3_core::descriptor::Sum;
+use nnet3_core::graph::FrameContext;
 use nnet3_core::index::{Index, NodeId};
 use nnet3_core::nnet::{Nnet, Node};
 use nnet3_core::request::{ComputationRequest, IoSpecification};

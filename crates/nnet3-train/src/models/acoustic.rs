@@ -7,6 +7,7 @@ use kaldi_hmm::update::TransitionCounts;
 use kaldi_io::log::num;
 use kaldi_io::matrix::{read_vector, write_vector};
 use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter};
+use nnet3_core::graph::FrameContext;
 use nnet3_core::nnet::Nnet;
 
 /// An acoustic model. Contexts are always those of the network.

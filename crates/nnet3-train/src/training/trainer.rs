@@ -8,6 +8,7 @@ pub use event::{Event, Report};
 pub use options::TrainerOptions;
 pub use state::keep_by_name;
 
+use nnet3_core::graph::FrameContext;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

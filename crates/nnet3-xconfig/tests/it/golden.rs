@@ -2,6 +2,7 @@
 
 use nnet3_core::Random;
 use nnet3_core::config::parse_config;
+use nnet3_core::graph::FrameContext;
 use nnet3_core::nnet::Nnet;
 use nnet3_xconfig::{Config, Network, expand, registry};
 use std::collections::BTreeSet;

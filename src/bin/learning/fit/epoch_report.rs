@@ -90,7 +90,10 @@ impl Surroundings {
             differences(before, nnet)?.relative
         )];
         changes.extend(
-            nnet.info(true).lines().filter(|line| line.starts_with("component name=")).map(str::to_owned),
+            nnet.description(true)
+                .lines()
+                .filter(|line| line.starts_with("component name="))
+                .map(str::to_owned),
         );
         logs.log(&format!("progress.{epoch}.log"), &changes)
     }

@@ -10,6 +10,7 @@ use nnet3_core::compile::looped::{
 };
 use nnet3_core::computation::{Command, Computation};
 use nnet3_core::execute::{Executor, Model, Program};
+use nnet3_core::graph::FrameContext;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::{OptimizeOptions, optimize};
 use nnet3_core::request::{ComputationRequest, IoSpecification};

@@ -1,0 +1,8 @@
+//! The crate's integration tests: one program, since linking takes most of the time that each more would take.
+
+#![allow(clippy::disallowed_methods)] // A test may panic if there is no thread.
+
+mod component_docs;
+mod component_registry;
+#[path = "../support/damage.rs"]
+mod support;

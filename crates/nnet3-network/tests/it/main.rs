@@ -1,0 +1,9 @@
+//! Tests that run networks, in one program: linking takes most of the time that each more would take.
+
+#![allow(clippy::disallowed_methods)] // A test may panic if there is no thread.
+
+mod collapse;
+mod network_errors;
+#[allow(dead_code)]
+#[path = "../../../nnet3-component/tests/support/damage.rs"]
+mod support;
