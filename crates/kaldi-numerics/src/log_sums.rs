@@ -18,7 +18,7 @@ pub fn log_add(a: f64, b: f64) -> f64 {
     if infinite { more } else { more + (less - more).exp().ln_1p() }
 }
 
-/// Returns ln Σ exp of values; NaN if there is no finite one.
+/// Returns ln Σ exp of values; −∞ if there are none, NaN if the largest is infinite or one is NaN.
 #[inline]
 pub fn log_sum(values: &[f64]) -> f64 {
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -77,7 +77,8 @@ mod tests {
     fn sums_of_many() {
         let values = [1.0f64, 4.0, 2.5].map(|x| x.ln() - 1_000.0);
         assert!((log_sum(&values) - (7.5f64.ln() - 1_000.0)).abs() < 1e-12);
-        assert!(log_sum(&[]).is_nan());
+        assert_eq!(log_sum(&[]), f64::NEG_INFINITY);
+        assert!(log_sum(&[f64::NEG_INFINITY; 2]).is_nan() && log_sum(&[f64::NAN, 1.0]).is_nan());
     }
 
     #[test]
