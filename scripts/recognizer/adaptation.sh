@@ -3,10 +3,10 @@
 
 # Decides whether adapt_speakers=auto is true, as far as that is known before the Gaussian models are there. Fails where true cannot be.
 check_adaptation() {
-  local speakers reason=
+  local speakers known reason=
   wants_adaptation=$adapt_speakers
   [[ $adapt_speakers != false ]] || return 0
-  speakers=$(cut -d' ' -f2 "$dir/data/train/utt2spk" | sort -u | wc -l) # lint: whole: speakers
+  read -r speakers known < <(awk '{ n[$2]++ } END { for (who in n) { all++; known += n[who] > 1 } print all + 0, known + 0 }' "$dir/data/train/utt2spk")
   if [[ $start != gaussian ]]; then reason="--start=flat trains no Gaussian models"
   elif [[ $model == gaussian ]]; then reason="--model=gaussian trains no network"
   elif [[ $feature_type != mfcc || $cmvn == true ]]; then reason="expected --feature-type=mfcc and --cmvn=false"
@@ -17,8 +17,12 @@ check_adaptation() {
   fi
   if [[ $adapt_speakers == true ]]; then
     [[ ! $reason ]] || fail "--adapt-speakers=true: $reason"
-  elif [[ ! $reason ]] && is_less "$hours" 1; then adapt_speakers=true
-  else adapt_speakers=false
+  elif [[ $reason ]] || ! is_less "$hours" 1; then adapt_speakers=false
+  # (Recordings whose speakers are not known have a speaker each.)
+  elif (( known < 2 )); then
+    say "no adaptation to speakers: $(counted "$known" "speaker has" "speakers have") several utterances; see --speakers and --utt2spk"
+    adapt_speakers=false
+  else adapt_speakers=true
   fi
 }
 
@@ -52,11 +56,19 @@ speech_of_people() { # <folder of features>
       printf "%.0f %d %.0f %s\n", all / 100, able, of_able / 100, (able >= 2 && of_able >= 0.75 * all ? "yes" : "no") }' - "$1/utt2spk" "$1/utt2num_frames"
 }
 
-# Sets train_set.
+# Sets train_set. Without two transforms there is no adaptation: sound may be long and speech in it short.
 do_adaptation() {
   [[ $adapt_speakers == true ]] || return 0
-  local set=$train_set
+  local set=$train_set able reason
   step "transforms of speakers and of their copies" "speakers/train" transforms_of_speakers "=gauss/model" "=feats/$set" "@$dir/feats/$set/text"
+  able=$(people_with_transforms "$dir/feats/$set" "$dir/speakers/train" | wc -l) # lint: whole: able
+  if (( able < 2 )); then
+    reason="$(counted "$able" "speaker has" "speakers have") enough speech for a transform, and two are needed"
+    [[ $wants_adaptation != true ]] || fail "--adapt-speakers=true: $reason"
+    say "no adaptation to speakers: $reason"
+    adapt_speakers=false
+    return 0
+  fi
   step "features for the network, with and without transforms" feats/adapted features_for_training "=speakers/train" "=feats/$set" "$versions"
   train_set=adapted
 }
@@ -97,7 +109,7 @@ transforms_of_speakers() {
     rm "$out/transforms"
   fi
   say "    $(num_aligned "$out/aligned") of $(wc -l <"$data/text") utterances are aligned for transforms; $(
-    people_of "$from" | sort | comm -12 - <(sort "$out/speakers") | wc -l) of $(people_of "$from" | wc -l) speakers have one"
+    people_with_transforms "$from" "$out" | wc -l) of $(people_of "$from" | wc -l) speakers have one"
   rm -r "$data" "$out/aligned" "$out/texts"
 }
 
@@ -106,6 +118,8 @@ people_of() { # <folder of features>
   garbage_word="$garbage_word" awk 'FILENAME == ARGV[1] { if (!(NF == 2 && $2 == ENVIRON["garbage_word"])) speaks[$1]; next }
     $1 in speaks && $1 !~ /^aug[0-9]+-/ && !($2 in seen) { seen[$2]; print $2 }' "$1/text" "$1/utt2spk"
 }
+
+people_with_transforms() { people_of "$1" | sort | comm -12 - <(sort "$2/speakers"); } # <folder of features> <folder of transforms>
 
 # Half of all versions, the originals among them, have the transforms of their speakers.
 features_for_training() {
