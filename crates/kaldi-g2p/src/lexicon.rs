@@ -3,6 +3,7 @@
 
 use kaldi_io::KaldiReader;
 use kaldi_io::text::{is_space, parse_real};
+use kaldi_lang::cmudict;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, Result};
@@ -69,15 +70,16 @@ impl Lexicon {
             text.push(line);
         }
         let name = r.name().to_owned();
-        let lines: Vec<Line> = (1..)
+        let mut lines: Vec<Line> = (1..)
             .zip(&text)
             .map(|(number, line)| {
                 let line = if number == 1 { line.trim_start_matches('\u{feff}') } else { line };
                 let fields = line.split(|c: char| c.is_ascii() && is_space(c as u8));
                 Line { number, fields: fields.filter(|field| !field.is_empty()).collect() }
             })
-            .filter(|line| !line.fields.is_empty())
+            .filter(|line| line.fields.first().is_some_and(|word| !cmudict::is_comment(word)))
             .collect();
+        cmudict::remove_comments(lines.iter_mut().map(|line| &mut line.fields));
         if lines.is_empty() {
             return Err(Error::data(format!(
                 "{name}: the lexicon is empty, expected lines 'word phone phone ...'"
@@ -237,20 +239,7 @@ fn parse(line: &Line, form: Form) -> std::result::Result<Entry, String> {
         return Err(format!("the word '{word}' has no phones"));
     }
     let phones = rest.iter().map(|&phone| phone.to_owned()).collect();
-    Ok(Entry { word: without_variant(word).to_owned(), probability, phones })
-}
-
-/// Returns the word without the number of its variant, `(2)`, as CMUdict has it.
-fn without_variant(word: &str) -> &str {
-    let stem = word.strip_suffix(')').and_then(|rest| rest.rsplit_once('('));
-    match stem {
-        Some((stem, digits))
-            if !stem.is_empty() && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) =>
-        {
-            stem
-        }
-        _ => word,
-    }
+    Ok(Entry { word: cmudict::without_number(word).to_owned(), probability, phones })
 }
 
 #[cfg(test)]
@@ -275,6 +264,7 @@ mod tests {
         let plain = ["ab 1 A B", "ab 1 A P", "c 1 C"];
         assert_eq!(shown("<eps> <eps> SIL\nab ab A_B B_E\nab ab A_B P_E\nc c C_S\n"), plain);
         assert_eq!(shown("ab A B\nab(2) A P\nab A B\nc C\n!SIL SIL\n[noise] NSN\n"), plain);
+        assert_eq!(shown(";;; a dictionary\nab A B # place, danish\nab(2) A P\nc C\n"), plain);
         assert_eq!(shown("ab A B\nab 0.25 A P\n"), ["ab 1 A B", "ab 0.25 A P"]);
     }
 

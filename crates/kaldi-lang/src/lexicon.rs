@@ -1,10 +1,12 @@
 //! Lexicons: words with their pronunciations.
 //!
 //! A line is `word phone phone …`; `word probability phone …`; or, in the form of Kaldi's `lexiconp_silprob.txt` and of the
-//! Montreal Forced Aligner's dictionaries, `word probability silence-after correction-silence correction-other phone …`.
+//! Montreal Forced Aligner's dictionaries, `word probability silence-after correction-silence correction-other phone …`. Comments and
+//! numbers of pronunciations are those of the CMU dictionary.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use crate::cmudict;
 use crate::error::{Error, Result};
 use crate::plain_text::{self, fields, other_blanks};
 
@@ -61,7 +63,8 @@ impl Lexicon {
         Lexicon { entries: unique, name: name.to_owned() }
     }
 
-    /// Reads a file. Returns warnings, too, one for each name with blanks inside that are not ASCII.
+    /// Reads a file. Returns warnings, too: one for each name with blanks inside that are not ASCII, one for comments, and one for words
+    /// with the number of a pronunciation, which are the words without it.
     ///
     /// # Errors
     /// The file cannot be read, or a line has no sense; the error names it.
@@ -74,14 +77,28 @@ impl Lexicon {
     /// # Errors
     /// A line has no sense.
     pub fn parse(text: &str, file: &str) -> Result<(Lexicon, Vec<String>)> {
-        let lines: Vec<Line> = plain_text::lines(text).map(|(number, line)| (number, fields(line))).collect();
+        let mut lines: Vec<Line> =
+            plain_text::lines(text).map(|(number, line)| (number, fields(line))).collect();
+        lines.retain(|(_, columns)| !cmudict::is_comment(columns[0]));
+        let comments = cmudict::remove_comments(lines.iter_mut().map(|(_, columns)| columns));
+        let words: HashSet<&str> = lines.iter().map(|(_, columns)| columns[0]).collect();
         let with_silence = lines.iter().any(|(_, columns)| has_silence(columns));
         let weighted = has_probabilities(&lines, file, with_silence)?;
         let mut warnings = Vec::new();
+        if comments > 0 {
+            warnings.push(format!("{file}: comments behind # are left out: {comments}"));
+        }
+        let mut numbered = Vec::new();
         let mut entries = Vec::with_capacity(lines.len());
         for (number, columns) in &lines {
             let fail = |problem: String| Error::line(file, *number, problem);
-            let word = columns[0];
+            let word = match cmudict::without_number(columns[0]) {
+                stem if words.contains(stem) => stem,
+                _ => columns[0],
+            };
+            if word != columns[0] {
+                numbered.push(columns[0]);
+            }
             let numbers = match () {
                 () if !weighted => 0,
                 () if with_silence && has_silence(columns) => 4,
@@ -105,6 +122,12 @@ impl Lexicon {
                 silence: silence.map_err(fail)?,
                 phones: phones.iter().map(|&phone| phone.to_owned()).collect(),
             });
+        }
+        if let Some(first) = numbered.first() {
+            let count = numbered.len();
+            warnings.push(format!(
+                "{file}: words with a number, such as '{first}', are other pronunciations of the words without it: {count}"
+            ));
         }
         Ok((Lexicon::new(file, entries), warnings))
     }
@@ -294,6 +317,25 @@ mod tests {
         assert_eq!(
             found,
             "lex, line 1: expected a probability of silence behind 'a' above 0 and below 1, found '1.0'"
+        );
+    }
+
+    #[test]
+    fn the_cmu_dictionary() {
+        let text = ";;; # CMUdict\naalto AA1 L T OW2 # name, finnish\na AH0\na(2) EY1\nb(2) B\n";
+        let (lexicon, warnings) = Lexicon::parse(text, "lex").unwrap();
+        let found: Vec<String> = lexicon
+            .entries
+            .iter()
+            .map(|entry| format!("{} {}", entry.word, entry.phones.join(" ")))
+            .collect();
+        assert_eq!(found, ["a AH0", "a EY1", "aalto AA1 L T OW2", "b(2) B"]);
+        assert_eq!(
+            warnings,
+            [
+                "lex: comments behind # are left out: 1",
+                "lex: words with a number, such as 'a(2)', are other pronunciations of the words without it: 1"
+            ]
         );
     }
 

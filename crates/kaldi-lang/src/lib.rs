@@ -4,6 +4,7 @@
 //!
 //! - [`plain_text`]: text files as users write them. [`lexicon`]: pronunciations in the forms of Kaldi and of the Montreal
 //!   Forced Aligner.
+//! - [`cmudict`]: comments and numbers in dictionaries like that of CMU.
 //! - [`lang`]: all parts of a language, made of a lexicon and options. [`l_fst`] makes L, [`topology`] the HMMs.
 //! - [`folder`]: Kaldi's lang folders, written and read.
 //! - [`ngrams`]: estimation of n-gram language models.
@@ -15,6 +16,7 @@
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
 pub mod adaptation;
+pub mod cmudict;
 pub mod error;
 pub mod folder;
 pub mod l_fst;
