@@ -38,6 +38,7 @@ mod acoustics;
 mod alternatives;
 #[allow(missing_docs)] // Clap prints comments of groups of options as descriptions of programs.
 pub mod config;
+mod diarize;
 mod effort;
 pub mod error;
 pub mod formats;
@@ -65,6 +66,7 @@ mod transcript;
 pub mod voices;
 mod words;
 
+pub use diarize::Speakers;
 pub use effort::Effort;
 pub use error::{Error, Result};
 pub use graph::SharedGraph;

@@ -4,6 +4,8 @@
 //! seconds, or until the next one of its channel. Speech is split at pauses.
 //! Without a pause, it is split into halves of about the same length. A word longer than a line is broken. A cue has the words
 //! of one speaker, and room for a label.
+//!
+//! The page of `nnet3-serve` cuts live sound by the same rules (`page/subtitles.js`); `dev/test-serve-page.py` compares both.
 
 use std::collections::BTreeMap;
 

@@ -7,7 +7,7 @@ use nnet3::messages;
 use nnet3_online::formats::{self, Format, Parts, Recognized, Segment, sort_by_time};
 use nnet3_online::voices::Voices;
 use nnet3_online::{
-    Model, RecognizerOptions, Recording, RecordingOptions, RecordingWarning, Sentence, Sentences,
+    Model, RecognizerOptions, Recording, RecordingOptions, RecordingWarning, Sentence, Sentences, Speakers,
 };
 
 use super::Sound;
@@ -16,7 +16,6 @@ use super::lattices::Keeper;
 use super::names::is_live;
 use super::outputs::Outputs;
 use super::progress::{Line, Minutes};
-use super::speakers::Speakers;
 
 /// Steps of sound between two displays of partial results: 0.6 s.
 const LOOK: usize = 3;
