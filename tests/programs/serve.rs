@@ -7,6 +7,7 @@ pub mod client;
 mod floods;
 mod hostile;
 mod limits;
+mod speakers;
 mod system;
 
 use std::io::Write;

@@ -27,7 +27,7 @@ fn samples() -> (u32, Vec<u8>) {
 }
 
 /// A wave of 16 bits.
-fn wave(rate: u32, samples: &[u8]) -> Vec<u8> {
+pub fn wave(rate: u32, samples: &[u8]) -> Vec<u8> {
     let mut bytes = b"RIFF".to_vec();
     bytes.extend((36 + samples.len() as u32).to_le_bytes());
     bytes.extend(b"WAVEfmt \x10\0\0\0\x01\0\x01\0");

@@ -1,20 +1,19 @@
 //! Tests of `nnet3-transcribe --speakers`: vectors of speakers beside those that the programs for tables make.
 
 use crate::command_lines::{fails, output, run};
+use crate::common::Folder;
 use crate::online_programs::{folder, model_folder};
 
+const TRANSFORM: &str = " [\n  1 0 0.5 1\n  0 1 2 0 ]\n";
 const U7: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sound/u7.wav");
 
-#[test]
-fn sentences_have_the_vectors_of_the_programs_for_tables() {
-    let f = folder("speakers", false);
-    let model = model_folder(&f);
+/// A folder of a speaker model, whose network is random.
+pub fn speaker_folder(f: &Folder) -> String {
     let speakers = f.path("spk");
     std::fs::create_dir_all(&speakers).unwrap();
     f.write("spk/mfcc.conf", "--dither=0\n--num-ceps=5\n");
     f.write("spk/mean.vec", " [ 0.1 -0.2 0.3 0.4 ]\n");
-    let transform = " [\n  1 0 0.5 1\n  0 1 2 0 ]\n";
-    f.write("spk/transform.mat", transform);
+    f.write("spk/transform.mat", TRANSFORM);
     f.write(
         "spk/config",
         "input-node name=input dim=5
@@ -26,7 +25,15 @@ fn sentences_have_the_vectors_of_the_programs_for_tables() {
          component-node name=a component=a input=p
          output-node name=output input=a",
     );
-    output(&f, "nnet3-init --srand=5 @spk/config @spk/final.ext.raw");
+    output(f, "nnet3-init --srand=5 @spk/config @spk/final.ext.raw");
+    speakers
+}
+
+#[test]
+fn sentences_have_the_vectors_of_the_programs_for_tables() {
+    let f = folder("speakers", false);
+    let model = model_folder(&f);
+    let speakers = speaker_folder(&f);
 
     let line = |options: &str| format!("nnet3-transcribe {options} {model} {U7}");
     let plain = output(&f, &line(""));
@@ -79,7 +86,7 @@ fn sentences_have_the_vectors_of_the_programs_for_tables() {
     f.write("spk/threshold", "0.25\n");
     f.write("spk/transform.mat", " [\n  1 0 0.5 1 2\n  0 1 2 0 3 ]\n");
     refused("", "columns of the transform of speaker vectors: expected 4 dimensions, found 5");
-    f.write("spk/transform.mat", transform);
+    f.write("spk/transform.mat", TRANSFORM);
     std::fs::remove_file(f.path("spk/mean.vec")).unwrap();
     refused("", "the folder of the speaker model has no mean.vec");
 }

@@ -1,9 +1,10 @@
 //! The blocking part of a session: samples to answers.
 
 use nnet3_online::formats::Segment;
+use nnet3_online::voices::Voices;
 use nnet3_online::{
-    Alternative, Effort, Model, Recognizer, RecognizerOptions, Sentence, Sentences, State, Steps, Transcript,
-    Word, json,
+    Alternative, Effort, Model, Recognizer, RecognizerOptions, Sentence, Sentences, Speakers, State, Steps,
+    Transcript, Word, json,
 };
 use serde_json::{Value, json};
 
@@ -13,6 +14,9 @@ type Result<T, E = nnet3_online::Error> = std::result::Result<T, E>;
 
 /// Bounds of the work at the end of a sentence. A sentence of noise may have thousands of times as many arcs as one of speech.
 const EFFORT: Effort = Effort { arcs: 5000 };
+
+/// Phrases of a sound whose voices are compared. Each is compared with each, and later ones have no speaker.
+const MOST_VOICES: usize = 2000;
 
 /// The options of the recognisers of a server.
 fn options(model: &Model) -> RecognizerOptions {
@@ -30,6 +34,38 @@ pub struct Manner {
     pub alternatives: usize,
     /// The phrases of which sentences consist; without them the model's own language.
     pub phrases: Vec<String>,
+    /// True if the last result of a sound has the speakers of all words. The server has a speaker model.
+    pub speakers: bool,
+}
+
+impl Manner {
+    /// The settings of a session that chooses none.
+    pub fn of_rate(rate: u32) -> Manner {
+        Manner { rate, words: true, alternatives: 0, phrases: Vec::new(), speakers: false }
+    }
+}
+
+/// The voices of a sound so far, for sessions with speakers.
+struct Heard {
+    speakers: Speakers,
+    /// Of the sentences that have words.
+    voices: Vec<Voices>,
+    /// Phrases of these.
+    phrases: usize,
+}
+
+impl Heard {
+    fn new(speakers: &Speakers) -> Heard {
+        Heard { speakers: speakers.clone(), voices: Vec::new(), phrases: 0 }
+    }
+
+    /// Adds the voices of a sentence.
+    fn add(&mut self, mut voices: Voices) {
+        let known = MOST_VOICES.saturating_sub(self.phrases);
+        voices.phrases.iter_mut().skip(known).for_each(|phrase| phrase.vector = None);
+        self.phrases += voices.phrases.len();
+        self.voices.push(voices);
+    }
 }
 
 /// The recogniser of a session of messages.
@@ -43,11 +79,12 @@ pub struct Decoder {
     taken: u64,
     /// The words so far, as they were sent last.
     partial: String,
+    heard: Option<Heard>,
 }
 
 impl Decoder {
     /// Makes a recogniser. Fails if the rate or the phrases do not fit the model.
-    pub fn new(model: &Model, manner: &Manner) -> Result<Decoder> {
+    pub fn new(model: &Model, speakers: Option<&Speakers>, manner: &Manner) -> Result<Decoder> {
         let phrases = match &manner.phrases[..] {
             [] => None,
             phrases => Some(model.phrases(phrases)?),
@@ -55,6 +92,10 @@ impl Decoder {
         let options = RecognizerOptions { alternatives: manner.alternatives, phrases, ..options(model) };
         let rate = manner.rate;
         let mut recognizer = Recognizer::new(model, rate as f32, &options)?;
+        let heard = speakers.filter(|_| manner.speakers).map(Heard::new);
+        if let Some(heard) = &heard {
+            recognizer.set_speaker_model(heard.speakers.model.clone())?;
+        }
         // (Only a sample is checked against the model.)
         recognizer.accept(&[0.0])?;
         recognizer.reset(rate as f32)?;
@@ -65,6 +106,7 @@ impl Decoder {
             before: 0,
             taken: 0,
             partial: String::new(),
+            heard,
         })
     }
 
@@ -106,7 +148,11 @@ impl Decoder {
             self.recognizer.accept(&rest)?;
         }
         let transcript = self.recognizer.finish()?;
-        let answer = self.result(transcript, manner);
+        let mut answer = self.result(transcript, manner);
+        if let Some(heard) = self.heard.as_mut().filter(|_| manner.speakers) {
+            answer["speakers"] = json!(heard.speakers.of_words(&heard.voices)?);
+            *heard = Heard::new(&heard.speakers);
+        }
         self.before += self.taken;
         self.taken = 0;
         self.partial.clear();
@@ -115,7 +161,22 @@ impl Decoder {
     }
 
     /// The answer about a sentence. Times are seconds since the session began.
-    fn result(&self, transcript: Transcript, manner: &Manner) -> Value {
+    fn result(&mut self, mut transcript: Transcript, manner: &Manner) -> Value {
+        let voices = transcript.voices.take().filter(|_| !transcript.words.is_empty());
+        let whole = voices.as_ref().and_then(|voices| voices.whole.clone());
+        if let (Some(heard), Some(voices)) = (&mut self.heard, voices) {
+            heard.add(voices);
+        }
+        let mut answer = self.words(transcript, manner);
+        if let Some(vector) = whole {
+            answer["spk"] = vector.values.into();
+            answer["spk_frames"] = vector.frames.into();
+        }
+        answer
+    }
+
+    /// The words of a sentence.
+    fn words(&self, transcript: Transcript, manner: &Manner) -> Value {
         let before = self.before as f64 / f64::from(self.rate);
         let later = |words: Vec<Word>| -> Vec<Word> {
             let later = |word: Word| Word { start: word.start + before, end: word.end + before, ..word };
@@ -150,6 +211,8 @@ pub struct Recording {
     /// In Hz.
     rate: u32,
     segments: Vec<Segment>,
+    /// Voices of the segments.
+    heard: Option<Heard>,
 }
 
 /// The reason why a recording cannot be recognised, for the client.
@@ -158,11 +221,15 @@ fn fault(error: nnet3_online::Error) -> Trouble {
 }
 
 impl Recording {
-    /// Begins a recording at this rate (in Hz).
-    pub fn new(rate: u32, model: &Model) -> Result<Box<Recording>, Trouble> {
+    /// Begins a recording at this rate (in Hz). With a speaker model, words have speakers.
+    pub fn new(rate: u32, model: &Model, speakers: Option<&Speakers>) -> Result<Box<Recording>, Trouble> {
         let mut sentences = Sentences::new(model, &options(model)).map_err(fault)?;
+        let heard = speakers.map(Heard::new);
+        if let Some(heard) = &heard {
+            sentences.set_speaker_model(heard.speakers.model.clone()).map_err(fault)?;
+        }
         sentences.begin(rate as f32, 1).map_err(fault)?;
-        Ok(Box::new(Recording { sentences, rate, segments: Vec::new() }))
+        Ok(Box::new(Recording { sentences, rate, segments: Vec::new(), heard }))
     }
 
     /// The seconds of sound so far.
@@ -179,18 +246,27 @@ impl Recording {
             return Err(Trouble::Recording(reason));
         }
         let ended = self.sentences.accept(&[samples]).map_err(fault)?;
-        self.segments.extend(ended.into_iter().map(segment));
+        self.add(ended);
         Ok(self)
+    }
+
+    fn add(&mut self, ended: Vec<Sentence>) {
+        for sentence in ended {
+            let (segment, voices) = sentence.into_segment(0.0);
+            self.segments.push(segment);
+            if let (Some(heard), Some(voices)) = (&mut self.heard, voices) {
+                heard.add(voices);
+            }
+        }
     }
 
     /// Ends the recording, and returns all text.
     pub fn finish(mut self: Box<Recording>) -> Result<Vec<Segment>, Trouble> {
         let ended = self.sentences.finish().map_err(fault)?;
-        self.segments.extend(ended.into_iter().map(segment));
+        self.add(ended);
+        if let Some(Heard { speakers, voices, .. }) = self.heard {
+            speakers.label(&mut self.segments, voices).map_err(fault)?;
+        }
         Ok(self.segments)
     }
-}
-
-fn segment(sentence: Sentence) -> Segment {
-    sentence.into_segment(0.0).0
 }

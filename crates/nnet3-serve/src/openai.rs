@@ -44,7 +44,7 @@ pub async fn transcriptions(shared: &Arc<Shared>, address: IpAddr, form: Multipa
 async fn answer(shared: &Arc<Shared>, address: IpAddr, form: Multipart) -> Result<Response, Failure> {
     let wishes = |fields: &Fields| {
         let language = shared.language.as_deref().or(fields.get("language")).unwrap_or_default();
-        Ok((wanted(fields)?, language.to_owned()))
+        Ok(((wanted(fields)?, language.to_owned()), false))
     };
     let (heard, (form, language)) = upload::hear(shared, address, Upload::Form(form), wishes).await?;
     let body = match form {

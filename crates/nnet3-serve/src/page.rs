@@ -1,4 +1,4 @@
-//! The page for people, in one file.
+//! The page for people. The browser gets one file, which is put together here.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -7,12 +7,23 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 
-const PAGE: &str = include_str!("page.html");
+const BODY: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/style.css");
+const SCRIPT: &str = concat!(
+    include_str!("page/transcript.js"),
+    include_str!("page/subtitles.js"),
+    include_str!("page/sound.js"),
+    include_str!("page/words.js"),
+    include_str!("page/session.js"),
+    include_str!("page/page.js"),
+);
 
-/// The text between two tags.
-fn within<'p>(page: &'p str, begin: &str, end: &str) -> &'p str {
-    page.split_once(begin).and_then(|(_, rest)| rest.split_once(end)).map_or("", |(inside, _)| inside)
-}
+/// The pages of servers without and with a speaker model.
+static PAGES: LazyLock<[String; 2]> = LazyLock::new(|| {
+    let page = BODY.replace("/* style */", STYLE).replace("/* script */", SCRIPT);
+    let with_speakers = page.replacen("data-speakers=\"false\"", "data-speakers=\"true\"", 1);
+    [page, with_speakers]
+});
 
 /// The source of a policy that allows this text alone.
 fn source(text: &str) -> String {
@@ -34,23 +45,19 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// The policy: the page's own style and script, its own server, the recorder's script in memory, and nothing else.
+/// The policy: the page's own style and script, its own server, in memory the recorder's script and sound to play, and nothing
+/// else.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let mut policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
-                      connect-src 'self'; img-src data:"
+                      connect-src 'self'; img-src data:; media-src blob:"
         .to_owned();
     // (Writing to a string does not fail.)
-    let _always = write!(
-        policy,
-        "; style-src {}; script-src {} blob:",
-        source(within(PAGE, "<style>", "</style>")),
-        source(within(PAGE, "<script>", "</script>"))
-    );
+    let _always = write!(policy, "; style-src {}; script-src {} blob:", source(STYLE), source(SCRIPT));
     policy
 });
 
 /// Returns the page.
-pub async fn page() -> Response {
+pub fn page(has_speakers: bool) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CONTENT_SECURITY_POLICY, POLICY.as_str()),
@@ -58,7 +65,7 @@ pub async fn page() -> Response {
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CACHE_CONTROL, "no-cache"),
     ];
-    (headers, PAGE).into_response()
+    (headers, PAGES[usize::from(has_speakers)].as_str()).into_response()
 }
 
 #[cfg(test)]
@@ -77,12 +84,24 @@ mod tests {
         assert_eq!(source(""), "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='");
     }
 
+    /// The text between two tags.
+    fn within<'p>(page: &'p str, begin: &str, end: &str) -> &'p str {
+        page.split_once(begin).and_then(|(_, rest)| rest.split_once(end)).map_or("", |(inside, _)| inside)
+    }
+
     #[test]
     fn a_page_in_one_file() {
-        assert!(within(PAGE, "<style>", "</style>").len() > 100);
-        assert!(within(PAGE, "<script>", "</script>").len() > 100);
-        for outside in ["http://", "https://", "src=", "@import", "innerHTML", " style=\"", " onclick"] {
-            assert!(!PAGE.contains(outside), "{outside}");
+        for (page, has_speakers) in PAGES.iter().zip([false, true]) {
+            // The policy allows these two, so they must be whole.
+            assert_eq!(within(page, "<style>", "</style>"), STYLE);
+            assert_eq!(within(page, "<script>", "</script>"), SCRIPT);
+            assert_eq!(page.matches("<script").count() + page.matches("<style").count(), 2);
+            assert!(page.contains(&format!("<body data-speakers=\"{has_speakers}\">")));
+            for outside in
+                ["http://", "https://", "src=", "@import", "innerHTML", " style=\"", " onclick", "/* s"]
+            {
+                assert!(!page.contains(outside), "{outside}");
+            }
         }
         assert!(POLICY.contains("default-src 'none'") && !POLICY.contains("unsafe"), "{}", *POLICY);
     }

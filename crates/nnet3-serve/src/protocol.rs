@@ -34,12 +34,14 @@ pub struct Config {
     pub max_alternatives: Option<usize>,
     /// The phrases of which sentences consist; an empty list for the model's own language.
     pub phrase_list: Option<Vec<String>>,
+    /// True if the last result of a sound has the speakers of all words.
+    pub speakers: Option<bool>,
     /// Keys that have no meaning here, separated by commas.
     pub unknown: Option<String>,
 }
 
 /// The keys of `config`.
-const KEYS: [&str; 4] = ["sample_rate", "words", "max_alternatives", "phrase_list"];
+const KEYS: [&str; 5] = ["sample_rate", "words", "max_alternatives", "phrase_list", "speakers"];
 /// Longest list of unknown keys, in characters.
 const MOST_KEYS: usize = 200;
 
@@ -116,9 +118,10 @@ impl Config {
         }
         Ok(Config {
             sample_rate: sample_rate(config)?,
-            words: words(config)?,
+            words: switch(config, "words")?,
             max_alternatives: max_alternatives(config)?,
             phrase_list: phrase_list(config)?,
+            speakers: switch(config, "speakers")?,
             unknown: unknown(config),
         })
     }
@@ -142,12 +145,12 @@ fn sample_rate(config: &Map<String, Value>) -> Result<Option<u32>, Fault> {
     }
 }
 
-fn words(config: &Map<String, Value>) -> Result<Option<bool>, Fault> {
-    match given(config, "words") {
+fn switch(config: &Map<String, Value>, key: &str) -> Result<Option<bool>, Fault> {
+    match given(config, key) {
         None => Ok(None),
         Some(value) if !(value.is_array() || value.is_object()) => Ok(Some(is_true(value))),
         Some(value) => {
-            fault(format!("config: words: expected true or false, found {}", shown(&value.to_string())))
+            fault(format!("config: {key}: expected true or false, found {}", shown(&value.to_string())))
         }
     }
 }
@@ -227,18 +230,19 @@ mod tests {
         );
         // Like the client test_words.py.
         let all = r#"{"config": {"phrase_list": ["one two", "oh"], "sample_rate": 16000.0, "words": 0,
-                                 "max_alternatives": 3, "x": 1}}"#;
+                                 "max_alternatives": 3, "speakers": true, "x": 1}}"#;
         let expected = Config {
             sample_rate: Some(16000),
             words: Some(false),
             max_alternatives: Some(3),
             phrase_list: Some(vec!["one two".to_owned(), "oh".to_owned()]),
+            speakers: Some(true),
             unknown: Some("x".to_owned()),
         };
         assert_eq!(parse(all), Message::Config(expected.clone()));
         // Values as texts, as in forms and environments; vosk-server converts them.
         let texts = r#"{"config": {"phrase_list": "[\"one two\", \"oh\"]", "sample_rate": "16000", "words": "0",
-                                   "max_alternatives": "3", "x": "1"}}"#;
+                                   "max_alternatives": "3", "speakers": "1", "x": "1"}}"#;
         assert_eq!(parse(texts), Message::Config(expected));
         let phrases = |value: &str| {
             let Message::Config(config) = parse(&format!(r#"{{"config": {{"phrase_list": {value}}}}}"#))
@@ -284,6 +288,7 @@ mod tests {
             (r#"{"config": {"sample_rate": "1e99"}}"#, "found \"1e99\""),
             (r#"{"config": {"sample_rate": "nan"}}"#, "found \"nan\""),
             (r#"{"config": {"words": []}}"#, "words: expected true or false, found []"),
+            (r#"{"config": {"speakers": {}}}"#, "speakers: expected true or false, found {}"),
             (r#"{"config": {"max_alternatives": "-1"}}"#, "from 0 to 100, found \"-1\""),
             (r#"{"config": {"phrase_list": 3}}"#, "phrase_list: expected a list of strings, found 3"),
             (r#"{"config": {"max_alternatives": 101}}"#, "from 0 to 100, found 101"),

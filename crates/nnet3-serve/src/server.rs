@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use nnet3_online::Model;
+use nnet3_online::{Model, Speakers};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
@@ -46,7 +46,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 /// Settings of a server.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Settings {
     pub access: Access,
     pub limits: Limits,
@@ -58,6 +58,8 @@ pub struct Settings {
     pub decoder: Option<DecoderProgram>,
     /// The language of the model, such as `en`, for clients that ask.
     pub language: Option<String>,
+    /// Tells speakers apart, for clients that ask.
+    pub speakers: Option<Speakers>,
 }
 
 /// A reason for the server to stop.
@@ -108,8 +110,8 @@ impl Server {
         settings.limits.check()?;
         let rate = settings.rate.unwrap_or(model.sample_rate() as u32);
         // A recogniser that cannot be made is an error now, not for each client.
-        let manner = Manner { rate, words: true, alternatives: 0, phrases: Vec::new() };
-        Decoder::new(&model, &manner)?;
+        let manner = Manner { speakers: settings.speakers.is_some(), ..Manner::of_rate(rate) };
+        Decoder::new(&model, settings.speakers.as_ref(), &manner)?;
         let file = upload::try_file().map_err(Error::Temporary)?;
         if let Some(decoder) = &settings.decoder {
             decoder.check(file)?;
@@ -118,6 +120,7 @@ impl Server {
             model,
             rate,
             language: settings.language,
+            speakers: settings.speakers,
             sessions: Sessions::new(&settings.limits),
             uploads: Semaphore::new(settings.limits.sessions),
             workers: Workers::start("recognition", settings.threads)?,
@@ -310,7 +313,7 @@ async fn root(
     headers: HeaderMap,
     upgrade: std::result::Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
 ) -> Response {
-    let Ok(upgrade) = upgrade else { return page::page().await };
+    let Ok(upgrade) = upgrade else { return page::page(shared.speakers.is_some()) };
     if let Err(failure) = shared.check(&headers, &values) {
         return failure.into_response();
     }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use nnet3_online::Model;
+use nnet3_online::{Model, Speakers};
 use tokio::sync::Semaphore;
 
 use crate::access::Access;
@@ -42,9 +42,14 @@ impl Event {
     }
 }
 
+/// The reason why a client cannot have speakers.
+pub const NO_SPEAKERS: &str = "this server has no model of speakers (--speakers)";
+
 /// Parts that all connections share.
 pub struct Shared {
     pub model: Model,
+    /// Tells speakers apart, for clients that ask.
+    pub speakers: Option<Speakers>,
     /// In Hz.
     pub rate: u32,
     /// The language of the model, such as `en`, if it is known.

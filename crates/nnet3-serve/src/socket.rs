@@ -13,7 +13,7 @@ use crate::decoding::{Decoder, Manner, silence};
 use crate::metrics::Kind;
 use crate::protocol::{self, Config, Message};
 use crate::sessions::{Refusal, Ticket};
-use crate::shared::{Event, Shared};
+use crate::shared::{Event, NO_SPEAKERS, Shared};
 use crate::workers::Turn;
 
 /// Longest reason of a close frame, in bytes.
@@ -49,7 +49,7 @@ impl End {
 
 /// Serves a client until one of the two has enough.
 pub async fn serve(mut socket: WebSocket, shared: Arc<Shared>, peer: Peer) {
-    let manner = Manner { rate: shared.rate, words: true, alternatives: 0, phrases: Vec::new() };
+    let manner = Manner::of_rate(shared.rate);
     let mut session = Session {
         socket: &mut socket,
         shared: &shared,
@@ -194,6 +194,15 @@ impl Session<'_> {
             }
             self.manner.phrases = phrases;
         }
+        if let Some(speakers) = config.speakers.filter(|speakers| *speakers != self.manner.speakers) {
+            if self.work.is_some() {
+                return wrong("config: speakers: cannot change after the first sound".to_owned());
+            }
+            if self.shared.speakers.is_none() {
+                return wrong(format!("config: speakers: {NO_SPEAKERS}"));
+            }
+            self.manner.speakers = speakers;
+        }
         if let Some(most) = config.max_alternatives {
             self.manner.alternatives = most;
             if let Some((_, decoder)) = &mut self.work {
@@ -242,7 +251,9 @@ impl Session<'_> {
         let ticket = sessions.admit(share).await.map_err(End::refused)?;
         self.shared.metrics.session(Kind::Socket);
         let (model, manner) = (self.shared.model.clone(), self.manner.clone());
-        let made = self.shared.workers.run(&self.turn, move || Decoder::new(&model, &manner)).await;
+        let speakers = self.shared.speakers.clone();
+        let new = move || Decoder::new(&model, speakers.as_ref(), &manner);
+        let made = self.shared.workers.run(&self.turn, new).await;
         match made {
             Some(Ok(decoder)) => Ok((ticket, decoder)),
             Some(Err(error)) => Err(End::closed(close_code::POLICY, "model", error.to_string())),

@@ -24,7 +24,7 @@ use crate::openai;
 use crate::process::Trouble;
 use crate::protocol;
 use crate::sessions::Refusal;
-use crate::shared::Shared;
+use crate::shared::{NO_SPEAKERS, Shared};
 use crate::sound::Sound;
 use crate::workers::Turn;
 
@@ -131,8 +131,8 @@ fn stopped() -> Failure {
     Refusal::Stopping.into()
 }
 
-/// Recognises a recording. The address or the form may have `format` (`json`, `text`, `srt` or `vtt`) and `name`, the name
-/// of the recording in JSON, which otherwise is that of the form's file.
+/// Recognises a recording. The address or the form may have `format` (`json`, `text`, `srt` or `vtt`), `speakers` (`true` or
+/// `false`) and `name`, the name of the recording in JSON, which otherwise is that of the form's file.
 pub async fn transcribe(
     shared: &Arc<Shared>,
     address: IpAddr,
@@ -143,18 +143,21 @@ pub async fn transcribe(
         let wish = |name: &str| values.get(name).map(String::as_str).or(fields.get(name)).map(str::to_owned);
         let stem = |file: &String| file.rsplit_once('.').map_or(file.as_str(), |(stem, _)| stem).to_owned();
         let name = wish("name").or_else(|| fields.file_name.as_ref().map(stem));
-        Ok((format_of(wish("format").as_deref())?, name.unwrap_or_else(|| UNNAMED.to_owned())))
+        let format = format_of(wish("format").as_deref())?;
+        let with_speakers = speakers_of(wish("speakers").as_deref(), shared.speakers.is_some())?;
+        Ok(((format, name.unwrap_or_else(|| UNNAMED.to_owned())), with_speakers))
     };
     let (heard, (format, name)) = hear(shared, address, upload, wishes).await?;
     Ok(respond(&heard, format, &name))
 }
 
-/// Receives a recording and recognises it. `wishes` reads the fields of the form before the recognition.
+/// Receives a recording and recognises it. `wishes` reads the fields of the form before the recognition, and tells if words
+/// shall have speakers.
 pub async fn hear<W>(
     shared: &Arc<Shared>,
     address: IpAddr,
     upload: Upload,
-    wishes: impl Fn(&Fields) -> Result<W, Failure>,
+    wishes: impl Fn(&Fields) -> Result<(W, bool), Failure>,
 ) -> Result<(Heard, W), Failure> {
     let refused = |refusal: &Refusal| shared.metrics.refused(refusal.label());
     if let Upload::Bare(_) = upload {
@@ -173,26 +176,27 @@ pub async fn hear<W>(
         Upload::Form(form) => form::receive(shared, form).await?,
     };
     drop(place);
-    let wishes = wishes(&fields)?;
+    let (wishes, with_speakers) = wishes(&fields)?;
     let ticket = shared.sessions.admit(share).await.inspect_err(refused)?;
     shared.metrics.session(Kind::Recording);
-    let heard = recognize(shared, file).await?;
+    let heard = recognize(shared, file, with_speakers).await?;
     drop(ticket);
     Ok((heard, wishes))
 }
 
 /// The answer with the text in one of the forms.
 pub fn respond(heard: &Heard, format: Format, name: &str) -> Response {
-    let Heard { segments, seconds, warnings } = heard;
+    let Heard { segments, parts, seconds, warnings } = heard;
     let text = match format {
         // (Lines of `Format::Text` begin with a name.)
-        Format::Text => {
+        Format::Text if !parts.speakers => {
             let texts: Vec<String> = segments.iter().map(|segment| text(&segment.words)).collect();
             format!("{}\n", texts.join(" "))
         }
         _ => {
+            let name = if format == Format::Text { "" } else { name };
             let recording = Recognized { name, segments, seconds: *seconds };
-            let text = formats::write(format, Parts::default(), &recording);
+            let text = formats::write(format, *parts, &recording);
             if format == Format::Json { with_warnings(text, warnings) } else { text }
         }
     };
@@ -233,6 +237,20 @@ fn format_of(name: Option<&str>) -> Result<Format, Failure> {
                 StatusCode::BAD_REQUEST,
                 format!("format: expected json, text, srt or vtt, found '{other}'"),
             ))
+        }
+    }
+}
+
+/// True if words shall have speakers.
+fn speakers_of(wish: Option<&str>, has_model: bool) -> Result<bool, Failure> {
+    let bad = |text: String| Err(Failure::new(StatusCode::BAD_REQUEST, text));
+    match wish.unwrap_or("false") {
+        "false" | "0" | "" => Ok(false),
+        "true" | "1" if has_model => Ok(true),
+        "true" | "1" => bad(format!("speakers: {NO_SPEAKERS}")),
+        other => {
+            let other: String = other.chars().take(40).collect();
+            bad(format!("speakers: expected true or false, found '{other}'"))
         }
     }
 }
@@ -354,6 +372,8 @@ async fn write(
 pub struct Heard {
     /// Its sentences.
     pub segments: Vec<Segment>,
+    /// The parts of its text besides words.
+    pub parts: Parts,
     /// Its length.
     pub seconds: f64,
     /// Warnings about what is missing.
@@ -361,11 +381,12 @@ pub struct Heard {
 }
 
 /// Recognises a recording, a piece at a time.
-async fn recognize(shared: &Shared, file: File) -> Result<Heard, Failure> {
+async fn recognize(shared: &Shared, file: File, with_speakers: bool) -> Result<Heard, Failure> {
     let begin = Instant::now();
     let mut sound = Sound::open(file, shared.decoder.clone(), shared.limits.decoder).await?;
     let (model, rate, turn) = (shared.model.clone(), sound.rate, Turn::default());
-    let new = move || Recording::new(rate, &model);
+    let speakers = shared.speakers.clone().filter(|_| with_speakers);
+    let new = move || Recording::new(rate, &model, speakers.as_ref());
     let mut recording = shared.workers.run(&turn, new).await.ok_or_else(stopped)??;
     let most = shared.limits.seconds;
     while let Some(samples) = sound.next().await? {
@@ -375,7 +396,8 @@ async fn recognize(shared: &Shared, file: File) -> Result<Heard, Failure> {
     let seconds = recording.seconds();
     let segments = shared.workers.run(&turn, move || recording.finish()).await.ok_or_else(stopped)??;
     shared.metrics.recognized(seconds, begin.elapsed());
-    Ok(Heard { segments, seconds, warnings: std::mem::take(&mut sound.warnings) })
+    let parts = Parts { speakers: with_speakers, ..Parts::default() };
+    Ok(Heard { segments, parts, seconds, warnings: std::mem::take(&mut sound.warnings) })
 }
 
 /// Makes a file with a recording of a few samples, to try if files can be made and decoded.

@@ -169,7 +169,7 @@ impl Conversation<'_> {
         let ticket = sessions.admit(share).await.inspect_err(refused)?;
         self.shared.metrics.session(Kind::Socket);
         let model = self.shared.model.clone();
-        let made = self.shared.workers.run(&self.turn, move || Recording::new(rate, &model)).await;
+        let made = self.shared.workers.run(&self.turn, move || Recording::new(rate, &model, None)).await;
         self.work = Some(Work {
             ticket,
             recording: made.ok_or(Refusal::Stopping)??,

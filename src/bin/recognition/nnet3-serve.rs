@@ -3,7 +3,7 @@
 #![cfg(feature = "serve")]
 
 use crate::recognition::serving::{ServingArgs, serve};
-use crate::recognition::transcribe::PieceArgs;
+use crate::recognition::transcribe::{PieceArgs, SpeakerArgs};
 use anyhow::Result;
 
 /// Serve recognition of speech, with a model folder as for nnet3-transcribe.
@@ -11,7 +11,7 @@ use anyhow::Result;
 /// Clients of vosk-server work unchanged: a WebSocket takes {"config": {"sample_rate": 16000, "words": 1}}, then samples of
 /// 16 bits in binary messages, then {"eof": 1}. Each message with samples has an answer: words so far, or the result of a
 /// sentence. POST /transcribe takes a recording in any format that nnet3-transcribe reads, and answers with JSON, or with
-/// ?format=text, srt or vtt. The page at / takes a microphone or a file. /healthz and /readyz are for probes, /metrics for
+/// ?format=text, srt or vtt; ?speakers=true tells who speaks, with --speakers. The page at / takes a microphone or a file. /healthz and /readyz are for probes, /metrics for
 /// Prometheus.
 ///
 /// SIGTERM or SIGINT: the server admits no new sessions, and ends after those that run; a second signal ends it at once.
@@ -25,11 +25,13 @@ pub struct Options {
     serving: ServingArgs,
     #[command(flatten)]
     pieces: PieceArgs,
+    #[command(flatten)]
+    speakers: SpeakerArgs,
     /// <model-dir>, unless --mdl names a model
     #[arg(value_name = "<model-dir>")]
     model: Option<String>,
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    serve(&options.serving, &options.pieces, options.model)
+    serve(&options.serving, &options.pieces, &options.speakers, options.model)
 }

@@ -15,7 +15,7 @@ use nnet3_serve::protocol::RATES;
 use nnet3_serve::{Access, BAD_RECORDING, DecoderProgram, Event, Limits, Listeners, SOUND, Server, Settings};
 
 use crate::recognition::system_limits::{self, SystemLimits};
-use crate::recognition::transcribe::PieceArgs;
+use crate::recognition::transcribe::{PieceArgs, SpeakerArgs};
 
 /// Bytes of a megabyte.
 const MEGABYTE: usize = 1 << 20;
@@ -227,7 +227,12 @@ fn given(most: usize) -> Option<usize> {
 }
 
 /// Serves clients until a signal comes, and the running sessions have ended.
-pub fn serve(args: &ServingArgs, pieces: &PieceArgs, folder: Option<String>) -> Result<u8> {
+pub fn serve(
+    args: &ServingArgs,
+    pieces: &PieceArgs,
+    speakers: &SpeakerArgs,
+    folder: Option<String>,
+) -> Result<u8> {
     if args.decode {
         return decode(args);
     }
@@ -249,6 +254,7 @@ pub fn serve(args: &ServingArgs, pieces: &PieceArgs, folder: Option<String>) -> 
         rate: Some(args.sample_rate).filter(|&rate| rate > 0),
         decoder: Some(decoder(args, &system)?),
         language: args.language.clone(),
+        speakers: speakers.load()?,
     };
     let at_startup = threads::number("num-threads-startup", args.num_threads_startup.into())?;
     let mut paths: Vec<String> = folder.into_iter().collect();
