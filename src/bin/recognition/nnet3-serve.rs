@@ -11,8 +11,8 @@ use anyhow::Result;
 /// Clients of vosk-server work unchanged: a WebSocket takes {"config": {"sample_rate": 16000, "words": 1}}, then samples of
 /// 16 bits in binary messages, then {"eof": 1}. Each message with samples has an answer: words so far, or the result of a
 /// sentence. POST /transcribe takes a recording in any format that nnet3-transcribe reads, and answers with JSON, or with
-/// ?format=text, srt or vtt; ?speakers=true tells who speaks, with --speakers. The page at / takes a microphone or a file. /healthz and /readyz are for probes, /metrics for
-/// Prometheus.
+/// ?format=text, srt or vtt; with --speakers, ?speakers=true tells who speaks. The page at / takes a microphone or a file.
+/// /healthz and /readyz are for probes, /metrics for Prometheus.
 ///
 /// SIGTERM or SIGINT: the server admits no new sessions, and ends after those that run; a second signal ends it at once.
 /// Without a token or with --listen other than 127.0.0.1, put a server with TLS in front of it; see docs/server.md.
