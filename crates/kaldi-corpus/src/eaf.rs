@@ -162,14 +162,47 @@ fn media(node: roxmltree::Node) -> Option<Media> {
     })
 }
 
+/// Times of slots without one between the annotations of a tier. A person has divided an annotation into several, and ELAN shows them
+/// equally long. `slots` are the first and the last one of each annotation.
+fn spread<'a>(slots: &[(&'a str, &'a str)], times: &FxHashMap<&str, f64>) -> FxHashMap<&'a str, f64> {
+    let next: FxHashMap<&str, &str> = slots.iter().copied().collect();
+    let mut found = FxHashMap::default();
+    for &(first, _) in slots {
+        let Some(begin) = times.get(first) else { continue };
+        let mut inner: Vec<&str> = Vec::new();
+        // (A chain that is longer than the tier goes round in a circle.)
+        while inner.len() < slots.len()
+            && let Some(&slot) = next.get(inner.last().copied().unwrap_or(first))
+        {
+            if let Some(end) = times.get(slot) {
+                let part = (end - begin) / (inner.len() + 1) as f64;
+                found.extend((1..).zip(inner).map(|(count, slot)| (slot, begin + f64::from(count) * part)));
+                break;
+            }
+            inner.push(slot);
+        }
+    }
+    found
+}
+
 fn tier(node: roxmltree::Node, times: &FxHashMap<&str, f64>) -> Tier {
     let filled = |name| node.attribute(name).map(str::trim).filter(|value| !value.is_empty());
+    let slots = |annotation: roxmltree::Node<'_, '_>| {
+        let of = |name| annotation.attribute(name).map(str::to_owned);
+        of("TIME_SLOT_REF1").zip(of("TIME_SLOT_REF2"))
+    };
+    let all: Vec<(String, String)> = node.descendants().filter_map(slots).collect();
+    let all: Vec<(&str, &str)> = all.iter().map(|(first, last)| (first.as_str(), last.as_str())).collect();
+    let spread = spread(&all, times);
     let annotations = node.descendants().filter_map(|annotation| {
         let is_reference = annotation.has_tag_name("REF_ANNOTATION");
         if !is_reference && !annotation.has_tag_name("ALIGNABLE_ANNOTATION") {
             return None;
         }
-        let time = |name| annotation.attribute(name).and_then(|slot| times.get(slot)).copied();
+        let time = |name| {
+            let slot = annotation.attribute(name)?;
+            times.get(slot).or_else(|| spread.get(slot)).copied()
+        };
         let span = time("TIME_SLOT_REF1").zip(time("TIME_SLOT_REF2"));
         let value = annotation.children().find(|child| child.has_tag_name("ANNOTATION_VALUE"));
         let text = value.map(|value| {
@@ -225,6 +258,20 @@ mod tests {
         assert_eq!(eaf.timed(&eaf.tiers[1]), (vec![((0.29, 1.91), "di & kaai hada".to_owned())], 2));
         assert_eq!(eaf.tiers[0].participant.as_deref(), Some("SL"));
         assert_eq!(eaf.tiers[1].parent.as_deref(), Some("ref"));
+    }
+
+    #[test]
+    fn parts_of_a_divided_annotation_are_equally_long() {
+        let times: FxHashMap<&str, f64> = [("t1", 1.0), ("t4", 4.0), ("t6", 9.0)].into_iter().collect();
+        let slots = [("t1", "t2"), ("t2", "t3"), ("t3", "t4"), ("t4", "t5"), ("t6", "t7"), ("t7", "t7")];
+        let mut found: Vec<(&str, f64)> = spread(&slots, &times).into_iter().collect();
+        found.sort_by_key(|(slot, _)| *slot);
+        assert_eq!(found, [("t2", 2.0), ("t3", 3.0)]);
+        let text = FILE.replace(r#"TIME_SLOT_ID="t2" TIME_VALUE="1910""#, r#"TIME_SLOT_ID="t2""#);
+        let text = text.replace(r#"TIME_SLOT_ID="t3""#, r#"TIME_SLOT_ID="t3" TIME_VALUE="1290""#);
+        let eaf = Eaf::parse(&text).unwrap();
+        let expected = vec![((0.29, 0.79), "001".to_owned()), ((0.79, 1.29), "002".to_owned())];
+        assert_eq!(eaf.timed(&eaf.tiers[0]), (expected, 0));
     }
 
     #[test]

@@ -14,6 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         rate: None,
         decoder: None,
         language: None,
+        speakers: None,
     };
     let listeners = Listeners::bind("127.0.0.1:2700".parse()?, None)?;
     let model = Model::open(folder, &ModelOptions::default())?;
