@@ -3,7 +3,7 @@
 
 # Decides whether adapt_speakers=auto is true, as far as that is known before the Gaussian models are there. Fails where true cannot be.
 check_adaptation() {
-  local speakers known reason=
+  local speakers known reason= # lint: whole: speakers known
   wants_adaptation=$adapt_speakers
   [[ $adapt_speakers != false ]] || return 0
   read -r speakers known < <(awk '{ n[$2]++ } END { for (who in n) { all++; known += n[who] > 1 } print all + 0, known + 0 }' "$dir/data/train/utt2spk")

@@ -3,19 +3,35 @@
 # Sets train_set and train_ali, the folders in feats and in DIR that the network is trained on, and versions, how often each utterance is there.
 do_copies() {
   [[ $model != gaussian ]] || return 0
-  local number=$copies # lint: whole: number
+  local number=$copies set=train # lint: whole: number
   if (( number < 0 )); then
     number=$(choose_by_hours "" 1 2 0)
     [[ $adapt_speakers == false ]] || number=5
     # The running mean would have to be that of the copies.
     [[ $cmvn == false ]] || number=0
   fi
-  train_set=train train_ali=tree versions=$((number + 1))
+  if [[ $start == gaussian ]] && texts_left_out | grep -q .; then
+    step "features without $(counted "$(texts_left_out | wc -l)" "text that is" "texts that are") left out" feats/right features_of_right_texts "=feats/train" "@$dir/doubtful_texts.tsv"
+    set=right
+  fi
+  train_set=$set train_ali=tree versions=$((number + 1))
   (( number > 0 )) || return 0
-  step "$number copies of each utterance with other voices, microphones and noise" feats/copies make_copies "=feats/train" "$number" \
+  step "$number copies of each utterance with other voices, microphones and noise" feats/copies make_copies "=feats/$set" "$number" \
     "@$dir/conf/$feature_type.conf" "$srand"
   step "alignments of the copies" copies copy_alignments "=tree" "=feats/copies"
   train_set=copies train_ali=copies
+}
+
+texts_left_out() { awk -F'\t' 'NR > 1 && $4 == "no" { print $2 }' "$dir/doubtful_texts.tsv"; }
+
+# (They have no alignments, so the training would count them as losses again, each with its copies.)
+features_of_right_texts() {
+  local name
+  texts_left_out >"$out/left_out"
+  for name in feats.scp text utt2num_frames utt2spk; do
+    awk 'FILENAME == ARGV[1] { wrong[$1]; next } !($1 in wrong)' "$out/left_out" "$dir/feats/train/$name" >"$out/$name"
+  done
+  speakers_of "$out/utt2spk" >"$out/spk2utt"
 }
 
 names_of_copies() { # <last field too> <file>: lines with a key, for the utterances and their copies
@@ -24,7 +40,7 @@ names_of_copies() { # <last field too> <file>: lines with a key, for the utteran
 }
 
 make_copies() {
-  local feats=$dir/feats/train jobs name
+  local feats=$dir/feats/$set jobs name
   jobs=$(jobs_for "$feats/feats.scp")
   split_lines "$feats/feats.scp" "$jobs" "$out/part." .scp
   run --max-jobs-run "$nj" JOB=1:"$jobs" "$log.JOB.log" augment-feats "--$feature_type-config=$dir/conf/$feature_type.conf" --num-copies="$number" \
