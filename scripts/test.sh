@@ -275,6 +275,8 @@ check "formatting" formatted
 check "clippy" cargo clippy --workspace --all-targets -- -D warnings
 check "clippy, without BLAS" cargo clippy -p nnet3-matrix "${pure_rust[@]}" --all-targets -- -D warnings
 check "clippy, with BLAS linked" cargo clippy -p nnet3-matrix --features linked-openblas -- -D warnings
+# (Comments of internal crates lead their readers to private items, too.)
+check "documentation of the libraries" env RUSTDOCFLAGS="-Dwarnings -Arustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --quiet
 check "one set of features for all packages" dev/feature-sets.py
 check "crates that can be packed" dev/package/crates.sh
 check_dependencies

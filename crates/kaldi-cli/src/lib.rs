@@ -47,7 +47,7 @@
 //! the options. `--config` files come before the command line. The value `nan` is refused.
 //! Programs of our own may have options behind arguments, and letters for options ([`Style`]).
 //! `--generate=man|bash|zsh|fish`, alone, prints a manual page or a completion script.
-//! A library's options ([`kaldi_io::options`]) are flattened as a [`Group`].
+//! A library's options ([`mod@kaldi_io::options`]) are flattened as a [`Group`].
 
 mod arguments;
 mod generate;

@@ -12,7 +12,7 @@
 //! - `assembly.rs`: the checks that all forms share; `speakers.rs` and `keys.rs`: names of speakers and utterances.
 //! - [`normalise`], [`vocabulary`]: texts as words of a lexicon, and the words that it lacks.
 //! - [`many`]: recordings that jobs recognise: names, batches, results.
-//! - [`write`]: Kaldi's data folders. [`garbage`]: sounds that are no words, for training.
+//! - [`mod@write`]: Kaldi's data folders. [`garbage`]: sounds that are no words, for training.
 
 #![warn(missing_docs, clippy::missing_errors_doc)]
 

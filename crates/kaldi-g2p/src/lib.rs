@@ -5,7 +5,7 @@
 //!
 //! A *graphone* is a piece of a word: up to two letters with up to two phones. [`lexicon`] reads pronunciations,
 //! [`letters`] cuts words into letters, and [`align`] cuts pronunciations into graphones by expectation maximisation.
-//! [`ngrams`] is the model of graphone sequences: n-grams with Kneser-Ney smoothing, in the ARPA format. [`train`] does
+//! [`ngrams`] is the model of graphone sequences: n-grams with Kneser-Ney smoothing, in the ARPA format. [`train()`] does
 //! all of that, and [`cache`] keeps the result in a file. [`Model`] finds the pronunciations of a word: `search` makes a lattice of graphones, and `nbest` sums over
 //! all ways to cut a pronunciation.
 

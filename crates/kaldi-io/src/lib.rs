@@ -12,7 +12,7 @@
 //! - [`object`], [`holder`], [`table`]: single files, and tables of objects by key (`util/kaldi-table`).
 //! - [`contents`]: recognises kinds of objects, for messages about files and tables of the wrong kind.
 //! - [`mapped`]: memory-mapped files.
-//! - [`options`]: structs of options, and their values in configuration files (`util/parse-options`).
+//! - [`mod@options`]: structs of options, and their values in configuration files (`util/parse-options`).
 //! - [`log`], [`host`]: warnings, and the process that prints them; [`alike`]: hints about similar words.
 //! - [`threads`]: starts all threads.
 

@@ -59,7 +59,7 @@ pub mod formats {
     pub use nnet3_online::json;
 }
 
-/// Forced alignment: a [`Corpus`](crate::Corpus) and a lexicon become times of words and phones. [`align_corpus`](align::align_corpus) does all by
+/// Forced alignment: a [`Corpus`] and a lexicon become times of words and phones. [`align_corpus`](align::align_corpus) does all by
 /// one call, with a model of any kind or with one that it trains.
 pub mod align {
     pub use kaldi_align::{Event, Observer};

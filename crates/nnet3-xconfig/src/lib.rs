@@ -3,7 +3,7 @@
 //! The xconfig language: a network described layer by layer, and its expansion into the config lines that `nnet3-init`
 //! reads. Layer types, keys, node names and line order are those of Kaldi's `steps/nnet3/xconfig_to_configs.py`.
 //!
-//! [`line`] reads lines, [`descriptor`] their inputs. [`registry`] lists the layer types, each with the function that
+//! [`mod@line`] reads lines, [`descriptor`] their inputs. [`registry`] lists the layer types, each with the function that
 //! writes its config lines. [`layers`] has a file for each family of them. [`network`] joins layers.
 //!
 //! This crate does no file access: matrices that the configs refer to are returned as text.

@@ -69,6 +69,7 @@ impl ExampleKind for NnetChainExample {
 ///
 /// Should be done if and only if the <normalization-fst> argument of nnet3-chain-get-egs was not supplied when the
 /// original egs were created. Examples of which nothing is left are skipped with a warning.
+#[allow(rustdoc::invalid_html_tags)] // (The help names the argument as usages do.)
 #[derive(clap::Parser)]
 #[command(
     after_help = "e.g.: nnet3-chain-normalize-egs dir/normalization.fst ark:train_in.cegs ark:train_out.cegs\n\

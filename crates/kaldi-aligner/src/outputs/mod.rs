@@ -103,7 +103,7 @@ pub(crate) fn by_recording<'r>(corpus: &Corpus, results: &'r Results) -> Vec<OfR
     all
 }
 
-/// A result that [`write`] has written.
+/// A result that [`write()`] has written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
     /// Files of recordings, in a folder within that of the results.

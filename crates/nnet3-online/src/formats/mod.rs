@@ -109,7 +109,7 @@ impl Format {
         matches!(self, Format::Text | Format::Ctm | Format::Rttm)
     }
 
-    /// The line before all others, if the form has one. [`write`] begins with it; a file with the texts of several recordings
+    /// The line before all others, if the form has one. [`write()`] begins with it; a file with the texts of several recordings
     /// has it once.
     pub fn head(self) -> String {
         match self {

@@ -23,7 +23,7 @@ pub struct LearningState {
     pub epochs: u64,
     /// Progress within the next epoch; `None` between epochs.
     pub within: Option<Within>,
-    /// Statistics of the model between epochs, as [`crate::Trainer::statistics`] takes them: a file of the model has
+    /// Statistics of the model between epochs, as [`crate::trainer::Trainer::statistics`] takes them: a file of the model has
     /// averages of them.
     pub statistics: Snapshot,
     pub watch: Watch,
@@ -35,7 +35,7 @@ pub struct LearningState {
 pub struct Within {
     /// Minibatches of the epoch that are done.
     pub minibatches: u64,
-    /// The state of [`crate::Trainer::snapshot`]; for several replicas, their common part.
+    /// The state of [`crate::trainer::Trainer::snapshot`]; for several replicas, their common part.
     pub trainer: Snapshot,
     /// The state of each replica, if there are several.
     pub replicas: Vec<ReplicaState>,

@@ -1,4 +1,4 @@
-//! CUDA devices: the [`Engine`] that talks to the driver, to cuBLAS and to cuBLASLt.
+//! CUDA devices: the engine that talks to the driver, to cuBLAS and to cuBLASLt.
 //!
 //! Libraries are opened before their functions are called ([`calls`]). Only functions of CUDA 11 to 13 are used.
 
