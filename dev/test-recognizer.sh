@@ -555,8 +555,11 @@ check "wrong: --model=gaussian with an option of networks" says "--num-epochs is
 finds_wrong_texts() { # five texts of others
   awk 'NR % 18 == 7 { print $1, "ru ru ru ru"; next } { print }' "$toy/text" >"$work/wrong_texts"
   scripts/recognizer.sh --wav="$toy/wav" --text="$work/wrong_texts" --utt2spk="$toy/utt2spk" --lexicon="$toy/lexicon.txt" --garbage=false --num-test=1 --skip-bad=true \
-    --last-part=gaussians "$work/wrong" || return 1
+    --last-part=copies "$work/wrong" || return 1
   cat "$work/wrong/doubtful_texts.tsv"
+  # Nor does the network learn from copies of those that are left out.
+  awk -F'\t' '$4 == "no" { print $2 }' "$work/wrong/doubtful_texts.tsv" >"$work/left_out"
+  [[ -s $work/left_out ]] && ! grep -wFf "$work/left_out" "$work/wrong/feats/copies/feats.scp" || return 1
   grep ' ru ru ru ru$' "$work/wrong/data/train/text" | cut -d' ' -f1 >"$work/wrong_keys"
   (( $(wc -l <"$work/wrong_keys") >= 4 )) &&
     diff "$work/wrong_keys" <(tail -n +2 "$work/wrong/doubtful_texts.tsv" | head -n "$(wc -l <"$work/wrong_keys")" | cut -f2 | sort)

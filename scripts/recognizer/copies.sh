@@ -3,15 +3,16 @@
 # Sets train_set and train_ali, the folders in feats and in DIR that the network is trained on, and versions, how often each utterance is there.
 do_copies() {
   [[ $model != gaussian ]] || return 0
-  local number=$copies set=train # lint: whole: number
+  local number=$copies set=train left_out=0 # lint: whole: number left_out
   if (( number < 0 )); then
     number=$(choose_by_hours "" 1 2 0)
     [[ $adapt_speakers == false ]] || number=5
     # The running mean would have to be that of the copies.
     [[ $cmvn == false ]] || number=0
   fi
-  if [[ $start == gaussian ]] && texts_left_out | grep -q .; then
-    step "features without $(counted "$(texts_left_out | wc -l)" "text that is" "texts that are") left out" feats/right features_of_right_texts "=feats/train" "@$dir/doubtful_texts.tsv"
+  [[ $start != gaussian ]] || left_out=$(texts_left_out | wc -l)
+  if (( left_out > 0 )); then
+    step "features without $(counted "$left_out" "text that is" "texts that are") left out" feats/right features_of_right_texts "=feats/train" "@$dir/doubtful_texts.tsv"
     set=right
   fi
   train_set=$set train_ali=tree versions=$((number + 1))
@@ -22,9 +23,7 @@ do_copies() {
   train_set=copies train_ali=copies
 }
 
-texts_left_out() { awk -F'\t' 'NR > 1 && $4 == "no" { print $2 }' "$dir/doubtful_texts.tsv"; }
-
-# (They have no alignments, so the training would count them as losses again, each with its copies.)
+# (Texts that are left out have no alignments, so the training would count them as losses again, each with its copies.)
 features_of_right_texts() {
   local name
   texts_left_out >"$out/left_out"

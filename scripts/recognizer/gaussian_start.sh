@@ -27,11 +27,14 @@ check_texts() {
       print $1 "\t" $3 "\t" $5 "\t" ($2 == "not aligned" || (ENVIRON["treatment"] == "leave-out" && $2 == "wrong") ? "no" : "yes") "\t" $6
     }' "$dir/gauss/model/texts.tsv" >"$private/doubtful"
   mv "$private/doubtful" "$dir/doubtful_texts.tsv"
-  doubtful=$(($(wc -l <"$dir/doubtful_texts.tsv") - 1)) wrong=$(awk -F'\t' '$4 == "no"' "$dir/doubtful_texts.tsv" | wc -l)
+  doubtful=$(($(wc -l <"$dir/doubtful_texts.tsv") - 1)) wrong=$(texts_left_out | wc -l)
   (( doubtful > 0 )) || return 0
   say "    $doubtful texts may not be what is said: $wrong that are not aligned or worse than other texts are left out of the network's training," \
     "the others fit their sound far worse than most do; $dir/doubtful_texts.tsv has all, the worst first"
 }
+
+# The utterances of these texts.
+texts_left_out() { awk -F'\t' 'NR > 1 && $4 == "no" { print $2 }' "$dir/doubtful_texts.tsv"; }
 
 # The models, ali.1.gz in frames of 10 ms, and utterances.tsv.
 train_gaussians() {
@@ -63,7 +66,8 @@ count_aligned() { # <what> <texts> <folder of alignments>
 alignments_of_gaussians() {
   local jobs job
   run "${log}_init.log" gmm-init-mono --shared-phones="$dir/lang/phones/sets.int" "$dir/lang/topo" 10 "$out/final.mdl" "$out/tree"
-  wrong="$dir/doubtful_texts.tsv" awk -F'\t' 'BEGIN { while ((getline line <ENVIRON["wrong"]) > 0) if (split(line, f, "\t") > 3 && f[4] == "no") bad[f[2]] }
+  texts_left_out >"$out/left_out"
+  left_out="$out/left_out" awk -F'\t' 'BEGIN { while ((getline key <ENVIRON["left_out"]) > 0) bad[key] }
     NR == FNR { if ($4 ~ /^aligned/) good[$1]; next } { split($0, words, " ") } (words[1] in good) && !(words[1] in bad)' \
     "$dir/gauss/model/utterances.tsv" "$dir/data/train/text" >"$out/text"
   jobs=$(jobs_for "$out/text")
@@ -74,5 +78,5 @@ alignments_of_gaussians() {
     awk 'NR == FNR { wanted[$1]; next } $1 in wanted' "$out/text.$job" "$out/all.scp" >"$out/part.scp"
     run "${log}_part.$job.log" copy-int-vector "scp:$out/part.scp" "ark:| gzip -c >$out/ali.$job.gz"
   done
-  rm "$out"/all.* "$out"/part.scp "$out"/text
+  rm "$out"/all.* "$out"/part.scp "$out"/text "$out"/left_out
 }

@@ -162,8 +162,8 @@ fn media(node: roxmltree::Node) -> Option<Media> {
     })
 }
 
-/// Times of slots without one between the annotations of a tier. A person has divided an annotation into several, and ELAN shows them
-/// equally long. `slots` are the first and the last one of each annotation.
+/// Returns times for the slots that have none. Such slots lie between annotations into which a person has divided a longer one; ELAN
+/// shows these parts equally long. `slots` has the first and the last slot of each annotation of a tier.
 fn spread<'a>(slots: &[(&'a str, &'a str)], times: &FxHashMap<&str, f64>) -> FxHashMap<&'a str, f64> {
     let next: FxHashMap<&str, &str> = slots.iter().copied().collect();
     let mut found = FxHashMap::default();
@@ -185,25 +185,22 @@ fn spread<'a>(slots: &[(&'a str, &'a str)], times: &FxHashMap<&str, f64>) -> FxH
     found
 }
 
+/// The names of the first and the last time slot of an annotation.
+fn slots<'d>(annotation: roxmltree::Node<'d, '_>) -> Option<(&'d str, &'d str)> {
+    annotation.attribute("TIME_SLOT_REF1").zip(annotation.attribute("TIME_SLOT_REF2"))
+}
+
 fn tier(node: roxmltree::Node, times: &FxHashMap<&str, f64>) -> Tier {
     let filled = |name| node.attribute(name).map(str::trim).filter(|value| !value.is_empty());
-    let slots = |annotation: roxmltree::Node<'_, '_>| {
-        let of = |name| annotation.attribute(name).map(str::to_owned);
-        of("TIME_SLOT_REF1").zip(of("TIME_SLOT_REF2"))
-    };
-    let all: Vec<(String, String)> = node.descendants().filter_map(slots).collect();
-    let all: Vec<(&str, &str)> = all.iter().map(|(first, last)| (first.as_str(), last.as_str())).collect();
+    let all: Vec<(&str, &str)> = node.descendants().filter_map(slots).collect();
     let spread = spread(&all, times);
+    let time = |slot: &str| times.get(slot).or_else(|| spread.get(slot)).copied();
     let annotations = node.descendants().filter_map(|annotation| {
         let is_reference = annotation.has_tag_name("REF_ANNOTATION");
         if !is_reference && !annotation.has_tag_name("ALIGNABLE_ANNOTATION") {
             return None;
         }
-        let time = |name| {
-            let slot = annotation.attribute(name)?;
-            times.get(slot).or_else(|| spread.get(slot)).copied()
-        };
-        let span = time("TIME_SLOT_REF1").zip(time("TIME_SLOT_REF2"));
+        let span = slots(annotation).and_then(|(first, last)| time(first).zip(time(last)));
         let value = annotation.children().find(|child| child.has_tag_name("ANNOTATION_VALUE"));
         let text = value.map(|value| {
             let parts = value.descendants().filter(|part| part.is_text());

@@ -342,25 +342,7 @@ mod tests {
     use nnet3_network::Nnet;
 
     /// A network of all types that work out their changes by themselves, one of them twice, and of others.
-    const CONFIG: &str = "
-        input-node name=input dim=12
-        component name=a type=NaturalGradientAffineComponent input-dim=12 output-dim=16
-        component name=b type=TdnnComponent input-dim=16 output-dim=16 time-offsets=-1,0
-        component name=c type=LinearComponent input-dim=16 output-dim=16
-        component name=d type=TimeHeightConvolutionComponent num-filters-in=4 num-filters-out=4 height-in=4 \
-            height-out=4 height-offsets=-1,0,1 time-offsets=0,1
-        component name=e type=NaturalGradientPerElementScaleComponent dim=16
-        component name=f type=SigmoidComponent dim=16
-        component name=g type=AffineComponent input-dim=32 output-dim=3
-        component-node name=a component=a input=input
-        component-node name=b component=b input=a
-        component-node name=c component=c input=Sum(b, Offset(a, 1))
-        component-node name=c2 component=c input=Offset(b, 1)
-        component-node name=d component=d input=c
-        component-node name=e component=e input=d
-        component-node name=f component=f input=e
-        component-node name=g component=g input=Append(f, c2)
-        output-node name=output input=g";
+    const CONFIG: &str = include_str!("../tests/it/second_thread.config");
 
     fn nnet() -> Nnet {
         let mut nnet = Nnet::default();

@@ -15,7 +15,7 @@ type Result<T, E = nnet3_online::Error> = std::result::Result<T, E>;
 /// Bounds of the work at the end of a sentence. A sentence of noise may have thousands of times as many arcs as one of speech.
 const EFFORT: Effort = Effort { arcs: 5000 };
 
-/// Phrases of a sound whose voices are compared. Each is compared with each, and later ones have no speaker.
+/// The number of phrases of a sound whose voices are compared with each other. Later phrases have no speaker.
 const MOST_VOICES: usize = 2000;
 
 /// The options of the recognisers of a server.
@@ -48,22 +48,20 @@ impl Manner {
 /// The voices of a sound so far, for sessions with speakers.
 struct Heard {
     speakers: Speakers,
-    /// Of the sentences that have words.
+    /// The voices of each sentence with words, in order.
     voices: Vec<Voices>,
-    /// Phrases of these.
-    phrases: usize,
 }
 
 impl Heard {
     fn new(speakers: &Speakers) -> Heard {
-        Heard { speakers: speakers.clone(), voices: Vec::new(), phrases: 0 }
+        Heard { speakers: speakers.clone(), voices: Vec::new() }
     }
 
     /// Adds the voices of a sentence.
     fn add(&mut self, mut voices: Voices) {
-        let known = MOST_VOICES.saturating_sub(self.phrases);
+        let before: usize = self.voices.iter().map(|voices| voices.phrases.len()).sum();
+        let known = MOST_VOICES.saturating_sub(before);
         voices.phrases.iter_mut().skip(known).for_each(|phrase| phrase.vector = None);
-        self.phrases += voices.phrases.len();
         self.voices.push(voices);
     }
 }
@@ -264,7 +262,7 @@ impl Recording {
     pub fn finish(mut self: Box<Recording>) -> Result<Vec<Segment>, Trouble> {
         let ended = self.sentences.finish().map_err(fault)?;
         self.add(ended);
-        if let Some(Heard { speakers, voices, .. }) = self.heard {
+        if let Some(Heard { speakers, voices }) = self.heard {
             speakers.label(&mut self.segments, voices).map_err(fault)?;
         }
         Ok(self.segments)

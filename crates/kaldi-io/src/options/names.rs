@@ -74,7 +74,7 @@ impl Names {
 /// `None` for names that are not alike.
 fn likeness(option: &str, wrong: &str) -> Option<(u8, usize)> {
     const SHORTEST: usize = 3;
-    let letters = distance(option, wrong);
+    let letters = strsim::levenshtein(option, wrong);
     if letters <= 1 + option.len() / 5 {
         return Some((0, letters));
     }
@@ -90,20 +90,4 @@ fn likeness(option: &str, wrong: &str) -> Option<(u8, usize)> {
         return Some((1, option_words.len().abs_diff(wrong_words.len())));
     }
     option.starts_with(wrong).then_some((2, option.len()))
-}
-
-/// Levenshtein distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
