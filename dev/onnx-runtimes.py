@@ -344,10 +344,13 @@ class Rust:
             else:
                 version = json.dumps(version)
             lines.append(f"{crate} = {version}")
+        lines.append("\n[workspace]")
         if name == "burn":
+            # The program and its build script both need burn. With the same features and optimization it is built once.
+            lines.append('resolver = "1"\n\n[profile.release.build-override]\nopt-level = 3')
             lines.append(f'\n[build-dependencies]\nburn-onnx = "{BURN_ONNX}"')
             self.burn(build, cases)
-        (build / "Cargo.toml").write_text("\n".join([*lines, "\n[workspace]\n"]))
+        (build / "Cargo.toml").write_text("\n".join([*lines, ""]))
         # candle-onnx calls protoc.
         protoc = folder / "protoc"
         protoc.write_text(f'#!/bin/sh\nexec {sys.executable} -m grpc_tools.protoc "$@"\n')
