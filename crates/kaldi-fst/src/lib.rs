@@ -25,6 +25,7 @@ pub mod ops;
 pub mod properties;
 pub mod random_paths;
 mod reach;
+pub mod state_table;
 pub mod store;
 pub mod text;
 pub mod weight;

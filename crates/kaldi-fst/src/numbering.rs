@@ -1,16 +1,13 @@
 //! State numbers of text. They come in any order and with any gaps; memory grows only with the number of states.
 
-use rustc_hash::FxHashMap;
-
 use crate::fst::{Fst, StateId};
+use crate::state_table::StateTable;
 use crate::weight::Weight;
 
 /// The states of a text by their numbers. While lines are read, states have places in the order in which they come.
 #[derive(Debug, Default)]
 pub(crate) struct Numbering {
-    places: FxHashMap<i64, StateId>,
-    /// The number of each place.
-    numbers: Vec<i64>,
+    places: StateTable<i64>,
 }
 
 /// Gaps that are filled with states without arcs however few states there are.
@@ -25,10 +22,9 @@ const KEPT_FREE: i64 = 1 << 20;
 impl Numbering {
     /// Returns the place of the state with a number, which is added to the FST if it is new.
     pub fn place<W: Weight>(&mut self, fst: &mut Fst<W>, number: i64) -> StateId {
-        *self.places.entry(number).or_insert_with(|| {
-            self.numbers.push(number);
-            fst.add_state()
-        })
+        let place = self.places.number(number);
+        fst.states.resize_with(self.places.len(), Default::default);
+        place
     }
 
     /// Puts the states in the order of their numbers.
@@ -52,22 +48,22 @@ impl Numbering {
     }
 
     fn largest(&self) -> i64 {
-        self.numbers.iter().copied().max().unwrap_or(-1)
+        self.places.keys().iter().copied().max().unwrap_or(-1)
     }
 
     fn count(&self) -> i64 {
-        self.numbers.len() as i64
+        self.places.len() as i64
     }
 
     fn arrange<W: Weight>(self, mut fst: Fst<W>, keeps_gaps: bool) -> Fst<W> {
-        if self.numbers.iter().enumerate().all(|(place, &number)| number == place as i64) {
+        if self.places.keys().iter().enumerate().all(|(place, &number)| number == place as i64) {
             return fst;
         }
-        let mut order: Vec<StateId> = (0..self.numbers.len() as StateId).collect();
-        order.sort_unstable_by_key(|&place| self.numbers[place as usize]);
+        let mut order: Vec<StateId> = (0..self.places.len() as StateId).collect();
+        order.sort_unstable_by_key(|&place| *self.places.key(place));
         let mut ids = vec![0; order.len()];
         for (rank, &place) in order.iter().enumerate() {
-            let number = self.numbers[place as usize];
+            let number = *self.places.key(place);
             ids[place as usize] = if keeps_gaps { number as StateId } else { rank as StateId };
         }
         let states = std::mem::take(&mut fst.states);

@@ -23,6 +23,7 @@ mod minimize_labels;
 mod ngrams;
 mod normalize_epsilons;
 mod order;
+mod product;
 mod prune;
 mod push;
 mod push_special;

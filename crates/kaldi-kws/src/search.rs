@@ -1,6 +1,7 @@
 //! Searching keywords in an index (`kwsbin/kws-search.cc`).
 
 use kaldi_fst::ops::{self, Side};
+use kaldi_fst::state_table::StateTable;
 use kaldi_fst::{Arc, EPSILON, Fst, State, StateId, Weight};
 use rustc_hash::FxHashMap;
 
@@ -35,8 +36,7 @@ pub struct Found<'s> {
 impl Searcher {
     pub fn new(mut index: Index) -> Searcher {
         let is_final: Vec<bool> = index.states.iter().map(State::is_final).collect();
-        let mut numbers: FxHashMap<(i32, i32), i32> = FxHashMap::default();
-        let mut ends = Vec::new();
+        let mut ends: StateTable<(i32, i32)> = StateTable::default();
         for arc in index.states.iter_mut().flat_map(|state| &mut state.arcs) {
             if !is_final[arc.next as usize] {
                 // (Nothing else has an output.)
@@ -45,13 +45,10 @@ impl Searcher {
             }
             let end = (arc.ilabel, arc.olabel);
             arc.ilabel = EPSILON;
-            arc.olabel = *numbers.entry(end).or_insert_with(|| {
-                ends.push(end);
-                ends.len() as i32
-            });
+            arc.olabel = ends.number(end) as i32 + 1;
         }
         ops::sort_arcs(&mut index, Side::Input);
-        Searcher { index, ends }
+        Searcher { index, ends: ends.into_keys() }
     }
 
     /// Searches a keyword, an FST whose outputs are words. An error if it has a cycle without words.

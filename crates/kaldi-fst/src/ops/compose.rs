@@ -1,10 +1,9 @@
 //! Intersection of two acceptors.
 
-use std::collections::HashMap;
-
 use crate::error::{Error, Result};
-use crate::fst::{Arc, EPSILON, Fst, State, StateId};
+use crate::fst::{Arc, EPSILON, Fst, StateId};
 use crate::ops::connect::connect;
+use crate::state_table::{Expanded, try_unfold};
 
 /// An acceptor without empty arcs, the arcs of each state in the order of their labels: the second operand of many
 /// compositions.
@@ -36,30 +35,18 @@ impl SortedAcceptor {
 pub fn compose(first: &Fst, second: &SortedAcceptor) -> Result<Fst> {
     first.check_acceptor()?;
     let (Some(a), Some(b)) = (first.start, second.0.start) else { return Ok(Fst::default()) };
-    let mut out = Fst { start: Some(0), states: vec![State::default()] };
-    let mut ids = HashMap::from([((a, b), 0)]);
-    let mut pairs = vec![(a, b)];
-    let mut done = 0;
-    while let Some(&(a, b)) = pairs.get(done) {
+    let mut out = try_unfold((a, b), |(a, b), out: &mut Expanded<_, f32>| {
         let state = first.state(a);
-        let mut arcs = Vec::new();
         for arc in &state.arcs {
             if arc.ilabel == EPSILON {
                 return Err(Error::Epsilon { state: a });
             }
             for other in second.arcs(b, arc.ilabel) {
-                let pair = (arc.next, other.next);
-                let next = *ids.entry(pair).or_insert_with(|| {
-                    pairs.push(pair);
-                    out.add_state()
-                });
-                arcs.push(Arc::new(arc.ilabel, arc.weight + other.weight, next));
+                out.add((arc.ilabel, arc.ilabel), arc.weight + other.weight, (arc.next, other.next));
             }
         }
-        let final_weight = state.final_weight + second.0.state(b).final_weight;
-        out.states[done] = State { final_weight, arcs };
-        done += 1;
-    }
+        Ok(state.final_weight + second.0.state(b).final_weight)
+    })?;
     connect(&mut out);
     Ok(out)
 }

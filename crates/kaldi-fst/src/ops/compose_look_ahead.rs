@@ -6,11 +6,12 @@
 //! with a back-off language model has the states of words that the model has in each history. Plain composition has
 //! the states of all words in each history, and removes most of them only at the end.
 
-use rustc_hash::FxHashMap;
-
-use crate::fst::{Arc, EPSILON, Fst, State, StateId};
+use super::product::{Filter, First, Pair, Step};
+use crate::fst::{EPSILON, Fst, State, StateId};
 use crate::look_ahead::LookAheadFst;
 use crate::ops::connect::connect as keep_connected;
+use crate::reach::Reach;
+use crate::state_table::unfold;
 
 /// Returns the composition of two FSTs as [`compose_transducers`](super::compose_transducers) does: the same paths, with
 /// the same costs. `None` if `second` is not sorted on input labels.
@@ -19,74 +20,37 @@ pub fn compose_look_ahead(first: &LookAheadFst, second: &Fst, connect: bool) -> 
         return None;
     }
     let (Some(a), Some(b)) = (first.fst.start, second.start) else { return Some(Fst::default()) };
-    let mut product = Product { first, second, ids: FxHashMap::default(), pairs: Vec::new() };
-    product.find(Pair { first: a, second: b, first_moved: false });
-    let mut out = Fst { start: Some(0), ..Fst::default() };
-    while let Some(&pair) = product.pairs.get(out.states.len()) {
-        let state = product.expand(pair);
-        out.states.push(state);
-    }
+    let mut out = unfold(Pair { first: a, second: b, moved: false }, |pair, out| {
+        let (end, y) = (first.fst.finals[pair.first as usize], second.state(pair.second));
+        let arcs = &first.fst.arcs[first.fst.arcs_of(pair.first as usize)];
+        let own = First { arcs, is_final: end < f32::INFINITY };
+        Step { filter: &LookAhead(&first.reach), pair, first: own, second: y }.search_second(out);
+        end + y.final_weight
+    });
     if connect {
         keep_connected(&mut out);
     }
     Some(out)
 }
 
-/// A state of the result.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Pair {
-    first: StateId,
-    second: StateId,
-    /// The first FST has made an empty move: now it is too late for empty moves of the second one.
-    first_moved: bool,
-}
+/// After an empty move of the first FST it is too late for empty moves of the second one.
+struct LookAhead<'a>(&'a Reach);
 
-struct Product<'a> {
-    first: &'a LookAheadFst,
-    second: &'a Fst,
-    ids: FxHashMap<Pair, StateId>,
-    pairs: Vec<Pair>,
-}
-
-impl Product<'_> {
-    fn find(&mut self, pair: Pair) -> StateId {
-        *self.ids.entry(pair).or_insert_with(|| {
-            self.pairs.push(pair);
-            (self.pairs.len() - 1) as StateId
-        })
+impl Filter<f32> for LookAhead<'_> {
+    fn first_moves(&self, _: bool, next: StateId, second: &State) -> Option<bool> {
+        self.can_go_on(next, second).then_some(true)
     }
 
-    fn expand(&mut self, pair: Pair) -> State {
-        let (first, second) = (self.first, self.second.state(pair.second));
-        let [without, with] = first.arcs_by_output(pair.first);
-        let mut arcs = Vec::new();
-        if !pair.first_moved {
-            for y in second.arcs.iter().take_while(|arc| arc.ilabel == EPSILON) {
-                let next = self.find(Pair { second: y.next, ..pair });
-                arcs.push(Arc { next, ..*y });
-            }
-        }
-        for x in &first.fst.arcs[without] {
-            if self.can_go_on(x.next, second) {
-                let next = self.find(Pair { first: x.next, first_moved: true, ..pair });
-                arcs.push(Arc { olabel: EPSILON, next, ..*x });
-            }
-        }
-        for x in &first.fst.arcs[with] {
-            let begin = second.arcs.partition_point(|arc| arc.ilabel < x.olabel);
-            for y in second.arcs[begin..].iter().take_while(|arc| arc.ilabel == x.olabel) {
-                let next = self.find(Pair { first: x.next, second: y.next, first_moved: false });
-                arcs.push(Arc { ilabel: x.ilabel, olabel: y.olabel, weight: x.weight + y.weight, next });
-            }
-        }
-        State { final_weight: first.fst.finals[pair.first as usize] + second.final_weight, arcs }
+    fn second_moves(&self, moved: bool, _: First<f32>) -> Option<bool> {
+        (!moved).then_some(false)
     }
+}
 
+impl LookAhead<'_> {
     /// True if a label of `second` can come next from a state of the first FST, or if both can end.
     fn can_go_on(&self, state: StateId, second: &State) -> bool {
-        let reach = &self.first.reach;
-        second.is_final() && reach.reaches_end(state)
-            || reach.intervals(state).as_slice().iter().any(|&[begin, end]| {
+        second.is_final() && self.0.reaches_end(state)
+            || self.0.intervals(state).as_slice().iter().any(|&[begin, end]| {
                 let at = second.arcs.partition_point(|arc| arc.ilabel < begin.max(EPSILON + 1));
                 second.arcs.get(at).is_some_and(|arc| arc.ilabel < end)
             })

@@ -4,7 +4,8 @@ use rustc_hash::FxHashMap;
 
 use super::connect;
 use crate::error::{Error, Result};
-use crate::fst::{Arc, EPSILON, Fst, StateId};
+use crate::fst::{EPSILON, Fst, StateId};
+use crate::state_table::{Expanded, unfold};
 
 /// Returns the paths of `first` whose strings `second` does not accept. `connected` removes states that no path uses.
 ///
@@ -12,34 +13,20 @@ use crate::fst::{Arc, EPSILON, Fst, StateId};
 pub fn difference(first: &Fst, second: &Fst, connected: bool) -> Result<Fst> {
     first.check_acceptor()?;
     let arcs = deterministic(second)?;
-    let mut out = Fst::default();
-    let Some(start) = first.start else { return Ok(out) };
+    let Some(start) = first.start else { return Ok(Fst::default()) };
     // Pairs of states; without a state of the second one, no longer string is accepted there.
-    let mut numbers: FxHashMap<(StateId, Option<StateId>), StateId> = FxHashMap::default();
-    let mut pairs = vec![(start, second.start)];
-    numbers.insert(pairs[0], 0);
-    out.start = Some(0);
-    let mut done = 0;
-    while let Some(&(a, b)) = pairs.get(done) {
-        let s = out.add_state();
-        let state = first.state(a);
-        if b.is_none_or(|b| !second.state(b).is_final()) {
-            out.state_mut(s).final_weight = state.final_weight;
-        }
-        for arc in &state.arcs {
-            let next = match arc.ilabel {
-                EPSILON => b,
-                label => b.and_then(|b| arcs.get(&(b, label)).copied()),
-            };
-            let pair = (arc.next, next);
-            let next = *numbers.entry(pair).or_insert_with(|| {
-                pairs.push(pair);
-                (pairs.len() - 1) as StateId
-            });
-            out.state_mut(s).arcs.push(Arc { next, ..*arc });
-        }
-        done += 1;
-    }
+    let mut out =
+        unfold((start, second.start), |(a, b): (StateId, Option<StateId>), out: &mut Expanded<_, f32>| {
+            let state = first.state(a);
+            for arc in &state.arcs {
+                let next = match arc.ilabel {
+                    EPSILON => b,
+                    label => b.and_then(|b| arcs.get(&(b, label)).copied()),
+                };
+                out.add((arc.ilabel, arc.olabel), arc.weight, (arc.next, next));
+            }
+            if b.is_none_or(|b| !second.state(b).is_final()) { state.final_weight } else { f32::INFINITY }
+        });
     if connected {
         connect(&mut out);
     }

@@ -4,12 +4,11 @@
 mod hopcroft;
 mod partition;
 
-use rustc_hash::FxHashMap;
-
 use crate::fst::{Arc, EPSILON, Fst, State, StateId};
 use crate::ops::connect::connect;
 use crate::ops::order::topological_order;
 use crate::ops::semiring::quantize;
+use crate::state_table::StateTable;
 use hopcroft::FirstPartition;
 use partition::coarsest_partition;
 
@@ -50,25 +49,18 @@ pub fn minimize_encoded(fst: &mut Fst, delta: f32) {
         join(fst, start, &classes, &kept);
     }
     for arc in fst.states.iter_mut().flat_map(|state| &mut state.arcs) {
-        let (ilabel, olabel, _) = codes.meanings[arc.ilabel as usize];
+        let (ilabel, olabel, _) = *codes.0.key(arc.ilabel as StateId);
         (arc.ilabel, arc.olabel) = (ilabel, olabel);
     }
 }
 
 /// Numbers of combinations of labels and cost.
 #[derive(Default)]
-struct Codes {
-    numbers: FxHashMap<(i32, i32, u32), i32>,
-    meanings: Vec<(i32, i32, u32)>,
-}
+struct Codes(StateTable<(i32, i32, u32)>);
 
 impl Codes {
     fn of(&mut self, ilabel: i32, olabel: i32, weight: f32) -> i32 {
-        let meaning = (ilabel, olabel, weight.to_bits());
-        *self.numbers.entry(meaning).or_insert_with(|| {
-            self.meanings.push(meaning);
-            (self.meanings.len() - 1) as i32
-        })
+        self.0.number((ilabel, olabel, weight.to_bits())) as i32
     }
 }
 

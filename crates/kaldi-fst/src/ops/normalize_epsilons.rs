@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
-
 use super::order::filtered_order;
 use crate::error::{Error, Result};
 use crate::fst::{Arc, EPSILON, Fst, StateId};
+use crate::state_table::{Expanded, try_unfold};
 
 /// Output strings with their costs.
 type Outputs = BTreeMap<Vec<i32>, f32>;
@@ -16,70 +15,53 @@ type Place = (Option<StateId>, Vec<i32>);
 /// Returns an FST in which no arc without input comes before one with input, but for those that write the rest of an output at the end.
 /// It is an error if arcs without input form a cycle, or if there would be more than `limit` states.
 pub fn normalize_epsilons(fst: &Fst, limit: usize) -> Result<Fst> {
-    let mut out = Fst::default();
-    let Some(start) = fst.start else { return Ok(out) };
+    let Some(start) = fst.start else { return Ok(Fst::default()) };
     let order =
         filtered_order(fst, |arc| arc.ilabel == EPSILON).map_err(|state| Error::EpsilonCycle { state })?;
     let mut ranks = vec![0; order.len()];
     order.iter().enumerate().for_each(|(rank, &state)| ranks[state as usize] = rank);
-    let mut places: Vec<Place> = vec![(Some(start), Vec::new())];
-    let mut numbers: FxHashMap<Place, StateId> = FxHashMap::from_iter([(places[0].clone(), 0)]);
-    out.start = Some(0);
     let mut ends: Vec<(StateId, i32, f32)> = Vec::new();
-    let mut done = 0;
-    while let Some((state, pending)) = places.get(done).cloned() {
-        let s = out.add_state();
-        let mut find = |place: Place| {
-            *numbers.entry(place).or_insert_with_key(|place| {
-                places.push(place.clone());
-                (places.len() - 1) as StateId
-            })
-        };
-        let mut endings = Outputs::new();
-        match state {
-            None => add(&mut endings, pending.clone(), 0.0),
-            Some(state) => {
-                let mut arcs: BTreeMap<(i32, StateId), Outputs> = BTreeMap::new();
-                for (via, outputs) in closure(fst, &ranks, state) {
-                    let data = fst.state(via);
-                    for (output, cost) in outputs {
-                        let written = [&pending[..], &output].concat();
-                        if data.is_final() {
-                            add(&mut endings, written.clone(), cost + data.final_weight);
+    let mut out =
+        try_unfold((Some(start), Vec::new()), |(state, pending): Place, out: &mut Expanded<_, f32>| {
+            let mut endings = Outputs::new();
+            match state {
+                None => add(&mut endings, pending.clone(), 0.0),
+                Some(state) => {
+                    let mut arcs: BTreeMap<(i32, StateId), Outputs> = BTreeMap::new();
+                    for (via, outputs) in closure(fst, &ranks, state) {
+                        let data = fst.state(via);
+                        for (output, cost) in outputs {
+                            let written = [&pending[..], &output].concat();
+                            if data.is_final() {
+                                add(&mut endings, written.clone(), cost + data.final_weight);
+                            }
+                            for arc in data.arcs.iter().filter(|arc| arc.ilabel != EPSILON) {
+                                let mut all = written.clone();
+                                all.extend(Some(arc.olabel).filter(|&label| label != EPSILON));
+                                let outputs = arcs.entry((arc.ilabel, arc.next)).or_default();
+                                add(outputs, all, cost + arc.weight);
+                            }
                         }
-                        for arc in data.arcs.iter().filter(|arc| arc.ilabel != EPSILON) {
-                            let mut all = written.clone();
-                            all.extend(Some(arc.olabel).filter(|&label| label != EPSILON));
-                            let outputs = arcs.entry((arc.ilabel, arc.next)).or_default();
-                            add(outputs, all, cost + arc.weight);
+                    }
+                    for ((ilabel, next), outputs) in arcs {
+                        for (all, weight) in outputs {
+                            let rest = all.get(1..).unwrap_or_default().to_vec();
+                            let olabel = all.first().copied().unwrap_or(EPSILON);
+                            out.add((ilabel, olabel), weight, (Some(next), rest));
                         }
                     }
                 }
-                for ((ilabel, next), outputs) in arcs {
-                    for (all, weight) in outputs {
-                        let rest = all.get(1..).unwrap_or_default().to_vec();
-                        let olabel = all.first().copied().unwrap_or(EPSILON);
-                        let next = find((Some(next), rest));
-                        out.state_mut(s).arcs.push(Arc { ilabel, olabel, weight, next });
-                    }
+            }
+            let mut final_weight = f32::INFINITY;
+            for (all, cost) in endings {
+                match *all {
+                    [] => final_weight = cost,
+                    [last] => ends.push((out.state(), last, cost)),
+                    [first, ..] => out.add((EPSILON, first), cost, (None, all[1..].to_vec())),
                 }
             }
-        }
-        for (all, cost) in endings {
-            match *all {
-                [] => out.state_mut(s).final_weight = cost,
-                [last] => ends.push((s, last, cost)),
-                [first, ..] => {
-                    let next = find((None, all[1..].to_vec()));
-                    out.state_mut(s).arcs.push(Arc { ilabel: EPSILON, olabel: first, weight: cost, next });
-                }
-            }
-        }
-        if places.len() > limit {
-            return Err(Error::TooManyStates { limit });
-        }
-        done += 1;
-    }
+            if out.num_states() > limit { Err(Error::TooManyStates { limit }) } else { Ok(final_weight) }
+        })?;
     if !ends.is_empty() {
         let end = out.add_state();
         out.state_mut(end).final_weight = 0.0;

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::error::{Error, Result};
 use crate::fst::{Arc, EPSILON, Fst, StateId};
+use crate::state_table::{Expanded, LastInFirstOut, unfold};
 
 /// Replaces, in the root, each arc that has a rule's label as output by a copy of this rule.
 ///
@@ -20,36 +21,29 @@ pub fn replace(root: (&Fst, i32), rules: &[(&Fst, i32)], epsilon_on_replace: boo
         by_label.insert(label, i);
     }
     check_recursion(&fsts, &by_label)?;
-    let mut expansion = Expansion { out: Fst::default(), states: FxHashMap::default(), waiting: Vec::new() };
     let Some(start) = root.0.start else { return Ok(Fst::default()) };
-    expansion.out.start = Some(expansion.state(Place { fst: 0, state: start, back: None }));
-    while let Some((id, place)) = expansion.waiting.pop() {
+    let start = Place { fst: 0, state: start, back: None };
+    let mut out = unfold(start, |place: Place, out: &mut Expanded<_, f32, LastInFirstOut>| {
         let data = fsts[place.fst].state(place.state);
-        let mut arcs = Vec::with_capacity(data.arcs.len() + 1);
-        let mut final_weight = data.final_weight;
-        if let Some(back) = place.back {
-            if data.is_final() {
-                arcs.push(Arc::new(EPSILON, final_weight, back));
-            }
-            final_weight = f32::INFINITY;
+        if let Some(back) = place.back.filter(|_| data.is_final()) {
+            out.push(Arc::new(EPSILON, data.final_weight, back));
         }
         for arc in &data.arcs {
-            let next = expansion.state(Place { state: arc.next, ..place });
+            let next = out.number(Place { state: arc.next, ..place });
             match by_label.get(&arc.olabel).filter(|_| arc.olabel != EPSILON) {
-                None => arcs.push(Arc { next, ..*arc }),
+                None => out.push(Arc { next, ..*arc }),
                 Some(&rule) => {
                     // Through an empty rule there is no way.
-                    let Some(start) = fsts[rule].start else { continue };
-                    let called = expansion.state(Place { fst: rule, state: start, back: Some(next) });
+                    let Some(state) = fsts[rule].start else { continue };
                     let ilabel = if epsilon_on_replace { EPSILON } else { arc.ilabel };
-                    arcs.push(Arc { ilabel, olabel: EPSILON, weight: arc.weight, next: called });
+                    out.add((ilabel, EPSILON), arc.weight, Place { fst: rule, state, back: Some(next) });
                 }
             }
         }
-        *expansion.out.state_mut(id) = crate::State { final_weight, arcs };
-    }
-    super::connect(&mut expansion.out);
-    Ok(expansion.out)
+        if place.back.is_some() { f32::INFINITY } else { data.final_weight }
+    });
+    super::connect(&mut out);
+    Ok(out)
 }
 
 /// A state of a rule, and the state of the result that its ends lead back to.
@@ -58,22 +52,6 @@ struct Place {
     fst: usize,
     state: StateId,
     back: Option<StateId>,
-}
-
-struct Expansion {
-    out: Fst,
-    states: FxHashMap<Place, StateId>,
-    waiting: Vec<(StateId, Place)>,
-}
-
-impl Expansion {
-    fn state(&mut self, place: Place) -> StateId {
-        *self.states.entry(place).or_insert_with(|| {
-            let id = self.out.add_state();
-            self.waiting.push((id, place));
-            id
-        })
-    }
 }
 
 fn check_recursion(fsts: &[&Fst], by_label: &FxHashMap<i32, usize>) -> Result<()> {

@@ -1,9 +1,8 @@
 //! Shifts input and output labels so that they come together (Mohri, "Edit-distance of weighted automata", 2003).
 
-use rustc_hash::FxHashMap;
-
 use crate::error::{Error, Result};
-use crate::fst::{Arc, EPSILON, Fst, StateId};
+use crate::fst::{EPSILON, Fst, StateId};
+use crate::state_table::{Expanded, try_unfold};
 
 /// A state of the result: a state (`None` behind all), and labels that are still to be written.
 type Place = (Option<StateId>, Vec<i32>, Vec<i32>);
@@ -11,46 +10,31 @@ type Place = (Option<StateId>, Vec<i32>, Vec<i32>);
 /// Returns an FST in which an arc without one of both labels has no arc with the other one missing behind it. It is an error if
 /// there would be more than `limit` states: input and output drift apart on some cycle.
 pub fn synchronize(fst: &Fst, limit: usize) -> Result<Fst> {
-    let mut out = Fst::default();
-    let Some(start) = fst.start else { return Ok(out) };
-    let mut places: Vec<Place> = vec![(Some(start), Vec::new(), Vec::new())];
-    let mut numbers: FxHashMap<Place, StateId> = FxHashMap::from_iter([(places[0].clone(), 0)]);
-    out.start = Some(0);
-    let mut done = 0;
-    while let Some((state, input, output)) = places.get(done).cloned() {
-        let s = out.add_state();
-        let mut find = |place: Place| {
-            *numbers.entry(place).or_insert_with_key(|place| {
-                places.push(place.clone());
-                (places.len() - 1) as StateId
-            })
-        };
-        let data = state.map(|state| fst.state(state));
-        for arc in data.iter().flat_map(|data| &data.arcs) {
-            let (mut input, mut output) = (with(&input, arc.ilabel), with(&output, arc.olabel));
-            let (mut ilabel, mut olabel) = (EPSILON, EPSILON);
-            if !input.is_empty() && !output.is_empty() {
-                (ilabel, olabel) = (input.remove(0), output.remove(0));
+    let Some(start) = fst.start else { return Ok(Fst::default()) };
+    try_unfold(
+        (Some(start), Vec::new(), Vec::new()),
+        |(state, input, output): Place, out: &mut Expanded<_, f32>| {
+            let data = state.map(|state| fst.state(state));
+            for arc in data.iter().flat_map(|data| &data.arcs) {
+                let (mut input, mut output) = (with(&input, arc.ilabel), with(&output, arc.olabel));
+                let mut labels = (EPSILON, EPSILON);
+                if !input.is_empty() && !output.is_empty() {
+                    labels = (input.remove(0), output.remove(0));
+                }
+                out.add(labels, arc.weight, (Some(arc.next), input, output));
             }
-            let next = find((Some(arc.next), input, output));
-            out.state_mut(s).arcs.push(Arc { ilabel, olabel, weight: arc.weight, next });
-        }
-        let end = data.map_or(0.0, |data| data.final_weight);
-        if end < f32::INFINITY && input.is_empty() && output.is_empty() {
-            out.state_mut(s).final_weight = end;
-        } else if end < f32::INFINITY {
-            let first = |labels: &[i32]| labels.first().copied().unwrap_or(EPSILON);
-            let rest = |labels: &[i32]| labels.get(1..).unwrap_or_default().to_vec();
-            let next = find((None, rest(&input), rest(&output)));
-            let arc = Arc { ilabel: first(&input), olabel: first(&output), weight: end, next };
-            out.state_mut(s).arcs.push(arc);
-        }
-        if places.len() > limit {
-            return Err(Error::TooManyStates { limit });
-        }
-        done += 1;
-    }
-    Ok(out)
+            let end = data.map_or(0.0, |data| data.final_weight);
+            let mut final_weight = f32::INFINITY;
+            if end < f32::INFINITY && input.is_empty() && output.is_empty() {
+                final_weight = end;
+            } else if end < f32::INFINITY {
+                let first = |labels: &[i32]| labels.first().copied().unwrap_or(EPSILON);
+                let rest = |labels: &[i32]| labels.get(1..).unwrap_or_default().to_vec();
+                out.add((first(&input), first(&output)), end, (None, rest(&input), rest(&output)));
+            }
+            if out.num_states() > limit { Err(Error::TooManyStates { limit }) } else { Ok(final_weight) }
+        },
+    )
 }
 
 /// Labels with one more; no label adds none.
@@ -63,6 +47,7 @@ fn with(labels: &[i32], label: i32) -> Vec<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fst::Arc;
 
     #[test]
     fn labels_come_together() {

@@ -2,33 +2,26 @@
 
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashMap;
-
 use super::super::components::Components;
 use crate::fst::{Arc, EPSILON, Fst, StateId};
+use crate::state_table::{Expanded, StateTable, unfold};
 
 type Labels = Vec<i32>;
 
 /// Output strings by their numbers; 0 is the empty one.
-pub(in super::super) struct Strings {
-    all: Vec<Labels>,
-    numbers: FxHashMap<Labels, i32>,
-}
+pub(in super::super) struct Strings(StateTable<Labels>);
 
 impl Strings {
     fn new() -> Strings {
-        Strings { all: vec![Labels::new()], numbers: FxHashMap::from_iter([(Labels::new(), EPSILON)]) }
+        Strings(StateTable::starting_with(Labels::new()))
     }
 
     fn number(&mut self, labels: Labels) -> i32 {
-        *self.numbers.entry(labels).or_insert_with_key(|labels| {
-            self.all.push(labels.clone());
-            (self.all.len() - 1) as i32
-        })
+        self.0.number(labels) as i32
     }
 
     fn get(&self, number: i32) -> &[i32] {
-        &self.all[number as usize]
+        self.0.key(number as StateId)
     }
 }
 
@@ -106,35 +99,28 @@ type Place = (Option<StateId>, Labels);
 /// Replaces strings by labels. An arc writes the first label of its string; the rest is written by the arcs that follow, or by
 /// arcs of its own at the end.
 pub(in super::super) fn write(fst: &Fst, strings: &Strings) -> Fst {
-    let mut places = Places { all: Vec::new(), numbers: FxHashMap::default() };
     let Some(start) = fst.start else { return Fst::default() };
-    let mut out = Fst { start: Some(places.find((Some(start), Labels::new()))), ..Fst::default() };
     let mut ends: Vec<(StateId, i32, f32)> = Vec::new();
-    let mut done = 0;
-    while let Some((state, pending)) = places.all.get(done).cloned() {
-        let s = out.add_state();
-        let data = state.map(|state| fst.state(state));
-        for arc in data.iter().flat_map(|data| &data.arcs) {
-            let all = [&pending, strings.get(arc.olabel)].concat();
-            let rest = all.get(1..).unwrap_or_default().to_vec();
-            let next = places.find((Some(arc.next), rest));
-            let olabel = all.first().copied().unwrap_or(EPSILON);
-            out.state_mut(s).arcs.push(Arc { olabel, next, ..*arc });
-        }
-        let end = data.map_or(0.0, |data| data.final_weight);
-        if end < f32::INFINITY {
-            match *pending {
-                [] => out.state_mut(s).final_weight = end,
-                [last] => ends.push((s, last, end)),
-                [first, ..] => {
-                    let next = places.find((None, pending[1..].to_vec()));
-                    let arc = Arc { ilabel: EPSILON, olabel: first, weight: end, next };
-                    out.state_mut(s).arcs.push(arc);
+    let mut out =
+        unfold((Some(start), Labels::new()), |(state, pending): Place, out: &mut Expanded<_, f32>| {
+            let data = state.map(|state| fst.state(state));
+            for arc in data.iter().flat_map(|data| &data.arcs) {
+                let all = [&pending, strings.get(arc.olabel)].concat();
+                let rest = all.get(1..).unwrap_or_default().to_vec();
+                let olabel = all.first().copied().unwrap_or(EPSILON);
+                out.add((arc.ilabel, olabel), arc.weight, (Some(arc.next), rest));
+            }
+            let end = data.map_or(0.0, |data| data.final_weight);
+            let mut final_weight = f32::INFINITY;
+            if end < f32::INFINITY {
+                match *pending {
+                    [] => final_weight = end,
+                    [last] => ends.push((out.state(), last, end)),
+                    [first, ..] => out.add((EPSILON, first), end, (None, pending[1..].to_vec())),
                 }
             }
-        }
-        done += 1;
-    }
+            final_weight
+        });
     if !ends.is_empty() {
         let end = out.add_state();
         out.state_mut(end).final_weight = 0.0;
@@ -143,18 +129,4 @@ pub(in super::super) fn write(fst: &Fst, strings: &Strings) -> Fst {
         }
     }
     out
-}
-
-struct Places {
-    all: Vec<Place>,
-    numbers: FxHashMap<Place, StateId>,
-}
-
-impl Places {
-    fn find(&mut self, place: Place) -> StateId {
-        *self.numbers.entry(place).or_insert_with_key(|place| {
-            self.all.push(place.clone());
-            (self.all.len() - 1) as StateId
-        })
-    }
 }
