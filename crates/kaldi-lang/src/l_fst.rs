@@ -4,8 +4,7 @@
 //! likely silence is around them, words begin in one of two states: after silence, and after no silence (Chen, Xu, Povey and
 //! Khudanpur, "Pronunciation and silence probability modeling for ASR", 2015).
 
-use std::collections::HashMap;
-
+use kaldi_fst::state_table::StateTable;
 use kaldi_fst::{Arc, Fst, State, StateId};
 use kaldi_io::text::format_g;
 
@@ -77,11 +76,8 @@ impl Lines {
     pub fn fst(&self) -> Fst {
         // As a reader of the text would round them.
         let weight = |cost: f64| format_g(cost, 7).parse().unwrap_or(cost as f32);
-        let mut numbers: HashMap<StateId, StateId> = HashMap::new();
-        let mut number = |state: StateId| {
-            let next = numbers.len() as StateId;
-            *numbers.entry(state).or_insert(next)
-        };
+        let mut numbers: StateTable<StateId> = StateTable::default();
+        let mut number = |state: StateId| numbers.number(state);
         let mut fst = Fst { start: None, states: Vec::new() };
         for line in &self.arcs {
             let (from, to) = (number(line.from), number(line.to));
