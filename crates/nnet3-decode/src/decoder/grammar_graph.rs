@@ -3,9 +3,9 @@
 
 use std::ops::Deref;
 
+use kaldi_fst::state_table::StateTable;
 use kaldi_fst::{Arc, EPSILON, StateId};
 use kaldi_graph::grammar::{Expansion, FIRST_LABEL, GrammarArc, GrammarFst, GrammarState};
-use rustc_hash::FxHashMap;
 
 use super::graph::{Graph, check_label};
 use crate::error::{Error, Result};
@@ -53,8 +53,7 @@ struct Span {
 pub struct ExpandedGrammar<P> {
     graph: P,
     expansion: Expansion,
-    states: Vec<GrammarState>,
-    numbers: FxHashMap<GrammarState, StateId>,
+    states: StateTable<GrammarState>,
     /// `None` for states that were not visited.
     known: Vec<Option<Span>>,
     arcs: Vec<Arc>,
@@ -67,8 +66,7 @@ impl<P: Deref<Target = GrammarGraph>> ExpandedGrammar<P> {
         ExpandedGrammar {
             expansion: Expansion::new(&graph.grammar),
             graph,
-            states: Vec::new(),
-            numbers: FxHashMap::default(),
+            states: StateTable::default(),
             known: Vec::new(),
             arcs: Vec::new(),
             found: Vec::new(),
@@ -76,11 +74,9 @@ impl<P: Deref<Target = GrammarGraph>> ExpandedGrammar<P> {
     }
 
     fn number(&mut self, state: GrammarState) -> StateId {
-        *self.numbers.entry(state).or_insert_with(|| {
-            self.states.push(state);
-            self.known.push(None);
-            self.states.len() as StateId - 1
-        })
+        let number = self.states.number(state);
+        self.known.resize(self.states.len(), None);
+        number
     }
 
     fn span(&self, state: StateId) -> Span {
@@ -90,7 +86,7 @@ impl<P: Deref<Target = GrammarGraph>> ExpandedGrammar<P> {
     fn expand(&mut self, state: StateId) -> Result<()> {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
-        let expanded = self.expansion.arcs(&self.graph.grammar, self.states[state as usize], &mut found);
+        let expanded = self.expansion.arcs(&self.graph.grammar, *self.states.key(state), &mut found);
         expanded.map_err(|error| Error::BrokenGraph(format!("grammar: {error}")))?;
         if let Some(arc) = found.iter().find(|arc| arc.ilabel as usize > self.graph.num_transition_ids) {
             return Err(Error::BrokenGraph(format!(
@@ -124,7 +120,7 @@ impl<P: Deref<Target = GrammarGraph>> Graph for ExpandedGrammar<P> {
     }
 
     fn final_cost(&self, state: StateId) -> Result<f32> {
-        Ok(self.expansion.final_cost(&self.graph.grammar, self.states[state as usize]))
+        Ok(self.expansion.final_cost(&self.graph.grammar, *self.states.key(state)))
     }
 
     fn visit(&mut self, state: StateId) -> Result<()> {
@@ -156,12 +152,11 @@ impl<P: Deref<Target = GrammarGraph>> Graph for ExpandedGrammar<P> {
 
     fn forget_others(&mut self, keep: &mut dyn Iterator<Item = &mut StateId>) -> Result<()> {
         let places: Vec<&mut StateId> = keep.collect();
-        let mut kept: Vec<GrammarState> = places.iter().map(|place| self.states[**place as usize]).collect();
+        let mut kept: Vec<GrammarState> = places.iter().map(|place| *self.states.key(**place)).collect();
         self.expansion.forget_others(&mut kept);
-        self.states.clear();
+        self.states = StateTable::default();
         self.known.clear();
         self.arcs.clear();
-        self.numbers.clear();
         for (place, state) in places.into_iter().zip(kept) {
             *place = self.number(state);
         }

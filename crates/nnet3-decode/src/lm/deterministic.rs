@@ -1,7 +1,6 @@
 //! Language models as automata with one arc for each word from each state.
 
-use std::collections::HashMap;
-
+use kaldi_fst::state_table::StateTable;
 use kaldi_fst::{EPSILON, Fst, StateId};
 
 use super::ConstArpa;
@@ -93,38 +92,16 @@ impl DeterministicLm for BackOffFst {
     }
 }
 
-/// Numbers of states, in the order in which they are met.
-#[derive(Debug, Clone)]
-struct Numbers<T> {
-    numbers: HashMap<T, StateId>,
-    states: Vec<T>,
-}
-
-impl<T: Clone + Eq + std::hash::Hash> Numbers<T> {
-    fn starting_with(start: T) -> Numbers<T> {
-        let mut numbers = Numbers { numbers: HashMap::new(), states: Vec::new() };
-        numbers.number(start);
-        numbers
-    }
-
-    fn number(&mut self, state: T) -> StateId {
-        *self.numbers.entry(state).or_insert_with_key(|state| {
-            self.states.push(state.clone());
-            (self.states.len() - 1) as StateId
-        })
-    }
-}
-
 /// A [`ConstArpa`]: states are the histories that the model tells apart.
 #[derive(Debug, Clone)]
 pub struct ConstArpaStates {
     lm: ConstArpa,
-    histories: Numbers<Vec<i32>>,
+    histories: StateTable<Vec<i32>>,
 }
 
 impl ConstArpaStates {
     pub fn new(lm: ConstArpa) -> ConstArpaStates {
-        let histories = Numbers::starting_with(vec![lm.begin()]);
+        let histories = StateTable::starting_with(vec![lm.begin()]);
         ConstArpaStates { lm, histories }
     }
 }
@@ -135,7 +112,7 @@ impl DeterministicLm for ConstArpaStates {
     }
 
     fn arc(&mut self, state: StateId, word: i32) -> Option<(f32, StateId)> {
-        let history = &self.histories.states[state as usize];
+        let history = self.histories.key(state);
         let log_prob = self.lm.log_prob(history, word);
         if log_prob == f32::NEG_INFINITY {
             return None;
@@ -145,7 +122,7 @@ impl DeterministicLm for ConstArpaStates {
     }
 
     fn final_cost(&mut self, state: StateId) -> f32 {
-        -self.lm.log_prob(&self.histories.states[state as usize], self.lm.end())
+        -self.lm.log_prob(self.histories.key(state), self.lm.end())
     }
 }
 
@@ -154,12 +131,12 @@ pub struct Replacement<A, B> {
     subtracted: A,
     added: B,
     scale: f32,
-    pairs: Numbers<(StateId, StateId)>,
+    pairs: StateTable<(StateId, StateId)>,
 }
 
 impl<A: DeterministicLm, B: DeterministicLm> Replacement<A, B> {
     pub fn new(mut subtracted: A, mut added: B, scale: f32) -> Replacement<A, B> {
-        let pairs = Numbers::starting_with((subtracted.start(), added.start()));
+        let pairs = StateTable::starting_with((subtracted.start(), added.start()));
         Replacement { subtracted, added, scale, pairs }
     }
 
@@ -174,14 +151,14 @@ impl<A: DeterministicLm, B: DeterministicLm> DeterministicLm for Replacement<A, 
     }
 
     fn arc(&mut self, state: StateId, word: i32) -> Option<(f32, StateId)> {
-        let (a, b) = self.pairs.states[state as usize];
+        let (a, b) = *self.pairs.key(state);
         let (subtracted, a) = self.subtracted.arc(a, word)?;
         let (added, b) = self.added.arc(b, word)?;
         Some((self.cost(subtracted, added), self.pairs.number((a, b))))
     }
 
     fn final_cost(&mut self, state: StateId) -> f32 {
-        let (a, b) = self.pairs.states[state as usize];
+        let (a, b) = *self.pairs.key(state);
         let (subtracted, added) = (self.subtracted.final_cost(a), self.added.final_cost(b));
         if subtracted == f32::INFINITY || added == f32::INFINITY {
             return f32::INFINITY;

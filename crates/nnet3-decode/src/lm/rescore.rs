@@ -1,8 +1,9 @@
 //! Rescores lattices: adds the costs of other language models.
 
+use kaldi_fst::state_table::unfold;
 use kaldi_fst::{EPSILON, Weight, ops};
 
-use crate::compose::{AsLatticeWeight, Pairs, SecondFst, compose, final_weight};
+use crate::compose::{AsLatticeWeight, Composed, SecondFst, compose, final_weight};
 use crate::compose_states::compose_states;
 use crate::determinize::{Options, Report, determinize_connected};
 use crate::error::Result;
@@ -56,17 +57,11 @@ fn costing(graph: f32) -> LatticeWeight {
 
 fn compose_const_arpa(lattice: &Lattice, lm: &ConstArpa) -> Lattice {
     let Some(start) = lattice.start else { return Lattice::default() };
-    let mut pairs = Pairs::starting_with((start, vec![lm.begin()]));
-    while let Some((s, history)) = pairs.waiting.pop() {
-        let from = pairs.number((s, history.clone()));
+    let mut out = unfold((start, vec![lm.begin()]), |(s, history), out: &mut Composed<_>| {
         let state = lattice.state(s);
-        if state.is_final() {
-            let end = -lm.log_prob(&history, lm.end());
-            pairs.out.state_mut(from).final_weight = final_weight(state, end.as_lattice_weight());
-        }
         for arc in &state.arcs {
             if arc.olabel == EPSILON {
-                pairs.add_arc(from, (arc.ilabel, EPSILON), arc.weight, (arc.next, history.clone()));
+                out.add((arc.ilabel, EPSILON), arc.weight, (arc.next, history.clone()));
                 continue;
             }
             let log_prob = lm.log_prob(&history, arc.olabel);
@@ -75,9 +70,11 @@ fn compose_const_arpa(lattice: &Lattice, lm: &ConstArpa) -> Lattice {
             }
             let weight = arc.weight.times(&costing(-log_prob));
             let next = lm.next_history(&history, arc.olabel);
-            pairs.add_arc(from, (arc.ilabel, arc.olabel), weight, (arc.next, next));
+            out.add((arc.ilabel, arc.olabel), weight, (arc.next, next));
         }
-    }
-    ops::connect(&mut pairs.out);
-    pairs.out
+        let end = || (-lm.log_prob(&history, lm.end())).as_lattice_weight();
+        if state.is_final() { final_weight(state, end()) } else { LatticeWeight::ZERO }
+    });
+    ops::connect(&mut out);
+    out
 }

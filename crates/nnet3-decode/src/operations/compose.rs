@@ -1,8 +1,6 @@
 //! Composes lattices with FSTs: words of the lattice are the input of the FST, and costs are added.
 
-use std::collections::HashMap;
-use std::hash::Hash;
-
+use kaldi_fst::state_table::{Expanded, LastInFirstOut, unfold};
 use kaldi_fst::{Arc, EPSILON, Fst, State, StateId, Weight, ops};
 
 use crate::error::{Error, Result};
@@ -146,33 +144,8 @@ impl<W: AsLatticeWeight> SecondFst<W> {
     }
 }
 
-/// States of a composition with their numbers.
-pub(crate) struct Pairs<T> {
-    pub out: Lattice,
-    numbers: HashMap<T, StateId>,
-    pub waiting: Vec<T>,
-}
-
-impl<T: Clone + Eq + Hash> Pairs<T> {
-    pub fn starting_with(start: T) -> Pairs<T> {
-        let mut pairs = Pairs { out: Lattice::default(), numbers: HashMap::new(), waiting: Vec::new() };
-        pairs.out.start = Some(pairs.number(start));
-        pairs
-    }
-
-    pub fn number(&mut self, place: T) -> StateId {
-        let (out, waiting) = (&mut self.out, &mut self.waiting);
-        *self.numbers.entry(place).or_insert_with_key(|place| {
-            waiting.push(place.clone());
-            out.add_state()
-        })
-    }
-
-    pub fn add_arc(&mut self, from: StateId, labels: (i32, i32), weight: LatticeWeight, next: T) {
-        let next = self.number(next);
-        self.out.state_mut(from).arcs.push(Arc { ilabel: labels.0, olabel: labels.1, weight, next });
-    }
-}
+/// A state of a composition that is being made.
+pub(crate) type Composed<K> = Expanded<K, LatticeWeight, LastInFirstOut>;
 
 /// The weight of ending in both.
 pub(crate) fn final_weight(state: &State<LatticeWeight>, other: LatticeWeight) -> LatticeWeight {
@@ -193,31 +166,27 @@ pub fn compose<W: AsLatticeWeight>(lattice: &Lattice, second: &SecondFst<W>) -> 
     let (Some(a), Some(b)) = (lattice.start, second.fst.start) else { return Ok(Lattice::default()) };
     // Epsilon moves have a fixed order, so each pair of paths gives one path. Arcs without input of the second FST come
     // before arcs without words of the lattice. The flag is true after an arc without a word.
-    let mut pairs = Pairs::starting_with((a, b, false));
-    while let Some((a, b, moved)) = pairs.waiting.pop() {
-        let from = pairs.number((a, b, moved));
+    let mut out = unfold((a, b, false), |(a, b, moved), out: &mut Composed<_>| {
         let state = lattice.state(a);
-        pairs.out.state_mut(from).final_weight =
-            final_weight(state, second.fst.state(b).final_weight.as_lattice_weight());
         if !moved {
             for arc in second.arcs(b, EPSILON) {
                 let weight = arc.weight.as_lattice_weight();
-                pairs.add_arc(from, (EPSILON, arc.olabel), weight, (a, arc.next, false));
+                out.add((EPSILON, arc.olabel), weight, (a, arc.next, false));
             }
         }
         for arc in &state.arcs {
             if arc.olabel == EPSILON {
-                pairs.add_arc(from, (arc.ilabel, EPSILON), arc.weight, (arc.next, b, true));
+                out.add((arc.ilabel, EPSILON), arc.weight, (arc.next, b, true));
                 continue;
             }
             second.for_each_match(b, arc.olabel, |output, weight, next| {
-                let weight = arc.weight.times(&weight);
-                pairs.add_arc(from, (arc.ilabel, output), weight, (arc.next, next, false));
+                out.add((arc.ilabel, output), arc.weight.times(&weight), (arc.next, next, false));
             });
         }
-    }
-    ops::connect(&mut pairs.out);
-    Ok(pairs.out)
+        final_weight(state, second.fst.state(b).final_weight.as_lattice_weight())
+    });
+    ops::connect(&mut out);
+    Ok(out)
 }
 
 /// Composes FSTs, as [`compose`] does lattices.

@@ -1,33 +1,27 @@
 //! Composition of a lattice with a language model whose states are made when they are met (`ComposeCompactLatticeDeterministic`).
 
-use std::collections::{HashMap, VecDeque};
-
-use kaldi_fst::{Arc, EPSILON, StateId, ops};
+use kaldi_fst::state_table::{Expanded, unfold};
+use kaldi_fst::{EPSILON, StateId, Weight, ops};
 
 use crate::lattice::CompactLattice;
 use crate::lm::deterministic::DeterministicLm;
+use crate::weight::CompactLatticeWeight;
 
 /// Adds the costs of a language model to the graph costs of a lattice. Pairs of states are visited in the order in which they are
 /// found, and arcs of a state in the order of their words. So the model sees the histories that lead to one of its states in this
 /// order. The result is empty if the model accepts nothing of the lattice.
 pub fn compose_states(lattice: &CompactLattice, lm: &mut impl DeterministicLm) -> CompactLattice {
     let Some(start) = lattice.start else { return CompactLattice::default() };
-    let mut out = CompactLattice::default();
-    let mut numbers: HashMap<(StateId, StateId), StateId> = HashMap::new();
-    let mut waiting = VecDeque::new();
-    let first = (start, lm.start());
-    numbers.insert(first, out.add_state());
-    out.start = Some(0);
-    waiting.push_back(first);
-    while let Some((state, lm_state)) = waiting.pop_front() {
-        let from = numbers[&(state, lm_state)];
+    type Pair = (StateId, StateId);
+    let start = (start, lm.start());
+    let mut out = unfold(start, |(state, lm_state): Pair, out: &mut Expanded<_, CompactLatticeWeight>| {
         let state = lattice.state(state);
+        let mut end = CompactLatticeWeight::zero();
         if state.is_final() {
             let cost = lm.final_cost(lm_state);
             if cost < f32::INFINITY {
-                let mut end = state.final_weight.clone();
+                end = state.final_weight.clone();
                 end.weight.graph += cost;
-                out.state_mut(from).final_weight = end;
             }
         }
         let mut arcs: Vec<_> = state.arcs.iter().collect();
@@ -40,16 +34,12 @@ pub fn compose_states(lattice: &CompactLattice, lm: &mut impl DeterministicLm) -
                     None => continue,
                 },
             };
-            let pair = (arc.next, lm_state);
-            let next = *numbers.entry(pair).or_insert_with(|| {
-                waiting.push_back(pair);
-                out.add_state()
-            });
             let mut weight = arc.weight.clone();
             weight.weight.graph += cost;
-            out.state_mut(from).arcs.push(Arc::new(arc.ilabel, weight, next));
+            out.add((arc.ilabel, arc.ilabel), weight, (arc.next, lm_state));
         }
-    }
+        end
+    });
     ops::connect(&mut out);
     out
 }
@@ -57,7 +47,8 @@ pub fn compose_states(lattice: &CompactLattice, lm: &mut impl DeterministicLm) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::weight::{CompactLatticeWeight, LatticeWeight};
+    use crate::weight::LatticeWeight;
+    use kaldi_fst::Arc;
 
     /// A model whose states are the words so far, and whose costs are the sums of these.
     struct Words(Vec<Vec<i32>>);

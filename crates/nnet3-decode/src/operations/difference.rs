@@ -1,12 +1,13 @@
 //! Difference of lattices: the paths with word sequences that the other lattice does not have.
 
-use std::collections::HashMap;
-
 use kaldi_fst::ops::{self, Side};
+use kaldi_fst::state_table::unfold;
 use kaldi_fst::{Arc, EPSILON, Fst, StateId};
 
+use crate::compose::Composed;
 use crate::error::{Error, Result};
 use crate::lattice::Lattice;
+use crate::weight::LatticeWeight;
 
 /// Sequences of words of a lattice at no cost: an acceptor with at most one arc for each word from each state.
 fn words_of(lattice: &Lattice) -> Result<Fst> {
@@ -34,37 +35,22 @@ pub fn difference(first: &Lattice, second: &Lattice) -> Result<Lattice> {
     let words = words_of(second)?;
     let Some(start) = first.start else { return Ok(Lattice::default()) };
     // A state of the result: a state of the first lattice, and the state that the words reach in the second, if any.
-    type Place = (StateId, Option<StateId>);
-    let mut out = Lattice::default();
-    let mut numbers: HashMap<Place, StateId> = HashMap::new();
-    let mut waiting: Vec<Place> = vec![(start, words.start)];
-    out.start = Some(out.add_state());
-    numbers.insert((start, words.start), 0);
-    while let Some(place) = waiting.pop() {
-        let (s, at) = place;
-        let state = first.state(s);
-        let mut arcs = Vec::with_capacity(state.arcs.len());
-        for arc in &state.arcs {
-            let then = match (arc.olabel, at) {
-                (EPSILON, at) => at,
-                (_, None) => None,
-                (word, Some(at)) => {
-                    words.state(at).arcs.iter().find(|arc| arc.ilabel == word).map(|arc| arc.next)
-                }
-            };
-            let next = *numbers.entry((arc.next, then)).or_insert_with(|| {
-                waiting.push((arc.next, then));
-                out.add_state()
-            });
-            arcs.push(Arc { next, ..*arc });
-        }
-        let ends_in_both = at.is_some_and(|at| words.state(at).is_final());
-        let made = out.state_mut(numbers[&place]);
-        made.arcs = arcs;
-        if !ends_in_both {
-            made.final_weight = state.final_weight;
-        }
-    }
+    let mut out =
+        unfold((start, words.start), |(s, at): (StateId, Option<StateId>), out: &mut Composed<_>| {
+            let state = first.state(s);
+            for arc in &state.arcs {
+                let then = match (arc.olabel, at) {
+                    (EPSILON, at) => at,
+                    (_, None) => None,
+                    (word, Some(at)) => {
+                        words.state(at).arcs.iter().find(|arc| arc.ilabel == word).map(|arc| arc.next)
+                    }
+                };
+                out.add((arc.ilabel, arc.olabel), arc.weight, (arc.next, then));
+            }
+            let ends_in_both = at.is_some_and(|at| words.state(at).is_final());
+            if ends_in_both { LatticeWeight::ZERO } else { state.final_weight }
+        });
     ops::connect(&mut out);
     Ok(out)
 }

@@ -1,8 +1,8 @@
 //! Lattices with more states: states are split by their histories.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::Hash;
 
+use kaldi_fst::state_table::{Expanded, unfold};
 use kaldi_fst::{Arc, EPSILON, StateId, ops};
 use kaldi_numerics::log_sums::log_add;
 
@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::lattice::CompactLattice;
 use crate::order;
 use crate::posterior::forward_backward;
+use crate::weight::CompactLatticeWeight;
 
 /// Gives the target of each arc whose posterior is above `least` a copy of its own; other arcs to the same state share
 /// one copy. The lattice is sorted first. Paths and their costs do not change.
@@ -59,13 +60,9 @@ pub fn expand_probable(lattice: &mut CompactLattice, least: f64) -> Result<Compa
 pub fn expand_ngrams(lattice: &CompactLattice, order: usize) -> CompactLattice {
     let Some(start) = lattice.start else { return CompactLattice::default() };
     let most = order.saturating_sub(1);
-    let mut copies =
-        Copies { out: CompactLattice::default(), numbers: HashMap::new(), waiting: VecDeque::new() };
-    copies.out.start = Some(copies.number((start, Vec::new())));
-    while let Some((s, history)) = copies.waiting.pop_front() {
-        let copy = copies.number((s, history.clone()));
+    let start: (StateId, Vec<i32>) = (start, Vec::new());
+    let mut out = unfold(start, |(s, history), out: &mut Expanded<_, CompactLatticeWeight>| {
         let state = lattice.state(s);
-        copies.out.state_mut(copy).final_weight = state.final_weight.clone();
         for arc in &state.arcs {
             let mut words = history.clone();
             if arc.ilabel != EPSILON {
@@ -73,27 +70,10 @@ pub fn expand_ngrams(lattice: &CompactLattice, order: usize) -> CompactLattice {
                 let surplus = words.len().saturating_sub(most);
                 words.drain(..surplus);
             }
-            let next = copies.number((arc.next, words));
-            copies.out.state_mut(copy).arcs.push(Arc { next, ..arc.clone() });
+            out.add((arc.ilabel, arc.olabel), arc.weight.clone(), (arc.next, words));
         }
-    }
-    ops::connect(&mut copies.out);
-    copies.out
-}
-
-/// States of the result, by the original that each copies.
-struct Copies<T> {
-    out: CompactLattice,
-    numbers: HashMap<T, StateId>,
-    waiting: VecDeque<T>,
-}
-
-impl<T: Clone + Eq + Hash> Copies<T> {
-    fn number(&mut self, place: T) -> StateId {
-        let (out, waiting) = (&mut self.out, &mut self.waiting);
-        *self.numbers.entry(place).or_insert_with_key(|place| {
-            waiting.push_back(place.clone());
-            out.add_state()
-        })
-    }
+        state.final_weight.clone()
+    });
+    ops::connect(&mut out);
+    out
 }

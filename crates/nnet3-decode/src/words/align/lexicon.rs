@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use kaldi_fst::{Arc, EPSILON, StateId, Weight, ops};
+use kaldi_fst::state_table::{LastInFirstOut, StateTable};
+use kaldi_fst::{Arc, EPSILON, State, StateId, Weight, ops};
 use kaldi_hmm::TransitionModel;
 use kaldi_io::text::split_integers;
 use kaldi_io::{IoError, KaldiReader};
@@ -143,8 +144,7 @@ pub fn align_words_by_lexicon(
         input: &input,
         lexicon,
         out: CompactLattice::default(),
-        numbers: HashMap::new(),
-        waiting: Vec::new(),
+        places: StateTable::default(),
         ends: Vec::new(),
     };
     let finished = search.run(max_states)?;
@@ -173,8 +173,7 @@ struct Search<'l> {
     input: &'l CompactLattice,
     lexicon: &'l AlignmentLexicon,
     out: CompactLattice,
-    numbers: HashMap<(StateId, Place), StateId>,
-    waiting: Vec<(StateId, Place, StateId)>,
+    places: StateTable<(StateId, Place), LastInFirstOut>,
     /// Places at the end of the input, with their states in the output.
     ends: Vec<(StateId, Place, StateId)>,
 }
@@ -184,7 +183,7 @@ impl Search<'_> {
     fn run(&mut self, max_states: Option<usize>) -> Result<bool> {
         let Some(start) = self.input.start else { return Ok(true) };
         self.out.start = Some(self.number(start, Place::default()));
-        while let Some((s, place, number)) = self.waiting.pop() {
+        while let Some((number, (s, place))) = self.places.take() {
             if max_states.is_some_and(|most| self.out.states.len() > most) {
                 return Ok(false);
             }
@@ -199,12 +198,9 @@ impl Search<'_> {
     }
 
     fn number(&mut self, state: StateId, place: Place) -> StateId {
-        let (out, waiting) = (&mut self.out, &mut self.waiting);
-        *self.numbers.entry((state, place)).or_insert_with_key(|(state, place)| {
-            let number = out.add_state();
-            waiting.push((*state, place.clone(), number));
-            number
-        })
+        let number = self.places.number((state, place));
+        self.out.states.resize_with(self.places.len(), State::default);
+        number
     }
 
     /// Writes phones without a word.

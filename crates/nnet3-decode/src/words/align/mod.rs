@@ -9,8 +9,7 @@ mod phones;
 mod test;
 mod words;
 
-use std::collections::HashMap;
-
+use kaldi_fst::state_table::{LastInFirstOut, StateTable};
 use kaldi_fst::{Arc, EPSILON, State, StateId, Weight, ops};
 
 use crate::error::{Error, Result};
@@ -115,17 +114,11 @@ fn walk(
     if !crate::order::top_sort(&mut lattice.clone()) {
         return Err(Error::Cyclic);
     }
-    let mut numbers: HashMap<(StateId, Pending), StateId> = HashMap::new();
-    let mut waiting = Vec::new();
-    let mut number_of = |place: (StateId, Pending), out: &mut CompactLattice, waiting: &mut Vec<_>| {
-        *numbers.entry(place).or_insert_with_key(|place| {
-            let number = out.add_state();
-            waiting.push((place.clone(), number));
-            number
-        })
-    };
-    out.start = Some(number_of((start, Pending::default()), &mut out, &mut waiting));
-    while let Some(((s, mut pending), number)) = waiting.pop() {
+    out.start = Some(0);
+    let mut places: StateTable<(StateId, Pending), LastInFirstOut> =
+        StateTable::starting_with((start, Pending::default()));
+    while let Some((number, (s, mut pending))) = places.take() {
+        out.states.resize_with(places.len(), State::default);
         if max_states.is_some_and(|most| out.states.len() > most) {
             problems.add(format!(
                 "number of states in lattice exceeded max-states of {}, original lattice had {} states",
@@ -140,7 +133,7 @@ fn walk(
             unit => unit,
         };
         if let Some(Unit { label, string }) = unit {
-            let next = number_of((s, pending), &mut out, &mut waiting);
+            let next = places.number((s, pending));
             let weight = CompactLatticeWeight::new(LatticeWeight::ONE, string);
             out.state_mut(number).arcs.push(Arc::new(label, weight, next));
             continue;
@@ -151,7 +144,7 @@ fn walk(
         for arc in &state.arcs {
             let mut then = pending.clone();
             aligner.advance(&mut then, arc.ilabel, &arc.weight.string);
-            let next = number_of((arc.next, then), &mut out, &mut waiting);
+            let next = places.number((arc.next, then));
             let weight = CompactLatticeWeight::new(arc.weight.weight, Vec::new());
             out.state_mut(number).arcs.push(Arc::new(EPSILON, weight, next));
         }
