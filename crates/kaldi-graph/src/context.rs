@@ -4,6 +4,7 @@
 //! The FST itself is never made. In the direction from phones to windows it is deterministic, so a composition makes
 //! its arcs on demand. Its states are the last phones. Its windows get labels in the order of discovery.
 
+use kaldi_fst::state_table::{Expanded, StateTable, try_unfold};
 use kaldi_fst::{Arc, EPSILON, Fst, State, StateId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -48,15 +49,10 @@ pub trait InverseContext {
     /// Composes the context FST with `fst`, whose inputs are phones. States are in the order of a breadth-first search.
     fn compose_with(&mut self, fst: &Fst) -> Result<Fst> {
         let Some(start) = fst.start else { return Ok(Fst::default()) };
-        let mut out = Fst { start: Some(0), ..Fst::default() };
-        let mut ids = FxHashMap::from_iter([((0, start), 0)]);
-        let mut pairs = vec![(0, start)];
         // Cached steps of the context FST: most arcs ask for a known step.
         let mut steps: FxHashMap<(StateId, i32), Option<(i32, StateId)>> = FxHashMap::default();
-        while let Some(&(context, s)) = pairs.get(out.states.len()) {
+        try_unfold((0, start), |(context, s), out: &mut Expanded<_, f32>| {
             let state = fst.state(s);
-            let final_weight = if self.is_final(context) { state.final_weight } else { f32::INFINITY };
-            let mut arcs = Vec::with_capacity(state.arcs.len());
             for arc in &state.arcs {
                 let step = if arc.ilabel == EPSILON {
                     Some((EPSILON, context))
@@ -67,16 +63,12 @@ pub trait InverseContext {
                     steps.insert((context, arc.ilabel), step);
                     step
                 };
-                let Some((ilabel, context)) = step else { continue };
-                let next = *ids.entry((context, arc.next)).or_insert_with(|| {
-                    pairs.push((context, arc.next));
-                    (pairs.len() - 1) as StateId
-                });
-                arcs.push(Arc { ilabel, next, ..*arc });
+                if let Some((ilabel, context)) = step {
+                    out.add((ilabel, arc.olabel), arc.weight, (context, arc.next));
+                }
             }
-            out.states.push(State { final_weight, arcs });
-        }
-        Ok(out)
+            Ok(if self.is_final(context) { state.final_weight } else { f32::INFINITY })
+        })
     }
 }
 
@@ -88,8 +80,7 @@ pub struct WindowContext {
     disambiguation: FxHashSet<i32>,
     subsequential: i32,
     /// The last phones of each state, 0 for an absent phone. Their number is the window's size minus 1.
-    histories: Vec<Vec<i32>>,
-    states: FxHashMap<Vec<i32>, StateId>,
+    histories: StateTable<Vec<i32>>,
     labels: Labels,
     /// The label of arcs on which no window is complete yet.
     beginning: i32,
@@ -125,14 +116,12 @@ impl WindowContext {
         let marked = window.looks_ahead() && !disambiguation.is_empty();
         let beginning = if marked { labels.of(vec![0]) } else { EPSILON };
         let start = vec![0; window.width - 1];
-        let states = FxHashMap::from_iter([(start.clone(), 0)]);
         Ok(WindowContext {
             window,
             phones,
             disambiguation,
             subsequential,
-            histories: vec![start],
-            states,
+            histories: StateTable::starting_with(start),
             labels,
             beginning,
         })
@@ -158,31 +147,19 @@ impl WindowContext {
     pub fn into_labels(self) -> IlabelInfo {
         self.labels.into_info()
     }
-
-    /// The state in which these are the last phones.
-    fn state_of(&mut self, history: Vec<i32>) -> StateId {
-        if let Some(&state) = self.states.get(&history) {
-            return state;
-        }
-        let state = self.histories.len() as StateId;
-        self.histories.push(history.clone());
-        self.states.insert(history, state);
-        state
-    }
 }
 
 impl InverseContext for WindowContext {
     fn is_final(&self, state: StateId) -> bool {
         // The last real phone must have been in the centre.
-        !self.window.looks_ahead()
-            || self.histories[state as usize][self.window.central] == self.subsequential
+        !self.window.looks_ahead() || self.histories.key(state)[self.window.central] == self.subsequential
     }
 
     fn step(&mut self, state: StateId, phone: i32) -> Result<Option<(i32, StateId)>> {
         if self.disambiguation.contains(&phone) {
             return Ok(Some((self.labels.of(vec![-phone]), state)));
         }
-        let history = &self.histories[state as usize];
+        let history = self.histories.key(state);
         let allowed = if phone == self.subsequential {
             self.window.looks_ahead() && history[self.window.central] != self.subsequential
         } else if self.phones.contains(&phone) {
@@ -196,7 +173,7 @@ impl InverseContext for WindowContext {
             return Ok(None);
         }
         let mut full: Vec<i32> = history.iter().copied().chain([phone]).collect();
-        let next = self.state_of(full[1..].to_vec());
+        let next = self.histories.number(full[1..].to_vec());
         for behind in &mut full[self.window.central + 1..] {
             if *behind == self.subsequential {
                 *behind = 0;

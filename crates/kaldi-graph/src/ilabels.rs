@@ -1,8 +1,8 @@
 //! The table of the phones that the input labels of a context FST stand for (`WriteILabelInfo` in
 //! `fstext/context-fst.cc`).
 
+use kaldi_fst::state_table::StateTable;
 use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter, Result};
-use rustc_hash::FxHashMap;
 
 /// For each label the phones of a window, or a disambiguation symbol as the single element -symbol. `[0]` is the
 /// beginning before any phone. Label 0 is the empty window. With grammars an entry may be a pair of a negated
@@ -40,32 +40,23 @@ impl KaldiObject for IlabelInfo {
 /// Numbers windows in the order of their requests. The empty window has the number 0.
 #[derive(Debug, Clone)]
 pub(crate) struct Labels {
-    numbers: FxHashMap<Vec<i32>, i32>,
-    windows: Vec<Vec<i32>>,
+    windows: StateTable<Vec<i32>>,
 }
 
 impl Labels {
     pub fn new() -> Labels {
-        let mut labels = Labels { numbers: FxHashMap::default(), windows: Vec::new() };
-        labels.of(Vec::new());
-        labels
+        Labels { windows: StateTable::starting_with(Vec::new()) }
     }
 
     pub fn of(&mut self, window: Vec<i32>) -> i32 {
-        if let Some(&number) = self.numbers.get(&window) {
-            return number;
-        }
-        let number = self.windows.len() as i32;
-        self.windows.push(window.clone());
-        self.numbers.insert(window, number);
-        number
+        self.windows.number(window) as i32
     }
 
     pub(crate) fn into_info(self) -> IlabelInfo {
-        IlabelInfo(self.windows)
+        IlabelInfo(self.windows.into_keys())
     }
 
     pub fn info(&self) -> IlabelInfo {
-        IlabelInfo(self.windows.clone())
+        IlabelInfo(self.windows.keys().to_vec())
     }
 }

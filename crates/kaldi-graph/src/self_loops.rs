@@ -1,8 +1,8 @@
 //! Adding the HMMs' self-loops to graphs that have all other transitions (`AddSelfLoops` in `hmm/hmm-utils.cc`).
 
+use kaldi_fst::state_table::StateTable;
 use kaldi_fst::{Arc, EPSILON, Fst, StateId};
 use kaldi_hmm::TransitionModel;
-use rustc_hash::FxHashMap;
 
 use crate::error::{Error, Result};
 use crate::grammar::FIRST_LABEL;
@@ -113,18 +113,14 @@ impl Adder<'_> {
             }
             mixed[next] |= classes[next] != class;
         }
-        let mut added: FxHashMap<(StateId, Class), StateId> = FxHashMap::default();
-        let mut destinations = Vec::new();
-        let first_new = fst.states.len();
+        let mut added: StateTable<(StateId, Class)> = StateTable::default();
+        let first_new = fst.states.len() as StateId;
         for arc in fst.states.iter_mut().flat_map(|state| &mut state.arcs) {
             if arc.ilabel != EPSILON && mixed[arc.next as usize] {
-                arc.next = *added.entry((arc.next, self.class(arc.ilabel))).or_insert_with(|| {
-                    destinations.push(arc.next);
-                    (first_new + destinations.len() - 1) as StateId
-                });
+                arc.next = first_new + added.number((arc.next, self.class(arc.ilabel)));
             }
         }
-        for destination in destinations {
+        for (destination, _) in added.into_keys() {
             let state = fst.add_state();
             fst.state_mut(state).arcs.push(Arc::new(EPSILON, 0.0, destination));
         }

@@ -3,6 +3,7 @@
 
 use std::collections::hash_map::Entry;
 
+use kaldi_fst::state_table::{Expanded, LastInFirstOut, try_unfold};
 use kaldi_fst::{Arc, EPSILON, Fst, State, StateId};
 use rustc_hash::FxHashMap;
 
@@ -317,34 +318,21 @@ impl GrammarFst {
     /// found is gone through next. An error if a nonterminal refers to itself: then there is no finite graph.
     pub fn expanded(&self) -> Result<Fst> {
         let mut expansion = Expansion::new(self);
-        let mut out = Fst::default();
-        let Some(start) = expansion.start(self) else { return Ok(out) };
-        out.start = Some(out.add_state());
-        let mut numbers = FxHashMap::from_iter([(start, 0)]);
-        let mut waiting = vec![(start, 0)];
+        let Some(start) = expansion.start(self) else { return Ok(Fst::default()) };
         let mut arcs = Vec::new();
-        while let Some((from, number)) = waiting.pop() {
+        try_unfold(start, |from, out: &mut Expanded<_, f32, LastInFirstOut>| {
             arcs.clear();
             expansion.arcs(self, from, &mut arcs)?;
-            out.state_mut(number).final_weight = expansion.final_cost(self, from);
             for GrammarArc { ilabel, olabel, weight, next } in arcs.drain(..) {
-                let next = match numbers.get(&next) {
-                    Some(&known) => known,
-                    None => {
-                        if expansion.is_recursive(next.visit) {
-                            return Err(Error::mismatch(
-                                "a nonterminal refers to itself, so there is no finite graph; write the grammar as it is",
-                            ));
-                        }
-                        let number = out.add_state();
-                        numbers.insert(next, number);
-                        waiting.push((next, number));
-                        number
-                    }
-                };
-                out.state_mut(number).arcs.push(Arc { ilabel, olabel, weight, next });
+                let known = out.num_states();
+                out.add((ilabel, olabel), weight, next);
+                if out.num_states() > known && expansion.is_recursive(next.visit) {
+                    return Err(Error::mismatch(
+                        "a nonterminal refers to itself, so there is no finite graph; write the grammar as it is",
+                    ));
+                }
             }
-        }
-        Ok(out)
+            Ok(expansion.final_cost(self, from))
+        })
     }
 }

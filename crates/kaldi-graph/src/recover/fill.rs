@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use kaldi_fst::state_table::StateTable;
 use kaldi_hmm::event_map::{EventMap, PDF_CLASS};
 use kaldi_hmm::{ContextDependency, TransitionModel, TransitionState};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -65,14 +66,8 @@ impl<'a> Pairs<'a> {
         let (rows, columns) = (phones.len() - 1, phones.len());
         let place: FxHashMap<i32, usize> =
             phones.iter().enumerate().map(|(place, &phone)| (phone, place)).collect();
-        let mut numbers: FxHashMap<Pdfs, Outcome> = FxHashMap::default();
-        let mut outcomes: Vec<Pdfs> = Vec::new();
-        let mut number = |pdfs: Pdfs| {
-            *numbers.entry(pdfs.clone()).or_insert_with(|| {
-                outcomes.push(pdfs);
-                outcomes.len() - 1
-            })
-        };
+        let mut outcomes: StateTable<Pdfs> = StateTable::default();
+        let mut number = |pdfs: Pdfs| outcomes.number(pdfs) as Outcome;
         let mut table = vec![vec![None; columns]; rows];
         for (pair, states) in &seen.states {
             let pdfs = states.iter().map(|&state| pdfs_of(&transitions.states()[state])).collect();
@@ -85,6 +80,7 @@ impl<'a> Pairs<'a> {
             .iter()
             .map(|&phone| first_pdfs(transitions, phone).map(&mut number))
             .collect::<Result<_>>()?;
+        let outcomes = outcomes.into_keys();
         let mut valid = vec![FxHashSet::default(); rows];
         for (row, valid) in valid.iter_mut().enumerate() {
             let has = |outcome: &Outcome| has_states(transitions, phones[row + 1], &outcomes[*outcome]);
