@@ -7,6 +7,7 @@ pub mod client;
 mod floods;
 mod hostile;
 mod limits;
+mod recordings;
 mod speakers;
 mod system;
 
@@ -371,7 +372,10 @@ fn options_that_serve_nobody() {
         let options: Vec<&str> = options.iter().map(String::as_str).chain([model.as_str()]).collect();
         let run = common::run("nnet3-serve", &options);
         let words = format!("cannot listen on 127.0.0.1:{port}: Address already in use");
+        let hint =
+            format!("; {}N takes another port", &options[options.len() - 2].replace(&port.to_string(), ""));
         assert!(run.status == 255 && run.stderr.contains(&words), "{}", run.stderr);
+        assert!(run.stderr.contains(&hint), "{hint}: {}", run.stderr);
     }
     let none = common::run("nnet3-serve", &["--port=0"]);
     assert!(none.stderr.contains("expected the folder of a model"), "{}", none.stderr);

@@ -68,6 +68,11 @@ impl PipelineModel {
     pub fn sample_rate(&self) -> f32 {
         self.features.base.frames.sample_rate
     }
+
+    /// True if sound at this rate (in Hz) or above is taken: that of the features, unless their options allow a lower one.
+    pub fn takes_rate(&self, rate: f32) -> bool {
+        rate >= self.sample_rate() || self.features.base.frames.allow_upsample
+    }
 }
 
 /// The features of one utterance while its samples arrive.

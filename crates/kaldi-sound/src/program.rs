@@ -9,7 +9,7 @@ use kaldi_io::threads::{self, Thread};
 
 use crate::signal::Signal;
 use crate::stream::SoundStream;
-use crate::{Channels, Error, Result};
+use crate::{Channels, Error, Result, Warning};
 
 /// Lines of a program's messages that are kept, and the longest one in bytes.
 const LINES: usize = 100;
@@ -123,12 +123,28 @@ pub(crate) fn start(
 }
 
 impl SoundStream {
-    /// Reads the recording to its end, and writes its first channel as a wave file with 16 bits, whose header gives no length.
+    /// Reads the recording to its end, and writes all its channels as a wave file with 16 bits, whose header gives no length.
+    /// Gives the warnings as lines to `say`.
     ///
     /// # Errors
     /// The recording cannot be read, or `out` cannot be written.
-    pub fn write_wave(self, out: impl Write, say: impl FnMut(&str)) -> Result<()> {
-        Signal::new(self, Channels::First, None)?.write_wave(out, say)
+    pub fn write_wave(mut self, mut out: impl Write, mut say: impl FnMut(&str)) -> Result<()> {
+        let signals = self.signals(Channels::Each)?;
+        // (A reader has as many bits for the number of channels as the header.)
+        let count = u16::try_from(signals.len()).unwrap_or(u16::MAX);
+        out.write_all(&header(self.sample_rate(), count)).map_err(not_written)?;
+        loop {
+            let channels = self.read(SAMPLES, &signals)?;
+            let frames = channels.first().map_or(0, Vec::len);
+            if frames == 0 {
+                out.flush().map_err(not_written)?;
+                self.warnings().iter().for_each(|warning| say(&line(warning)));
+                return self.close();
+            }
+            let interleaved =
+                (0..frames).flat_map(|frame| channels.iter().map(move |channel| channel[frame]));
+            out.write_all(&bytes(interleaved)).map_err(not_written)?;
+        }
     }
 }
 
@@ -139,38 +155,48 @@ impl Signal {
     /// # Errors
     /// The recording cannot be read, or `out` cannot be written.
     pub fn write_wave(mut self, mut out: impl Write, mut say: impl FnMut(&str)) -> Result<()> {
-        let failed = |source| kaldi_io::IoError::Io { name: "standard output".to_owned(), source };
-        out.write_all(&header(self.rate())).map_err(failed)?;
+        out.write_all(&header(self.rate(), 1)).map_err(not_written)?;
         loop {
             let samples = self.read(SAMPLES)?;
             if samples.is_empty() {
-                out.flush().map_err(failed)?;
-                for warning in self.warnings() {
-                    say(&format!("{WARNING}{}", warning.to_string().replace('\n', " ")));
-                }
+                out.flush().map_err(not_written)?;
+                self.warnings().iter().for_each(|warning| say(&line(warning)));
                 return self.close();
             }
-            let bytes: Vec<u8> =
-                samples.iter().flat_map(|&sample| (sample.round() as i16).to_le_bytes()).collect();
-            out.write_all(&bytes).map_err(failed)?;
+            out.write_all(&bytes(samples.into_iter())).map_err(not_written)?;
         }
     }
 }
 
-/// The header of a wave file with one channel of 16 bits.
-fn header(rate: u32) -> Vec<u8> {
+fn not_written(source: io::Error) -> kaldi_io::IoError {
+    kaldi_io::IoError::Io { name: "standard output".to_owned(), source }
+}
+
+/// The line of a warning.
+fn line(warning: &Warning) -> String {
+    format!("{WARNING}{}", warning.to_string().replace('\n', " "))
+}
+
+/// Samples of 16 bits, the low byte first.
+fn bytes(samples: impl Iterator<Item = f32>) -> Vec<u8> {
+    samples.flat_map(|sample| (sample.round() as i16).to_le_bytes()).collect()
+}
+
+/// The header of a wave file with samples of 16 bits.
+fn header(rate: u32, channels: u16) -> Vec<u8> {
     const BYTES: u16 = 2;
     let mut out = Vec::new();
     out.extend_from_slice(b"RIFF");
     out.extend_from_slice(&UNKNOWN.to_le_bytes());
     out.extend_from_slice(b"WAVEfmt ");
     out.extend_from_slice(&16u32.to_le_bytes());
-    // PCM, one channel.
+    let frame = channels.saturating_mul(BYTES);
+    // PCM.
     out.extend_from_slice(&1u16.to_le_bytes());
-    out.extend_from_slice(&1u16.to_le_bytes());
+    out.extend_from_slice(&channels.to_le_bytes());
     out.extend_from_slice(&rate.to_le_bytes());
-    out.extend_from_slice(&rate.saturating_mul(BYTES.into()).to_le_bytes());
-    out.extend_from_slice(&BYTES.to_le_bytes());
+    out.extend_from_slice(&rate.saturating_mul(frame.into()).to_le_bytes());
+    out.extend_from_slice(&frame.to_le_bytes());
     out.extend_from_slice(&(8 * BYTES).to_le_bytes());
     out.extend_from_slice(b"data");
     out.extend_from_slice(&UNKNOWN.to_le_bytes());

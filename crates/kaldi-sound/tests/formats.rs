@@ -128,7 +128,7 @@ fn damaged_and_other_files() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// The wave that is written of a recording has the samples of its first channel.
+/// The wave that is written of a recording has the samples of all its channels.
 #[test]
 fn the_wave_of_a_recording_has_its_samples() {
     let path = std::env::temp_dir().join(format!("kaldi-sound-wave-{}", std::process::id()));
@@ -136,7 +136,8 @@ fn the_wave_of_a_recording_has_its_samples() {
     SoundStream::open(&file("chirp.flac")).unwrap().write_wave(&mut wave, |_| ()).unwrap();
     std::fs::write(&path, &wave).unwrap();
     let found = read(&path.display().to_string(), Channels::Each).unwrap();
-    let expected = read(&file("chirp.flac"), Channels::First).unwrap();
+    let expected = read(&file("chirp.flac"), Channels::Each).unwrap();
     std::fs::remove_file(path).unwrap();
     assert_eq!(found, expected);
+    assert_eq!(found.1.len(), 2, "several channels");
 }

@@ -44,6 +44,13 @@ pub enum Error {
     #[error("expected a sampling rate from {} to {} Hz, found {rate} Hz", RATES.start(), RATES.end())]
     Rate { rate: f32 },
 
+    /// Sound at a lower rate than the model's, in Hz.
+    #[error(
+        "the sound has {rate} Hz, and the model needs {least} Hz or more; --allow-upsample=true takes it nevertheless, with more \
+         wrong words"
+    )]
+    LowRate { rate: f32, least: f32 },
+
     /// A folder that is not there.
     #[error(
         "{0}: expected the folder of a model, with am/final.mdl, conf/ and graph/, but there is no such folder (docs/models.md \

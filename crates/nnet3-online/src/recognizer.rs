@@ -144,6 +144,10 @@ impl Recognizer {
     /// A rate that does not fit the model, outputs of the network that are not numbers, a graph that is damaged. Afterwards
     /// only a new sound can begin.
     pub fn accept(&mut self, samples: &[f32]) -> Result<State> {
+        let features = &self.model().parts().features;
+        if !features.takes_rate(self.rate) {
+            return Err(Error::LowRate { rate: self.rate, least: features.sample_rate() });
+        }
         let state = self.stream.accept(self.rate, samples)?;
         self.samples.extend_from_slice(samples);
         self.is_audible |= is_audible(samples);

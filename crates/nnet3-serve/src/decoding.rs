@@ -1,6 +1,6 @@
 //! The blocking part of a session: samples to answers.
 
-use nnet3_online::formats::Segment;
+use nnet3_online::formats::{Segment, sort_by_time};
 use nnet3_online::voices::Voices;
 use nnet3_online::{
     Alternative, Effort, Model, Recognizer, RecognizerOptions, Sentence, Sentences, Speakers, State, Steps,
@@ -203,11 +203,13 @@ pub fn silence(manner: &Manner) -> Value {
     if manner.alternatives == 0 { json::result(&[]) } else { json::alternatives(&[]) }
 }
 
-/// A recording that is recognised piece by piece.
+/// A recording of one or more signals that is recognised piece by piece.
 pub struct Recording {
     sentences: Sentences,
     /// In Hz.
     rate: u32,
+    /// The number of signals.
+    signals: usize,
     segments: Vec<Segment>,
     /// Voices of the segments.
     heard: Option<Heard>,
@@ -215,19 +217,35 @@ pub struct Recording {
 
 /// The reason why a recording cannot be recognised, for the client.
 fn fault(error: nnet3_online::Error) -> Trouble {
-    Trouble::Recording(kaldi_io::error::chain(&error))
+    Trouble::Recording(reason(&error))
+}
+
+/// The text of an error for a client, who cannot give the server options.
+pub fn reason(error: &nnet3_online::Error) -> String {
+    match error {
+        nnet3_online::Error::LowRate { rate, least } => format!(
+            "the sound has {rate} Hz, and the model of this server needs {least} Hz or more; a server that is started with \
+             --allow-upsample=true takes it nevertheless, with more wrong words"
+        ),
+        error => kaldi_io::error::chain(error),
+    }
 }
 
 impl Recording {
-    /// Begins a recording at this rate (in Hz). With a speaker model, words have speakers.
-    pub fn new(rate: u32, model: &Model, speakers: Option<&Speakers>) -> Result<Box<Recording>, Trouble> {
+    /// Begins a recording of `signals` signals at this rate (in Hz). With a speaker model, words have speakers.
+    pub fn new(
+        rate: u32,
+        signals: usize,
+        model: &Model,
+        speakers: Option<&Speakers>,
+    ) -> Result<Box<Recording>, Trouble> {
         let mut sentences = Sentences::new(model, &options(model)).map_err(fault)?;
         let heard = speakers.map(Heard::new);
         if let Some(heard) = &heard {
             sentences.set_speaker_model(heard.speakers.model.clone()).map_err(fault)?;
         }
-        sentences.begin(rate as f32, 1).map_err(fault)?;
-        Ok(Box::new(Recording { sentences, rate, segments: Vec::new(), heard }))
+        sentences.begin(rate as f32, signals).map_err(fault)?;
+        Ok(Box::new(Recording { sentences, rate, signals, segments: Vec::new(), heard }))
     }
 
     /// The seconds of sound so far.
@@ -235,15 +253,21 @@ impl Recording {
         self.sentences.samples() as f64 / f64::from(self.rate)
     }
 
-    /// Recognises the next samples. At most `most` seconds are taken.
-    pub fn accept(mut self: Box<Recording>, samples: &[f32], most: f64) -> Result<Box<Recording>, Trouble> {
-        let samples_so_far = self.sentences.samples() + samples.len() as u64;
-        if samples_so_far as f64 / f64::from(self.rate) > most {
-            let reason =
-                format!("the recording is longer than {most} seconds, which is the limit of this server");
+    /// Recognises the next samples of each signal. At most `most` seconds are taken, of all signals together.
+    pub fn accept(
+        mut self: Box<Recording>,
+        samples: &[Vec<f32>],
+        most: f64,
+    ) -> Result<Box<Recording>, Trouble> {
+        let samples_so_far = self.sentences.samples() + samples.first().map_or(0, Vec::len) as u64;
+        if samples_so_far as f64 / f64::from(self.rate) * self.signals as f64 > most {
+            let of_all = if self.signals > 1 { ", of all channels together" } else { "" };
+            let reason = format!(
+                "the recording is longer than {most} seconds{of_all}, which is the limit of this server (--max-seconds)"
+            );
             return Err(Trouble::Recording(reason));
         }
-        let ended = self.sentences.accept(&[samples]).map_err(fault)?;
+        let ended = self.sentences.accept(samples).map_err(fault)?;
         self.add(ended);
         Ok(self)
     }
@@ -258,13 +282,14 @@ impl Recording {
         }
     }
 
-    /// Ends the recording, and returns all text.
+    /// Ends the recording, and returns all text, in the order of time.
     pub fn finish(mut self: Box<Recording>) -> Result<Vec<Segment>, Trouble> {
         let ended = self.sentences.finish().map_err(fault)?;
         self.add(ended);
         if let Some(Heard { speakers, voices }) = self.heard {
             speakers.label(&mut self.segments, voices).map_err(fault)?;
         }
+        sort_by_time(&mut self.segments);
         Ok(self.segments)
     }
 }

@@ -32,6 +32,11 @@ impl Fields {
         of(name).into_iter().chain(of(&format!("{name}[]")))
     }
 
+    /// The names of all fields, without `[]` behind them.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().map(|name| name.strip_suffix("[]").unwrap_or(name))
+    }
+
     /// The last value of a field.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.all(name).last()

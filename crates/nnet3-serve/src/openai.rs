@@ -1,7 +1,7 @@
 //! `POST /v1/audio/transcriptions`, as clients of OpenAI's interface send it.
 //!
 //! The fields `model`, `language`, `prompt`, `temperature` and others choose among models that this server does not have: they
-//! have no effect.
+//! have no effect. Fields that OpenAI does not have are a warning, since other servers have more. `channels` is our own.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -9,16 +9,35 @@ use std::sync::Arc;
 use axum::extract::Multipart;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use kaldi_sound::Channels;
 use nnet3_online::formats::{Format, Segment};
 use nnet3_online::{Word, text};
 use serde_json::{Value, json};
 
 use crate::form::Fields;
 use crate::shared::Shared;
-use crate::upload::{self, Failure, Heard, Upload};
+use crate::upload::{self, Choices, Failure, Heard, Upload, Values, whole};
 
 /// The name of the server's only model.
 const MODEL: &str = "nnet3";
+
+/// Fields with a meaning here, and those of OpenAI without one.
+const FIELDS: [&str; 14] = [
+    "channels",
+    "chunking_strategy",
+    "include",
+    "known_speaker_names",
+    "known_speaker_references",
+    "language",
+    "model",
+    "prompt",
+    "response_format",
+    "stream",
+    "stream_options",
+    "temperature",
+    "timestamp_granularities",
+    "user",
+];
 
 /// The form of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,22 +53,37 @@ enum Form {
 }
 
 /// Recognises the recording of a form.
-pub async fn transcriptions(shared: &Arc<Shared>, address: IpAddr, form: Multipart) -> Response {
-    match answer(shared, address, form).await {
+pub async fn transcriptions(
+    shared: &Arc<Shared>,
+    address: IpAddr,
+    values: &Values,
+    form: Multipart,
+) -> Response {
+    match answer(shared, address, values, form).await {
         Ok(response) => response,
         Err(failure) => failed(failure),
     }
 }
 
-async fn answer(shared: &Arc<Shared>, address: IpAddr, form: Multipart) -> Result<Response, Failure> {
+async fn answer(
+    shared: &Arc<Shared>,
+    address: IpAddr,
+    values: &Values,
+    form: Multipart,
+) -> Result<Response, Failure> {
     let wishes = |fields: &Fields| {
         let language = shared.language.as_deref().or(fields.get("language")).unwrap_or_default();
-        Ok(((wanted(fields)?, language.to_owned()), false))
+        // (As OpenAI's service does.)
+        let channels = upload::channels_of(fields.get("channels"))?.or(Some(Channels::Mix));
+        let choices = Choices { channels, speakers: false };
+        Ok(((wanted(fields)?, language.to_owned(), unknown(values, fields)), choices))
     };
-    let (heard, (form, language)) = upload::hear(shared, address, Upload::Form(form), wishes).await?;
+    let (mut heard, (form, language, unknown)) =
+        upload::hear(shared, address, Upload::Form(form), wishes).await?;
+    heard.warnings.extend(unknown);
     let body = match form {
         Form::Plain(format) => return Ok(upload::respond(&heard, format, upload::UNNAMED)),
-        Form::Json => json!({ "text": whole(&heard) }),
+        Form::Json => json!({ "text": whole(&heard.segments) }),
         Form::Verbose { segments, words } => verbose(&heard, &language, segments, words),
     };
     let mut response = ([(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response();
@@ -86,6 +120,14 @@ fn description() -> Value {
     json!({ "id": MODEL, "object": "model", "created": 0, "owned_by": MODEL })
 }
 
+/// A warning about parameters that neither OpenAI nor this server has.
+fn unknown(values: &Values, fields: &Fields) -> Option<String> {
+    let in_address = values.keys().map(String::as_str).filter(|name| *name != "token");
+    let in_form = fields.names().filter(|name| !FIELDS.contains(name));
+    upload::listed(in_address.chain(in_form))
+        .map(|names| format!("parameters without a meaning here: {names}"))
+}
+
 fn wanted(fields: &Fields) -> Result<Form, Failure> {
     let bad = |text: String| Err(Failure::new(StatusCode::BAD_REQUEST, text));
     let shown = |text: &str| text.chars().take(40).collect::<String>();
@@ -116,21 +158,21 @@ fn wanted(fields: &Fields) -> Result<Form, Failure> {
     }
 }
 
-fn whole(heard: &Heard) -> String {
-    let texts = heard.segments.iter().filter(|segment| !segment.words.is_empty());
-    texts.map(|segment| text(&segment.words)).collect::<Vec<_>>().join(" ")
-}
-
 fn verbose(heard: &Heard, language: &str, with_segments: bool, with_words: bool) -> Value {
     let mut body = json!({
         "task": "transcribe",
         "language": language,
         "duration": rounded(heard.seconds),
-        "text": whole(heard),
+        "text": whole(&heard.segments),
     });
     let spoken = || heard.segments.iter().filter(|segment| !segment.words.is_empty());
     if with_segments {
         body["segments"] = spoken().enumerate().map(|(id, segment)| of_segment(id, segment)).collect();
+        if heard.parts.channels {
+            for (object, segment) in body["segments"].as_array_mut().into_iter().flatten().zip(spoken()) {
+                object["channel"] = segment.channel.into();
+            }
+        }
     }
     if with_words {
         body["words"] = spoken().flat_map(|segment| &segment.words).map(of_word).collect();

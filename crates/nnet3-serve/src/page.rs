@@ -56,8 +56,13 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     policy
 });
 
-/// Returns the page.
-pub fn page(has_speakers: bool) -> Response {
+/// The attribute of the page with the model's rate in Hz.
+fn data_rate(rate: f32) -> String {
+    format!("data-rate=\"{rate}\"")
+}
+
+/// Returns the page for a model of this rate (in Hz).
+pub fn page(has_speakers: bool, rate: f32) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CONTENT_SECURITY_POLICY, POLICY.as_str()),
@@ -65,7 +70,8 @@ pub fn page(has_speakers: bool) -> Response {
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CACHE_CONTROL, "no-cache"),
     ];
-    (headers, PAGES[usize::from(has_speakers)].as_str()).into_response()
+    let page = PAGES[usize::from(has_speakers)].replacen(&data_rate(16000.0), &data_rate(rate), 1);
+    (headers, page).into_response()
 }
 
 #[cfg(test)]
@@ -96,7 +102,8 @@ mod tests {
             assert_eq!(within(page, "<style>", "</style>"), STYLE);
             assert_eq!(within(page, "<script>", "</script>"), SCRIPT);
             assert_eq!(page.matches("<script").count() + page.matches("<style").count(), 2);
-            assert!(page.contains(&format!("<body data-speakers=\"{has_speakers}\">")));
+            let body = format!("<body data-speakers=\"{has_speakers}\" {}>", data_rate(16000.0));
+            assert!(page.contains(&body));
             for outside in
                 ["http://", "https://", "src=", "@import", "innerHTML", " style=\"", " onclick", "/* s"]
             {

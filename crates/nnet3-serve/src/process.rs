@@ -45,7 +45,7 @@ pub enum Trouble {
     #[error("{0}")]
     Server(String),
     /// The decoder of the recording does not go on.
-    #[error("the decoder of the recording has been silent for {0} s, and was ended")]
+    #[error("the decoder of the recording has been silent for {0} s, and was ended (--max-decoder-wait)")]
     Stalled(f64),
 }
 
@@ -160,7 +160,9 @@ fn trouble(status: ExitStatus, message: &str, is_short: bool) -> Trouble {
     let of_limits = |text: String| if is_short { Trouble::Server(text) } else { Trouble::Recording(text) };
     match status.signal().and_then(Signal::from_named_raw) {
         Some(Signal::XCPU) => {
-            of_limits("decoding takes more time of a processor than a recording may have".to_owned())
+            let text =
+                "decoding takes more time of a processor than a recording may have (--max-decoder-seconds)";
+            of_limits(text.to_owned())
         }
         Some(signal @ (Signal::KILL | Signal::TERM | Signal::HUP | Signal::INT)) => Trouble::Server(format!(
             "the decoder of the recording was ended by the signal {}",

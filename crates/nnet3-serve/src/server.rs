@@ -3,7 +3,7 @@
 use std::net::{self, SocketAddr};
 use std::num::NonZero;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Extension, Query, Request, State as AppState, WebSocketUpgrade};
@@ -313,7 +313,9 @@ async fn root(
     headers: HeaderMap,
     upgrade: std::result::Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
 ) -> Response {
-    let Ok(upgrade) = upgrade else { return page::page(shared.speakers.is_some()) };
+    let Ok(upgrade) = upgrade else {
+        return page::page(shared.speakers.is_some(), shared.model.sample_rate());
+    };
     if let Err(failure) = shared.check(&headers, &values) {
         return failure.into_response();
     }
@@ -331,10 +333,16 @@ async fn transcribe(
     Extension(peer): Extension<Peer>,
     Query(values): Query<Values>,
     request: Request,
-) -> std::result::Result<Response, Failure> {
-    shared.check(request.headers(), &values)?;
-    let upload = Upload::of(request).await?;
-    upload::transcribe(&shared, peer.address.ip(), &values, upload).await
+) -> Response {
+    let begin = Instant::now();
+    let answer = async {
+        shared.check(request.headers(), &values)?;
+        let upload = Upload::of(request).await?;
+        upload::transcribe(&shared, peer.address.ip(), &values, upload).await
+    };
+    let response = answer.await.unwrap_or_else(Failure::into_response);
+    shared.report_recording(peer.address, "/transcribe", begin, &response);
+    response
 }
 
 /// OpenAI's interface.
@@ -344,14 +352,17 @@ async fn transcriptions(
     Query(values): Query<Values>,
     request: Request,
 ) -> Response {
+    let begin = Instant::now();
     let form = match shared.check(request.headers(), &values) {
         Ok(()) => Upload::form(request).await,
         Err(denial) => Err(denial),
     };
-    match form {
-        Ok(form) => openai::transcriptions(&shared, peer.address.ip(), form).await,
+    let response = match form {
+        Ok(form) => openai::transcriptions(&shared, peer.address.ip(), &values, form).await,
         Err(failure) => openai::failed(failure),
-    }
+    };
+    shared.report_recording(peer.address, "/v1/audio/transcriptions", begin, &response);
+    response
 }
 
 async fn models(

@@ -2,6 +2,9 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::response::Response;
 
 use nnet3_online::{Model, Speakers};
 use tokio::sync::Semaphore;
@@ -12,6 +15,7 @@ use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::process::DecoderProgram;
 use crate::sessions::Sessions;
+use crate::upload::Told;
 use crate::workers::Workers;
 
 /// Events that an operator may want to know of.
@@ -25,6 +29,16 @@ pub enum Event {
     Ended { address: SocketAddr, reason: String },
     /// A client named settings that have no meaning here.
     UnknownKeys { address: SocketAddr, keys: String },
+    /// A recording was answered: the path, the status, the seconds of its sound if it was recognised, the time that the request
+    /// took, and the failure or warnings.
+    Recording {
+        address: SocketAddr,
+        path: &'static str,
+        status: u16,
+        seconds: Option<f64>,
+        took: Duration,
+        remarks: String,
+    },
     /// So many events were left out, because clients cause too many, or the operator does not read them.
     LeftOut { count: u64 },
     /// A connection could not be accepted.
@@ -38,7 +52,13 @@ pub enum Event {
 impl Event {
     /// True if clients can cause any number of these.
     pub(crate) fn is_of_client(&self) -> bool {
-        matches!(self, Event::Ended { .. } | Event::UnknownKeys { .. } | Event::NotAccepted { .. })
+        matches!(
+            self,
+            Event::Ended { .. }
+                | Event::UnknownKeys { .. }
+                | Event::Recording { .. }
+                | Event::NotAccepted { .. }
+        )
     }
 }
 
@@ -67,7 +87,25 @@ pub struct Shared {
     pub journal: Journal,
 }
 
+/// Longest remarks about a recording in the log, in characters.
+const MOST_REMARKS: usize = 300;
+
 impl Shared {
+    /// Tells the operator about the answer to a recording, whose request began at `begin`.
+    pub fn report_recording(
+        &self,
+        address: SocketAddr,
+        path: &'static str,
+        begin: Instant,
+        response: &Response,
+    ) {
+        let Told { seconds, remarks } = response.extensions().get().cloned().unwrap_or_default();
+        let shown = |c: char| if c.is_control() { ' ' } else { c };
+        let remarks = remarks.join("; ").chars().take(MOST_REMARKS).map(shown).collect();
+        let (status, took) = (response.status().as_u16(), begin.elapsed());
+        self.report(Event::Recording { address, path, status, seconds, took, remarks });
+    }
+
     /// Tells the operator, without waiting.
     pub fn report(&self, event: Event) {
         self.journal.tell(event);

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::connections::Peer;
-use crate::decoding::{Decoder, Manner, silence};
+use crate::decoding::{Decoder, Manner, reason, silence};
 use crate::metrics::Kind;
 use crate::protocol::{self, Config, Message};
 use crate::sessions::{Refusal, Ticket};
@@ -160,7 +160,7 @@ impl Session<'_> {
         };
         tokio::select! {
             message = timeout(idle, message) => message.unwrap_or_else(|_| {
-                let reason = format!("nothing came for {} s", idle.as_secs_f64());
+                let reason = format!("nothing came for {} s (--max-idle)", idle.as_secs_f64());
                 Err(End::closed(close_code::POLICY, "idle", reason))
             }),
             () = self.shared.sessions.stopped(), if !has_work => Err(End::refused(Refusal::Stopping)),
@@ -225,7 +225,8 @@ impl Session<'_> {
             self.work = Some((ticket, decoder));
             let last = self.end().await?;
             self.send(&last).await?;
-            let reason = format!("a session may have {limit} s of sound, and this one has more");
+            let reason =
+                format!("a session may have {limit} s of sound (--max-seconds), and this one has more");
             return Err(End::closed(close_code::POLICY, "seconds", reason));
         }
         let mut state = None;
@@ -256,7 +257,7 @@ impl Session<'_> {
         let made = self.shared.workers.run(&self.turn, new).await;
         match made {
             Some(Ok(decoder)) => Ok((ticket, decoder)),
-            Some(Err(error)) => Err(End::closed(close_code::POLICY, "model", error.to_string())),
+            Some(Err(error)) => Err(End::closed(close_code::POLICY, "model", reason(&error))),
             None => Err(End::refused(Refusal::Stopping)),
         }
     }

@@ -1,4 +1,6 @@
 //! The sound of a recording, which a thread of its own reads. So a decoder that stalls stops neither sockets nor recognition.
+//!
+//! The decoder gives all channels, and this process chooses among them.
 
 use std::fs::File;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,12 +18,15 @@ use crate::process::{DecoderProgram, Decoding, Process, Trouble};
 pub const SOUND: &str = "the recording";
 /// Pieces that wait to be recognised.
 const PIECES: usize = 4;
+/// Channels of a recording that are recognised one by one, at most: each one needs a recogniser.
+const MOST_SIGNALS: usize = 16;
 
 /// A step of a recording.
 enum Step {
-    /// The rate of the sound, in Hz.
-    Rate(u32),
-    Samples(Vec<f32>),
+    /// The rate of the sound, in Hz, and the number of its signals.
+    Form { rate: u32, signals: usize },
+    /// The next samples of each signal.
+    Samples(Vec<Vec<f32>>),
     /// The end, with warnings about what is missing.
     End(Vec<String>),
 }
@@ -37,6 +42,8 @@ pub struct Sound {
     patience: Duration,
     /// In Hz.
     pub rate: u32,
+    /// The number of signals: the channels that are recognised.
+    pub signals: usize,
     /// Warnings about what is missing, once all samples have come.
     pub warnings: Vec<String>,
 }
@@ -52,38 +59,40 @@ impl Drop for Sound {
 }
 
 impl Sound {
-    /// Begins to decode the first channel of a recording, and waits for its rate. Without a program the thread decodes.
+    /// Begins to decode a recording, and waits for its rate. Without a program the thread decodes. Without `channels` the first
+    /// one is taken, with a warning if there are others.
     pub async fn open(
         recording: File,
         program: Option<DecoderProgram>,
+        channels: Option<Channels>,
         patience: Duration,
     ) -> Result<Sound, Trouble> {
         let (give, steps) = channel(PIECES);
         let process = Slot::default();
         let theirs = process.clone();
         threads::start("the sound of a recording", move || {
-            if let Err(trouble) = read(recording, program, &theirs, &give) {
+            if let Err(trouble) = read(recording, program, channels, &theirs, &give) {
                 let _nobody = give.blocking_send(Err(trouble));
             }
         })
         .map_err(|error| Trouble::Server(error.chain()))?;
-        let mut sound = Sound { steps, process, patience, rate: 0, warnings: Vec::new() };
+        let mut sound = Sound { steps, process, patience, rate: 0, signals: 0, warnings: Vec::new() };
         match sound.step().await? {
-            Step::Rate(rate) => sound.rate = rate,
+            Step::Form { rate, signals } => (sound.rate, sound.signals) = (rate, signals),
             Step::Samples(_) | Step::End(_) => return Err(unexpected()),
         }
         Ok(sound)
     }
 
-    /// Waits for the next samples; `None` at the end.
-    pub async fn next(&mut self) -> Result<Option<Vec<f32>>, Trouble> {
+    /// Waits for the next samples of each signal; `None` at the end.
+    pub async fn next(&mut self) -> Result<Option<Vec<Vec<f32>>>, Trouble> {
         match self.step().await? {
             Step::Samples(samples) => Ok(Some(samples)),
             Step::End(warnings) => {
                 self.warnings = warnings;
                 Ok(None)
             }
-            Step::Rate(_) => Err(unexpected()),
+            Step::Form { .. } => Err(unexpected()),
         }
     }
 
@@ -109,18 +118,31 @@ fn fault(error: kaldi_sound::Error) -> Trouble {
 fn read(
     recording: File,
     program: Option<DecoderProgram>,
+    channels: Option<Channels>,
     slot: &Slot,
     give: &Sender<Result<Step, Trouble>>,
 ) -> Result<(), Trouble> {
+    let open = |reader| SoundStream::from_reader(reader).map_err(fault);
     let warnings = match program {
-        None => read_stream(KaldiReader::from_read(SOUND, recording), give)?,
+        None => {
+            let sound = open(KaldiReader::from_read(SOUND, recording))?;
+            let chosen = Chosen::of(&sound, channels)?;
+            give_all(sound, chosen, give)?
+        }
         Some(program) => {
             let Decoding { process, samples, ending } = program.start(recording)?;
             *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(process);
             if give.is_closed() {
                 return Ok(());
             }
-            let outcome = read_stream(KaldiReader::from_read(SOUND, samples), give);
+            let outcome = match open(KaldiReader::from_read(SOUND, samples)) {
+                // (A channel that is not there is no fault of the program, which is ended.)
+                Ok(sound) => {
+                    let chosen = Chosen::of(&sound, channels)?;
+                    give_all(sound, chosen, give)
+                }
+                Err(trouble) => Err(trouble),
+            };
             if give.is_closed() {
                 return Ok(());
             }
@@ -134,18 +156,45 @@ fn read(
     Ok(())
 }
 
+/// The signals of a recording that are recognised.
+struct Chosen {
+    signals: Vec<Option<usize>>,
+    warning: Option<String>,
+}
+
+impl Chosen {
+    fn of(sound: &SoundStream, channels: Option<Channels>) -> Result<Chosen, Trouble> {
+        let signals = sound.signals(channels.unwrap_or_default()).map_err(fault)?;
+        if signals.len() > MOST_SIGNALS {
+            return Err(Trouble::Recording(format!(
+                "channels=each: expected at most {MOST_SIGNALS} channels, found {}",
+                signals.len()
+            )));
+        }
+        let count = sound.channels();
+        let warning = (count > 1 && channels.is_none()).then(|| {
+            format!("the first of {count} channels is taken; channels=each, mix or a number chooses others")
+        });
+        Ok(Chosen { signals, warning })
+    }
+}
+
 /// Gives all samples. Returns warnings about what is missing.
-fn read_stream(reader: KaldiReader, give: &Sender<Result<Step, Trouble>>) -> Result<Vec<String>, Trouble> {
-    let mut sound = SoundStream::from_reader(reader).map_err(fault)?;
-    let signals = sound.signals(Channels::First).map_err(fault)?;
+fn give_all(
+    mut sound: SoundStream,
+    chosen: Chosen,
+    give: &Sender<Result<Step, Trouble>>,
+) -> Result<Vec<String>, Trouble> {
+    let Chosen { signals, warning } = chosen;
     let rate = sound.sample_rate();
-    if give.blocking_send(Ok(Step::Rate(rate))).is_err() {
+    if give.blocking_send(Ok(Step::Form { rate, signals: signals.len() })).is_err() {
         return Ok(Vec::new());
     }
     loop {
-        let samples = sound.read(piece(rate as f32), &signals).map_err(fault)?.pop().unwrap_or_default();
-        if samples.is_empty() {
-            let warnings = sound.warnings().iter().map(ToString::to_string).collect();
+        let samples = sound.read(piece(rate as f32), &signals).map_err(fault)?;
+        if samples.first().is_none_or(Vec::is_empty) {
+            let of_sound = sound.warnings();
+            let warnings = warning.into_iter().chain(of_sound.iter().map(ToString::to_string)).collect();
             return sound.close().map(|()| warnings).map_err(fault);
         }
         if give.blocking_send(Ok(Step::Samples(samples))).is_err() {

@@ -13,6 +13,7 @@ use axum::extract::{FromRequest, Multipart, Request};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use hyper::body::Body as _;
+use kaldi_sound::Channels;
 use nnet3_online::formats::{self, Format, Parts, Recognized, Segment};
 use nnet3_online::text;
 use tokio::time::{timeout, timeout_at};
@@ -32,8 +33,14 @@ use crate::workers::Turn;
 const BLOCK: usize = 1 << 20;
 /// The name of a recording that has no other.
 pub const UNNAMED: &str = "recording";
-/// A header of the answer for each part of the recording that is missing or damaged.
+/// A header of the answer for each warning: about a part of the recording that is missing, damaged or left out, and about
+/// parameters without a meaning.
 const WARNING: &str = "x-recording-warning";
+/// The parameters of `/transcribe`, beside the recording and `token`.
+const PARAMETERS: [&str; 4] = ["format", "name", "channels", "speakers"];
+/// Longest list of unknown parameters, and longest name, in characters.
+const MOST_NAMES: usize = 200;
+const LONGEST_NAME: usize = 40;
 
 /// Values in the address of a request.
 pub type Values = HashMap<String, String>;
@@ -53,6 +60,15 @@ impl Failure {
     pub fn at(self, path: &str) -> Response {
         if path.starts_with("/v1/") { openai::failed(self) } else { self.into_response() }
     }
+}
+
+/// Facts about a recording for the operator's log: an extension of its answer.
+#[derive(Debug, Clone, Default)]
+pub struct Told {
+    /// Seconds of its sound. `None` if it was not recognised.
+    pub seconds: Option<f64>,
+    /// The failure, or warnings.
+    pub remarks: Vec<String>,
 }
 
 impl From<Refusal> for Failure {
@@ -77,6 +93,7 @@ impl IntoResponse for Failure {
         let body = format!("{}\n", protocol::error(&self.text));
         let headers = [(header::CONTENT_TYPE, "application/json")];
         let mut response = (self.status, headers, body).into_response();
+        response.extensions_mut().insert(Told { seconds: None, remarks: vec![self.text] });
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static("5"));
         }
@@ -131,8 +148,18 @@ fn stopped() -> Failure {
     Refusal::Stopping.into()
 }
 
-/// Recognises a recording. The address or the form may have `format` (`json`, `text`, `srt` or `vtt`), `speakers` (`true` or
-/// `false`) and `name`, the name of the recording in JSON, which otherwise is that of the form's file.
+/// The choices of a client for the recognition.
+#[derive(Debug, Clone, Copy)]
+pub struct Choices {
+    /// Without it the first one, with a warning if there are others.
+    pub channels: Option<Channels>,
+    /// True if words have speakers.
+    pub speakers: bool,
+}
+
+/// Recognises a recording. The address or the form may have `format` (`json`, `text`, `srt` or `vtt`), `channels` (`first`,
+/// `each`, `mix` or a number), `speakers` (`true` or `false`) and `name`, the name of the recording in JSON, which otherwise is
+/// that of the form's file. Others are an error.
 pub async fn transcribe(
     shared: &Arc<Shared>,
     address: IpAddr,
@@ -140,24 +167,34 @@ pub async fn transcribe(
     upload: Upload,
 ) -> Result<Response, Failure> {
     let wishes = |fields: &Fields| {
+        let is_unknown = |name: &&str| !PARAMETERS.contains(name) && *name != "token";
+        let names = values.keys().map(String::as_str).chain(fields.names());
+        if let Some(unknown) = listed(names.filter(is_unknown)) {
+            let text = format!("expected the parameters {}; found {unknown}", PARAMETERS.join(", "));
+            return Err(Failure::new(StatusCode::BAD_REQUEST, text));
+        }
         let wish = |name: &str| values.get(name).map(String::as_str).or(fields.get(name)).map(str::to_owned);
         let stem = |file: &String| file.rsplit_once('.').map_or(file.as_str(), |(stem, _)| stem).to_owned();
         let name = wish("name").or_else(|| fields.file_name.as_ref().map(stem));
         let format = format_of(wish("format").as_deref())?;
-        let with_speakers = speakers_of(wish("speakers").as_deref(), shared.speakers.is_some())?;
-        Ok(((format, name.unwrap_or_else(|| UNNAMED.to_owned())), with_speakers))
+        let channels = channels_of(wish("channels").as_deref())?;
+        let speakers = speakers_of(wish("speakers").as_deref(), shared.speakers.is_some())?;
+        if speakers && channels == Some(Channels::Each) {
+            let text = "speakers: not for channels=each, whose channels are the speakers";
+            return Err(Failure::new(StatusCode::BAD_REQUEST, text));
+        }
+        Ok(((format, name.unwrap_or_else(|| UNNAMED.to_owned())), Choices { channels, speakers }))
     };
     let (heard, (format, name)) = hear(shared, address, upload, wishes).await?;
     Ok(respond(&heard, format, &name))
 }
 
-/// Receives a recording and recognises it. `wishes` reads the fields of the form before the recognition, and tells if words
-/// shall have speakers.
+/// Receives a recording and recognises it. `wishes` reads the fields of the form before the recognition.
 pub async fn hear<W>(
     shared: &Arc<Shared>,
     address: IpAddr,
     upload: Upload,
-    wishes: impl Fn(&Fields) -> Result<(W, bool), Failure>,
+    wishes: impl Fn(&Fields) -> Result<(W, Choices), Failure>,
 ) -> Result<(Heard, W), Failure> {
     let refused = |refusal: &Refusal| shared.metrics.refused(refusal.label());
     if let Upload::Bare(_) = upload {
@@ -176,10 +213,10 @@ pub async fn hear<W>(
         Upload::Form(form) => form::receive(shared, form).await?,
     };
     drop(place);
-    let (wishes, with_speakers) = wishes(&fields)?;
+    let (wishes, choices) = wishes(&fields)?;
     let ticket = shared.sessions.admit(share).await.inspect_err(refused)?;
     shared.metrics.session(Kind::Recording);
-    let heard = recognize(shared, file, with_speakers).await?;
+    let heard = recognize(shared, file, choices).await?;
     drop(ticket);
     Ok((heard, wishes))
 }
@@ -189,10 +226,7 @@ pub fn respond(heard: &Heard, format: Format, name: &str) -> Response {
     let Heard { segments, parts, seconds, warnings } = heard;
     let text = match format {
         // (Lines of `Format::Text` begin with a name.)
-        Format::Text if !parts.speakers => {
-            let texts: Vec<String> = segments.iter().map(|segment| text(&segment.words)).collect();
-            format!("{}\n", texts.join(" "))
-        }
+        Format::Text if !parts.speakers && !parts.channels => format!("{}\n", whole(segments)),
         _ => {
             let name = if format == Format::Text { "" } else { name };
             let recording = Recognized { name, segments, seconds: *seconds };
@@ -205,8 +239,16 @@ pub fn respond(heard: &Heard, format: Format, name: &str) -> Response {
     response
 }
 
-/// Adds a header for each warning.
+/// The text of all sentences.
+pub fn whole(segments: &[Segment]) -> String {
+    let spoken = segments.iter().filter(|segment| !segment.words.is_empty());
+    spoken.map(|segment| text(&segment.words)).collect::<Vec<_>>().join(" ")
+}
+
+/// Adds a header for each warning, and the facts for the log.
 pub fn add_warnings(response: &mut Response, heard: &Heard) {
+    let told = Told { seconds: Some(heard.seconds), remarks: heard.warnings.clone() };
+    response.extensions_mut().insert(told);
     for warning in &heard.warnings {
         if let Ok(value) = header::HeaderValue::from_str(&warning.escape_default().to_string()) {
             response.headers_mut().append(WARNING, value);
@@ -239,6 +281,26 @@ fn format_of(name: Option<&str>) -> Result<Format, Failure> {
             ))
         }
     }
+}
+
+/// Reads a choice of channels.
+pub fn channels_of(wish: Option<&str>) -> Result<Option<Channels>, Failure> {
+    let parse = |wish: &str| {
+        wish.parse().map_err(|expected: String| {
+            let wish: String = wish.chars().take(LONGEST_NAME).collect();
+            Failure::new(StatusCode::BAD_REQUEST, format!("channels: {expected}; found '{wish}'"))
+        })
+    };
+    wish.filter(|wish| !wish.is_empty()).map(parse).transpose()
+}
+
+/// The names of parameters, shortened, in the order of the alphabet. `None` if there are none.
+pub fn listed<'n>(names: impl Iterator<Item = &'n str>) -> Option<String> {
+    let shown = |name: &str| name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect::<String>();
+    let mut names: Vec<String> = names.map(shown).collect();
+    names.sort();
+    names.dedup();
+    (!names.is_empty()).then(|| names.join(", ").chars().take(MOST_NAMES).collect())
 }
 
 /// True if words shall have speakers.
@@ -302,7 +364,7 @@ impl Shared {
             Ok(Ok(come)) => Ok(come),
             Ok(Err(_)) | Err(_) => {
                 self.metrics.ended("idle");
-                let text = "the recording comes too slowly";
+                let text = "the recording comes too slowly (--max-idle, --max-upload)";
                 Err(Failure::new(StatusCode::REQUEST_TIMEOUT, text))
             }
         }
@@ -313,7 +375,10 @@ impl Shared {
 pub async fn keep(shared: &Shared, mut source: Source<'_>) -> Result<Kept, Failure> {
     let limits = &shared.limits;
     let too_large = || {
-        let text = format!("a recording may have {} bytes, and this one has more", limits.recording);
+        let text = format!(
+            "a recording may have {} bytes (--max-recording), and this one has more",
+            limits.recording
+        );
         Failure::new(StatusCode::PAYLOAD_TOO_LARGE, text)
     };
     if source.least() > limits.recording as u64 {
@@ -370,23 +435,24 @@ async fn write(
 
 /// A recording that was recognised.
 pub struct Heard {
-    /// Its sentences.
+    /// Its sentences, in the order of time.
     pub segments: Vec<Segment>,
     /// The parts of its text besides words.
     pub parts: Parts,
     /// Its length.
     pub seconds: f64,
-    /// Warnings about what is missing.
+    /// Warnings about parts that are missing or left out.
     pub warnings: Vec<String>,
 }
 
 /// Recognises a recording, a piece at a time.
-async fn recognize(shared: &Shared, file: File, with_speakers: bool) -> Result<Heard, Failure> {
+async fn recognize(shared: &Shared, file: File, choices: Choices) -> Result<Heard, Failure> {
     let begin = Instant::now();
-    let mut sound = Sound::open(file, shared.decoder.clone(), shared.limits.decoder).await?;
-    let (model, rate, turn) = (shared.model.clone(), sound.rate, Turn::default());
-    let speakers = shared.speakers.clone().filter(|_| with_speakers);
-    let new = move || Recording::new(rate, &model, speakers.as_ref());
+    let mut sound =
+        Sound::open(file, shared.decoder.clone(), choices.channels, shared.limits.decoder).await?;
+    let (model, rate, signals, turn) = (shared.model.clone(), sound.rate, sound.signals, Turn::default());
+    let speakers = shared.speakers.clone().filter(|_| choices.speakers);
+    let new = move || Recording::new(rate, signals, &model, speakers.as_ref());
     let mut recording = shared.workers.run(&turn, new).await.ok_or_else(stopped)??;
     let most = shared.limits.seconds;
     while let Some(samples) = sound.next().await? {
@@ -396,7 +462,8 @@ async fn recognize(shared: &Shared, file: File, with_speakers: bool) -> Result<H
     let seconds = recording.seconds();
     let segments = shared.workers.run(&turn, move || recording.finish()).await.ok_or_else(stopped)??;
     shared.metrics.recognized(seconds, begin.elapsed());
-    let parts = Parts { speakers: with_speakers, ..Parts::default() };
+    let channels = choices.channels == Some(Channels::Each);
+    let parts = Parts { channels, speakers: choices.speakers, ..Parts::default() };
     Ok(Heard { segments, parts, seconds, warnings: std::mem::take(&mut sound.warnings) })
 }
 
@@ -410,4 +477,21 @@ pub fn try_file() -> std::io::Result<File> {
     file.write_all(&[0; 160])?;
     file.rewind()?;
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use nnet3_online::Word;
+
+    use super::*;
+
+    #[test]
+    fn sentences_without_words_leave_no_blanks() {
+        let of = |words: &[&str]| {
+            let word = |text: &&str| Word { text: (*text).to_owned(), start: 0.0, end: 1.0, confidence: 1.0 };
+            Segment { words: words.iter().map(word).collect(), ..Segment::default() }
+        };
+        let segments = [of(&[]), of(&["kitchen"]), of(&[]), of(&["call", "home"]), of(&[])];
+        assert_eq!(whole(&segments), "kitchen call home");
+    }
 }

@@ -7,8 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nnet3_online::formats::Segment;
-use nnet3_online::{SampleBytes, Steps, text};
+use nnet3_online::{SampleBytes, Steps};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
@@ -23,6 +22,7 @@ use crate::process::Trouble;
 use crate::protocol::RATES;
 use crate::sessions::{Refusal, Ticket};
 use crate::shared::{Event, Shared};
+use crate::upload::whole;
 use crate::workers::Turn;
 
 /// Bytes of a line of JSON, and of the JSON behind it, at most.
@@ -169,7 +169,7 @@ impl Conversation<'_> {
         let ticket = sessions.admit(share).await.inspect_err(refused)?;
         self.shared.metrics.session(Kind::Socket);
         let model = self.shared.model.clone();
-        let made = self.shared.workers.run(&self.turn, move || Recording::new(rate, &model, None)).await;
+        let made = self.shared.workers.run(&self.turn, move || Recording::new(rate, 1, &model, None)).await;
         self.work = Some(Work {
             ticket,
             recording: made.ok_or(Refusal::Stopping)??,
@@ -200,7 +200,7 @@ impl Conversation<'_> {
         let most = self.shared.limits.seconds;
         let seconds = work.seconds + samples.len() as f64 / f64::from(work.rate);
         let Work { recording, .. } = work;
-        let accept = move || recording.accept(&samples, most);
+        let accept = move || recording.accept(&[samples], most);
         let recording = self.shared.workers.run(&self.turn, accept).await.ok_or(Refusal::Stopping)??;
         Ok(Work { recording, seconds, ..work })
     }
@@ -220,9 +220,7 @@ impl Conversation<'_> {
         let segments = finished.ok_or(Refusal::Stopping)?.unwrap_or_default();
         drop(ticket);
         self.shared.metrics.recognized(seconds, began.elapsed());
-        let spoken = segments.iter().filter(|segment: &&Segment| !segment.words.is_empty());
-        let whole = spoken.map(|segment| text(&segment.words)).collect::<Vec<_>>().join(" ");
-        let mut data = json!({ "text": whole });
+        let mut data = json!({ "text": whole(&segments) });
         if let Some(language) = &self.shared.language {
             data["language"] = language.as_str().into();
         }

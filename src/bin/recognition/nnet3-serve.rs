@@ -4,14 +4,17 @@
 
 use crate::recognition::serving::{ServingArgs, serve};
 use crate::recognition::transcribe::{PieceArgs, SpeakerArgs};
+use std::process::ExitCode;
+
 use anyhow::Result;
+use kaldi_cli::Style;
 
 /// Serve recognition of speech, with a model folder as for nnet3-transcribe.
 ///
 /// Clients of vosk-server work unchanged: a WebSocket takes {"config": {"sample_rate": 16000, "words": 1}}, then samples of
 /// 16 bits in binary messages, then {"eof": 1}. Each message with samples has an answer: words so far, or the result of a
 /// sentence. POST /transcribe takes a recording in any format that nnet3-transcribe reads, and answers with JSON, or with
-/// ?format=text, srt or vtt; with --speakers, ?speakers=true tells who speaks. The page at / takes a microphone or a file.
+/// ?format=text, srt or vtt; ?channels=each, mix or a number chooses channels; with --speakers, ?speakers=true tells who speaks. The page at / takes a microphone or a file.
 /// /healthz and /readyz are for probes, /metrics for Prometheus.
 ///
 /// SIGTERM or SIGINT: the server admits no new sessions, and ends after those that run; a second signal ends it at once.
@@ -30,6 +33,10 @@ pub struct Options {
     /// <model-dir>, unless --mdl names a model
     #[arg(value_name = "<model-dir>")]
     model: Option<String>,
+}
+
+pub fn main() -> ExitCode {
+    kaldi_cli::run_styled(Style::Mixed, run)
 }
 
 pub fn run(options: Options) -> Result<u8> {

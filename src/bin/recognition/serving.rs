@@ -1,10 +1,11 @@
 //! A server of recognisers: the work of `nnet3-serve`.
 
+use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use kaldi_cli::{FAILED, StandardOutput, terminal};
 use kaldi_io::KaldiReader;
@@ -38,7 +39,7 @@ pub struct ServingArgs {
     /// Address to listen on. The default is for clients on this machine alone; 0.0.0.0: all addresses
     #[arg(long, default_value = "127.0.0.1")]
     listen: IpAddr,
-    /// File whose first line is a secret that clients must send, as Authorization: Bearer or as ?token=
+    /// File whose first line is a secret of at least 8 characters that clients must send, as Authorization: Bearer or as ?token=
     #[arg(long, default_value = "")]
     token_file: String,
     /// Pages of other addresses whose scripts may use the server, separated by commas, such as https://example.org; *: all
@@ -261,7 +262,8 @@ pub fn serve(
     let folder = pieces.folder(&mut paths)?;
     // (A port that is taken is an error before a model is loaded.)
     let address = |port| SocketAddr::new(args.listen, port);
-    let listeners = Listeners::bind(address(args.port), args.wyoming_port.map(address))?;
+    let listeners = Listeners::bind(address(args.port), args.wyoming_port.map(address))
+        .map_err(|error| not_bound(error, args))?;
     let model = pieces.open(folder, at_startup)?;
     if let Some(folder) = paths.first() {
         bail!("expected one model, found --mdl={} and the folder '{folder}'", pieces.mdl);
@@ -280,6 +282,17 @@ pub fn serve(
     })?;
     server.run()?;
     Ok(0)
+}
+
+/// The error of a port that cannot be had, with the option that chooses another one.
+fn not_bound(error: nnet3_serve::Error, args: &ServingArgs) -> anyhow::Error {
+    match &error {
+        nnet3_serve::Error::Listen { address, source } if source.kind() == ErrorKind::AddrInUse => {
+            let option = if address.port() == args.port { "port" } else { "wyoming-port" };
+            anyhow!("{error}; --{option}=N takes another port, and --{option}=0 a free one")
+        }
+        _ => error.into(),
+    }
 }
 
 /// The call of [`decode`].
@@ -329,6 +342,12 @@ fn tell(event: Event) {
         Event::Ended { address, reason } => messages::warn(&format!("{address}: {reason}")),
         Event::UnknownKeys { address, keys } => {
             messages::warn(&format!("{address}: config: keys without a meaning here: {keys}"));
+        }
+        Event::Recording { address, path, status, seconds, took, remarks } => {
+            let sound = seconds.map_or(String::new(), |seconds| format!(", {seconds:.2} s of sound"));
+            let remarks = if remarks.is_empty() { remarks } else { format!(": {remarks}") };
+            let line = format!("{address}: {path}: status {status}{sound}, {:.2} s{remarks}", took.as_secs_f64());
+            if status < 400 { messages::log(&line) } else { messages::warn(&line) }
         }
         Event::LeftOut { count } => messages::warn(&format!("{count} log lines were left out")),
         Event::NotAccepted { cause } => messages::warn(&format!("A client could not be accepted: {cause}")),

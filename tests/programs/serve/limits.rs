@@ -121,7 +121,7 @@ fn long_sound_large_messages_and_pauses() {
     let (status, text) = server.request(
         b"POST /transcribe HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 99999999\r\n\r\nx",
     );
-    assert!(status == 413 && text.contains("1048576 bytes"), "{status} {text}");
+    assert!(status == 413 && text.contains("1048576 bytes (--max-recording)"), "{status} {text}");
     // A client with nothing to say, before and after its first sound; pings do not count.
     for first in [false, true] {
         let mut client = server.client();

@@ -70,11 +70,11 @@ impl Names {
 }
 
 /// Returns the distance of an option from a wrong name; the nearest option is the smallest. Kinds of likeness, in this order: few
-/// letters differ; one has all words of the other (`threads` and `num-threads`); the wrong name is the beginning of the option.
-/// `None` for names that are not alike.
+/// letters differ or are swapped; one has all words of the other (`threads` and `num-threads`); the wrong name is the beginning of
+/// the option. `None` for names that are not alike.
 fn likeness(option: &str, wrong: &str) -> Option<(u8, usize)> {
     const SHORTEST: usize = 3;
-    let letters = strsim::levenshtein(option, wrong);
+    let letters = strsim::osa_distance(option, wrong);
     if letters <= 1 + option.len() / 5 {
         return Some((0, letters));
     }
@@ -90,4 +90,15 @@ fn likeness(option: &str, wrong: &str) -> Option<(u8, usize)> {
         return Some((1, option_words.len().abs_diff(wrong_words.len())));
     }
     option.starts_with(wrong).then_some((2, option.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::likeness;
+
+    #[test]
+    fn two_letters_that_are_swapped_are_one_mistake() {
+        assert_eq!(likeness("port", "prot"), Some((0, 1)));
+        assert_eq!((likeness("port", "trap"), likeness("port", "spot")), (None, None));
+    }
 }

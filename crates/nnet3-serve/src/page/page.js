@@ -36,6 +36,7 @@ function clear() {
   recorded = null;
   begin('microphone');
   complain('');
+  note([]);
 }
 
 speak.addEventListener('click', () => { if (session) stop(); else listen(); });

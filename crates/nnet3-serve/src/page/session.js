@@ -1,6 +1,8 @@
 // Conversations with the server.
 const [speak, file] = ['speak', 'file'].map(element);
 const withSpeakers = document.body.dataset.speakers === 'true';
+// The least rate of sound that has all that the model needs, in Hz.
+const modelRate = Number(document.body.dataset.rate);
 // The session that runs, or null.
 let session = null;
 // The sound of the microphone so far, or null.
@@ -8,6 +10,8 @@ let recorded = null;
 
 function tell(state) { element('state').textContent = state; }
 function complain(fault) { element('fault').textContent = fault; }
+// Says what words may lack, with a sentence for each remark.
+function note(remarks) { element('note').textContent = remarks.join(' '); }
 
 function address(path, scheme) {
   const url = new URL(path, location.href);
@@ -88,6 +92,7 @@ function resume(rate) {
 
 async function listen() {
   complain('');
+  note([]);
   element('kept').textContent = '';
   if (!navigator.mediaDevices) {
     complain('The browser gives the microphone to pages of this machine and of https addresses only.');
@@ -146,7 +151,7 @@ function finish(socket) {
 
 // Sends a recording faster than it sounds, and shows its words as they come.
 async function send(buffer, chosen) {
-  const sound = buffer.getChannelData(0);
+  const sound = mixed(buffer);
   const size = Math.round(buffer.sampleRate / 5);
   let sent = 0;
   const next = () => {
@@ -171,10 +176,12 @@ async function upload(chosen) {
   tell('Recognising.');
   const url = address('transcribe');
   url.searchParams.set('name', chosen.name);
+  url.searchParams.set('channels', 'mix');
   if (withSpeakers) url.searchParams.set('speakers', 'true');
   const response = await fetch(url, { method: 'POST', body: chosen });
   const answer = await response.json();
   if (!response.ok) throw new Error(answer.error);
+  note((answer.warnings || []).map((warning) => 'The server says: ' + warning + '.'));
   answer.segments.forEach((segment) => sentence(segment.words, 0));
   showNames();
   hear(chosen);
@@ -186,6 +193,7 @@ async function recording() {
   file.value = '';
   if (!chosen) return;
   complain('');
+  note([]);
   busy(true);
   speak.disabled = true;
   tell('Reading ' + chosen.name + '.');
@@ -193,7 +201,10 @@ async function recording() {
   begin(chosen.name.replace(/\.[^.]*$/, '') || 'recording');
   try {
     const context = new OfflineAudioContext(1, 1, 16000);
-    const buffer = await chosen.arrayBuffer().then((bytes) => context.decodeAudioData(bytes)).catch(() => null);
+    const bytes = await chosen.arrayBuffer();
+    const rate = rateOf(bytes);
+    const buffer = await context.decodeAudioData(bytes).catch(() => null);
+    if (buffer) note(remarksOn(rate, buffer.numberOfChannels));
     await (buffer ? send(buffer, chosen) : upload(chosen));
   } catch (error) {
     end('Ready.');

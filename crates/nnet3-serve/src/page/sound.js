@@ -55,6 +55,42 @@ function samples(piece) {
   return bytes.buffer;
 }
 
+// The mean of all channels.
+function mixed(buffer) {
+  const count = buffer.numberOfChannels;
+  if (count === 1) return buffer.getChannelData(0);
+  const mean = new Float32Array(buffer.length);
+  for (let channel = 0; channel < count; channel++) {
+    buffer.getChannelData(channel).forEach((sample, i) => { mean[i] += sample / count; });
+  }
+  return mean;
+}
+
+// The rate that the header of a wave or FLAC file gives, in Hz, or 0. (A browser gives sound at the rate that it is asked for.)
+function rateOf(bytes) {
+  const [data, size] = [new DataView(bytes), bytes.byteLength];
+  const name = (at) => String.fromCharCode(...new Uint8Array(bytes, at, 4));
+  if (size < 22) return 0;
+  if (name(0) === 'fLaC') return data.getUint32(18) >>> 12;
+  if (name(0) !== 'RIFF' || name(8) !== 'WAVE') return 0;
+  for (let at = 12; at + 16 <= size;) {
+    if (name(at) === 'fmt ') return data.getUint32(at + 12, true);
+    const length = data.getUint32(at + 4, true);
+    at += 8 + length + length % 2;
+  }
+  return 0;
+}
+
+// What words of a recording may lack, as sentences.
+function remarksOn(rate, channels) {
+  const remarks = [];
+  if (channels > 1) remarks.push('The ' + channels + ' channels of the recording are mixed.');
+  if (rate && rate < modelRate) {
+    remarks.push('The recording has ' + rate + ' Hz, and the model needs ' + modelRate + ' Hz: more words are wrong.');
+  }
+  return remarks;
+}
+
 // The sound of the microphone as it was sent, for the player.
 class Recorded {
   constructor(rate) {
