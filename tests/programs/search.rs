@@ -8,6 +8,107 @@ use crate::online_programs::{folder, model_folder};
 
 const U7: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sound/u7.wav");
 
+/// A recording of two channels: u7, and u7 half as loud.
+fn two_channels(f: &Folder) -> String {
+    let wave = std::fs::read(U7).unwrap();
+    let data = wave.windows(4).position(|name| name == b"data").unwrap() + 8;
+    let mut bytes = wave[..data].to_vec();
+    let rate = u32::from_le_bytes(wave[24..28].try_into().unwrap());
+    let body: Vec<u8> = wave[data..]
+        .chunks_exact(2)
+        .flat_map(|sample| {
+            let half = i16::from_le_bytes([sample[0], sample[1]]) / 2;
+            [sample, &half.to_le_bytes()].concat()
+        })
+        .collect();
+    bytes[22..24].copy_from_slice(&2u16.to_le_bytes());
+    bytes[28..32].copy_from_slice(&(4 * rate).to_le_bytes());
+    bytes[32..34].copy_from_slice(&4u16.to_le_bytes());
+    bytes[4..8].copy_from_slice(&((data - 8 + body.len()) as u32).to_le_bytes());
+    bytes[data - 4..data].copy_from_slice(&(body.len() as u32).to_le_bytes());
+    std::fs::write(f.path("two.wav"), [bytes, body].concat()).unwrap();
+    f.path("two.wav")
+}
+
+#[test]
+fn channels_are_searched_one_by_one() {
+    let f = folder("search-channels", false);
+    let model = unsure_model(&f);
+    let two = two_channels(&f);
+    let search = |options: &[&str], word: &str, recording: &str| {
+        let all = [options, &["--min-probability=0", &model, word, recording]].concat();
+        let found = crate::common::run("nnet3-search", &all);
+        assert_eq!(found.status, 0, "{options:?}: {}", found.stderr);
+        (found.stdout, found.stderr)
+    };
+    let words = run(&f, &format!("nnet3-transcribe {model} {U7}")).stdout;
+    let word = words.split_whitespace().nth(1).unwrap();
+    let of_one = search(&[], word, U7);
+    let first = search(&[], word, &two);
+    assert!(first.1.contains("the first of 2 channels is taken; see --channels"), "{}", first.1);
+    assert_eq!(first.0, of_one.0.replace("u7 ", "two "));
+    let each = search(&["--channels=each"], word, &two).0;
+    for (channel, number) in [("1", "--channels=1"), ("2", "--channels=2")] {
+        let label = format!(" Channel {channel}: ");
+        let of_each: Vec<String> =
+            each.lines().filter(|line| line.contains(&label)).map(|line| line.replace(&label, " ")).collect();
+        let alone = search(&[number], word, &two).0;
+        assert_eq!(of_each, alone.lines().collect::<Vec<_>>(), "{each}");
+    }
+    let starts: Vec<&str> = each.lines().map(|line| &line[4..16]).collect();
+    assert!(starts.is_sorted(), "{each}");
+    let json = search(&["--channels=each", "--format=json"], word, &two).0;
+    let channels: Vec<u64> = json
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["channel"].as_u64().unwrap())
+        .collect();
+    assert!(channels.contains(&1) && channels.contains(&2), "{json}");
+    // Lattices that were kept channel by channel have the same places.
+    let kept = format!("--lattices={}", f.path("kept"));
+    run(&f, &format!("nnet3-transcribe --channels=each {kept} {model} {two}"));
+    let of_lattices = crate::common::run("nnet3-search", &["--min-probability=0", &kept, &model, word]);
+    assert_eq!((of_lattices.status, of_lattices.stdout), (0, each), "{}", of_lattices.stderr);
+    fails(
+        &f,
+        255,
+        &format!("nnet3-search --channels=2 {kept} {model} {word}"),
+        &["--channels is not for --lattices"],
+    );
+}
+
+#[test]
+fn lattices_of_another_model_are_refused() {
+    let f = folder("search-other", false);
+    let model = unsure_model(&f);
+    let kept = format!("--lattices={}", f.path("kept"));
+    let transcribe = format!("nnet3-transcribe {kept} {model} {U7}");
+    assert_eq!(run(&f, &transcribe).status, 0);
+    let note = std::fs::read_to_string(f.path("kept/model.txt")).unwrap();
+    assert!(note.starts_with("words ") && note.contains("\ntransition-ids "), "{note}");
+    // The same model may add lattices.
+    assert_eq!(run(&f, &transcribe).status, 0);
+    f.write("kept/model.txt", &note.replace("words ", "words 1"));
+    let other = "its lattices were made with another model";
+    fails(&f, 255, &transcribe, &[other, "kept/model.txt"]);
+    fails(&f, 255, &format!("nnet3-search {kept} {model} w1"), &[other]);
+    // Lattices without a note: a word that the model lacks.
+    std::fs::remove_file(f.path("kept/model.txt")).unwrap();
+    let text = run(&f, "lattice-copy ark:@kept/u7.lat ark,t:-").stdout;
+    let changed = |line: &str| match line.split_whitespace().collect::<Vec<_>>()[..] {
+        [from, to, _, weight] => format!("{from}\t{to}\t99999\t{weight}\n"),
+        _ => format!("{line}\n"),
+    };
+    f.write("changed", &text.lines().map(changed).collect::<String>());
+    assert_eq!(run(&f, "lattice-copy ark:@changed ark:@kept/u7.lat").status, 0);
+    let words = [
+        "the lattices were made with another model",
+        "no word with the number 99999",
+        "ERROR",
+        "1 of 1 files",
+    ];
+    fails(&f, 255, &format!("nnet3-search {kept} {model} w1"), &words);
+}
+
 /// A model that thinks many texts possible.
 fn unsure_model(f: &Folder) -> String {
     let model = model_folder(f);
@@ -99,7 +200,15 @@ fn phrases_their_context_and_faults() {
     assert_eq!((rare.status, rare.stdout.as_str()), (1, ""), "nothing was found");
     // Faults, all of them before the model is loaded that can be known then.
     let line = |rest: &str| format!("nnet3-search {model} {rest}");
-    fails(&f, 255, &line(&format!("W1 {U7}")), &["lacks the word 'W1' ('w1' is there, with other capitals)"]);
+    fails(&f, 255, &line(&format!("xyz {U7}")), &["lacks the word 'xyz'", "--sounds=true"]);
+    // A word with other capitals is searched as the model's own, and one unknown word leaves out its phrase alone.
+    let capitals =
+        crate::common::run("nnet3-search", &[&model, &format!("{},xyz w1", best[0].to_uppercase()), U7]);
+    let note = format!("'{}' is searched as '{}'", best[0].to_uppercase(), best[0]);
+    assert!(capitals.stderr.contains(&note), "{}", capitals.stderr);
+    assert!(capitals.stderr.contains("'xyz'") && capitals.stderr.contains("this phrase is not searched"));
+    let places = |text: &str| text.lines().map(|line| line[..35].to_owned()).collect::<Vec<_>>();
+    assert_eq!((capitals.status, places(&capitals.stdout)), (0, places(&shown)));
     fails(&f, 255, &line("w1"), &["expected phrases and at least one recording"]);
     fails(
         &f,

@@ -7,16 +7,17 @@ use std::num::NonZero;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use kaldi_cli::StandardOutput;
+use kaldi_cli::{FAILED, StandardOutput};
 use kaldi_kws::{IndexOptions, Searcher, index_lattice};
-use kaldi_sound::{SoundOptions, SoundStream};
+use kaldi_sound::{Channels, SoundOptions, SoundStream};
 use nnet3::messages;
 use nnet3_decode::{CompactLattice, Scale, lattice};
 use nnet3_online::formats::clock;
-use nnet3_online::{Model, RecognizerOptions, Recording, RecordingOptions, Sentences, Word, text};
+use nnet3_online::{Model, RecognizerOptions, Recording, RecordingOptions, Sentence, Sentences, Word, text};
 use phrases::Phrase;
 use serde_json::json;
 
+use super::transcribe::lattices::check_model;
 use super::transcribe::{Name, PieceArgs, checks, distinct};
 
 /// The forms of places.
@@ -39,6 +40,8 @@ pub struct Wanted {
     /// Longest silence within a phrase, in seconds.
     pub silence: f32,
     pub sound: SoundOptions,
+    /// The channels that are searched. Without it the first one, with a warning if there are others.
+    pub channels: Option<Channels>,
     /// A folder of lattices that were kept; recordings are then names of them.
     pub lattices: Option<String>,
     /// True if words that the vocabulary lacks are searched by their sounds.
@@ -49,12 +52,15 @@ pub struct Wanted {
 #[derive(Debug, Clone, PartialEq)]
 struct Place {
     phrase: usize,
+    /// The number of its signal, from 1.
+    channel: usize,
     start: f64,
     end: f64,
     probability: f64,
 }
 
-/// Writes all places in the recordings, in their order. The status is 1 if there are none.
+/// Writes all places in the recordings, in their order. The status is 1 if there are none, and that of an error if no recording
+/// could be searched.
 pub fn search(
     pieces: &PieceArgs,
     wanted: &Wanted,
@@ -67,6 +73,9 @@ pub fn search(
     }
     if wanted.sounds && folder.is_none() {
         bail!("--sounds=true: expected the folder of a model, for its lexicon");
+    }
+    if wanted.channels.is_some() && wanted.lattices.is_some() {
+        bail!("--channels is not for --lattices: lattices have the channels that nnet3-transcribe --channels chose");
     }
     let phrases = arguments.remove(0);
     let is_there = |name: &String| checks::fault(name).is_none();
@@ -83,6 +92,7 @@ pub fn search(
     };
     StandardOutput::check()?;
     let model = pieces.open(folder.clone(), threads)?;
+    wanted.lattices.as_deref().map_or(Ok(()), |kept| check_model(kept, &model))?;
     let sounds = folder.as_deref().filter(|_| wanted.sounds).map(|folder| (folder, threads));
     let searching = Searching { model: &model, wanted, phrases: phrases::read(&model, &phrases, sounds)? };
     let options = RecognizerOptions { keep_lattice: true, ..model.options().clone() };
@@ -98,11 +108,12 @@ pub fn search(
         };
         match places {
             Ok(places) => {
-                for (place, words) in &places {
+                for (place, words) in &places.all {
                     let phrase = &searching.phrases[place.phrase].text;
-                    StandardOutput::print(shown(wanted, &name, phrase, place, words))?;
+                    let channel = places.has_channels.then_some(place.channel);
+                    StandardOutput::print(shown(wanted, &name, channel, phrase, place, words))?;
                 }
-                found += places.len();
+                found += places.all.len();
             }
             Err(error) => {
                 failed += 1;
@@ -111,7 +122,11 @@ pub fn search(
         }
     }
     if failed > 0 {
-        messages::warn(&format!("{failed} of {all} files could not be searched"));
+        let say = if failed == all { messages::error } else { messages::warn };
+        say(&format!("{failed} of {all} files could not be searched"));
+    }
+    if failed == all {
+        return Ok(FAILED);
     }
     Ok(u8::from(found == 0))
 }
@@ -134,8 +149,21 @@ fn recordings(paths: &[String], wanted: &Wanted, failed: &mut usize) -> Result<V
     Ok(recordings)
 }
 
-/// Places, each with the words of its sentence.
-type Places = Vec<(Place, Vec<Word>)>;
+/// The places in a recording, in the order of time.
+struct Places {
+    /// Each with the words of its sentence.
+    all: Vec<(Place, Vec<Word>)>,
+    /// True if channels were recognised one by one, so that lines have the channel.
+    has_channels: bool,
+}
+
+impl Places {
+    fn new(mut all: Vec<(Place, Vec<Word>)>, has_channels: bool) -> Places {
+        // (Sentences of several channels end in another order.)
+        all.sort_by(|(a, _), (b, _)| a.start.total_cmp(&b.start));
+        Places { all, has_channels }
+    }
+}
 
 struct Searching<'s> {
     model: &'s Model,
@@ -144,36 +172,37 @@ struct Searching<'s> {
 }
 
 impl Searching<'_> {
-    /// The places in a recording in the order of time.
+    /// The places in a recording.
     fn recording(&self, sentences: &mut Sentences, path: &str) -> Result<Places> {
         let stream = SoundStream::open_with(path, &self.wanted.sound)?;
-        let mut recording = Recording::new(stream, sentences, &RecordingOptions::default())?;
+        let mut recording = Recording::new(stream, sentences, &RecordingOptions { channels: self.wanted.channels })?;
         let mut all = Vec::new();
         for sentence in recording.by_ref() {
-            let transcript = sentence?.transcript;
+            let Sentence { transcript, channel } = sentence?;
             let Some(lattice) = &transcript.lattice else { continue };
-            let places = self.sentence(transcript.start, &self.words_as_arcs(lattice))?;
+            let places = self.sentence(channel, transcript.start, &self.words_as_arcs(lattice))?;
             all.extend(places.into_iter().map(|place| (place, transcript.words.clone())));
         }
         for warning in recording.warnings() {
-            messages::warn(&checks::named(path, warning.to_string()));
+            messages::warn(&checks::named(path, checks::with_hint(warning)));
         }
-        Ok(all)
+        Ok(Places::new(all, self.wanted.channels == Some(Channels::Each)))
     }
 
-    /// The places in an archive of lattices.
+    /// The places in an archive of lattices. A sentence of a second channel tells that channels were recognised one by one.
     fn kept(&self, file: &str) -> Result<Places> {
-        let mut all = Vec::new();
-        kept::sentences(file, |start, lattice| {
+        let (mut all, mut has_channels) = (Vec::new(), false);
+        kept::sentences(self.model, file, |channel, start, lattice| {
+            has_channels |= channel > 1;
             let lattice = self.words_as_arcs(lattice);
-            let places = self.sentence(start, &lattice)?;
+            let places = self.sentence(channel, start, &lattice)?;
             if !places.is_empty() {
                 let words = kept::words(self.model, &lattice, start)?;
                 all.extend(places.into_iter().map(|place| (place, words.clone())));
             }
             Ok(())
         })?;
-        Ok(all)
+        Ok(Places::new(all, has_channels))
     }
 
     fn words_as_arcs(&self, lattice: &CompactLattice) -> CompactLattice {
@@ -183,7 +212,7 @@ impl Searching<'_> {
     }
 
     /// The places in a sentence in the order of time. Arcs of the lattice are words.
-    fn sentence(&self, begin: f64, lattice: &CompactLattice) -> Result<Vec<Place>> {
+    fn sentence(&self, channel: usize, begin: f64, lattice: &CompactLattice) -> Result<Vec<Place>> {
         let frame = f64::from(self.model.output_frame_length());
         let longest_silence = (f64::from(self.wanted.silence) / frame).round() as usize;
         let how = IndexOptions { longest_silence, max_states_scale: 0.0, allow_partial: true };
@@ -198,7 +227,7 @@ impl Searching<'_> {
                 // Several known words sound like an unknown one: the likeliest of a place counts. (Hits come in this order.)
                 let is_there = |other: &Place| phrase.is_by_sounds && other.start < end && start < other.end;
                 if probability >= f64::from(self.wanted.least) && !found.iter().any(is_there) {
-                    found.push(Place { phrase: number, start, end, probability });
+                    found.push(Place { phrase: number, channel, start, end, probability });
                 }
             }
             places.extend(found);
@@ -208,18 +237,27 @@ impl Searching<'_> {
     }
 }
 
-/// The line of a place.
-fn shown(wanted: &Wanted, name: &str, phrase: &str, place: &Place, words: &[Word]) -> String {
+/// The line of a place, with its channel if there is one.
+fn shown(
+    wanted: &Wanted,
+    name: &str,
+    channel: Option<usize>,
+    phrase: &str,
+    place: &Place,
+    words: &[Word],
+) -> String {
     let (before, after) = around(place, words, wanted.context);
     let Place { start, end, probability, .. } = *place;
     match wanted.form {
         Form::Text => {
             let line = format!("{before} [{phrase}] {after}");
-            format!("{name} {} --> {} {probability:.2} {}\n", clock(start, '.'), clock(end, '.'), line.trim())
+            let label = channel.map_or(String::new(), |channel| format!("Channel {channel}: "));
+            let (start, end) = (clock(start, '.'), clock(end, '.'));
+            format!("{name} {start} --> {end} {probability:.2} {label}{}\n", line.trim())
         }
         Form::Json => {
             let rounded = |number: f64| (number * 1000.0).round() / 1000.0;
-            let object = json!({
+            let mut object = json!({
                 "file": name,
                 "phrase": phrase,
                 "start": rounded(start),
@@ -228,6 +266,9 @@ fn shown(wanted: &Wanted, name: &str, phrase: &str, place: &Place, words: &[Word
                 "before": before,
                 "after": after,
             });
+            if let Some(channel) = channel {
+                object["channel"] = channel.into();
+            }
             format!("{object}\n")
         }
     }
@@ -252,7 +293,7 @@ mod tests {
         let words =
             ["a", "b", "c", "d", "e"].iter().zip(0..).map(|(text, start)| word(text, f64::from(start)));
         let words: Vec<Word> = words.collect();
-        let place = Place { phrase: 0, start: 1.9, end: 3.1, probability: 0.5 };
+        let place = Place { phrase: 0, channel: 1, start: 1.9, end: 3.1, probability: 0.5 };
         assert_eq!(around(&place, &words, 5), ("a b".to_owned(), "d e".to_owned()));
         assert_eq!(around(&place, &words, 1), ("b".to_owned(), "d".to_owned()));
         assert_eq!(around(&place, &words, 0), (String::new(), String::new()));

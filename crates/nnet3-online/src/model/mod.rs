@@ -124,11 +124,21 @@ impl Model {
         self.parts().names.as_ref()?.number(name)
     }
 
+    /// Returns all words with their numbers. Empty if the model has no names of words.
+    pub fn words(&self) -> impl Iterator<Item = (i32, &str)> {
+        self.parts().names.iter().flat_map(|names| names.iter())
+    }
+
+    /// Returns the words that differ from this one in capitals or in the Unicode form alone, with their numbers.
+    pub fn words_alike(&self, name: &str) -> Vec<(i32, &str)> {
+        let sought = kaldi_io::alike::folded(name);
+        self.words().filter(|(_, other)| *other != name && kaldi_io::alike::folded(other) == sought).collect()
+    }
+
     /// Returns a word of the model that looks like this one, which the model does not have: a clause to put behind a message.
     /// Empty if there is no such word.
     pub fn word_hint(&self, name: &str) -> String {
-        let names = self.parts().names.iter().flat_map(|names| names.iter());
-        kaldi_io::alike::hint(name, names.map(|(_, name)| name))
+        kaldi_io::alike::hint(name, self.words().map(|(_, name)| name))
     }
 
     /// Returns a lattice of this model with an arc for each word, of the length of its phones. If the model does not know where

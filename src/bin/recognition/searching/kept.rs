@@ -8,7 +8,7 @@ use nnet3::tables::Input;
 use nnet3_decode::{CompactLattice, CompactLatticeHolder, mbr};
 use nnet3_online::{Model, Word};
 
-use super::super::transcribe::lattices::{SUFFIX, archive, start};
+use super::super::transcribe::lattices::{SUFFIX, archive, place};
 use super::super::transcribe::{Name, distinct};
 
 /// The archives in a folder and the names of their recordings: those of the given recordings, or all, sorted by name. Names that are
@@ -50,16 +50,39 @@ fn found(folder: &str, recordings: &[String]) -> Result<Vec<(String, String)>> {
     Ok(all)
 }
 
-/// Calls `each` with the begin in seconds and the lattice of each sentence of an archive.
-pub fn sentences(file: &str, mut each: impl FnMut(f64, &CompactLattice) -> Result<()>) -> Result<()> {
+/// Calls `each` with the channel, the begin in seconds and the lattice of each sentence of an archive. Fails if the lattices are
+/// not of this model.
+pub fn sentences(
+    model: &Model,
+    file: &str,
+    mut each: impl FnMut(usize, f64, &CompactLattice) -> Result<()>,
+) -> Result<()> {
     as_path(|| {
         Input::<CompactLatticeHolder>::open(&format!("ark:{file}"))?.for_each(|key, lattice| {
-            let Some(start) = start(key) else {
-                bail!("{file}: expected a key with a begin, as nnet3-transcribe writes them, found '{key}'");
+            let Some((channel, start)) = place(key) else {
+                bail!(
+                    "{file}: expected a key with a channel and a begin, as nnet3-transcribe writes them, found '{key}'"
+                );
             };
-            each(start, &lattice)
+            check(model, &lattice).with_context(|| format!("{file}: the lattices were made with another model"))?;
+            each(channel, start, &lattice)
         })
     })
+}
+
+/// Fails if a lattice has words or transitions that the model lacks.
+fn check(model: &Model, lattice: &CompactLattice) -> Result<()> {
+    let transitions = model.transitions().num_transition_ids();
+    let arcs = || lattice.states.iter().flat_map(|state| &state.arcs);
+    if let Some(word) = arcs().map(|arc| arc.olabel).find(|&word| word != 0 && model.word(word).is_err()) {
+        bail!("this model has no word with the number {word}");
+    }
+    let strings = arcs().map(|arc| &arc.weight.string);
+    let strings = strings.chain(lattice.states.iter().map(|state| &state.final_weight.string));
+    match strings.flatten().find(|&&id| usize::try_from(id).is_ok_and(|id| id > transitions)) {
+        Some(id) => bail!("this model has no transition with the number {id}"),
+        None => Ok(()),
+    }
 }
 
 /// The words of a lattice with the least expected number of errors. Its arcs are words, and its costs are scaled.

@@ -7,6 +7,7 @@ use kaldi_fst::{Arc, Fst, Weight, ops};
 use kaldi_g2p::{SearchOptions, TrainOptions, cache};
 use kaldi_io::KaldiReader;
 use kaldi_kws::sounds::{KnownSounds, SoundCosts};
+use nnet3::messages;
 use nnet3_online::Model;
 use nnet3_online::lexicon::Lexicon;
 
@@ -26,48 +27,82 @@ pub struct Phrase {
 /// The way to unknown words: the folder of the model, and a number of threads. Without it they are errors.
 pub type Sounds<'f> = Option<(&'f str, NonZero<usize>)>;
 
-/// Makes acceptors of phrases with commas between them. Fails if a word is not one of the model, unless it is searched by its
-/// sounds.
+/// Makes acceptors of phrases with commas between them. A word that the model has with other capitals alone counts as that one,
+/// with a note. A phrase with a word that the model lacks is left out with a warning, unless the word is searched by its sounds.
+/// Fails if no phrase is left.
 pub fn read(model: &Model, list: &str, sounds: Sounds) -> Result<Vec<Phrase>> {
-    let mut all = Vec::new();
-    let mut lexicon = None;
-    for phrase in list.split(',').map(str::trim).filter(|phrase| !phrase.is_empty()) {
+    let given = list.split(',').map(str::trim).filter(|phrase| !phrase.is_empty()).collect::<Vec<_>>();
+    if given.is_empty() {
+        bail!("expected words or phrases with commas between them, found '{list}'");
+    }
+    let mut reader = Reader { model, sounds, lexicon: None };
+    let (mut all, mut faults) = (Vec::new(), Vec::new());
+    for phrase in &given {
+        match reader.phrase(phrase)? {
+            Ok(phrase) => all.push(phrase),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    if all.is_empty() {
+        bail!("{}", faults.join("; "));
+    }
+    faults.iter().for_each(|fault| messages::warn(&format!("{fault}; this phrase is not searched")));
+    Ok(all)
+}
+
+/// Reads phrases.
+struct Reader<'r> {
+    model: &'r Model,
+    sounds: Sounds<'r>,
+    /// Read when the first unknown word needs it.
+    lexicon: Option<Spoken>,
+}
+
+impl Reader<'_> {
+    /// The acceptor of a phrase, or the reason why it cannot be searched.
+    fn phrase(&mut self, phrase: &str) -> Result<Result<Phrase, String>> {
         let mut parts = Vec::new();
         let mut is_by_sounds = false;
         for word in phrase.split_whitespace() {
-            if let Some(number) = model.word_number(word) {
-                parts.push(single(number));
+            if let Some(number) = self.model.word_number(word) {
+                parts.push(one_of(&[number]));
                 continue;
             }
-            let hint = model.word_hint(word);
-            let Some((folder, threads)) = sounds else {
-                bail!(
-                    "the vocabulary of the model lacks the word '{word}'{hint}; --sounds=true searches for its sounds"
-                );
-            };
-            if lexicon.is_none() {
-                lexicon = Some(Spoken::read(model, folder, threads)?);
+            let alike = self.model.words_alike(word);
+            if !alike.is_empty() {
+                let names: Vec<&str> = alike.iter().map(|(_, name)| *name).collect();
+                messages::warn(&format!("'{word}' is searched as '{}'", names.join("', '")));
+                let numbers: Vec<i32> = alike.iter().map(|(number, _)| *number).collect();
+                parts.push(one_of(&numbers));
+                continue;
             }
-            let lexicon = lexicon.as_ref().context("a lexicon")?;
+            let Some((folder, threads)) = self.sounds else {
+                return Ok(Err(format!(
+                    "the vocabulary of the model lacks the word '{word}' (--sounds=true searches for its sounds)"
+                )));
+            };
+            if self.lexicon.is_none() {
+                self.lexicon = Some(Spoken::read(self.model, folder, threads)?);
+            }
+            let lexicon = self.lexicon.as_ref().context("a lexicon")?;
             parts.push(lexicon.alike(word).with_context(|| format!("the word '{word}'"))?);
             is_by_sounds = true;
         }
         let mut words = ops::concatenate(&parts);
         ops::remove_epsilons(&mut words)?;
         let text = phrase.split_whitespace().collect::<Vec<_>>().join(" ");
-        all.push(Phrase { text, words, is_by_sounds });
+        Ok(Ok(Phrase { text, words, is_by_sounds }))
     }
-    if all.is_empty() {
-        bail!("expected words or phrases with commas between them, found '{list}'");
-    }
-    Ok(all)
 }
 
-fn single(number: i32) -> Fst {
+/// The acceptor of one of these words.
+fn one_of(numbers: &[i32]) -> Fst {
     let mut words = Fst::default();
     words.start = Some(words.add_state());
     let next = words.add_state();
-    words.states[0].arcs.push(Arc { ilabel: number, olabel: number, weight: Weight::one(), next });
+    for &number in numbers {
+        words.states[0].arcs.push(Arc { ilabel: number, olabel: number, weight: Weight::one(), next });
+    }
     words.states[1].final_weight = Weight::one();
     words
 }

@@ -4,6 +4,7 @@ use std::fs::File;
 
 use kaldi_io::error::without_numbers;
 use kaldi_io::filename::RxFilename;
+use nnet3_online::RecordingWarning;
 
 /// The fault of a recording's name, or of the file that it names: a clause behind the name. `None` if it may be a recording.
 pub fn fault(path: &str) -> Option<String> {
@@ -46,6 +47,12 @@ pub fn advice(error: &kaldi_sound::Error) -> &'static str {
         kaldi_sound::Error::NoForm { .. } => "; --raw=CODING,RATE reads samples without a header",
         _ => "",
     }
+}
+
+/// The text of a warning about a recording, with the option that may help.
+pub fn with_hint(warning: &RecordingWarning) -> String {
+    let hint = if warning.concerns_channels() { "; see --channels" } else { "" };
+    format!("{warning}{hint}")
 }
 
 /// The text of an error with the name of the recording before it, unless it is in it already.

@@ -1,12 +1,13 @@
 //! Lattices that are kept for later searches: a folder with an archive for each recording, a lattice for each sentence.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use kaldi_io::filename::as_path;
 use kaldi_io::{TableWriter, temporary};
 use nnet3_decode::CompactLatticeHolder;
-use nnet3_online::Sentence;
+use nnet3_online::{Model, Sentence};
 
 /// The ending of archives.
 pub const SUFFIX: &str = "lat";
@@ -16,15 +17,53 @@ pub fn archive(folder: &str, name: &str) -> String {
     format!("{folder}/{name}.{SUFFIX}")
 }
 
+/// The file in the folder that tells which model has made the lattices.
+const MODEL: &str = "model.txt";
+
+/// The parts of a model that numbers in lattices refer to: a line with the number and the checksum of its words, and one with the
+/// number of its transition-ids.
+fn identity(model: &Model) -> String {
+    let mut words: Vec<(i32, &str)> = model.words().collect();
+    words.sort_unstable();
+    let mut sum = crc32fast::Hasher::new();
+    words.iter().for_each(|(number, word)| sum.update(format!("{word} {number}\n").as_bytes()));
+    let transitions = model.transitions().num_transition_ids();
+    format!("words {} {:08x}\ntransition-ids {transitions}\n", words.len(), sum.finalize())
+}
+
+/// Fails if the lattices in a folder are those of another model. A folder without a note of its model passes.
+pub fn check_model(folder: &str, model: &Model) -> Result<()> {
+    match std::fs::read_to_string(Path::new(folder).join(MODEL)) {
+        Ok(found) if found != identity(model) => bail!(
+            "--lattices={folder}: its lattices were made with another model, whose words or transitions differ ({folder}/{MODEL})"
+        ),
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("--lattices={folder}/{MODEL}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Notes in a folder which model makes its lattices. Fails if it has lattices of another one.
+pub fn note_model(folder: &str, model: &Model) -> Result<()> {
+    check_model(folder, model)?;
+    let context = || format!("--lattices={folder}/{MODEL}");
+    let private = temporary::Folder::new_in(Path::new(folder)).with_context(context)?;
+    let unfinished = private.path().join(MODEL);
+    std::fs::write(&unfinished, identity(model)).with_context(context)?;
+    std::fs::rename(unfinished, Path::new(folder).join(MODEL)).with_context(context)
+}
+
 /// The key of a sentence: the name of the recording, the channel, and the begin in milliseconds.
 fn key(name: &str, channel: usize, start: f64) -> String {
     format!("{name}-{channel}-{:09}", (start * 1000.0).round() as u64)
 }
 
-/// The begin of a sentence in seconds, by its key.
-pub fn start(key: &str) -> Option<f64> {
-    let (_, start) = key.rsplit_once('-')?;
-    Some(f64::from(start.parse::<u32>().ok()?) / 1000.0)
+/// The channel of a sentence, from 1, and its begin in seconds, by its key.
+pub fn place(key: &str) -> Option<(usize, f64)> {
+    let (rest, start) = key.rsplit_once('-')?;
+    let (_, channel) = rest.rsplit_once('-')?;
+    Some((channel.parse().ok()?, f64::from(start.parse::<u32>().ok()?) / 1000.0))
 }
 
 /// Writes the lattices of a recording. The archive appears whole when it is closed.
@@ -83,10 +122,10 @@ mod tests {
     }
 
     #[test]
-    fn keys_have_the_begin_of_a_sentence() {
+    fn keys_have_the_channel_and_the_begin_of_a_sentence() {
         let key = key("a-b", 2, 7.0304);
         assert_eq!(key, "a-b-2-000007030");
-        assert_eq!(start(&key), Some(7.03));
-        assert_eq!(start("a_b"), None);
+        assert_eq!(place(&key), Some((2, 7.03)));
+        assert_eq!((place("a_b"), place("a_b-000000001")), (None, None));
     }
 }

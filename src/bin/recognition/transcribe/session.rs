@@ -7,11 +7,11 @@ use nnet3::messages;
 use nnet3_online::formats::{self, Format, Parts, Recognized, Segment, sort_by_time};
 use nnet3_online::voices::Voices;
 use nnet3_online::{
-    Model, RecognizerOptions, Recording, RecordingOptions, RecordingWarning, Sentence, Sentences, Speakers,
+    Model, RecognizerOptions, Recording, RecordingOptions, Sentence, Sentences, Speakers,
 };
 
 use super::Sound;
-use super::checks::{advice, named};
+use super::checks::{advice, named, with_hint};
 use super::lattices::Keeper;
 use super::names::is_live;
 use super::outputs::Outputs;
@@ -128,11 +128,6 @@ impl<'j> Session<'j> {
         self.voices = voices;
         Ok((segments, seconds))
     }
-}
-
-fn with_hint(warning: &RecordingWarning) -> String {
-    let hint = if warning.concerns_channels() { "; see --channels" } else { "" };
-    format!("{warning}{hint}")
 }
 
 fn print(text: &str) -> Result<()> {
