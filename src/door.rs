@@ -16,9 +16,11 @@ Usage: nnet3 PROGRAM [options] …     runs a program; PROGRAM --help explains i
 
 /// The name of the first group of the list, and its programs: those that people begin with.
 const MOST_USED: &str = "most-used";
-const MOST_USED_PROGRAMS: [&str; 10] = [
+const MOST_USED_PROGRAMS: [&str; 12] = [
     "nnet3-transcribe",
     "nnet3-serve",
+    "nnet3-search",
+    "nnet3-adapt-speaker",
     "nnet3-align",
     "corpus-to-data",
     "nnet3-info",

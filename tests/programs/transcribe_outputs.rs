@@ -305,9 +305,9 @@ fn a_terminal_shows_a_bar_and_colours() {
         return;
     };
     assert!(shown.contains("\x1b[1;33mWARNING\x1b[0m ("), "{shown:?}");
-    assert!(shown.contains("░") && shown.contains(" %  ") && shown.contains("of 0.1 minutes"), "{shown:?}");
+    assert!(shown.contains("░") && shown.contains(" %  ") && shown.contains("/0.1 min"), "{shown:?}");
     let most = 10.0 * began.elapsed().as_secs_f64() + 2.0;
-    assert!((shown.matches(" of 0.1 minutes").count() as f64) < most, "{shown:?}");
+    assert!((shown.matches("/0.1 min").count() as f64) < most, "{shown:?}");
     let plain = on_terminal(&command, &[("NO_COLOR", "1")]).unwrap();
     assert!(plain.contains("WARNING (nnet3-transcribe") && !plain.contains("\x1b[1;33m"), "{plain:?}");
     // Nothing but faults is said without a terminal, and more with --verbose.

@@ -138,7 +138,10 @@ struct Normalizer<'a> {
 
 pub(super) fn normalize(command: &Command, style: Style, argv: &[OsString]) -> Result<Arguments, Stop> {
     let texts = as_text(argv)?;
-    let echo = texts.iter().map(|arg| shell_escape(arg) + " ").collect::<String>() + "\n";
+    let echo = match style {
+        Style::Kaldi => texts.iter().map(|arg| shell_escape(arg) + " ").collect::<String>() + "\n",
+        Style::Mixed | Style::Quiet => shortened(&texts) + "\n",
+    };
     let program = texts.first().cloned().unwrap_or_default();
     let given = texts.get(1..).unwrap_or_default();
     let (texts, attached) = match style {
@@ -198,6 +201,30 @@ pub(super) fn normalize(command: &Command, style: Style, argv: &[OsString]) -> R
     let for_clap = words.chain(positionals.iter().cloned()).map(OsString::from).collect();
     let echo = if normalizer.print_args { normalizer.echo } else { String::new() };
     Ok(Arguments { for_clap, positionals, attached, echo })
+}
+
+/// Arguments of an echo that is shortened, and the largest number that is not.
+const FEW: usize = 4;
+const MANY: usize = 10;
+
+/// The command line of a program that takes many files: all options, the first arguments, and the number of the others.
+fn shortened(texts: &[String]) -> String {
+    let is_option = |text: &str| text.starts_with('-') && text.len() > 1;
+    // (A value may stand behind its option.)
+    let may_be_value = |i: usize| is_option(&texts[i - 1]) && !texts[i - 1].contains('=');
+    let is_argument = |i: usize| i > 0 && !is_option(&texts[i]) && !may_be_value(i);
+    let arguments = (0..texts.len()).filter(|&i| is_argument(i)).count();
+    let shown = if arguments > MANY { FEW } else { arguments };
+    let (mut echo, mut seen) = (String::new(), 0);
+    for (i, text) in texts.iter().enumerate() {
+        seen += usize::from(is_argument(i));
+        if !is_argument(i) || seen <= shown {
+            echo += &(shell_escape(text) + " ");
+        } else if seen == shown + 1 {
+            echo += &format!("… ({} more) ", arguments - shown);
+        }
+    }
+    echo
 }
 
 /// Names of files, tables and keys are text everywhere in the programs.
@@ -318,5 +345,21 @@ fn count(arguments: usize) -> String {
         0 => "no argument".to_owned(),
         1 => "1 argument".to_owned(),
         n => format!("{n} arguments"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shortened;
+
+    #[test]
+    fn an_echo_has_the_first_of_many_files() {
+        let echo = |line: &str| shortened(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        assert_eq!(echo("p --x=1 a 'b' -o c"), "p --x=1 a \"'b'\" -o c ");
+        let many = format!(
+            "p --x=1 model {} -o out --y",
+            (0..50).map(|i| format!("{i}.wav")).collect::<Vec<_>>().join(" ")
+        );
+        assert_eq!(echo(&many), "p --x=1 model 0.wav 1.wav 2.wav … (47 more) -o out --y ");
     }
 }

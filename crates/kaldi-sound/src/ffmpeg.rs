@@ -22,6 +22,9 @@ const BLOCK: usize = 1 << 16;
 const BLOCKS: u32 = 20;
 /// Formats that ffmpeg may find in a file that it can open. None of them reads other files or addresses.
 const FORMATS: &str = "mov,mp4,caf,aiff,avi,asf,wav,w64,voc,rm,ape,wv,tta,dsf,iff,matroska,ogg,flv,mpeg,mpegts,nut,mxf,au,amr,mp3,flac,aac,ac3,eac3";
+/// A part of the message of ffmpeg about a recording of pictures alone, and our message.
+const NO_STREAM: &str = "does not contain any stream";
+const NO_SOUND: &str = "there is no sound in it";
 /// Puts silence where time stamps tell of sound that is not there, as [`crate::timeline`] does.
 const FILTER: &str = "aresample=async=1:first_pts=0";
 
@@ -81,7 +84,7 @@ impl Converted {
             command.args(["-map", &format!("0:a:{index}")]);
         }
         command.args(["-vn", "-sn", "-dn", "-af", FILTER, "-f", "wav", "-acodec", "pcm_f32le", "pipe:1"]);
-        let failed = |lines: &[String]| format!("ffmpeg: {}", failure(lines));
+        let failed = |lines: &[String]| message(lines);
         let (output, messages) = match source {
             Source::File(kept) => program::start(file, command, kept.into(), failed)?,
             Source::Stream(input) => {
@@ -103,9 +106,7 @@ impl Converted {
             (IoError::Io { source, .. }, ..) => {
                 Error::Program { file: file.to_owned(), message: source.to_string() }
             }
-            (..) => {
-                Error::Program { file: file.to_owned(), message: "ffmpeg found no sound in it".to_owned() }
-            }
+            (..) => Error::Program { file: file.to_owned(), message: NO_SOUND.to_owned() },
         })?;
         Ok(Converted { wave, messages, track, asked: asked.is_some() })
     }
@@ -139,6 +140,14 @@ fn of_level<'l>(line: &'l str, levels: &[&str]) -> Option<&'l str> {
         line[..at].is_empty().then_some(()).or_else(|| line.starts_with('[').then_some(()))?;
         Some(&line[at + level.len() + 3..])
     })
+}
+
+/// Says why ffmpeg failed.
+fn message(lines: &[String]) -> String {
+    match failure(lines) {
+        said if said.contains(NO_STREAM) => NO_SOUND.to_owned(),
+        said => format!("ffmpeg: {said}"),
+    }
 }
 
 /// The last error among messages.
@@ -251,6 +260,8 @@ mod tests {
         .map(str::to_owned)
         .to_vec();
         assert_eq!(failure(&lines), "Invalid data found when processing input");
+        let pictures = ["[fatal] Output file #0 does not contain any stream".to_owned()];
+        assert_eq!(message(&pictures), "there is no sound in it");
         assert_eq!((tracks(&lines).len(), taken(&lines).as_deref()), (2, Some("0:1")));
         assert_eq!(silence(&lines), 4800);
         assert_eq!(

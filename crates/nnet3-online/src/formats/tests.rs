@@ -173,6 +173,12 @@ fn praats_reader_finds_tiers_to_the_end_of_the_sound() {
     assert_eq!(names(&by)[..2], ["Speaker ? - sentences", "Speaker ? - words"]);
     assert_eq!(by.tiers.len(), 6);
     assert_eq!(names(&read(Parts::default(), &[])), ["sentences", "words"]);
+    // Times have at most six decimals, also those of numbers of single precision.
+    let word =
+        Word { text: "one".to_owned(), start: f64::from(0.33_f32), end: 1.0 / 3.0 + 1.0, confidence: 1.0 };
+    let one = Segment { words: vec![word], ..spoken_by().remove(0) };
+    let text = shown_as(Format::TextGrid, Parts::default(), "u", &[one]);
+    assert!(text.contains("xmin = 0.33 \n") && text.contains("xmax = 1.333333 \n"), "{text}");
 }
 
 #[test]

@@ -8,18 +8,24 @@ use super::turns::turns;
 use super::{Parts, Recognized};
 use crate::transcript::text;
 
+/// A time to the microsecond.
+fn rounded(seconds: f64) -> f64 {
+    (seconds * 1e6).round() / 1e6
+}
+
 /// Tiers `sentences` and `words`, or `Speaker 1 - sentences` and so on if texts have speakers or channels. Intervals touch each
 /// other from 0 to the end of the sound.
 pub(super) fn write(parts: Parts, recording: &Recognized) -> String {
     let mut tiers: BTreeMap<(usize, Option<usize>), [Vec<Interval>; 2]> = BTreeMap::new();
-    let interval = |begin, end, text: &str| Interval { begin, end, text: text.to_owned() };
-    let mut end = recording.seconds;
+    let interval =
+        |begin, end, text: &str| Interval { begin: rounded(begin), end: rounded(end), text: text.to_owned() };
+    let mut end = rounded(recording.seconds);
     for turn in turns(parts, recording.segments) {
         let key = (if parts.speakers { 0 } else { turn.channel }, turn.speaker);
         let [sentences, words] = tiers.entry(key).or_default();
         sentences.push(interval(turn.begin(), turn.end(), &text(turn.words)));
         words.extend(turn.words.iter().map(|word| interval(word.start, word.end, &word.text)));
-        end = end.max(turn.end());
+        end = end.max(rounded(turn.end()));
     }
     if tiers.is_empty() {
         tiers.insert((1, None), Default::default());

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kaldi_cli::{log, terminal};
 
 use super::names::is_live;
@@ -13,8 +13,8 @@ use super::names::is_live;
 const HERTZ: u8 = 10;
 /// Time between two lines where standard error is no terminal.
 const EACH: Duration = Duration::from_secs(10);
-/// Characters of the bar.
-const WIDTH: usize = 16;
+/// Characters of the bar: with it, a line fits 80 columns.
+const WIDTH: usize = 10;
 
 /// A line at the bottom of a terminal. It is hidden without a terminal.
 pub struct Line {
@@ -219,21 +219,29 @@ impl State {
         self.total.filter(|total| *total > 0.0).map(|total| 100.0 * self.done / total)
     }
 
-    /// `1.5 of 6.0 minutes, 2 minutes left, 1 of 3 files, 3.0 times real time`: a narrow terminal cuts the end.
+    /// `1.5/6.0 min, 90 s left, 1/3 files, 3.0x real time`.
     fn message(&self, elapsed: Duration) -> String {
         let seconds = elapsed.as_secs_f64();
         let speed = if seconds > 0.0 { self.done / seconds } else { 0.0 };
-        let of_total = self.total.map_or(String::new(), |total| format!("of {:.1} ", total / 60.0));
-        let mut text = format!("{:.1} {of_total}minutes", self.done / 60.0);
+        let of_total = self.total.map_or(String::new(), |total| format!("/{:.1}", total / 60.0));
+        let mut text = format!("{:.1}{of_total} min", self.done / 60.0);
         // (An estimate at the beginning is unreliable.)
         if let Some(total) = self.total.filter(|_| seconds > 1.0 && speed > 0.0) {
-            let left = Duration::from_secs_f64(((total - self.done) / speed).max(0.0));
-            text += &format!(", {} left", HumanDuration(left));
+            text += &format!(", {} left", duration(((total - self.done) / speed).max(0.0)));
         }
         if self.files > 1 {
-            text += &format!(", {} of {} files", self.files_done, self.files);
+            text += &format!(", {}/{} files", self.files_done, self.files);
         }
-        text + &format!(", {speed:.1} times real time")
+        text + &format!(", {speed:.1}x real time")
+    }
+}
+
+/// A time of two or three digits: `90 s`, `90 min`, `9 h`.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        _ if seconds < 99.5 => format!("{seconds:.0} s"),
+        _ if seconds < 99.5 * 60.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.0} h", seconds / 3600.0),
     }
 }
 
@@ -247,10 +255,19 @@ mod tests {
 
     #[test]
     fn minutes_speed_and_end() {
-        let shown = "1.5 of 6.0 minutes, 2 minutes left, 1 of 3 files, 3.0 times real time";
+        let shown = "1.5/6.0 min, 90 s left, 1/3 files, 3.0x real time";
         assert_eq!(message(90.0, Some(360.0), 3, 30), shown);
-        assert_eq!(message(90.0, None, 1, 30), "1.5 minutes, 3.0 times real time");
-        assert!(message(0.0, None, 1, 0).contains("0.0 times"));
+        assert_eq!(message(90.0, None, 1, 30), "1.5 min, 3.0x real time");
+        assert!(message(0.0, None, 1, 0).contains("0.0x"));
+        assert_eq!((duration(100.0), duration(6000.0)), ("2 min".to_owned(), "2 h".to_owned()));
+    }
+
+    #[test]
+    fn a_line_fits_eighty_columns() {
+        // Hours of sound in hundreds of files.
+        let state = State { done: 6000.0, total: Some(21_600.0), files_done: 100, files: 300 };
+        let line = format!("{} {:>3.0} %  {}", bar(100.0), 100.0, state.message(Duration::from_secs(40)));
+        assert!(line.chars().count() < 80, "{} {line}", line.chars().count());
     }
 
     #[test]
@@ -258,7 +275,7 @@ mod tests {
         let (line, begin) = (Line::new(true), Instant::now());
         let drawn = (0..2000).filter(|&i| line.is_due(begin + Duration::from_millis(i))).count();
         assert_eq!(drawn, 20);
-        assert_eq!(bar(50.0), "█".repeat(8) + &"░".repeat(8));
+        assert_eq!(bar(50.0), "█".repeat(5) + &"░".repeat(5));
         assert_eq!(bar(100.4).chars().count(), WIDTH);
     }
 
