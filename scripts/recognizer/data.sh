@@ -22,8 +22,10 @@ make_set() { # <set> <folder> <corpus> <texts> <speakers of utterances> <rate or
   corpus-to-data --print-args=false --lexicon="${lexicon:-letters}" --unknown-words="$private/unknown_$set.tsv" --faults="$dir/log/faults_$set.tsv" \
     --stamps="$private/waves_$set" --channels="$channels" --sample-frequency="$6" --skip-bad="$skip_bad" --num-threads="$nj" "${words[@]}" \
     "$corpus" "$to" 2>"$log" || status=$?
-  # The rule of texts is that of the lexicon: once is enough.
-  if [[ $set != train ]]; then sed -i '/^LOG ([^ ]*) texts: /d' "$log"; fi
+  # The rule of texts is that of the lexicon: once is enough. --speakers is a rule for --data alone.
+  if [[ $set != train ]]; then
+    sed -i '/^LOG ([^ ]*) texts: /d; s/; --speakers=one,.*/; utt2spk in a data folder, a tier or a column says who speaks/' "$log"
+  fi
   say_log "$log" LOG
   if (( status != 0 )); then
     grep -q '^ERROR (' "$log" || fail_with_log "corpus-to-data failed with status $status" "$log"
@@ -113,6 +115,11 @@ write_spk2utt() { # <data folder>
   mv "$private/spk2utt" "$1/spk2utt"
 }
 
+# The first names of speakers, and how many there are besides.
+some_speakers() { # <utt2spk>
+  awk '!($2 in seen) { seen[$2]; if (++n <= 10) list = list (n > 1 ? ", " : "") $2 } END { print list (n > 10 ? " and " n - 10 " more" : "") }' "$1"
+}
+
 # Takes utterances for tests out of FOLDER/train, and makes FOLDER/held_out of them: those of --test-speakers, or some at random.
 hold_out() { # <folder>
   local speaker wanted
@@ -120,7 +127,7 @@ hold_out() { # <folder>
     IFS=, read -ra wanted <<<"$test_speakers"
     for speaker in "${wanted[@]}"; do
       speaker=$speaker awk '$2 == ENVIRON["speaker"] { found = 1; exit } END { exit !found }' "$1/train/utt2spk" ||
-        fail "--test-speakers: the data have no speaker '$speaker'"
+        fail "--test-speakers: the data have no speaker '$speaker'; there are $(some_speakers "$1/train/utt2spk")"
     done
     speakers=$test_speakers awk 'BEGIN { n = split(ENVIRON["speakers"], list, ","); for (i = 1; i <= n; i++) wanted[list[i]] } $2 in wanted { print $1 }' \
       "$1/train/utt2spk" >"$private/held_out"
@@ -168,6 +175,24 @@ add_garbage() { # <folder> <rate>
   write_spk2utt "$train"
 }
 
+# The keys of a file of texts: the first word of a line or, in Sphinx's form, the last one in brackets.
+keys_of_texts() { awk '{ sub(/\r$/, ""); print $1; if ($NF ~ /^\(.*\)$/) print substr($NF, 2, length($NF) - 2) }' "$@"; } # <file> …
+
+# Writes the lines of --utt2spk for the texts of a set. The file is empty if there are none.
+speakers_of_set() { # <file of texts> <file>
+  : >"$2"
+  [[ ! $utt2spk ]] || keys_of_texts "$1" | awk 'NR == FNR { wanted[$1]; next } $1 in wanted' - "$utt2spk" >"$2"
+}
+
+# Counts lines of --utt2spk for which there is no text.
+count_unused_speakers() {
+  local unused
+  [[ $utt2spk ]] || return 0
+  unused=$(keys_of_texts "$text" ${test_text:+"$test_text"} | awk 'NR == FNR { known[$1]; next } NF && !($1 in known) { n++; if (n == 1) first = $1 }
+    END { if (n) print n, first }' - "$utt2spk")
+  [[ ! $unused ]] || say "WARNING: $utt2spk: $(counted "${unused%% *}" line) without a transcript, such as '${unused#* }'"
+}
+
 # All of the folder `data`: a folder for each set, rate, hours, tests, transcripts, and maybe lexicon.txt and new_words.txt.
 make_data() { # <folder>
   local folders=() folder name names=(train) rate=$sample_frequency bad=false
@@ -177,6 +202,7 @@ make_data() { # <folder>
       fail "--oov-word=$oov_word: this word is not in the lexicon $lexicon itself"
   fi
   make_set train "$1" "${data:-$wav}" "$text" "$utt2spk" "$rate"
+  count_unused_speakers
   # Tests have the rate of the training data, which is the lowest of its recordings.
   [[ ! -e $1/train/waves || $rate != 0 ]] || rate=$(awk '$4 > 0 && (!least || $4 < least) { least = $4 } END { print least + 0 }' "$1/train/waves")
   IFS=, read -ra folders <<<"$test_data"
@@ -190,7 +216,10 @@ make_data() { # <folder>
   done
   if [[ $test_wav ]]; then
     names+=(test)
-    make_set test "$1" "$test_wav" "$test_text" '' "$rate"
+    speakers_of_set "$test_text" "$private/test_utt2spk"
+    if [[ -s $private/test_utt2spk ]]; then make_set test "$1" "$test_wav" "$test_text" "$private/test_utt2spk" "$rate"
+    else make_set test "$1" "$test_wav" "$test_text" '' "$rate"
+    fi
   fi
   list_unknown_words "${names[@]}"
   if [[ $letters == true ]]; then

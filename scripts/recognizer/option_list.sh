@@ -4,7 +4,7 @@ heading "Data"
 option wav word "" "folder of recordings of any format, each with an utterance, whose name without its ending is its key; or a file of \
 lines 'key file', where a command that ends with | may stand in place of the file"
 option text word "" "what is said: lines 'key word word ...'"
-option utt2spk word "" "speakers: lines 'key speaker'"
+option utt2spk word "" "speakers: lines 'key speaker', also those of --test-wav"
 option data word "" "instead of these: a data folder as Kaldi's recipes have it (wav.scp, text; segments and utt2spk if they are there), or any \
 corpus that corpus-to-data reads: a tree of folders with .TextGrid, .eaf, .lab or .txt files beside the recordings, or a table (.csv, .tsv, \
 metadata.csv) of recordings and texts"
@@ -130,7 +130,7 @@ check_options() {
   [[ ! $test_wav || ! $test_data ]] || fail "give --test-wav and --test-text, or --test-data, not both"
   [[ ! $test_speakers || ( ! $test_wav && ! $test_data ) ]] || fail "--test-speakers is not for use with other data for tests"
   [[ ! $test_speakers || $utt2spk || $data ]] || fail "--test-speakers needs --utt2spk"
-  [[ ! $speakers || $data ]] || fail "--speakers is for --data"
+  [[ ! $speakers || $data ]] || fail "--speakers is for --data; --utt2spk names the speakers of --wav and --test-wav"
   [[ $oov == error || ! $oov_word ]] || fail "--oov=$oov and --oov-word do not go together"
   [[ $letters == false || ( $oov == error && ! $oov_word ) ]] || fail "--lexicon=letters lacks no word: --oov and --oov-word are for other lexicons"
   for name in wav text utt2spk lexicon arpa test-wav test-text; do
@@ -191,7 +191,7 @@ check_network() { # <option>
   case $value in
     '' | tiny | small | medium | large) ;;
     *)
-      need_file "$1" "$value"
+      [[ -r $value ]] || { shown "$value"; fail "--$1=$REPLY: expected tiny, small, medium, large, or a file of layers, and this file cannot be read"; }
       grep -q '@TARGETS@' "$value" || fail "--$1=$value: expected layers with @TARGETS@ where the number of outputs belongs"
       ;;
   esac

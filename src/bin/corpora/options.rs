@@ -103,9 +103,16 @@ impl CorpusArgs {
         let counts = corpus.counts();
         messages::log(&counts.to_string());
         if corpus.own_speakers > 1 {
+            // (Texts in a file of their own have speakers in one, too.)
+            let way = match self.text.is_empty() {
+                true => {
+                    "--speakers=one, folder, prefix:N, field:N or a file with speakers says who speaks (--speakers=file: this is \
+                     right)"
+                }
+                false => "--utt2spk=FILE, lines of a key and a speaker, says who speaks",
+            };
             messages::log(&format!(
-                "each of {} recordings is taken for a speaker of its own; --speakers=one, folder, prefix:N, field:N or a file with \
-                 speakers says who speaks (--speakers=file: this is right)",
+                "each of {} recordings is taken for a speaker of its own; {way}",
                 corpus.own_speakers
             ));
         }
