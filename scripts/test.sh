@@ -193,6 +193,8 @@ script_checks() {
   check "values that scripts could evaluate: a sample" dev/lint-shell.py --expect tests/lint/hostile.sh
   check "comments that begin with a relative word" dev/lint-prose.py
   check "links between documents" dev/lint-links.py
+  check "modes of scripts" dev/lint-modes.py
+  check "modes of scripts: a sample" dev/lint-modes.py --expect
   check "recipes: options, programs that they call, killed runs, comparisons" python3 -m unittest discover -s tests/recipes
 }
 
