@@ -6,7 +6,7 @@
 FOLDER is a recipe for Kaldi: run.sh, local/, and steps/ and utils/ as links or copies. Starts at the scripts, names
 within FOLDER; without them, at all scripts that lie in FOLDER itself. Follows every script that a script names.
 Prints a line for each program of Kaldi or OpenFst that `nnet3 --list` lacks, and for each tool of others that is not on
-the PATH, with the places that name it. Looks for `nnet3` on the PATH, then in target/release and target/debug. The
+the PATH, with the places that name it. Names that differ from that of a program by a letter or two are listed as misspelt. Looks for `nnet3` on the PATH, then in target/release and target/debug. The
 status is 0 if all is there, 1 if something is missing, 2 if there was nothing to look at.
 
     programs.py --write KALDI [RECIPE ...]
@@ -122,6 +122,43 @@ def words(text):
     return found | {name + "-parallel" for name in re.findall(r"([a-z0-9-]+)\$\{?thread_string\b", text)}
 
 
+# A word where a command or an argument of a script such as run.pl stands, and not a path, an option or a part of one.
+COMMAND = re.compile(r"(?:^|(?<=[\s|;&(`:\"']))([a-z][a-z0-9]*(?:-[a-z0-9]+)+)(?=\s|$)", re.M)
+# Shorter names resemble many words.
+SHORTEST = 8
+
+
+def distance(a, b, most):
+    """Letters that are changed, left out, added or exchanged with the next one to make b of a; more than most if there are more."""
+    if abs(len(a) - len(b)) > most:
+        return most + 1
+    before, last = [], list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        row = [i]
+        for j, other in enumerate(b, 1):
+            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
+                cost = min(cost, before[j - 2] + 1)
+            row.append(cost)
+        before, last = last, row
+    return last[-1]
+
+
+def misspelt(text, known):
+    """Words of a script at places of commands that are no program, each with the program that it resembles most."""
+    found = {}
+    for name in set(COMMAND.findall(text)):
+        most = 1 if len(name) < 12 else 2
+        # (Jobs are called after programs, with a number.)
+        base = re.sub(r"-(parallel|\d+)$", "", name)
+        if len(name) < SHORTEST or name in known or base in known:
+            continue
+        near = [(distance(name, program, most), program) for program in known if len(program) >= SHORTEST]
+        if near and min(near)[0] <= most:
+            found[name] = min(near)[1]
+    return found
+
+
 def tool(name):
     """Matches a tool that stands in a script as a word of its own, not as a part of the name of a file or an option."""
     return rf"(?<![\w./$=-]){re.escape(name)}(?![\w./=-])"
@@ -194,11 +231,16 @@ def report(folder, starts):
     absent = sorted(name for name in others if not shutil.which(name))
     for name in absent:
         show(name, tool(name), "a tool of others that is not on the PATH", shells)
+    wrong = {}
+    for text in shells.values():
+        wrong.update(misspelt(text, kaldis | ours))
+    for name in sorted(wrong):
+        show(name, rf"(?<![\w./$=-]){re.escape(name)}(?![\w./=-])", f"no program has this name; it looks like {wrong[name]}", shells)
     lost = lost_folders(root, texts)
     for name in lost:
         print(f"WARNING: {folder}/{name} is not there: link or copy Kaldi's; what its scripts call is not listed", file=sys.stderr)
     print(f"scripts: {len(texts)}; programs of Kaldi and OpenFst: {len(programs)}; of these here: {len(programs) - len(missing)}")
-    return 1 if missing or absent or lost else 0
+    return 1 if missing or absent or wrong or lost else 0
 
 
 def write_lists(kaldi, recipes):

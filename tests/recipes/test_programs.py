@@ -58,6 +58,19 @@ class Programs(unittest.TestCase):
         found = self.run_on("mine", "local/nothing.sh")
         self.assertEqual((found.returncode, found.stderr), (2, "programs.py: mine has no local/nothing.sh\n"))
 
+    def test_names_that_look_like_a_program_are_listed_as_misspelt(self):
+        self.write("wrong/run.sh", "copy-faets scp:a ark:- |\\\n  gmm-latgen-fastr ark:- ark:x\nx=\"ark:copy-feat a |\"\n")
+        found = self.run_on("wrong")
+        self.assertEqual(found.returncode, 1)
+        self.assertEqual(found.stdout.splitlines()[:-1], [
+            "copy-faets: no program has this name; it looks like copy-feats: run.sh:1",
+            "copy-feat: no program has this name; it looks like copy-feats: run.sh:3",
+            "gmm-latgen-fastr: no program has this name; it looks like gmm-latgen-faster: run.sh:2"])
+        # Options, files, variables and words of other kinds are not.
+        self.write("right/run.sh", "copy-feats --copy-feat=1 a.copy-feat $copy-feat copy-feat.sh b/copy-feat/c\nnum-threads max-active copy-feats-1\n# copy-faets\n")
+        found = self.run_on("right")
+        self.assertEqual((found.returncode, found.stdout), (0, "scripts: 1; programs of Kaldi and OpenFst: 1; of these here: 1\n"))
+
     def test_the_status_is_0_if_all_exist(self):
         self.write("whole/run.sh", "copy-feats a b\n")
         found = self.run_on("whole")
