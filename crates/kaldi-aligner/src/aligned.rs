@@ -31,6 +31,8 @@ pub struct AlignedWord {
     pub end: f64,
     /// True if the word has no pronunciation of its own.
     pub is_unknown: bool,
+    /// True if it is aligned as anything spoken, by the phone for that. Such words have no scores.
+    pub is_any_speech: bool,
     /// Its phones, in their order.
     pub phones: Vec<AlignedPhone>,
     /// The mean over its frames of the log-likelihood by the aligned state, less that by the best state of all: 0 or
@@ -101,6 +103,7 @@ pub(crate) fn in_seconds(
             begin: time(times.fine.0),
             end: time(times.fine.1),
             is_unknown: !pronunciations.has(text),
+            is_any_speech: pronunciations.is_any_speech(text),
             phones: Vec::new(),
             score: None,
         })

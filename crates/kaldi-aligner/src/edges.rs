@@ -180,6 +180,7 @@ mod tests {
             begin: begin + span.0,
             end: begin + span.1,
             is_unknown: false,
+            is_any_speech: false,
             phones: vec![phone(span)],
             score: None,
         };

@@ -5,9 +5,11 @@ use std::path::Path;
 
 use kaldi_align::Event;
 use kaldi_corpus::Corpus;
+use kaldi_fst::store::Symbols;
 use kaldi_lang::Lang;
 
 use crate::listen::Verdict;
+use crate::long::CutEvent;
 use crate::outputs::{TextRow, write_texts};
 use crate::{
     FeatureSettings, FrameTimes, Model, NetworkModel, Pronunciations, Result, Results, cepstra, long,
@@ -27,6 +29,14 @@ impl AnyModel {
         match self {
             AnyModel::Gaussian(model) => model.features.rate,
             AnyModel::Network(model) => model.rate,
+        }
+    }
+
+    /// Names and numbers of phones.
+    pub fn phones(&self) -> &Symbols {
+        match self {
+            AnyModel::Gaussian(model) => &model.phones,
+            AnyModel::Network(model) => &model.phones,
         }
     }
 
@@ -77,6 +87,17 @@ pub enum JobEvent {
     Share(f64),
     /// An event of a training or an alignment.
     Training(Event),
+    /// A search in a long recording begins.
+    Search {
+        /// The place of its text.
+        place: String,
+        /// Its length.
+        seconds: f64,
+        /// The first search or the second.
+        search: usize,
+        /// The beam; wider ones follow if no path reaches the end.
+        beam: f32,
+    },
     /// So many long recordings were cut into so many pieces.
     Cut {
         /// Recordings that were cut.
@@ -117,6 +138,18 @@ fn hear(events: Hear<'_>, from: f64, to: f64) -> impl FnMut(Event) + '_ {
     move |event: Event| match event {
         Event::Progress(share) => events(JobEvent::Share(from + share * (to - from))),
         other => events(JobEvent::Training(other)),
+    }
+}
+
+/// Passes events of the cutting on, whose progress is that from one share of the whole to another.
+fn cutting(events: Hear<'_>, from: f64, to: f64) -> impl FnMut(CutEvent) + '_ {
+    move |event: CutEvent| {
+        events(match event {
+            CutEvent::Share(share) => JobEvent::Share(from + share * (to - from)),
+            CutEvent::Search { place, seconds, search, beam } => {
+                JobEvent::Search { place, seconds, search, beam }
+            }
+        });
     }
 }
 
@@ -235,7 +268,7 @@ impl Job<'_> {
         events: Hear<'_>,
     ) -> Result<()> {
         events(JobEvent::Part("cutting"));
-        let show = |share: f64| events(JobEvent::Share(from + share * (to - from)));
+        let show = cutting(&mut *events, from, to);
         let (recordings, pieces) =
             long::cut(&model.system, lang, &model.features, self.corpus, extracted, show)?;
         if recordings > 0 {
@@ -275,7 +308,7 @@ impl Job<'_> {
         let Job { corpus, pronunciations, with_scores, threads } = self;
         let lang = model.lang(pronunciations)?;
         events(JobEvent::Part("cutting"));
-        let show = |share: f64| events(JobEvent::Share(0.2 * share));
+        let show = cutting(&mut *events, 0.0, 0.2);
         let (recordings, pieces) = long::cut_by_network(model, &lang, corpus, show)?;
         if recordings > 0 {
             events(JobEvent::Cut { recordings, pieces });

@@ -33,6 +33,7 @@ pub mod outputs;
 mod pronunciations;
 mod scores;
 mod settings;
+mod spoken;
 pub mod state;
 
 pub use aligned::{AlignedPhone, AlignedUtterance, AlignedWord, Results};

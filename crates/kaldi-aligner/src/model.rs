@@ -23,6 +23,7 @@ use crate::options_file::OPTIONS;
 use crate::pronunciations::Pronunciations;
 use crate::scores;
 use crate::settings::{FeatureSettings, META, SilenceSettings, Uses};
+use crate::spoken;
 use crate::{Error, Result};
 
 /// A model of Gaussians and the features that it is for.
@@ -211,6 +212,12 @@ impl Model {
         lang_of(&self.phones, &self.silence, pronunciations)
     }
 
+    /// A sentence about words that would be aligned by the phone for anything spoken, if the model was trained without sound of it;
+    /// `None` if there are none. The lexicon has the words of the corpus.
+    pub fn warning_of_speech(&self, pronunciations: &Pronunciations, corpus: &Corpus) -> Option<String> {
+        spoken::warning((&self.system, &self.phones, &self.silence), pronunciations, corpus)
+    }
+
     /// Scores the texts of a corpus: the scores, and the reasons why utterances are not aligned.
     ///
     /// # Errors
@@ -318,11 +325,9 @@ pub(crate) fn lang_of(
     let mut options = LangOptions { word_positions, ..pronunciations.options() };
     // Names of silence are the model's.
     let names = silence.phone.as_deref().into_iter().chain(["SIL", "sil", "SIL_S", "sil_S"]);
-    let known = |phone: &str| has(phone) || has(&format!("{phone}_S"));
     options.silence_phones = names.filter(|name| has(name)).take(1).map(str::to_owned).collect();
     let own = pronunciations.spoken.as_str();
-    let names = [own].into_iter().chain(silence.spoken.as_deref()).chain(["SPN", "spn", "GBG"]);
-    let spoken = names.into_iter().find(|name| known(name)).map(str::to_owned);
+    let spoken = spoken::phone(phones, silence, pronunciations);
     options.silence_phones.extend(spoken.clone());
     options.silence_probability = silence.probability.unwrap_or(options.silence_probability);
     options.silence_at_ends = silence.at_ends.or(options.silence_at_ends);

@@ -1,11 +1,14 @@
 //! The lexicon of a job: of a file or of letters, with a way for words that it lacks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
 use std::path::Path;
 
 use kaldi_corpus::Corpus;
 use kaldi_corpus::vocabulary::Words;
+use kaldi_fst::store::Symbols;
+use kaldi_io::filename::RxFilename;
+use kaldi_lang::lang::placed;
 use kaldi_lang::lexicon::{Entry, Lexicon};
 use kaldi_lang::{LangOptions, TopologyKind};
 use unicode_normalization::UnicodeNormalization;
@@ -42,6 +45,32 @@ pub enum Unknown {
 /// The word that stands for those without a pronunciation.
 const UNKNOWN_WORD: &str = "<unk>";
 
+/// The phones of a model.
+#[derive(Debug, Clone)]
+struct ModelPhones {
+    names: Symbols,
+    /// True if phones have names of their own at the beginning, inside and at the end of words.
+    have_places: bool,
+}
+
+impl ModelPhones {
+    /// The first phone of a pronunciation that the model lacks.
+    fn lacking<'p>(&self, phones: &'p [String]) -> Option<&'p str> {
+        if phones.is_empty() {
+            return None;
+        }
+        let here = placed(phones, self.have_places);
+        let found = phones.iter().zip(&here).find(|(_, placed)| self.names.number(placed).is_none());
+        found.map(|(phone, _)| phone.as_str())
+    }
+
+    /// True if the model has the phone at any place of a word.
+    fn has(&self, phone: &str) -> bool {
+        let named = |suffix: &str| self.names.number(&format!("{phone}{suffix}")).is_some();
+        ["", "_B", "_I", "_E", "_S"].into_iter().any(named)
+    }
+}
+
 /// A lexicon with what belongs to it.
 #[derive(Debug, Clone)]
 pub struct Pronunciations {
@@ -57,6 +86,10 @@ pub struct Pronunciations {
     pub spoken: String,
     unknown_word: String,
     source: Source,
+    /// The phones of the model, if one is given.
+    model: Option<ModelPhones>,
+    /// Words none of whose pronunciations has only phones of the model, each with a phone that the model lacks.
+    lacking: BTreeMap<String, String>,
 }
 
 impl Pronunciations {
@@ -67,6 +100,10 @@ impl Pronunciations {
     pub fn new(source: Source) -> Result<Pronunciations> {
         match &source {
             Source::File(file) => {
+                if matches!(RxFilename::parse(file), Ok(RxFilename::File(path)) if !path.exists()) {
+                    let message = "there is no such lexicon (a file, or letters)".to_owned();
+                    return Err(Error::File { path: file.clone(), message });
+                }
                 let (lexicon, warnings) = Lexicon::read(file)?;
                 Pronunciations::of(lexicon, warnings, source)
             }
@@ -110,7 +147,43 @@ impl Pronunciations {
         };
         let unknown_word = of_unknown.map_or(UNKNOWN_WORD, |entry| &entry.word).to_owned();
         let silence = (*silence).to_owned();
-        Ok(Pronunciations { lexicon, words, warnings, silence, spoken, unknown_word, source })
+        let (model, lacking) = (None, BTreeMap::new());
+        Ok(Pronunciations { lexicon, words, warnings, silence, spoken, unknown_word, source, model, lacking })
+    }
+
+    /// Takes away pronunciations with phones that a model lacks. Words that are left without one are unknown words.
+    pub fn limit(&mut self, phones: &Symbols) {
+        let have_places = phones.iter().any(|(name, _)| name.ends_with("_B"));
+        let model = ModelPhones { names: phones.clone(), have_places };
+        let own = &self.spoken;
+        let mut lacking: BTreeMap<String, String> = BTreeMap::new();
+        let (kept, gone): (Vec<Entry>, Vec<Entry>) =
+            std::mem::take(&mut self.lexicon.entries).into_iter().partition(|entry| {
+                // (The phone for anything spoken takes the model's name for it later.)
+                entry.phones.iter().all(|phone| phone == own) || model.lacking(&entry.phones).is_none()
+            });
+        let known: BTreeSet<&str> = kept.iter().map(|entry| entry.word.as_str()).collect();
+        for entry in gone.iter().filter(|entry| !known.contains(entry.word.as_str())) {
+            if let Some(phone) = model.lacking(&entry.phones) {
+                lacking.entry(entry.word.clone()).or_insert_with(|| phone.to_owned());
+            }
+        }
+        drop(known);
+        self.lexicon = Lexicon::new(&self.lexicon.name, kept);
+        (self.model, self.lacking) = (Some(model), lacking);
+    }
+
+    /// A clause that says why a word of the lexicon has no pronunciation in the phones of the model; `None` if it has one.
+    pub fn unusable(&self, word: &str) -> Option<String> {
+        let own;
+        let phone = match (&self.source, &self.model) {
+            (Source::Letters, Some(model)) => {
+                own = letters(word);
+                model.lacking(&own)
+            }
+            _ => self.lacking.get(word).map(String::as_str),
+        }?;
+        Some(format!("the model lacks the phone '{phone}'"))
     }
 
     /// Adds guessed pronunciations of the words of a corpus that the lexicon lacks. The model of a former call is in `cache`.
@@ -154,15 +227,29 @@ impl Pronunciations {
             corpus.utterances.iter().flat_map(|utterance| utterance.text.split(' ')).collect();
         let entry =
             |word: &str, phones| Entry { word: word.to_owned(), probability: 1.0, silence: None, phones };
+        let unusable: BTreeMap<&str, String> =
+            needed.iter().filter_map(|&word| Some((word, self.unusable(word)?))).collect();
+        let is_in_model = |letter: &String| self.model.as_ref().is_none_or(|model| model.has(letter));
+        let can_align = |found: &Vec<String>| {
+            !found.is_empty() && self.model.as_ref().is_none_or(|model| model.lacking(found).is_none())
+        };
         // (Phones that no text has cannot be trained.)
         entries.retain(|entry| needed.contains(entry.word.as_str()) || entry.word == self.unknown_word);
         for word in needed.into_iter().filter(|word| !word.is_empty() && !known.contains(*word)) {
             match self.source {
-                Source::Letters if self.words.has(word) => entries.push(entry(word, letters(word))),
+                Source::Letters if self.words.has(word) && !unusable.contains_key(word) => {
+                    entries.push(entry(word, letters(word)));
+                }
+                Source::Letters if self.words.has(word) && unknown == Unknown::Letters => {
+                    let found: Vec<String> = letters(word).into_iter().filter(is_in_model).collect();
+                    if can_align(&found) {
+                        entries.push(entry(word, found));
+                    }
+                }
                 Source::File(_) | Source::Model if unknown == Unknown::Letters => {
                     let found: Vec<String> =
                         letters(word).into_iter().filter(|letter| phones.contains(letter)).collect();
-                    if !found.is_empty() {
+                    if can_align(&found) {
                         entries.push(entry(word, found));
                     }
                 }
@@ -170,7 +257,9 @@ impl Pronunciations {
             }
         }
         if entries.iter().all(|entry| entry.word == self.unknown_word) {
-            return Err(Error::Data("no word of the texts has a pronunciation".to_owned()));
+            let reason = unusable.first_key_value();
+            let reason = reason.map_or(String::new(), |(word, clause)| format!(": for '{word}', {clause}"));
+            return Err(Error::Data(format!("no word of the texts has a pronunciation{reason}")));
         }
         if !entries.iter().any(|entry| entry.word == self.unknown_word) {
             entries.push(entry(&self.unknown_word, vec![self.spoken.clone()]));
@@ -187,6 +276,15 @@ impl Pronunciations {
             topology: TopologyKind::Hmm,
             ..LangOptions::default()
         }
+    }
+
+    /// True if the word is aligned as anything spoken: it has no pronunciation of its own, or one of that phone only.
+    pub fn is_any_speech(&self, word: &str) -> bool {
+        let entries = &self.lexicon.entries;
+        // (Sorted by bytes.)
+        let begin = entries.partition_point(|entry| entry.word.as_bytes() < word.as_bytes());
+        let own = entries[begin..].iter().take_while(|entry| entry.word == word);
+        own.flat_map(|entry| &entry.phones).all(|phone| *phone == self.spoken)
     }
 
     /// True if the word has a pronunciation of its own.
@@ -213,6 +311,83 @@ fn letters(word: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn entry(word: &str, phones: &[&str]) -> Entry {
+        let phones = phones.iter().map(|phone| (*phone).to_owned()).collect();
+        Entry { word: word.to_owned(), probability: 1.0, silence: None, phones }
+    }
+
+    fn corpus(text: &str) -> Corpus {
+        let utterance = kaldi_corpus::Utterance {
+            id: "u".to_owned(),
+            recording: 0,
+            span: None,
+            speaker: "s".to_owned(),
+            text: text.to_owned(),
+            place: "u.txt".to_owned(),
+        };
+        Corpus { utterances: vec![utterance], ..Corpus::default() }
+    }
+
+    fn symbols(names: &[&str]) -> Symbols {
+        let mut phones = Symbols::new("phones.txt");
+        for name in names {
+            phones.number_or_add(name);
+        }
+        phones
+    }
+
+    #[test]
+    fn words_with_phones_that_the_model_lacks_are_unknown_and_other_pronunciations_stay() {
+        let entries = vec![
+            entry("ab", &["a", "b"]),
+            entry("ax", &["a", "x"]),
+            entry("ba", &["b", "a"]),
+            entry("ba", &["b", "x"]),
+            entry("<unk>", &["SPN"]),
+        ];
+        let phones = symbols(&["<eps>", "SIL", "a", "b"]);
+        let limited = || {
+            let mut all = Pronunciations::of_lexicon(Lexicon::new("lexicon", entries.clone())).unwrap();
+            all.limit(&phones);
+            all
+        };
+        let all = limited();
+        assert_eq!(all.unusable("ax").as_deref(), Some("the model lacks the phone 'x'"));
+        assert!(all.words.has("ax") && all.unusable("ab").is_none() && all.unusable("ba").is_none());
+        let of = |unknown, text| {
+            let mut all = limited();
+            all.complete(&corpus(text), unknown).map(|()| all.lexicon.entries)
+        };
+        let spoken = of(Unknown::Spoken, "ab ax ba").unwrap();
+        let words: Vec<&str> = spoken.iter().map(|entry| entry.word.as_str()).collect();
+        assert_eq!(words, ["<unk>", "ab", "ba"]);
+        let by_letters = of(Unknown::Letters, "ab ax").unwrap();
+        assert!(by_letters.contains(&entry("ax", &["a"])), "{by_letters:?}");
+        let error = of(Unknown::Spoken, "ax").unwrap_err().to_string();
+        assert!(error.ends_with("for 'ax', the model lacks the phone 'x'"), "{error}");
+    }
+
+    #[test]
+    fn words_of_letters_that_the_model_lacks_are_unknown() {
+        let mut all = Pronunciations::new(Source::Letters).unwrap();
+        all.limit(&symbols(&["<eps>", "SIL", "a", "b"]));
+        assert!(all.unusable("ab").is_none() && all.unusable("axb").is_some());
+        let mut by_letters = all.clone();
+        all.complete(&corpus("ab axb"), Unknown::Spoken).unwrap();
+        assert!(!all.has("axb") && all.is_any_speech("axb") && !all.is_any_speech("ab"));
+        by_letters.complete(&corpus("ab axb"), Unknown::Letters).unwrap();
+        assert!(by_letters.lexicon.entries.contains(&entry("axb", &["a", "b"])));
+    }
+
+    #[test]
+    fn phones_are_looked_for_at_their_place_in_the_word() {
+        let entries = vec![entry("ab", &["a", "b"]), entry("ba", &["b", "a"])];
+        let mut all = Pronunciations::of_lexicon(Lexicon::new("lexicon", entries)).unwrap();
+        all.limit(&symbols(&["<eps>", "SIL", "a_B", "b_E", "b_B"]));
+        assert!(all.unusable("ab").is_none());
+        assert_eq!(all.unusable("ba").as_deref(), Some("the model lacks the phone 'a'"));
+    }
 
     #[test]
     fn letters_keep_their_marks() {

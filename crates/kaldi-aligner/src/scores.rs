@@ -73,7 +73,8 @@ pub(crate) fn of_frames(
     Ok(ids.into_iter().enumerate().map(score).collect())
 }
 
-/// Gives the words and phones of an utterance the means of their frames' scores.
+/// Gives the words and phones of an utterance the means of their frames' scores. A phone for anything spoken fits no sound well,
+/// so that its score would say nothing: words of it have none.
 pub(crate) fn add_to(utterance: &mut AlignedUtterance, alignment: &Alignment, scores: &[f64]) {
     let mean = |begin: usize, end: usize| {
         let part: &[f64] = scores.get(begin..end).unwrap_or_default();
@@ -82,12 +83,15 @@ pub(crate) fn add_to(utterance: &mut AlignedUtterance, alignment: &Alignment, sc
     let mut phones = vec![0; utterance.words.len()];
     for phone in &alignment.phones {
         let Some(place) = phone.word else { continue };
-        if let Some(aligned) = utterance.words[place].phones.get_mut(phones[place]) {
+        let word = &mut utterance.words[place];
+        if let Some(aligned) = word.phones.get_mut(phones[place]).filter(|_| !word.is_any_speech) {
             aligned.score = mean(phone.begin, phone.end);
         }
         phones[place] += 1;
     }
-    for (word, times) in utterance.words.iter_mut().zip(&alignment.words) {
+    for (word, times) in
+        utterance.words.iter_mut().zip(&alignment.words).filter(|(word, _)| !word.is_any_speech)
+    {
         word.score = mean(times.begin, times.end);
     }
 }

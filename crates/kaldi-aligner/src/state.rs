@@ -49,12 +49,28 @@ pub fn fingerprint(corpus: &Corpus, lexicon: &Lexicon, options: &[String]) -> St
 /// The state of a results' folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// There is no folder, or an empty one.
+    /// There is no folder, an empty one, or one of a job that failed before any result.
     New,
     /// A job with the same inputs was begun, or has other outputs.
     Begun,
     /// It ended.
     Ended,
+}
+
+/// Files that a job writes before its first result. (People may have mended guessed pronunciations, so that these stay.)
+const BEFORE_RESULTS: [&str; 4] = [FILE, "faults.tsv", "unknown_words.tsv", "g2p.model"];
+
+/// True for a folder in which a job failed before any result: it has nothing but files that the next job writes again.
+fn has_no_result(folder: &Path) -> Result<bool> {
+    for entry in std::fs::read_dir(folder).map_err(|source| Error::io(folder, source))? {
+        let entry = entry.map_err(|source| Error::io(folder, source))?;
+        let is_file = entry.file_type().map_err(|source| Error::io(folder, source))?.is_file();
+        let name = entry.file_name();
+        if !is_file || !BEFORE_RESULTS.iter().any(|known| name == *known) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Looks at a folder. `inputs` is the job's fingerprint, and `outputs` names the files that it writes.
@@ -70,7 +86,12 @@ pub fn look(folder: &Path, inputs: &str, outputs: &str) -> Result<State> {
     if !has_files {
         return Ok(State::New);
     }
-    let Ok(text) = std::fs::read_to_string(folder.join(FILE)) else {
+    let noted = std::fs::read_to_string(folder.join(FILE));
+    let is_same = noted.as_ref().is_ok_and(|text| text.lines().next() == Some(inputs));
+    if !is_same && has_no_result(folder)? {
+        return Ok(State::New);
+    }
+    let Ok(text) = noted else {
         return Err(Error::file(folder, "expected a new or empty folder, found one with other files"));
     };
     let mut noted = text.lines();
@@ -119,5 +140,26 @@ mod tests {
         begin(&out, "a", "ctm").unwrap();
         assert_eq!(look(&out, "a", "ctm").unwrap(), State::Begun);
         assert!(look(folder.path(), "a", "csv").unwrap_err().to_string().contains("other files"));
+    }
+
+    #[test]
+    fn a_folder_of_a_job_that_failed_before_any_result_is_taken_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out");
+        begin(&out, "a", "csv").unwrap();
+        for name in ["faults.tsv", "unknown_words.tsv"] {
+            std::fs::write(out.join(name), "").unwrap();
+        }
+        assert_eq!(look(&out, "a", "csv").unwrap(), State::Begun);
+        assert_eq!(look(&out, "b", "csv").unwrap(), State::New);
+        std::fs::remove_file(out.join(FILE)).unwrap();
+        assert_eq!(look(&out, "b", "csv").unwrap(), State::New);
+        // A model, a table of results or another file is kept.
+        for name in ["model", "alignment.csv", "guessed_pronunciations.txt", "notes"] {
+            begin(&out, "a", "csv").unwrap();
+            std::fs::create_dir(out.join(name)).unwrap();
+            assert!(look(&out, "b", "csv").unwrap_err().to_string().contains("other inputs"), "{name}");
+            std::fs::remove_dir(out.join(name)).unwrap();
+        }
     }
 }

@@ -44,8 +44,25 @@ pub(crate) struct Drafts {
     pub drafts: Vec<Draft>,
     /// The file that names the speaker of each utterance, if the input has one.
     pub speakers_file: Option<PathBuf>,
+    /// Clauses behind the fault of a recording without a text.
+    pub hints: Hints,
     /// Faults, each with the recording whose length is lost with it.
     pub faults: Vec<(Fault, Option<usize>)>,
+}
+
+/// The texts that were looked for, and other files beside recordings that may be texts.
+#[derive(Default)]
+pub(crate) struct Hints {
+    /// A clause that names the texts that were looked for; empty if the form of the input says that.
+    pub looked_for: String,
+    /// A clause of a recording with other files of its name.
+    pub of_sound: FxHashMap<usize, String>,
+}
+
+impl Hints {
+    fn of(&self, sound: usize) -> &str {
+        self.of_sound.get(&sound).unwrap_or(&self.looked_for)
+    }
 }
 
 /// An utterance may end later than its recording by so many seconds, and is cut (as extract-segments does).
@@ -85,7 +102,8 @@ impl Drafts {
             let place = sound.source.to_string();
             faults.push(match &probed[number] {
                 Ok(probed) => {
-                    Fault::loss(Kind::SoundWithoutText, place, "there is no text for it", probed.seconds())
+                    let sentence = format!("there is no text for it{}", self.hints.of(number));
+                    Fault::loss(Kind::SoundWithoutText, place, sentence, probed.seconds())
                 }
                 Err((kind, sentence)) => Fault::loss(*kind, place, sentence, 0.0),
             });
@@ -353,6 +371,21 @@ impl Drafts {
         self.sounds.iter().map(&mut key).collect()
     }
 
+    /// The folders below the input and the name of a recording; the key alone if it lies elsewhere, of which the path has all
+    /// folders.
+    fn place(&self, sound: usize, key: &str) -> Vec<String> {
+        let sound = &self.sounds[sound];
+        let is_elsewhere = match &sound.source {
+            Source::File(file) => {
+                let mut whole = PathBuf::from("/");
+                whole.extend(&sound.path);
+                file.with_extension("") == whole
+            }
+            Source::Extended(_) => true,
+        };
+        if is_elsewhere { vec![key.to_owned()] } else { sound.path.clone() }
+    }
+
     fn corpus(&self, named: Named, probed: Vec<Opened>, options: &Options) -> Corpus {
         let mut order: Vec<usize> = (0..self.sounds.len()).collect();
         order.sort_by(|&a, &b| named.recordings[a].cmp(&named.recordings[b]));
@@ -368,11 +401,13 @@ impl Drafts {
             let probed = probed[sound].clone().unwrap_or_default();
             recordings.push(Recording {
                 id: named.recordings[sound].clone(),
+                path: self.place(sound, &named.recordings[sound]),
                 source: self.sounds[sound].source.clone(),
                 channel,
                 channels: probed.channels,
                 rate: probed.rate,
                 seconds: probed.seconds(),
+                promised_seconds: probed.promised_seconds(),
                 is_wave: probed.is_wave,
                 levels: probed.levels,
             });

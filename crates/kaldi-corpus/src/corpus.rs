@@ -40,6 +40,9 @@ impl fmt::Display for Source {
 pub struct Recording {
     /// A valid key of Kaldi's tables, unique in the corpus.
     pub id: String,
+    /// The folders below the input, and the name without its ending. The key alone if the input is a list of keys, or if the
+    /// recording lies elsewhere.
+    pub path: Vec<String>,
     /// The file or the command that has it.
     pub source: Source,
     /// The channel that is used, from 0. `None` is the mean of all channels.
@@ -50,10 +53,25 @@ pub struct Recording {
     pub rate: u32,
     /// 0 if the recording was not opened.
     pub seconds: f64,
+    /// The length by the header of a wave file; the same as `seconds` if the header promises none.
+    pub promised_seconds: f64,
     /// True if the file is a plain wave file, which Kaldi's programs read.
     pub is_wave: bool,
     /// Loudness and clipping, if asked for.
     pub levels: Option<Levels>,
+}
+
+/// A header that promises more samples than this factor is not believed.
+const MOST_PROMISED: f64 = 1.05;
+
+impl Recording {
+    /// The length that Praat shows, in seconds: it fills a wave up to the length by its header. At most 5 % more than there is.
+    pub fn shown_seconds(&self) -> f64 {
+        match self.promised_seconds {
+            promised if promised > self.seconds && promised <= MOST_PROMISED * self.seconds => promised,
+            _ => self.seconds,
+        }
+    }
 }
 
 /// A part of a recording, or a whole one, with its text.
@@ -159,5 +177,30 @@ impl Corpus {
         for utterance in &mut self.utterances {
             utterance.recording = numbers[utterance.recording];
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_believed_if_it_promises_little_more_than_there_is() {
+        let of = |promised_seconds| {
+            let recording = Recording {
+                id: "r".to_owned(),
+                path: vec!["r".to_owned()],
+                source: Source::File("/r.wav".into()),
+                channel: Some(0),
+                channels: 1,
+                rate: 8000,
+                seconds: 10.0,
+                promised_seconds,
+                is_wave: true,
+                levels: None,
+            };
+            recording.shown_seconds()
+        };
+        assert_eq!([10.4, 10.0, 9.0, 10.6].map(of), [10.4, 10.0, 10.0, 10.0]);
     }
 }

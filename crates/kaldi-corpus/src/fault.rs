@@ -20,6 +20,8 @@ pub enum Kind {
     UnreadableText,
     /// A text without words.
     EmptyText,
+    /// A file without a tier that is read.
+    NoTier,
     /// A key that is there twice.
     Duplicate,
     /// A name that Kaldi's files cannot have.
@@ -71,6 +73,7 @@ impl Kind {
             Kind::Truncated => ("recording that is cut off", "recordings that are cut off"),
             Kind::UnreadableText => ("text that cannot be read", "texts that cannot be read"),
             Kind::EmptyText => ("empty text", "empty texts"),
+            Kind::NoTier => ("file without a tier that is read", "files without a tier that is read"),
             Kind::Duplicate => ("key or file that comes twice", "keys or files that come twice"),
             Kind::BadName => ("name that cannot be used", "names that cannot be used"),
             Kind::BadSpan => ("time that makes no sense", "times that make no sense"),
@@ -107,6 +110,13 @@ impl Kind {
                 ("text that does not fit its recording", "texts that do not fit their recordings")
             }
         }
+    }
+}
+
+impl Kind {
+    /// True for losses that were asked for: they do not count among those that are too many.
+    fn is_wanted(self) -> bool {
+        self == Kind::UnknownWords
     }
 }
 
@@ -189,7 +199,7 @@ pub struct Counts {
     pub lost: BTreeMap<Kind, Amount>,
     /// Numbers of faults that cost no utterance.
     pub warnings: BTreeMap<Kind, usize>,
-    /// The first losses, written out.
+    /// The first losses that were not asked for, written out.
     pub first: Vec<String>,
 }
 
@@ -207,7 +217,7 @@ impl Counts {
                 continue;
             }
             *counts.lost.entry(fault.kind).or_default() += fault.lost;
-            if counts.first.len() < SHOWN {
+            if counts.first.len() < SHOWN && !fault.kind.is_wanted() {
                 counts.first.push(fault.to_string());
             }
         }
@@ -221,15 +231,35 @@ impl Counts {
         sum
     }
 
-    /// The lost share of the utterances, from 0 to 1.
+    /// Losses that nobody asked for. (Utterances with unknown words are left out only by an option.)
+    pub fn unwanted_losses(&self) -> usize {
+        let unwanted = self.lost.iter().filter(|(kind, _)| !kind.is_wanted());
+        unwanted.map(|(_, amount)| amount.utterances).sum()
+    }
+
+    /// Utterances that were left out as asked for, because of unknown words.
+    pub fn left_out(&self) -> Amount {
+        self.lost.get(&Kind::UnknownWords).copied().unwrap_or_default()
+    }
+
+    /// The share of the utterances that is lost unasked, from 0 to 1.
     pub fn share_lost(&self) -> f64 {
-        let lost = self.all_lost().utterances as f64;
+        let lost = self.unwanted_losses() as f64;
         if lost == 0.0 { 0.0 } else { lost / (lost + self.kept.utterances as f64) }
     }
 
     /// The reasons of losses, the most frequent first: `12 recordings without a text, 3 empty texts`.
     pub fn reasons(&self) -> String {
-        let mut kinds: Vec<_> = self.lost.iter().collect();
+        self.reasons_of(|_| true)
+    }
+
+    /// The reasons of losses that nobody asked for.
+    pub(crate) fn unwanted_reasons(&self) -> String {
+        self.reasons_of(|kind| !kind.is_wanted())
+    }
+
+    fn reasons_of(&self, counts: impl Fn(Kind) -> bool) -> String {
+        let mut kinds: Vec<_> = self.lost.iter().filter(|(kind, _)| counts(**kind)).collect();
         kinds.sort_by_key(|(kind, amount)| (std::cmp::Reverse(amount.utterances), **kind));
         kinds
             .iter()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::assembly::{Draft, Drafts, Sound};
+use crate::assembly::{Draft, Drafts, Hints, Sound};
 use crate::corpus::Source;
 use crate::eaf::Media;
 use crate::fault::{Fault, Kind};
@@ -61,6 +61,7 @@ pub(crate) fn read(root: &Path, options: &Options) -> Result<Drafts> {
         );
         return Err(Error::form(root, message));
     }
+    tree.look_around(&files, &options.extensions());
     let texts = text_files(&files, &options.extensions());
     let (mut matched, orphans): (Vec<_>, Vec<_>) = texts
         .into_iter()
@@ -169,6 +170,40 @@ impl Tree {
             });
         }
         tree
+    }
+
+    /// Notes the endings that are looked for, and other files that have the name of a recording.
+    fn look_around(&mut self, files: &[PathBuf], extensions: &[&str]) {
+        let lower: Vec<String> = extensions.iter().map(|ending| ending.to_lowercase()).collect();
+        let dotted: Vec<String> = extensions.iter().map(|ending| format!(".{ending}")).collect();
+        let looked_for = either_of(&dotted);
+        let mut beside: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        for file in files.iter().filter(|file| !path::is_sound(file)) {
+            let Some(name) = file.file_name().and_then(|name| name.to_str()) else { continue };
+            // (The longest name of a recording counts.)
+            let cuts = name.rmatch_indices('.').map(|(at, _)| (&name[..at], &name[at + 1..]));
+            let found = cuts
+                .filter(|(stem, ending)| !stem.is_empty() && !ending.is_empty())
+                .find_map(|(stem, ending)| Some((self.sound_of(&file.with_file_name(stem))?, ending)));
+            if let Some((sound, ending)) = found.filter(|(_, ending)| !lower.contains(&ending.to_lowercase()))
+            {
+                beside.entry(sound).or_default().push(ending.to_owned());
+            }
+        }
+        let clause = |mut endings: Vec<String>| {
+            endings.truncate(MOST_ENDINGS);
+            let first = endings[0].clone();
+            let dotted: Vec<String> = endings.into_iter().map(|ending| format!(".{ending}")).collect();
+            let found = either_of(&dotted).replace(" or ", " and ");
+            format!(
+                ": expected {looked_for} beside it, found {found} (`text-extension`={first} takes such files)"
+            )
+        };
+        let of_sound = beside.into_iter().map(|(sound, endings)| (sound, clause(endings))).collect();
+        let looked_for = format!(
+            ": expected {looked_for} beside it (`text-extension`=ENDINGS takes files with other endings)"
+        );
+        self.drafts.hints = Hints { looked_for, of_sound };
     }
 
     /// A clause about a recording whose name has other capitals, or an empty one.
@@ -328,6 +363,18 @@ impl Tree {
             self.drafts.drafts.push(Draft { sound, key: None, span: None, speaker: None, text, place });
         }
         true
+    }
+}
+
+/// Endings of other files beside a recording that are named.
+const MOST_ENDINGS: usize = 3;
+
+/// Names with commas between them, and `or` before the last.
+fn either_of(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
     }
 }
 

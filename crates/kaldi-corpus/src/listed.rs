@@ -139,6 +139,12 @@ fn sounds(place: &Path, drafts: &mut Drafts) -> Result<FxHashMap<String, usize>>
 
 /// Reads recordings and texts with the same keys.
 pub(crate) fn read(sound: &Path, texts: &Path, speakers: Option<&Path>) -> Result<Drafts> {
+    for (setting, file) in [("text", Some(texts)), ("utt2spk", speakers)] {
+        if let Some(file) = file.filter(|file| !file.exists()) {
+            let (value, message) = (file.display().to_string(), "there is no such file".to_owned());
+            return Err(Error::Setting { setting, value, message });
+        }
+    }
     let mut drafts = Drafts::default();
     let numbers = sounds(sound, &mut drafts)?;
     let speakers = speakers_of(speakers, &mut drafts)?;
@@ -186,6 +192,16 @@ pub(crate) fn speakers_of(file: Option<&Path>, drafts: &mut Drafts) -> Result<Fx
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_missing_file_is_named_with_its_option() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = folder.path().join("text");
+        let says = |speakers: Option<&Path>| read(folder.path(), &text, speakers).err().unwrap().to_string();
+        assert_eq!(says(None), format!("`text`={}: there is no such file", text.display()));
+        std::fs::write(&text, "a b\n").unwrap();
+        assert!(says(Some(&folder.path().join("no"))).starts_with("`utt2spk`="));
+    }
 
     #[test]
     fn both_forms_of_lists_are_read() {

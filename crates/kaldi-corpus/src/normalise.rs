@@ -49,9 +49,9 @@ const SPOKEN: [char; 6] = ['%', '&', '@', '#', '\u{2030}', '\u{ff05}'];
 /// Symbols that are not spoken.
 const SILENT: [char; 8] = ['`', '^', '~', '|', '<', '>', '\u{00b4}', '\u{00a8}'];
 
-/// True for a word that stands for a noise: `<…>`, `[…]`, `{…}`, `!SIL`.
+/// True for a word that stands for a noise: `<…>`, `[…]`, `{…}`, `(…)`, `!SIL`.
 pub fn is_mark(word: &str) -> bool {
-    let pairs = [('<', '>'), ('[', ']'), ('{', '}')];
+    let pairs = [('<', '>'), ('[', ']'), ('{', '}'), ('(', ')')];
     let is_pair =
         pairs.iter().any(|&(open, close)| word.len() > 2 && word.starts_with(open) && word.ends_with(close));
     is_pair
@@ -279,7 +279,10 @@ impl fmt::Display for Rule {
         writeln!(f, "punctuation at the edges of words goes away")?;
         writeln!(f, "{apostrophe}")?;
         writeln!(f, "{hyphen}")?;
-        write!(f, "noises in brackets, such as <noise>, and words with digits stay as they are")
+        write!(
+            f,
+            "a word in brackets is a noise (<noise>, [noise], {{noise}}, (noise)); noises and words with digits stay as they are"
+        )
     }
 }
 
@@ -303,6 +306,8 @@ mod tests {
             ("L\u{2019}homme 'Cause", "l' homme 'cause"),
             ("yes—no yes/no yes...no", "yes no yes no yes no"),
             ("<noise> <NOISE> <cough> [cough]", "<noise> <noise> <cough> [cough]"),
+            ("(pause) {noise} [rires] (yes no) (yes)…", "(pause) {noise} [rires] yes no yes"),
+            ("yes(2) (s)he ()", "yes 2 s he"),
             ("3.5% 1,000 12:30 co-opt a-3", "3.5% 1,000 12:30 co-opt a-3"),
             ("- ... \u{bf}no? \u{ab}yes\u{bb}", "no yes"),
             ("so\u{ad}ft kye\u{301}ma", "soft ky\u{e9}ma"),

@@ -55,6 +55,14 @@ impl Probed {
     pub fn seconds(&self) -> f64 {
         if self.rate == 0 { 0.0 } else { self.samples as f64 / f64::from(self.rate) }
     }
+
+    /// Returns the length by the header, in seconds; that of the samples if there is none.
+    pub fn promised_seconds(&self) -> f64 {
+        match self.promised {
+            Some(samples) if self.rate > 0 => samples as f64 / f64::from(self.rate),
+            _ => self.seconds(),
+        }
+    }
 }
 
 /// Samples that are read at once.

@@ -31,17 +31,18 @@ pub fn report(faults: &[Fault]) -> Vec<String> {
 }
 
 impl Counts {
-    /// The sentence of an error if more than 2 % of the utterances are lost: the reasons and the first five losses.
+    /// The sentence of an error if more than 2 % of the utterances are lost: the reasons and the first five losses. Utterances that
+    /// were left out as asked for do not count.
     pub fn too_many_lost(&self) -> Option<String> {
         if self.share_lost() <= MOST_LOST {
             return None;
         }
-        let lost = self.all_lost().utterances;
+        let lost = self.unwanted_losses();
         let of = lost + self.kept.utterances;
         let mut text = format!(
             "{lost} of {of} utterances ({:.1} %) would be lost: {}",
             100.0 * self.share_lost(),
-            self.reasons()
+            self.unwanted_reasons()
         );
         for sentence in &self.first {
             text += "\n  ";
@@ -78,6 +79,23 @@ pub fn write_faults(file: &Path, faults: &[Fault]) -> Result<()> {
 mod tests {
     use super::*;
     use crate::fault::Amount;
+
+    #[test]
+    fn utterances_that_are_left_out_by_an_option_are_not_against_the_limit() {
+        let fault = |kind, i: usize| Fault::loss(kind, format!("{i}.txt"), "a reason", 2.0);
+        let mut faults: Vec<Fault> = (0..30).map(|i| fault(Kind::UnknownWords, i)).collect();
+        let kept = Amount { utterances: 70, seconds: 140.0 };
+        let of = |faults: &[Fault]| Counts::new(Amount::default(), kept, faults);
+        assert_eq!(of(&faults).too_many_lost(), None);
+        assert_eq!((of(&faults).left_out().utterances, of(&faults).all_lost().utterances), (30, 30));
+        assert!(of(&faults).to_string().contains("30 lost: 30 texts with words that the lexicon lacks"));
+        faults.extend((0..3).map(|i| fault(Kind::EmptyText, 100 + i)));
+        let text = of(&faults).too_many_lost().unwrap();
+        assert!(
+            text.starts_with("3 of 73 utterances (4.1 %) would be lost: 3 empty texts\n  100.txt: "),
+            "{text}"
+        );
+    }
 
     #[test]
     fn two_percent_may_be_lost() {

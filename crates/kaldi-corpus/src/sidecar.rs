@@ -45,7 +45,13 @@ pub(crate) fn parse(text: &str, place: &str, rule: &TierRule) -> Sidecar {
     if TextGrid::is_like(text) {
         return match TextGrid::parse(text) {
             Ok(grid) => of_grid(&grid, place, rule),
-            Err(error) => Sidecar::fault(Kind::UnreadableText, place, format!("no TextGrid, {error}")),
+            Err(error) if error.is_cut => {
+                let sentence = format!("the TextGrid is cut off: it ends in {error}");
+                Sidecar::fault(Kind::UnreadableText, place, sentence)
+            }
+            Err(error) => {
+                Sidecar::fault(Kind::UnreadableText, place, format!("the TextGrid has a fault in {error}"))
+            }
         };
     }
     if Eaf::is_like(text) {
@@ -137,9 +143,9 @@ impl<T> Chosen<'_, T> {
         Some(match rule {
             TierRule::Named(names) => {
                 let names: Vec<&str> = names.iter().map(String::as_str).collect();
-                let sentence =
-                    format!("expected the tiers {}, found {}", quoted(&names), quoted(&self.others));
-                Fault::loss(Kind::EmptyText, place, sentence, 0.0)
+                let found = if self.others.is_empty() { "none".to_owned() } else { quoted(&self.others) };
+                let sentence = format!("expected the tiers {}, found {found}", quoted(&names));
+                Fault::loss(Kind::NoTier, place, sentence, 0.0)
             }
             TierRule::Texts if !self.aligners.is_empty() => {
                 let sentence = format!(
@@ -151,7 +157,7 @@ impl<T> Chosen<'_, T> {
             TierRule::Texts => {
                 let found = if self.others.is_empty() { "none".to_owned() } else { quoted(&self.others) };
                 let sentence = format!("expected a tier with texts and times, found {found}");
-                Fault::loss(Kind::EmptyText, place, sentence, 0.0)
+                Fault::loss(Kind::NoTier, place, sentence, 0.0)
             }
         })
     }
@@ -274,12 +280,20 @@ mod tests {
         let (kind, sentence) = loss(&aligned, "");
         assert_eq!(kind, Kind::AlignerOutput);
         assert!(sentence.contains("'words', 'phones'"), "{sentence}");
-        assert!(loss(&aligned, "Anna").1.contains("expected the tiers 'Anna', found 'words', 'phones'"));
+        let (kind, sentence) = loss(&aligned, "Anna");
+        assert!(
+            kind == Kind::NoTier && sentence.contains("expected the tiers 'Anna', found 'words', 'phones'")
+        );
         assert_eq!(loss(&grid(&[("Anna", &[])]), "").0, Kind::EmptyText);
-        assert_eq!(loss(&grid(&[]), "").0, Kind::EmptyText);
+        assert_eq!(loss(&grid(&[]), "").0, Kind::NoTier);
         assert_eq!(loss(" \n", "").0, Kind::EmptyText);
         assert_eq!(loss("0 5000 a\n5000 7000 b\n", "").0, Kind::AlignerOutput);
-        assert_eq!(loss("File type = \"ooTextFile\"\n", "").0, Kind::UnreadableText);
+        let (kind, sentence) = loss("File type = \"ooTextFile\"\n", "");
+        assert!(
+            kind == Kind::UnreadableText
+                && sentence.starts_with("the TextGrid is cut off: it ends in line 2"),
+            "{sentence}"
+        );
         assert_eq!(loss("<?xml version=\"1.0\"?><a/>", "").0, Kind::UnreadableText);
         assert_eq!(parse("0 5 words of one line", "x", &TierRule::Texts).spoken.len(), 1);
     }

@@ -177,7 +177,7 @@ fn table(path: &Path) -> Result<FxHashMap<String, String>> {
         false => Error::Setting {
             setting: "speakers",
             value: file.clone(),
-            message: "expected folder, folder:N, file, one, prefix:N, field:N or a file with speakers"
+            message: "there is no such file; expected folder, folder:N, file, one, prefix:N, field:N or a file with speakers"
                 .to_owned(),
         },
     })?;

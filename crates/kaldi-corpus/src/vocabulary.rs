@@ -77,7 +77,8 @@ pub struct Missing {
     pub utterances: usize,
     /// The first place.
     pub place: String,
-    /// Why it may be missing: digits, another form of a known word, a noise. Empty if that is not known.
+    /// Why it may be missing: digits, another form of a known word, a noise, a phone that the model lacks. Empty if that is not
+    /// known.
     pub remark: String,
 }
 
@@ -91,22 +92,32 @@ pub enum Policy {
     Lose,
 }
 
-/// Replaces texts by words of the lexicon. An utterance without words is lost. Returns the words that the lexicon lacks, the
-/// most frequent first.
-pub fn apply(corpus: &mut Corpus, rule: &Rule, words: &Words, policy: Policy) -> Vec<Missing> {
+/// Returns a clause that says why a word of the lexicon cannot be used; `None` if it can.
+pub type Unusable<'u> = &'u dyn Fn(&str) -> Option<String>;
+
+/// Replaces texts by words of the lexicon. An utterance without words is lost. Returns the words that the lexicon lacks or that
+/// are unusable, the most frequent first.
+pub fn apply(
+    corpus: &mut Corpus,
+    rule: &Rule,
+    words: &Words,
+    unusable: Unusable<'_>,
+    policy: Policy,
+) -> Vec<Missing> {
     let known = |word: &str| words.has(word);
+    let usable = |word: &str| known(word) && unusable(word).is_none();
     let mut missing: FxHashMap<String, Missing> = FxHashMap::default();
     let mut lacking: FxHashMap<String, Vec<String>> = FxHashMap::default();
     for utterance in &mut corpus.utterances {
         let found = rule.words(&utterance.text, &known);
         let mut own: Vec<&String> = Vec::new();
-        for word in found.iter().filter(|word| !known(word)) {
+        for word in found.iter().filter(|word| !usable(word)) {
             let entry = missing.entry(word.clone()).or_insert_with(|| Missing {
                 word: word.clone(),
                 count: 0,
                 utterances: 0,
                 place: utterance.place.clone(),
-                remark: remark(word, words),
+                remark: remark(word, words, unusable),
             });
             entry.count += 1;
             entry.utterances += usize::from(!own.contains(&word));
@@ -125,7 +136,9 @@ pub fn apply(corpus: &mut Corpus, rule: &Rule, words: &Words, policy: Policy) ->
         }
         let lacking = lacking.get(&utterance.id).filter(|_| policy == Policy::Lose)?;
         let words = lacking.iter().take(3).map(|word| format!("'{word}'")).collect::<Vec<_>>().join(", ");
-        let sentence = format!("the lexicon lacks {words}");
+        let is_of_model = lacking.iter().any(|word| known(word));
+        let who = if is_of_model { "the lexicon or the model lacks" } else { "the lexicon lacks" };
+        let sentence = format!("{who} {words}");
         Some(Fault::loss(Kind::UnknownWords, &utterance.place, sentence, seconds))
     });
     let mut missing: Vec<Missing> = missing.into_values().collect();
@@ -133,7 +146,10 @@ pub fn apply(corpus: &mut Corpus, rule: &Rule, words: &Words, policy: Policy) ->
     missing
 }
 
-fn remark(word: &str, words: &Words) -> String {
+fn remark(word: &str, words: &Words, unusable: Unusable<'_>) -> String {
+    if let Some(clause) = words.has(word).then(|| unusable(word)).flatten() {
+        return clause;
+    }
     if normalise::is_mark(word) {
         return "a noise".to_owned();
     }
@@ -166,16 +182,22 @@ mod tests {
     use super::*;
     use crate::corpus::{Recording, Source, Utterance};
 
+    fn all_usable(_: &str) -> Option<String> {
+        None
+    }
+
     fn corpus(texts: &[&str]) -> Corpus {
         let mut corpus = Corpus::default();
         for (number, text) in texts.iter().enumerate() {
             corpus.recordings.push(Recording {
                 id: format!("r{number}"),
+                path: vec![format!("r{number}")],
                 source: Source::File(format!("/r{number}.wav").into()),
                 channel: Some(0),
                 channels: 1,
                 rate: 16000,
                 seconds: 2.0,
+                promised_seconds: 2.0,
                 is_wave: true,
                 levels: None,
             });
@@ -196,7 +218,7 @@ mod tests {
         let words = Words::listed(["yes", "no", "Haus"].into_iter());
         let rule = words.rule();
         let mut all = corpus(&["Yes, maybe.", "maybe maybe 12", "…", "no"]);
-        let missing = apply(&mut all, &rule, &words, Policy::Keep);
+        let missing = apply(&mut all, &rule, &words, &all_usable, Policy::Keep);
         assert_eq!(missing.len(), 2);
         let first = &missing[0];
         assert_eq!((first.word.as_str(), first.count, first.utterances), ("maybe", 3, 2));
@@ -210,16 +232,29 @@ mod tests {
         assert_eq!(all.recordings[all.utterances[2].recording].id, "r3");
 
         let mut all = corpus(&["Yes, maybe.", "no"]);
-        apply(&mut all, &rule, &words, Policy::Lose);
+        apply(&mut all, &rule, &words, &all_usable, Policy::Lose);
         assert_eq!(all.utterances.len(), 1);
         assert_eq!(all.faults[0].to_string(), "0.txt: the lexicon lacks 'maybe'");
         assert_eq!(all.faults[0].lost.seconds, 2.0);
     }
 
     #[test]
+    fn unusable_words_are_missing_with_their_reason_and_keep_their_form() {
+        let words = Words::listed(["yes", "no"].into_iter());
+        let unusable = |word: &str| (word == "yes").then(|| "no such phone".to_owned());
+        let mut all = corpus(&["Yes, no", "no"]);
+        let missing = apply(&mut all, &words.rule(), &words, &unusable, Policy::Keep);
+        assert_eq!(missing.len(), 1);
+        assert_eq!((missing[0].word.as_str(), missing[0].remark.as_str()), ("yes", "no such phone"));
+        assert_eq!(all.utterances[0].text, "yes no");
+        apply(&mut all, &words.rule(), &words, &unusable, Policy::Lose);
+        assert_eq!((all.utterances.len(), all.faults[0].kind), (1, Kind::UnknownWords));
+    }
+
+    #[test]
     fn letters_are_words_in_small_letters() {
         let (words, mut all) = (Words::Letters, corpus(&["Kyéma, Ω'ndω 3"]));
-        let missing = apply(&mut all, &words.rule(), &words, Policy::Keep);
+        let missing = apply(&mut all, &words.rule(), &words, &all_usable, Policy::Keep);
         assert_eq!(all.utterances[0].text, "kyéma ω'ndω 3");
         assert_eq!(missing.len(), 1);
     }

@@ -198,11 +198,13 @@ mod tests {
     fn waves_are_read_as_they_are_and_others_by_a_command() {
         let recording = |source: Source, is_wave, rate, channel| Recording {
             id: "r".to_owned(),
+            path: vec!["r".to_owned()],
             source,
             channel,
             channels: 2,
             rate,
             seconds: 1.0,
+            promised_seconds: 1.0,
             is_wave,
             levels: None,
         };

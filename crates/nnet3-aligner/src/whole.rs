@@ -73,7 +73,11 @@ pub fn align(request: Request, events: &mut dyn FnMut(JobEvent)) -> Result<Outco
     let mut corpus = read(&request.input, &request.reading).map_err(kaldi_aligner::Error::from)?;
     let policy = if request.unknown == Unknown::Skip { Policy::Lose } else { Policy::Keep };
     let rule = pronunciations.words.rule();
-    let missing = vocabulary::apply(&mut corpus, &rule, &pronunciations.words, policy);
+    if let Some(opened) = &opened {
+        pronunciations.limit(opened.model.phones());
+    }
+    let unusable = |word: &str| pronunciations.unusable(word);
+    let missing = vocabulary::apply(&mut corpus, &rule, &pronunciations.words, &unusable, policy);
     let rate = corpus.common_rate();
     if let Some(rate) = rate {
         corpus.require_rate(rate.min(opened.as_ref().map_or(rate, |opened| opened.model.rate())));
@@ -86,6 +90,9 @@ pub fn align(request: Request, events: &mut dyn FnMut(JobEvent)) -> Result<Outco
         pronunciations.guess(&corpus, Path::new(""), request.threads)?;
     }
     pronunciations.complete(&corpus, request.unknown)?;
+    if let Some(AnyModel::Gaussian(model)) = opened.as_ref().map(|opened| &opened.model) {
+        warnings.extend(model.warning_of_speech(&pronunciations, &corpus));
+    }
     let begin = match (opened.map(|opened| opened.model), request.adapt) {
         (Some(AnyModel::Network(_)), true) => {
             let message = "`adapt`: a neural network cannot be trained on here, a model of Gaussians can";

@@ -49,7 +49,7 @@ def same(one, other):
 
 
 def main():
-    files = sorted(Path(sys.argv[1]).glob("*.TextGrid"))[: int(sys.argv[2]) if len(sys.argv) > 2 else None]
+    files = sorted(Path(sys.argv[1]).rglob("*.TextGrid"))[: int(sys.argv[2]) if len(sys.argv) > 2 else None]
     intervals = 0
     for file in files:
         read = [reader(file) for reader in (with_praat, with_praatio, with_textgrid, with_tgt)]

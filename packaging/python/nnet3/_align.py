@@ -70,12 +70,16 @@ class Alignment:
                 self.intervals.append(Interval(recording, speaker, name, kind, part[kind], *times))
 
     def to_textgrid(self, folder: Path | None = None, *, short: bool = False) -> dict[str, str]:
-        """The TextGrid of each recording, by its name. With `folder`, writes them there as NAME.TextGrid, each one whole."""
+        """The TextGrid of each recording, by its path below the corpus without the ending (`anna/1`).
+
+        With `folder`, writes them there as PATH.TextGrid, each one whole.
+        """
         grids = dict(self._textgrids[short])
         if folder is not None:
             os.makedirs(folder, exist_ok=True)
             for name, text in grids.items():
                 file = os.path.join(folder, f"{name}.TextGrid")
+                os.makedirs(os.path.dirname(file), exist_ok=True)
                 part = f"{file}.{os.getpid()}.part"
                 with open(part, "w", encoding="utf-8", newline="") as out:
                     out.write(text)

@@ -52,6 +52,10 @@ impl Teller {
         match event {
             JobEvent::Part(name) => self.bar.note(name.to_owned()),
             JobEvent::Share(share) => self.bar.set((share * ALL as f64) as u64),
+            JobEvent::Search { place, seconds, search, beam } => messages::log(&format!(
+                "{place}: {:.1} min with one text are searched for its words: search {search} of 2, beam {beam}",
+                seconds / 60.0
+            )),
             JobEvent::Cut { recordings, pieces } => {
                 let cut = either(recordings, "was", "were");
                 messages::log(&format!(

@@ -76,8 +76,7 @@ pub fn run(options: Options) -> Result<u8> {
         "" => {}
         lexicon => {
             let policy = if options.lose_unknown { Policy::Lose } else { Policy::Keep };
-            let words = pronunciations(lexicon)?.words;
-            normalise(&mut corpus, &words, policy, &options.unknown_words)?;
+            normalise(&mut corpus, &pronunciations(lexicon)?, policy, &options.unknown_words)?;
         }
     }
     if !options.faults.is_empty() {

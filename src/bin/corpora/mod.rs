@@ -5,6 +5,7 @@
 mod aligning;
 mod long;
 mod options;
+mod picture;
 mod words;
 
 include!(concat!(env!("OUT_DIR"), "/corpora.rs"));

@@ -20,6 +20,7 @@ use nnet3_aligner::Opened;
 
 use super::aligning::{self, tell};
 use super::options::CorpusArgs;
+use super::picture;
 use super::words::{normalise, pronunciations};
 
 /// Find out when each word and phone of recordings is spoken (forced alignment).
@@ -72,8 +73,8 @@ pub struct Options {
     /// Draw waveform, spectrogram, words and phones of an utterance as this SVG
     #[arg(long, value_name = "FILE", default_value = "")]
     picture: String,
-    /// The utterance of --picture. Without it, the first
-    #[arg(long, value_name = "UTTERANCE", default_value = "", hide_default_value = true)]
+    /// The utterance of --picture, or the path or name of a recording with one utterance. Without it, the first
+    #[arg(long, value_name = "UTTERANCE|RECORDING", default_value = "", hide_default_value = true)]
     picture_of: String,
     /// Number of threads; -1 for one for each processor
     #[arg(long, default_value_t = -1)]
@@ -137,6 +138,10 @@ pub fn run(options: Options) -> Result<u8> {
     if !options.model.is_empty() && !options.adapt && !options.save_model.is_empty() {
         bail!("--save-model={}: no model is trained with --model, unless --adapt=true", options.save_model);
     }
+    let ending = Path::new(&options.picture).extension();
+    if ending.is_some_and(|ending| !ending.eq_ignore_ascii_case("svg")) {
+        bail!("--picture={}: pictures are SVG: expected a name that ends in .svg", options.picture);
+    }
     let opened = match options.model.as_str() {
         "" => None,
         folder => Some(Opened::open(folder.as_ref())?),
@@ -163,7 +168,10 @@ pub fn run(options: Options) -> Result<u8> {
     let check = if options.validate { Check::Samples } else { Check::Headers };
     let mut corpus = options.corpus.read(&options.from, check, threads.get() as i64)?;
     let policy = if options.unknown_words == Unknown::Skip { Policy::Lose } else { Policy::Keep };
-    let missing = normalise(&mut corpus, &pronunciations.words, policy, "")?;
+    if let Some(model) = &model {
+        pronunciations.limit(model.phones());
+    }
+    let missing = normalise(&mut corpus, &pronunciations, policy, "")?;
     let rate = corpus.common_rate();
     if let Some(rate) = rate {
         corpus.require_rate(rate.min(model.as_ref().map_or(rate, AnyModel::rate)));
@@ -179,6 +187,7 @@ pub fn run(options: Options) -> Result<u8> {
         let excess = options.corpus.tell(&corpus)?;
         let guessed = guess(&mut pronunciations, &corpus, &options, &out, threads)?;
         pronunciations.complete(&corpus, options.unknown_words)?;
+        warn_of_speech(model.as_ref(), &pronunciations, &corpus);
         if let Some(guessed) = guessed {
             guessed.write(&out.join(G2P), &out.join(GUESSED), pronunciations.lexicon.has_probabilities())?;
         }
@@ -203,6 +212,7 @@ pub fn run(options: Options) -> Result<u8> {
     options.corpus.judge(&corpus)?;
     let guessed = guess(&mut pronunciations, &corpus, &options, &out, threads)?;
     pronunciations.complete(&corpus, options.unknown_words)?;
+    warn_of_speech(model.as_ref(), &pronunciations, &corpus);
     warn_of_little_speech(&corpus, model.is_some());
     let picture = options.picture_of(&corpus)?;
     let features = model.as_ref().map(AnyModel::fingerprint);
@@ -287,12 +297,12 @@ impl Options {
                 KaldiWriter::check(file)?;
                 Ok(ids.next().cloned())
             }
-            _ => match ids.find(|id| *id == wanted) {
-                Some(id) => {
+            _ => match picture::wanted(corpus, wanted) {
+                Ok(id) => {
                     KaldiWriter::check(file)?;
-                    Ok(Some(id.clone()))
+                    Ok(Some(id.to_owned()))
                 }
-                None => bail!("--picture-of={wanted}: the corpus has no such utterance"),
+                Err(message) => bail!("--picture-of={wanted}: {message}"),
             },
         }
     }
@@ -326,6 +336,15 @@ fn guess(
         }
     }
     Ok(guessed)
+}
+
+/// Warns of unknown words whose phone the model was trained without.
+fn warn_of_speech(model: Option<&AnyModel>, pronunciations: &Pronunciations, corpus: &Corpus) {
+    if let Some(AnyModel::Gaussian(model)) = model
+        && let Some(sentence) = model.warning_of_speech(pronunciations, corpus)
+    {
+        messages::warn(&sentence);
+    }
 }
 
 /// Minutes of speech below which a trained model gives poor times.

@@ -102,6 +102,12 @@ impl CorpusArgs {
         }
         let counts = corpus.counts();
         messages::log(&counts.to_string());
+        if counts.left_out().utterances > 0 {
+            messages::log(&format!(
+                "{} with words that have no pronunciation left out, as the option says",
+                counts.left_out()
+            ));
+        }
         if corpus.own_speakers > 1 {
             // (Texts in a file of their own have speakers in one, too.)
             let way = match self.text.is_empty() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use kaldi_aligner::{Pronunciations, Source};
 use kaldi_corpus::Corpus;
-use kaldi_corpus::vocabulary::{self, Missing, Policy, Words};
+use kaldi_corpus::vocabulary::{self, Missing, Policy};
 use kaldi_io::text::count;
 use nnet3::messages;
 
@@ -27,12 +27,19 @@ pub fn pronunciations(name: &str) -> Result<Pronunciations> {
 
 /// Makes words of the lexicon of all texts, says by which rule, and names words that the lexicon lacks. They are written to
 /// `file` unless that is empty.
-pub fn normalise(corpus: &mut Corpus, words: &Words, policy: Policy, file: &str) -> Result<Vec<Missing>> {
+pub fn normalise(
+    corpus: &mut Corpus,
+    pronunciations: &Pronunciations,
+    policy: Policy,
+    file: &str,
+) -> Result<Vec<Missing>> {
+    let words = &pronunciations.words;
     let rule = words.rule();
     for line in rule.to_string().lines() {
         messages::log(&format!("texts: {line}"));
     }
-    let missing = vocabulary::apply(corpus, &rule, words, policy);
+    let unusable = |word: &str| pronunciations.unusable(word);
+    let missing = vocabulary::apply(corpus, &rule, words, &unusable, policy);
     if !file.is_empty() {
         vocabulary::write_missing(file.as_ref(), &missing)?;
     }
@@ -44,8 +51,12 @@ pub fn normalise(corpus: &mut Corpus, words: &Words, policy: Policy, file: &str)
             format!("'{}' {}, first in {}{remark}", missing.word, count(missing.count, "time"), missing.place)
         });
         let first: Vec<String> = first.collect();
+        let is_of_model =
+            |missing: &Missing| words.has(&missing.word) && unusable(&missing.word).is_some();
+        let who =
+            if missing.iter().any(is_of_model) { "the lexicon or the model lacks" } else { "the lexicon lacks" };
         messages::warn(&format!(
-            "the lexicon lacks {} ({}): {}",
+            "{who} {} ({}): {}",
             count(missing.len(), "word"),
             count(times, "time"),
             first.join("; ")

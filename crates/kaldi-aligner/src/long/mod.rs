@@ -24,7 +24,7 @@ use crate::network::NetworkModel;
 use crate::settings::FeatureSettings;
 use crate::{Error, Result};
 use pieces::{Piece, pieces};
-use search::{Acoustics, rough};
+use search::{Acoustics, Progress, rough};
 
 /// Seconds of an utterance that is not cut.
 pub const LONGEST: f64 = 120.0;
@@ -70,6 +70,24 @@ const MISFIT: f64 = 0.2;
 /// A text does not fit if more of its words are left out.
 const MOST_LEFT_OUT: f64 = 0.3;
 
+/// An event of the cutting.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CutEvent {
+    /// So much of the work is done, from 0 to 1.
+    Share(f64),
+    /// A search in a recording begins.
+    Search {
+        /// The place of its text.
+        place: String,
+        /// Its length.
+        seconds: f64,
+        /// The first search or the second.
+        search: usize,
+        /// The beam; wider ones follow if no path reaches the end.
+        beam: f32,
+    },
+}
+
 /// Replaces long utterances by pieces, in the corpus and in its features. An utterance through which no path leads loses its features
 /// and gets a problem. One without features stays. Returns the number of utterances that were cut, and of their pieces. Words that are
 /// not in the sound, and texts that do not fit, are faults of the corpus.
@@ -82,7 +100,7 @@ pub fn cut(
     settings: &FeatureSettings,
     corpus: &mut Corpus,
     extracted: &mut Extracted,
-    progress: impl FnMut(f64),
+    events: impl FnMut(CutEvent),
 ) -> Result<(usize, usize)> {
     let long = long_ones(corpus);
     if long.is_empty() {
@@ -103,7 +121,7 @@ pub fn cut(
             let get = move |frame: usize, pdf: usize| likelihoods.get(frame, pdf);
             Ok(Some((features.rows, get, extracted.utterances[number].words.clone())))
         };
-        pieces_of(&long, &acoustics, lang, scores, progress)?
+        pieces_of((&long, &*corpus), &acoustics, lang, scores, events)?
     };
     let Found { cuts, without_path } = found;
     for number in without_path {
@@ -126,7 +144,7 @@ pub fn cut_by_network(
     model: &NetworkModel,
     lang: &Lang,
     corpus: &mut Corpus,
-    progress: impl FnMut(f64),
+    events: impl FnMut(CutEvent),
 ) -> Result<(usize, usize)> {
     let long = long_ones(corpus);
     if long.is_empty() {
@@ -138,7 +156,7 @@ pub fn cut_by_network(
         let words = numbers(&corpus.utterances[number].text, lang);
         Ok(Some((outputs.rows, move |frame: usize, pdf: usize| outputs.row(frame)[pdf], words)))
     };
-    let found = pieces_of(&long, &acoustics, lang, scores, progress)?;
+    let found = pieces_of((&long, &*corpus), &acoustics, lang, scores, events)?;
     Ok(replace(corpus, &found.cuts, model.times.seconds))
 }
 
@@ -160,17 +178,27 @@ struct Cut {
 /// Searches in each long utterance. `scores` returns its number of frames, the log-likelihoods of pdfs by frame, and
 /// its words; `None` if it stays whole.
 fn pieces_of<G: Fn(usize, usize) -> f32>(
-    long: &[usize],
+    (long, corpus): (&[usize], &Corpus),
     acoustics: &Acoustics,
     lang: &Lang,
     scores: impl Fn(usize) -> Result<Option<(usize, G, Vec<u32>)>>,
-    mut progress: impl FnMut(f64),
+    mut events: impl FnMut(CutEvent),
 ) -> Result<Found> {
     let mut found = Found::default();
     let lexicon = LexiconGraph::new(lang)?;
     for (done, &number) in long.iter().enumerate() {
         if let Some((frames, get, words)) = scores(number)? {
-            match rough(acoustics, lang, &lexicon, frames, get, &words) {
+            let utterance = &corpus.utterances[number];
+            let mut tell = |progress: Progress| {
+                events(match progress {
+                    Progress::Share(share) => CutEvent::Share((done as f64 + share) / long.len() as f64),
+                    Progress::Begins { search, beam } => {
+                        let (place, seconds) = (utterance.place.clone(), corpus.seconds(utterance));
+                        CutEvent::Search { place, seconds, search, beam }
+                    }
+                });
+            };
+            match rough(acoustics, lang, &lexicon, frames, get, &words, &mut tell) {
                 Ok(Some(rough)) => {
                     let pieces = pieces(&rough.words, frames, acoustics.seconds);
                     found.cuts.insert(number, Cut { pieces, misfit: rough.misfit });
@@ -180,7 +208,7 @@ fn pieces_of<G: Fn(usize, usize) -> f32>(
                 Err(_) => (),
             }
         }
-        progress((done + 1) as f64 / long.len() as f64);
+        events(CutEvent::Share((done + 1) as f64 / long.len() as f64));
     }
     Ok(found)
 }

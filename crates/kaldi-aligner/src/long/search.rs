@@ -1,5 +1,7 @@
 //! The search that forgives: pauses stand for any sound, and words may be left out behind pauses.
 
+use std::cell::{Cell, RefCell};
+
 use kaldi_align::align::times;
 use kaldi_align::network::{Builder, Hmms, Network};
 use kaldi_align::phone_graph::{LexiconGraph, NO_WORD, PhoneArc, PhoneGraph};
@@ -52,6 +54,40 @@ pub(super) struct Rough {
     pub misfit: Option<f64>,
 }
 
+/// An event of the search in a recording.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Progress {
+    /// A search begins with this beam; there are two searches, with a wider beam if no path reaches the end.
+    Begins { search: usize, beam: f32 },
+    /// So much of both is done, from 0 to 1.
+    Share(f64),
+}
+
+/// Tells of the frames that a search has come to.
+struct Frames<'p> {
+    progress: RefCell<&'p mut dyn FnMut(Progress)>,
+    frames: usize,
+    /// The search, from 0, and the last frame that was told of.
+    search: Cell<usize>,
+    told: Cell<usize>,
+}
+
+impl Frames<'_> {
+    fn begin(&self, beam: f32) {
+        self.told.set(0);
+        (self.progress.borrow_mut())(Progress::Begins { search: self.search.get() + 1, beam });
+    }
+
+    /// A search has come to this frame. Each hundredth of the recording is told.
+    fn at(&self, frame: usize) {
+        if frame >= self.told.get() + self.frames.div_ceil(100) {
+            self.told.set(frame);
+            let share = (self.search.get() as f64 + frame as f64 / self.frames as f64) / 2.0;
+            (self.progress.borrow_mut())(Progress::Share(share));
+        }
+    }
+}
+
 /// Rough times of the words of a text. `get` gives the log-likelihoods of frames and pdfs. `None` if no path reaches the end.
 ///
 /// There are two searches. The second one's costs follow from the words that the first one has found: sound is left out only if it
@@ -66,6 +102,7 @@ pub(super) fn rough(
     frames: usize,
     get: impl Fn(usize, usize) -> f32,
     words: &[u32],
+    progress: &mut dyn FnMut(Progress),
 ) -> Result<Option<Rough>, Reason> {
     let graph = lexicon.transcript(words)?;
     let fillers = Fillers::new(acoustics.hmms.transitions, lang);
@@ -74,9 +111,10 @@ pub(super) fn rough(
             |frame: usize| fillers.asked.iter().map(|&pdf| get(frame, pdf)).fold(f32::NEG_INFINITY, f32::max);
         (0..frames).map(of_frame).collect()
     };
+    let told = Frames { progress: RefCell::new(progress), frames, search: Cell::new(0), told: Cell::new(0) };
     let search = |costs: Costs| {
         let graph = forgiving(graph.clone(), lang.optional_silence, words.len(), costs.skip);
-        acoustics.search(&graph, &fillers, &best, costs.penalty, &get)
+        acoustics.search(&graph, &fillers, &best, costs.penalty, &get, &told)
     };
     let first = Costs { penalty: PENALTY * acoustics.seconds / 0.01, skip: SKIP };
     let Some((network, path)) = search(first)? else { return Ok(None) };
@@ -88,6 +126,7 @@ pub(super) fn rough(
     let found = rough(&network, &path);
     let Some(costs) = acoustics.costs(&found.words, &path, &best, &get) else { return Ok(Some(found)) };
     let costs = Costs { penalty: costs.penalty.max(first.penalty), ..costs };
+    told.search.set(1);
     Ok(Some(search(costs)?.map_or(found, |(network, path)| rough(&network, &path))))
 }
 
@@ -103,16 +142,19 @@ impl Acoustics<'_> {
         best: &[f32],
         penalty: f64,
         get: &impl Fn(usize, usize) -> f32,
+        told: &Frames<'_>,
     ) -> Result<Option<(Network, Path)>, Reason> {
         let network = Builder::new(self.hmms, self.options.settings().scales).network(graph)?;
         let penalty = penalty as f32 / self.options.acoustic_scale;
         let likelihood = |frame: usize, pdf: i32| {
+            told.at(frame);
             let own = get(frame, pdf as usize);
             if fillers.is_silence[pdf as usize] { own.max(best[frame] - penalty) } else { own }
         };
         let mut search = Search::default();
         for beam in BEAMS {
             let scale = self.options.acoustic_scale;
+            told.begin(beam);
             if let Some(path) = search.best_path(&network, best.len(), likelihood, scale, beam) {
                 return Ok(Some((network, path)));
             }

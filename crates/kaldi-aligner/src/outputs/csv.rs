@@ -16,7 +16,8 @@ pub(super) fn text(corpus: &Corpus, all: &[OfRecording]) -> String {
             let mut line = |kind: &str, label: &str, begin: f64, end: f64, score: Option<f64>| {
                 let score = score.map_or(String::new(), |score| format!("{score:.3}"));
                 let label = quoted(label);
-                let _ = writeln!(out, "{recording},{speaker},{id},{kind},{label},{begin},{end},{score}");
+                let _ =
+                    writeln!(out, "{recording},{speaker},{id},{kind},{label},{begin:.3},{end:.3},{score}");
             };
             for word in &utterance.words {
                 line("word", &word.text, word.begin, word.end, word.score);

@@ -155,7 +155,10 @@ pub fn write(folder: &Path, corpus: &Corpus, results: &Results, formats: &[Forma
                 _ if of.aligned().next().is_none() => continue,
                 _ => subtitles::text(of, format == Format::Vtt),
             };
-            write_file(&subfolder.join(format!("{}.{ending}", names[of.recording])), &text)?;
+            let file = subfolder.join(format!("{}.{ending}", names[of.recording]));
+            let parent = file.parent().unwrap_or(&subfolder);
+            std::fs::create_dir_all(parent).map_err(|source| Error::io(parent, source))?;
+            write_file(&file, &text)?;
             count += 1;
         }
         written.push(Written::Files { folder: name, ending, count });
@@ -176,7 +179,7 @@ pub fn objects(corpus: &Corpus, results: &Results) -> Vec<serde_json::Value> {
     by_recording(corpus, results).iter().map(|of| json::object(corpus, of)).collect()
 }
 
-/// The TextGrid of each recording with the name of its file without the ending, in the form that Praat writes or in the short
+/// The TextGrid of each recording with the path of its file (see [`file_names`]) without the ending, in the form that Praat writes or in the short
 /// one.
 pub fn textgrids(corpus: &Corpus, results: &Results, short: bool) -> Vec<(String, String)> {
     let form = if short { textgrid::Form::Short } else { textgrid::Form::Long };

@@ -253,6 +253,7 @@ mod tests {
             begin: 2.1,
             end: 2.3,
             is_unknown: false,
+            is_any_speech: false,
             phones: vec![phone],
             score: None,
         };

@@ -94,7 +94,7 @@ pub(super) fn doubtful(corpus: &Corpus, all: &[OfRecording], results: &Results) 
                 let score = word.score.unwrap_or(0.0);
                 let id = &corpus.utterances[number].id;
                 let (begin, end, text) = (word.begin, word.end, &word.text);
-                rows.push((score, format!("{recording}\t{id}\t{begin}\t{end}\t{text}\t{score:.3}\n")));
+                rows.push((score, format!("{recording}\t{id}\t{begin:.3}\t{end:.3}\t{text}\t{score:.3}\n")));
             }
         }
     }

@@ -9,13 +9,13 @@ use kaldi_corpus::textgrid::{Interval, TextGrid, Tier};
 use crate::aligned::AlignedUtterance;
 
 /// The TextGrid of a recording: tiers `words` and `phones`, or `SPEAKER - words` and so on if there are several speakers.
-/// Intervals touch each other, from 0 to the end of the sound; pauses are empty.
+/// Intervals touch each other, from 0 to the end of the sound as Praat shows it; pauses are empty.
 pub fn grid<'u>(
     corpus: &Corpus,
     recording: usize,
     utterances: impl Iterator<Item = (usize, &'u AlignedUtterance)>,
 ) -> TextGrid {
-    let end = corpus.recordings[recording].seconds;
+    let end = corpus.recordings[recording].shown_seconds();
     let mut speakers: BTreeMap<&str, [Vec<Interval>; 2]> = BTreeMap::new();
     let interval = |begin, end, text: &str| Interval { begin, end, text: text.to_owned() };
     for (number, utterance) in utterances {

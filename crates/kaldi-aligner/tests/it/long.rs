@@ -1,6 +1,6 @@
 //! Long recordings with one text, which is what is said or is not.
 
-use kaldi_aligner::{AnyModel, Begin, Job, Results};
+use kaldi_aligner::{AnyModel, Begin, Job, JobEvent, Results};
 use kaldi_corpus::{Corpus, Input, Kind, Options, SpeakerRule, read};
 
 use crate::sounds::{Made, one, write};
@@ -36,8 +36,22 @@ fn aligned(made: &Made, text: impl Fn(usize) -> usize) -> (Corpus, Results) {
     let model = AnyModel::Gaussian(Box::new(made.monophones()));
     let job =
         Job { corpus: &mut corpus, pronunciations: &made.pronunciations, with_scores: false, threads: one() };
-    let results = job.run(Begin::Given(model), |_| Ok(()), &mut |_| ()).unwrap();
+    let mut heard = Vec::new();
+    let results = job.run(Begin::Given(model), |_| Ok(()), &mut |event| heard.push(event)).unwrap();
+    check_progress(&heard);
     (corpus, results)
+}
+
+/// Each search says that it begins, and how far it is: no long time passes without an event.
+fn check_progress(heard: &[JobEvent]) {
+    let begins: Vec<usize> = (0..heard.len())
+        .filter(|&at| matches!(heard[at], JobEvent::Search { seconds, .. } if seconds > 125.0))
+        .collect();
+    assert!(!begins.is_empty());
+    for begin in begins {
+        let shares = heard[begin + 1..].iter().take_while(|event| matches!(event, JobEvent::Share(_)));
+        assert!(shares.count() >= 20);
+    }
 }
 
 #[test]

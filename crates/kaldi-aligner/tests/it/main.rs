@@ -4,3 +4,4 @@ mod archives;
 mod long;
 mod networks;
 mod sounds;
+mod speech;

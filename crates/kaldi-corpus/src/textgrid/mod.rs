@@ -69,6 +69,8 @@ pub struct Malformed {
     pub line: usize,
     /// A clause that says what is wrong.
     pub message: String,
+    /// True if the file ends there, as one that was cut off does.
+    pub is_cut: bool,
 }
 
 impl TextGrid {

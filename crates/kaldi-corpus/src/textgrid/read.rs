@@ -23,7 +23,13 @@ struct Values<'t> {
 
 impl<'t> Values<'t> {
     fn fault<T>(&self, message: impl Into<String>) -> Result<T> {
-        Err(Malformed { line: self.line, message: message.into() })
+        let is_cut = self.rest().trim_start().is_empty();
+        Err(Malformed { line: self.line, message: message.into(), is_cut })
+    }
+
+    /// The fault of a text or flag that has no end.
+    fn without_end<T>(&self, message: &str) -> Result<T> {
+        Err(Malformed { line: self.line, message: message.to_owned(), is_cut: true })
     }
 
     fn rest(&self) -> &'t str {
@@ -52,7 +58,9 @@ impl<'t> Values<'t> {
                     self.take(end);
                 }
                 Some(b'<') => {
-                    let Some(end) = rest.find('>') else { return self.fault("expected '>' behind '<'") };
+                    let Some(end) = rest.find('>') else {
+                        return self.without_end("expected '>' behind '<'");
+                    };
                     let flag = self.take(end + 1);
                     return Ok(Some(Value::Flag(&flag[1..end])));
                 }
@@ -77,7 +85,7 @@ impl<'t> Values<'t> {
         let mut from = 1;
         loop {
             let Some(quote) = rest[from..].find('"') else {
-                return self.fault("expected '\"' at the end of a text, found the end of the file");
+                return self.without_end("expected '\"' at the end of a text, found the end of the file");
             };
             text.push_str(&rest[from..from + quote]);
             from += quote + 1;
@@ -232,5 +240,17 @@ mod tests {
         assert!(fault(&LONG.replace("xmax = 2.5", "xmax = 1e999")).contains("found inf"));
         let huge = LONG.replace("intervals: size = 2", "intervals: size = 999999999");
         assert!(fault(&huge).contains("expected the beginning of the interval"));
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_anywhere_is_told_from_one_that_is_wrong() {
+        // (Cut inside the last number or mark, the last value may look whole.)
+        let begin = LONG.find("class").unwrap();
+        for end in begin..LONG.len() - 4 {
+            let fault = parse(&LONG[..end]).unwrap_err();
+            assert!(fault.is_cut, "{end}: {fault}");
+        }
+        let backwards = SHORT.replace("0\n1.25\n\"she", "1.5\n1.25\n\"she");
+        assert!(!parse(&backwards).unwrap_err().is_cut);
     }
 }

@@ -176,7 +176,31 @@ fn other_endings_of_texts_can_be_named() {
     let options = Options { text_extensions: vec![".mb.cleaned".to_owned()], ..Options::default() };
     let corpus = folder.read("", &options);
     assert_eq!(utterances(&corpus), ["a a all kyéma", "b b all ωndω"]);
-    assert!(folder.fails("", &Options::default()).contains("recordings without a text"));
+    let said = folder.fails("", &Options::default());
+    assert!(said.contains("recordings without a text"));
+    assert!(said.contains("expected .TextGrid, .eaf, .lab or .txt beside it, found .mb and .mb.cleaned"), "{said}");
+    assert!(said.contains("`text-extension`=mb takes such files"), "{said}");
+}
+
+#[test]
+fn results_have_the_paths_of_recordings_below_the_corpus() {
+    let folder = Folder::new();
+    folder.waves(&["anna b/p q.wav", "r.wav"]);
+    folder.put("anna b/p q.txt", "yes");
+    folder.put("r.txt", "no");
+    let paths = |corpus: &kaldi_corpus::Corpus| {
+        let mut paths: Vec<String> = corpus.recordings.iter().map(|recording| recording.path.join("/")).collect();
+        paths.sort();
+        paths
+    };
+    let corpus = folder.read("", &Options::default());
+    assert_eq!(paths(&corpus), ["anna b/p q", "r"]);
+    // A table elsewhere names recordings outside of its folder: they have keys.
+    let from = corpus.recordings.iter().map(|recording| recording.source.to_string());
+    let rows: String = from.map(|file| format!("{file},yes\n")).collect();
+    folder.put("tables/t.csv", format!("file,text\n{rows}"));
+    let corpus = folder.read("tables/t.csv", &Options::default());
+    assert_eq!(paths(&corpus), ["p_q", "r"]);
 }
 
 #[test]
