@@ -6,6 +6,7 @@
 //! any entry, it leaves an existing output file unchanged.
 
 use std::fmt::Display;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use kaldi_cli::NOTHING_DONE;
@@ -46,9 +47,32 @@ pub fn are_tables(input: &str, output: &str) -> Result<bool> {
         Wspecifier::parse(output)?;
     }
     match (is_input(input), is_output(output)) {
-        (true, false) => bail!("the input {input} is a table, so the output must be one, found {output}"),
-        (false, true) => bail!("the output {output} is a table, so the input must be one, found {input}"),
-        (tables, _) => Ok(tables),
+        (true, false) => {
+            let kind = unknown_kind(output);
+            bail!("the input {input} is a table, so the output must be one, found {output}{kind}")
+        }
+        (false, true) => {
+            let kind = unknown_kind(input);
+            bail!("the output {output} is a table, so the input must be one, found {input}{kind}")
+        }
+        (true, true) => Ok(true),
+        (false, false) => match unknown_kind(input) {
+            // (A file may have such a name.)
+            kind if !kind.is_empty() && !Path::new(input).exists() => bail!("{input}{kind}"),
+            _ => Ok(false),
+        },
+    }
+}
+
+/// A clause about a name that looks like that of a table of a kind that there is not, such as `sc:feats.scp`; empty for others.
+fn unknown_kind(argument: &str) -> String {
+    match argument.split_once(':') {
+        Some((kind, _))
+            if !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b',') =>
+        {
+            format!(": '{kind}' is no kind of table (expected ark or scp)")
+        }
+        _ => String::new(),
     }
 }
 
@@ -218,4 +242,20 @@ where
     kaldi_io::write_object(to, binary, &value)?;
     messages::log(&format!("Copied {from} to {to}"));
     Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::are_tables;
+
+    #[test]
+    fn names_of_tables_of_no_known_kind_are_refused() {
+        let says = |input: &str, output: &str| are_tables(input, output).unwrap_err().to_string();
+        let kind = ": 'sc' is no kind of table (expected ark or scp)";
+        assert!(says("sc:feats.scp", "ark:-").ends_with(kind));
+        assert!(says("ark:a", "sc:b").ends_with(kind));
+        assert_eq!(says("sc:feats.scp", "b"), format!("sc:feats.scp{kind}"));
+        assert!(says("a.mat", "ark:-").ends_with("found a.mat"));
+        assert!(!are_tables("a.mat", "b.mat").unwrap() && are_tables("scp:a", "ark:b").unwrap());
+    }
 }

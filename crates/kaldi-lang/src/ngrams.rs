@@ -47,14 +47,29 @@ impl Vocabulary {
         Ok(Vocabulary::new(lines(&text).filter_map(|(_, line)| Some(fields(line).first()?.to_string()))))
     }
 
+    /// Takes all words of a text, whose lines may begin with a key; returns them with the sentences.
+    ///
+    /// # Errors
+    /// As [`sentences`](Self::sentences): a mark of sentences is no word.
+    pub fn of_text(file: &str, has_keys: bool) -> Result<(Vocabulary, Vec<Vec<String>>)> {
+        let text = plain_text::read(file)?;
+        let words = lines(&text).flat_map(|(_, line)| fields(line).into_iter().skip(usize::from(has_keys)));
+        let vocabulary = Vocabulary::new(words.map(str::to_owned));
+        let sentences = vocabulary.sentences_in(&text, file, has_keys)?;
+        Ok((vocabulary, sentences))
+    }
+
     /// Reads sentences, one a line, maybe behind a key. Empty ones are left out.
     ///
     /// # Errors
     /// A word is not in the vocabulary, or there are no sentences.
     pub fn sentences(&self, file: &str, has_keys: bool) -> Result<Vec<Vec<String>>> {
-        let text = plain_text::read(file)?;
+        self.sentences_in(&plain_text::read(file)?, file, has_keys)
+    }
+
+    fn sentences_in(&self, text: &str, file: &str, has_keys: bool) -> Result<Vec<Vec<String>>> {
         let mut sentences = Vec::new();
-        for (number, line) in lines(&text) {
+        for (number, line) in lines(text) {
             let words: Vec<String> =
                 fields(line).into_iter().skip(usize::from(has_keys)).map(str::to_owned).collect();
             if let Some(word) = words.iter().find(|word| !self.words.contains(*word)) {

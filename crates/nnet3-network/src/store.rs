@@ -59,6 +59,8 @@ impl Nnet {
         if r.peek_token()? == Some(b'T') {
             r.expect_token("<TransitionModel>")?;
             r.skip_past("</TransitionModel>")?;
+            // (A blank ends the token.)
+            r.skip_whitespace()?;
             return Nnet::read_behind_transitions(r);
         }
         Nnet::read_network(r)

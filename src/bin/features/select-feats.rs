@@ -1,6 +1,6 @@
 //! `select-feats`: some of the dimensions.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use kaldi_feat::columns::Columns;
 use kaldi_io::holder::MatrixHolder;
 use nnet3::tables;
@@ -18,6 +18,9 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let columns = Columns::parse(&options.selection)?;
     let (from, to) = (&options.in_rspecifier, &options.out_wspecifier);
-    tables::map::<MatrixHolder, MatrixHolder>(from, to, |_, features| Ok(Ok(columns.select(&features)?)))?
-        .finish_any()
+    tables::map::<MatrixHolder, MatrixHolder>(from, to, |_, features| {
+        let selected = columns.select(&features).with_context(|| format!("'{}'", options.selection))?;
+        Ok(Ok(selected))
+    })?
+    .finish_any()
 }

@@ -1,10 +1,12 @@
 //! `arpa-to-const-arpa`: a language model in the ConstArpaLm format.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use kaldi_cli::log::{self, Site};
 use kaldi_graph::arpa::{ArpaOptions, Event, Words};
 use kaldi_io::{KaldiReader, write_object};
 use nnet3_decode::lm::ConstArpa;
+
+use super::named::named;
 
 /// Converts an Arpa format language model into ConstArpaLm format, which is for rescoring lattices.
 ///
@@ -52,7 +54,7 @@ pub fn run(options: Options) -> Result<u8> {
         Event::Section(line) => log::log(&SECTION, &format!("Reading {line} section.")),
         Event::Warning(message) | Event::ManyWarnings(message) => log::warning(&WARNING, &message),
     })
-    .with_context(|| options.input_arpa.clone())?;
+    .map_err(|error| named(&options.input_arpa, error))?;
     r.close()?;
     write_object(&options.const_arpa, true, &lm)?;
     Ok(0)

@@ -8,6 +8,8 @@ use kaldi_graph::arpa::{ArpaOptions, Event, UnknownWords, Words, compile};
 use kaldi_io::{KaldiReader, KaldiWriter};
 use nnet3::fsts::WithSymbols;
 
+use super::named::named;
+
 /// Convert an ARPA format language model into an FST.
 ///
 /// Note: When called without switches, the output G.fst will contain an embedded symbol table.
@@ -92,7 +94,7 @@ pub fn run(options: Options) -> Result<u8> {
         Event::Warning(message) => log::warning(&WARNING, &message),
         Event::ManyWarnings(message) => log::warning(&MANY_WARNINGS, &message),
     })
-    .with_context(|| options.arpa_in.clone())?;
+    .map_err(|error| named(&options.arpa_in, error))?;
     r.close()?;
     let mut fst = compiled.fst;
     if let Some(before) = compiled.states_before {

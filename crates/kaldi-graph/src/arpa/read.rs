@@ -346,7 +346,7 @@ impl Reader<'_> {
         match &mut self.options.words {
             Words::Numbers => match parse_integer(word) {
                 Some(number) if number >= 0 => Ok(number),
-                _ => Err(Wrong::Error(format!("invalid symbol '{word}'"))),
+                _ => Err(Wrong::Error(format!("invalid symbol '{word}': integers are expected for words"))),
             },
             Words::Symbols(symbols, UnknownWords::Add) => {
                 i32::try_from(symbols.number_or_add(word)).map_err(too_large)

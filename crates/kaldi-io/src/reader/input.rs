@@ -164,6 +164,7 @@ impl KaldiReader {
         if !near {
             return error;
         }
+        let said = said(&error);
         error.remark(|| {
             let more = self.look_back(beginning);
             let sample = more.as_deref().unwrap_or(&beginning.bytes[..beginning.length]);
@@ -176,7 +177,8 @@ impl KaldiReader {
                     self.name
                 ));
             }
-            let found = Contents::of(sample).filter(|contents| !reads(contents))?;
+            let found =
+                Contents::of(sample).filter(|contents| !reads(contents) && !is_said(contents, &said))?;
             // Scripts pass this option to the programs that make examples.
             let option = match found == Contents::Posterior && reads(&Contents::Integers) {
                 true => " (--target-type=post of train.sh)",
@@ -188,6 +190,7 @@ impl KaldiReader {
 
     /// Adds the kind of a whole file to an error, if it begins with another kind than expected.
     pub(super) fn explain_file(&self, error: IoError) -> IoError {
+        let said = said(&error);
         error.remark(|| {
             let file = self.source.file().filter(|_| self.is_whole())?;
             let mut bytes = vec![0; SAMPLE];
@@ -197,7 +200,9 @@ impl KaldiReader {
                 Some((key, contents)) => {
                     Some(format!("this looks like an archive, whose first entry is '{key}', {contents}"))
                 }
-                None => Contents::of(sample).map(|contents| format!("this looks like {contents}")),
+                None => Contents::of(sample)
+                    .filter(|contents| !is_said(contents, &said))
+                    .map(|contents| format!("this looks like {contents}")),
             }
         })
     }
@@ -210,6 +215,19 @@ impl KaldiReader {
         bytes.truncate(length);
         Some(bytes)
     }
+}
+
+/// The message of an error about a file's contents.
+fn said(error: &IoError) -> String {
+    match error {
+        IoError::Format { message, .. } => message.clone(),
+        _ => String::new(),
+    }
+}
+
+/// True if a message names the token with which an object begins: its kind would be the same again.
+fn is_said(contents: &Contents, message: &str) -> bool {
+    matches!(contents, Contents::Object(token) if message.contains(&format!("found '{token}'")))
 }
 
 impl Beginning {
