@@ -157,6 +157,56 @@ impl FmllrStats {
         Ok(())
     }
 
+    /// Adds `frames` virtual frames that are drawn from the Gaussians of some pdfs themselves: their expected statistics. The identity
+    /// maximises the objective function of these frames alone, so that they draw an estimate towards it.
+    ///
+    /// A Gaussian with mean μ, variances s and weight w in its pdf has the share τ of the frames that its pdf's `occupancies` and w give,
+    /// and adds β = τ, row d of K = τ μ_d/s_d (μ, 1)ᵀ and G_d = τ/s_d ((μ, 1)(μ, 1)ᵀ + diag(s, 0)).
+    ///
+    /// # Errors
+    /// The model has another dimension, `occupancies` has no number for each pdf, or a number is negative or not finite.
+    pub fn add_prior(&mut self, model: &AmDiagGmm, occupancies: &[f64], frames: f64) -> Result<()> {
+        if model.dim() != self.dim || occupancies.len() != model.pdfs().len() {
+            return Err(Error::data(format!(
+                "a prior of {} pdfs of dimension {} with {} occupancies cannot be added to fMLLR statistics of dimension {}",
+                model.pdfs().len(),
+                model.dim(),
+                occupancies.len(),
+                self.dim
+            )));
+        }
+        if let Some(wrong) = [&[frames], occupancies].concat().iter().find(|x| !(**x >= 0.0 && x.is_finite()))
+        {
+            return Err(Error::data(format!("a prior of {wrong} frames: expected a number of 0 or more")));
+        }
+        let all: f64 = occupancies.iter().sum();
+        if frames == 0.0 || all == 0.0 {
+            return Ok(());
+        }
+        self.commit();
+        for (gmm, occupancy) in
+            model.pdfs().iter().zip(occupancies).filter(|(_, occupancy)| **occupancy > 0.0)
+        {
+            for (g, &weight) in gmm.weights().iter().enumerate() {
+                let share = frames * occupancy / all * f64::from(weight);
+                let inv_vars = || gmm.inv_vars().row(g).map(|v| share * f64::from(v));
+                let mean: Vec<f64> = gmm.mean(g).into_iter().map(f64::from).chain([1.0]).collect();
+                self.count += share;
+                for (column, &x) in mean.iter().enumerate() {
+                    let rows = self.linear.column_mut(column).into_iter().zip(inv_vars()).zip(&mean);
+                    rows.for_each(|((sum, inv_var), m)| *sum += inv_var * m * x);
+                }
+                self.quadratic.add(inv_vars(), &mean);
+                let variances: Vec<f64> = gmm.inv_vars().row(g).map(|v| 1.0 / f64::from(v)).collect();
+                for (d, inv_var) in inv_vars().enumerate() {
+                    let packed = self.quadratic.packed_mut(d);
+                    variances.iter().enumerate().for_each(|(i, s)| packed[i * (i + 3) / 2] += inv_var * s);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Computes β ln|det A| + tr(WᵀK) − ½ Σ_d w_d G_d w_dᵀ of a transform W = (A b).
     pub(crate) fn objective(&mut self, transform: &DMatrix<f64>) -> f64 {
         self.quadratic.flush();
@@ -264,6 +314,47 @@ pub(crate) mod tests {
         }
         assert!((&stats.linear - linear).amax() < 1e-4);
         assert!((0..4).all(|d| (stats.quadratic.get(d) - &quadratic[d]).amax() < 1e-4));
+    }
+
+    /// Points μ ± √D σ_d e_d have the mean and the covariance of their Gaussian.
+    #[test]
+    fn a_prior_has_the_statistics_of_frames_of_its_gaussians() {
+        let (model, occupancies) = (model(3, 2, 4, 5), [2.0, 0.0, 1.0]);
+        let mut expected = FmllrStats::new(4);
+        for (gmm, occupancy) in model.pdfs().iter().zip(occupancies) {
+            for (g, &weight) in gmm.weights().iter().enumerate() {
+                for (d, sign) in (0..8).map(|n| (n / 2, if n % 2 == 0 { 2.0 } else { -2.0 })) {
+                    let mut frame = gmm.mean(g);
+                    frame[d] += sign / gmm.inv_vars().get(g, d).sqrt();
+                    let mut posteriors = vec![0.0; gmm.num_gauss()];
+                    posteriors[g] = (90.0 * occupancy / 3.0) as f32 * weight / 8.0;
+                    expected.add(gmm, &frame, &posteriors);
+                }
+            }
+        }
+        expected.commit();
+        expected.quadratic.flush();
+        let mut prior = FmllrStats::new(4);
+        prior.add_prior(&model, &occupancies, 90.0).unwrap();
+        prior.quadratic.flush();
+        assert!((prior.count() - 90.0).abs() < 1e-4 && (expected.count() - 90.0).abs() < 1e-4);
+        assert!((&prior.linear - &expected.linear).amax() < 1e-5 * expected.linear.amax());
+        for d in 0..4 {
+            let expected = expected.quadratic.get(d);
+            assert!((prior.quadratic.get(d) - &expected).amax() < 1e-5 * expected.amax(), "{d}");
+        }
+    }
+
+    #[test]
+    fn a_prior_that_makes_no_sense_is_an_error() {
+        let model = model(3, 2, 4, 5);
+        let error = |dim: usize, occupancies: &[f64], frames: f64| {
+            FmllrStats::new(dim).add_prior(&model, occupancies, frames).unwrap_err().to_string()
+        };
+        assert!(error(3, &[1.0; 3], 1.0).contains("statistics of dimension 3"));
+        assert!(error(4, &[1.0; 2], 1.0).contains("with 2 occupancies"));
+        assert!(error(4, &[1.0; 3], -1.0).contains("-1 frames"));
+        assert!(error(4, &[1.0, f64::NAN, 1.0], 1.0).contains("NaN frames"));
     }
 
     #[test]

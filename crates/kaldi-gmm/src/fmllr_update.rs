@@ -211,6 +211,30 @@ mod tests {
     }
 
     #[test]
+    fn a_prior_alone_gives_the_identity_and_much_data_the_transform_of_maximum_likelihood() {
+        let options = FmllrOptions { kind: FmllrKind::Full, min_count: 0.0, iterations: 40 };
+        let (_, model, ..) = stats(1, 3);
+        let with_prior = |frames: f64, mut stats: FmllrStats| {
+            stats.add_prior(&model, &[1.0, 2.0, 1.0], frames).unwrap();
+            double(&stats.estimate(&options).unwrap().transform)
+        };
+        assert!((with_prior(500.0, FmllrStats::new(3)) - unit(3)).amax() < 1e-5);
+        let likeliest = double(&run(FmllrKind::Full, 0.0).1.transform);
+        let far = (&likeliest - unit(3)).amax();
+        assert!(far > 0.1, "{far}");
+        assert_eq!(with_prior(0.0, stats(300, 3).0), likeliest);
+        // 300 frames and 0.03 virtual ones: a ten-thousandth.
+        assert!((with_prior(0.03, stats(300, 3).0) - &likeliest).amax() < 0.01 * far);
+        let mut before = far;
+        for frames in [30.0, 300.0, 3000.0, 300_000.0] {
+            let distance = (with_prior(frames, stats(300, 3).0) - unit(3)).norm();
+            assert!(distance < before || frames == 30.0, "{frames} frames: {distance} after {before}");
+            before = distance;
+        }
+        assert!(before < 0.01 * far, "{before} of {far}");
+    }
+
+    #[test]
     fn transforms_that_change_nothing() {
         for (kind, min_count, outcome) in
             [(FmllrKind::None, 1.0, Outcome::Estimated), (FmllrKind::Full, 301.0, Outcome::TooFew)]
