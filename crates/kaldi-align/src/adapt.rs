@@ -55,7 +55,7 @@ impl System {
         let mut front = front.keeping();
         let passes = Passes { corpus: &corpus, threads };
         let settings = self.options.settings();
-        self.find_transforms(&passes, &mut front, lang, &lexicon, observer)?;
+        self.find_transforms(&passes, &mut front, lang, &lexicon, None, observer)?;
         let mut system = self.clone();
         let mut reasons: Vec<Option<Reason>> = corpus.problems.clone();
         for iteration in 0..options.iterations {

@@ -7,12 +7,12 @@ use kaldi_io::DenseMatrix;
 use kaldi_lang::Lang;
 
 use crate::boundaries::{BoundarySettings, medians};
-use crate::error::{Reason, Result};
-use crate::estimate;
+use crate::error::{Error, Reason, Result};
+use crate::estimate::{self, FmllrSettings};
 use crate::features::Front;
 use crate::network::Network;
 use crate::observer::{Event, Observer};
-use crate::passes::{Aligner, Alignments, Found, Passes};
+use crate::passes::{Aligner, Alignments, Found, FrameWeights, Passes};
 use crate::phone_graph::{LexiconGraph, NO_WORD};
 use crate::search::Path;
 use crate::system::System;
@@ -80,7 +80,13 @@ pub struct Aligned {
     pub results: Vec<std::result::Result<Alignment, Reason>>,
     /// Speakers with their transforms; `None` if a speaker has too little speech, or the system needs none.
     pub transforms: Vec<(String, Option<DenseMatrix<f32>>)>,
+    /// Frames of speech that each speaker's transform was estimated from, by weights; a speaker with at most
+    /// [`min_speaker_frames`](crate::AlignOptions::min_speaker_frames) gets none. Empty if the system needs no transforms.
+    pub frames: Vec<f64>,
 }
+
+/// Weights from 0 to 1 of each utterance's words in the transforms of speakers.
+pub type WordWeights = [Vec<f32>];
 
 impl System {
     /// The dimension of cepstra.
@@ -97,22 +103,46 @@ impl System {
         estimate::boosted(&self.model, gmms, lang.optional_silence, self.options.boost_silence)
     }
 
-    /// Estimates transforms of speakers by an alignment without transforms, if the system is for features with them.
+    /// Estimates transforms of speakers by an alignment without transforms, if the system is for features with them. Returns how many
+    /// frames each speaker has for that.
     pub(crate) fn find_transforms(
         &self,
         passes: &Passes,
         front: &mut Front,
         lang: &Lang,
         lexicon: &LexiconGraph,
+        weights: Option<&WordWeights>,
         observer: &mut dyn Observer,
-    ) -> Result<()> {
-        let Some(independent) = &self.independent else { return Ok(()) };
+    ) -> Result<Vec<f64>> {
+        let Some(independent) = &self.independent else { return Ok(Vec::new()) };
         let gmms = self.boosted(independent, lang)?;
-        let outcomes = passes.align(front, &self.model, &gmms, lexicon, &self.options.settings())?;
-        let alignments: Alignments = outcomes.into_iter().map(|outcome| Some(outcome.ok()?.0)).collect();
         let models = (&self.model, independent);
-        let least = self.options.min_speaker_frames;
-        estimate::fmllr(passes, front, models, &alignments, &lang.silence, least, observer)
+        let settings =
+            FmllrSettings { least: self.options.min_speaker_frames, prior: self.options.prior_frames };
+        let search = self.options.settings();
+        let (alignments, weights) = match weights {
+            None => {
+                let outcomes = passes.align(front, &self.model, &gmms, lexicon, &search)?;
+                (outcomes.into_iter().map(|outcome| Some(outcome.ok()?.0)).collect::<Alignments>(), None)
+            }
+            Some(weights) => {
+                let begin = || Aligner::new(&self.model, &gmms, lexicon, &search);
+                let work = |aligner: &mut Aligner, place: usize| {
+                    let words = &passes.corpus.utterances[place].words;
+                    let found = aligner.align(&*front.features(place)?, words)?;
+                    Ok(found.map(|found| {
+                        let weights = weights_of_frames(&found, words, &weights[place]);
+                        (found.path.ids, weights)
+                    }))
+                };
+                let found = passes.for_utterances(begin, work, |_| ())?;
+                let (alignments, weights): (Alignments, FrameWeights) =
+                    found.into_iter().map(|found| found.ok().unzip()).unzip();
+                (alignments, Some(weights))
+            }
+        };
+        let weighted = (&alignments, weights.as_ref());
+        estimate::fmllr(passes, front, models, weighted, &lang.silence, settings, observer)
     }
 
     /// Aligns utterances. A system with transforms of speakers does so in two passes.
@@ -126,12 +156,31 @@ impl System {
         threads: NonZero<usize>,
         observer: &mut dyn Observer,
     ) -> Result<Aligned> {
+        self.align_weighted(lang, utterances, None, threads, observer)
+    }
+
+    /// Does the same as [`align`](Self::align), but frames of a word count in the transforms of speakers by the weight of the word. There is
+    /// a list for each utterance with a number from 0 to 1 for each word, such as the confidence of a recogniser.
+    ///
+    /// # Errors
+    /// The language does not fit the system, or the weights do not fit the utterances.
+    pub fn align_weighted(
+        &self,
+        lang: &Lang,
+        utterances: &[Utterance],
+        weights: Option<&WordWeights>,
+        threads: NonZero<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<Aligned> {
+        if let Some(weights) = weights {
+            check_weights(utterances, weights)?;
+        }
         let corpus = Corpus::new(utterances, self.cepstra());
         let lexicon = LexiconGraph::new(lang)?;
         let mut front = Front::new(&corpus, self.features.clone(), self.normalized)?;
         let passes = Passes { corpus: &corpus, threads };
         let settings = self.options.settings();
-        self.find_transforms(&passes, &mut front, lang, &lexicon, observer)?;
+        let frames = self.find_transforms(&passes, &mut front, lang, &lexicon, weights, observer)?;
         let gmms = self.boosted(&self.model.gmms, lang)?;
         let begin = || Aligner::new(&self.model, &gmms, &lexicon, &settings);
         let work = |aligner: &mut Aligner, place: usize| {
@@ -151,8 +200,47 @@ impl System {
         let retried = results.iter().flatten().filter(|alignment| alignment.retried).count();
         observer.event(Event::Aligned { aligned, retried, failed: results.len() - aligned });
         let transforms = corpus.speakers.iter().cloned().zip(front.transforms().iter().cloned()).collect();
-        Ok(Aligned { results, transforms })
+        Ok(Aligned { results, transforms, frames })
     }
+}
+
+/// The weights of a path's frames: those of their words, and 1 between words.
+fn weights_of_frames(found: &Found, words: &[u32], weights: &[f32]) -> Vec<f32> {
+    let (phones, _) = times(&found.network, &found.path, words, None);
+    let mut frames = vec![1.0; found.path.ids.len()];
+    for phone in phones {
+        if let Some(word) = phone.word {
+            frames[phone.begin..phone.end].fill(weights[word]);
+        }
+    }
+    frames
+}
+
+fn check_weights(utterances: &[Utterance], weights: &WordWeights) -> Result<()> {
+    if weights.len() != utterances.len() {
+        return Err(Error::data(format!(
+            "{} utterances have weights of words: expected {}",
+            weights.len(),
+            utterances.len()
+        )));
+    }
+    for (utterance, weights) in utterances.iter().zip(weights) {
+        if weights.len() != utterance.words.len() {
+            return Err(Error::data(format!(
+                "{} has {} words and weights of {}",
+                utterance.key,
+                utterance.words.len(),
+                weights.len()
+            )));
+        }
+        if let Some(wrong) = weights.iter().find(|weight| !(0.0..=1.0).contains(*weight)) {
+            return Err(Error::data(format!(
+                "{} has a word with the weight {wrong}: expected a number from 0 to 1",
+                utterance.key
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The phones and words of a path. `fine` has the beginnings of all phones and the end, in frames with fractions; without it, they

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::features::{FeatureKind, Front};
 use crate::network::Model;
 use crate::observer::{Event, Observer};
-use crate::passes::{Alignments, Passes, spoken};
+use crate::passes::{Alignments, FrameWeights, Passes, spoken};
 use crate::random::Numbers;
 
 /// Part of a standard deviation by which halves of a Gaussian move apart.
@@ -162,7 +162,17 @@ pub fn mllt(
     Ok(())
 }
 
-/// Estimates a transform of each speaker. It is applied after the transforms of `front`, or replaces them if they are `None`.
+/// Settings of speakers' transforms.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FmllrSettings {
+    /// Frames that a speaker must have.
+    pub least: f64,
+    /// Virtual frames that draw a transform towards the identity. Pdfs have them in proportion to their numbers of Gaussians.
+    pub prior: f64,
+}
+
+/// Estimates a transform of each speaker. It is applied after the transforms of `front`, or replaces them if they are `None`. Returns how
+/// many frames each speaker has, without the virtual ones.
 ///
 /// # Errors
 /// Features or alignments do not fit the model.
@@ -170,15 +180,22 @@ pub fn fmllr(
     passes: &Passes,
     front: &mut Front,
     models: (&Model, &AmDiagGmm),
-    alignments: &Alignments,
+    (alignments, weights): (&Alignments, Option<&FrameWeights>),
     silence: &[i32],
-    min_count: f64,
+    settings: FmllrSettings,
     observer: &mut dyn Observer,
-) -> Result<()> {
-    let options = FmllrOptions { kind: FmllrKind::Full, min_count, iterations: FMLLR_ITERATIONS };
+) -> Result<Vec<f64>> {
+    let options =
+        FmllrOptions { kind: FmllrKind::Full, min_count: settings.least, iterations: FMLLR_ITERATIONS };
+    let occupancies = if settings.prior > 0.0 { occupancies(models.0, silence) } else { Vec::new() };
     let mut transforms = front.transforms().to_vec();
+    let mut frames = vec![0.0; transforms.len()];
     let (mut without, mut improvement, mut count) = (0, 0.0, 0.0);
-    passes.fmllr_stats(front, models, alignments, silence, |speaker, mut stats| {
+    passes.fmllr_stats(front, models, (alignments, weights), silence, |speaker, mut stats| {
+        frames[speaker] = stats.count();
+        if settings.prior > 0.0 && stats.count() > settings.least {
+            stats.add_prior(&models.0.gmms, &occupancies, settings.prior)?;
+        }
         let estimate = match stats.estimate(&options) {
             Ok(estimate) => estimate,
             Err(error) => {
@@ -204,5 +221,13 @@ pub fn fmllr(
     let speakers = passes.corpus.speakers.len();
     let improvement = if count > 0.0 { improvement / count } else { 0.0 };
     observer.event(Event::Transforms { speakers, without, improvement });
-    Ok(())
+    Ok(frames)
+}
+
+/// The number of Gaussians of each pdf, and 0 for pdfs of silence. (Training splits Gaussians by occupancies.)
+fn occupancies(model: &Model, silence: &[i32]) -> Vec<f64> {
+    let phones = model.transitions.phones_by_pdf();
+    let spoken = phones.iter().map(|phones| phones.iter().any(|phone| !silence.contains(phone)));
+    let gaussians = model.gmms.pdfs().iter().map(|gmm| gmm.num_gauss() as f64);
+    gaussians.zip(spoken).map(|(gaussians, spoken)| if spoken { gaussians } else { 0.0 }).collect()
 }

@@ -23,6 +23,9 @@ use crate::utterance::Corpus;
 /// Transition-ids of each utterance; `None` for utterances that are not aligned.
 pub type Alignments = Vec<Option<Vec<i32>>>;
 
+/// Weights of each utterance's frames; `None` for utterances that are not aligned.
+pub type FrameWeights = Vec<Option<Vec<f32>>>;
+
 /// Settings of alignments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlignSettings {
@@ -321,7 +324,8 @@ impl Passes<'_> {
     }
 
     /// Sums statistics for a transform of each speaker over frames that are not silence, and passes each speaker's to `finish`.
-    /// Posteriors are by `by`, parameters are the model's. Features are those of `front`, with its transforms of speakers.
+    /// Posteriors are by `by`, parameters are the model's. Features are those of `front`, with its transforms of speakers. Without weights
+    /// each frame has the weight 1.
     ///
     /// # Errors
     /// Features or alignments do not fit the model.
@@ -329,7 +333,7 @@ impl Passes<'_> {
         &self,
         front: &Front,
         (model, by): (&Model, &AmDiagGmm),
-        alignments: &Alignments,
+        (alignments, weights): (&Alignments, Option<&FrameWeights>),
         silence: &[i32],
         mut finish: impl FnMut(usize, FmllrStats) -> Result<()>,
     ) -> Result<()> {
@@ -339,9 +343,14 @@ impl Passes<'_> {
             for &place in &corpus.pieces[piece].members {
                 let Some(ids) = &alignments[place] else { continue };
                 let features = front.features(place)?;
+                let weights = weights.and_then(|weights| weights[place].as_ref());
                 for (t, id) in spoken(&model.transitions, ids, silence)? {
+                    let weight = weights.map_or(1.0, |weights| weights[t]);
+                    if weight == 0.0 {
+                        continue;
+                    }
                     let pdf = model.transitions.pdf(id);
-                    let (posteriors, _) = accumulator.posteriors(by.pdf(pdf)?, features.row(t), 1.0)?;
+                    let (posteriors, _) = accumulator.posteriors(by.pdf(pdf)?, features.row(t), weight)?;
                     stats.add(model.gmms.pdf(pdf)?, features.row(t), posteriors);
                 }
             }

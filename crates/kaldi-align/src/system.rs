@@ -32,6 +32,11 @@ pub struct AlignOptions {
     pub beams: Beams,
     /// Frames that a speaker must have for a transform.
     pub min_speaker_frames: f64,
+    /// Virtual frames that draw the transform of a speaker towards the identity; see [`FmllrStats::add_prior`]. 0 gives the transform of
+    /// maximum likelihood, as Kaldi's scripts.
+    ///
+    /// [`FmllrStats::add_prior`]: kaldi_gmm::fmllr::FmllrStats::add_prior
+    pub prior_frames: f64,
     /// Makes boundaries finer than frames.
     pub boundaries: Option<BoundarySettings>,
 }
@@ -46,6 +51,7 @@ impl Default for AlignOptions {
             boost_silence: recipe.boost_silence,
             beams: recipe.beams,
             min_speaker_frames: recipe.min_speaker_frames,
+            prior_frames: 0.0,
             boundaries: Some(BoundarySettings::default()),
         }
     }

@@ -10,7 +10,7 @@ use kaldi_lang::Lang;
 use kaldi_tree::stub::monophone;
 
 use crate::error::{Error, Reason, Result};
-use crate::estimate::{self, Update};
+use crate::estimate::{self, FmllrSettings, Update};
 use crate::features::{FeatureKind, Front};
 use crate::network::{Model, TransitionScales};
 use crate::observer::{Event, Observer};
@@ -293,8 +293,8 @@ impl<'a> Trainer<'a> {
             }
             StageKind::Sat => {
                 let models = (&self.model, &self.model.gmms);
-                let least = self.recipe.min_speaker_frames;
-                estimate::fmllr(passes, front, models, alignments, silence, least, self.observer)?;
+                let settings = FmllrSettings { least: self.recipe.min_speaker_frames, prior: 0.0 };
+                estimate::fmllr(passes, front, models, (alignments, None), silence, settings, self.observer)?;
             }
             StageKind::Monophones | StageKind::Triphones => {}
         }

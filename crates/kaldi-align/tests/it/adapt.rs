@@ -7,12 +7,12 @@ use kaldi_align::{AdaptOptions, Event, Recipe, System, Utterance, train};
 
 use crate::speech::{corpus, lang};
 
-fn one() -> NonZero<usize> {
+pub fn one() -> NonZero<usize> {
     NonZero::new(1).unwrap()
 }
 
 /// A system for two speakers, and utterances whose sounds differ from theirs in a way that no mean of a speaker undoes.
-fn system_and_others(stages: usize) -> (System, Vec<Utterance>) {
+pub fn system_and_others(stages: usize) -> (System, Vec<Utterance>) {
     let short = |stage: Stage| Stage {
         iterations: 7,
         last_increase: 5,

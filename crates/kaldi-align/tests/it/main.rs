@@ -7,3 +7,4 @@ mod speech;
 mod start;
 mod statistics;
 mod training;
+mod transforms;
