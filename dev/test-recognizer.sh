@@ -486,11 +486,23 @@ adapts_to_recordings() { # a model folder for the speaker who is not in the trai
   local keys waves
   mapfile -t keys < <(cut -d' ' -f1 "$work/adapting/data/held_out/text")
   waves=("${keys[@]/#/$work/more/wav/}")
-  nnet3-adapt-speaker "$work/adapting/model" "$work/speaker3" "${waves[@]/%/.wav}" || return 1
+  nnet3-adapt-speaker "$work/adapting/model" "$work/speaker3" "${waves[@]/%/.wav}" 2>"$work/adapt.log" || { cat "$work/adapt.log"; return 1; }
+  cat "$work/adapt.log"
   diff <(cd "$work/adapting/model" && find . | sort) <(cd "$work/speaker3" && find . | sort) || return 1
-  ! cmp -s "$work/adapting/model/am/final.mdl" "$work/speaker3/am/final.mdl" || return 1
+  grep -q 'mean confidence of words 0\.[0-9]* without a transform\|mean confidence of words 1\.000 without a transform' "$work/adapt.log" || return 1
+  # (The network stays where a transform leaves no less doubt.)
+  if cmp -s "$work/adapting/model/am/final.mdl" "$work/speaker3/am/final.mdl"; then grep -q 'has the network of' "$work/adapt.log" || return 1
+  else ! grep -q 'has the network of' "$work/adapt.log" || return 1
+  fi
   nnet3-transcribe --print-args=false "$work/speaker3" "${waves[@]/%/.wav}" 2>/dev/null </dev/null >"$work/speaker3.text"
   compute-wer --print-args=false --text --mode=all "ark:$work/adapting/data/held_out/text" "ark:$work/speaker3.text" | awk '$1 == "%WER" { print; exit !($2 < 5) }'
+}
+adapted_already() { # a network with a transform, whoever has put it there
+  cp -r "$work/adapting/model" "$work/transformed"
+  copy-matrix "ark:$work/adapting/speakers/held_out/trans.1" "ark,scp:$work/transform.ark,$work/transform.scp"
+  nnet3-am-add-features --input-dim=40 --transform="$(cut -d' ' -f2 "$work/transform.scp")" "$work/adapting/gauss/model" "$work/adapting/chain/adapted/final.mdl" \
+    "$work/transformed/am/final.mdl" || return 1
+  says "is adapted to a speaker already" nnet3-adapt-speaker "$work/transformed" "$work/no" "$toy/wav/toy-003.wav"
 }
 # Phones have their names, also in a copy of the model folder without graph/phones.txt, and features are those of the training.
 aligns() {
@@ -544,7 +556,8 @@ names_files() { # that make no sense
 check "wrong: nnet3-adapt-speaker names the file that is empty" names_files
 check "wrong: nnet3-adapt-speaker with a model that cannot adapt" says "has no folder adaptation" nnet3-adapt-speaker "$work/gaussians/model" "$work/no" "$toy/wav/toy-003.wav"
 check "wrong: nnet3-adapt-speaker into the model itself" says "lies in the folder of the model" nnet3-adapt-speaker "$work/adapting/model" "$work/adapting/model/new" "$toy/wav/toy-003.wav"
-check "wrong: nnet3-adapt-speaker with too little speech" says "too little speech for a transform" nnet3-adapt-speaker "$work/adapting/model" "$work/no" "$toy/wav/toy-003.wav"
+check "wrong: nnet3-adapt-speaker with a model that is adapted already" adapted_already
+check "wrong: nnet3-adapt-speaker with too little speech" says "s of words that the model is sure of; more than 5.0 s are needed" nnet3-adapt-speaker "$work/adapting/model" "$work/no" "$toy/wav/toy-003.wav"
 awk '{ print $1, $1 }' "$toy/utt2spk" >"$work/everybody"
 check "wrong: --adapt-speakers=true for speakers of one recording" says "0 speakers have 5 s of sound or more" scripts/recognizer.sh \
   --wav="$toy/wav" --text="$toy/text" --utt2spk="$work/everybody" --lexicon="$toy/lexicon.txt" --garbage=false --use-gpu=no --adapt-speakers=true "$work/no_transforms"

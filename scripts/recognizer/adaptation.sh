@@ -89,9 +89,14 @@ write_options_of_cepstra() { # <file>
 # A transform needs no more speech of a speaker: a minute, from utterances all over the data.
 frames_for_transform=6000
 
-# trans.1 (if there are transforms), speakers (who have them), cmvn.ark (means of speakers) and global.stats, of the utterances of `set` and the text in $texts or of the set.
+# Of the speakers of a test, who may have said a little of what was recognised: virtual frames that draw a transform towards the identity, and
+# the least confidence of words that count. (Measured: docs/recognizer.md#adaptation-to-speakers. nnet3-adapt-speaker has the same.)
+prior_frames=1000 least_confidence=0.7
+
+# trans.1 (if there are transforms), speakers (who have them), cmvn.ark (means of speakers) and global.stats, of the utterances of `set` and the text in
+# $texts or of the set. With $lattices, which the text is the best path of, words count by their confidence.
 transforms_of_speakers() {
-  local data=$out/data from=$dir/feats/$set texts=${texts-$dir/feats/$set/text}
+  local data=$out/data from=$dir/feats/$set texts=${texts-$dir/feats/$set/text} options=()
   most=$frames_for_transform awk 'FILENAME == ARGV[1] { speaker[$1] = $2; next } FILENAME == ARGV[2] { all[speaker[$1]] += $2; next }
     NF > 1 { who = speaker[$1]; share = all[who] > ENVIRON["most"] ? ENVIRON["most"] / all[who] : 1
       before = int(seen[who]); seen[who] += share; if (int(seen[who]) > before || share == 1) print }' \
@@ -99,7 +104,11 @@ transforms_of_speakers() {
   data_of_cepstra "$from" "$out/texts" "$data"
   run "${log}_cmvn.log" compute-cmvn-stats "--spk2utt=ark:$from/spk2utt" "scp:$data/feats.scp" "ark:$out/cmvn.ark"
   run "${log}_mean.log" matrix-sum "ark:$out/cmvn.ark" "$out/global.stats"
-  run "$log.log" align-gaussians --num-threads="$nj" "$data" "$dir/gauss/lang" "$dir/gauss/model" "$out/aligned"
+  if [[ ${lattices-} ]]; then
+    weights_of_words "$lattices" >"$out/weights"
+    options=(--prior-frames="$prior_frames" --word-weights="$out/weights")
+  fi
+  run "$log.log" align-gaussians --num-threads="$nj" "${options[@]}" "$data" "$dir/gauss/lang" "$dir/gauss/model" "$out/aligned"
   : >"$out/speakers"
   if [[ -e $out/aligned/trans.1 ]]; then
     # (Speakers with too little speech have the identity there.)
@@ -110,7 +119,16 @@ transforms_of_speakers() {
   fi
   say "    $(num_aligned "$out/aligned") of $(wc -l <"$data/text") utterances are aligned for transforms; $(
     people_with_transforms "$from" "$out" | wc -l) of $(people_of "$from" | wc -l) speakers have one"
-  rm -r "$data" "$out/aligned" "$out/texts"
+  rm -rf "$data" "$out/aligned" "$out/texts" "$out/weights"
+}
+
+# A line for each utterance: its key, and the weight of each word of the best path of its lattice.
+weights_of_words() { # <lattices>
+  run "${log}_confidences.log" lattice-to-ctm-conf --acoustic-scale=1.0 --decode-mbr=false --confidence-digits=4 "ark:gunzip -c $1 |" "$out/confidences"
+  garbage="$garbage" garbage_word="$garbage_word" least="$least_confidence" awk 'FILENAME == ARGV[1] { word[$2] = $1; next }
+    ENVIRON["garbage"] == "false" || word[$5] != ENVIRON["garbage_word"] { weights[$1] = weights[$1] " " ($6 < ENVIRON["least"] + 0 ? 0 : $6 > 1 ? 1 : $6) }
+    END { for (utt in weights) print utt weights[utt] }' "$dir/lang/words.txt" "$out/confidences"
+  rm "$out/confidences"
 }
 
 # The speakers of a folder of features who are people: neither copies with other voices nor sounds that are no words.
@@ -165,8 +183,8 @@ network_of_cepstra() {
 do_adapted_recognition() { # adds to table
   local set
   for set in "${tests[@]}"; do
-    texts=$dir/decode/$set/text step "transforms of the speakers of $set" "speakers/$set" transforms_of_speakers "=gauss/model" "=feats/$set" \
-      "@$dir/decode/$set/text"
+    texts=$dir/decode/$set/text lattices="$dir/decode/$set/lat.*.gz" step "transforms of the speakers of $set" "speakers/$set" \
+      transforms_of_speakers "=gauss/model" "=feats/$set" "@$dir/decode/$set/text" "$prior_frames" "$least_confidence"
     if [[ ! -s $dir/speakers/$set/speakers ]]; then
       say "no speaker of $set has enough speech ($sound_of_speaker s) for a transform"
       continue

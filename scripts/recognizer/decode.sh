@@ -110,6 +110,26 @@ decode() {
     $1 == "%SER" { ser = $2; utts = $5 }
     END { printf "%-26s %6d %7d %7.2f %% %5d %5d %5d %9.1f %%\n", set, utts, words, wer, sub_, del, ins, ser }' >"$out/result"
   count_errors "$reference" "$out/text" >"$out/errors.txt"
+  count_by_speaker "$reference" "$out/text" "$dir/data/$set/utt2spk" >"$out/speakers.txt"
+  [[ -s $out/speakers.txt ]] || rm "$out/speakers.txt"
+}
+
+# A table of errors by speaker. Empty for one speaker, and where each utterance has a speaker of its own: then speakers are not known.
+count_by_speaker() { # <reference> <recognised> <utt2spk>
+  local rows # lint: whole: rows
+  rows=$(align-text --print-args=false --special-symbol='***' "ark:$1" "ark:$2" ark,t:- 2>>"${log}_wer.log" | awk '
+    FILENAME == ARGV[1] { who[$1] = $2; next }
+    FILENAME == ARGV[2] { missed[$1] = NF - 1; utts[who[$1]]++; all++; words[who[$1]] += NF - 1; next }
+    { s = who[$1]; delete missed[$1]
+      for (i = 2; i <= NF; i += 3) if ($i != $(i + 1)) { if ($i == "***") ins[s]++; else if ($(i + 1) == "***") del[s]++; else sub_[s]++ } }
+    END {
+      for (utt in missed) del[who[utt]] += missed[utt] # (not recognised)
+      for (s in utts) speakers++
+      if (speakers < 2 || speakers == all) exit
+      for (s in utts) printf "%-26s %6d %7d %7.2f %% %5d %5d %5d\n", s, utts[s], words[s],
+        words[s] ? 100 * (sub_[s] + del[s] + ins[s]) / words[s] : 0, sub_[s], del[s], ins[s]
+    }' "$3" "$1" - | sort)
+  [[ ! $rows ]] || printf '%-26s %6s %7s %9s %5s %5s %5s\n%s\n' speaker utts words WER sub del ins "$rows"
 }
 
 # The garbage word stands for no word.

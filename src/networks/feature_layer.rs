@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use kaldi_align::as_network::FeatureLayer;
 use kaldi_io::{DenseMatrix, write_object};
+use nnet3_core::component::affine::fixed::FixedAffine;
 use nnet3_core::config::parse_config;
 use nnet3_core::random::Random;
 use nnet3_train::acoustic::AmNnet;
@@ -61,6 +62,23 @@ pub fn put_before(layer: &FeatureLayer, model: &mut AmNnet) -> Result<()> {
     nnet.read_config(parse_config("layers", lines.iter().map(String::as_str))?, &Random::new(0))?;
     model.set_nnet(nnet)?;
     Ok(())
+}
+
+/// True if the layer that [`put_before`] has put before a network has another matrix than `plain`, apart from the offset: the matrix of the
+/// features and a transform.
+pub fn is_transformed(model: &AmNnet, plain: &FeatureLayer) -> bool {
+    let nnet = model.nnet();
+    let layer = nnet.find_component(NODE).map(|id| nnet.component(id));
+    let Some(layer) = layer.and_then(|layer| layer.downcast_ref::<FixedAffine>()) else { return false };
+    let (found, inputs) = (layer.linear(), plain.matrix.cols - 1);
+    if (found.rows(), found.cols()) != (plain.matrix.rows, inputs) {
+        return true;
+    }
+    let found = found.to_vec();
+    !found
+        .chunks_exact(inputs)
+        .zip(plain.matrix.data.chunks_exact(inputs + 1))
+        .all(|(a, b)| *a == b[..inputs])
 }
 
 /// A node's line with another input.

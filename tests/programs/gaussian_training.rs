@@ -120,6 +120,25 @@ fn trained_models_find_phones_and_each_utterance_has_its_result() {
     fails(&f, 0, "align-gaussians --num-threads=1 @data @lang @exp @ali", &["24 (", "1 too-short"]);
     assert_eq!(f.read("ali/phones.ctm"), ctm);
     assert_eq!(f.read("ali/utterances.tsv"), table);
+    // Words that all count are words without weights.
+    let lines = f.read("data/text");
+    let weights: String = lines
+        .lines()
+        .map(|line| {
+            line.split(' ').next().unwrap().to_owned() + &" 1".repeat(line.split(' ').count() - 1) + "\n"
+        })
+        .collect();
+    f.write("weights", &weights);
+    fails(
+        &f,
+        0,
+        "align-gaussians --num-threads=1 --word-weights=@weights @data @lang @exp @weighted",
+        &["24 ("],
+    );
+    assert_eq!(f.read("weighted/phones.ctm"), ctm);
+    f.write("weights", weights.replace("utt03 ", "other "));
+    let missing = "align-gaussians --num-threads=1 --word-weights=@weights @data @lang @exp @weighted";
+    fails(&f, 255, missing, &["has no line for the utterance 'utt03'"]);
 }
 
 #[test]
@@ -135,6 +154,8 @@ fn options_of_training_that_make_no_sense_are_errors() {
         fails(&f, 255, &format!("train-gaussians {options} @data @lang @exp"), &[message]);
     }
     fails(&f, 255, "align-gaussians @data @lang @missing @ali", &["missing"]);
+    let negative = "align-gaussians --prior-frames=-1 @data @lang @missing @ali";
+    fails(&f, 255, negative, &["--prior-frames=-1: expected a number of 0 or more"]);
     // An utterance without a speaker would be a speaker of its own.
     let speakers = f.read("data/utt2spk").replace("utt07 speaker1\n", "");
     f.write("data/utt2spk", speakers);

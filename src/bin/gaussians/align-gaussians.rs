@@ -7,7 +7,7 @@ use nnet3::options::threads;
 use nnet3::progress;
 
 use crate::gaussians::alignment_output::{STEPS, show, write};
-use crate::gaussians::data_folder::{CepstraOptions, Data, read_lang};
+use crate::gaussians::data_folder::{CepstraOptions, Data, read_lang, read_weights};
 use crate::gaussians::texts::TextScoreOptions;
 
 /// Align a data folder with a folder of train-gaussians, of Kaldi's scripts or of the Montreal Forced Aligner, in two passes if
@@ -29,6 +29,13 @@ pub struct Options {
     /// Beam of the search; if it finds no path, one four times, and then one sixteen times as wide.
     #[arg(long, default_value_t = 10.0)]
     beam: f32,
+    /// Virtual frames that draw the transform of a speaker towards the identity; 0 for the transform of maximum likelihood.
+    #[arg(long, default_value_t = 0.0)]
+    prior_frames: f64,
+    /// File with a line for each utterance: its key, and a number from 0 to 1 for each word, by which its frames count in the transform of
+    /// the speaker. Without it all words count alike.
+    #[arg(long, default_value = "")]
+    word_weights: String,
     #[command(flatten)]
     scores: TextScoreOptions,
     #[command(flatten)]
@@ -47,13 +54,27 @@ pub fn run(options: Options) -> Result<u8> {
     if !(options.beam > 0.0 && options.beam.is_finite()) {
         anyhow::bail!("--beam={}: expected a number above 0", options.beam);
     }
+    if !(options.prior_frames >= 0.0 && options.prior_frames.is_finite()) {
+        anyhow::bail!("--prior-frames={}: expected a number of 0 or more", options.prior_frames);
+    }
     let lang = read_lang(&options.lang_dir)?;
     let mut system = System::load(&options.model_dir)?;
     system.options.boost_silence = options.boost_silence;
     system.options.beams.0 = vec![options.beam, 4.0 * options.beam, 16.0 * options.beam];
     let data = Data::read(&options.data_dir, &lang, &options.cepstra.or_beside(&options.model_dir))?;
+    system.options.prior_frames = options.prior_frames;
+    let weights = match options.word_weights.as_str() {
+        "" => None,
+        file => Some(read_weights(file, &data)?),
+    };
     let bar = progress::steps("steps of alignment", STEPS);
-    let aligned = system.align(&lang, &data.utterances, threads, &mut |event: Event| show(event, &bar))?;
+    let aligned = system.align_weighted(
+        &lang,
+        &data.utterances,
+        weights.as_deref(),
+        threads,
+        &mut |event: Event| show(event, &bar),
+    )?;
     options.scores.write(&system, &lang, &data, &aligned, threads)?;
     drop(bar);
     system.save(&options.exp_dir, &lang.phones)?;

@@ -88,6 +88,25 @@ fn table(file: &str) -> Result<Vec<(String, Vec<String>)>> {
     Ok(rows)
 }
 
+/// Reads weights of the words of each utterance.
+///
+/// # Errors
+/// An utterance has no line, or a field is no number. (The alignment checks how many there are, and their range.)
+pub fn read_weights(file: &str, data: &Data) -> Result<Vec<Vec<f32>>> {
+    let rows: HashMap<String, Vec<String>> = table(file)?.into_iter().collect();
+    let of_utterance = |utterance: &Utterance| -> Result<Vec<f32>> {
+        let key = &utterance.key;
+        let row = rows.get(key).with_context(|| format!("{file} has no line for the utterance '{key}'"))?;
+        let number = |field: &String| {
+            field
+                .parse()
+                .with_context(|| format!("{file}: '{key}' has '{field}': expected a number from 0 to 1"))
+        };
+        row.iter().map(number).collect()
+    };
+    data.utterances.iter().map(of_utterance).collect()
+}
+
 impl Data {
     /// Reads a folder. Words are those of the language.
     pub fn read(folder: &str, lang: &Lang, options: &CepstraOptions) -> Result<Data> {

@@ -2,7 +2,8 @@
 
 #![cfg(feature = "sound")]
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -12,8 +13,9 @@ use kaldi_io::text::count;
 use kaldi_sound::{Channels, Signal, SoundOptions, SoundStream};
 use nnet3::messages;
 use nnet3::options::threads;
-use nnet3::speaker_adaptation::Adaptation;
+use nnet3::speaker_adaptation::{Adaptation, Certainty, Outcome, Part, Speech};
 use nnet3_online::{Model, ModelOptions, Sentences, Transcript, needs_folder, piece};
+use nnet3_train::acoustic::AmNnet;
 
 use crate::recognition::transcribe::checks;
 
@@ -22,7 +24,10 @@ use crate::recognition::transcribe::checks;
 /// The recordings are recognised with the model as it is. Speaker-adaptive Gaussian models in the model's folder, as recognizer.sh
 /// --adapt-speakers=true puts them there, align the words and give a transform of the features. The new folder has the network with
 /// this transform, and all else of the model; all programs and vosk read it. Ten seconds of speech are needed, and a minute is
-/// enough. All recordings must be of one speaker.
+/// enough. All recordings must be of one speaker, and the model must not be adapted to a speaker already.
+///
+/// Words that the model is not sure of do not count. Each half of the recordings (ten minutes of them at most) is also recognised adapted to
+/// the other half. If that removes less than 15 % of the doubt about words, the new folder has the network of the model as it is.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: nnet3-adapt-speaker exp/model anna-model anna/*.wav\nSee also: nnet3-transcribe, nnet3-am-add-features"
@@ -66,59 +71,144 @@ pub fn run(options: Options) -> Result<u8> {
     let model = Model::open(folder, &ModelOptions::default())?;
     let mut sentences = Sentences::new(&model, model.options())?;
     let channels = options.channel.unwrap_or(Channels::First);
-    let mut utterances = Vec::new();
-    for recording in recordings {
-        let (samples, rate) = samples(recording, channels, options.max_seconds)?;
-        let found = recognize(&mut sentences, &samples, rate).with_context(|| recording.clone())?;
-        utterances.extend(
-            adaptation.utterances(recording, &samples, rate, &found).with_context(|| recording.clone())?,
-        );
+    let mut speech = Speech::default();
+    let (mut compared, mut before, mut seconds) = (Vec::new(), Certainty::default(), 0.0);
+    for (number, recording) in recordings.iter().enumerate() {
+        let sound = Sound::read(recording, channels, options.max_seconds)?;
+        let found = recognize(&mut sentences, &sound).with_context(|| recording.clone())?;
+        let signal = (sound.samples.as_slice(), sound.rate);
+        adaptation.add(&mut speech, number, signal, &found).with_context(|| recording.clone())?;
+        if seconds < MOST_COMPARED {
+            seconds += sound.samples.len() as f64 / f64::from(sound.rate);
+            before.add(&found, |word| adaptation.knows(word));
+            compared.push(sound);
+        }
     }
-    ensure!(!utterances.is_empty(), "no word was recognised in the recordings");
-    let Some(adapted) = adaptation.adapt(&utterances, threads)? else {
-        bail!("there is too little speech for a transform: at least ten seconds of words are needed");
+    ensure!(!speech.utterances.is_empty(), "no word was recognised in the recordings");
+    let adapted = match adaptation.adapt(&speech, Part::All, threads)? {
+        Outcome::Adapted(adapted) => adapted,
+        Outcome::TooLittle { seconds, needed } => bail!(
+            "there is too little speech for a transform: {seconds:.1} s of words that the model is sure of; more than {needed:.1} s are needed"
+        ),
     };
-    place.write(|am| Ok(adapted.network.save(&am.to_string_lossy(), true)?))?;
+    warn_of_left_out(recordings, &speech, &adapted.aligned);
+    let mut halves = [None, None];
+    for (half, odd) in halves.iter_mut().zip([false, true]) {
+        if let Outcome::Adapted(adapted) = adaptation.adapt(&speech, Part::Half { odd }, threads)? {
+            *half = Some(adapted.network);
+        }
+    }
+    let mut after = Certainty::default();
+    let mut hear = |network: &AmNnet, part: Part| -> Result<()> {
+        let copy = place.copy(if part.has(0) { "even" } else { "odd" }, Some(network))?;
+        let model = Model::open(&copy, &ModelOptions::default())?;
+        let mut sentences = Sentences::new(&model, model.options())?;
+        for (_, sound) in compared.iter().enumerate().filter(|(number, _)| part.has(*number)) {
+            after.add(&recognize(&mut sentences, sound)?, |word| adaptation.knows(word));
+        }
+        Ok(())
+    };
+    // (A half that has too little speech, as of one recording, is no test of the other.)
+    let with = if let [Some(even), Some(odd)] = &halves {
+        hear(even, Part::Half { odd: true })?;
+        hear(odd, Part::Half { odd: false })?;
+        "with one of the other half of the recordings"
+    } else {
+        hear(&adapted.network, Part::All)?;
+        "with it"
+    };
+    let figures = format!(
+        "mean confidence of words {:.3} without a transform, {:.3} {with}, on {seconds:.1} s of sound",
+        before.mean(),
+        after.mean()
+    );
+    if !after.beats(&before) {
+        place.write(None)?;
+        messages::warn(&format!(
+            "{new} has the network of {folder}: the transform is hardly better or worse ({figures})"
+        ));
+        return Ok(0);
+    }
+    place.write(Some(&adapted.network))?;
     messages::log(&format!(
-        "Wrote a model for the speaker of {} ({:.1} s of speech; {} could not be aligned) to {new}",
-        count(adapted.sentences, "sentence"),
+        "Wrote a model for the speaker of {} ({:.1} s of speech; {} could not be aligned) to {new}; {figures}",
+        count(adapted.aligned.iter().filter(|aligned| **aligned).count(), "sentence"),
         adapted.seconds,
-        utterances.len() - adapted.sentences
+        adapted.aligned.iter().filter(|aligned| !**aligned).count()
     ));
     Ok(0)
 }
 
-/// The first seconds of a recording, with its rate.
-fn samples(recording: &str, channels: Channels, most: u32) -> Result<(Vec<f32>, u32)> {
-    let stream = SoundStream::open_with(recording, &SoundOptions::default())?;
-    if stream.channels() > 1 && channels == Channels::First {
+/// Seconds of recordings, at most and but for the last one, that networks are compared on.
+const MOST_COMPARED: f64 = 600.0;
+
+/// Names that a warning lists.
+const MOST_NAMES: usize = 10;
+
+/// Names recordings from which no sentence could be aligned.
+fn warn_of_left_out(recordings: &[String], speech: &Speech, aligned: &[bool]) {
+    let used = speech.recordings.iter().zip(aligned).filter(|(_, aligned)| **aligned);
+    let used: HashSet<usize> = used.map(|(number, _)| *number).collect();
+    let left: Vec<&str> = recordings
+        .iter()
+        .enumerate()
+        .filter(|(number, _)| !used.contains(number))
+        .map(|(_, recording)| recording.as_str())
+        .collect();
+    if !left.is_empty() {
+        let more = if left.len() > MOST_NAMES { ", …" } else { "" };
+        let names = left.iter().take(MOST_NAMES).copied().collect::<Vec<_>>().join(", ");
         messages::warn(&format!(
-            "{recording}: the first of {} channels is taken; see --channel",
-            stream.channels()
+            "{} of {} had no words that could be aligned: {names}{more}",
+            left.len(),
+            count(recordings.len(), "recording")
         ));
     }
-    let mut signal = Signal::new(stream, channels, None)?;
-    let rate = signal.rate();
-    let mut samples = Vec::new();
-    let wanted = most as usize * rate as usize;
-    while samples.len() < wanted {
-        let some = signal.read(wanted - samples.len())?;
-        if some.is_empty() {
-            // (What is missing is known at the end only.)
-            signal.warnings().iter().for_each(|warning| messages::warn(&format!("{recording}: {warning}")));
-            signal.close()?;
-            break;
-        }
-        samples.extend(some);
-    }
-    ensure!(!samples.is_empty(), "{recording}: the recording has no samples");
-    Ok((samples, rate))
 }
 
-fn recognize(sentences: &mut Sentences, samples: &[f32], rate: u32) -> Result<Vec<Transcript>> {
-    sentences.begin(rate as f32, 1)?;
+/// The beginning of a recording.
+struct Sound {
+    samples: Vec<f32>,
+    rate: u32,
+}
+
+impl Sound {
+    /// Reads the first seconds of a recording.
+    fn read(recording: &str, channels: Channels, most: u32) -> Result<Sound> {
+        let stream = SoundStream::open_with(recording, &SoundOptions::default())?;
+        if stream.channels() > 1 && channels == Channels::First {
+            messages::warn(&format!(
+                "{recording}: the first of {} channels is taken; see --channel",
+                stream.channels()
+            ));
+        }
+        let mut signal = Signal::new(stream, channels, None)?;
+        let rate = signal.rate();
+        let mut samples = Vec::new();
+        let wanted = most as usize * rate as usize;
+        while samples.len() < wanted {
+            let some = signal.read(wanted - samples.len())?;
+            if some.is_empty() {
+                // (What is missing is known at the end only.)
+                signal
+                    .warnings()
+                    .iter()
+                    .for_each(|warning| messages::warn(&format!("{recording}: {warning}")));
+                signal.close()?;
+                break;
+            }
+            samples.extend(some);
+        }
+        ensure!(!samples.is_empty(), "{recording}: the recording has no samples");
+        Ok(Sound { samples, rate })
+    }
+}
+
+fn recognize(sentences: &mut Sentences, sound: &Sound) -> Result<Vec<Transcript>> {
+    let rate = sound.rate as f32;
+    sentences.begin(rate, 1)?;
     let mut found = Vec::new();
-    for part in samples.chunks(piece(rate as f32)) {
+    for part in sound.samples.chunks(piece(rate)) {
         found.extend(sentences.accept(&[part])?);
     }
     found.extend(sentences.finish()?);
@@ -162,11 +252,19 @@ impl<'p> Place<'p> {
         Ok(Place { model, new, private })
     }
 
-    /// Copies the folder of the model, with another acoustic model that `save` writes. The new folder appears whole.
-    fn write(self, save: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-        let copy = self.private.path().join("model");
+    /// Copies the folder of the model to a private one of this name, with another network if there is one.
+    fn copy(&self, name: &str, network: Option<&AmNnet>) -> Result<PathBuf> {
+        let copy = self.private.path().join(name);
         copy_folder(self.model, &copy, 0)?;
-        save(Path::new(&nnet3_online::acoustic_model(&copy)?))?;
+        if let Some(network) = network {
+            network.save(&nnet3_online::acoustic_model(&copy)?, true)?;
+        }
+        Ok(copy)
+    }
+
+    /// Makes the new folder, with another network if there is one. It appears whole.
+    fn write(self, network: Option<&AmNnet>) -> Result<()> {
+        let copy = self.copy("model", network)?;
         std::fs::rename(&copy, self.new)
             .with_context(|| format!("cannot make the folder {}", self.new.display()))
     }
