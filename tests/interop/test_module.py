@@ -5,12 +5,15 @@ import importlib.util
 import inspect
 import io
 import json
+import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 import unittest
+import warnings
 import wave
 from pathlib import Path
 
@@ -146,6 +149,240 @@ class ModuleTest(InteropTest):
             with self.assertRaisesRegex(TypeError, "expected recording, (the name of a file, )?or command, and not both"):
                 nnet3.transcribe(model, **arguments)
 
+    def test_tables_without_commands(self):
+        marker = Path("RUN")
+        with nnet3.MatrixWriter("ark,scp:a.ark,a.scp", commands=False) as writer:
+            for key in ("u1", "u2"):
+                writer.write(key, np.ones((3, 2), "f4"))
+        Path("range.scp").write_text("u1 a.ark:3[0:1]\n")
+        Path("to.scp").write_text("u1 one.mat\n")
+        with nnet3.MatrixWriter("scp:to.scp", commands=False) as writer:
+            writer.write("u1", np.full((1, 1), 4, "f4"))
+        self.assertIn(b"BFM ", Path("one.mat").read_bytes())
+        for rspecifier, rows in (("ark:a.ark", [3, 3]), ("scp:a.scp", [3, 3]), ("scp,bg:a.scp", [3, 3]), ("scp:range.scp", [2])):
+            found = [len(matrix) for _, matrix in nnet3.MatrixReader(rspecifier, commands=False)]
+            self.assertEqual(found, rows, rspecifier)
+        lines = {"end": "u1 touch RUN; cat a.ark |", "range": "u1 touch RUN; cat a.ark |[0:1]", "later": "u1 a.ark:3\nu2 touch RUN |",
+                 "blank": "u1\vtouch RUN |\t"}
+        for name, text in lines.items():
+            Path(f"{name}.scp").write_text(text + "\n")
+        Path("out.scp").write_text("u1 | touch RUN\n")
+        read = ["ark:touch RUN |", "ark,bg:touch RUN |", "scp:touch RUN |", "scp,p:touch RUN; cat a.scp |", *(f"scp:{name}.scp" for name in lines),
+                "scp,bg:end.scp"]
+        write = ["ark:| touch RUN", "ark,scp:| touch RUN,x", "ark,scp:x,| touch RUN", "scp:touch RUN |", "scp:out.scp"]
+        for makers, specifiers in (((nnet3.MatrixReader, nnet3.VectorReader), read), ((nnet3.MatrixWriter, nnet3.VectorWriter), write)):
+            for make in makers:
+                for specifier in specifiers:
+                    for dtype in ("float32", "float64"):
+                        with self.assertRaisesRegex(ValueError, "is a command, and commands=False allows none"):
+                            make(specifier, dtype, commands=False)
+        self.assertFalse(marker.exists())
+        # A file of the form of a command could be gone when it is opened.
+        Path("x |").write_bytes(Path("a.ark").read_bytes())
+        self.assertEqual(len(list(nnet3.MatrixReader("ark:x |"))), 2)
+        with self.assertRaisesRegex(ValueError, "allows none"):
+            nnet3.MatrixReader("ark:x |", commands=False)
+        # Messages name the script, not the copy of it that is read; the copy is gone at the end.
+        Path("bad.scp").write_text("u1 nowhere.ark:3\n")
+        with self.assertRaisesRegex(nnet3.Error, "^bad.scp, key 'u1': .*nowhere.ark"):
+            list(nnet3.MatrixReader("scp:bad.scp", commands=False))
+        with self.assertRaisesRegex(nnet3.Error, "cannot open nowhere.scp"):
+            nnet3.MatrixReader("scp:nowhere.scp", commands=False)
+        self.assertEqual(list(Path(tempfile.gettempdir()).glob(f"nnet3-script-{os.getpid()}-*")), [])
+        nnet3.MatrixReader("scp:touch RUN |").close()
+        self.assertTrue(marker.exists(), "commands are the rule of Kaldi")
+
+    def test_floats_of_both_scales_are_the_same_sound(self):
+        model = nnet3.Model(make_recognizer(self))
+        Path("conf").write_text("--dither=0\n")
+        features, inputs = nnet3.features(SAMPLES, RATE, "conf"), model.inputs(SAMPLES, RATE)[0]
+        unit = SAMPLES / np.float32(32768)
+        text = nnet3.transcribe(model, SAMPLES, sample_rate=RATE)["text"]
+        recognizer = nnet3.Recognizer(model, RATE)
+        for sound in (unit, unit.astype("f8"), SAMPLES.astype("f4"), SAMPLES.astype("f8")):
+            np.testing.assert_array_equal(nnet3.features(sound, RATE, "conf"), features)
+            np.testing.assert_array_equal(model.inputs(sound, RATE)[0], inputs)
+            self.assertEqual(nnet3.transcribe(model, sound, sample_rate=RATE)["text"], text)
+            # One recogniser for all: a new sound may have another scale.
+            for begin in range(0, len(sound), 1600):
+                recognizer.accept(sound[begin:begin + 1600])
+            self.assertEqual(recognizer.final_result()["text"], text)
+        # Quiet pieces behind the first one that tells keep the scale, and digital silence does not tell.
+        quiet = np.tile(np.array([0, 1, 0, -1], "f4"), 800)
+        expected = [recognizer.accept(piece) for piece in (quiet.astype("i2"), SAMPLES, quiet.astype("i2"))], recognizer.final_result()
+        found = [recognizer.accept(piece) for piece in (quiet, SAMPLES.astype("f4"), quiet)], recognizer.final_result()
+        self.assertEqual(found, expected)
+        half = np.full(1600, 0.5, "f4")
+        recognizer.accept(half)
+        with self.assertRaisesRegex(ValueError, "samples: found .* behind samples between -1 and 1"):
+            recognizer.accept(SAMPLES.astype("f4"))
+        recognizer.accept(SAMPLES)
+        recognizer.reset()
+        recognizer.accept(SAMPLES.astype("f4"))
+        recognizer.accept(half)
+        recognizer.final_result()
+
+    def test_samples_that_are_no_numbers_are_refused_everywhere(self):
+        model = nnet3.Model(make_recognizer(self))
+        recognizer = nnet3.Recognizer(model, RATE)
+        recognizer.accept(SAMPLES)
+        calls = (lambda sound: nnet3.transcribe(model, sound, sample_rate=RATE), lambda sound: nnet3.features(sound, RATE),
+                 lambda sound: model.inputs(sound, RATE), recognizer.accept)
+        for bad, shown in ((np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "-inf")):
+            for dtype in ("f4", "f8"):
+                sound = np.where(np.arange(4000) == 1234, bad, 0.1).astype(dtype)
+                for call in calls:
+                    with self.assertRaisesRegex(ValueError, f"(samples|recording): sample 1234 is {shown}$"):
+                        call(sound)
+        for call in calls:
+            with self.assertRaisesRegex(ValueError, "element 1 is 1e300, which float32 cannot hold"):
+                call(np.array([0, 1e300]))
+            with self.assertRaisesRegex(ValueError, "expected an array without a mask"):
+                call(np.ma.array(SAMPLES, mask=SAMPLES > 0))
+        self.assertEqual(recognizer.final_result()["text"], nnet3.transcribe(model, SAMPLES, sample_rate=RATE)["text"])
+
+    def test_arrays_are_stored_as_they_are_or_not_at_all(self):
+        matrix = np.array([[1.0, 2.0], [3.0, -1e300]])
+        with nnet3.MatrixWriter("ark:m") as writer:
+            with self.assertRaisesRegex(ValueError, r"a: element \(1, 1\) is -1e300, which float32 cannot hold"):
+                writer.write("a", matrix)
+            writer.write("b", np.array([[np.inf, np.nan]]))
+            with self.assertRaisesRegex(ValueError, "c: expected an array without a mask"):
+                writer.write("c", np.ma.array(np.ones((2, 2)), mask=np.eye(2)))
+        np.testing.assert_array_equal(dict(nnet3.MatrixReader("ark:m"))["b"], [[np.inf, np.nan]])
+        with nnet3.VectorWriter("ark:v") as writer:
+            with self.assertRaisesRegex(ValueError, "a: element 1 is -1e300"):
+                writer.write("a", matrix[1])
+        with nnet3.MatrixWriter("ark:d", dtype="float64") as writer:
+            writer.write("a", matrix)
+        np.testing.assert_array_equal(dict(nnet3.MatrixReader("ark:d", dtype="float64"))["a"], matrix)
+        for arrays in ({"u": matrix}, {"u": np.ma.array(np.ones((2, 2)), mask=np.eye(2))}):
+            with self.assertRaisesRegex(ValueError, "features of u: "):
+                nnet3.compute("raw", arrays)
+
+    def test_features_of_too_short_a_sound_have_their_dimension(self):
+        for kind, dim in (("mfcc", 13), ("fbank", 23), ("plp", 13)):
+            for sound in (SAMPLES[:0], SAMPLES[:100], np.zeros(0)):
+                self.assertEqual(nnet3.features(sound, RATE, kind=kind).shape, (0, dim))
+            self.assertEqual(nnet3.features(SAMPLES, RATE, kind=kind).shape[1], dim)
+
+    def test_rates_have_one_name_and_any_type_of_number(self):
+        model = nnet3.Model(make_recognizer(self))
+        Path("conf").write_text("--dither=0\n")
+        expected = nnet3.features(SAMPLES, RATE, "conf")
+        text = nnet3.transcribe(model, SAMPLES, sample_rate=RATE)["text"]
+        for name in ("sample_rate", "rate"):
+            for kind in (int, float, np.int32, np.float32, np.float64):
+                rate = {name: kind(RATE)}
+                np.testing.assert_array_equal(nnet3.features(SAMPLES, config="conf", **rate), expected)
+                np.testing.assert_array_equal(model.inputs(SAMPLES, **rate)[0], model.inputs(SAMPLES, RATE)[0])
+                self.assertEqual(nnet3.transcribe(model, SAMPLES, **rate)["text"], text)
+                recognizer = nnet3.Recognizer(model, **rate)
+                recognizer.accept(SAMPLES)
+                self.assertEqual(recognizer.final_result()["text"], text)
+        calls = (lambda **rate: nnet3.features(SAMPLES, **rate), lambda **rate: model.inputs(SAMPLES, **rate),
+                 lambda **rate: nnet3.transcribe(model, SAMPLES, **rate), lambda **rate: nnet3.Recognizer(model, **rate))
+        for call in calls:
+            for rate in (0, -16000, float("nan"), float("inf"), 10**400):
+                with self.assertRaisesRegex(ValueError, "^sample_rate: expected a (positive )?number, found"):
+                    call(sample_rate=rate)
+            with self.assertRaisesRegex(TypeError, "^sample_rate: expected a number, found str"):
+                call(sample_rate="16000")
+            with self.assertRaisesRegex(TypeError, "expected sample_rate or rate"):
+                call(sample_rate=RATE, rate=RATE)
+            with self.assertRaisesRegex(TypeError, "^sample_rate: expected the rate of the (array's )?samples"):
+                call()
+        with self.assertRaisesRegex(ValueError, "sample_rate: expected a whole number of Hz, found 16000.5"):
+            nnet3.transcribe(model, SAMPLES, sample_rate=16000.5)
+
+    def test_errors_name_the_argument(self):
+        folder = make_recognizer(self)
+        model = nnet3.Model(folder)
+        network = model.network()
+        features = np.zeros((20, 2), "f4")
+
+        def refused(error, words, function, *arguments, **options):
+            with self.assertRaisesRegex(error, words):
+                function(*arguments, **options)
+
+        for name, least in (("frames_per_chunk", 1), ("frame_subsampling_factor", 1), ("extra_left_context", 0), ("extra_right_context", 0),
+                            ("extra_left_context_initial", -1), ("extra_right_context_final", -1), ("online_ivector_period", 1)):
+            for compute in (network.compute, model.compute):
+                for number in (least - 1, 2**31, -2**70):
+                    refused(ValueError, f"^{name}: expected a number from {least} to 2147483647, found {number}", compute, features, **{name: number})
+                refused(TypeError, f"^{name}: expected a whole number, found float", compute, features, **{name: 1.5})
+                self.assertEqual(compute(features, **{name: least if name != "online_ivector_period" else 2**31 - 1}).shape[1], 44)
+        for scale in (0, -1, float("nan"), 1e300):
+            refused(ValueError, "^acoustic_scale: expected a number", network.compute, features, acoustic_scale=scale)
+        for number in (-1, 1001, 2**40, 2**70):
+            for function, arguments in ((nnet3.transcribe, (model, SPEECH)), (nnet3.Recognizer, (model, RATE))):
+                refused(ValueError, f"^alternatives: expected a number from 0 to 1000, found {number}", function, *arguments, alternatives=number)
+        for threads in (0, -1, -2**70):
+            refused(ValueError, "^threads: expected at least 1, found", nnet3.Model, folder, threads=threads)
+            refused(ValueError, "^threads: expected at least 1, found", nnet3.align, "corpus", "letters", threads=threads)
+        for function, arguments in ((nnet3.transcribe, (model, SPEECH)), (nnet3.Recognizer, (model, RATE))):
+            refused(TypeError, r"^phrases: expected a list of texts \(str\), found str", function, *arguments, phrases="w1")
+            refused(TypeError, "^phrases: .* found list with other objects", function, *arguments, phrases=[3])
+        refused(TypeError, "^text_extensions: expected a list", nnet3.align, "corpus", "letters", text_extensions="txt")
+        for name, number in ((3, "int"), (b"model", "bytes"), (None, "NoneType")):
+            refused(TypeError, f"^folder: expected a name, .* found {number}", nnet3.Model, name)
+        refused(TypeError, "^path: expected a name, .* found bytes", nnet3.Network, b"raw")
+        refused(ValueError, "^folder: expected a name, found an empty one", nnet3.Model, "")
+        refused(ValueError, "^path: expected a name, found an empty one", nnet3.Network, "")
+        refused(ValueError, "^recording: expected a name, found an empty one", nnet3.transcribe, model, "")
+        refused(ValueError, "^command: expected a shell command, found an empty one", nnet3.transcribe, model, command=" ")
+        with open(SPEECH, "rb") as file:
+            file.read()
+            refused(nnet3.Error, r"the file has no bytes from its position on \(seek\(0\)", nnet3.transcribe, model, file)
+
+        class Silent:
+            def read(self):
+                return None
+
+        refused(TypeError, r"^recording: expected bytes of the object's read\(\), found NoneType", nnet3.transcribe, model, Silent())
+        for shape in ((0, 2), (2, 0), (0, 0)):
+            refused(ValueError, "^recording: the array of . × . is empty", nnet3.transcribe, model, np.zeros(shape, "i2"), sample_rate=RATE)
+        refused(TypeError, "^features: expected a dictionary of names and arrays, found list", nnet3.compute, "raw", [1])
+        refused(TypeError, "^the name of an utterance must be a str, found int", nnet3.compute, "raw", {1: features})
+        self.assertRegex(repr(network), r'^<nnet3.Network ".*final.mdl": 2 columns -> "output", 44 columns>$')
+
+    def test_output_that_is_no_text_says_how_to_get_bytes(self):
+        finder = nnet3._programs.find_bin
+        self.addCleanup(setattr, nnet3._programs, "find_bin", finder)
+        nnet3._programs.find_bin = lambda name="nnet3": str(BIN / name)
+        with nnet3.MatrixWriter("ark:a") as writer:
+            writer.write("u", np.full((3, 3), -1.5, "f4"))
+        with self.assertRaisesRegex(ValueError, 'copy-feats wrote bytes that are no text: with input=b"" run returns bytes'):
+            nnet3.run("copy-feats", "ark:a", "ark:-")
+        self.assertEqual(nnet3.run("copy-feats", "ark:a", "ark:-", input=b""), Path("a").read_bytes())
+
+    @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy is not installed")
+    def test_results_have_types(self):
+        Path("use.py").write_text(
+            "import nnet3\nimport numpy as np\n"
+            "model = nnet3.Model('m')\nresult = nnet3.transcribe(model, 'x.wav', sample_rate=16000.0)\n"
+            "word: str = result['segments'][0]['words'][0]['word']\n"
+            "with nnet3.MatrixReader('ark:a', commands=False) as reader:\n    names: list[str] = [name for name, _ in reader]\n"
+            "with nnet3.VectorWriter('ark:a') as writer:\n    writer.write('a', np.zeros(3))\n"
+            "outputs = nnet3.compute('raw', {'u': np.zeros((3, 2))}, frames_per_chunk=50)\n"
+            "scores = model.compute(np.zeros((3, 2)), frames_per_chunk=50)\n"
+            "text: str = nnet3.Recognizer(model, 16000).final_result()['text']\n"
+        )
+        Path("misuse.py").write_text(
+            "import nnet3\nimport numpy as np\n"
+            "model = nnet3.Model('m')\n"
+            "nnet3.transcribe(model, 'x.wav')['txt']\n"
+            "model.compute(np.zeros((3, 2)), chunk=50)\n"
+            "nnet3.MatrixReader('ark:a').__enter__().nothing\n"
+            "nnet3.compute('raw', [1])\n"
+        )
+        environment = {**os.environ, "MYPYPATH": FOLDER.name}
+        check = [sys.executable, "-m", "mypy", "--python-version=3.12", "--cache-dir=cache", "--follow-imports=silent"]
+        done = subprocess.run([*check, "use.py"], env=environment, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = subprocess.run([*check, "misuse.py"], env=environment, capture_output=True, text=True, check=False)
+        self.assertEqual(sorted(int(line.split(":")[1]) for line in done.stdout.splitlines() if "error:" in line), [4, 5, 6, 7], done.stdout)
+
     def test_a_loop_over_a_failed_command_raises(self):
         with nnet3.MatrixWriter("ark:a.ark") as writer:
             writer.write("u1", np.ones((3, 2), "f4"))
@@ -202,9 +439,17 @@ class ModuleTest(InteropTest):
         Path("in").write_bytes(b"a \0BFM \4\0\0\0\0\4\15\0\0\0b \0BDM \4\15\0\0\0\4\0\0\0\0c \0BFM \4\1\0\0\0\4\1\0\0\0\0\0\200\77")
         found = {key: matrix.shape for key, matrix in nnet3.MatrixReader("ark:in")}
         self.assertEqual(found, {"a": (0, 0), "b": (0, 0), "c": (1, 1)})
-        with nnet3.MatrixWriter("ark:out") as writer:
-            writer.write("a", np.zeros((0, 13), "f4"))
-        self.assertEqual([key for key, _ in nnet3.MatrixReader("ark:out")], ["a"])
+        # Files have no rows or columns of a matrix without elements.
+        for dtype in ("float32", "float64"):
+            with nnet3.MatrixWriter("ark:out", dtype=dtype) as writer:
+                for shape in ((0, 13), (13, 0)):
+                    with self.assertWarnsRegex(UserWarning, f"^a: a matrix of {shape[0]} × {shape[1]} is written as 0 × 0"):
+                        writer.write("a", np.zeros(shape, "f4"))
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    writer.write("b", np.zeros((0, 0), "f4"))
+            self.assertEqual([(key, matrix.shape) for key, matrix in nnet3.MatrixReader("ark:out")],
+                             [("a", (0, 0)), ("a", (0, 0)), ("b", (0, 0))])
 
     def test_features_are_those_of_the_programs(self):
         Path("wav.scp").write_text(f"u {SPEECH}\n")

@@ -47,6 +47,12 @@ class PythonDocsTest(InteropTest):
                 self.assertIn(f"`{name}`" if f"nnet3.{name}" not in PAGE else f"nnet3.{name}", PAGE, name)
         for number in re.findall(r"\(#(\d+)-", PAGE):
             self.assertIn(number, EXAMPLES)
+        for kind in (nnet3.Model, nnet3.Recognizer, nnet3.Network):
+            for name in vars(kind):
+                if not name.startswith("_"):
+                    self.assertRegex(PAGE, rf"\b{name}\b", f"{kind.__name__}.{name}")
+        for page in ("docs/README.md", "packaging/python/README.md"):
+            self.assertRegex((ROOT / page).read_text(), r"\b(with|has) eleven examples", page)
 
     def test_1_a_recording(self):
         lines = self.example(1)

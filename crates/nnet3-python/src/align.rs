@@ -1,6 +1,5 @@
 //! Forced alignment.
 
-use std::num::NonZero;
 use std::path::PathBuf;
 
 use kaldi_aligner::{Unknown, outputs};
@@ -11,6 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
 
+use crate::arguments;
 use crate::error::raised;
 use crate::recognizer::to_python;
 use crate::stack::detach;
@@ -50,10 +50,9 @@ pub fn align<'py>(
     tiers: &str,
     channels: &str,
     scores: bool,
-    threads: usize,
+    threads: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let threads = NonZero::new(threads)
-        .ok_or_else(|| PyValueError::new_err("threads: expected at least 1, found 0"))?;
+    let threads = arguments::threads(Some(threads))?;
     let request = Request {
         input: match text {
             Some(text) => Input::Listed { sound: corpus, text, speakers: None },

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::arrays;
-use crate::error::raised;
+use crate::commands::Specifier;
 use crate::stack::detach;
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -17,17 +17,19 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 enum Table<H: Holder> {
-    Open(SequentialReader<H>),
+    Open(SequentialReader<H>, Specifier),
     /// All entries have been read, and the commands that wrote them have not failed.
     Ended,
     Closed,
 }
 
 type Reader<H> = Mutex<Table<H>>;
-type Writer<H> = Mutex<Option<TableWriter<H>>>;
+type Writer<H> = Mutex<Option<(TableWriter<H>, Specifier)>>;
 
-fn open<H: Holder>(rspecifier: &str) -> PyResult<Reader<H>> {
-    Ok(Mutex::new(Table::Open(SequentialReader::open(rspecifier).map_err(raised)?)))
+fn open<H: Holder>(rspecifier: &str, commands: bool) -> PyResult<Reader<H>> {
+    let specifier = Specifier::to_read(rspecifier, commands)?;
+    let reader = SequentialReader::open(specifier.text()).map_err(|error| specifier.raised(error))?;
+    Ok(Mutex::new(Table::Open(reader, specifier)))
 }
 
 /// The next entry. At the end, the failure of a command that wrote the table is an error, so that a loop does not end as if it had
@@ -35,27 +37,29 @@ fn open<H: Holder>(rspecifier: &str) -> PyResult<Reader<H>> {
 fn next<H: Holder>(reader: &Reader<H>) -> PyResult<Option<(String, H::T)>> {
     let mut table = locked(reader);
     let entry = match &mut *table {
-        Table::Open(reader) => reader.next().map_err(raised)?,
+        Table::Open(reader, specifier) => reader.next().map_err(|error| specifier.raised(error))?,
         Table::Ended => return Ok(None),
         Table::Closed => return Err(PyValueError::new_err("the table is closed")),
     };
     if entry.is_none()
-        && let Table::Open(reader) = std::mem::replace(&mut *table, Table::Ended)
+        && let Table::Open(reader, specifier) = std::mem::replace(&mut *table, Table::Ended)
     {
-        reader.close().map_err(raised)?;
+        reader.close().map_err(|error| specifier.raised(error))?;
     }
     Ok(entry)
 }
 
 fn close<H: Holder>(reader: &Reader<H>) -> PyResult<()> {
     match std::mem::replace(&mut *locked(reader), Table::Closed) {
-        Table::Open(reader) => reader.close().map_err(raised),
+        Table::Open(reader, specifier) => reader.close().map_err(|error| specifier.raised(error)),
         Table::Ended | Table::Closed => Ok(()),
     }
 }
 
-fn create<H: Holder>(wspecifier: &str) -> PyResult<Writer<H>> {
-    Ok(Mutex::new(Some(TableWriter::open(wspecifier).map_err(raised)?)))
+fn create<H: Holder>(wspecifier: &str, commands: bool) -> PyResult<Writer<H>> {
+    let specifier = Specifier::to_write(wspecifier, commands)?;
+    let writer = TableWriter::open(specifier.text()).map_err(|error| specifier.raised(error))?;
+    Ok(Mutex::new(Some((writer, specifier))))
 }
 
 fn write<H: Holder>(writer: &Writer<H>, key: &str, value: &H::T) -> PyResult<()> {
@@ -65,13 +69,16 @@ fn write<H: Holder>(writer: &Writer<H>, key: &str, value: &H::T) -> PyResult<()>
         )));
     }
     match &mut *locked(writer) {
-        Some(writer) => writer.write(key, value).map_err(raised),
+        Some((writer, specifier)) => writer.write(key, value).map_err(|error| specifier.raised(error)),
         None => Err(PyValueError::new_err("the table is closed")),
     }
 }
 
 fn finish<H: Holder>(writer: &Writer<H>) -> PyResult<()> {
-    locked(writer).take().map_or(Ok(()), |writer| writer.close().map_err(raised))
+    match locked(writer).take() {
+        Some((writer, specifier)) => writer.close().map_err(|error| specifier.raised(error)),
+        None => Ok(()),
+    }
 }
 
 /// Drops a table after an exception: entries that are written stay in a new file, and an existing file keeps its contents.
@@ -108,11 +115,16 @@ macro_rules! reader {
         #[pymethods]
         impl $name {
             #[new]
-            #[pyo3(signature = (rspecifier, dtype = None))]
-            fn new(py: Python<'_>, rspecifier: &str, dtype: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+            #[pyo3(signature = (rspecifier, dtype = None, *, commands = true))]
+            fn new(
+                py: Python<'_>,
+                rspecifier: &str,
+                dtype: Option<&Bound<'_, PyAny>>,
+                commands: bool,
+            ) -> PyResult<Self> {
                 Ok($name(match arrays::is_double(py, dtype)? {
-                    false => Precision::Single(detach(py, || open(rspecifier))?),
-                    true => Precision::Double(detach(py, || open(rspecifier))?),
+                    false => Precision::Single(detach(py, || open(rspecifier, commands))?),
+                    true => Precision::Double(detach(py, || open(rspecifier, commands))?),
                 }))
             }
 
@@ -170,11 +182,16 @@ macro_rules! writer {
         #[pymethods]
         impl $name {
             #[new]
-            #[pyo3(signature = (wspecifier, dtype = None))]
-            fn new(py: Python<'_>, wspecifier: &str, dtype: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+            #[pyo3(signature = (wspecifier, dtype = None, *, commands = true))]
+            fn new(
+                py: Python<'_>,
+                wspecifier: &str,
+                dtype: Option<&Bound<'_, PyAny>>,
+                commands: bool,
+            ) -> PyResult<Self> {
                 Ok($name(match arrays::is_double(py, dtype)? {
-                    false => Precision::Single(detach(py, || create(wspecifier))?),
-                    true => Precision::Double(detach(py, || create(wspecifier))?),
+                    false => Precision::Single(detach(py, || create(wspecifier, commands))?),
+                    true => Precision::Double(detach(py, || create(wspecifier, commands))?),
                 }))
             }
 
@@ -220,26 +237,32 @@ macro_rules! writer {
 reader!(
     MatrixReader,
     [MatrixHolder, DoubleMatrixHolder],
-    "MatrixReader(rspecifier, dtype=\"float32\"): iterates over (name, array) of a table of matrices of any precision, compressed \
-     ones too. Arrays have the type `dtype`, float32 or float64.",
+    "MatrixReader(rspecifier, dtype=\"float32\", *, commands=True): iterates over (name, array) of a table of matrices of any \
+     precision, compressed ones too. Arrays have the type `dtype`, float32 or float64. An rspecifier, or a line of a script, that ends \
+     with `|` is run as a shell command; with commands=False it raises ValueError.",
     arrays::to_matrix
 );
 reader!(
     VectorReader,
     [VectorHolder, DoubleVectorHolder],
-    "VectorReader(rspecifier, dtype=\"float32\"): iterates over (name, array) of a table of vectors of any precision. Arrays have \
-     the type `dtype`, float32 or float64.",
+    "VectorReader(rspecifier, dtype=\"float32\", *, commands=True): iterates over (name, array) of a table of vectors of any \
+     precision. Arrays have the type `dtype`, float32 or float64. An rspecifier, or a line of a script, that ends with `|` is run as a \
+     shell command; with commands=False it raises ValueError.",
     arrays::to_vector
 );
 writer!(
     MatrixWriter,
     [MatrixHolder, DoubleMatrixHolder],
-    "MatrixWriter(wspecifier, dtype=\"float32\"): writes a table of matrices of single or (float64) double precision.",
-    [arrays::matrix, arrays::double_matrix]
+    "MatrixWriter(wspecifier, dtype=\"float32\", *, commands=True): writes a table of matrices of single or (float64) double \
+     precision. A number that float32 cannot hold raises ValueError. A wspecifier, or a line of a script, that begins with `|` is run \
+     as a shell command; with commands=False it raises ValueError.",
+    [arrays::stored_matrix, arrays::stored_double_matrix]
 );
 writer!(
     VectorWriter,
     [VectorHolder, DoubleVectorHolder],
-    "VectorWriter(wspecifier, dtype=\"float32\"): writes a table of vectors of single or (float64) double precision.",
+    "VectorWriter(wspecifier, dtype=\"float32\", *, commands=True): writes a table of vectors of single or (float64) double \
+     precision. A number that float32 cannot hold raises ValueError. A wspecifier, or a line of a script, that begins with `|` is run \
+     as a shell command; with commands=False it raises ValueError.",
     [arrays::vector, arrays::double_vector]
 );

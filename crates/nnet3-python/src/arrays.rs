@@ -10,10 +10,22 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error::raised;
+use crate::scale::Samples;
 
 /// Imports numpy. Without it, the crate numpy would panic.
 fn need_numpy(py: Python<'_>) -> PyResult<()> {
     py.import("numpy").map(drop)
+}
+
+/// Imports numpy, and raises ValueError for an array with a mask: its elements are read without it.
+fn need_plain(object: &Bound<'_, PyAny>, what: &str) -> PyResult<()> {
+    need_numpy(object.py())?;
+    match object.is_instance(&object.py().import("numpy.ma")?.getattr("MaskedArray")?)? {
+        true => Err(PyValueError::new_err(format!(
+            "{what}: expected an array without a mask, found a masked one (its method filled makes one without)"
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// Collects elements. Raises MemoryError if there is no memory for them: an array may be much larger than the memory that it takes,
@@ -26,52 +38,83 @@ fn collected<T>(elements: impl ExactSizeIterator<Item = T>, what: &str) -> PyRes
     Ok(out)
 }
 
-/// Returns a vector of single precision.
+/// Raises ValueError if a double is finite and its single is not. `place` names the element of an index.
+fn check_range(
+    singles: &[f32],
+    doubles: impl Iterator<Item = f64>,
+    what: &str,
+    place: impl Fn(usize) -> String,
+) -> PyResult<()> {
+    let beyond = |(single, double): (&f32, f64)| single.is_infinite() && double.is_finite();
+    match singles.iter().zip(doubles).enumerate().find(|(_, pair)| beyond(*pair)) {
+        None => Ok(()),
+        Some((at, (_, double))) => Err(PyValueError::new_err(format!(
+            "{what}: element {} is {double:e}, which float32 cannot hold",
+            place(at)
+        ))),
+    }
+}
+
+/// Returns a vector of single precision. Raises ValueError if a number is too large for that.
 pub fn vector(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f32>> {
-    need_numpy(object.py())?;
+    need_plain(object, what)?;
     if let Ok(array) = object.extract::<PyReadonlyArray1<'_, f32>>() {
         return collected(array.as_array().iter().copied(), what);
     }
     if let Ok(array) = object.extract::<PyReadonlyArray1<'_, f64>>() {
-        return collected(array.as_array().iter().map(|&x| x as f32), what);
+        let singles = collected(array.as_array().iter().map(|&x| x as f32), what)?;
+        check_range(&singles, array.as_array().iter().copied(), what, |at| at.to_string())?;
+        return Ok(singles);
     }
     Err(unexpected(object, what, "a vector of float32 or float64"))
 }
 
-/// Returns samples with the values of wave files: of an array of float32, float64 or int16, or of bytes with 16 bits a
-/// sample, which `of_bytes` joins to those before.
+/// Raises ValueError if a sample is NaN or infinite.
+fn check_finite(values: &[f32], what: &str) -> PyResult<()> {
+    match values.iter().position(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(at) => Err(PyValueError::new_err(format!("{what}: sample {at} is {}", values[at]))),
+    }
+}
+
+/// Returns the samples of an array of float32, float64 or int16, or of bytes with 16 bits a sample, which `of_bytes` joins to
+/// those before.
 pub fn samples(
     object: &Bound<'_, PyAny>,
     of_bytes: impl FnOnce(&[u8]) -> PyResult<Vec<f32>>,
-) -> PyResult<Vec<f32>> {
-    need_numpy(object.py())?;
+) -> PyResult<Samples> {
+    const WHAT: &str = "samples";
+    need_plain(object, WHAT)?;
     if let Ok(array) = object.extract::<PyReadonlyArray1<'_, i16>>() {
-        return collected(array.as_array().iter().map(|&x| f32::from(x)), "samples");
+        return Ok(Samples::Wave(collected(array.as_array().iter().map(|&x| f32::from(x)), WHAT)?));
     }
     if let Ok(bytes) = object.cast::<PyBytes>() {
-        return of_bytes(bytes.as_bytes());
+        return Ok(Samples::Wave(of_bytes(bytes.as_bytes())?));
     }
-    vector(object, "samples").map_err(|error| match error.is_instance_of::<PyTypeError>(object.py()) {
-        true => unexpected(object, "samples", "a vector of float32, float64 or int16, or bytes"),
-        false => error,
-    })
+    let values =
+        vector(object, WHAT).map_err(|error| match error.is_instance_of::<PyTypeError>(object.py()) {
+            true => unexpected(object, WHAT, "a vector of float32, float64 or int16, or bytes"),
+            false => error,
+        })?;
+    check_finite(&values, WHAT)?;
+    Ok(Samples::Floats(values))
 }
-
-/// The greatest absolute value of floats between −1 and 1, which may be a little louder. (Samples of such values in the scale of wave
-/// files are digital silence.)
-const UNIT: f32 = 2.0;
 
 /// Returns the samples of a whole sound with the values of wave files, all channels of the first one first, and the number of
 /// channels. The array has samples, or samples × channels.
 pub fn sound(object: &Bound<'_, PyAny>) -> PyResult<(Vec<i16>, usize)> {
-    need_numpy(object.py())?;
+    const WHAT: &str = "recording";
+    need_plain(object, WHAT)?;
     let channels = |shape: &[usize]| match *shape {
         [_] => Ok(1),
-        [samples, channels] if (1..=samples.max(1)).contains(&channels) => Ok(channels),
+        [samples, channels] if samples == 0 || channels == 0 => {
+            Err(PyValueError::new_err(format!("{WHAT}: the array of {samples} × {channels} is empty")))
+        }
+        [samples, channels] if channels <= samples => Ok(channels),
         [samples, channels] => Err(PyValueError::new_err(format!(
-            "recording: expected an array of samples × channels, found one of {samples} × {channels}: is it turned (.T)?"
+            "{WHAT}: expected an array of samples × channels, found one of {samples} × {channels}: is it turned (.T)?"
         ))),
-        _ => Err(unexpected(object, "recording", "an array of samples, or of samples × channels")),
+        _ => Err(unexpected(object, WHAT, "an array of samples, or of samples × channels")),
     };
     if let Ok(array) = object.extract::<PyReadonlyArrayDyn<'_, i16>>() {
         return Ok((collected(array.as_array().iter().copied(), "samples")?, channels(array.shape())?));
@@ -79,17 +122,17 @@ pub fn sound(object: &Bound<'_, PyAny>) -> PyResult<(Vec<i16>, usize)> {
     let (values, channels) = if let Ok(array) = object.extract::<PyReadonlyArrayDyn<'_, f32>>() {
         (collected(array.as_array().iter().copied(), "samples")?, channels(array.shape())?)
     } else if let Ok(array) = object.extract::<PyReadonlyArrayDyn<'_, f64>>() {
-        (collected(array.as_array().iter().map(|&x| x as f32), "samples")?, channels(array.shape())?)
+        let singles = collected(array.as_array().iter().map(|&x| x as f32), "samples")?;
+        check_range(&singles, array.as_array().iter().copied(), WHAT, |at| at.to_string())?;
+        (singles, channels(array.shape())?)
     } else {
         let expected = "the name of a file, a file that is open for bytes, bytes, or an array of int16, float32 or float64";
-        return Err(unexpected(object, "recording", expected));
+        return Err(unexpected(object, WHAT, expected));
     };
-    if let Some(at) = values.iter().position(|value| !value.is_finite()) {
-        return Err(PyValueError::new_err(format!("recording: sample {at} is {}", values[at])));
-    }
-    let scale = if values.iter().all(|value| value.abs() < UNIT) { 32768.0 } else { 1.0 };
+    check_finite(&values, WHAT)?;
+    let values = Samples::Floats(values).alone()?;
     // (A cast bounds what is too loud, as readers of wave files do.)
-    Ok((values.iter().map(|value| (value * scale).round() as i16).collect(), channels))
+    Ok((values.iter().map(|value| value.round() as i16).collect(), channels))
 }
 
 /// Returns the samples of bytes that are a whole piece of sound. Raises ValueError if the number of bytes is odd.
@@ -104,36 +147,73 @@ pub fn whole_samples(bytes: &[u8]) -> PyResult<Vec<f32>> {
     collected(pairs.map(|pair| f32::from(i16::from_le_bytes([pair[0], pair[1]]))), "samples")
 }
 
-/// Returns a matrix of single precision.
+/// Returns a matrix of single precision. Raises ValueError if a number is too large for that.
 pub fn matrix(object: &Bound<'_, PyAny>, what: &str) -> PyResult<DenseMatrix<f32>> {
-    matrix_of(object, what, |x| x, |x| x as f32)
-}
-
-/// Returns a matrix of double precision.
-pub fn double_matrix(object: &Bound<'_, PyAny>, what: &str) -> PyResult<DenseMatrix<f64>> {
-    matrix_of(object, what, f64::from, |x| x)
-}
-
-fn matrix_of<T>(
-    object: &Bound<'_, PyAny>,
-    what: &str,
-    of_single: impl Fn(f32) -> T,
-    of_double: impl Fn(f64) -> T,
-) -> PyResult<DenseMatrix<T>> {
-    need_numpy(object.py())?;
-    let dense = |shape: &[usize], data: Vec<T>| DenseMatrix { rows: shape[0], cols: shape[1], data };
+    need_plain(object, what)?;
     if let Ok(array) = object.extract::<PyReadonlyArray2<'_, f32>>() {
-        return Ok(dense(array.shape(), collected(array.as_array().iter().map(|&x| of_single(x)), what)?));
+        return Ok(dense(array.shape(), collected(array.as_array().iter().copied(), what)?));
     }
     if let Ok(array) = object.extract::<PyReadonlyArray2<'_, f64>>() {
-        return Ok(dense(array.shape(), collected(array.as_array().iter().map(|&x| of_double(x)), what)?));
+        let singles = collected(array.as_array().iter().map(|&x| x as f32), what)?;
+        let place = |at: usize| format!("({}, {})", at / array.shape()[1], at % array.shape()[1]);
+        check_range(&singles, array.as_array().iter().copied(), what, place)?;
+        return Ok(dense(array.shape(), singles));
     }
     Err(unexpected(object, what, "a matrix of float32 or float64"))
 }
 
+/// Returns a matrix of double precision.
+pub fn double_matrix(object: &Bound<'_, PyAny>, what: &str) -> PyResult<DenseMatrix<f64>> {
+    need_plain(object, what)?;
+    if let Ok(array) = object.extract::<PyReadonlyArray2<'_, f32>>() {
+        return Ok(dense(array.shape(), collected(array.as_array().iter().map(|&x| f64::from(x)), what)?));
+    }
+    if let Ok(array) = object.extract::<PyReadonlyArray2<'_, f64>>() {
+        return Ok(dense(array.shape(), collected(array.as_array().iter().copied(), what)?));
+    }
+    Err(unexpected(object, what, "a matrix of float32 or float64"))
+}
+
+fn dense<T>(shape: &[usize], data: Vec<T>) -> DenseMatrix<T> {
+    DenseMatrix { rows: shape[0], cols: shape[1], data }
+}
+
+/// Returns a matrix of single precision that is to be written under a name.
+pub fn stored_matrix(object: &Bound<'_, PyAny>, key: &str) -> PyResult<DenseMatrix<f32>> {
+    let matrix = matrix(object, key)?;
+    warn_if_empty(object.py(), key, (matrix.rows, matrix.cols))?;
+    Ok(matrix)
+}
+
+/// Returns a matrix of double precision that is to be written under a name.
+pub fn stored_double_matrix(object: &Bound<'_, PyAny>, key: &str) -> PyResult<DenseMatrix<f64>> {
+    let matrix = double_matrix(object, key)?;
+    warn_if_empty(object.py(), key, (matrix.rows, matrix.cols))?;
+    Ok(matrix)
+}
+
+/// Warns that files lose the one dimension of a matrix without elements.
+fn warn_if_empty(py: Python<'_>, key: &str, shape: (usize, usize)) -> PyResult<()> {
+    match shape {
+        (0, 1..) | (1.., 0) => warn(
+            py,
+            &format!(
+                "{key}: a matrix of {} × {} is written as 0 × 0: Kaldi's files have no other empty matrix",
+                shape.0, shape.1
+            ),
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Raises a UserWarning.
+pub fn warn(py: Python<'_>, text: &str) -> PyResult<()> {
+    py.import("warnings")?.getattr("warn")?.call1((text,)).map(drop)
+}
+
 /// Returns a vector of double precision.
 pub fn double_vector(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f64>> {
-    need_numpy(object.py())?;
+    need_plain(object, what)?;
     match object.extract::<PyReadonlyArray1<'_, f64>>() {
         Ok(array) => collected(array.as_array().iter().copied(), what),
         Err(_) => collected(vector(object, what)?.into_iter().map(f64::from), what),

@@ -8,7 +8,12 @@ pyo3::create_exception!(nnet3, Error, PyRuntimeError, "A failure, with the sente
 
 /// Makes an exception of an error and its causes: MemoryError if memory was missing, else Error.
 pub fn raised(error: impl std::error::Error + 'static) -> PyErr {
-    let text = kaldi_io::error::chain(&error);
+    raised_with(error, |text| text)
+}
+
+/// Does the same as [`raised`], with a change of the sentence.
+pub fn raised_with(error: impl std::error::Error + 'static, change: impl FnOnce(String) -> String) -> PyErr {
+    let text = change(kaldi_io::error::chain(&error));
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
     while let Some(error) = cause {
         if let Some(IoError::Memory(_)) = error.downcast_ref() {

@@ -10,6 +10,7 @@ use numpy::PyArray2;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::arguments;
 use crate::arrays;
 use crate::error::raised;
 use crate::names;
@@ -24,22 +25,26 @@ fn options(kind: &str, config: &str) -> PyResult<SpectralOptions> {
     }
 }
 
-/// features(samples, rate, config="", kind="mfcc"): features of sound, a float32 array of frames × dimension.
+/// features(samples, sample_rate, config="", kind="mfcc"): features of sound, a float32 array of frames × dimension.
 ///
-/// `samples` have the values of wave files (-32768 to 32767); `rate` is in Hz. `config` is a file of options, one
+/// `samples` is an array of int16, or of float32 or float64: floats between -1 and 1 are multiplied by 32768; if one is 2 or more, or
+/// -2 or less, or if all are -1, 0 or 1, they have the values of int16. It may be bytes with 16 bits a sample, too, the low byte first.
+/// A sample that is NaN or infinite raises ValueError. `sample_rate` is in Hz; `rate=` is its older name. `config` is a file of options, one
 /// `--name=value` a line, such as conf/mfcc.conf; without it options have their usual values, with dither. `kind` is mfcc,
 /// fbank or plp.
 #[pyfunction]
-#[pyo3(signature = (samples, rate, config = PathBuf::new(), kind = "mfcc"))]
-#[pyo3(text_signature = "(samples, rate, config='', kind='mfcc')")]
+#[pyo3(signature = (samples, sample_rate = None, config = PathBuf::new(), kind = "mfcc", *, rate = None))]
+#[pyo3(text_signature = "(samples, sample_rate, config='', kind='mfcc')")]
 pub fn features<'py>(
     py: Python<'py>,
     samples: &Bound<'py, PyAny>,
-    rate: f32,
+    sample_rate: Option<&Bound<'py, PyAny>>,
     config: PathBuf,
     kind: &str,
+    rate: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-    let samples = arrays::samples(samples, arrays::whole_samples)?;
+    let rate = arguments::sample_rate(sample_rate, rate)? as f32;
+    let samples = arrays::samples(samples, arrays::whole_samples)?.alone()?;
     let config = names::text(&config)?;
     if config != config.trim() {
         // (The options of programs, which read the file, lose such blanks.)
@@ -49,9 +54,12 @@ pub fn features<'py>(
     }
     let options = as_path(|| options(kind, &config))?;
     let found = detach(py, || -> PyResult<DenseMatrix<f32>> {
-        Extractor::new(options)
-            .and_then(|mut extractor| extractor.features(&samples, rate, 1.0))
-            .map_err(raised)
+        let mut extractor = Extractor::new(options).map_err(raised)?;
+        let found = extractor.features(&samples, rate, 1.0).map_err(raised)?;
+        Ok(match found.rows {
+            0 => DenseMatrix { cols: extractor.dim(), ..found },
+            _ => found,
+        })
     })?;
     arrays::to_matrix(py, found)
 }

@@ -6,13 +6,16 @@
 
 mod align;
 mod archives;
+mod arguments;
 mod arrays;
+mod commands;
 mod error;
 mod features;
 mod names;
 mod network;
 mod recognizer;
 mod recording;
+mod scale;
 mod stack;
 
 use pyo3::prelude::*;

@@ -1,10 +1,12 @@
 //! Names that callers give: paths, which are never taken for commands, and commands, which have an argument of their own.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use kaldi_io::filename::as_path;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+
+use crate::arguments::type_name;
 
 /// The source of data.
 pub enum Source {
@@ -22,13 +24,45 @@ pub fn text(path: &Path) -> PyResult<String> {
     Ok(text.to_owned())
 }
 
+/// Returns the path of an argument. Raises TypeError for other objects, and ValueError if it is empty.
+pub fn path(what: &str, object: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    let path = object.extract::<PathBuf>().map_err(|error| {
+        match error.is_instance_of::<PyTypeError>(object.py()) {
+            true => {
+                let found = type_name(object);
+                PyTypeError::new_err(format!(
+                    "{what}: expected a name, a str or os.PathLike object of str, found {found}"
+                ))
+            }
+            false => error,
+        }
+    })?;
+    check_name(what, &path)?;
+    Ok(path)
+}
+
+fn check_name(what: &str, path: &Path) -> PyResult<()> {
+    match path.as_os_str().is_empty() {
+        true => Err(PyValueError::new_err(format!("{what}: expected a name, found an empty one"))),
+        false => Ok(()),
+    }
+}
+
 impl Source {
     /// Takes the one of both that is given. Raises TypeError if it is not exactly one.
     pub fn new(what: &str, path: Option<&Path>, command: Option<&str>) -> PyResult<Source> {
         match (path, command) {
-            (Some(path), None) => Ok(Source::Path(text(path)?)),
+            (Some(path), None) => {
+                check_name(what, path)?;
+                Ok(Source::Path(text(path)?))
+            }
             (None, Some(command)) => {
                 let command = command.trim_end();
+                if command.is_empty() {
+                    return Err(PyValueError::new_err(
+                        "command: expected a shell command, found an empty one",
+                    ));
+                }
                 Ok(Source::Command(format!("{} |", command.strip_suffix('|').unwrap_or(command))))
             }
             _ => Err(PyTypeError::new_err(format!(

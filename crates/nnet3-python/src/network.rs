@@ -1,7 +1,5 @@
 //! Networks: outputs of features.
 
-use std::path::PathBuf;
-
 use kaldi_io::DenseMatrix;
 use nnet3_core::config::parse_config;
 use nnet3_core::execute::CachingCompiler;
@@ -11,12 +9,13 @@ use nnet3_core::nnet::collapse::CollapseOptions;
 use nnet3_matrix::WeightForm;
 use nnet3_train::acoustic::AmNnet;
 use numpy::PyArray2;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::arguments::{real, whole};
 use crate::arrays;
 use crate::error::raised;
-use crate::names::Source;
+use crate::names::{self, Source};
 use crate::stack::detach;
 
 /// Network(path, output="output", command=None): a network that computes on the CPU, of a raw model or of an acoustic model.
@@ -27,6 +26,8 @@ use crate::stack::detach;
 /// values are log-posteriors.
 #[pyclass(module = "nnet3", frozen)]
 pub struct Network {
+    /// The file or the command.
+    name: String,
     nnet: Nnet,
     outputs: Vec<String>,
     output: String,
@@ -52,8 +53,24 @@ fn load(path: &str) -> PyResult<(Nnet, Vec<f32>)> {
 impl Network {
     #[new]
     #[pyo3(signature = (path = None, output = "output", *, command = None))]
-    fn new(py: Python<'_>, path: Option<PathBuf>, output: &str, command: Option<&str>) -> PyResult<Network> {
+    fn new(
+        py: Python<'_>,
+        path: Option<&Bound<'_, PyAny>>,
+        output: &str,
+        command: Option<&str>,
+    ) -> PyResult<Network> {
+        let path = path.map(|path| names::path("path", path)).transpose()?;
         Network::read(py, &Source::new("path", path.as_deref(), command)?, output)
+    }
+
+    fn __repr__(&self) -> String {
+        let dim = |dim: Option<usize>| dim.map_or("?".to_owned(), |dim| dim.to_string());
+        let ivectors = self.ivector_dim().map_or(String::new(), |dim| format!(" and i-vectors of {dim}"));
+        let (input, output) = (dim(self.input_dim()), dim(self.output_dim()));
+        format!(
+            "<nnet3.Network {:?}: {input} columns{ivectors} -> {:?}, {output} columns>",
+            self.name, self.output
+        )
     }
 
     /// The names of all outputs of the network.
@@ -92,9 +109,9 @@ impl Network {
     /// `online_ivector_period` frames. The other arguments are options of nnet3-compute. `use_priors` subtracts the
     /// logarithms of the priors of an acoustic model. Raises Error if dimensions do not fit the network.
     #[pyo3(signature = (
-        features, ivectors = None, *, frames_per_chunk = 50, frame_subsampling_factor = 1, extra_left_context = 0,
-        extra_right_context = 0, extra_left_context_initial = -1, extra_right_context_final = -1, acoustic_scale = 1.0,
-        use_priors = false, online_ivector_period = 10
+        features, ivectors = None, *, frames_per_chunk = None, frame_subsampling_factor = None, extra_left_context = None,
+        extra_right_context = None, extra_left_context_initial = None, extra_right_context_final = None,
+        acoustic_scale = None, use_priors = false, online_ivector_period = None
     ))]
     #[pyo3(
         text_signature = "($self, features, ivectors=None, *, frames_per_chunk=50, frame_subsampling_factor=1, \
@@ -107,39 +124,59 @@ impl Network {
         py: Python<'py>,
         features: &Bound<'py, PyAny>,
         ivectors: Option<&Bound<'py, PyAny>>,
-        frames_per_chunk: i32,
-        frame_subsampling_factor: i32,
-        extra_left_context: i32,
-        extra_right_context: i32,
-        extra_left_context_initial: i32,
-        extra_right_context_final: i32,
-        acoustic_scale: f32,
+        frames_per_chunk: Option<&Bound<'py, PyAny>>,
+        frame_subsampling_factor: Option<&Bound<'py, PyAny>>,
+        extra_left_context: Option<&Bound<'py, PyAny>>,
+        extra_right_context: Option<&Bound<'py, PyAny>>,
+        extra_left_context_initial: Option<&Bound<'py, PyAny>>,
+        extra_right_context_final: Option<&Bound<'py, PyAny>>,
+        acoustic_scale: Option<&Bound<'py, PyAny>>,
         use_priors: bool,
-        online_ivector_period: usize,
+        online_ivector_period: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        if acoustic_scale.is_nan() || acoustic_scale <= 0.0 || online_ivector_period == 0 {
-            return Err(PyValueError::new_err(
-                "acoustic_scale and online_ivector_period must be greater than 0",
-            ));
+        let number = |name, number, default, least| {
+            let value = whole(name, number, default, least..=i64::from(i32::MAX))?;
+            Ok::<i32, PyErr>(value as i32) // (It is within the bounds.)
+        };
+        let chunking = Chunking {
+            extra_left_context: number("extra_left_context", extra_left_context, 0, 0)?,
+            extra_right_context: number("extra_right_context", extra_right_context, 0, 0)?,
+            extra_left_context_initial: number(
+                "extra_left_context_initial",
+                extra_left_context_initial,
+                -1,
+                -1,
+            )?,
+            extra_right_context_final: number(
+                "extra_right_context_final",
+                extra_right_context_final,
+                -1,
+                -1,
+            )?,
+            frame_subsampling_factor: number("frame_subsampling_factor", frame_subsampling_factor, 1, 1)?,
+            frames_per_chunk: number("frames_per_chunk", frames_per_chunk, 50, 1)?,
+        };
+        let online_ivector_period = number("online_ivector_period", online_ivector_period, 10, 1)? as usize;
+        let acoustic_scale = acoustic_scale.map_or(Ok(1.0), |scale| real("acoustic_scale", scale))? as f32;
+        if acoustic_scale <= 0.0 {
+            let message = format!("acoustic_scale: expected a number above 0, found {acoustic_scale}");
+            return Err(PyValueError::new_err(message));
         }
         let features = arrays::matrix(features, "features")?;
-        let vector = ivectors.and_then(|ivectors| arrays::vector(ivectors, "ivectors").ok());
-        let matrix = match (ivectors, &vector) {
-            (Some(ivectors), None) => Some(arrays::matrix(ivectors, "ivectors")?),
-            _ => None,
-        };
+        let (mut vector, mut matrix) = (None, None);
+        if let Some(ivectors) = ivectors {
+            match arrays::vector(ivectors, "ivectors") {
+                Ok(found) => vector = Some(found),
+                Err(error) if error.is_instance_of::<PyTypeError>(py) => {
+                    matrix = Some(arrays::matrix(ivectors, "ivectors")?);
+                }
+                Err(error) => return Err(error),
+            }
+        }
         let ivectors = match (&vector, &matrix) {
             (Some(vector), _) => Ivectors::Utterance(vector),
             (None, Some(matrix)) => Ivectors::Online { matrix, period: online_ivector_period },
             (None, None) => Ivectors::None,
-        };
-        let chunking = Chunking {
-            extra_left_context,
-            extra_right_context,
-            extra_left_context_initial,
-            extra_right_context_final,
-            frame_subsampling_factor,
-            frames_per_chunk,
         };
         let log_priors = if use_priors { self.log_priors.clone() } else { Vec::new() };
         let scaling = OutputScaling { log_priors, scale: acoustic_scale };
@@ -173,7 +210,7 @@ impl Network {
         let device = nnet3_matrix::cpu();
         nnet.to_device(&device);
         nnet.arrange_weights(&device, WeightForm::Float);
-        Ok(Network { nnet, outputs, output: output.to_owned(), log_priors })
+        Ok(Network { name: path.to_owned(), nnet, outputs, output: output.to_owned(), log_priors })
     }
 
     fn run(

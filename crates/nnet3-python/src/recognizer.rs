@@ -1,24 +1,24 @@
 //! Recognition.
 
-use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nnet3_online::{ModelOptions, SampleBytes, State, Steps, Transcript, json};
 use numpy::PyArray2;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 use serde_json::Value;
 
+use crate::arguments;
 use crate::arrays;
 use crate::error::raised;
-use crate::names::Source;
+use crate::names::{self, Source};
 use crate::network::Network;
+use crate::scale::Scale;
 use crate::stack::detach;
 
-/// Model(folder, allow_upsample=False): the folder of a recogniser's model, which recognisers on many threads share.
+/// Model(folder, allow_upsample=False, threads=1): the folder of a recogniser's model, which recognisers on many threads share.
 ///
 /// The folder has vosk's form, as published or as scripts/recognizer.sh makes it. `allow_upsample` takes sound at a lower
 /// rate than the model's as well. `threads` prepare the i-vector extractor.
@@ -36,10 +36,16 @@ type Inputs<'py> = (Bound<'py, PyArray2<f32>>, Option<Bound<'py, PyArray2<f32>>>
 #[pymethods]
 impl Model {
     #[new]
-    #[pyo3(signature = (folder, allow_upsample = false, threads = 1))]
-    fn new(py: Python<'_>, folder: PathBuf, allow_upsample: bool, threads: usize) -> PyResult<Model> {
-        let threads = NonZero::new(threads)
-            .ok_or_else(|| PyValueError::new_err("threads: expected at least 1, found 0"))?;
+    #[pyo3(signature = (folder, allow_upsample = false, threads = None))]
+    #[pyo3(text_signature = "(folder, allow_upsample=False, threads=1)")]
+    fn new(
+        py: Python<'_>,
+        folder: &Bound<'_, PyAny>,
+        allow_upsample: bool,
+        threads: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Model> {
+        let folder = names::path("folder", folder)?;
+        let threads = arguments::threads(threads)?;
         let options = ModelOptions { allow_upsample, threads, ..ModelOptions::default() };
         let model = detach(py, || nnet3_online::Model::open(&folder, &options).map_err(raised))?;
         Ok(Model { model, folder, network: PyOnceLock::new() })
@@ -55,6 +61,11 @@ impl Model {
     /// compute(features, ivectors=None, ...): the acoustic model's scores of pdfs. The same as network().compute(...), for a
     /// network that is read once.
     #[pyo3(signature = (features, ivectors = None, **options))]
+    #[pyo3(
+        text_signature = "($self, features, ivectors=None, *, frames_per_chunk=50, frame_subsampling_factor=1, \
+                             extra_left_context=0, extra_right_context=0, extra_left_context_initial=-1, \
+                             extra_right_context_final=-1, acoustic_scale=1.0, use_priors=False, online_ivector_period=10)"
+    )]
     fn compute<'py>(
         &self,
         py: Python<'py>,
@@ -66,13 +77,22 @@ impl Model {
         network.bind(py).call_method("compute", (features, ivectors), options)
     }
 
-    /// inputs(samples, rate): what the network reads of a sound, a pair of arrays for compute(): features, and i-vectors with a row
+    /// inputs(samples, sample_rate): what the network reads of a sound, a pair of arrays for compute(): features, and i-vectors with a row
     /// every 10 frames. i-vectors are None if the network reads none.
     ///
     /// `samples` are those of features(). The features are those of the recogniser, with pitch if the model has it. I-vectors are
     /// those of a new speaker. Silence counts as speech in them, unlike in a recogniser.
-    fn inputs<'py>(&self, py: Python<'py>, samples: &Bound<'py, PyAny>, rate: f32) -> PyResult<Inputs<'py>> {
-        let samples = arrays::samples(samples, arrays::whole_samples)?;
+    #[pyo3(signature = (samples, sample_rate = None, *, rate = None))]
+    #[pyo3(text_signature = "($self, samples, sample_rate)")]
+    fn inputs<'py>(
+        &self,
+        py: Python<'py>,
+        samples: &Bound<'py, PyAny>,
+        sample_rate: Option<&Bound<'py, PyAny>>,
+        rate: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Inputs<'py>> {
+        let rate = arguments::sample_rate(sample_rate, rate)? as f32;
+        let samples = arrays::samples(samples, arrays::whole_samples)?.alone()?;
         let made = detach(py, || self.model.inputs(rate, &samples).map_err(raised))?;
         let ivectors = made.ivectors.map(|ivectors| arrays::to_matrix(py, ivectors)).transpose()?;
         Ok((arrays::to_matrix(py, made.features)?, ivectors))
@@ -102,10 +122,10 @@ impl Model {
     }
 }
 
-/// Recognizer(model, rate, phrases=None, alternatives=0): recognises one sound after another, sentence by sentence.
+/// Recognizer(model, sample_rate, phrases=None, alternatives=0): recognises one sound after another, sentence by sentence.
 ///
-/// `rate` is in Hz. `phrases` is a list of texts that take the place of the model's language model; it needs a graph of two
-/// halves. With `alternatives`, results have the likeliest texts. A recogniser may pass from thread to thread.
+/// `sample_rate` is in Hz; `rate=` is its older name. `phrases` is a list of texts that take the place of the model's language model; it needs a graph of two
+/// halves. With `alternatives`, 1000 at most, results have the likeliest texts. A recogniser may pass from thread to thread.
 #[pyclass(module = "nnet3", frozen)]
 pub struct Recognizer(Mutex<Session>);
 
@@ -119,6 +139,8 @@ struct Session {
     is_over: bool,
     /// A byte of half a sample, at the end of the last bytes.
     odd: SampleBytes,
+    /// The scale of the sound's floats, once they tell.
+    scale: Option<Scale>,
     alternatives: bool,
 }
 
@@ -131,17 +153,19 @@ impl Recognizer {
 #[pymethods]
 impl Recognizer {
     #[new]
-    #[pyo3(signature = (model, rate, phrases = None, alternatives = 0))]
+    #[pyo3(signature = (model, sample_rate = None, phrases = None, alternatives = None, *, rate = None))]
+    #[pyo3(text_signature = "(model, sample_rate, phrases=None, alternatives=0)")]
     fn new(
         py: Python<'_>,
         model: &Model,
-        rate: f32,
-        phrases: Option<Vec<String>>,
-        alternatives: usize,
+        sample_rate: Option<&Bound<'_, PyAny>>,
+        phrases: Option<&Bound<'_, PyAny>>,
+        alternatives: Option<&Bound<'_, PyAny>>,
+        rate: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Recognizer> {
-        if !(rate > 0.0 && rate.is_finite()) {
-            return Err(PyValueError::new_err(format!("rate: expected a positive number, found {rate}")));
-        }
+        let rate = arguments::sample_rate(sample_rate, rate)? as f32;
+        let phrases = arguments::texts("phrases", phrases)?;
+        let alternatives = arguments::alternatives(alternatives)?;
         let model = &model.model;
         detach(py, || {
             let phrases = phrases.map(|phrases| model.phrases(&phrases)).transpose().map_err(raised)?;
@@ -154,6 +178,7 @@ impl Recognizer {
                 steps: Steps::new(rate),
                 is_over: false,
                 odd: SampleBytes::default(),
+                scale: None,
                 alternatives: alternatives > 0,
             })))
         })
@@ -161,13 +186,22 @@ impl Recognizer {
 
     /// accept(samples): takes the next samples. Returns True at the end of a sentence: then call result().
     ///
-    /// `samples` is an array of int16, float32 or float64 with the values of wave files (-32768 to 32767), or bytes with 16
-    /// bits a sample, the low byte first; an odd byte at their end belongs to the first sample of the next bytes. The
-    /// search gets them in steps of 0.2 s from the beginning of the sound, whatever the sizes of pieces.
+    /// `samples` is an array of int16, float32 or float64, or bytes with 16 bits a sample, the low byte first; an odd byte at their end
+    /// belongs to the first sample of the next bytes. Floats are between -1 and 1, or have the values of int16: the first ones that
+    /// are not all -1, 0 or 1 decide that for the sound, as in features(). A ValueError says that a louder one contradicts it, or that
+    /// a sample is NaN or infinite; these samples are not taken. The search gets samples in steps of 0.2 s from the beginning of
+    /// the sound, whatever the sizes of pieces.
     fn accept(&self, py: Python<'_>, samples: &Bound<'_, PyAny>) -> PyResult<bool> {
         let samples =
             arrays::samples(samples, |bytes| Ok(self.session().odd.take(bytes, i16::from_le_bytes)))?;
-        detach(py, || self.session().accept(&samples).map_err(raised))
+        detach(py, || {
+            let mut session = self.session();
+            if session.is_over {
+                session.scale = None;
+            }
+            let samples = samples.in_sound(&mut session.scale)?;
+            session.accept(&samples).map_err(raised)
+        })
     }
 
     /// The words of the sentence so far, a text.

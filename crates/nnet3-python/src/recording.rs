@@ -8,9 +8,11 @@ use nnet3_online::formats::{self, Parts, Segment, sort_by_time};
 use nnet3_online::{Model, RecognizerOptions, Recording, RecordingOptions, Sentences};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
+use crate::arguments::{self, type_name};
 use crate::arrays;
-use crate::error::raised;
+use crate::error::{Error, raised};
 use crate::names::Source;
 use crate::recognizer::{self, to_python};
 use crate::stack::detach;
@@ -35,18 +37,19 @@ enum Sound {
 /// `recording` is one of these:
 /// the name of a file of any format that nnet3-transcribe reads (a name is never taken for a command);
 /// a file object, or bytes, of such a file;
-/// an array of samples with `sample_rate` in Hz, or an array of samples × channels: int16, or float32 and float64 with the values of
-/// wave files, or between -1 and 1 (floats that all lie between -2 and 2 are taken for the latter);
+/// an array of samples with `sample_rate` in Hz, or an array of samples × channels: int16, or float32 and float64 between -1 and 1 or
+/// with the values of int16, as features() takes them;
 /// bytes of int16 samples, the low byte first, with `sample_rate`.
 /// `command` takes its place: a shell command that writes sound to its standard output.
 ///
 /// `channels` is first, mix, each, or a number from 1. `phrases` is a list of texts that take the place of the model's language
-/// model. With `alternatives`, segments have that many texts. If parts of the recording are missing or damaged, the chosen channel
+/// model. With `alternatives`, 1000 at most, segments have that many texts. If parts of the recording are missing or damaged, the chosen channel
 /// alone is silent, a word of the phrases is unknown, or a sentence has no exact text, the dictionary has a list `warnings`, and each
 /// one is a UserWarning, too. A recording without samples, or with too few for a frame, raises Error.
 #[pyfunction]
 #[pyo3(signature = (
-    model, recording = None, *, command = None, sample_rate = None, channels = None, phrases = None, alternatives = 0
+    model, recording = None, *, command = None, sample_rate = None, channels = None, phrases = None, alternatives = None,
+    rate = None
 ))]
 #[pyo3(
     text_signature = "(model, recording=None, *, command=None, sample_rate=None, channels='first', phrases=None, alternatives=0)"
@@ -57,26 +60,42 @@ pub fn transcribe<'py>(
     model: &recognizer::Model,
     recording: Option<&Bound<'py, PyAny>>,
     command: Option<&str>,
-    sample_rate: Option<u32>,
+    sample_rate: Option<&Bound<'py, PyAny>>,
     channels: Option<&Bound<'py, PyAny>>,
-    phrases: Option<Vec<String>>,
-    alternatives: usize,
+    phrases: Option<&Bound<'py, PyAny>>,
+    alternatives: Option<&Bound<'py, PyAny>>,
+    rate: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let model = &model.model;
     let channels = channels.map_or(Ok(Channels::First), which)?;
-    let mut sound = Sound::of(recording, command, sample_rate)?;
+    let phrases = arguments::texts("phrases", phrases)?;
+    let alternatives = arguments::alternatives(alternatives)?;
+    let rate = match (sample_rate, rate) {
+        (None, None) => None,
+        _ => Some(whole_rate(arguments::sample_rate(sample_rate, rate)?)?),
+    };
+    let mut sound = Sound::of(recording, command, rate)?;
     let parts =
         Parts { channels: channels == Channels::Each, alternatives: alternatives > 0, ..Parts::default() };
     let heard = detach(py, || hear(model, &mut sound, channels, phrases, alternatives))?;
     let mut recording = formats::recording(parts, sound.name(), &heard.segments);
     if !heard.warnings.is_empty() {
-        let warn = py.import("warnings")?.getattr("warn")?;
         for warning in &heard.warnings {
-            warn.call1((format!("{}: {warning}", sound.name()),))?;
+            arrays::warn(py, &format!("{}: {warning}", sound.name()))?;
         }
         recording["warnings"] = heard.warnings.into();
     }
     to_python(py, &recording)
+}
+
+/// Returns a rate of samples that are whole Hz. Raises ValueError for other ones.
+fn whole_rate(rate: f64) -> PyResult<f64> {
+    match rate.fract() == 0.0 {
+        true => Ok(rate),
+        false => {
+            Err(PyValueError::new_err(format!("sample_rate: expected a whole number of Hz, found {rate}")))
+        }
+    }
 }
 
 /// The channels of a word or a number.
@@ -86,9 +105,9 @@ fn which(channels: &Bound<'_, PyAny>) -> PyResult<Channels> {
 }
 
 impl Sound {
-    fn of(recording: Option<&Bound<'_, PyAny>>, command: Option<&str>, rate: Option<u32>) -> PyResult<Sound> {
+    fn of(recording: Option<&Bound<'_, PyAny>>, command: Option<&str>, rate: Option<f64>) -> PyResult<Sound> {
         let raw = |channels: usize| -> PyResult<Option<RawForm>> {
-            let form = |rate| format!("s16le,{rate},{channels}").parse::<RawForm>();
+            let form = |rate: f64| format!("s16le,{rate},{channels}").parse::<RawForm>();
             let form = rate.map(form).transpose();
             form.map_err(|reason| PyValueError::new_err(format!("sample_rate and channels: {reason}")))
         };
@@ -115,15 +134,24 @@ impl Sound {
             let name = recording.getattr("name").and_then(|name| name.extract::<String>());
             let read = recording.call_method0("read")?;
             let bytes = bytes_of(&read)?.ok_or_else(|| {
-                PyTypeError::new_err(
-                    "recording: expected a file that is open for bytes (mode 'rb'), found one of text",
-                )
+                PyTypeError::new_err(match read.is_instance_of::<PyString>() {
+                    true => {
+                        "recording: expected a file that is open for bytes (mode 'rb'), found one of text"
+                            .to_owned()
+                    }
+                    false => format!(
+                        "recording: expected bytes of the object's read(), found {}",
+                        type_name(&read)
+                    ),
+                })
             })?;
-            return Ok(Sound::Bytes {
-                name: name.unwrap_or_else(|_| UNNAMED.to_owned()),
-                bytes,
-                raw: raw(1)?,
-            });
+            let name = name.unwrap_or_else(|_| UNNAMED.to_owned());
+            if bytes.is_empty() {
+                return Err(Error::new_err(format!(
+                    "{name}: the file has no bytes from its position on (seek(0) returns to its beginning)"
+                )));
+            }
+            return Ok(Sound::Bytes { name, bytes, raw: raw(1)? });
         }
         let (samples, channels) = arrays::sound(recording)?;
         if rate.is_none() {

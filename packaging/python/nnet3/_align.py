@@ -128,6 +128,8 @@ def align(
     `save_model` keeps a trained or adapted model. `unknown_words` is spoken, letters, g2p or skip. `threads` is the number of
     processors if it is None. Utterances that cannot be used are in the result's `faults` and `not_aligned`.
     """
+    if isinstance(text_extensions, str):
+        raise TypeError("text_extensions: expected a list of texts (str), found str")
     path = os.fspath
     found = _native.align(
         path(corpus),

@@ -9,6 +9,8 @@ class ArchiveError(ValueError):
 
 
 def check_key(key):
+    if not isinstance(key, str):
+        raise TypeError(f"the name of an utterance must be a str, found {type(key).__name__}")
     if not key or key.split() != [key]:
         raise ValueError(f"the name of an utterance must be one word, found {key!r}")
 

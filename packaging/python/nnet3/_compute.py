@@ -1,25 +1,42 @@
 """Outputs of a network for numpy arrays, by `nnet3-compute`."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import subprocess
 import tempfile
 import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Union
 
 from . import _archive
 from ._programs import ProgramError, command
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Path = Union[str, "os.PathLike[str]"]
 
 
 def _checked(arrays, what, dimensions):
     import numpy
 
+    if not isinstance(arrays, Mapping):
+        raise TypeError(f"{what}: expected a dictionary of names and arrays, found {type(arrays).__name__}")
     result = {}
     for key, array in arrays.items():
         _archive.check_key(key)
+        if isinstance(array, numpy.ma.MaskedArray):
+            raise ValueError(f"{what} of {key}: expected an array without a mask, found a masked one (its method filled makes one without)")
         array = numpy.asarray(array)
         if array.ndim not in dimensions or array.dtype.kind not in "fiu":
             expected = " or ".join({1: "a vector", 2: "a matrix"}[d] for d in dimensions)
             raise ValueError(f"{what} of {key}: expected {expected} of numbers, found an array of shape {array.shape} and type {array.dtype}")
+        most = numpy.finfo("f4").max
+        if array.dtype.kind == "f" and (numpy.isfinite(array) & (numpy.abs(array) > most)).any():
+            raise ValueError(f"{what} of {key}: a number is too large for float32")
         result[key] = array
     return result
 
@@ -45,14 +62,19 @@ class _Feeder(threading.Thread):
             self.error = error
 
 
-def compute(model, features, ivectors=None, **options):
+def compute(
+    model: Path,
+    features: Mapping[str, NDArray[Any]],
+    ivectors: Mapping[str, NDArray[Any]] | None = None,
+    **options: str | float | bool,
+) -> dict[str, NDArray[np.float32]]:
     """The outputs of a network, {utterance: float32 array of frames × output dimension}.
 
     `model`: a `.raw` or `.mdl` file. `features`: {utterance: array of frames × input dimension}. `ivectors`: {utterance: vector},
     or {utterance: matrix} with a row every `online_ivector_period` frames. All other keywords are options of `nnet3-compute`
     with `_` for `-`, such as `frames_per_chunk=150`, `apply_exp=True`, `use_gpu="no"`.
 
-    Raises ValueError for arrays of another kind, and ProgramError with what the program said if it fails or computes no output
+    Raises TypeError or ValueError for arguments of another kind, and ProgramError with what the program said if it fails or computes no output
     for one of the utterances.
     """
     features = _checked(features, "features", (2,))

@@ -1,7 +1,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Any, Literal, Protocol, Union
+from typing import Any, Literal, Protocol, TypedDict, TypeVar, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,65 @@ Samples = Union[Floats, NDArray[np.int16], bytes]
 class _SupportsRead(Protocol):
     def read(self) -> bytes: ...
 
+_R = TypeVar("_R", bound=_Reader)
+_W = TypeVar("_W", bound=_Writer)
+
+class _Word(TypedDict):
+    """A word; times are in seconds."""
+
+    word: str
+    start: float
+    end: float
+    conf: float
+
+class _AlternativeWord(TypedDict):
+    word: str
+    start: float
+    end: float
+
+class _AlternativeParts(TypedDict, total=False):
+    """Parts that not all have: words of a text that is not empty, and the probability that transcribe tells."""
+
+    result: list[_AlternativeWord]
+    probability: float
+
+class _Alternative(_AlternativeParts):
+    text: str
+    confidence: float
+
+class _SegmentParts(TypedDict, total=False):
+    channel: int
+    alternatives: list[_Alternative]
+
+class _Segment(_SegmentParts):
+    """A sentence. It has a channel with channels="each", and alternatives if they are asked for."""
+
+    start: float
+    end: float
+    text: str
+    words: list[_Word]
+
+class _RecordingParts(TypedDict, total=False):
+    warnings: list[str]
+
+class _Recording(_RecordingParts):
+    """The result of transcribe."""
+
+    file: str
+    text: str
+    segments: list[_Segment]
+
+class _SentenceParts(TypedDict, total=False):
+    alternatives: list[_Alternative]
+
+class _Sentence(_SentenceParts):
+    """The result of a recogniser. Times are None without words."""
+
+    start: float | None
+    end: float | None
+    text: str
+    words: list[_Word]
+
 __version__: str
 
 class Error(RuntimeError): ...
@@ -25,20 +84,32 @@ class Model:
     @property
     def warnings(self) -> list[str]: ...
     def word_number(self, word: str) -> int | None: ...
-    def inputs(self, samples: Samples, rate: float) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]: ...
+    def inputs(self, samples: Samples, sample_rate: float) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]: ...
     def network(self, output: str = "output") -> Network: ...
     def compute(
-        self, features: Floats, ivectors: Floats | None = None, **options: Any
+        self,
+        features: Floats,
+        ivectors: Floats | None = None,
+        *,
+        frames_per_chunk: int = 50,
+        frame_subsampling_factor: int = 1,
+        extra_left_context: int = 0,
+        extra_right_context: int = 0,
+        extra_left_context_initial: int = -1,
+        extra_right_context_final: int = -1,
+        acoustic_scale: float = 1.0,
+        use_priors: bool = False,
+        online_ivector_period: int = 10,
     ) -> NDArray[np.float32]: ...
 
 class Recognizer:
     def __init__(
-        self, model: Model, rate: float, phrases: Sequence[str] | None = None, alternatives: int = 0
+        self, model: Model, sample_rate: float, phrases: Sequence[str] | None = None, alternatives: int = 0
     ) -> None: ...
     def accept(self, samples: Samples) -> bool: ...
     def partial(self) -> str: ...
-    def result(self) -> dict[str, Any]: ...
-    def final_result(self) -> dict[str, Any]: ...
+    def result(self) -> _Sentence: ...
+    def final_result(self) -> _Sentence: ...
     def reset(self) -> None: ...
 
 class Network:
@@ -72,11 +143,11 @@ class Network:
     ) -> NDArray[np.float32]: ...
 
 class _Reader:
-    def __init__(self, rspecifier: str, dtype: Precision | None = None) -> None: ...
+    def __init__(self, rspecifier: str, dtype: Precision | None = None, *, commands: bool = True) -> None: ...
     def __iter__(self) -> Iterator[tuple[str, NDArray[Any]]]: ...
     def __next__(self) -> tuple[str, NDArray[Any]]: ...
     def close(self) -> None: ...
-    def __enter__(self) -> Any: ...
+    def __enter__(self: _R) -> _R: ...
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
@@ -85,10 +156,10 @@ class MatrixReader(_Reader): ...
 class VectorReader(_Reader): ...
 
 class _Writer:
-    def __init__(self, wspecifier: str, dtype: Precision | None = None) -> None: ...
+    def __init__(self, wspecifier: str, dtype: Precision | None = None, *, commands: bool = True) -> None: ...
     def write(self, key: str, array: Floats) -> None: ...
     def close(self) -> None: ...
-    def __enter__(self) -> Any: ...
+    def __enter__(self: _W) -> _W: ...
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
@@ -112,15 +183,15 @@ def align(
     threads: int,
 ) -> dict[str, Any]: ...
 def features(
-    samples: Samples, rate: float, config: Path = "", kind: Literal["mfcc", "fbank", "plp"] = "mfcc"
+    samples: Samples, sample_rate: float, config: Path = "", kind: Literal["mfcc", "fbank", "plp"] = "mfcc"
 ) -> NDArray[np.float32]: ...
 def transcribe(
     model: Model,
     recording: Path | bytes | bytearray | memoryview | _SupportsRead | Floats | NDArray[np.int16] | None = None,
     *,
     command: str | None = None,
-    sample_rate: int | None = None,
+    sample_rate: float | None = None,
     channels: Literal["first", "mix", "each"] | int = "first",
     phrases: Sequence[str] | None = None,
     alternatives: int = 0,
-) -> dict[str, Any]: ...
+) -> _Recording: ...

@@ -56,7 +56,8 @@ def run(name: str, *arguments: Argument, input: Data) -> bytes: ...
 def run(name: str, *arguments: Argument, input: str | Data | None = None) -> str | bytes:
     """Runs a program and returns what it writes to standard output, as text if `input` is text or None, else as bytes.
 
-    Raises ProgramError if the status is not 0, or if there is no program of this name. What the program logs is not shown.
+    `input=b""` is no input, with the output as bytes. Raises ProgramError if the status is not 0, or if there is no program of this
+    name, and ValueError if text is asked for and the output is not UTF-8. What the program logs is not shown.
     """
     as_bytes = isinstance(input, (bytes, bytearray, memoryview))
     data = input.encode() if isinstance(input, str) else input
@@ -64,4 +65,9 @@ def run(name: str, *arguments: Argument, input: str | Data | None = None) -> str
                           capture_output=True, check=False)
     if done.returncode:
         raise ProgramError(f"{name} ended with status {done.returncode}", done.returncode, done.stderr.decode(errors="replace"))
-    return done.stdout if as_bytes else done.stdout.decode()
+    if as_bytes:
+        return done.stdout
+    try:
+        return done.stdout.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name} wrote bytes that are no text: with input=b\"\" run returns bytes") from error
