@@ -66,6 +66,23 @@ def damaged(rng, content):
 
 
 # ---- the module ---------------------------------------------------------------------------------------------------------------------
+def scripts_of_others(rng, given):
+    """Specifiers and scripts with commands, for tables that allow none: no command runs, and plain lines are read."""
+    nnet3, np = given.nnet3, given.numpy
+    with nnet3.MatrixWriter("ark,scp:a,good") as writer:
+        writer.write("k", np.ones((2, 3), "f4"))
+    Path("s").write_text(Path("good").read_text() + "".join(f"k{i} {hostile_name(rng)}\n" for i in range(rng.randint(0, 3))), "utf-8")
+    kind = rng.choice(["Matrix", "Vector"])
+    if rng.random() < 0.5:
+        rspecifier = rng.choice(["scp:s", "scp,p:s", "scp,bg:s", "scp:good", f"ark:{hostile_name(rng)}", f"scp:{hostile_name(rng)}"])
+        found = [key for key, _ in getattr(nnet3, f"{kind}Reader")(rspecifier, commands=False)]
+        expect(rspecifier != "scp:good" or found == ["k"], f"found {found}")
+    else:
+        wspecifier = rng.choice(["scp:s", f"ark:{hostile_name(rng)}", f"ark,scp:b,{hostile_name(rng)}", f"ark,scp:{hostile_name(rng)},c"])
+        with getattr(nnet3, f"{kind}Writer")(wspecifier, commands=False) as writer:
+            writer.write("k", np.ones((2, 3) if kind == "Matrix" else 3, "f4"))
+
+
 def refusals(nnet3):
     return (nnet3.Error, ValueError, TypeError, MemoryError, UnicodeError)
 
@@ -293,7 +310,7 @@ def damaged_turns(rng, given):
         raise Refused(said)
 
 
-MODULE = [names_as_paths, damaged_tables, failing_commands, hostile_writes]
+MODULE = [names_as_paths, damaged_tables, scripts_of_others, failing_commands, hostile_writes]
 SCRIPTS = [lists_of_recordings, damaged_recordings, damaged_transcripts, damaged_turns]
 
 
@@ -357,12 +374,20 @@ def attempt(function, seed, given, top):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--seed", type=int, default=60)
-    parser.add_argument("--tries", type=int, default=900)
-    for name in ("module", "model", "sound"):
-        parser.add_argument(name, nargs="?")
+    summary, _, rest = __doc__.partition("\n\n")
+    usage, _, rest = rest.partition("\n\n")
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(usage=usage.strip(), description=summary, epilog=rest, formatter_class=raw)
+    parser.add_argument("--seed", type=int, default=60, help="the first seed (60)")
+    parser.add_argument("--tries", type=int, default=900, help="the number of tries of all classes (900)")
+    parser.add_argument("module", nargs="?", metavar="MODULE_FOLDER", help="a folder with the package nnet3")
+    parser.add_argument("model", nargs="?", metavar="MODEL", help="the folder of a small model")
+    parser.add_argument("sound", nargs="?", metavar="SOUND", help="a recording")
     options = parser.parse_args()
+    if not shutil.which("nnet3"):
+        parser.exit(2, "hostile-python.py: expected nnet3 on the PATH, found none: cargo build, and PATH=$PWD/target/debug:$PATH\n")
+    if options.model and not options.sound:
+        parser.error("expected a SOUND for the MODEL, found none")
     misfits = []
     with tempfile.TemporaryDirectory(prefix="hostile-python-") as top:
         top = Path(top)
