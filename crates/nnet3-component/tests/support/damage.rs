@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,12 +22,43 @@ thread_local! {
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
     /// The input of the run in progress, for [`in_time`].
     static INPUT: RefCell<Arc<Mutex<Vec<u8>>>> = RefCell::default();
+    static CLOCK: Clock = Clock::of_this_thread();
 }
 
-/// No single case may take longer, even on a busy machine.
+/// The most processor time of a case.
 const LONG: Duration = Duration::from_secs(10);
-/// Nor may all cases together.
+/// The most processor time of all cases of [`in_time`].
 const LIMIT: Duration = Duration::from_secs(120);
+/// The longest time of all cases of [`in_time`] on a busy machine, so that a thread that waits for ever ends, too.
+const LONGEST: Duration = Duration::from_secs(1200);
+
+/// The processor time of a thread; the time that passes if the system does not tell.
+struct Clock {
+    /// The thread's folder in /proc.
+    folder: Option<PathBuf>,
+    start: Instant,
+}
+
+impl Clock {
+    /// The clock of the calling thread.
+    fn of_this_thread() -> Clock {
+        let link = std::fs::read_link("/proc/thread-self").ok();
+        Clock { folder: link.map(|link| PathBuf::from("/proc").join(link)), start: Instant::now() }
+    }
+
+    fn time(&self) -> Duration {
+        self.processor_time().unwrap_or_else(|| self.start.elapsed())
+    }
+
+    /// User and system time, in ticks of 10 ms.
+    fn processor_time(&self) -> Option<Duration> {
+        let stat = std::fs::read_to_string(self.folder.as_ref()?.join("stat")).ok()?;
+        // (The name of the thread, which is in brackets, may have blanks.)
+        let (_, fields) = stat.rsplit_once(')')?;
+        let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<u64>);
+        Some(Duration::from_millis(10 * ticks.sum::<Result<u64, _>>().ok()?))
+    }
+}
 
 impl Findings {
     /// `kind` tells findings apart, `example` is kept for the first of its kind.
@@ -34,7 +66,7 @@ impl Findings {
         self.found.entry(kind.into()).or_insert_with(|| (example.into(), 0)).1 += 1;
     }
 
-    /// Runs `work`, which uses `input`; a panic in it is a finding, as is a run that takes long.
+    /// Runs `work`, which uses `input`; a panic in it is a finding, as is a run that takes much processor time.
     pub fn guard<T>(&mut self, what: &str, input: &[u8], work: impl FnOnce() -> T) -> Option<T> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
@@ -50,10 +82,10 @@ impl Findings {
         self.cases += 1;
         INPUT.with_borrow(|shared| *shared.lock().unwrap_or_else(PoisonError::into_inner) = input.to_vec());
         PANIC.set(Some(String::new()));
-        let start = Instant::now();
+        let start = CLOCK.with(Clock::time);
         let result = catch_unwind(AssertUnwindSafe(work));
         let place = PANIC.take().unwrap_or_default();
-        if start.elapsed() > LONG {
+        if CLOCK.with(Clock::time) - start > LONG {
             self.add(format!("{what}: takes long"), shown(input));
         }
         match result {
@@ -97,25 +129,36 @@ pub fn shown(input: &[u8]) -> String {
     }
 }
 
-/// Runs `work` on a thread of its own and fails if it takes too long.
+/// Runs `work` on a thread of its own and fails if it takes too much processor time.
 pub fn in_time<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (begun, clock) = channel();
     let (done, wait) = channel();
     let input = Arc::new(Mutex::new(Vec::new()));
     let shared = input.clone();
     let thread = std::thread::spawn(move || {
         INPUT.set(shared);
+        let _ = begun.send(Clock::of_this_thread());
         let _ = done.send(work());
     });
-    match wait.recv_timeout(LIMIT) {
-        Ok(value) => value,
-        Err(RecvTimeoutError::Timeout) => {
-            let input = input.lock().unwrap_or_else(PoisonError::into_inner);
-            panic!("{what}: no end after {LIMIT:?}, now at\n{}", shown(&input))
+    let clock = clock.recv().expect("the thread sends its clock first");
+    loop {
+        match wait.recv_timeout(Duration::from_secs(1)) {
+            Ok(value) => return value,
+            Err(RecvTimeoutError::Timeout) => {
+                let (time, passed) = (clock.time(), clock.start.elapsed());
+                if time > LIMIT || passed > LONGEST {
+                    let input = input.lock().unwrap_or_else(PoisonError::into_inner);
+                    panic!(
+                        "{what}: no end after {time:?} of processor time ({passed:?} passed), now at\n{}",
+                        shown(&input)
+                    )
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => match thread.join() {
+                Err(payload) => std::panic::resume_unwind(payload),
+                Ok(()) => unreachable!("the thread sends before it ends"),
+            },
         }
-        Err(RecvTimeoutError::Disconnected) => match thread.join() {
-            Err(payload) => std::panic::resume_unwind(payload),
-            Ok(()) => unreachable!("the thread sends before it ends"),
-        },
     }
 }
 

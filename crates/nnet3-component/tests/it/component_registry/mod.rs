@@ -12,8 +12,8 @@ use nnet3_base::error::Result;
 use nnet3_base::random::Random;
 use nnet3_component::{Component, ComponentType, Properties, registry};
 
-/// The names in files: the 46 types of the reference.
-const NAMES: [&str; 46] = [
+/// The names in files, in alphabetical order.
+const NAMES: &[&str] = &[
     "AffineComponent",
     "BackpropTruncationComponent",
     "BatchNormComponent",
