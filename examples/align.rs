@@ -14,7 +14,7 @@ use nnet3_toolkit::align::{
 pub fn align(folder: &str, lexicon: &str) -> Result<String, Box<dyn Error>> {
     let mut corpus = read(&Input::Path(folder.into()), &Options::default())?;
     let mut pronunciations = Pronunciations::new(Source::File(lexicon.to_owned()))?;
-    apply(&mut corpus, &pronunciations.words.rule(), &pronunciations.words, Policy::Keep);
+    apply(&mut corpus, &pronunciations.words.rule(), &pronunciations.words, &|_| None, Policy::Keep);
     pronunciations.complete(&corpus, Unknown::Spoken)?;
     let lang = Lang::new(&pronunciations.lexicon, &pronunciations.options())?;
     let settings = FeatureSettings::for_rate(corpus.common_rate().unwrap_or(16000));

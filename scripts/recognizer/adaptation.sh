@@ -56,8 +56,18 @@ speech_of_people() { # <folder of features>
       printf "%.0f %d %.0f %s\n", all / 100, able, of_able / 100, (able >= 2 && of_able >= 0.75 * all ? "yes" : "no") }' - "$1/utt2spk" "$1/utt2num_frames"
 }
 
-# Sets train_set. Without two transforms there is no adaptation: sound may be long and speech in it short.
+# Sets train_set and train_ali: all that the network learns from.
 do_adaptation() {
+  transforms_of_training
+  do_padding
+  [[ $adapt_speakers == true ]] || return 0
+  local set=$train_set # lint: whole: versions
+  step "features for the network, with and without transforms" feats/adapted features_for_training "=speakers/train" "=feats/$set" "$versions"
+  train_set=adapted
+}
+
+# Without two transforms there is no adaptation: sound may be long and speech in it short.
+transforms_of_training() {
   [[ $adapt_speakers == true ]] || return 0
   local set=$train_set able reason
   step "transforms of speakers and of their copies" "speakers/train" transforms_of_speakers "=gauss/model" "=feats/$set" "@$dir/feats/$set/text"
@@ -67,10 +77,7 @@ do_adaptation() {
     [[ $wants_adaptation != true ]] || fail "--adapt-speakers=true: $reason"
     say "no adaptation to speakers: $reason"
     adapt_speakers=false
-    return 0
   fi
-  step "features for the network, with and without transforms" feats/adapted features_for_training "=speakers/train" "=feats/$set" "$versions"
-  train_set=adapted
 }
 
 # A data folder for train-gaussians and align-gaussians. Their 13 cepstra are the first of those that the network reads.

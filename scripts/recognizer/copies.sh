@@ -59,3 +59,43 @@ copy_alignments() {
   names_of_copies false "$out/ali" | gzip -c >"$out/ali.1.gz"
   rm "$out/ali"
 }
+
+# ---- silence ----------------------------------------------------------------------------------------------------------
+# Recordings of single words are often cut where the words begin and end: a network of these alone takes a pause for sounds. So a part of all
+# versions gets silence around it, digital or quiet noise, and the alignments get the phone of silence there. (After the transforms of
+# speakers, whose means are those of speech.) Sets train_set and train_ali.
+do_padding() {
+  [[ $model != gaussian ]] || return 0
+  local part=$pad_silence
+  if is_less "$part" 0; then
+    part=0
+    (( versions == 1 )) || part=0.5
+  fi
+  is_less 0 "$part" || return 0
+  step "silence around $part of them" feats/padded pad_features "=feats/$train_set" "@$dir/conf/$feature_type.conf" "$part" "$srand"
+  step "alignments with silence" padded pad_alignments "=$train_ali" "=feats/padded" "@$dir/lang/phones/optional_silence.int"
+  train_set=padded train_ali=padded
+}
+
+pad_features() {
+  local feats=$dir/feats/$train_set jobs name
+  jobs=$(jobs_for "$feats/feats.scp")
+  split_lines "$feats/feats.scp" "$jobs" "$out/part." .scp
+  run --max-jobs-run "$nj" JOB=1:"$jobs" "$log.JOB.log" pad-feats "--$feature_type-config=$dir/conf/$feature_type.conf" --part="$part" --multiple=3 \
+    --srand="$srand" --write-silence="ark,t:$out/silence.JOB" "scp:$out/part.JOB.scp" ark:- \| \
+    copy-feats --compress=true ark:- "ark,scp:$out/feats.JOB.ark,$out/feats.JOB.scp"
+  cat "$out"/silence.* >"$out/silence"
+  cat "$out"/feats.*.scp | sort >"$out/feats.scp"
+  run "${log}_frames.log" feat-to-len "scp:$out/feats.scp" "ark,t:$out/utt2num_frames"
+  sed -i "s| $out/| $to/|" "$out/feats.scp"
+  rm -f "$out"/part.* "$out"/feats.*.scp "$out"/silence.*
+  for name in text utt2spk spk2utt; do cp "$feats/$name" "$out"; done
+  count_step "with silence around a part of them" "$(wc -l <"$feats/feats.scp")" "$(wc -l <"$out/feats.scp")" /dev/null
+}
+
+pad_alignments() {
+  local from=$dir/$train_ali
+  cp "$from/tree" "$from/final.mdl" "$out"
+  run "$log.log" pad-ali --frame-subsampling-factor=3 "$out/final.mdl" "$out/tree" "$(<"$dir/lang/phones/optional_silence.int")" \
+    "ark:gunzip -c $from/ali.*.gz |" "ark:$dir/feats/padded/silence" "ark:| gzip -c >$out/ali.1.gz"
+}

@@ -75,6 +75,8 @@ option final-lrate number 0.0002 "learning rate at the end"
 option chunk-width word 150,110,90,60 "frames of an example; the first is the usual one, the others help to fit utterances; an utterance that is shorter than all is an example of nearly its own length"
 option copies integer -1 "copies of each utterance that the network sees besides: with other voices, microphones, levels and noise (augment-feats). \
 -1: for less than an hour of speech 2 (5 where the network learns with transforms of speakers), else none"
+option pad-silence number -1 "part of the utterances and their copies that the network sees with silence around them, up to 0.6 s on each side (pad-feats): for \
+recordings that are cut close to the words; -1: 0.5 if there are copies, else 0"
 option tolerance integer 3 "output frames, 30 ms each, by which phones may begin earlier or end later than in the alignments"
 
 heading "Recognition"
@@ -148,9 +150,13 @@ check_options() {
   within whole 1 1000000000 num-test max-active
   within whole -1 1000 copies
   [[ $cmvn == false ]] || (( copies <= 0 )) || fail "--copies=$copies and --cmvn=true do not go together: changes of level and noise come before the running mean"
-  [[ $model != gaussian ]] || for name in num-leaves network num-epochs initial-lrate final-lrate chunk-width copies tolerance adapt-speakers; do
+  [[ $model != gaussian ]] || for name in num-leaves network num-epochs initial-lrate final-lrate chunk-width copies pad-silence tolerance adapt-speakers; do
     [[ ! ${option_given[$name]-} ]] || fail "--$name is for a network, not for --model=gaussian"
   done
+  if [[ $pad_silence != -1 ]] && is_less 0 "$pad_silence"; then
+    [[ $cmvn == false ]] || fail "--pad-silence=$pad_silence and --cmvn=true do not go together: silence comes before the running mean"
+    [[ $start != flat ]] || (( copies != 0 )) || fail "--pad-silence=$pad_silence with --start=flat needs copies: lattices have no silence put around them"
+  fi
   [[ $start != flat || ! ${option_given[wrong-texts]-} ]] || fail "--wrong-texts is for --start=gaussian"
   [[ $garbage == true || ! ${option_given[garbage-factor]-} ]] || fail "--garbage-factor is for --garbage=true"
   [[ $model != gaussian || ( $start == gaussian && $feature_type == mfcc && $cmvn == false && $ivectors == false ) ]] ||
@@ -160,6 +166,7 @@ check_options() {
   within whole 0 1000000000 sample-frequency num-leaves ivector-dim tolerance srand
   numbers chunk_width , --chunk-width "$chunk_width" 1 1000000
   within decimal 0 1000000 num-epochs
+  [[ $pad_silence == -1 ]] || within decimal 0 1 pad-silence
   for name in flat-epochs flat-initial-lrate flat-final-lrate initial-lrate final-lrate beam lattice-beam silence-probability garbage-factor; do
     path=${name//-/_}
     is_less 0 "${!path}" || fail "--$name=${!path}: expected more than 0"

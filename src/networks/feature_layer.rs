@@ -71,8 +71,9 @@ pub fn is_transformed(model: &AmNnet, plain: &FeatureLayer) -> bool {
     let layer = nnet.find_component(NODE).map(|id| nnet.component(id));
     let Some(layer) = layer.and_then(|layer| layer.downcast_ref::<FixedAffine>()) else { return false };
     let (found, inputs) = (layer.linear(), plain.matrix.cols - 1);
+    // (Another shape is of other features: what uses them says so.)
     if (found.rows(), found.cols()) != (plain.matrix.rows, inputs) {
-        return true;
+        return false;
     }
     let found = found.to_vec();
     !found

@@ -14,6 +14,7 @@ pub mod egs_tables;
 pub mod forward;
 pub mod fraction;
 pub mod gmm_update;
+pub mod made_with;
 pub mod prob;
 pub mod threads;
 pub mod training;

@@ -116,7 +116,7 @@ fn sounds_are_found_where_they_are_and_drawn() {
     let svg = f.read("p.svg");
     assert!(svg.contains("data:image/png;base64,") && svg.ends_with("</svg>\n"));
     fails(&f, 255, "nnet3-align --picture-of=x @in letters @o", &["beside --picture only"]);
-    let unknown = ["no utterance and no recording of this name", "speaker-00"];
+    let unknown = ["no utterance and no recording of this name", "utterances are called 00, 01, 02"];
     fails(&f, 255, "nnet3-align --picture=@p.svg --picture-of=x @in letters @o", &unknown);
     fails(&f, 255, "nnet3-align --picture=@p.png @in letters @o", &["pictures are SVG", ".svg"]);
 }

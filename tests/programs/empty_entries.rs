@@ -136,6 +136,8 @@ fn files(f: &Folder) {
     let first: Vec<&str> = both.split_whitespace().skip(1).take(64).collect();
     write_table(f, "latali", "\n", |_| format!(" {}\n", first.join(" ")));
     write_table(f, "latfeats", EMPTY_MATRIX, |_| matrix(first.len(), 4));
+    let frames = tree.split(' ').count();
+    f.write("silence", keys().iter().map(|key| format!("{key} 0 {frames} 0\n")).collect::<String>());
     f.write("scores", keys().iter().map(|key| format!("{key} 1.5\n")).collect::<String>());
     write_table(f, "tidpost", "\n", |key| format!(" {}\n", "[ 3 1 ] ".repeat(count(key))));
     write_table(f, "loglikes", EMPTY_MATRIX, |key| matrix(count(key), 44));

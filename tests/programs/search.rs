@@ -87,7 +87,7 @@ fn lattices_of_another_model_are_refused() {
     assert!(note.starts_with("words ") && note.contains("\ntransition-ids "), "{note}");
     // The same model may add lattices.
     assert_eq!(run(&f, &transcribe).status, 0);
-    f.write("kept/model.txt", &note.replace("words ", "words 1"));
+    f.write("kept/model.txt", note.replace("words ", "words 1"));
     let other = "its lattices were made with another model";
     fails(&f, 255, &transcribe, &[other, "kept/model.txt"]);
     fails(&f, 255, &format!("nnet3-search {kept} {model} w1"), &[other]);
@@ -98,7 +98,7 @@ fn lattices_of_another_model_are_refused() {
         [from, to, _, weight] => format!("{from}\t{to}\t99999\t{weight}\n"),
         _ => format!("{line}\n"),
     };
-    f.write("changed", &text.lines().map(changed).collect::<String>());
+    f.write("changed", text.lines().map(changed).collect::<String>());
     assert_eq!(run(&f, "lattice-copy ark:@changed ark:@kept/u7.lat").status, 0);
     let words = [
         "the lattices were made with another model",

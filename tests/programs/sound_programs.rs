@@ -454,3 +454,49 @@ fn interpolated_pitch_is_that_of_the_reference() {
     fails(&f, 0, "interpolate-pitch ark:@bad ark:-", &words);
     fails(&f, 255, "interpolate-pitch --pitch-interval=0 ark:@bad ark:-", &["a pitch interval of 0"]);
 }
+
+#[test]
+fn silence_around_features_does_not_depend_on_how_the_data_are_split() {
+    let f = Folder::new("silence-around-features");
+    let names: Vec<String> = (0..12).map(|i| format!("u{i:02}")).collect();
+    f.write("wav.scp", names.iter().map(|name| format!("{name} {SOUND}/u7.wav\n")).collect::<String>());
+    f.write("mfcc.conf", "--num-mel-bins=20\n--num-ceps=20\n--use-energy=false\n--dither=0\n");
+    output(&f, "compute-mfcc-feats --config=@mfcc.conf scp:@wav.scp ark,scp:@feats,@feats.scp");
+    let pad = |options: &str, from: &str| {
+        output(&f, &format!("pad-feats --mfcc-config=@mfcc.conf --multiple=3 {options} {from} ark:@padded"));
+        command_lines::run(&f, "feat-to-len ark:@padded ark,t:-").stdout
+    };
+    let whole = pad("--write-silence=ark,t:@silence", "scp:@feats.scp");
+    let table = std::fs::read_to_string(f.path("silence")).unwrap();
+    let mut padded = 0;
+    for (line, length) in table.lines().zip(whole.lines()) {
+        let numbers: Vec<usize> =
+            line.split(' ').skip(1).filter(|n| !n.is_empty()).map(|n| n.parse().unwrap()).collect();
+        let [before, words, after] = numbers[..] else { panic!("{line}") };
+        assert_eq!(length.split(' ').nth(1).unwrap(), (before + words + after).to_string());
+        assert!(before % 3 == 0 && before <= 60 && after <= 60 && (before > 0) == (after > 0), "{line}");
+        padded += usize::from(before > 0);
+    }
+    assert!((2..=10).contains(&padded) && table.lines().count() == 12, "{table}");
+    let scp = std::fs::read_to_string(f.path("feats.scp")).unwrap();
+    f.write("later.scp", scp.lines().skip(5).map(|line| format!("{line}\n")).collect::<String>());
+    assert!(whole.ends_with(&pad("", "scp:@later.scp")));
+    assert_ne!(whole, pad("--srand=1", "scp:@feats.scp"));
+
+    f.write("bad.txt", "a  [ ]\nb  [\n  1 2 ]\n");
+    let ran = command_lines::run(&f, "pad-feats --part=1 --mfcc-config=@mfcc.conf ark:@bad.txt ark,t:-");
+    for words in
+        ["a: empty feature matrix", "b: there are 2 columns: expected 20", "around 0 of 2 utterances"]
+    {
+        assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
+    }
+    for (option, words) in [
+        ("--part=1.5", "a part of utterances of 1.5"),
+        ("--digital=-1", "a part of digital silence of -1"),
+        ("--max-frames=2", "at most 2 frames of silence in steps of 3"),
+        ("--min-snr=70", "ratios from 70 to 60 dB"),
+    ] {
+        let line = format!("pad-feats --mfcc-config=@mfcc.conf --multiple=3 {option} scp:@feats.scp ark:-");
+        fails(&f, 255, &line, &[words]);
+    }
+}

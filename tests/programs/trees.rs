@@ -166,6 +166,41 @@ fn alignments_that_cannot_be_converted() {
 }
 
 #[test]
+fn padded_alignments_have_silence_around_the_words() {
+    let folder = folder("pad-ali");
+    run_until(&folder, "gmm-init-mono --shared-phones");
+    let path = |name: &str| folder.path(name);
+    let [model, tree] = [path("old.mdl"), path("old.tree")];
+    // Phone 2 stands for silence, which needs 3 frames or none.
+    let words = "2 1 4 6";
+    let keys = ["a", "b", "c", "d", "e", "f"];
+    let alignments: String = keys.iter().map(|key| format!("{key} {words}\n")).collect();
+    let alignments = format!("ark:{}", folder.write("ali", alignments));
+    let frames = "a 12 10 9\nb 0 12 1\nc 9 11 0\nd 4 12 0\ne 0 13 0\n";
+    let frames = format!("ark:{}", folder.write("frames", frames));
+    let padded = run(
+        "pad-ali",
+        &["--frame-subsampling-factor=3", &model, &tree, "2", &alignments, &frames, "ark,t:-"],
+    );
+    assert_eq!(padded.status, 0);
+    let stretched = format!("ark:{}", folder.write("padded", &padded.stdout));
+    let lengths = run("ali-to-phones", &["--write-lengths=true", &model, &stretched, "ark,t:-"]).stdout;
+    // 31 frames of features are 11; 13 are 5, of which one after the words is too short for silence.
+    assert_eq!(lengths, "a 2 4 ; 1 4 ; 2 3 \nc 2 3 ; 1 4 \n");
+    for words in [
+        "b: the alignment gets no silence: phone 2 cannot have 1 frames",
+        "d: 4 frames before the words are no multiple of 3",
+        "e: 13 frames of features and 4 of the alignment",
+        "f: no frames of silence in",
+        "Put silence around 2 alignments, failed for 4",
+    ] {
+        assert!(padded.stderr.contains(words), "{words}: {}", padded.stderr);
+    }
+    let log = fail(255, "pad-ali", &[&model, &tree, "99", &alignments, &frames, "ark:-"]);
+    assert!(log.contains("has no phone 99"), "{log}");
+}
+
+#[test]
 fn statistics_that_do_not_fit() {
     let folder = folder("tree-building");
     run_until(&folder, "compile-questions");

@@ -11,12 +11,14 @@ use crate::spectral::noise::Noise;
 use crate::spectral::{Kind, MelScale, SpectralOptions, lifter_scale};
 
 /// A decibel as a logarithm of energy.
-const DECIBEL: f64 = std::f64::consts::LN_10 / 10.0;
+pub(crate) const DECIBEL: f64 = std::f64::consts::LN_10 / 10.0;
+/// The logarithm of the least energy: of samples that are zero.
+pub(crate) const FLOOR: f64 = -15.942385152878742;
 /// The spectral colour of a microphone or a room is a sum of cosines over all bands, with 1, 2, … half waves. These are the standard
 /// deviations of their heights, relative to `channel`. Slopes are larger than bumps.
 const COLOUR: [f64; 5] = [1.0, 0.5, 0.33, 0.33, 0.17];
 /// Deviations of the colour of noise, in decibels.
-const COLOUR_OF_NOISE: [f64; 3] = [6.0, 3.0, 2.0];
+pub(crate) const COLOUR_OF_NOISE: [f64; 3] = [6.0, 3.0, 2.0];
 /// The energy of noise in one frame and band is the mean of so many exponential numbers, one for each point of the spectrum.
 const POINTS_OF_NOISE: i32 = 4;
 /// The loudness of an utterance: so large a part of its frames is softer.
@@ -133,6 +135,10 @@ impl Augmentation {
         let mut row = vec![0.0; bins];
         for frame in energies.chunks_exact_mut(bins) {
             self.to_energies(frame, &mut row);
+            if is_digital_silence(&row) {
+                frame.copy_from_slice(&row);
+                continue;
+            }
             change.warp.apply(&row, frame);
             for (x, offset) in frame.iter_mut().zip(&change.offsets) {
                 *x += offset;
@@ -148,8 +154,8 @@ impl Augmentation {
             }
         }
         for frame in energies.chunks_exact_mut(bins) {
-            for x in frame.iter_mut() {
-                *x += change.level;
+            if !is_digital_silence(frame) {
+                frame.iter_mut().for_each(|x| *x += change.level);
             }
             self.to_features(frame, &mut row);
         }
@@ -171,7 +177,7 @@ impl Augmentation {
     }
 
     /// Energies of a frame into `energies`.
-    fn to_energies(&self, frame: &[f64], energies: &mut [f64]) {
+    pub(crate) fn to_energies(&self, frame: &[f64], energies: &mut [f64]) {
         if self.cosines.is_empty() {
             energies.copy_from_slice(frame);
             return;
@@ -186,7 +192,7 @@ impl Augmentation {
     }
 
     /// Replaces energies of a frame by its features; `row` is room for them.
-    fn to_features(&self, frame: &mut [f64], row: &mut [f64]) {
+    pub(crate) fn to_features(&self, frame: &mut [f64], row: &mut [f64]) {
         if self.cosines.is_empty() {
             return;
         }
@@ -218,6 +224,11 @@ impl Warp {
     }
 }
 
+/// True for a frame of zeros, which no microphone changes: its energies are the floor of the logarithm, as far as compression keeps them.
+fn is_digital_silence(energies: &[f64]) -> bool {
+    energies.iter().sum::<f64>() < (FLOOR + 1.5) * energies.len() as f64
+}
+
 /// The changes of one copy, in logarithms of energy.
 struct Change {
     warp: Warp,
@@ -227,11 +238,11 @@ struct Change {
     noise: Option<(f64, Vec<f64>)>,
 }
 
-/// Random numbers for one copy.
-struct Draw(Noise);
+/// Random numbers for one utterance or copy.
+pub(crate) struct Draw(Noise);
 
 impl Draw {
-    fn new(key: &str, copy: usize, seed: u64) -> Draw {
+    pub(crate) fn new(key: &str, copy: usize, seed: u64) -> Draw {
         // FNV-1a, so that similar keys have unlike numbers.
         let bytes = key.bytes().chain(copy.to_le_bytes()).chain(seed.to_le_bytes());
         Draw(Noise::with_seed(bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
@@ -239,7 +250,7 @@ impl Draw {
         })))
     }
 
-    fn between(&mut self, low: f64, high: f64) -> f64 {
+    pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.0.uniform()
     }
 
@@ -248,7 +259,7 @@ impl Draw {
     }
 
     /// Cosines over the bands, with deviations in decibels.
-    fn colour(&mut self, deviations: &[f64], bins: usize) -> Vec<f64> {
+    pub(crate) fn colour(&mut self, deviations: &[f64], bins: usize) -> Vec<f64> {
         let mut colour = vec![0.0; bins];
         for (i, deviation) in deviations.iter().enumerate() {
             let height = self.normal() * deviation * DECIBEL;
@@ -261,14 +272,14 @@ impl Draw {
     }
 
     /// The logarithm of noise's energy in a frame and band, where its mean is 1.
-    fn energy_of_noise(&mut self) -> f64 {
+    pub(crate) fn energy_of_noise(&mut self) -> f64 {
         let product: f64 = (0..POINTS_OF_NOISE).map(|_| self.0.uniform()).product();
         (-product.ln() / f64::from(POINTS_OF_NOISE)).max(1e-5).ln()
     }
 }
 
 /// The logarithm of the energy of all bands that so much of the frames has at most.
-fn loudness(energies: &[f64], bins: usize) -> f64 {
+pub(crate) fn loudness(energies: &[f64], bins: usize) -> f64 {
     let mut frames: Vec<f64> = energies.chunks_exact(bins).map(log_sum).collect();
     if frames.is_empty() {
         return 0.0;
@@ -385,6 +396,21 @@ mod tests {
             let expected = scale.bin_of(1000.0 / factor);
             assert!((highest as f64 - expected).abs() <= 1.0, "{factor}: {highest} for {expected}");
         }
+    }
+
+    #[test]
+    fn digital_silence_stays_digital_in_copies_without_noise() {
+        let mut samples = tone(200.0);
+        samples[..3000].fill(0.0);
+        let original = features(cepstra(), &samples);
+        let changes = Ranges { noise: 0.0, ..Ranges::default() };
+        let copy = Augmentation::new(&cepstra(), changes).unwrap().apply(&original, "a", 1, 0).unwrap();
+        let (silent, rest) = (10 * 40, 30 * 40);
+        let apart = |range: std::ops::Range<usize>| {
+            let pairs = original.data[range.clone()].iter().zip(&copy.data[range]);
+            pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+        };
+        assert!(apart(0..silent) < 1e-3 && apart(rest..original.data.len()) > 1.0);
     }
 
     #[test]

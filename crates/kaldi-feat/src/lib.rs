@@ -29,6 +29,7 @@ pub mod htk;
 pub mod lda;
 pub mod lda_estimate;
 pub mod online_cmvn;
+pub mod padding;
 pub mod pca;
 pub mod perturbation;
 pub mod pitch;

@@ -65,15 +65,61 @@ impl Conversion<'_> {
             } else {
                 self.new_lengths(&phones, &segments, shift)?
             };
+        let old: Vec<Option<&PhoneSegment>> = segments.iter().map(Some).collect();
+        self.path(alignment, &phones, &lengths, &old, is_reordered, rand)
+    }
+
+    /// Converts the alignment of words, with silence before and after it: so many frames of this phone. No frames: no silence there.
+    ///
+    /// An [`Error::Alignment`] concerns only this alignment, as when a phone cannot be as short as its frames of silence.
+    pub fn pad(
+        &self,
+        alignment: &[TransitionId],
+        silence: i32,
+        (before, after): (usize, usize),
+        rand: &mut dyn FnMut() -> i32,
+    ) -> Result<Vec<TransitionId>> {
+        let is_reordered = self.from.is_reordered(alignment)?;
+        let segments = self.from.split_to_complete_phones(alignment)?;
+        let (mut phones, mut lengths, mut old) = (Vec::new(), Vec::new(), Vec::new());
+        let mut add = |phone, length, segment| {
+            phones.push(phone);
+            lengths.push(length);
+            old.push(segment);
+        };
+        if before > 0 {
+            add(silence, before, None);
+        }
+        for segment in &segments {
+            add(self.map(segment.phone)?, segment.frames.len(), Some(segment));
+        }
+        if after > 0 {
+            add(silence, after, None);
+        }
+        self.path(alignment, &phones, &lengths, &old, is_reordered, rand)
+    }
+
+    /// The path through phones of these lengths. A phone that has the frames of an old one, in the same topology, has its transitions.
+    fn path(
+        &self,
+        alignment: &[TransitionId],
+        phones: &[i32],
+        lengths: &[usize],
+        old: &[Option<&PhoneSegment>],
+        is_reordered: bool,
+        rand: &mut dyn FnMut() -> i32,
+    ) -> Result<Vec<TransitionId>> {
         let mut converted = Vec::new();
-        for (at, (segment, &length)) in segments.iter().zip(&lengths).enumerate() {
-            let phone = phones[at];
-            let pdfs = self.pdfs(&phones, at)?;
-            let old = &alignment[segment.frames.clone()];
-            let same = length == old.len()
-                && self.from.topology().entry(segment.phone) == self.to.topology().entry(phone);
-            let mut new = if same {
-                old.iter().map(|&id| self.transfer(id, phone, &pdfs)).collect::<Result<Vec<_>>>()?
+        for (at, ((&phone, &length), old)) in phones.iter().zip(lengths).zip(old).enumerate() {
+            let pdfs = self.pdfs(phones, at)?;
+            let kept = old.filter(|old| {
+                length == old.frames.len()
+                    && self.from.topology().entry(old.phone) == self.to.topology().entry(phone)
+            });
+            let same = kept.is_some();
+            let mut new = if let Some(old) = kept {
+                let ids = alignment[old.frames.clone()].iter();
+                ids.map(|&id| self.transfer(id, phone, &pdfs)).collect::<Result<Vec<_>>>()?
             } else {
                 self.random_path(phone, &pdfs, length, rand)?
             };
@@ -362,6 +408,33 @@ mod tests {
         assert!(matches!(&error, Error::Alignment(why) if why.contains("too few frames")), "{error}");
         let cut = convert(&target, &ALIGNMENT[..12], 1, false, true).unwrap_err();
         assert!(matches!(cut, Error::Frame { frame: 10, .. }), "{cut}");
+    }
+
+    #[test]
+    fn silence_around_changes_the_context_of_its_neighbours_only() {
+        let (tree, to) = model(LEFT, THREE_STATES);
+        let conversion = Conversion {
+            from: &to,
+            to: &to,
+            tree: &tree,
+            subsampling_factor: 1,
+            repeat_frames: false,
+            reorder: true,
+            map_phone: None,
+        };
+        let words = convert(&(tree.clone(), to.clone()), &ALIGNMENT, 1, false, true).unwrap();
+        let padded = conversion.pad(&words, 2, (4, 3), &mut || 1).unwrap();
+        let segments = to.split_to_complete_phones(&padded).unwrap();
+        let phones: Vec<(i32, usize)> = segments.iter().map(|s| (s.phone, s.frames.len())).collect();
+        assert_eq!(phones, [(2, 4), (1, 5), (2, 5), (1, 3), (2, 3)]);
+        // What has the same phone to its left has the same transitions.
+        assert_eq!(padded[9..17], words[5..]);
+        let pdfs = |ids: &[TransitionId]| ids.iter().map(|&id| to.pdf(id)).collect::<Vec<_>>();
+        assert_ne!(pdfs(&padded[4..9]), pdfs(&words[..5]));
+        let loops = |ids: &[TransitionId]| ids.iter().map(|&id| to.is_self_loop(id)).collect::<Vec<_>>();
+        assert_eq!(loops(&padded[4..9]), loops(&words[..5]));
+        assert_eq!(conversion.pad(&words, 2, (0, 0), &mut || 1).unwrap(), words);
+        assert!(conversion.pad(&words, 2, (2, 0), &mut || 1).is_err());
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! `augment-feats`: copies of features as other voices, microphones and rooms would give them.
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use kaldi_feat::augmentation::{Augmentation, Ranges};
 use kaldi_io::holder::MatrixHolder;
+use nnet3::options::made_with::MadeWith;
 use nnet3::tables::{Input, Output};
 use nnet3::{messages, tables};
-use nnet3_online::config;
-use nnet3_online::config::spectral::{FbankArgs, MfccArgs, SpectralArgs};
 
 /// Add to features copies as other voices, microphones and rooms would give them, for training.
 ///
@@ -15,15 +14,11 @@ use nnet3_online::config::spectral::{FbankArgs, MfccArgs, SpectralArgs};
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: augment-feats --mfcc-config=conf/mfcc_hires.conf --num-copies=5 scp:feats.scp ark,scp:feats.ark,feats_aug.scp\n\
-    See also: wav-perturb, wav-reverberate"
+    See also: pad-feats, wav-perturb, wav-reverberate"
 )]
 pub struct Options {
-    /// File with the options of compute-mfcc-feats that the features were made with: as many cepstra as bins, use-energy=false
-    #[arg(long, default_value = "")]
-    mfcc_config: String,
-    /// Instead of --mfcc-config: those of compute-fbank-feats
-    #[arg(long, default_value = "")]
-    fbank_config: String,
+    #[command(flatten)]
+    made_with: MadeWith,
     /// Copies of each utterance
     #[arg(long, default_value_t = 1)]
     num_copies: usize,
@@ -64,18 +59,7 @@ impl Options {
             noise: self.noise,
             snr: (self.min_snr, self.max_snr),
         };
-        let (name, made) = match (self.mfcc_config.as_str(), self.fbank_config.as_str()) {
-            (file, "") if !file.is_empty() => {
-                (file, config::read::<MfccArgs>("mfcc-config", file)?.options()?)
-            }
-            ("", file) if !file.is_empty() => {
-                (file, config::read::<FbankArgs>("fbank-config", file)?.options()?)
-            }
-            _ => bail!(
-                "expected --mfcc-config or --fbank-config: the options that the features were made with"
-            ),
-        };
-        Augmentation::new(&made, ranges).with_context(|| name.to_owned())
+        self.made_with.augmentation(ranges)
     }
 }
 

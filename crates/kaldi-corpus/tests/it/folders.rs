@@ -178,7 +178,10 @@ fn other_endings_of_texts_can_be_named() {
     assert_eq!(utterances(&corpus), ["a a all kyéma", "b b all ωndω"]);
     let said = folder.fails("", &Options::default());
     assert!(said.contains("recordings without a text"));
-    assert!(said.contains("expected .TextGrid, .eaf, .lab or .txt beside it, found .mb and .mb.cleaned"), "{said}");
+    assert!(
+        said.contains("expected .TextGrid, .eaf, .lab or .txt beside it, found .mb and .mb.cleaned"),
+        "{said}"
+    );
     assert!(said.contains("`text-extension`=mb takes such files"), "{said}");
 }
 
@@ -189,7 +192,8 @@ fn results_have_the_paths_of_recordings_below_the_corpus() {
     folder.put("anna b/p q.txt", "yes");
     folder.put("r.txt", "no");
     let paths = |corpus: &kaldi_corpus::Corpus| {
-        let mut paths: Vec<String> = corpus.recordings.iter().map(|recording| recording.path.join("/")).collect();
+        let mut paths: Vec<String> =
+            corpus.recordings.iter().map(|recording| recording.path.join("/")).collect();
         paths.sort();
         paths
     };
