@@ -1,4 +1,4 @@
-//! How features were made, for programs that change them in the domain of mel energies.
+//! The options that features were made with, for programs that change features as mel energies.
 
 use anyhow::{Context, Result, bail};
 use kaldi_feat::augmentation::{Augmentation, Ranges};

@@ -14,6 +14,7 @@
 //!   [`compose`]: products of transforms.
 //! - [`spectral`], [`pitch`]: features from sound.
 //! - [`perturbation`], [`reverberation`], [`silence`]: changed sound.
+//! - [`augmentation`], [`padding`]: changed features, for training.
 //! - [`htk`], [`sphinx`], [`wave`]: files of other programs.
 
 pub mod augmentation;

@@ -8,7 +8,7 @@ use kaldi_numerics::log_sums::log_sum;
 use crate::augmentation::{Augmentation, COLOUR_OF_NOISE, DECIBEL, Draw, FLOOR, loudness};
 use crate::error::{Error, Result};
 
-/// How silence is drawn.
+/// Amounts and kinds of the silence that utterances get at random.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Silence {
     /// Part of the utterances that get silence.
@@ -30,7 +30,10 @@ impl Default for Silence {
 }
 
 impl Silence {
-    /// Fails if a share is not from 0 to 1, or a range is empty.
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// A part is not from 0 to 1, or a range is empty.
     pub fn check(&self) -> Result<()> {
         for (name, value) in
             [("a part of utterances", self.part), ("a part of digital silence", self.digital)]
@@ -56,7 +59,7 @@ impl Silence {
     }
 
     /// Returns the features, `[frames, dim]`, with silence around them, and the frames before and after, or `None` if this utterance gets
-    /// none. What it gets depends on its key and the seed only.
+    /// none. The silence depends on the key of the utterance and the seed only.
     ///
     /// # Errors
     /// If there are not as many columns as the features of `made` have.
