@@ -14,7 +14,8 @@
 #   NNET3_CHAIN_DIR        LF-MMI: graphs, supervision, objectives
 #   NNET3_DECODING_DIR     decoding, lattices, online features
 #   NNET3_RNNLM_DIR        training of recurrent language models
-# The summary counts the tests that compared less without them; NNET3_REQUIRE_DATA=1 makes these fail.
+# The summary counts the tests that compared less without them; NNET3_REQUIRE_DATA=1 makes these fail. It names the parts
+# that failed, and the parts that took long.
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common/usage.sh"
 quick=false
@@ -27,14 +28,26 @@ cd "$(dirname "$0")/.." || exit
 
 passed=0
 failed=0
+part='' part_began=0
+failed_parts=() # what the summary says of them, since a log of this length is rarely read whole
+times=()
 log=$(mktemp)
 NNET3_SKIPPED=$(mktemp) # tests write here what they lack
 export NNET3_SKIPPED
 trap 'rm -f "$log" "$NNET3_SKIPPED"' EXIT
 
-title() { printf '\n== %s\n' "$*"; }
+# Begins a part.
+title() {
+  part=$* part_began=$SECONDS
+  printf '\n== %s\n' "$part"
+}
+# Counts what passed and failed in the part that ends here.
 # lint: whole: $1 $2
-count() { passed=$((passed + $1)) failed=$((failed + $2)); }
+count() {
+  passed=$((passed + $1)) failed=$((failed + $2))
+  (( $2 == 0 )) || failed_parts+=("$part: $2 failed")
+  times+=("$((SECONDS - part_began)) s: $part")
+}
 
 # The sum of the numbers before WORD in the lines of the log that match PATTERN.
 sum_of() { grep -E "$1" "$log" | grep -oE "[0-9]+ $2" | awk '{ sum += $1 } END { print sum + 0 }'; }
@@ -55,6 +68,9 @@ count_tests() {
     bad=1
   fi
   count "$good" "$bad"
+  # The names, as nextest, libtest, unittest and the scripts write them.
+  (( bad == 0 )) || mapfile -t -O "${#failed_parts[@]}" failed_parts < <(
+    grep -E '^ *(FAIL|FAILED|TIMEOUT|SIG[A-Z]+|ERROR:) |^(FAIL|test .* FAILED)' "$log" | sort -u | head -n 20 | sed 's/^ */  /')
 }
 
 # ---- what is needed -------------------------------------------------------------------------------------------------
@@ -292,6 +308,9 @@ training_tests
 recognizer_tests
 package_tests
 report_skipped
+title "seconds of the parts above ten"
+printf '%s\n' "${times[@]}" | awk '$1 > 10'
+if (( failed > 0 )); then printf '\n== FAILED\n'; printf '%s\n' "${failed_parts[@]}"; fi
 
 printf '\n%d passed, %d failed\n' "$passed" "$failed"
 (( failed == 0 ))

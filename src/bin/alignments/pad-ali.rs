@@ -66,9 +66,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
             Err(error @ (Error::Alignment(_) | Error::Frame { .. })) => {
                 tables::skip(format!("the alignment gets no silence: {}", kaldi_io::error::chain(&error)))
             }
-            Err(other) => {
-                Err(other).with_context(|| format!("{} and {}", options.model, options.tree))
-            }
+            Err(other) => Err(other).with_context(|| format!("{} and {}", options.model, options.tree)),
         }
     })?;
     silence.close()?;

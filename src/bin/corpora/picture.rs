@@ -55,7 +55,9 @@ mod tests {
 
     fn corpus() -> Corpus {
         let mut corpus = Corpus::default();
-        for (place, file) in ["/c/anna/1.wav", "/c/bert/1.wav", "/c/bert/two words.wav"].into_iter().enumerate() {
+        for (place, file) in
+            ["/c/anna/1.wav", "/c/bert/1.wav", "/c/bert/two words.wav"].into_iter().enumerate()
+        {
             let file = Path::new(file);
             let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
             let folder = if place == 0 { "anna" } else { "bert" };
@@ -88,7 +90,9 @@ mod tests {
     #[test]
     fn a_recording_with_one_utterance_stands_for_it() {
         let corpus = corpus();
-        for name in ["two words", "two words.wav", "bert/two words", "/c/bert/two words.wav", "bert-two_words", "u4"] {
+        for name in
+            ["two words", "two words.wav", "bert/two words", "/c/bert/two words.wav", "bert-two_words", "u4"]
+        {
             assert_eq!(wanted(&corpus, name), Ok("u4"), "{name}");
         }
         assert_eq!(wanted(&corpus, "anna/1"), Ok("u1"));

@@ -51,10 +51,12 @@ pub fn normalise(
             format!("'{}' {}, first in {}{remark}", missing.word, count(missing.count, "time"), missing.place)
         });
         let first: Vec<String> = first.collect();
-        let is_of_model =
-            |missing: &Missing| words.has(&missing.word) && unusable(&missing.word).is_some();
-        let who =
-            if missing.iter().any(is_of_model) { "the lexicon or the model lacks" } else { "the lexicon lacks" };
+        let is_of_model = |missing: &Missing| words.has(&missing.word) && unusable(&missing.word).is_some();
+        let who = if missing.iter().any(is_of_model) {
+            "the lexicon or the model lacks"
+        } else {
+            "the lexicon lacks"
+        };
         messages::warn(&format!(
             "{who} {} ({}): {}",
             count(missing.len(), "word"),

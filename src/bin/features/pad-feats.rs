@@ -88,7 +88,9 @@ pub fn run(options: Options) -> Result<u8> {
         };
         match &mut table {
             None => Ok(()),
-            Some(table) => table.write(key, &[before, features.rows, after].map(|frames| frames as i32).to_vec()),
+            Some(table) => {
+                table.write(key, &[before, features.rows, after].map(|frames| frames as i32).to_vec())
+            }
         }
     })?;
     if let Some(table) = table {

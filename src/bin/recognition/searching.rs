@@ -75,7 +75,9 @@ pub fn search(
         bail!("--sounds=true: expected the folder of a model, for its lexicon");
     }
     if wanted.channels.is_some() && wanted.lattices.is_some() {
-        bail!("--channels is not for --lattices: lattices have the channels that nnet3-transcribe --channels chose");
+        bail!(
+            "--channels is not for --lattices: lattices have the channels that nnet3-transcribe --channels chose"
+        );
     }
     let phrases = arguments.remove(0);
     let is_there = |name: &String| checks::fault(name).is_none();
@@ -175,7 +177,8 @@ impl Searching<'_> {
     /// The places in a recording.
     fn recording(&self, sentences: &mut Sentences, path: &str) -> Result<Places> {
         let stream = SoundStream::open_with(path, &self.wanted.sound)?;
-        let mut recording = Recording::new(stream, sentences, &RecordingOptions { channels: self.wanted.channels })?;
+        let mut recording =
+            Recording::new(stream, sentences, &RecordingOptions { channels: self.wanted.channels })?;
         let mut all = Vec::new();
         for sentence in recording.by_ref() {
             let Sentence { transcript, channel } = sentence?;

@@ -346,7 +346,8 @@ fn tell(event: Event) {
         Event::Recording { address, path, status, seconds, took, remarks } => {
             let sound = seconds.map_or(String::new(), |seconds| format!(", {seconds:.2} s of sound"));
             let remarks = if remarks.is_empty() { remarks } else { format!(": {remarks}") };
-            let line = format!("{address}: {path}: status {status}{sound}, {:.2} s{remarks}", took.as_secs_f64());
+            let line =
+                format!("{address}: {path}: status {status}{sound}, {:.2} s{remarks}", took.as_secs_f64());
             if status < 400 { messages::log(&line) } else { messages::warn(&line) }
         }
         Event::LeftOut { count } => messages::warn(&format!("{count} log lines were left out")),

@@ -6,9 +6,7 @@ use kaldi_sound::{Channels, SoundOptions, SoundStream};
 use nnet3::messages;
 use nnet3_online::formats::{self, Format, Parts, Recognized, Segment, sort_by_time};
 use nnet3_online::voices::Voices;
-use nnet3_online::{
-    Model, RecognizerOptions, Recording, RecordingOptions, Sentence, Sentences, Speakers,
-};
+use nnet3_online::{Model, RecognizerOptions, Recording, RecordingOptions, Sentence, Sentences, Speakers};
 
 use super::Sound;
 use super::checks::{advice, named, with_hint};
