@@ -36,9 +36,10 @@ write_drivers() { # <folder of the wheel's data>
 
 # The part of the module that is Rust. It serves Python 3.9 and later (abi3).
 build_module() { # <options of cargo> ...
-  local folder=library
-  if $debug; then folder=debug; fi
-  cargo build -p nnet3-python "${features[@]}" "$@"
+  local folder=library package=(-p nnet3-python)
+  # (All libraries together have the features of the tests' build, in which the module is already.)
+  if $debug; then folder=debug package=(--workspace --lib); fi
+  cargo build "${package[@]}" "${features[@]}" "$@"
   cp "$target/$folder/libnnet3_python.so" packaging/python/nnet3/_native.abi3.so
 }
 
