@@ -176,6 +176,64 @@ fn changes_of_the_network() {
 }
 
 #[test]
+fn an_ensemble_has_the_mean_of_its_members_scores() {
+    let folder = Folder::new("am-ensemble");
+    let (_, first) = small_model(&folder);
+    let (raw, second) = (folder.path("1.raw"), folder.path("1.mdl"));
+    succeed("nnet3-init", &["--srand=7", &folder.path("config"), &raw]);
+    succeed("nnet3-am-init", &[&data("tree"), &data("topo"), &raw, &second]);
+    // Priors of the second one are in another order.
+    let text = output("copy-vector", &["--binary=false", &data("priors.vec"), "-"]);
+    let mut numbers: Vec<&str> = text.split_whitespace().filter(|word| word.parse::<f64>().is_ok()).collect();
+    assert_eq!(numbers.len(), 22, "{text}");
+    numbers.reverse();
+    let other_priors = folder.write("priors", format!(" [ {} ]\n", numbers.join(" ")));
+    let with_priors = [folder.path("0p.mdl"), folder.path("1p.mdl")];
+    succeed("nnet3-am-adjust-priors", &[&first, &data("priors.vec"), &with_priors[0]]);
+    succeed("nnet3-am-adjust-priors", &[&second, &other_priors, &with_priors[1]]);
+
+    let feats = folder.write("feats", "a  [\n 1 2\n 3 -4\n 0.5 7\n 2 2\n 1 0 ]\n");
+    let scores = |model: &str| -> Vec<f64> {
+        let feats = format!("ark:{feats}");
+        let text = output("nnet3-compute", &["--use-gpu=no", "--use-priors=true", model, &feats, "ark,t:-"]);
+        text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+    };
+    let whole = folder.path("whole.mdl");
+    for [a, b] in [[&first, &second], [&with_priors[0], &with_priors[1]]] {
+        succeed("nnet3-am-ensemble", &[a, b, &whole]);
+        let (a, b, whole) = (scores(a), scores(b), scores(&whole));
+        assert_eq!(whole.len(), 5 * 22);
+        // Normalised priors add a constant.
+        let constant = whole[0] - (a[0] + b[0]) / 2.0;
+        let worst =
+            whole.iter().zip(a.iter().zip(&b)).map(|(x, (a, b))| (x - (a + b) / 2.0 - constant).abs());
+        assert!(worst.fold(0.0, f64::max) < 1e-4);
+    }
+    assert!(output("nnet3-am-info", &[&whole]).contains("component-node name=m2.a component=m2.a "));
+
+    let old = folder.path("old");
+    fails(
+        &folder,
+        "nnet3-am-ensemble",
+        &[&first, &with_priors[1], &old],
+        &["1p.mdl: the model has 22 priors"],
+    );
+    let wide = folder.write(
+        "wide.config",
+        folder.read("config").replace("input dim=2", "input dim=3").replace("input-dim=4", "input-dim=6"),
+    );
+    let (wide_raw, wide_model) = (folder.path("wide.raw"), folder.path("wide.mdl"));
+    succeed("nnet3-init", &[&wide, &wide_raw]);
+    succeed("nnet3-am-init", &[&data("tree"), &data("topo"), &wide_raw, &wide_model]);
+    fails(
+        &folder,
+        "nnet3-am-ensemble",
+        &[&first, &wide_model, &old],
+        &["network 2: the input 'input' has dimension 3"],
+    );
+}
+
+#[test]
 fn transitions_and_priors_from_alignments() {
     let folder = Folder::new("am-train");
     let (_, model) = small_model(&folder);

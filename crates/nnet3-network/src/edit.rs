@@ -271,7 +271,7 @@ impl Nnet {
     }
 
     /// Removes nodes that no remaining node reads.
-    fn remove_nodes(&mut self, remove: &[NodeId]) -> Result<()> {
+    pub(crate) fn remove_nodes(&mut self, remove: &[NodeId]) -> Result<()> {
         let mut new_ids = vec![NodeId(0); self.nodes.len()];
         let mut next = 0;
         for id in self.node_ids() {

@@ -14,6 +14,7 @@ pub mod edit;
 mod finite;
 pub mod info;
 mod initialize;
+mod mean;
 pub mod store;
 
 use crate::descriptor::Descriptor;

@@ -90,6 +90,20 @@ impl Descriptor {
     pub(crate) fn renumber(&mut self, new_id: &impl Fn(NodeId) -> NodeId) {
         self.parts.iter_mut().for_each(|part| part.renumber(new_id));
     }
+
+    /// Multiplies the value by a factor.
+    pub(crate) fn scale(&mut self, factor: f32) {
+        self.parts.iter_mut().for_each(|part| part.scale(factor));
+    }
+
+    /// Adds the value of another descriptor, part by part. Both have equally many appended parts; the error is their numbers.
+    pub(crate) fn plus(self, other: Descriptor) -> Result<Descriptor, (usize, usize)> {
+        if self.parts.len() != other.parts.len() {
+            return Err((self.parts.len(), other.parts.len()));
+        }
+        let parts = self.parts.into_iter().zip(other.parts);
+        Ok(Descriptor { parts: parts.map(|(a, b)| Sum::Sum(Box::new(a), Box::new(b))).collect() })
+    }
 }
 
 impl Sum {
@@ -129,6 +143,18 @@ impl Sum {
             }
             Sum::IfDefined(a) => a.renumber(new_id),
             Sum::Const { .. } => {}
+        }
+    }
+
+    fn scale(&mut self, factor: f32) {
+        match self {
+            Sum::Simple(forward) => forward.scale_by(factor),
+            Sum::Sum(a, b) | Sum::Failover(a, b) => {
+                a.scale(factor);
+                b.scale(factor);
+            }
+            Sum::IfDefined(a) => a.scale(factor),
+            Sum::Const { value, .. } => *value *= factor,
         }
     }
 }
@@ -172,6 +198,16 @@ impl Forward {
             | Forward::Round { child, .. }
             | Forward::ReplaceIndex { child, .. } => child.renumber(new_id),
             Forward::Switch(children) => children.iter_mut().for_each(|c| c.renumber(new_id)),
+        }
+    }
+
+    fn scale_by(&mut self, factor: f32) {
+        match self {
+            Forward::Node { scale, .. } => *scale *= factor,
+            Forward::Offset { child, .. }
+            | Forward::Round { child, .. }
+            | Forward::ReplaceIndex { child, .. } => child.scale_by(factor),
+            Forward::Switch(children) => children.iter_mut().for_each(|c| c.scale_by(factor)),
         }
     }
 }
