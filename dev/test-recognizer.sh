@@ -472,7 +472,7 @@ check "--model=gaussian: a model folder without a trained network" of_gaussians
 adapts() { # a speaker who is not in the training
   tests/recognizer/toy_speech.py --num 200 "$work/more"
   scripts/recognizer.sh --wav="$work/more/wav" --text="$work/more/text" --utt2spk="$work/more/utt2spk" --lexicon="$work/more/lexicon.txt" --garbage=false \
-    --use-gpu=no --test-speakers=speaker3 --adapt-speakers=true --copies=2 --network=tiny --num-epochs=1 --initial-lrate=0.004 --num-jobs-final=1 \
+    --use-gpu=no --test-speakers=speaker3 --adapt-speakers=true --copies=2 --network=tiny --networks=2 --num-epochs=1 --initial-lrate=0.004 --num-jobs-final=1 \
     --train-opts=--report=false "$work/adapting" 2>"$work/adapting.log" || { cat "$work/adapting.log"; return 1; }
   # (Copies with other voices are no speakers.)
   if ! grep -q '; 3 of 3 speakers have one' "$work/adapting.log" || ! grep -q '; 1 of 1 speakers have one' "$work/adapting.log"; then
@@ -496,6 +496,23 @@ adapts_to_recordings() { # a model folder for the speaker who is not in the trai
   fi
   nnet3-transcribe --print-args=false "$work/speaker3" "${waves[@]/%/.wav}" 2>/dev/null </dev/null >"$work/speaker3.text"
   compute-wer --print-args=false --text --mode=all "ark:$work/adapting/data/held_out/text" "ark:$work/speaker3.text" | awk '$1 == "%WER" { print; exit !($2 < 5) }'
+}
+mean_of_two() { # the model is the mean of two different networks of the same examples
+  local exp=$work/adapting
+  nnet3-am-info --print-args=false "$exp/chain/adapted/final.mdl" | grep -q '^output-node name=output input=Sum(Scale(0.5, m1.output.affine), Scale(0.5, m2.output.affine))' || return 1
+  [[ ! -e $exp/chain/networks/1/egs && ! -e $exp/chain/networks/2/egs ]] && ! cmp -s "$exp"/chain/networks/{1,2}/final.mdl &&
+    grep -q 'training of network 2 of 2: ' "$work/adapting.log" && (( $(grep -c ' making examples of ' "$work/adapting.log") == 1 ))
+}
+hears_silence() { # around recordings, which is not in their times
+  local wave=$work/more/wav/toy-003.wav
+  [[ $(<"$work/adapting/model/conf/edges.conf") == --edge-silence=0.15 ]] || return 1
+  grep -q 'pad-feats .*--min-frames=15' "$work/adapting/log/decode_held_out.1.log" || return 1
+  nnet3-transcribe --print-args=false --format=ctm "$work/adapting/model" "$wave" 2>/dev/null </dev/null |
+    seconds="$(wav-to-duration --print-args=false "scp:echo a $wave |" ark,t:- 2>/dev/null | cut -d' ' -f2)" awk '
+      $3 < last || $3 + $4 > ENVIRON["seconds"] + 0.005 { bad = 1 } { last = $3 } END { exit bad || !NR }' || return 1
+  cp -r "$work/adapting/model" "$work/edgeless"
+  echo --edge-silence=7 >"$work/edgeless/conf/edges.conf"
+  says "conf/edges.conf: --edge-silence=7: expected seconds from 0 to 5" nnet3-transcribe "$work/edgeless" "$wave"
 }
 adapted_already() { # a network with a transform, whoever has put it there
   cp -r "$work/adapting/model" "$work/transformed"
@@ -542,6 +559,8 @@ leaves_no_folder() { # killed while it waits for sound, or out of files
 }
 check "--adapt-speakers=true: a speaker is recognised as it comes, and with a transform" adapts
 check "nnet3-align with a model folder, with its Gaussian models, and with those of a training" aligns
+check "--networks=2: the model is the mean of both" mean_of_two
+check "a model of cut recordings hears silence around each recording" hears_silence
 check "nnet3-adapt-speaker: a model folder for a speaker" adapts_to_recordings
 check "nnet3-adapt-speaker: a signal or a limit of open files leaves no folder behind" leaves_no_folder
 names_files() { # that make no sense

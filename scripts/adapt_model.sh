@@ -201,7 +201,7 @@ if [[ -e $model/am/global_cmvn.stats ]]; then more+=(--global-cmvn="$model/am/gl
 quietly "making the model folder" "$here/make_vosk_model.sh" --mdl="$mdl" --graph="$work/graph" --conf="$conf" "${more[@]}" "$model" "$work/model"
 cp "$tree" "$work/model/am/tree"
 cp "$work/old/phones.txt" "$work/model/graph/phones.txt"
-for name in model.conf online_cmvn.conf; do
+for name in model.conf online_cmvn.conf edges.conf; do
   if [[ -e $settings/$name ]]; then cp "$settings/$name" "$work/model/conf/"; fi
 done
 [[ ! -s $work/new_words.txt ]] || cp "$work/new_words.txt" "$work/model/"

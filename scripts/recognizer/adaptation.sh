@@ -150,15 +150,15 @@ people_with_transforms() { people_of "$1" | sort | comm -12 - <(sort "$2/speaker
 features_for_training() {
   local from=$dir/feats/$set
   with=$(((versions - 1) / 2)) awk '$1 !~ /^aug[0-9]+-/ || substr($1, 4) + 0 <= ENVIRON["with"] + 0 { print $1 }' "$from/utt2spk" >"$out/with" # lint: whole: versions
-  features_of_speakers "$dir/speakers/train"
+  edges=0 features_of_speakers "$dir/speakers/train"
   for name in text utt2spk spk2utt utt2num_frames; do cp "$from/$name" "$out"; done
   count_step "features for the network" "$(wc -l <"$from/feats.scp")" "$(wc -l <"$out/feats.scp")" /dev/null
 }
 
 # feats.scp of all utterances of `set`: those in OUT/with whose speakers have transforms with them, the others with the mean of all speakers
-# taken away.
+# taken away. With silence around them unless `edges` is 0.
 features_of_speakers() { # <folder of transforms>
-  local from=$dir/feats/$set gauss=$dir/gauss/model lda kind normalization transform
+  local from=$dir/feats/$set gauss=$dir/gauss/model lda kind normalization transform cepstra
   lda="splice-feats $(<"$gauss/splice_opts") ark:- ark:- | transform-feats $gauss/final.mat ark:- ark:- |"
   to_folder="$out" with="$out/with" speakers="$1/speakers" awk '
     BEGIN { while ((getline line <ENVIRON["with"]) > 0) wanted[line]; while ((getline line <ENVIRON["speakers"]) > 0) has[line] }
@@ -169,8 +169,10 @@ features_of_speakers() { # <folder of transforms>
     normalization="--utt2spk=ark:$from/utt2spk ark:$1/cmvn.ark" transform="transform-feats --utt2spk=ark:$from/utt2spk ark:$1/trans.1 ark:- ark:- |"
     # (The mean of the training data, as the model folder has it.)
     [[ $kind == adapted ]] || normalization=$dir/speakers/train/global.stats transform=
+    cepstra="select-feats 0-12 scp:$out/$kind.scp ark:- |"
+    (( edges == 0 )) || cepstra="$(heard "$out/$kind.scp") select-feats 0-12 ark:- ark:- |"
     run "${log}_$kind.log" copy-feats --compress=true \
-      "ark:select-feats 0-12 scp:$out/$kind.scp ark:- | apply-cmvn $normalization ark:- ark:- | $lda${transform:+ $transform}" "ark,scp:$out/$kind.ark,$out/$kind.feats"
+      "ark:$cepstra apply-cmvn $normalization ark:- ark:- | $lda${transform:+ $transform}" "ark,scp:$out/$kind.ark,$out/$kind.feats"
   done
   cat "$out"/*.feats | sort | sed "s| $out/| $to/|" >"$out/feats.scp"
   rm -f "$out"/{with,adapted.scp,plain.scp,*.feats}
@@ -178,12 +180,9 @@ features_of_speakers() { # <folder of transforms>
 
 # The network of speakers' features as one that reads cepstra, for speakers without transforms. (In a folder as that of a training.)
 network_of_cepstra() {
-  local name
   run "$log.log" nnet3-am-add-features --input-dim=40 --cmvn-stats="$dir/speakers/train/global.stats" "$dir/gauss/model" "$dir/chain/adapted/final.mdl" \
     "$out/final.mdl"
-  for name in tree frame_subsampling_factor cmvn_opts den.fst normalization.fst phone_lm.fst; do
-    [[ ! -e $dir/chain/adapted/$name ]] || cp "$dir/chain/adapted/$name" "$out"
-  done
+  describe_as "$dir/chain/adapted"
 }
 
 # Transforms of a test set's speakers by what was recognised without, and recognition with them.
@@ -196,7 +195,7 @@ do_adapted_recognition() { # adds to table
       say "no speaker of $set has enough speech ($sound_of_speaker s) for a transform"
       continue
     fi
-    step "features of $set with transforms" "feats/adapted_$set" test_features_of_speakers "=speakers/$set" "=feats/$set"
+    step "features of $set with transforms" "feats/adapted_$set" test_features_of_speakers "=speakers/$set" "=feats/$set" "$edge_frames"
     step "recognition of $set with transforms of speakers" "adapted/decode/$set" decode "=feats/adapted_$set" "=graph" "${settings[@]}"
     table+=("$dir/adapted/decode/$set")
   done
@@ -204,5 +203,5 @@ do_adapted_recognition() { # adds to table
 
 test_features_of_speakers() {
   cut -d' ' -f1 "$dir/feats/$set/utt2spk" >"$out/with"
-  features_of_speakers "$dir/speakers/$set"
+  edges=$edge_frames features_of_speakers "$dir/speakers/$set"
 }

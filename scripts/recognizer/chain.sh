@@ -60,17 +60,55 @@ do_chain() {
       print sprintf("%.3g", (h >= 0.3 ? 6 : h < 0.09 ? 20 : 6 * 0.3 / h) * (n > 1 ? (ENVIRON["adapted"] == "true" ? 3 : 2) / n : 1)) }')
     if is_less "$hours" 0.15; then minibatch=1:16; fi
   fi
-  training_step "training of the model" $folder train_chain "=$train_ali" "=feats/$train_set" "@$dir/chain/network.xconfig" "$chunk_width" \
-    "$tolerance" "$epochs" "$minibatch" "$initial_lrate" "$final_lrate" "$num_jobs_initial" "$num_jobs_final" "$train_opts" "$srand" "${speakers[@]}"
+  local what=("=$train_ali" "=feats/$train_set" "@$dir/chain/network.xconfig" "$chunk_width" "$tolerance" "$epochs" "$minibatch" "$initial_lrate"
+    "$final_lrate" "$num_jobs_initial" "$num_jobs_final" "$train_opts" "${speakers[@]}")
+  if (( networks == 1 )); then training_step "training of the model" $folder train_chain "${what[@]}" "$srand"
+  else train_ensemble
+  fi
   [[ $adapt_speakers == false ]] || step "the network for speakers without transforms" chain/model network_of_cepstra "=chain/adapted" "=gauss/model"
 }
 
-train_chain() {
+# Several networks, which differ by their seeds, and $folder with the mean of their outputs. They learn from the same examples.
+train_ensemble() {
+  local number srand=$srand members=() # lint: whole: number
+  for ((number = 1; number <= networks; number++)); do
+    training_step "training of network $number of $networks" "chain/networks/$number" train_member "${what[@]}" "$srand"
+    members+=("=chain/networks/$number")
+    srand=$((srand + 1))
+  done
+  step "the mean of $networks networks" "$folder" mean_of_networks "${members[@]}"
+  rm -rf "$dir/chain/networks/1/egs"
+}
+
+train_member() {
+  local examples=$dir/chain/networks/1/egs
+  if (( number == 1 )); then train_chain --remove-egs=false
+  elif [[ -e $examples ]]; then train_chain --feats= --egs-dir="$examples"
+  else train_chain
+  fi
+}
+
+# A folder as that of a training.
+mean_of_networks() {
+  local models=("${members[@]/#=/$dir/}")
+  run "$log.log" nnet3-am-ensemble "${models[@]/%//final.mdl}" "$out/final.mdl"
+  describe_as "$dir/chain/networks/1"
+}
+
+# What is beside the model in the folder of a training.
+describe_as() { # <folder of a training>
+  local name
+  for name in tree frame_subsampling_factor cmvn_opts den.fst normalization.fst phone_lm.fst; do
+    [[ ! -e $1/$name ]] || cp "$1/$name" "$out"
+  done
+}
+
+train_chain() { # [<option of train.sh> …]
   local more=()
   # (Lattices are those of the originals. Copies have the best paths.)
   [[ $start != flat || $train_ali != tree ]] || more=(--lat-dir="$dir/ali" --alignment-subsampling-factor=1)
   [[ $ivectors == false ]] || more+=(--online-ivector-dir="$dir/ivectors/$train_set")
   train_sh --feats="$dir/feats/$train_set" --tree-dir="$dir/$train_ali" "${more[@]}" --xconfig="$dir/chain/network.xconfig" \
     --left-tolerance="$tolerance" --right-tolerance="$tolerance" --chunk-width="$chunk_width" --minibatch-size="$minibatch" --num-epochs="$epochs" \
-    --initial-effective-lrate="$initial_lrate" --final-effective-lrate="$final_lrate" "$to"
+    --initial-effective-lrate="$initial_lrate" --final-effective-lrate="$final_lrate" "$@" "$to"
 }

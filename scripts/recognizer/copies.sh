@@ -62,8 +62,10 @@ copy_alignments() {
 
 # ---- silence ----------------------------------------------------------------------------------------------------------
 # Recordings of single words are often cut where the words begin and end: a network of these alone takes a pause for sounds. So a part of all
-# versions gets silence around it, digital or quiet noise, and the alignments get the phone of silence there. (After the transforms of
-# speakers, whose means are those of speech.) Sets train_set and train_ali.
+# versions gets quiet noise around it, and a part of these and of the others digital silence, which lies outside; the alignments get the phone of
+# silence there. (After the transforms of speakers, whose means are those of speech.) Sets train_set and train_ali; and edge_frames, the digital
+# silence that the network hears before and after each recording that it recognises, in frames of 10 ms: cut words are recognised far better so.
+edge_frames=0
 do_padding() {
   [[ $model != gaussian ]] || return 0
   local part=$pad_silence
@@ -72,23 +74,34 @@ do_padding() {
     (( versions == 1 )) || part=0.5
   fi
   is_less 0 "$part" || return 0
-  step "silence around $part of them" feats/padded pad_features "=feats/$train_set" "@$dir/conf/$feature_type.conf" "$part" "$srand"
+  step "noise around $part of them, and digital silence around $part" feats/padded pad_features "=feats/$train_set" "@$dir/conf/$feature_type.conf" "$part" "$srand"
   step "alignments with silence" padded pad_alignments "=$train_ali" "=feats/padded" "@$dir/lang/phones/optional_silence.int"
   train_set=padded train_ali=padded
+  # (It would be a part of i-vectors and of running means.)
+  [[ $ivectors == true || $cmvn == true ]] || edge_frames=15
+}
+
+# What begins a pipe: features of a script file with silence around them, as the network hears recordings; the next program reads ark:-.
+heard() { # <script file>
+  echo "pad-feats --$feature_type-config=$dir/conf/$feature_type.conf --part=1 --digital=1 --min-frames=$edge_frames --max-frames=$edge_frames scp:$1 ark:- |"
 }
 
 pad_features() {
-  local feats=$dir/feats/$train_set jobs name
+  local feats=$dir/feats/$train_set jobs name pad
   jobs=$(jobs_for "$feats/feats.scp")
   split_lines "$feats/feats.scp" "$jobs" "$out/part." .scp
-  run --max-jobs-run "$nj" JOB=1:"$jobs" "$log.JOB.log" pad-feats "--$feature_type-config=$dir/conf/$feature_type.conf" --part="$part" --multiple=3 \
-    --srand="$srand" --write-silence="ark,t:$out/silence.JOB" "scp:$out/part.JOB.scp" ark:- \| \
+  pad=(pad-feats "--$feature_type-config=$dir/conf/$feature_type.conf" --part="$part" --max-frames=30 --multiple=3)
+  run --max-jobs-run "$nj" JOB=1:"$jobs" "$log.JOB.log" "${pad[@]}" --digital=0 --srand="$srand" --write-silence="ark,t:$out/inner.JOB" "scp:$out/part.JOB.scp" \
+    ark:- \| "${pad[@]}" --digital=1 --srand=$((srand + 1)) --write-silence="ark,t:$out/outer.JOB" ark:- ark:- \| \
     copy-feats --compress=true ark:- "ark,scp:$out/feats.JOB.ark,$out/feats.JOB.scp"
-  cat "$out"/silence.* >"$out/silence"
+  cat "$out"/inner.* >"$out/inner"
+  # (Frames before the words, of the words, and after them.)
+  cat "$out"/outer.* | awk 'NR == FNR { before[$1] = $2; words[$1] = $3; after[$1] = $4; next }
+    { print $1, before[$1] + $2, words[$1], after[$1] + $4 }' "$out/inner" - >"$out/silence"
   cat "$out"/feats.*.scp | sort >"$out/feats.scp"
   run "${log}_frames.log" feat-to-len "scp:$out/feats.scp" "ark,t:$out/utt2num_frames"
   sed -i "s| $out/| $to/|" "$out/feats.scp"
-  rm -f "$out"/part.* "$out"/feats.*.scp "$out"/silence.*
+  rm -f "$out"/part.* "$out"/feats.*.scp "$out"/{inner,outer}*
   for name in text utt2spk spk2utt; do cp "$feats/$name" "$out"; done
   count_step "with silence around a part of them" "$(wc -l <"$feats/feats.scp")" "$(wc -l <"$out/feats.scp")" /dev/null
 }

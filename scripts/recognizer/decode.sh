@@ -61,7 +61,7 @@ make_graph() {
 
 # ---- recognition ----------------------------------------------------------------------------------------------------
 do_recognition() {
-  local set settings=("$beam" "$lattice_beam" "$max_active") table speakers=()
+  local set settings=("$beam" "$lattice_beam" "$max_active" "$edge_frames") table speakers=()
   for set in "${tests[@]}"; do
     [[ $ivectors == false ]] || speakers=("=ivectors/$set")
     step "recognition of $set" "decode/$set" decode "=feats/$set" "=graph" "${settings[@]}" "${speakers[@]}"
@@ -84,7 +84,7 @@ do_recognition() {
 
 # Lattices, text, result (a line of the table) and errors.txt (words by how often they were wrong).
 decode() {
-  local feats=$dir/feats/$set/feats.scp jobs reference=$dir/data/$set/text tree mdl graph lang self_loop_scale factor name=$set ivector_words
+  local feats=$dir/feats/$set/feats.scp features jobs reference=$dir/data/$set/text tree mdl graph lang self_loop_scale factor name=$set ivector_words
   set_system "$system"
   set_ivector_words "$system" "$set"
   case $system in
@@ -94,9 +94,11 @@ decode() {
   esac
   jobs=$(jobs_for "$feats")
   split_lines "$feats" "$jobs" "$out/part." .scp
+  features=scp:$out/part.JOB.scp
+  [[ $system != chain ]] || (( edge_frames == 0 )) || features="ark:$(heard "$out/part.JOB.scp")"
   run --max-jobs-run "$nj" JOB=1:"$jobs" "$log.JOB.log" nnet3-latgen-faster --frame-subsampling-factor="$factor" --frames-per-chunk=150 \
     --acoustic-scale=1.0 --beam="$beam" --lattice-beam="$lattice_beam" --max-active="$max_active" "${ivector_words[@]}" "$mdl" "$graph/HCLG.fst" \
-    "scp:$out/part.JOB.scp" "ark:| gzip -c >$out/lat.JOB.gz"
+    "$features" "ark:| gzip -c >$out/lat.JOB.gz"
   rm "$out"/part.*.scp
   run "${log}_words.log" lattice-best-path --acoustic-scale=1.0 "ark:gunzip -c $out/lat.*.gz |" "ark,t:$out/numbers"
   names_of_words <"$out/numbers" | without_garbage >"$out/text"
@@ -160,7 +162,7 @@ do_model() {
   [[ $ivectors == false ]] || speakers=("=ivector_extractor")
   [[ $system == chain ]] || speakers+=("=gaussian/model")
   [[ $system != chain || $adapt_speakers == false ]] || speakers+=("=chain/adapted" "=gauss/model")
-  step "model folder" model collect_model "=graph" "=feats/train" "$beam" "$lattice_beam" "$max_active" "${speakers[@]}"
+  step "model folder" model collect_model "=graph" "=feats/train" "$beam" "$lattice_beam" "$max_active" "$edge_frames" "${speakers[@]}"
 }
 
 collect_model() {
@@ -170,6 +172,10 @@ collect_model() {
     fail_with_log "the model folder cannot be made" "$log.log"
   mv "$out/folder"/* "$out"
   rmdir "$out/folder"
+  # (Programs that read the folder put silence around recordings, too.)
+  if [[ $system == chain ]] && (( edge_frames > 0 )); then
+    n=$edge_frames awk 'BEGIN { print "--edge-silence=" ENVIRON["n"] / 100 }' >"$out/conf/edges.conf"
+  fi
   if [[ $system == chain && $adapt_speakers == true ]]; then collect_adaptation; fi
 }
 

@@ -12,7 +12,7 @@ do_choice() {
       [[ $adapt_speakers == false ]] || return 0
       [[ $start == gaussian && $feature_type == mfcc && $cmvn == false && $ivectors == false && ! $network ]] && is_less "$hours" 0.15 || return 0
       step "which is better on utterances that the network was not trained on, the network or Gaussian models" choice compare_models "=chain/model" \
-        "=feats/train" "=lm" "@$dir/gauss/lang/L.fst" "$beam" "$lattice_beam" "$max_active"
+        "=feats/train" "=lm" "@$dir/gauss/lang/L.fst" "$beam" "$lattice_beam" "$max_active" "$edge_frames"
       system=$(<"$dir/choice/better")
       ;;
   esac
@@ -59,12 +59,13 @@ compare_models() {
 
 # Words wrong and words of the held utterances, into WHICH.errors.
 compare() { # <chain|gaussian>
-  local scale=1.0 factor=3 tree=$dir/tree/tree mdl=$dir/chain/model/final.mdl lang=$dir/lang
+  local scale=1.0 factor=3 tree=$dir/tree/tree mdl=$dir/chain/model/final.mdl lang=$dir/lang features=scp:$out/held.scp
+  [[ $1 != chain ]] || (( edge_frames == 0 )) || features="ark:$(heard "$out/held.scp")"
   [[ $1 == chain ]] || scale=0.1 factor=1 tree=$out/gaussian/tree mdl=$out/gaussian/network.mdl lang=$dir/gauss/lang
   awk 'NR == FNR { held[$1]; next } $1 in held' "$out/held" "$dir/feats/train/feats.scp" >"$out/held.scp"
   run "${log}_$1_graph.log" "$here/make_graph.sh" --self-loop-scale="$scale" "$dir/lm/lm.arpa" "$lang" "$tree" "$mdl" "$out/$1.graph"
   run "${log}_$1.log" nnet3-latgen-faster --frame-subsampling-factor="$factor" --frames-per-chunk=150 --acoustic-scale=1.0 --beam="$beam" \
-    --lattice-beam="$lattice_beam" --max-active="$max_active" "$mdl" "$out/$1.graph/HCLG.fst" "scp:$out/held.scp" ark:/dev/null "ark,t:$out/$1.numbers"
+    --lattice-beam="$lattice_beam" --max-active="$max_active" "$mdl" "$out/$1.graph/HCLG.fst" "$features" ark:/dev/null "ark,t:$out/$1.numbers"
   names_of_words <"$out/$1.numbers" | without_garbage >"$out/$1.text"
   compute-wer --print-args=false --text --mode=all "ark:$out/held" "ark:$out/$1.text" >"$out/$1.wer" 2>"${log}_$1_wer.log" ||
     fail_with_log "the words cannot be compared" "${log}_$1_wer.log"

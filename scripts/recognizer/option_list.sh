@@ -75,8 +75,10 @@ option final-lrate number 0.0002 "learning rate at the end"
 option chunk-width word 150,110,90,60 "frames of an example; the first is the usual one, the others help to fit utterances; an utterance that is shorter than all is an example of nearly its own length"
 option copies integer -1 "copies of each utterance that the network sees besides: with other voices, microphones, levels and noise (augment-feats). \
 -1: for less than an hour of speech 2 (5 where the network learns with transforms of speakers), else none"
-option pad-silence number -1 "part of the utterances and their copies that the network sees with silence around them, up to 0.6 s on each side (pad-feats): for \
-recordings that are cut close to the words; -1: 0.5 if there are copies, else 0"
+option pad-silence number -1 "part of the utterances and their copies that the network sees with quiet noise on each side, and part of all of these that it sees with \
+digital silence there, up to 0.3 s each (pad-feats); in recognition there is digital silence, too: for recordings that are cut close to the words; -1: 0.5 if there are copies, else 0"
+option networks integer 1 "networks that are trained with different seeds on the same examples; the model is the mean of their outputs (nnet3-am-ensemble). \
+Several make fewer errors, and training and recognition take as long as all of them"
 option tolerance integer 3 "output frames, 30 ms each, by which phones may begin earlier or end later than in the alignments"
 
 heading "Recognition"
@@ -149,8 +151,9 @@ check_options() {
   fi
   within whole 1 1000000000 num-test max-active
   within whole -1 1000 copies
+  within whole 1 100 networks
   [[ $cmvn == false ]] || (( copies <= 0 )) || fail "--copies=$copies and --cmvn=true do not go together: changes of level and noise come before the running mean"
-  [[ $model != gaussian ]] || for name in num-leaves network num-epochs initial-lrate final-lrate chunk-width copies pad-silence tolerance adapt-speakers; do
+  [[ $model != gaussian ]] || for name in num-leaves network networks num-epochs initial-lrate final-lrate chunk-width copies pad-silence tolerance adapt-speakers; do
     [[ ! ${option_given[$name]-} ]] || fail "--$name is for a network, not for --model=gaussian"
   done
   if [[ $pad_silence != -1 ]] && is_less 0 "$pad_silence"; then

@@ -1,9 +1,10 @@
 //! Silence before and after the words of cut recordings: digital silence (zeros), and the quiet noise of rooms and devices.
 //!
 //! Training data of single words are often cut where the words begin and end. A model of them has never heard a pause, and takes it for sounds.
+//! Noise lies under the words, too: a network that hears another noise in pauses than in the closure of a stop tells them apart by the noise.
 
 use kaldi_io::DenseMatrix;
-use kaldi_numerics::log_sums::log_sum;
+use kaldi_numerics::log_sums::{log_add, log_sum};
 
 use crate::augmentation::{Augmentation, COLOUR_OF_NOISE, DECIBEL, Draw, FLOOR, loudness};
 use crate::error::{Error, Result};
@@ -13,19 +14,22 @@ use crate::error::{Error, Result};
 pub struct Silence {
     /// Part of the utterances that get silence.
     pub part: f64,
-    /// An utterance gets from one to so many frames on each side, uniformly.
+    /// An utterance gets from so many frames on each side …
+    pub least_frames: usize,
+    /// … to so many, uniformly.
     pub most_frames: usize,
     /// Frames before the words are a multiple of this, so that a network with one output for so many frames has them at the same places.
     pub multiple: usize,
     /// Part of the silence that is digital.
     pub digital: f64,
-    /// The lowest and the highest ratio of the loud frames of the speech to the noise of silence that is not digital, in decibels.
+    /// The lowest and the highest ratio of the loud frames of the speech to the noise of silence that is not digital, in decibels. (Noise of
+    /// 10 dB is as loud as fricatives, which a network then takes for silence.)
     pub snr: (f64, f64),
 }
 
 impl Default for Silence {
     fn default() -> Silence {
-        Silence { part: 0.5, most_frames: 60, multiple: 1, digital: 0.5, snr: (10.0, 60.0) }
+        Silence { part: 0.5, least_frames: 1, most_frames: 60, multiple: 1, digital: 0.5, snr: (25.0, 60.0) }
     }
 }
 
@@ -46,6 +50,13 @@ impl Silence {
             let message = format!(
                 "at most {} frames of silence in steps of {}: expected a step or more",
                 self.most_frames, self.multiple
+            );
+            return Err(Error::options(message));
+        }
+        if self.least_frames > self.most_frames {
+            let message = format!(
+                "from {} to {} frames of silence: expected a range",
+                self.least_frames, self.most_frames
             );
             return Err(Error::options(message));
         }
@@ -78,44 +89,36 @@ impl Silence {
         if features.rows == 0 || draw.between(0.0, 1.0) >= self.part {
             return Ok(None);
         }
-        let mut frames = || (draw.between(0.0, self.most_frames as f64) as usize + 1).min(self.most_frames);
+        let choices = (self.most_frames - self.least_frames + 1) as f64;
+        let mut frames = || (draw.between(0.0, choices) as usize + self.least_frames).min(self.most_frames);
         let (before, after) = (frames(), frames());
         let before =
             before.next_multiple_of(self.multiple).min(self.most_frames / self.multiple * self.multiple);
         let is_digital = draw.between(0.0, 1.0) < self.digital;
-        let level = (!is_digital)
-            .then(|| self.loudness(features, made) - draw.between(self.snr.0, self.snr.1) * DECIBEL);
-        let colour = draw.colour(&COLOUR_OF_NOISE, bins);
-        let whole = log_sum(&colour);
+        let mut words: Vec<f64> = features.data.iter().map(|&x| f64::from(x)).collect();
         let mut row = vec![0.0; bins];
-        let mut silence = |frames: usize, data: &mut Vec<f32>| {
-            for _ in 0..frames {
-                let mut frame = vec![FLOOR; bins];
-                if let Some(level) = level {
-                    for (x, colour) in frame.iter_mut().zip(&colour) {
-                        *x = (level + colour - whole + draw.energy_of_noise()).max(FLOOR);
-                    }
-                }
-                made.to_features(&mut frame, &mut row);
-                data.extend(frame.iter().map(|&x| x as f32));
-            }
-        };
-        let mut data = Vec::with_capacity((before + features.rows + after) * bins);
-        silence(before, &mut data);
-        data.extend_from_slice(&features.data);
-        silence(after, &mut data);
-        Ok(Some((DenseMatrix { rows: before + features.rows + after, cols: bins, data }, [before, after])))
-    }
-
-    fn loudness(&self, features: &DenseMatrix<f32>, made: &Augmentation) -> f64 {
-        let bins = made.dim();
-        let mut energies: Vec<f64> = features.data.iter().map(|&x| f64::from(x)).collect();
-        let mut row = vec![0.0; bins];
-        for frame in energies.chunks_exact_mut(bins) {
+        for frame in words.chunks_exact_mut(bins) {
             made.to_energies(frame, &mut row);
             frame.copy_from_slice(&row);
         }
-        loudness(&energies, bins)
+        let level =
+            (!is_digital).then(|| loudness(&words, bins) - draw.between(self.snr.0, self.snr.1) * DECIBEL);
+        let colour = draw.colour(&COLOUR_OF_NOISE, bins);
+        let whole = log_sum(&colour);
+        let mut data = Vec::with_capacity((before + features.rows + after) * bins);
+        let silence = vec![FLOOR; bins];
+        let around = |frames: usize| std::iter::repeat_n(&silence[..], frames);
+        for energies in around(before).chain(words.chunks_exact(bins)).chain(around(after)) {
+            let mut frame = energies.to_vec();
+            if let Some(level) = level {
+                for (x, colour) in frame.iter_mut().zip(&colour) {
+                    *x = log_add(*x, level + colour - whole + draw.energy_of_noise());
+                }
+            }
+            made.to_features(&mut frame, &mut row);
+            data.extend(frame.iter().map(|&x| x as f32));
+        }
+        Ok(Some((DenseMatrix { rows: before + features.rows + after, cols: bins, data }, [before, after])))
     }
 }
 
@@ -158,7 +161,8 @@ mod tests {
             let (padded, [before, after]) = silence.around(&words, &made(&kind), "key", 0).unwrap().unwrap();
             assert_eq!(padded.rows, before + words.rows + after);
             assert!((1..=60).contains(&before) && (1..=60).contains(&after), "{before} {after}");
-            assert_eq!(padded.data[before * 40..(before + words.rows) * 40], words.data[..]);
+            let kept = padded.data[before * 40..(before + words.rows) * 40].iter().zip(&words.data);
+            assert!(kept.clone().all(|(a, b)| (a - b).abs() < 1e-3));
             for t in (0..before).chain(before + words.rows..padded.rows) {
                 let frame = padded.data[t * 40..][..40].iter().zip(&of_zeros.data[..40]);
                 assert!(frame.clone().all(|(a, b)| (a - b).abs() < 1e-3), "{:?}", frame.collect::<Vec<_>>());
@@ -169,15 +173,41 @@ mod tests {
     #[test]
     fn noise_of_silence_is_as_far_below_the_speech_as_was_asked_for() {
         let words = features(&BANDS, &tone());
-        let silence = Silence { part: 1.0, digital: 0.0, snr: (40.0, 40.0), most_frames: 4000, multiple: 3 };
+        let silence = Silence {
+            part: 1.0,
+            digital: 0.0,
+            snr: (40.0, 40.0),
+            least_frames: 1,
+            most_frames: 4000,
+            multiple: 3,
+        };
         let (padded, [before, _]) = silence.around(&words, &made(&BANDS), "key", 3).unwrap().unwrap();
         let energies = |m: &DenseMatrix<f32>| -> Vec<f64> { m.data.iter().map(|&x| f64::from(x)).collect() };
         let speech = loudness(&energies(&words), 40);
-        let quiet: Vec<f64> =
-            energies(&padded).chunks(40).map(log_sum).filter(|&level| level < speech - 4.0).collect();
+        let padded = energies(&padded);
+        let levels: Vec<f64> = padded.chunks(40).map(log_sum).collect();
+        let quiet: Vec<f64> = levels.iter().copied().filter(|&level| level < speech - 4.0).collect();
         assert!(quiet.len() > 100 && before % 3 == 0);
         let mean = (quiet.iter().map(|level| level.exp()).sum::<f64>() / quiet.len() as f64).ln();
         assert!(((speech - mean) / DECIBEL - 40.0).abs() < 0.5, "{}", (speech - mean) / DECIBEL);
+        // The words have the noise, too: their bands are louder by its energy, and never softer.
+        let bands = padded[before * 40..].iter().zip(energies(&words));
+        let added: Vec<f64> = bands.map(|(noisy, clean)| noisy.exp() - clean.exp()).collect();
+        assert!(added.iter().all(|&energy| energy > -1e-3 * mean.exp()), "{added:?}");
+        let frames = words.rows as f64;
+        let ratio = added.iter().sum::<f64>() / frames / mean.exp();
+        assert!((0.7..1.4).contains(&ratio), "{ratio}");
+    }
+
+    #[test]
+    fn equal_limits_give_so_many_frames() {
+        let words = features(&BANDS, &tone());
+        let silence =
+            Silence { part: 1.0, least_frames: 30, most_frames: 30, multiple: 3, ..Silence::default() };
+        for key in ["a", "b", "c"] {
+            let (_, frames) = silence.around(&words, &made(&BANDS), key, 0).unwrap().unwrap();
+            assert_eq!(frames, [30, 30]);
+        }
     }
 
     #[test]
@@ -199,6 +229,7 @@ mod tests {
             Silence { digital: -0.1, ..Silence::default() },
             Silence { most_frames: 0, ..Silence::default() },
             Silence { multiple: 0, ..Silence::default() },
+            Silence { least_frames: 61, ..Silence::default() },
             Silence { most_frames: 5, multiple: 6, ..Silence::default() },
             Silence { snr: (30.0, 20.0), ..Silence::default() },
             Silence { snr: (f64::NAN, 20.0), ..Silence::default() },

@@ -84,6 +84,9 @@ pub struct RecognizerOptions {
     pub chunks: Option<ChunkOptions>,
     /// Rules for the end of a sentence. Without them the whole sound is one.
     pub endpoint: Option<EndpointOptions>,
+    /// Seconds of digital silence that is heard before and after each sound. Times are those of the sound. Models of recordings that are
+    /// cut close to the words say how much they need.
+    pub edge_silence: f64,
     /// Weight of graph costs in the choice of words and in their confidences.
     pub graph_scale: f64,
     /// True if transcripts have their lattice.
@@ -104,6 +107,7 @@ impl Default for RecognizerOptions {
             determinization: PhoneOptions::default(),
             chunks: None,
             endpoint: None,
+            edge_silence: 0.0,
             graph_scale: GRAPH_SCALE,
             keep_lattice: false,
             alternatives: 0,

@@ -32,6 +32,8 @@ pub struct Recognizer {
     /// The samples of the sentence so far, and their number in the sentences before it.
     samples: Vec<f32>,
     before: usize,
+    /// The silence before the sound, which these samples begin with; `None` before the first of them.
+    edge: Option<Edge>,
     /// True if some of these samples can be heard.
     is_audible: bool,
     /// The output frames of those sentences.
@@ -39,12 +41,22 @@ pub struct Recognizer {
     voice: Option<Voice>,
 }
 
+/// The silence that a sound begins and ends with for the search, but not for anybody else.
+#[derive(Debug, Clone, Copy)]
+struct Edge {
+    samples: usize,
+    /// Output frames of the network.
+    frames: usize,
+    /// True if the samples end with it, too.
+    has_ended: bool,
+}
+
 /// The speaker's voice in the sound so far. Features go on from sentence to sentence, as in vosk: none is lost, or computed
 /// of the beginning of a resampled sound, where sentences meet.
 struct Voice {
     model: Arc<SpeakerModel>,
     features: FeatureStream,
-    /// The output frames of the sound before the first one of `features`.
+    /// The output frames of the sound before the first one of `features`, those of the silence before it included.
     since: usize,
 }
 
@@ -52,7 +64,7 @@ impl Voice {
     /// The frame of `features` at which an output frame of `frame` seconds begins. (These are a whole number in each output
     /// frame, as a rule.)
     fn position(&self, frames: usize, frame: f32) -> usize {
-        ((frames - self.since) as f32 * frame / self.model.frame_shift()).round() as usize
+        (frames.saturating_sub(self.since) as f32 * frame / self.model.frame_shift()).round() as usize
     }
 }
 
@@ -71,6 +83,7 @@ impl Recognizer {
             rate,
             samples: Vec::new(),
             before: 0,
+            edge: None,
             is_audible: false,
             frames_before: 0,
             voice: None,
@@ -83,8 +96,9 @@ impl Recognizer {
     /// The features of the model cannot be made of sound that arrives in pieces.
     pub fn set_speaker_model(&mut self, model: Arc<SpeakerModel>) -> Result<()> {
         let mut features = model.features()?;
-        features.accept(self.rate, &self.samples)?;
-        self.voice = Some(Voice { model, features, since: self.frames_before });
+        let (silence, frames) = self.edge_of_sentence();
+        features.accept(self.rate, &self.samples[silence..])?;
+        self.voice = Some(Voice { model, features, since: self.frames_before + frames });
         Ok(())
     }
 
@@ -129,7 +143,7 @@ impl Recognizer {
     pub fn begin(&mut self, rate: f32, speaker: Speaker) -> Result<()> {
         self.rate = rate;
         self.samples.clear();
-        (self.before, self.frames_before, self.is_audible) = (0, 0, false);
+        (self.before, self.edge, self.frames_before, self.is_audible) = (0, None, 0, false);
         if let Some(voice) = &mut self.voice {
             voice.features.restart();
             voice.since = 0;
@@ -148,6 +162,9 @@ impl Recognizer {
         if !features.takes_rate(self.rate) {
             return Err(Error::LowRate { rate: self.rate, least: features.sample_rate() });
         }
+        if self.edge.is_none() && !samples.is_empty() {
+            self.begin_with_silence()?;
+        }
         let state = self.stream.accept(self.rate, samples)?;
         self.samples.extend_from_slice(samples);
         self.is_audible |= is_audible(samples);
@@ -155,6 +172,38 @@ impl Recognizer {
             voice.features.accept(self.rate, samples)?;
         }
         Ok(state)
+    }
+
+    /// The silence before and after a sound: a whole number of output frames.
+    fn edge_of_sound(&self) -> Edge {
+        let frame = f64::from(self.stream.output_frame_length());
+        let frames = (self.stream.options().edge_silence / frame).round();
+        Edge {
+            samples: (frames * frame * f64::from(self.rate)).round() as usize,
+            frames: frames as usize,
+            has_ended: false,
+        }
+    }
+
+    /// Samples and output frames of the silence that the present sentence begins with.
+    fn edge_of_sentence(&self) -> (usize, usize) {
+        match self.edge {
+            Some(edge) if self.before == 0 => (edge.samples.min(self.samples.len()), edge.frames),
+            _ => (0, 0),
+        }
+    }
+
+    fn begin_with_silence(&mut self) -> Result<()> {
+        let edge = self.edge_of_sound();
+        self.edge = Some(edge);
+        self.samples.resize(edge.samples, 0.0);
+        if let Some(voice) = &mut self.voice {
+            voice.since = edge.frames;
+        }
+        if edge.samples > 0 {
+            self.stream.accept(self.rate, &self.samples)?;
+        }
+        Ok(())
     }
 
     /// Returns the words of the best path of the sentence so far; none as long as it is digital silence.
@@ -179,9 +228,9 @@ impl Recognizer {
         if self.stream.frames_decoded() == 0 {
             return Ok(Vec::new());
         }
-        let quiet = self.quiet();
         let mut words = words::so_far(&self.stream, self.start())?;
-        words.retain(|word| !quiet.covers(word.start, word.end));
+        words.retain(self.is_in_sound());
+        self.bring_within_sound(&mut words);
         Ok(words)
     }
 
@@ -235,22 +284,43 @@ impl Recognizer {
     /// A word of the graph without a name, a lattice that cannot be determinized, outputs of the network that are not
     /// numbers.
     pub fn finish(&mut self) -> Result<Transcript> {
-        self.stream.accept_last(self.rate, &[])?;
+        match self.edge {
+            Some(edge) if edge.samples > 0 => {
+                // (A sound that is too short for a frame has no words, whatever is around it.)
+                if !self.has_frame(edge) {
+                    return Ok(Transcript::default());
+                }
+                self.edge = Some(Edge { has_ended: true, ..edge });
+                self.samples.resize(self.samples.len() + edge.samples, 0.0);
+                self.stream.accept_last(self.rate, &vec![0.0; edge.samples])?;
+            }
+            _ => _ = self.stream.accept_last(self.rate, &[])?,
+        }
         if self.stream.frames_decoded() == 0 {
-            return Ok(Transcript { start: self.start(), ..Transcript::default() });
+            return Ok(Transcript { start: self.start().max(0.0), ..Transcript::default() });
         }
         self.transcript()
+    }
+
+    /// True if the sound so far, without the silence before it, has a frame of features.
+    fn has_frame(&self, edge: Edge) -> bool {
+        let seconds = (self.before + self.samples.len() - edge.samples) as f32 / self.rate;
+        seconds >= 2.0 * self.model().parts().features.first_middle()
     }
 
     /// Ends the sentence.
     fn transcript(&mut self) -> Result<Transcript> {
         let start = self.start();
         let mut transcript = words::transcript(&mut self.stream, start)?;
-        let quiet = self.quiet();
-        transcript.retain(|word| !quiet.covers(word.start, word.end));
+        let is_in_sound = self.is_in_sound();
+        transcript.retain(&is_in_sound);
+        self.bring_within_sound(&mut transcript.words);
         for alternative in &mut transcript.alternatives {
-            alternative.words.retain(|word| !quiet.covers(word.start, word.end));
+            alternative.words.retain(&is_in_sound);
+            self.bring_within_sound(&mut alternative.words);
         }
+        transcript.start = start.max(0.0);
+        let start = transcript.start;
         let Some(voice) = &self.voice else { return Ok(transcript) };
         let parts = self.stream.model().parts();
         let silence = &parts.silence_weighting.silence_phones;
@@ -265,7 +335,7 @@ impl Recognizer {
             Some(_) => path::read_linear(&path::best_path(&lattice))?.ids,
             None => Vec::new(),
         };
-        let mut speech: Vec<bool> = path.iter().map(is_speech).collect();
+        let mut speech: Vec<bool> = path.iter().skip(self.edge_of_sentence().1).map(is_speech).collect();
         let old = speech.len().saturating_sub(MOST_SPEECH);
         speech[..old].fill(false);
         let frame = self.stream.output_frame_length();
@@ -287,13 +357,38 @@ impl Recognizer {
         self.stream.speaker()
     }
 
-    /// The digital silence of the sentence so far.
-    fn quiet(&self) -> Quiet {
-        Quiet::of(&self.samples, self.rate.into(), self.start())
+    /// Tells words from those that were heard in digital silence, in the sound or around it.
+    fn is_in_sound(&self) -> impl Fn(&Word) -> bool + use<> {
+        let (quiet, end) = (Quiet::of(&self.samples, self.rate.into(), self.start()), self.end());
+        let has_edge = self.has_edge();
+        move |word| {
+            !quiet.covers(word.start, word.end) && !(has_edge && (word.end <= 0.0 || word.start >= end))
+        }
     }
 
-    /// The beginning of the sentence, in seconds.
+    /// Ends words where the sound does that reach into the silence around it.
+    fn bring_within_sound(&self, words: &mut [Word]) {
+        if self.has_edge() {
+            let end = self.end();
+            for word in words {
+                word.start = word.start.clamp(0.0, end);
+                word.end = word.end.clamp(word.start, end);
+            }
+        }
+    }
+
+    fn has_edge(&self) -> bool {
+        self.edge.is_some_and(|edge| edge.samples > 0)
+    }
+
+    /// The beginning of the sentence, in seconds: below 0 if silence was put before it.
     fn start(&self) -> f64 {
-        self.before as f64 / f64::from(self.rate)
+        (self.before as f64 - self.edge.map_or(0.0, |edge| edge.samples as f64)) / f64::from(self.rate)
+    }
+
+    /// The end of the sound so far, in seconds.
+    fn end(&self) -> f64 {
+        let silence = self.edge.filter(|edge| edge.has_ended).map_or(0, |edge| edge.samples);
+        (self.start() + (self.samples.len() - silence) as f64 / f64::from(self.rate)).max(0.0)
     }
 }

@@ -51,6 +51,9 @@ pub struct Transcript {
     /// The sequences of words within the lattice beam, with acoustic costs as scaled for the search. `None` unless
     /// [`keep_lattice`](crate::RecognizerOptions::keep_lattice) asks for it, and if no path was left.
     pub lattice: Option<CompactLattice>,
+    /// The time of the lattice's first frame, in seconds from the beginning of the sound: below 0 if
+    /// [silence](crate::RecognizerOptions::edge_silence) was put before the sound.
+    pub lattice_start: f64,
     /// The likeliest texts within the lattice beam, the likeliest first, if
     /// [`alternatives`](crate::RecognizerOptions::alternatives) asks for them. Empty if no path was left.
     pub alternatives: Vec<Alternative>,
@@ -101,13 +104,18 @@ pub enum Warning {
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // (Silence may lie before the sound.)
+        let (Warning::NoPath { start }
+        | Warning::UnalignedAlternatives { start, .. }
+        | Warning::Unaligned { start, .. }) = self;
+        let start = start.max(0.0);
         match self {
-            Warning::NoPath { start } => write!(f, "no path was left from {start:.2} s on"),
-            Warning::UnalignedAlternatives { start, cause } => write!(
+            Warning::NoPath { .. } => write!(f, "no path was left from {start:.2} s on"),
+            Warning::UnalignedAlternatives { cause, .. } => write!(
                 f,
                 "alternatives from {start:.2} s on cannot be aligned with the sound ({cause}): their times are less exact"
             ),
-            Warning::Unaligned { start, cause } => write!(
+            Warning::Unaligned { cause, .. } => write!(
                 f,
                 "words from {start:.2} s on cannot be aligned with the sound ({cause}): their times are those of the \
                  search, which are less exact"

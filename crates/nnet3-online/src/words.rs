@@ -14,7 +14,7 @@ const MOST_STATES: usize = 1_000_000;
 /// Ends the utterance of a stream. `start` is the beginning of the utterance, in seconds from that of the sound.
 pub(crate) fn transcript(stream: &mut Stream, start: f64) -> Result<Transcript> {
     let frames = stream.frames_decoded();
-    let mut transcript = Transcript { start, frames, ..Transcript::default() };
+    let mut transcript = Transcript { start, frames, lattice_start: start, ..Transcript::default() };
     if !stream.finish()? {
         transcript.warnings.push(Warning::NoPath { start });
         return Ok(transcript);

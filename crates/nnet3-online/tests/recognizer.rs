@@ -21,7 +21,9 @@ use nnet3_core::random::Random;
 use nnet3_decode::decoder::{LatticeDecoder, MatrixDecodable, SearchGraph, SearchOptions};
 use nnet3_decode::{Lattice, path};
 use nnet3_online::server::{Conversation, Event, Host, converse};
-use nnet3_online::{Model, ModelParts, Recognizer, RecognizerOptions, Result, State, Stream, Transcript};
+use nnet3_online::{
+    Model, ModelParts, Recognizer, RecognizerOptions, Result, State, Stream, Transcript, Word,
+};
 
 #[path = "recognizer/lexicon.rs"]
 mod lexicon;
@@ -290,6 +292,76 @@ fn sentences_and_sessions() {
             );
         }
     });
+}
+
+/// The search hears zeros before and after the sound; words, times and lattices are those of the sound itself.
+#[test]
+fn silence_around_a_sound_is_heard_and_not_seen() {
+    let words = b"<eps> 0\none 1\ntwo 2\nthree 3\nfour 4\n".to_vec();
+    let symbols = Symbols::read_text(&mut KaldiReader::from_bytes("words", words), "words").unwrap();
+    let names = Some(Names::try_from(&symbols).unwrap());
+    let parts = parts(features(), network(3), graph(&transitions()));
+    let model = Model::from_parts(ModelParts { names, ..parts }).unwrap();
+    let mut rules = endpoint();
+    rules.rules[4].min_utterance_length = 0.59;
+    let options = RecognizerOptions {
+        endpoint: Some(rules),
+        keep_lattice: true,
+        alternatives: 3,
+        ..RecognizerOptions::default()
+    };
+    let sentences = |edge_silence: f64, sound: &[f32]| -> Vec<Transcript> {
+        let options = RecognizerOptions { edge_silence, ..options.clone() };
+        let mut recognizer = Recognizer::new(&model, 16000.0, &options).unwrap();
+        let mut sentences = Vec::new();
+        for samples in sound.chunks(800) {
+            if let State::Endpoint { .. } = recognizer.accept(samples).unwrap() {
+                sentences.push(recognizer.result().unwrap());
+            }
+        }
+        sentences.push(recognizer.finish().unwrap());
+        sentences
+    };
+    // 0.31 s are ten output frames and a third.
+    let (edge, lead) = (0.31, 0.3);
+    let sound = signal(16000, 4);
+    let zeros = vec![0.0; 4800];
+    let (found, around) = (sentences(edge, &sound), sentences(0.0, &[&zeros[..], &sound, &zeros].concat()));
+    assert_eq!(found.len(), around.len());
+    assert!(found.len() > 2);
+    for (i, (found, around)) in found.iter().zip(&around).enumerate() {
+        assert_eq!(found.frames, around.frames);
+        assert!(
+            (found.lattice_start - (around.start - lead)).abs() < 1e-9
+                && found.start == found.lattice_start.max(0.0)
+        );
+        let path = |one: &Transcript| path::best_linear(one.lattice.as_ref().unwrap()).unwrap();
+        assert_eq!(path(found).ids, path(around).ids);
+        assert!(!found.words.is_empty() && found.alternatives.len() > 1);
+        let sequences = |one: &Transcript| -> Vec<Vec<Word>> {
+            [one.words.clone()].into_iter().chain(one.alternatives.iter().map(|a| a.words.clone())).collect()
+        };
+        for (found, mut around) in sequences(found).into_iter().zip(sequences(around)) {
+            // What begins and ends in the silence before or after the sound is no word.
+            around.retain(|word| word.end > lead && word.start < lead + 1.0);
+            let text = nnet3_online::text;
+            assert_eq!(text(&found), text(&around), "{i}");
+            for (word, heard) in found.iter().zip(&around) {
+                let within = |time: f64| (time - lead).clamp(0.0, 1.0);
+                assert!(
+                    (word.start - within(heard.start)).abs() < 1e-6
+                        && (word.end - within(heard.end)).abs() < 1e-6,
+                    "{i}: {word:?} {heard:?}"
+                );
+            }
+        }
+    }
+    // A sound that is too short for a frame has no words; none at all is none.
+    for samples in [0, 5, 300] {
+        let nothing = sentences(edge, &sound[..samples]);
+        assert_eq!((nothing.len(), nothing[0].frames, nothing[0].words.len()), (1, 0, 0));
+    }
+    assert!(sentences(edge, &sound[..500])[0].frames > 20);
 }
 
 #[test]

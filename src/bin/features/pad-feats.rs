@@ -8,7 +8,7 @@ use nnet3::options::made_with::MadeWith;
 use nnet3::tables::{Input, Output};
 use nnet3::{messages, tables};
 
-/// Put silence before and after a part of the utterances, for training: digital silence, or quiet noise.
+/// Put silence before and after a part of the utterances, for training: digital silence, or quiet noise that lies under the words, too.
 ///
 /// Recordings that were cut where the words begin and end teach a model no pauses. What an utterance gets depends on its key and the seed, so
 /// the result is the same however the data are split.
@@ -23,6 +23,9 @@ pub struct Options {
     /// Part of the utterances that get silence
     #[arg(long, default_value_t = Silence::default().part)]
     part: f64,
+    /// Frames on each side, at least; with --max-frames of the same number, so many
+    #[arg(long, default_value_t = Silence::default().least_frames)]
+    min_frames: usize,
     /// Frames on each side, at most
     #[arg(long, default_value_t = Silence::default().most_frames)]
     max_frames: usize,
@@ -32,13 +35,13 @@ pub struct Options {
     /// Table for pad-ali: frames before the words, of the words, and after them
     #[arg(long, default_value = "")]
     write_silence: String,
-    /// Part of the silence that is digital: samples of zero
+    /// Part of these utterances whose silence is digital: samples of zero
     #[arg(long, default_value_t = Silence::default().digital)]
     digital: f64,
-    /// Lowest ratio of speech to the noise of other silence, in decibels
+    /// Lowest ratio of speech to the noise of other utterances, in decibels
     #[arg(long, default_value_t = Silence::default().snr.0)]
     min_snr: f64,
-    /// Highest ratio of speech to the noise of other silence, in decibels
+    /// Highest ratio of speech to the noise of other utterances, in decibels
     #[arg(long, default_value_t = Silence::default().snr.1)]
     max_snr: f64,
     /// Seed
@@ -51,6 +54,7 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let silence = Silence {
         part: options.part,
+        least_frames: options.min_frames,
         most_frames: options.max_frames,
         multiple: options.multiple,
         digital: options.digital,

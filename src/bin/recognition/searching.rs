@@ -183,7 +183,7 @@ impl Searching<'_> {
         for sentence in recording.by_ref() {
             let Sentence { transcript, channel } = sentence?;
             let Some(lattice) = &transcript.lattice else { continue };
-            let places = self.sentence(channel, transcript.start, &self.words_as_arcs(lattice))?;
+            let places = self.sentence(channel, transcript.lattice_start, &self.words_as_arcs(lattice))?;
             all.extend(places.into_iter().map(|place| (place, transcript.words.clone())));
         }
         for warning in recording.warnings() {
@@ -225,7 +225,8 @@ impl Searching<'_> {
             let mut found: Vec<Place> = Vec::new();
             for hit in searcher.search(&phrase.words)?.hits(None) {
                 let probability = f64::from(-hit.weight.cost).exp().min(1.0);
-                let at = |frames: f32| begin + f64::from(frames) * frame;
+                // (The lattice may begin with silence before the sound.)
+                let at = |frames: f32| (begin + f64::from(frames) * frame).max(0.0);
                 let (start, end) = (at(hit.weight.begin), at(hit.weight.end));
                 // Several known words sound like an unknown one: the likeliest of a place counts. (Hits come in this order.)
                 let is_there = |other: &Place| phrase.is_by_sounds && other.start < end && start < other.end;

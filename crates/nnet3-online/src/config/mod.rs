@@ -15,6 +15,7 @@ macro_rules! refuse {
 }
 
 pub mod cmvn;
+pub mod edges;
 pub mod endpoint;
 pub mod incremental;
 pub mod ivector;

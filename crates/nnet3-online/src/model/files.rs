@@ -99,6 +99,8 @@ pub(super) struct Pieces {
     /// The options of a running mean, in the place of the mean of the global statistics.
     pub online_cmvn: Option<String>,
     pub word_boundary: Option<String>,
+    /// The options of the silence around sound.
+    pub edges: Option<String>,
 }
 
 /// Finds the acoustic model of a folder, which says where the other files are.
@@ -152,6 +154,7 @@ impl Pieces {
             global_cmvn: None,
             online_cmvn: None,
             word_boundary,
+            edges: None,
         })
     }
 
@@ -220,6 +223,7 @@ impl Pieces {
             global_cmvn: there(layout.global_cmvn),
             online_cmvn: there(&format!("{conf}online_cmvn.conf")),
             word_boundary: or(&given.word_boundary, &format!("{phones}word_boundary.int")),
+            edges: there(&format!("{conf}edges.conf")),
         })
     }
 }

@@ -13,6 +13,7 @@ use nnet3_decode::align::WordBoundaries;
 use super::ModelParts;
 use super::files::{Base, GraphFiles, Pieces};
 use crate::config::cmvn::OnlineCmvnArgs;
+use crate::config::edges::EdgeArgs;
 use crate::config::recognizer::ModelArgs;
 use crate::config::spectral::{self, FbankArgs, MfccArgs, PlpArgs};
 use crate::config::{pitch, read_file};
@@ -37,6 +38,10 @@ pub(super) fn parts(
     let endpoint = match settings.endpoint.endpoint_silence_phones.is_empty() {
         true => None,
         false => Some(settings.endpoint.options()?),
+    };
+    let edge_silence = match &pieces.edges {
+        Some(file) => read_file::<EdgeArgs>(file)?.seconds().map_err(Error::of(file))?,
+        None => 0.0,
     };
     let (features, speaker) = features(pieces, options)?;
     let device = nnet3_matrix::cpu();
@@ -63,7 +68,7 @@ pub(super) fn parts(
         boundaries,
         speaker,
         observer: options.observer.filter(|_| options.observe_always || settings.looped.debugs()),
-        options: RecognizerOptions { endpoint, chunks, ..parts.options },
+        options: RecognizerOptions { endpoint, chunks, edge_silence, ..parts.options },
         ..parts
     })
 }

@@ -54,16 +54,22 @@ pub fn note_model(folder: &str, model: &Model) -> Result<()> {
     std::fs::rename(unfinished, Path::new(folder).join(MODEL)).with_context(context)
 }
 
-/// The key of a sentence: the name of the recording, the channel, and the begin in milliseconds.
+/// Stands before the milliseconds of a time before the recording.
+const BEFORE: char = 'b';
+
+/// The key of a sentence: the name of the recording, the channel, and the begin of the lattice in milliseconds.
 fn key(name: &str, channel: usize, start: f64) -> String {
-    format!("{name}-{channel}-{:09}", (start * 1000.0).round() as u64)
+    let milliseconds = (start * 1000.0).round();
+    let before = if milliseconds < 0.0 { BEFORE.to_string() } else { String::new() };
+    format!("{name}-{channel}-{before}{:09}", milliseconds.abs() as u64)
 }
 
-/// The channel of a sentence, from 1, and its begin in seconds, by its key.
+/// The channel of a sentence, from 1, and the begin of its lattice in seconds, by its key.
 pub fn place(key: &str) -> Option<(usize, f64)> {
     let (rest, start) = key.rsplit_once('-')?;
     let (_, channel) = rest.rsplit_once('-')?;
-    Some((channel.parse().ok()?, f64::from(start.parse::<u32>().ok()?) / 1000.0))
+    let (sign, start) = start.strip_prefix(BEFORE).map_or((1.0, start), |start| (-1.0, start));
+    Some((channel.parse().ok()?, sign * f64::from(start.parse::<u32>().ok()?) / 1000.0))
 }
 
 /// Writes the lattices of a recording. The archive appears whole when it is closed.
@@ -91,7 +97,7 @@ impl<'n> Keeper<'n> {
     /// Adds the lattice of a sentence, if it has one.
     pub fn keep(&mut self, sentence: &Sentence) -> Result<()> {
         let Some(lattice) = &sentence.transcript.lattice else { return Ok(()) };
-        let key = key(self.name, sentence.channel, sentence.transcript.start);
+        let key = key(self.name, sentence.channel, sentence.transcript.lattice_start);
         self.archive.write(&key, lattice).context("--lattices")
     }
 
@@ -126,6 +132,8 @@ mod tests {
         let key = key("a-b", 2, 7.0304);
         assert_eq!(key, "a-b-2-000007030");
         assert_eq!(place(&key), Some((2, 7.03)));
+        let before = super::key("a-b", 1, -0.3);
+        assert_eq!((before.as_str(), place(&before)), ("a-b-1-b000000300", Some((1, -0.3))));
         assert_eq!((place("a_b"), place("a_b-000000001")), (None, None));
     }
 }
