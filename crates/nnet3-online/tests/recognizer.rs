@@ -137,6 +137,15 @@ fn stream(endpoint: Option<EndpointOptions>) -> Stream {
     Stream::new(&model, &RecognizerOptions { endpoint, ..RecognizerOptions::default() }).unwrap()
 }
 
+/// The model of the small network and the loop over phones, with names of its words.
+fn model_with_words() -> Model {
+    let words = b"<eps> 0\none 1\ntwo 2\nthree 3\nfour 4\n".to_vec();
+    let symbols = Symbols::read_text(&mut KaldiReader::from_bytes("words", words), "words").unwrap();
+    let names = Some(Names::try_from(&symbols).unwrap());
+    let parts = parts(features(), network(3), graph(&transitions()));
+    Model::from_parts(ModelParts { names, ..parts }).unwrap()
+}
+
 /// Tones that come and go.
 fn signal(samples: usize, seed: u64) -> Vec<f32> {
     let mut random = fastrand::Rng::with_seed(seed);
@@ -231,11 +240,7 @@ fn endpoints_and_early_ends() {
 /// Sentences of a sound follow each other without a gap, and recognisers on several threads share a model.
 #[test]
 fn sentences_and_sessions() {
-    let words = b"<eps> 0\none 1\ntwo 2\nthree 3\nfour 4\n".to_vec();
-    let symbols = Symbols::read_text(&mut KaldiReader::from_bytes("words", words), "words").unwrap();
-    let names = Some(Names::try_from(&symbols).unwrap());
-    let parts = parts(features(), network(3), graph(&transitions()));
-    let model = Model::from_parts(ModelParts { names, ..parts }).unwrap();
+    let model = model_with_words();
     let mut rules = endpoint();
     rules.rules[4].min_utterance_length = 0.29;
     let options =
@@ -297,11 +302,7 @@ fn sentences_and_sessions() {
 /// The search hears zeros before and after the sound; words, times and lattices are those of the sound itself.
 #[test]
 fn silence_around_a_sound_is_heard_and_not_seen() {
-    let words = b"<eps> 0\none 1\ntwo 2\nthree 3\nfour 4\n".to_vec();
-    let symbols = Symbols::read_text(&mut KaldiReader::from_bytes("words", words), "words").unwrap();
-    let names = Some(Names::try_from(&symbols).unwrap());
-    let parts = parts(features(), network(3), graph(&transitions()));
-    let model = Model::from_parts(ModelParts { names, ..parts }).unwrap();
+    let model = model_with_words();
     let mut rules = endpoint();
     rules.rules[4].min_utterance_length = 0.59;
     let options = RecognizerOptions {

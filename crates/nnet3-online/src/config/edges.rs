@@ -1,4 +1,4 @@
-//! What a model hears before and after a sound.
+//! Silence before and after a sound, for models that were trained with it.
 
 use super::Result;
 
