@@ -93,6 +93,9 @@ mean_of_networks() {
   local models=("${members[@]/#=/$dir/}")
   run "$log.log" nnet3-am-ensemble "${models[@]/%//final.mdl}" "$out/final.mdl"
   describe_as "$dir/chain/networks/1"
+  # (The choice between network and Gaussian models compares them on these utterances.)
+  mkdir "$out/data"
+  cp "$dir/chain/networks/1/data/valid" "$out/data"
 }
 
 # What is beside the model in the folder of a training.

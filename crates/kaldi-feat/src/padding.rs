@@ -14,9 +14,9 @@ use crate::error::{Error, Result};
 pub struct Silence {
     /// Part of the utterances that get silence.
     pub part: f64,
-    /// An utterance gets from so many frames on each side …
+    /// The fewest frames that an utterance gets on each side. Numbers are uniform from here to `most_frames`.
     pub least_frames: usize,
-    /// … to so many, uniformly.
+    /// The most frames that an utterance gets on each side.
     pub most_frames: usize,
     /// Frames before the words are a multiple of this, so that a network with one output for so many frames has them at the same places.
     pub multiple: usize,
