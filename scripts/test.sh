@@ -28,7 +28,7 @@ cd "$(dirname "$0")/.." || exit
 
 passed=0
 failed=0
-part='' part_began=0
+current_part='' part_began=0
 failed_parts=() # what the summary says of them, since a log of this length is rarely read whole
 times=()
 log=$(mktemp)
@@ -38,15 +38,15 @@ trap 'rm -f "$log" "$NNET3_SKIPPED"' EXIT
 
 # Begins a part.
 title() {
-  part=$* part_began=$SECONDS
-  printf '\n== %s\n' "$part"
+  current_part=$* part_began=$SECONDS
+  printf '\n== %s\n' "$current_part"
 }
 # Counts what passed and failed in the part that ends here.
 # lint: whole: $1 $2
 count() {
   passed=$((passed + $1)) failed=$((failed + $2))
-  (( $2 == 0 )) || failed_parts+=("$part: $2 failed")
-  times+=("$((SECONDS - part_began)) s: $part")
+  (( $2 == 0 )) || failed_parts+=("$current_part: $2 failed")
+  times+=("$((SECONDS - part_began)) s: $current_part")
 }
 
 # The sum of the numbers before WORD in the lines of the log that match PATTERN.
