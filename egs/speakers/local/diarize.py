@@ -128,8 +128,12 @@ def errors(reference, found):
 
 def score(reference, rttm):
     true, found = read_rttm(reference), read_rttm(rttm)
+    if not true:
+        sys.exit(f"{reference}: expected lines SPEAKER, found none")
     total = [sum(column) for column in zip(*(errors(true[key], found.get(key, [])) for key in sorted(true)))]
     speech, missed, false, wrong = total
+    if not speech:
+        sys.exit(f"{reference}: no speech is left beside {COLLAR} s on each side of its boundaries")
     same = sum(len({w for *_, w in true[key]}) == len({w for *_, w in found.get(key, [])}) for key in true)
     print(
         f"DER {100 * (missed + false + wrong) / speech:.2f} % ({100 * missed / speech:.2f} % missed, {100 * false / speech:.2f} % false alarm, "
