@@ -638,6 +638,38 @@ class ModuleTest(InteropTest):
             with self.assertRaisesRegex(nnet3.Error, f"short.wav: the recording {expected}"):
                 nnet3.transcribe(model, "short.wav")
 
+    def test_recordings_with_faults_are_those_of_the_program(self):
+        """The column of Python in docs/sound.md: the same words and the same warnings, or an error, however the recording is given."""
+        folder = make_recognizer(self)
+        model = nnet3.Model(folder)
+        kinds = ["wav", "aiff", "caf", "flac", "mp3", "aac", "ogg", "m4a", "mkv"] + (["opus", "webm", "wma"] if shutil.which("ffmpeg") else [])
+        seen = {"right": 0, "warned": 0, "refused": 0}
+        for kind in kinds:
+            whole = (ROOT / "crates/kaldi-sound/tests/data" / f"chirp.{kind}").read_bytes()
+            at = len(whole) * 4 // 7
+            for case, data in {"whole": whole, "cut": whole[:at], "joined": whole + whole, "gap": whole[:at] + whole[at + len(whole) // 9:]}.items():
+                path = Path(f"{case}.{kind}")
+                path.write_bytes(data)
+                ways = {"name": path, "bytes": data, "file": io.BytesIO(data), "command": f"cat {path}"}
+                done = subprocess.run([BIN / "nnet3-transcribe", "--format=json", "--channels=first", folder, path], capture_output=True, text=True, check=False)
+                expected = [line.partition(f"{path}: ")[2] for line in done.stderr.splitlines() if line.startswith("WARNING")]
+                for way, sound in ways.items():
+                    with warnings.catch_warnings(record=True) as caught, self.subTest(f"{path}, {way}"):
+                        warnings.simplefilter("always")
+                        given = {"command": sound} if way == "command" else {"recording": sound}
+                        if done.returncode:
+                            with self.assertRaises(nnet3.Error):
+                                nnet3.transcribe(model, **given)
+                            seen["refused"] += 1
+                            continue
+                        found = nnet3.transcribe(model, **given)
+                        self.assertEqual(found["segments"], json.loads(done.stdout)["segments"])
+                        self.assertEqual(found.get("warnings", []), expected)
+                        self.assertEqual(len(caught), len(expected))
+                        seen["warned" if expected else "right"] += 1
+                        self.assertFalse(case in ("cut", "gap") and not expected, "sound is lost without a word")
+        self.assertTrue(all(seen.values()), seen)
+
     def test_the_odd_byte_of_a_piece_belongs_to_the_next_one(self):
         model = nnet3.Model(str(make_recognizer(self)))
         data = SAMPLES.astype("<i2").tobytes()
@@ -653,21 +685,41 @@ class ModuleTest(InteropTest):
         self.assertEqual([text(3201), text(333)], [expected] * 2)
 
     def test_threads_with_a_small_stack(self):
-        model = nnet3.Model(str(make_recognizer(self)))
-        recognizer, found = nnet3.Recognizer(model, RATE), []
+        """A stack of 32 kB, the smallest that Python gives a thread, ended the process where a recogniser was made."""
+        folder = str(make_recognizer(self))
+        expected = nnet3.transcribe(nnet3.Model(folder), SPEECH)["text"]
+        Path("conf").write_text("--dither=0\n")
+        found = []
 
         def work():
+            model = nnet3.Model(folder)
+            found.append(nnet3.transcribe(model, SPEECH)["text"])
+            found.append(nnet3.transcribe(model, SAMPLES, sample_rate=RATE)["text"])
+            recognizer = nnet3.Recognizer(model, RATE)
             recognizer.accept(SAMPLES)
+            self.assertTrue(recognizer.partial())
             found.append(recognizer.final_result()["text"])
+            features, _ = model.inputs(SAMPLES, RATE)
+            scores = model.compute(features), nnet3.Network(f"{folder}/am/final.mdl").compute(features)
+            with nnet3.MatrixWriter("ark:m") as writer:
+                writer.write("a", scores[0])
+            np.testing.assert_array_equal(dict(nnet3.MatrixReader("ark:m"))["a"], scores[1])
+            self.assertEqual(nnet3.features(SAMPLES, RATE, "conf").shape[1], 13)
+            try:
+                nnet3.transcribe(model, "nowhere")
+            except nnet3.Error:
+                found.append(expected)
 
-        before = threading.stack_size(128 << 10)
-        try:
-            thread = threading.Thread(target=work)
-            thread.start()
-            thread.join()
-        finally:
-            threading.stack_size(before)
-        self.assertTrue(found and found[0])
+        for size in (32 << 10, 64 << 10, 128 << 10):
+            found.clear()
+            before = threading.stack_size(size)
+            try:
+                thread = threading.Thread(target=work)
+                thread.start()
+                thread.join()
+            finally:
+                threading.stack_size(before)
+            self.assertEqual(found, [expected] * 4, size)
 
     def test_scores_of_a_recognizer_are_those_of_its_network(self):
         model = nnet3.Model(folder := make_recognizer(self))

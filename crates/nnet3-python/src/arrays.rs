@@ -20,7 +20,13 @@ fn need_numpy(py: Python<'_>) -> PyResult<()> {
 /// Imports numpy, and raises ValueError for an array with a mask: its elements are read without it.
 fn need_plain(object: &Bound<'_, PyAny>, what: &str) -> PyResult<()> {
     need_numpy(object.py())?;
-    match object.is_instance(&object.py().import("numpy.ma")?.getattr("MaskedArray")?)? {
+    // (Who has such an array has imported its module. The import needs more stack than a thread may have.)
+    let modules = object.py().import("sys")?.getattr("modules")?;
+    let is_masked = match modules.call_method1("get", ("numpy.ma",))? {
+        module if module.is_none() => false,
+        module => object.is_instance(&module.getattr("MaskedArray")?)?,
+    };
+    match is_masked {
         true => Err(PyValueError::new_err(format!(
             "{what}: expected an array without a mask, found a masked one (its method filled makes one without)"
         ))),

@@ -127,7 +127,10 @@ impl Model {
 /// `sample_rate` is in Hz; `rate=` is its older name. `phrases` is a list of texts that take the place of the model's language model; it needs a graph of two
 /// halves. With `alternatives`, 1000 at most, results have the likeliest texts. A recogniser may pass from thread to thread.
 #[pyclass(module = "nnet3", frozen)]
-pub struct Recognizer(Mutex<Session>);
+pub struct Recognizer(Mutex<Box<Session>>); // (Larger than the stack that a thread of Python may have.)
+
+/// Samples that are cut into steps at once.
+const PIECE: usize = 1 << 16;
 
 struct Session {
     recognizer: nnet3_online::Recognizer,
@@ -145,7 +148,7 @@ struct Session {
 }
 
 impl Recognizer {
-    fn session(&self) -> MutexGuard<'_, Session> {
+    fn session(&self) -> MutexGuard<'_, Box<Session>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -172,7 +175,7 @@ impl Recognizer {
             let options =
                 nnet3_online::RecognizerOptions { phrases, alternatives, ..model.options().clone() };
             let recognizer = nnet3_online::Recognizer::new(model, rate, &options).map_err(raised)?;
-            Ok(Recognizer(Mutex::new(Session {
+            Ok(Recognizer(Mutex::new(Box::new(Session {
                 recognizer,
                 rate,
                 steps: Steps::new(rate),
@@ -180,7 +183,7 @@ impl Recognizer {
                 odd: SampleBytes::default(),
                 scale: None,
                 alternatives: alternatives > 0,
-            })))
+            }))))
         })
     }
 
@@ -271,8 +274,11 @@ impl Session {
             self.steps = Steps::new(self.rate);
         }
         let mut state = State::Listening;
-        for step in self.steps.add(samples) {
-            state = self.recognizer.accept(&step)?;
+        // (Piece by piece: steps are copies.)
+        for piece in samples.chunks(PIECE) {
+            for step in self.steps.add(piece) {
+                state = self.recognizer.accept(&step)?;
+            }
         }
         self.is_over = false;
         Ok(matches!(state, State::Endpoint { .. }))
