@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Usage: attack-sound.py [TRIES [SEED]]
 
-Damages recordings of twenty formats, and reads each from a file and from a pipe with `sound-to-wav`, and through the server's
+Damages recordings of 31 formats, and reads each from a file and from a pipe with `sound-to-wav`, and through the server's
 decoder (`nnet3-serve --decode`). Programs come from the PATH; ffmpeg makes the recordings. TRIES is the number of damaged
 recordings (200), each of which is tried three times.
 
@@ -47,6 +47,17 @@ FORMATS = {
     "mkv": "-c:a aac",
     "webm": "-c:a libopus",
     "wma": "-c:a wmav2",
+    "alac.caf": "-c:a alac",
+    "avi": "-c:a libmp3lame",
+    "3gp": "-c:a aac",
+    "eac3": "-ar 48000 -c:a eac3",
+    "flv": "-ar 44100 -c:a libmp3lame",
+    "ts": "-ar 48000 -c:a mp2",
+    "m2ts": "-ar 48000 -c:a ac3",
+    "mpg": "-ar 48000 -c:a mp2",
+    "voc": "-c:a pcm_s16le",
+    "wv": "-c:a wavpack",
+    "tta": "-c:a tta",
 }
 
 

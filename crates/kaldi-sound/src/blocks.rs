@@ -64,6 +64,8 @@ impl Block {
 pub(crate) struct End {
     /// The time at which it should end, in samples since its beginning, and the rate of these in Hz.
     pub expected: Option<(i64, u32)>,
+    /// Samples that may be missing at that time without a fault: the header counts whole packets.
+    pub slack: usize,
     /// True if a file that ends before that time is cut, without another sign of it.
     pub certain: bool,
     /// The reason why the decoder could not go on.
@@ -95,18 +97,20 @@ pub(crate) struct NotDecoded {
     pub reason: String,
     /// True if the format is known, or might be, but not the coding of its sound.
     pub unsupported: bool,
+    /// True if the file ends before its first sample.
+    pub cut: bool,
     /// The number of the track that is to be decoded, from 1, and the number of tracks, if they are known.
     pub track: Option<(usize, usize)>,
 }
 
 impl NotDecoded {
     pub fn new(reason: impl Into<String>) -> NotDecoded {
-        NotDecoded { reason: reason.into(), unsupported: true, track: None }
+        NotDecoded { reason: reason.into(), unsupported: true, cut: false, track: None }
     }
 
     /// Says that a file of a known format has no sound that can be used.
     pub fn damaged(reason: impl Into<String>) -> NotDecoded {
-        NotDecoded { reason: reason.into(), unsupported: false, track: None }
+        NotDecoded { reason: reason.into(), unsupported: false, cut: false, track: None }
     }
 }
 

@@ -195,7 +195,8 @@ impl Decoded {
     fn judge(&mut self, end: End, finding: Option<Finding>, bytes: u64) {
         let (at, seconds) = (self.timeline.now(), self.timeline.seconds());
         let missing = end.expected.map(|(count, rate)| count as f64 / f64::from(rate.max(1)) - seconds);
-        let missing = missing.filter(|&missing| missing > SLACK);
+        let slack = end.expected.map_or(0.0, |(_, rate)| end.slack as f64 / f64::from(rate.max(1)));
+        let missing = missing.filter(|&missing| missing > SLACK.max(slack));
         let each = if bytes > 0 { seconds / bytes as f64 } else { 0.0 };
         let length = |bytes: u64| Some(bytes as f64 * each).filter(|&length| length > 0.0);
         for warning in end.warnings {

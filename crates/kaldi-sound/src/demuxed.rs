@@ -42,6 +42,7 @@ pub(crate) enum Kind {
     Matroska,
     Ogg,
     Mp4,
+    Caf,
     #[default]
     Other,
 }
@@ -70,6 +71,8 @@ pub(crate) struct Demuxed {
     reason: Option<String>,
     /// The end in seconds, or in samples of the codec.
     expected: Expected,
+    /// Samples of the largest packet.
+    packet: usize,
     damaged_at_first: u32,
 }
 
@@ -83,7 +86,7 @@ enum Expected {
 impl From<Failure> for NotDecoded {
     fn from(failure: Failure) -> NotDecoded {
         let unsupported = matches!(failure, Failure::Unsupported(_));
-        NotDecoded { reason: text(&failure), unsupported, track: None }
+        NotDecoded { reason: text(&failure), unsupported, cut: false, track: None }
     }
 }
 
@@ -201,7 +204,7 @@ impl Demuxed {
             Kind::Matroska | Kind::Mp4 => None,
             // The first packet of a part of a longer stream has a later time.
             Kind::Ogg => None,
-            Kind::Flac | Kind::Other => Some(0.0),
+            Kind::Flac | Kind::Caf | Kind::Other => Some(0.0),
         };
         let expected = match (expected, static_zero) {
             (Expected::Seconds(end), Some(zero)) => Expected::Seconds(end - zero),
@@ -223,6 +226,7 @@ impl Demuxed {
             ended: false,
             reason: None,
             expected,
+            packet: 0,
             damaged_at_first: 0,
         };
         let first = demuxed.decoded();
@@ -284,6 +288,7 @@ impl Demuxed {
                     return Ok(());
                 }
                 self.form = (block.rate, block.channels);
+                self.packet = self.packet.max(block.frames());
                 self.place(&packet, block);
                 return Ok(());
             }
@@ -419,6 +424,8 @@ impl Blocks for Demuxed {
         };
         End {
             expected: expected.map(|count| (count, rate)),
+            // (ffmpeg's header of a CAF file with ALAC counts the last packet as a whole one.)
+            slack: if self.kind == Kind::Caf { self.packet } else { 0 },
             certain: self.kind != Kind::Matroska,
             reason: self.reason.take(),
             wrong_checksum: self.decoder.finalize().verify_ok == Some(false),

@@ -22,6 +22,8 @@ const BLOCK: usize = 1 << 16;
 const BLOCKS: u32 = 20;
 /// Formats that ffmpeg may find in a file that it can open. None of them reads other files or addresses.
 const FORMATS: &str = "mov,mp4,caf,aiff,avi,asf,wav,w64,voc,rm,ape,wv,tta,dsf,iff,matroska,ogg,flv,mpeg,mpegts,nut,mxf,au,amr,mp3,flac,aac,ac3,eac3";
+/// Seconds by which the length that a file gives may be wrong: delays of encoders, whole packets, tenths of a second.
+const INEXACT: f64 = 0.3;
 /// A part of the message of ffmpeg about a recording of pictures alone, and our message.
 const NO_STREAM: &str = "does not contain any stream";
 const NO_SOUND: &str = "there is no sound in it";
@@ -186,6 +188,19 @@ fn output(lines: &[String]) -> usize {
     lines.iter().position(|line| line.contains("Output #0")).unwrap_or(lines.len())
 }
 
+/// The length in seconds that the file gives. `None` if ffmpeg has guessed it, or if it may be that of other streams.
+fn length(lines: &[String]) -> Option<f64> {
+    let input = &lines[..output(lines)];
+    if input.iter().any(|line| line.contains("Estimating duration") || line.contains(": Video: "))
+        || tracks(lines).len() != 1
+    {
+        return None;
+    }
+    let duration = input.iter().find_map(|line| of_level(line, &["info"])?.trim().strip_prefix("Duration: "));
+    let parts = duration?.split(',').next()?.split(':');
+    parts.map(|part| part.parse::<f64>().ok()).try_fold(0.0, |sum, part| Some(60.0 * sum + part?))
+}
+
 /// Samples of silence that ffmpeg has put in the middle of the sound. Silence before it comes before the output is named.
 fn silence(lines: &[String]) -> u64 {
     let said = lines[output(lines)..]
@@ -205,7 +220,14 @@ impl Blocks for Converted {
 
     fn end(&mut self) -> End {
         let lines = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut end = End::default();
+        let rate = self.wave.sample_rate();
+        let samples = |seconds: f64| (seconds * f64::from(rate)) as i64;
+        let mut end = End {
+            expected: length(&lines).map(|seconds| (samples(seconds), rate)),
+            slack: samples(INEXACT) as usize,
+            certain: true,
+            ..End::default()
+        };
         let errors: Vec<&str> = lines.iter().filter_map(|line| of_level(line, &["fatal", "error"])).collect();
         if let Some(first) = errors.first() {
             let more = if errors.len() > 1 {
@@ -263,7 +285,18 @@ mod tests {
         let pictures = ["[fatal] Output file #0 does not contain any stream".to_owned()];
         assert_eq!(message(&pictures), "there is no sound in it");
         assert_eq!((tracks(&lines).len(), taken(&lines).as_deref()), (2, Some("0:1")));
-        assert_eq!(silence(&lines), 4800);
+        assert_eq!((silence(&lines), length(&lines)), (4800, None));
+        let mut lines: Vec<String> = [
+            "[info] Input #0, avi, from '/proc/self/fd/0':",
+            "[info]   Duration: 01:02:03.50, start: 0.000000, bitrate: 65 kb/s",
+            "[info]   Stream #0:0: Audio: mp3, 16000 Hz, mono, fltp, 24 kb/s",
+            "[info] Output #0, wav, to 'pipe:1':",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        assert_eq!(length(&lines), Some(3723.5));
+        lines[1] = lines[1].replace("01:02:03.50", "N/A");
+        assert_eq!(length(&lines), None);
         assert_eq!(
             failure(&["its decoder was ended by signal: 9".to_owned()]),
             "its decoder was ended by signal: 9"

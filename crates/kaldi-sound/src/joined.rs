@@ -10,6 +10,8 @@ pub(crate) enum Joint {
     Aiff,
     Amr,
     Au,
+    Flash,
+    Voc,
     Wave,
     Wave64,
     Opus,
@@ -31,8 +33,17 @@ pub(crate) enum Found {
 impl Joint {
     /// The format of a file that begins like this, if joined files of it can be told.
     pub fn of(begin: &[u8]) -> Option<Joint> {
-        let all =
-            [Joint::Flac, Joint::Matroska, Joint::Aiff, Joint::Amr, Joint::Au, Joint::Wave, Joint::Wave64];
+        let all = [
+            Joint::Flac,
+            Joint::Matroska,
+            Joint::Aiff,
+            Joint::Amr,
+            Joint::Au,
+            Joint::Flash,
+            Joint::Voc,
+            Joint::Wave,
+            Joint::Wave64,
+        ];
         let opus = || Some(Joint::Opus).filter(|joint| joint.begins(begin));
         all.into_iter().find(|joint| begin.starts_with(joint.magic())).or_else(opus)
     }
@@ -44,6 +55,8 @@ impl Joint {
             Joint::Aiff => b"FORM",
             Joint::Amr => b"#!AMR",
             Joint::Au => b".snd",
+            Joint::Flash => b"FLV\x01",
+            Joint::Voc => b"Creative Voice File\x1a",
             Joint::Wave => b"RIFF",
             // The first page of a stream.
             Joint::Opus => b"OggS\0\x02",
@@ -73,6 +86,9 @@ impl Joint {
                     && RATES.contains(&number(16))
                     && (1..=64).contains(&number(20))
             }
+            // No sound nor pictures in other bits, a header of 9 bytes, and no tag before.
+            Joint::Flash => matches!(bytes, [_, _, _, _, 0 | 1 | 4 | 5, 0, 0, 0, 9, 0, 0, 0, 0, ..]),
+            Joint::Voc => true,
             Joint::Wave => bytes.get(8..12) == Some(b"WAVE"),
             Joint::Wave64 => true,
             // (ffmpeg decodes the first of several such files only.)

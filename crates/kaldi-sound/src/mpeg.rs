@@ -89,8 +89,9 @@ impl Frames {
         match &frames.first {
             Some(_) => Ok(frames),
             None => {
+                let cut = frames.cut.is_some();
                 let reason = frames.cut.take().unwrap_or_else(|| "the recording has no samples".to_owned());
-                Err(NotDecoded::damaged(reason))
+                Err(NotDecoded { cut, ..NotDecoded::damaged(reason) })
             }
         }
     }

@@ -164,11 +164,11 @@ impl Parts {
         input.forget();
         Converted::open(&self.file, Source::Stream(input.clone()), failed.track, self.track)
             .map(|converted| Box::new(converted) as Box<dyn Blocks>)
-            .map_err(|error| self.explained(error, &input))
+            .map_err(|error| self.explained(error, &failed, &input))
     }
 
     /// The error about a stream that cannot be decoded, with the fault of its bytes if these have one.
-    fn explained(&self, error: Error, input: &Input) -> Error {
+    fn explained(&self, error: Error, failed: &NotDecoded, input: &Input) -> Error {
         let read = input.drain(MOST_EXPLAINED);
         if let Some(source) = input.failure() {
             return self.io(source);
@@ -178,6 +178,7 @@ impl Parts {
             (Error::NoTrack { .. }, _) => error,
             (_, Some(Finding::Cut { reason, .. })) => Error::Cut { file, found, reason },
             (_, Some(Finding::Broken { reason, .. })) => Error::NoSound { file, found, reason },
+            _ if failed.cut => Error::Cut { file, found, reason: failed.reason.clone() },
             _ => error,
         }
     }
@@ -211,7 +212,7 @@ impl Parts {
         let is_mp4 = is_one_of(&MP4, &self.found);
         let failed = if is_mp4 || self.found.contains("CAF") {
             let window = Window::new(kept.open().map_err(io)?, start, end).map_err(io)?;
-            let kind = if is_mp4 { Kind::Mp4 } else { Kind::Other };
+            let kind = if is_mp4 { Kind::Mp4 } else { Kind::Caf };
             let known = Known { track: self.track, kind, index: part.index.take() };
             match Demuxed::open(&self.file, Box::new(window), known, Vec::new) {
                 Ok(decoded) => return Ok(Box::new(decoded)),
@@ -242,7 +243,20 @@ impl Parts {
         };
         self.check_track(&failed)?;
         self.check_ffmpeg(&failed)?;
-        Ok(Box::new(Converted::open(&self.file, Source::File(source), failed.track, self.track)?))
+        let opened = Converted::open(&self.file, Source::File(source), failed.track, self.track);
+        let error = match opened {
+            Ok(converted) => return Ok(Box::new(converted)),
+            Err(error @ Error::NoTrack { .. }) => return Err(error),
+            Err(error) => error,
+        };
+        let Bytes::Kept { kept, .. } = &self.bytes else { return Err(error) };
+        let fault = kept.open().and_then(|opened| sizes::fault(opened, start, end));
+        match fault.map_err(|source| self.io(source))? {
+            Some(Finding::Cut { reason, .. }) if !is_mp4 => {
+                Err(Error::Cut { file: self.file.clone(), found: self.found.clone(), reason })
+            }
+            _ => Err(error),
+        }
     }
 
     /// Fails if ffmpeg cannot decode another file.

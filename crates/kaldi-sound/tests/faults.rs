@@ -254,6 +254,10 @@ fn joined_files_are_read_to_the_end() {
         ("a.avi", "pcm_s16le"),
         ("a.wma", "wmav2"),
         ("a.opus", "libopus"),
+        ("a.flv", "libmp3lame -ar 44100"),
+        ("a.voc", "pcm_s16le"),
+        ("a.wv", "wavpack"),
+        ("a.tta", "tta"),
     ] {
         let one = folder.path(file);
         if !ffmpeg(&format!("-i {from} -c:a {coding} {one}")) {
@@ -274,6 +278,66 @@ fn joined_files_are_read_to_the_end() {
                 if file == "a.wav" { (1, 1) } else { (0, 0) },
                 "{input}"
             );
+        }
+    }
+}
+
+/// An end within a packet or a block tells that a file is cut, where ffmpeg decodes it and says nothing.
+#[test]
+fn an_end_within_a_packet_is_told() {
+    let folder = Folder::new("packets");
+    let from = folder.write("1.wav", wave(16_000, 1, &tone(16_000, 500.0, 2.0)));
+    for (file, coding) in [
+        ("a.flv", "libmp3lame -ar 44100"),
+        ("a.voc", "pcm_s16le"),
+        ("a.wv", "wavpack"),
+        ("a.tta", "tta"),
+        ("a.ts", "mp2 -ar 48000"),
+        ("a.m2ts", "ac3 -ar 48000"),
+        ("a.mpg", "mp2 -ar 48000"),
+        ("a.ac3", "ac3 -ar 48000"),
+        ("a.caf", "alac"),
+    ] {
+        let name = folder.path(file);
+        if !ffmpeg(&format!("-i {from} -c:a {coding} {name}")) {
+            return;
+        }
+        let (rate, samples, warnings) = read(&name).unwrap();
+        let seconds = samples.len() as f64 / f64::from(rate);
+        assert!(warnings.is_empty() && (1.9..2.2).contains(&seconds), "{name}: {seconds} s, {warnings:?}");
+        let bytes = std::fs::read(&name).unwrap();
+        // (No multiple of a packet's size.)
+        let cut = folder.write(&format!("cut.{file}"), &bytes[..bytes.len() * 3 / 5 / 188 * 188 + 91]);
+        for input in [cut.clone(), format!("cat {cut} |")] {
+            match read(&input) {
+                Ok((_, found, warnings)) => {
+                    let told = warnings.iter().any(|warning| matches!(warning, Warning::Cut { .. }));
+                    assert!(told && found.len() < samples.len(), "{input}: {warnings:?}");
+                }
+                // (The index of CAF lies behind the sound, and WavPack has one block a second.)
+                Err(error) => assert!(matches!(error, Error::Cut { .. }), "{input}: {error}"),
+            }
+        }
+    }
+}
+
+/// A file that ends before its first sample is one that was cut, whatever its decoder says.
+#[test]
+fn an_end_within_the_header_is_told() {
+    let folder = Folder::new("headers");
+    for (file, size) in [
+        ("chirp.flac", 20),
+        ("chirp.flac", 300),
+        ("chirp.mp3", 300),
+        ("chirp.aac", 60),
+        ("chirp.caf", 40),
+        ("chirp.ogg", 60),
+        ("chirp.mkv", 60),
+    ] {
+        let name = folder.write(&format!("{size}.{file}"), &data(file)[..size]);
+        for input in [name.clone(), format!("cat {name} |")] {
+            let error = read(&input).unwrap_err();
+            assert!(matches!(error, Error::Cut { .. } | Error::NoDecoder { .. }), "{input}: {error}");
         }
     }
 }

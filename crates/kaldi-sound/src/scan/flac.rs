@@ -33,11 +33,7 @@ fn is_frame(bytes: &[u8]) -> bool {
 
 impl Scan for Flac {
     fn feed(&mut self, bytes: &[u8]) {
-        if self.metadata {
-            self.tail.extend_from_slice(bytes);
-        } else {
-            self.pending.push(bytes);
-        }
+        self.pending.push(bytes);
         while !self.metadata {
             let there = self.pending.bytes();
             if !self.begun {
@@ -52,16 +48,19 @@ impl Scan for Flac {
             self.pending.skip(4 + u64::from(u32::from_be_bytes([0, a, b, c])));
             if kind & 0x80 != 0 {
                 self.metadata = true;
-                // (Bytes of the last block may still come; they are no harm in front of a frame.)
-                self.tail = self.pending.bytes().to_vec();
             }
         }
+        self.tail.extend_from_slice(self.pending.bytes());
+        self.pending.skip(self.pending.bytes().len() as u64);
         if self.tail.len() > 2 * LONGEST {
             self.tail.drain(..self.tail.len() - LONGEST);
         }
     }
 
     fn finish(&mut self) -> Option<Finding> {
+        if !self.metadata || self.pending.owed() > 0 {
+            return Some(Finding::Cut { bytes: None, reason: "the file ends within its header".to_owned() });
+        }
         // The last frame is whole if the checksum of some frame's beginning up to the end fits.
         let starts = (0..self.tail.len()).rev().filter(|&at| is_frame(&self.tail[at..]));
         let mut looked = 0;
@@ -73,6 +72,6 @@ impl Scan for Flac {
             }
         }
         let reason = "the file ends within a frame".to_owned();
-        (looked > 0 || !self.metadata).then_some(Finding::Cut { bytes: None, reason })
+        (looked > 0).then_some(Finding::Cut { bytes: None, reason })
     }
 }

@@ -29,7 +29,7 @@ const AMR: [u8; 16] = [13, 14, 16, 18, 20, 21, 27, 32, 6, 6, 6, 6, 0, 0, 0, 1];
 const AMR_WB: [u8; 16] = [18, 24, 33, 37, 41, 47, 51, 59, 61, 6, 0, 0, 0, 0, 1, 1];
 
 /// The bytes of a frame: not yet known, or those of no frame.
-enum Length {
+pub(super) enum Length {
     Unknown,
     NoFrame,
     Bytes(u64),
@@ -39,6 +39,8 @@ pub(super) struct Frames {
     pending: Pending,
     length: fn(&[u8]) -> Length,
     broken: bool,
+    /// The name of a frame, with its article, and of several.
+    names: (&'static str, &'static str),
 }
 
 fn ac3(begin: &[u8]) -> Length {
@@ -77,8 +79,13 @@ fn amr_of(table: &[u8; 16], magic: &[u8], begin: &[u8]) -> Length {
 }
 
 impl Frames {
+    /// Frames that the format calls so: one with its article, and several.
+    pub fn named(names: (&'static str, &'static str), length: fn(&[u8]) -> Length) -> Frames {
+        Frames { pending: Pending::default(), length, broken: false, names }
+    }
+
     fn of(length: fn(&[u8]) -> Length) -> Frames {
-        Frames { pending: Pending::default(), length, broken: false }
+        Frames::named(("a frame", "frames"), length)
     }
 
     pub fn ac3() -> Frames {
@@ -113,13 +120,14 @@ impl Scan for Frames {
     }
 
     fn finish(&mut self) -> Option<Finding> {
+        let (one, several) = self.names;
         if self.broken {
-            let reason = "bytes between its frames are no frame".to_owned();
+            let reason = format!("bytes between its {several} are not {one}");
             return Some(Finding::Broken { reason, hole: None });
         }
-        let owed = self.pending.owed();
-        let within = owed > 0 || !self.pending.bytes().is_empty();
-        let reason = "the file ends within a frame".to_owned();
-        within.then_some(Finding::Cut { bytes: Some(owed).filter(|&owed| owed > 0), reason })
+        // (The frames that should follow are not known.)
+        let within = self.pending.owed() > 0 || !self.pending.bytes().is_empty();
+        let reason = format!("the file ends within {one}");
+        within.then_some(Finding::Cut { bytes: None, reason })
     }
 }

@@ -1,5 +1,6 @@
 //! Looks at the bytes of a recording on their way to a decoder, for an end that comes too early and for bytes behind it.
 
+mod containers;
 mod ebml;
 mod flac;
 mod frames;
@@ -44,7 +45,9 @@ pub(crate) fn scanner(begin: &[u8]) -> Option<Box<dyn Scan>> {
             Some(Box::new(frames::Frames::amr_wb()))
         }
         [b'#', b'!', b'A', b'M', b'R', b'\n', ..] => Some(Box::new(frames::Frames::amr())),
-        _ => size::Size::of(begin).map(|size| Box::new(size) as Box<dyn Scan>),
+        _ => containers::of(begin)
+            .map(|frames| Box::new(frames) as Box<dyn Scan>)
+            .or_else(|| size::Size::of(begin).map(|size| Box::new(size) as Box<dyn Scan>)),
     }
 }
 
