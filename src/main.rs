@@ -87,6 +87,10 @@ fn find(name: &str) -> Option<Main> {
 
 fn main() -> ExitCode {
     nnet3_allocator::end_without_libraries();
+    kaldi_cli::with_enough_stack(run)
+}
+
+fn run() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let called = arguments.first().map(|path| kaldi_cli::program_name(path)).unwrap_or_default();
     if let Some(program) = find(&called) {

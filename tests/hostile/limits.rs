@@ -186,3 +186,36 @@ fn programs_with_hardly_any_memory_end_with_a_status() {
     }
     assert!(ended >= 4, "only {ended} programs have begun");
 }
+
+/// A stack of 64 kB ended programs by SIGABRT.
+#[test]
+fn programs_have_enough_stack_whatever_its_limit() {
+    let folder = Folder::new("hostile-stack");
+    let (feats, net) = (features(&folder, 3), network(&folder, 1));
+    let (egs, merged) = (examples(&folder, 3, &[]), folder.path("merged.ark"));
+    for command in [
+        format!("copy-feats ark:{feats} ark,t:-"),
+        format!("nnet3-compute --use-gpu=no {net} ark:{feats} ark,t:-"),
+        format!("nnet3-info {net}"),
+        format!("nnet3-merge-egs --minibatch-size=3 ark:{egs} ark:{merged}"),
+        format!("nnet3-train --use-gpu=no --print-interval=1 {net} ark:{merged} /dev/null"),
+        "nnet3-transcribe --help".to_owned(),
+        "nnet3 --list=names".to_owned(),
+    ] {
+        let expected = shell(&command);
+        assert_eq!(expected.status, 0, "{command}: {}", expected.stderr);
+        for limit in [32, 64, 200] {
+            let output = shell(&format!("ulimit -s {limit}; exec {command}"));
+            assert_eq!(output.status, 0, "ulimit -s {limit}; {command}: {}", output.stderr);
+            assert_eq!(output.stdout, expected.stdout, "ulimit -s {limit}; {command}");
+        }
+    }
+    // Where there can be no other thread either, the limit is named.
+    let output = with_threads(1, &format!("bash -c 'ulimit -s 64; exec copy-feats ark:{feats} ark,t:-'"));
+    assert!(
+        output.status == 255 && output.stderr.contains("the limit on the stack (ulimit -s 64)"),
+        "{} {}",
+        output.status,
+        output.stderr
+    );
+}

@@ -250,6 +250,30 @@ fn a_file_a_pipe_and_a_command_have_the_same_words() {
     }
 }
 
+/// A stack of 64 kB ended the program by SIGABRT.
+#[test]
+fn a_small_stack_is_enough() {
+    let f = folder("transcribe-stack", false);
+    let model = model_folder(&f);
+    let expected = common::run("nnet3-transcribe", &[&model, U7]);
+    assert!(expected.status == 0 && expected.stdout.starts_with("u7 w"), "{}", expected.stderr);
+    for (program, arguments, stdout) in [
+        ("nnet3-transcribe", vec![model.as_str(), U7], Some(expected.stdout)),
+        ("nnet3-serve", vec!["--decode", "--print-args=false"], None),
+    ] {
+        let mut command = Command::new("bash");
+        command
+            .args(["-c", "ulimit -s 64; exec \"$@\"", "bash"])
+            .arg(common::binary(program))
+            .args(arguments);
+        let found = command.stdin(std::fs::File::open(U7).unwrap()).output().unwrap();
+        assert_eq!(found.status.code(), Some(0), "{program}: {}", String::from_utf8_lossy(&found.stderr));
+        if let Some(stdout) = stdout {
+            assert_eq!(String::from_utf8_lossy(&found.stdout), stdout);
+        }
+    }
+}
+
 #[test]
 fn digital_silence_has_no_words() {
     let f = folder("silence", false);

@@ -69,4 +69,5 @@ pub use program::{
     NOTHING_DONE, Parsed, StandardOptions, Stop, Style, command_line, parse, program_name, run, run_main,
     run_styled, run_with, show, skip_arguments, usage_error,
 };
+pub use stack::with_enough_stack;
 pub use standard::StandardOutput;

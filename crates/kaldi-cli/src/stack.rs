@@ -1,9 +1,11 @@
-//! Reserves the stack of the first thread, which grows during use. If the address space is limited, as by `ulimit -v`,
+//! The stack of the first thread, which the system limits and which grows during use. If it may not become large enough,
+//! as by `ulimit -s 64`, the program runs on a thread of its own. If the address space is limited, as by `ulimit -v`,
 //! the stack may find no room later, and the program dies by a signal. So the program touches the stack once before it
 //! uses memory for other purposes.
 
 use std::fs;
 use std::hint::black_box;
+use std::process::ExitCode;
 
 /// Bytes of stack that are reserved: the size of other threads' stacks.
 const WANTED: u64 = 2 << 20;
@@ -13,6 +15,39 @@ const BESIDES: u64 = 1 << 20;
 
 /// A step of [`take`].
 const STEP: u64 = 64 << 10;
+
+/// Bytes of stack of the thread that takes the place of the first one: the usual limit.
+const USUAL: usize = 8 << 20;
+
+/// Runs the `main` of a program, on a thread with the usual stack if the first thread may not have enough (`ulimit -s`).
+pub fn with_enough_stack(main: fn() -> ExitCode) -> ExitCode {
+    let Some(limit) = stack_limit().filter(|&limit| limit < WANTED) else { return main() };
+    match kaldi_io::threads::start_with_stack("the program", USUAL, main) {
+        Ok(thread) => thread.join(),
+        Err(error) => {
+            let called = std::env::args_os().next().unwrap_or_default();
+            crate::log::init(&crate::program_name(&called));
+            let message = format!(
+                "the limit on the stack (ulimit -s {}) is too small, and {}",
+                limit >> 10,
+                error.chain()
+            );
+            crate::log::error(&crate::log::Site::PROGRAM, &message);
+            ExitCode::from(crate::FAILED)
+        }
+    }
+}
+
+/// The limit on the stack of the first thread in bytes. `None` without one.
+#[cfg(target_os = "linux")]
+fn stack_limit() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Stack).current
+}
+
+#[cfg(not(target_os = "linux"))]
+fn stack_limit() -> Option<u64> {
+    None
+}
 
 /// Reserves the stack if the address space is limited. The error says that the stack is too small.
 pub(super) fn reserve() -> Result<(), String> {
