@@ -19,6 +19,20 @@ fn tables_of_long_recordings_become_utterances() {
         "check-long-recordings @data @words @work",
         &["text, line 3: the transcript of 's' is empty"],
     );
+    let good = f.read("data/text");
+    for (text, fault) in [
+        (b"q b x\nr a b\nq b x\n".to_vec(), "text, line 3: 'q' has a line before"),
+        (b"q b x\nr a \xff b\n".to_vec(), "text, line 2: this is not UTF-8"),
+        (b"q b x\nt a b\n".to_vec(), "text, line 2: there is no 't' in"),
+    ] {
+        f.write("data/text", text);
+        fails(&f, 255, "check-long-recordings @data @words @work", &[fault]);
+    }
+    f.write("data/text", "q b x\nr a b\nq b x\n");
+    let said = run(&f, "check-long-recordings --skip-bad=true @data @words @work").stderr;
+    assert!(said.contains("'q' has a line before: the recording is left out"), "{said}");
+    assert_eq!(f.read("work/recordings"), "r\n");
+    f.write("data/text", good);
     let said = run(&f, "check-long-recordings --skip-bad=true @data @words @work").stderr;
     assert!(said.contains("the recording is left out") && said.contains("1 recording: left out"), "{said}");
     assert_eq!(
