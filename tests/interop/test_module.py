@@ -721,6 +721,36 @@ class ModuleTest(InteropTest):
                 threading.stack_size(before)
             self.assertEqual(found, [expected] * 4, size)
 
+    def test_little_memory_is_an_exception_or_ends_the_process_with_a_word(self):
+        """It ended by SIGSEGV; or, with RUST_BACKTRACE, waited for ever within the message about a matrix."""
+        folder = make_recognizer(self)
+        code = """
+import resource, sys, nnet3
+status = open("/proc/self/status").read()
+used = int(status.split(sys.argv[3])[1].split()[0]) << 10
+resource.setrlimit(getattr(resource, sys.argv[2]), (used + (int(sys.argv[4]) << 10),) * 2)
+try:
+    model = nnet3.Model(sys.argv[1])
+    for _ in range(3):
+        nnet3.transcribe(model, sys.argv[5])
+    print("done")
+except (MemoryError, nnet3.Error) as error:
+    print("memory" if "memory" in str(error) else error)
+"""
+        ended = set()
+        for limit, line in (("RLIMIT_AS", "VmSize:"), ("RLIMIT_DATA", "VmData:")):
+            for kilobytes in (0, 200, 400, 600, 800, 1000, 1500, 2000, 3000, 60000):
+                found = subprocess.run([sys.executable, "-c", code, folder, limit, line, str(kilobytes), SPEECH], capture_output=True, text=True,
+                                       timeout=60, check=False, env={**os.environ, "RUST_BACKTRACE": "1", "PYTHONPATH": FOLDER.name})
+                place = f"{limit} + {kilobytes} kB: {found.returncode} {found.stdout} {found.stderr}"
+                if found.returncode:
+                    self.assertEqual(found.returncode, -6, place)
+                    self.assertIn("memory allocation of", found.stderr, place)
+                else:
+                    self.assertIn(found.stdout.strip(), ("done", "memory"), place)
+                ended.add((found.returncode, found.stdout.strip()))
+        self.assertLessEqual({(0, "done"), (0, "memory")}, ended)
+
     def test_scores_of_a_recognizer_are_those_of_its_network(self):
         model = nnet3.Model(folder := make_recognizer(self))
         features = np.random.default_rng(3).standard_normal((40, model.network().input_dim)).astype("f4")

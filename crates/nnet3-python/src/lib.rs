@@ -23,6 +23,7 @@ use pyo3::prelude::*;
 /// Fills the module `nnet3._native`, of which `nnet3` exports everything.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    stack::print_no_missing_memory();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("Error", module.py().get_type::<error::Error>())?;
     module.add_class::<recognizer::Model>()?;
