@@ -3,6 +3,7 @@
 import array
 import ctypes
 import json
+import os
 import random
 import subprocess
 import sys
@@ -143,6 +144,33 @@ class VoskTest(InteropTest):
         finally:
             threading.stack_size(before)
         self.assertEqual(found, [expected])
+
+    def test_a_used_up_address_space_is_no_signal_of_the_stack(self):
+        """The stack of the first thread could not grow, and the process ended by SIGSEGV. Less memory than for a small object ends it by SIGABRT."""
+        code = """
+import ctypes, resource, sys
+vosk = ctypes.CDLL(sys.argv[1])
+vosk.vosk_model_new.restype = vosk.vosk_recognizer_new.restype = ctypes.c_void_p
+vosk.vosk_recognizer_final_result.restype = ctypes.c_char_p
+model = ctypes.c_void_p(vosk.vosk_model_new(sys.argv[2].encode()))
+used = int(open("/proc/self/status").read().split("VmSize:")[1].split()[0]) << 10
+resource.setrlimit(resource.RLIMIT_AS, (used + (int(sys.argv[4]) << 10),) * 2)
+recognizer = ctypes.c_void_p(vosk.vosk_recognizer_new(model, ctypes.c_float(float(sys.argv[5]))))
+if recognizer:
+    data = open(sys.argv[3], "rb").read()[44:]
+    vosk.vosk_recognizer_accept_waveform(recognizer, data, len(data))
+    vosk.vosk_recognizer_final_result(recognizer)
+print("recognized" if recognizer else "none")
+"""
+        ended = set()
+        for kilobytes in (0, 200, 600, 1000, 1500, 2500, 60000):
+            arguments = [str(LIBRARY), str(self.folder), str(SPEECH), str(kilobytes), str(RATE)]
+            # (With a backtrace, the message about missing memory may wait for itself.)
+            found = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=20, check=False,
+                                   env={**os.environ, "RUST_BACKTRACE": "0"})
+            self.assertIn(found.returncode, (0, -6), f"{kilobytes} kB: {found.stderr}")
+            ended.add(found.stdout.strip())
+        self.assertLessEqual({"none", "recognized"}, ended)
 
     def test_states_are_those_of_vosk(self):
         session = self.session()

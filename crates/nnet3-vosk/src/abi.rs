@@ -31,10 +31,15 @@ use crate::session::Session;
 /// Stack that the work of a function may need, and that it gets if the calling thread has less left, in bytes.
 const STACK: usize = 1 << 20;
 
-/// Runs the body of a function, with enough stack. Returns `failed` if it panics.
+/// Runs the body of a function, with enough stack. Returns `failed` if it panics, or if there is no memory for a stack.
 fn guarded<T>(function: &str, failed: T, body: impl FnOnce() -> T) -> T {
-    let body = || stacker::maybe_grow(STACK, 2 * STACK, || catch_unwind(AssertUnwindSafe(body)));
-    body().unwrap_or_else(|_| {
+    // (The stack of the first thread cannot grow where the address space is used up, as by `ulimit -v`.)
+    let is_limited = rustix::process::getrlimit(rustix::process::Resource::As).current.is_some();
+    let body = || match is_limited {
+        true => stacker::grow(2 * STACK, body),
+        false => stacker::maybe_grow(STACK, 2 * STACK, body),
+    };
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
         log::failure(function, "an internal error of this library: the call was aborted");
         failed
     })
