@@ -136,6 +136,15 @@ fn trained_models_find_phones_and_each_utterance_has_its_result() {
         &["24 ("],
     );
     assert_eq!(f.read("weighted/phones.ctm"), ctm);
+    // Phones with other numbers would be other phones.
+    let phones = f.read("exp/phones.txt");
+    let (name, number) = phones.lines().nth(3).unwrap().split_once(' ').unwrap();
+    f.write("exp/phones.txt", phones.replace(&format!("{name} {number}\n"), &format!("{name} 99\n")));
+    let message = format!(
+        "exp/phones.txt: the phones of the language are not those of the model: '{name}' has number {number} in the language, and number 99 here"
+    );
+    fails(&f, 255, "align-gaussians --num-threads=1 @data @lang @exp @other", &[&message]);
+    f.write("exp/phones.txt", phones);
     f.write("weights", weights.replace("utt03 ", "other "));
     let missing = "align-gaussians --num-threads=1 --word-weights=@weights @data @lang @exp @weighted";
     fails(&f, 255, missing, &["has no line for the utterance 'utt03'"]);

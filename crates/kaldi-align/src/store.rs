@@ -1,5 +1,6 @@
 //! Systems in folders, as Kaldi's training scripts write them and the Montreal Forced Aligner packs them.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use kaldi_fst::store::Symbols;
@@ -41,6 +42,36 @@ fn read_model(file: &str) -> Result<(TransitionModel, AmDiagGmm)> {
     let fits = gmms.check_transitions(&transitions);
     fits.map_err(|error| Error::File { file: file.to_owned(), problem: error.to_string() })?;
     Ok((transitions, gmms))
+}
+
+/// Checks that phones have the numbers of a model's folder, if that has `phones.txt`. Symbols like `#0` may differ.
+///
+/// # Errors
+/// A phone is missing on one side, or has another number; or the file cannot be read.
+pub fn check_phones(folder: &str, phones: &Symbols) -> Result<()> {
+    if !has(folder, "phones.txt") {
+        return Ok(());
+    }
+    let file = path_in(folder, "phones.txt");
+    let of_model = Symbols::load(&file)?;
+    let numbers = |symbols: &Symbols| -> BTreeMap<String, i64> {
+        let phones = symbols.iter().filter(|(name, _)| !name.starts_with('#'));
+        phones.map(|(name, number)| (name.to_owned(), number)).collect()
+    };
+    let (expected, found) = (numbers(&of_model), numbers(phones));
+    let Some(name) = expected.keys().chain(found.keys()).find(|name| expected.get(*name) != found.get(*name))
+    else {
+        return Ok(());
+    };
+    let number = |numbers: &BTreeMap<String, i64>| {
+        numbers.get(name).map_or("no number".to_owned(), |number| format!("number {number}"))
+    };
+    let problem = format!(
+        "the phones of the language are not those of the model: '{name}' has {} in the language, and {} here",
+        number(&found),
+        number(&expected)
+    );
+    Err(Error::File { file, problem })
 }
 
 impl System {

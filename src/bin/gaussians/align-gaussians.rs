@@ -1,7 +1,7 @@
 //! `align-gaussians`: aligns a data folder with a Gaussian model.
 
 use anyhow::Result;
-use kaldi_align::{Event, System};
+use kaldi_align::{Event, System, store};
 use kaldi_cli::NOTHING_DONE;
 use nnet3::options::threads;
 use nnet3::progress;
@@ -59,6 +59,7 @@ pub fn run(options: Options) -> Result<u8> {
     }
     let lang = read_lang(&options.lang_dir)?;
     let mut system = System::load(&options.model_dir)?;
+    store::check_phones(&options.model_dir, &lang.phones)?;
     system.options.boost_silence = options.boost_silence;
     system.options.beams.0 = vec![options.beam, 4.0 * options.beam, 16.0 * options.beam];
     let data = Data::read(&options.data_dir, &lang, &options.cepstra.or_beside(&options.model_dir))?;
