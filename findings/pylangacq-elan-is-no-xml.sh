@@ -6,7 +6,7 @@
 # Seen with pylangacq 0.23.0, praat-parselmouth 0.4.7 (Praat 6.1.38) on Python 3.11, CHI speaks from 0 to 1.5 s and from 62.5 to 63 s:
 #   ELAN       not well-formed (invalid token)
 #   TextGrid   2 intervals; Praat finds 30 s in the second, which begins at 62.5 s
-# Consequence: remove 0x15 and the times before it from ELAN's files, and put empty intervals into TextGrids.
+# Consequence: remove each pair of 0x15 and the times between them from ELAN's files, and put empty intervals into TextGrids.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -46,5 +46,10 @@ for number in range(1, call(grid, "Get number of intervals", 1) + 1):
 print("Praat finds 30 s in interval", call(grid, "Get interval at time", 1, 30.0))
 PYTHON
 diff seen - <<'EXPECTED'
+words the dog . because . [(0, 1500), (62500, 63000)]
+ELAN not well-formed (invalid token)
+TextGrid 0.0 1.5 the <dog dog> [/] dog .
+TextGrid 62.5 63.0 (be)cause .
+Praat finds 30 s in interval 2
 EXPECTED
 echo "as stated"
