@@ -6,7 +6,7 @@
 #   sixty four thousand            4060        forty two hundred          240
 #   twenty-one million             1000020     two point five million     NaN
 #   "it cost thirty five thousand six hundred" becomes "it cost 5630"
-# Consequence: amounts in the text of a recogniser are plausible and wrong by a factor of ten. text2num (Python) is right.
+# Consequence: amounts in the text of a recogniser are plausible and wrong by a factor of ten. Compare with the words again.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
