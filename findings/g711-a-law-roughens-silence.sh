@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The npm package g711 encodes the samples -1 to -7 as the A-law code 0x5A, which is -248; it should be 0x55, -8. Other negative
-# samples are at most a step off, and mu-law is right. In a quiet recording, where samples move between -7 and 7, each negative one becomes a click of -248: the pauses
-# of a telephone recording are as loud as a whisper. There is no message.
+# The npm package g711 encodes the samples -1 to -7 as the A-law code 0x5A, which is -248; it should be 0x55, -8. Other negative samples
+# are at most a step off, and mu-law is right. In a quiet recording, where samples move between -7 and 7, each negative one becomes a
+# click of -248: the pauses of a telephone recording are as loud as a whisper. There is no message.
 # Seen with g711 1.0.1 on Node 20 beside soundfile 0.14.0, numpy 2.2.6 on Python 3.11, encoded and decoded:
 #   samples     -8    -7     -1     0    7    8
 #   g711        -8    -248   -248   8    8    8

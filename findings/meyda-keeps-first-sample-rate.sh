@@ -2,13 +2,13 @@
 # Meyda computes features with the filters of the sample rate that was set when it first computed one. Setting Meyda.sampleRate later changes
 # spectralRolloff, but MFCCs, mel bands, loudness and chroma stay those of the first rate. A program that reads files of 16 and 48 kHz gets
 # other features of a file, depending on which one came before. A later Meyda.bufferSize leaves the filters of mel bands and chroma for the old
-# size, so the same tone lies in other bands. There is no message.
+# size, so MFCCs of a larger one are NaN. There is no message.
 # Seen with meyda 5.6.3 on Node 20, a tone:
 #                                     16 kHz                   48 kHz
 #   in a process of its own           mel band 9, chroma 11    mel band 12, chroma 6
 #   one process, 16 kHz first         mel band 9, chroma 11    mel band 9, chroma 11
 #   one process, 48 kHz first         mel band 12, chroma 6    mel band 12, chroma 6
-#   16 kHz, 1,024 samples             mel band 9               the same after 512 samples: mel band 15
+#   1,024 samples behind 512          MFCCs are NaN
 # Consequence: take a process per rate and size, or bring all files to one rate.
 set -euo pipefail
 work=$(mktemp -d)
