@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::eaf::{self, Eaf};
 use crate::fault::{Fault, Kind};
 use crate::text;
-use crate::textgrid::{Items, TextGrid};
+use crate::textgrid::{Items, Malformed, TextGrid};
 use crate::tiers::{self, TierRule};
 
 /// An utterance of a file.
@@ -35,24 +35,30 @@ impl Sidecar {
 /// Reads a file of any kind: its contents say which.
 pub(crate) fn read(path: &Path, rule: &TierRule) -> Sidecar {
     let place = path.display().to_string();
-    match text::read(path) {
+    let bytes = match text::read_bytes(path) {
+        Ok(bytes) if TextGrid::is_binary(&bytes) => {
+            return of_parsed(TextGrid::parse_binary(&bytes), &place, rule);
+        }
+        read => read,
+    };
+    match bytes.and_then(|bytes| text::decode(&bytes)) {
         Ok(text) => parse(&text, &place, rule),
         Err(message) => Sidecar::fault(Kind::UnreadableText, &place, message),
     }
 }
 
+fn of_parsed(grid: Result<TextGrid, Malformed>, place: &str, rule: &TierRule) -> Sidecar {
+    let sentence = match grid {
+        Ok(grid) => return of_grid(&grid, place, rule),
+        Err(error) if error.is_cut => format!("the TextGrid is cut off: it ends in {error}"),
+        Err(error) => format!("the TextGrid has a fault in {error}"),
+    };
+    Sidecar::fault(Kind::UnreadableText, place, sentence)
+}
+
 pub(crate) fn parse(text: &str, place: &str, rule: &TierRule) -> Sidecar {
     if TextGrid::is_like(text) {
-        return match TextGrid::parse(text) {
-            Ok(grid) => of_grid(&grid, place, rule),
-            Err(error) if error.is_cut => {
-                let sentence = format!("the TextGrid is cut off: it ends in {error}");
-                Sidecar::fault(Kind::UnreadableText, place, sentence)
-            }
-            Err(error) => {
-                Sidecar::fault(Kind::UnreadableText, place, format!("the TextGrid has a fault in {error}"))
-            }
-        };
+        return of_parsed(TextGrid::parse(text), place, rule);
     }
     if Eaf::is_like(text) {
         return match Eaf::parse(text) {
@@ -60,12 +66,8 @@ pub(crate) fn parse(text: &str, place: &str, rule: &TierRule) -> Sidecar {
             Err(message) => Sidecar::fault(Kind::UnreadableText, place, message),
         };
     }
-    if text.trim_start().starts_with("<?xml") || text.starts_with("ooBinaryFile") {
-        return Sidecar::fault(
-            Kind::UnreadableText,
-            place,
-            "expected text, a TextGrid (as text) or a file of ELAN",
-        );
+    if text.trim_start().starts_with("<?xml") {
+        return Sidecar::fault(Kind::UnreadableText, place, "expected text, a TextGrid or a file of ELAN");
     }
     let words = text::single_blanks(text);
     if words.is_empty() {

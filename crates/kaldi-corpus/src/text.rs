@@ -43,6 +43,11 @@ fn utf16(bytes: &[u8], number: fn([u8; 2]) -> u16) -> Result<String, String> {
 
 /// Reads a text file. The error is a clause behind the file's name.
 pub(crate) fn read(path: &Path) -> Result<String, String> {
+    decode(&read_bytes(path)?)
+}
+
+/// Reads the bytes of a text file. The error is a clause behind the file's name.
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
     let size = path.metadata().map_err(|error| error.to_string())?;
     if !size.is_file() {
         return Err("this is not a file".to_owned());
@@ -50,7 +55,7 @@ pub(crate) fn read(path: &Path) -> Result<String, String> {
     if size.len() > LARGEST {
         return Err(format!("the file has {} bytes, more than a text has", size.len()));
     }
-    decode(&std::fs::read(path).map_err(|error| error.to_string())?)
+    std::fs::read(path).map_err(|error| error.to_string())
 }
 
 /// Lines with their numbers from 1, without blanks around them; without those that are empty.

@@ -1,8 +1,11 @@
-//! Praat's TextGrids: tiers of intervals or points with a text each, in both text forms.
+//! Praat's TextGrids: tiers of intervals or points with a text each, in both text forms and the binary one.
 //!
-//! A file is a sequence of values: numbers, strings in double quotes, and flags in angle brackets. Words between them, such
-//! as `xmin =`, are for people; the short form has none. So one reader serves both forms.
+//! A file is a sequence of values, the same in all forms (`grid.rs`). In text they are numbers, strings in double quotes, and
+//! flags in angle brackets. Words between them, such as `xmin =`, are for people; the short form has none. So one reader
+//! serves both of these (`read.rs`), and another one the binary form (`binary.rs`).
 
+mod binary;
+mod grid;
 mod read;
 mod write;
 
@@ -63,14 +66,32 @@ pub struct Point {
 
 /// The first fault of a file that is no TextGrid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {message}")]
+#[error("{place}: {message}")]
 pub struct Malformed {
-    /// The line, from 1.
-    pub line: usize,
+    /// Where it is.
+    pub place: Place,
     /// A clause that says what is wrong.
     pub message: String,
     /// True if the file ends there, as one that was cut off does.
     pub is_cut: bool,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// A line of a text, from 1.
+    Line(usize),
+    /// The number of bytes in front of it.
+    Byte(usize),
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Place::Line(line) => write!(f, "line {line}"),
+            Place::Byte(byte) => write!(f, "byte {byte}"),
+        }
+    }
 }
 
 impl TextGrid {
@@ -80,6 +101,19 @@ impl TextGrid {
     /// The text is no TextGrid.
     pub fn parse(text: &str) -> Result<TextGrid, Malformed> {
         read::parse(text)
+    }
+
+    /// Reads the bytes of a file of Praat's binary form.
+    ///
+    /// # Errors
+    /// The bytes are no TextGrid of this form.
+    pub fn parse_binary(bytes: &[u8]) -> Result<TextGrid, Malformed> {
+        binary::parse(bytes)
+    }
+
+    /// True if a file begins as those of Praat's binary form.
+    pub fn is_binary(bytes: &[u8]) -> bool {
+        bytes.starts_with(binary::MAGIC)
     }
 
     /// True if a text begins as TextGrids (and other files of Praat) do.

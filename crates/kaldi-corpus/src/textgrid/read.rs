@@ -1,8 +1,7 @@
-//! Reads TextGrids.
+//! Reads TextGrids of both text forms.
 
-use super::{Interval, Items, Malformed, Point, TextGrid, Tier};
-
-type Result<T> = std::result::Result<T, Malformed>;
+use super::grid::{Result, Source, grid, short};
+use super::{Malformed, Place, TextGrid};
 
 /// A value of a file.
 enum Value<'t> {
@@ -22,14 +21,9 @@ struct Values<'t> {
 }
 
 impl<'t> Values<'t> {
-    fn fault<T>(&self, message: impl Into<String>) -> Result<T> {
-        let is_cut = self.rest().trim_start().is_empty();
-        Err(Malformed { line: self.line, message: message.into(), is_cut })
-    }
-
     /// The fault of a text or flag that has no end.
     fn without_end<T>(&self, message: &str) -> Result<T> {
-        Err(Malformed { line: self.line, message: message.to_owned(), is_cut: true })
+        Err(Malformed { place: Place::Line(self.line), message: message.to_owned(), is_cut: true })
     }
 
     fn rest(&self) -> &'t str {
@@ -98,6 +92,13 @@ impl<'t> Values<'t> {
         self.take(from);
         Ok(text)
     }
+}
+
+impl Source for Values<'_> {
+    fn fault<T>(&self, message: String) -> Result<T> {
+        let is_cut = self.rest().trim_start().is_empty();
+        Err(Malformed { place: Place::Line(self.line), message, is_cut })
+    }
 
     fn number(&mut self, what: &str) -> Result<f64> {
         match self.next()? {
@@ -120,6 +121,10 @@ impl<'t> Values<'t> {
         }
     }
 
+    fn class(&mut self, what: &str) -> Result<String> {
+        self.text(what)
+    }
+
     fn count(&mut self, what: &str) -> Result<usize> {
         let number = self.number(what)?;
         match number.fract() == 0.0 && (0.0..=1e9).contains(&number) {
@@ -128,20 +133,12 @@ impl<'t> Values<'t> {
         }
     }
 
-    fn span(&mut self, what: &str) -> Result<(f64, f64)> {
-        let begin = self.number(&format!("the beginning of {what}"))?;
-        let end = self.number(&format!("the end of {what}"))?;
-        match begin <= end {
-            true => Ok((begin, end)),
-            false => self.fault(format!("{what} ends at {end}, before it begins at {begin}")),
+    fn has_tiers(&mut self) -> Result<bool> {
+        match self.next()? {
+            Some(Value::Flag("exists")) => Ok(true),
+            Some(Value::Flag("absent")) => Ok(false),
+            _ => self.fault("expected <exists> or <absent>".to_owned()),
         }
-    }
-}
-
-fn short(text: &str) -> String {
-    match text.char_indices().nth(30) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }
 
@@ -151,57 +148,12 @@ pub(super) fn parse(text: &str) -> Result<TextGrid> {
     if kind.trim_end_matches(" short") != "ooTextFile" {
         return values.fault(format!("expected the file type \"ooTextFile\", found \"{}\"", short(&kind)));
     }
-    let class = values.text("the class of the object, \"TextGrid\"")?;
-    if class != "TextGrid" {
-        return values
-            .fault(format!("expected an object of the class \"TextGrid\", found \"{}\"", short(&class)));
-    }
-    let (begin, end) = values.span("the TextGrid")?;
-    let mut grid = TextGrid { begin, end, tiers: Vec::new() };
-    match values.next()? {
-        Some(Value::Flag("exists")) => {}
-        Some(Value::Flag("absent")) => return Ok(grid),
-        _ => return values.fault("expected <exists> or <absent>"),
-    }
-    // (A count is trusted only as far as there are data.)
-    for _ in 0..values.count("the number of tiers")? {
-        grid.tiers.push(tier(&mut values)?);
-    }
-    Ok(grid)
-}
-
-fn tier(values: &mut Values) -> Result<Tier> {
-    let class = values.text("the class of a tier")?;
-    let name = values.text("the name of a tier")?;
-    let (begin, end) = values.span("the tier")?;
-    let items = match class.as_str() {
-        "IntervalTier" => {
-            let mut intervals = Vec::new();
-            for _ in 0..values.count("the number of intervals")? {
-                let (begin, end) = values.span("the interval")?;
-                intervals.push(Interval { begin, end, text: values.text("the text of an interval")? });
-            }
-            Items::Intervals(intervals)
-        }
-        "TextTier" => {
-            let mut points = Vec::new();
-            for _ in 0..values.count("the number of points")? {
-                let time = values.number("the time of a point")?;
-                points.push(Point { time, mark: values.text("the mark of a point")? });
-            }
-            Items::Points(points)
-        }
-        other => {
-            let other = short(other);
-            return values
-                .fault(format!("expected a tier \"IntervalTier\" or \"TextTier\", found \"{other}\""));
-        }
-    };
-    Ok(Tier { name, begin, end, items })
+    grid(&mut values)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Items, Point};
     use super::*;
 
     const LONG: &str = "File type = \"ooTextFile\"\nObject class = \"TextGrid\"\n\nxmin = 0 \nxmax = 2.5 \ntiers? <exists> \nsize = 2 \nitem []: \n    \

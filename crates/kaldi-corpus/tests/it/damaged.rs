@@ -13,15 +13,21 @@ const SEEDS: [&str; 4] = [
     "{\"audio_filepath\": \"a.wav\", \"text\": \"é\"}\nx|y|z\n",
 ];
 
+/// A TextGrid of Praat's binary form.
+const BINARY: &[u8] =
+    b"ooBinaryFile\x08TextGrid\0\0\0\0\0\0\0\0@\x04\0\0\0\0\0\0\x01\0\0\0\x01\x0cIntervalTier\0\x01A\
+    \0\0\0\0\0\0\0\0@\x04\0\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0@\x04\0\0\0\0\0\0\xff\xff\0\x01\0\xe9";
+
 #[test]
 fn no_damage_makes_a_reader_panic() {
+    let seeds: Vec<&[u8]> = SEEDS.iter().map(|seed| seed.as_bytes()).chain([BINARY]).collect();
     let mut state = 1u32;
     let mut random = |below: usize| {
         state = state.wrapping_mul(1664525).wrapping_add(1013904223);
         (state >> 8) as usize % below
     };
     for round in 0..4000 {
-        let mut bytes = SEEDS[round % SEEDS.len()].as_bytes().to_vec();
+        let mut bytes = seeds[round % seeds.len()].to_vec();
         for _ in 0..=random(4) {
             if bytes.is_empty() {
                 break;
@@ -35,6 +41,7 @@ fn no_damage_makes_a_reader_panic() {
             }
         }
         read_table_bytes(&bytes);
+        let _ = TextGrid::parse_binary(&bytes);
         if let Ok(text) = decode(&bytes) {
             let _ = TextGrid::parse(&text);
             if let Ok(eaf) = Eaf::parse(&text) {

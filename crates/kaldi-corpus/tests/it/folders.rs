@@ -119,6 +119,23 @@ fn tiers_are_speakers_and_spans_are_checked() {
     assert_eq!(corpus.counts().lost[&kaldi_corpus::Kind::BeyondEnd].utterances, 2);
 }
 
+/// An interval of Anna from 0 to 0.5 s and an empty one, as Praat 6.1.38 saves them as a binary file.
+const BINARY: &[u8] =
+    b"ooBinaryFile\x08TextGrid\0\0\0\0\0\0\0\0?\xf0\0\0\0\0\0\0\x01\0\0\0\x01\x0cIntervalTier\0\x04Anna\
+    \0\0\0\0\0\0\0\0?\xf0\0\0\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\0?\xe0\0\0\0\0\0\0\xff\xff\0\x02\0\xe0\x20\x22\
+    ?\xe0\0\0\0\0\0\0?\xf0\0\0\0\0\0\0\0\0";
+
+#[test]
+fn text_grids_of_the_binary_form() {
+    let folder = Folder::new();
+    folder.waves(&["a.wav", "b.wav"]);
+    folder.put("a.TextGrid", BINARY);
+    folder.put("b.TextGrid", &BINARY[..BINARY.len() - 1]);
+    let corpus = folder.read("", &Options::default());
+    assert_eq!(utterances(&corpus), ["Anna-a-0000000-0000050 Anna 0-0.5 à•"]);
+    assert_eq!(faults(&corpus), ["UnreadableText 1"]);
+}
+
 const EAF: &str = r#"<ANNOTATION_DOCUMENT><HEADER TIME_UNITS="milliseconds">
     <MEDIA_DESCRIPTOR MEDIA_URL="file:///C:/x/film.mpg" RELATIVE_MEDIA_URL="./film.mpg"/>
     <MEDIA_DESCRIPTOR MEDIA_URL="file:///C:/x/my%20sound.wav" RELATIVE_MEDIA_URL="../sound/my%20sound.wav" TIME_ORIGIN="100"/></HEADER>
