@@ -17,7 +17,6 @@ cd "$work"
 npm install --silent --no-fund --no-audit --prefix "$work" meyda@5.6.3 >/dev/null
 cat >show.js <<'SCRIPT'
 const Meyda = require("meyda");
-const samples = Float32Array.from({ length: 512 }, (_, i) => Math.sin((2 * Math.PI * i) / 16));
 const highest = (values) => values.indexOf(Math.max(...values));
 for (const set of process.argv.slice(2)) {
   const [rate, size] = set.split("/").map(Number);

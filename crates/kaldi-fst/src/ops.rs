@@ -49,7 +49,7 @@ pub use compose_look_ahead::compose_look_ahead;
 pub use compose_transducers::compose_transducers;
 pub use concat::concatenate;
 pub use connect::connect;
-pub use determinize::{determinize, determinize_with_epsilons};
+pub use determinize::{determinize, determinize_rounded, determinize_with_epsilons};
 pub use determinize_labels::{Determinize, determinize_labels};
 pub use determinize_star::{Ambiguity, DELTA, DeterminizeStar, determinize_star};
 pub use difference::difference;

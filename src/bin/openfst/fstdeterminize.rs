@@ -1,10 +1,10 @@
 //! `fstdeterminize`: determinizes an FST.
 
 use anyhow::{Result, bail};
-use kaldi_fst::ops::{self, Ambiguity, DELTA, Determinize};
+use kaldi_fst::ops::{self, Ambiguity, DELTA, Determinize, Semiring};
 use nnet3::fsts::{self, WithSymbols};
 
-/// Determinizes an FST. Arcs without input label count as arcs with a label.
+/// Determinizes an FST. Arcs without input label count as arcs with a label. FSTs with arcs of type log must be acceptors.
 ///
 /// Does not end for FSTs that cannot be determinized.
 #[derive(clap::Parser)]
@@ -41,7 +41,17 @@ pub fn run(options: Options) -> Result<u8> {
     if options.subsequential_label < 0 {
         bail!("--subsequential_label must not be negative, found {}", options.subsequential_label);
     }
-    let mut file = WithSymbols::read_tropical(options.fst_in.as_deref())?;
+    let mut file = WithSymbols::read(options.fst_in.as_deref())?;
+    let (beam, most_states) = (fsts::threshold(&options.weight)?, usize::try_from(options.nstate).ok());
+    if file.semiring == Semiring::Log {
+        if beam < f32::INFINITY || most_states.is_some() {
+            bail!("--weight and --nstate are for arcs of type standard, which have cheapest paths");
+        }
+        let fst = std::mem::take(&mut file.fst).into_log();
+        file.fst = ops::determinize_rounded(&fst, options.delta, usize::MAX)?.into_costs();
+        file.write(options.fst_out.as_deref())?;
+        return Ok(0);
+    }
     let how = Determinize {
         delta: options.delta,
         ambiguity,
@@ -49,7 +59,6 @@ pub fn run(options: Options) -> Result<u8> {
         ..Determinize::default()
     };
     file.fst = ops::determinize_labels(file.fst, how)?;
-    let (beam, most_states) = (fsts::threshold(&options.weight)?, usize::try_from(options.nstate).ok());
     if beam < f32::INFINITY || most_states.is_some() {
         ops::prune(&mut file.fst, beam, most_states)?;
     }

@@ -22,11 +22,19 @@ pub fn determinize<W: Divisible>(fst: &Fst<W>, limit: usize) -> Result<Fst<W>> {
     {
         return Err(Error::Epsilon { state });
     }
-    determinize_with_epsilons(fst, limit)
+    determinize_rounded(fst, DELTA, limit)
 }
 
 /// Determinizes like [`determinize`], but treats arcs without label like arcs with one more label, as OpenFst does.
 pub fn determinize_with_epsilons<W: Divisible>(fst: &Fst<W>, limit: usize) -> Result<Fst<W>> {
+    determinize_rounded(fst, DELTA, limit)
+}
+
+/// Does the same as [`determinize_with_epsilons`]. Sets of states are equal if their residuals are, as multiples of `delta`.
+///
+/// # Errors
+/// The FST is no acceptor, or the result has more than `limit` states.
+pub fn determinize_rounded<W: Divisible>(fst: &Fst<W>, delta: f32, limit: usize) -> Result<Fst<W>> {
     let Some(start) = fst.start else { return Ok(Fst::default()) };
     fst.check_acceptor()?;
     let mut states = Subsets { ids: HashMap::new(), waiting: VecDeque::new(), out: Fst::default(), limit };
@@ -43,7 +51,7 @@ pub fn determinize_with_epsilons<W: Divisible>(fst: &Fst<W>, limit: usize) -> Re
         }
         let mut arcs = Vec::with_capacity(by_label.len());
         for (label, mut next) in by_label {
-            let weight = normalize(&mut next);
+            let weight = normalize(&mut next, delta);
             arcs.push(Arc::new(label, weight, states.find(next)?));
         }
         *states.out.state_mut(id) = crate::State { final_weight, arcs };
@@ -52,7 +60,7 @@ pub fn determinize_with_epsilons<W: Divisible>(fst: &Fst<W>, limit: usize) -> Re
 }
 
 /// Sorts the set, keeps the best of equal states, and takes out the weight that all have in common.
-fn normalize<W: Divisible>(subset: &mut Subset<W>) -> W {
+fn normalize<W: Divisible>(subset: &mut Subset<W>, delta: f32) -> W {
     subset.sort_by_key(|(state, _)| *state);
     subset.dedup_by(|(later, other), (state, residual)| {
         let same = later == state;
@@ -63,7 +71,7 @@ fn normalize<W: Divisible>(subset: &mut Subset<W>) -> W {
     });
     let common = subset.iter().fold(W::zero(), |sum, (_, residual)| sum.plus(residual));
     for (_, residual) in subset {
-        *residual = residual.divide(&common).quantized(DELTA);
+        *residual = residual.divide(&common).quantized(delta);
     }
     common
 }

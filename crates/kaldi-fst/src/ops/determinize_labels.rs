@@ -1,13 +1,13 @@
 //! Determinization that treats arcs without input like arcs with a label, as OpenFst does.
 
-use super::{Ambiguity, DELTA, DeterminizeStar, Side, determinize, determinize_star, relabel};
+use super::{Ambiguity, DELTA, DeterminizeStar, Side, determinize_rounded, determinize_star, relabel};
 use crate::error::Result;
 use crate::fst::{EPSILON, Fst};
 
 /// Options of determinization.
 #[derive(Debug, Clone, Copy)]
 pub struct Determinize {
-    /// Subsets with costs that differ by at most this are one. (For acceptors, costs are rounded to 1/1024.)
+    /// Subsets with costs that differ by at most this are one. (For acceptors, costs are rounded to its multiples.)
     pub delta: f32,
     /// Transducers that have several outputs for one input.
     pub ambiguity: Ambiguity,
@@ -44,7 +44,7 @@ pub fn determinize_labels(mut fst: Fst, options: Determinize) -> Result<Fst> {
         .all(|arc| arc.ilabel == arc.olabel || (arc.ilabel == stand_in && arc.olabel == EPSILON));
     let mut out = if is_acceptor {
         exchange(&mut fst, Side::Output, EPSILON, stand_in);
-        let mut out = determinize(&fst, options.most_states.unwrap_or(usize::MAX))?;
+        let mut out = determinize_rounded(&fst, options.delta, options.most_states.unwrap_or(usize::MAX))?;
         exchange(&mut out, Side::Output, stand_in, EPSILON);
         out
     } else {
