@@ -5,7 +5,7 @@ do_copies() {
   [[ $model != gaussian ]] || return 0
   local number=$copies set=train left_out=0 # lint: whole: number left_out
   if (( number < 0 )); then
-    number=$(choose_by_hours "" 10 2 0)
+    number=$(choose_by_hours "" 2 2 0)
     [[ $adapt_speakers == false ]] || number=5
     # The running mean would have to be that of the copies.
     [[ $cmvn == false ]] || number=0

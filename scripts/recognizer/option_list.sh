@@ -74,7 +74,7 @@ option initial-lrate number 0.002 "learning rate at the beginning"
 option final-lrate number 0.0002 "learning rate at the end"
 option chunk-width word 150,110,90,60 "frames of an example; the first is the usual one, the others help to fit utterances; an utterance that is shorter than all is an example of nearly its own length"
 option copies integer -1 "copies of each utterance that the network sees besides: with other voices, microphones, levels and noise (augment-feats). \
--1: for less than 10 hours of speech 2 (5 where the network learns with transforms of speakers), else none"
+-1: for less than 2 hours of speech 2 (5 where the network learns with transforms of speakers), else none"
 option pad-silence number -1 "part of the utterances and their copies that the network sees with quiet noise on each side, and part of all of these that it sees with \
 digital silence there, up to 0.3 s each (pad-feats); in recognition there is digital silence, too: for recordings that are cut close to the words; -1: 0.5 if there are copies, else 0"
 option networks integer 1 "networks that are trained with different seeds on the same examples; the model is the mean of their outputs (nnet3-am-ensemble). \
