@@ -68,7 +68,7 @@ pub struct Point {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {message}")]
 pub struct Malformed {
-    /// Where it is.
+    /// The place of the fault.
     pub place: Place,
     /// A clause that says what is wrong.
     pub message: String,
