@@ -6,6 +6,9 @@ use super::proto::AttributeProto;
 use crate::error::{Error, Result};
 use crate::graph::Value;
 
+/// More than any input is longer than the fewest frames. (46 hours of frames; runtimes may compute in 32 bits.)
+const MANY: i64 = 1 << 24;
+
 /// Determines the length, in units, from the number of rows of an input.
 #[derive(Clone, Debug)]
 pub struct Lengths {
@@ -73,8 +76,15 @@ impl Emitter<'_> {
         let input = &lengths.input;
         let total = self.dimension("length", input, 1);
         let [one, two, fewest] = [1, 2, fewest].map(|i| self.ints(&[i]));
-        let present = self.node("length", "Min", &[&total, &fewest], vec![]);
-        let missing = self.node("length", "Sub", &[&fewest, &present], vec![]);
+        // Not every runtime has the smaller one of two sizes, or divides by a size. With q = total / fewest below MANY,
+        // (q + MANY - 1) / MANY is 0 for q = 0, and otherwise 1.
+        let [many, but_one] = [MANY, MANY - 1].map(|i| self.ints(&[i]));
+        let times = self.node("length", "Div", &[&total, &fewest], vec![]);
+        let beyond = self.node("length", "Add", &[&times, &but_one], vec![]);
+        let is_enough = self.node("length", "Div", &[&beyond, &many], vec![]);
+        let is_short = self.node("length", "Sub", &[&one, &is_enough], vec![]);
+        let lacking = self.node("length", "Sub", &[&fewest, &total], vec![]);
+        let missing = self.node("length", "Mul", &[&lacking, &is_short], vec![]);
         let before = self.node("length", "Div", &[&missing, &two], vec![]);
         let first_row = self.ints(&vec![0; most_before as usize]);
         let [last, end] = [-1, i64::MAX].map(|i| self.ints(&[i]));
