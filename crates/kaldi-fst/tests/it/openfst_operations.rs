@@ -7,7 +7,7 @@ use kaldi_fst::draw::{self, Look};
 use kaldi_fst::openfst_text::{self, Format};
 use kaldi_fst::ops::{self, Ambiguity, Determinize, Push, RandomComparison, Semiring};
 use kaldi_fst::store::{self, FlatOrNgrams};
-use kaldi_fst::{EPSILON, Error, Fst, text};
+use kaldi_fst::{Arc, EPSILON, Error, Fst, text};
 use kaldi_io::{KaldiReader, KaldiWriter};
 
 use super::rustfst_oracle::{Language, assert_same, language, random};
@@ -77,6 +77,40 @@ fn figures_of_acyclic_results() {
     let mut without = b.clone();
     ops::remove_epsilons(&mut without).unwrap();
     assert_figure(&without, "rmepsilon.out");
+}
+
+/// The labels that all paths begin with, where arcs lead back to the start: they have an arc of their own, which stays when they
+/// are removed.
+#[test]
+fn common_labels_of_a_start_in_a_cycle_have_an_arc() {
+    for (remove_common_affix, figure) in
+        [(false, "push.labels.cyclic.out"), (true, "push.labels.cyclic.removed.out")]
+    {
+        let push = Push { labels: true, remove_common_affix, ..Push::default() };
+        let pushed = ops::push(compiled("cyclic.txt"), push).unwrap();
+        assert!(ops::isomorphic(&pushed, &compiled(figure), 1e-6).unwrap(), "{figure}");
+    }
+}
+
+/// Sums of these costs from both ends differ in the last digit, so that OpenFst's program leaves no path with a beam of 0.
+#[test]
+fn pruning_keeps_the_only_path() {
+    let mut fst = Fst { start: Some(0), ..Fst::default() };
+    for (state, weight) in (1..).zip([0.103, 0.191, 0.645, 0.742, 0.881]) {
+        fst.add_state();
+        fst.state_mut(state - 1).arcs.push(Arc::new(state as i32, weight, state));
+    }
+    let end = fst.add_state();
+    fst.state_mut(end).final_weight = 0.0;
+    let mut pruned = fst.clone();
+    ops::prune(&mut pruned, 0.0, None).unwrap();
+    assert!(ops::isomorphic(&pruned, &fst, 0.0).unwrap());
+    // No state can be kept, and no cost is below the least one.
+    for (beam, most_states) in [(0.0, Some(0)), (-1.0, None)] {
+        let mut pruned = fst.clone();
+        ops::prune(&mut pruned, beam, most_states).unwrap();
+        assert_eq!(pruned, Fst::default());
+    }
 }
 
 /// Costs are at the same places as in the reference. The arcs of a state are compared in the order of their labels.

@@ -31,10 +31,10 @@ pub(in super::super) fn push_to_start(mut fst: Fst, remove_common_prefix: bool) 
     let Some(start) = fst.start else { return (fst, strings) };
     let prefixes = common_prefixes(&fst);
     let initial = Components::of(&fst).cyclic(&fst, start as usize);
-    let common = prefixes[start as usize].clone().filter(|_| !remove_common_prefix).unwrap_or_default();
+    let common = prefixes[start as usize].clone().unwrap_or_default();
     for s in 0..fst.states.len() {
         let mut strip = prefixes[s].as_ref().map_or(0, Vec::len);
-        if s == start as usize && !initial {
+        if s == start as usize && !initial && !remove_common_prefix {
             // The common prefix of all paths stays on the first arcs.
             strip -= common.len();
         }
@@ -45,9 +45,9 @@ pub(in super::super) fn push_to_start(mut fst: Fst, remove_common_prefix: bool) 
         }
     }
     if !common.is_empty() && initial {
-        // It gets an arc of its own.
+        // It gets an arc of its own. (As in OpenFst, the arc stays where the prefix is removed.)
         let first = fst.add_state();
-        let olabel = strings.number(common);
+        let olabel = if remove_common_prefix { EPSILON } else { strings.number(common) };
         fst.state_mut(first).arcs.push(Arc { ilabel: EPSILON, olabel, weight: 0.0, next: start });
         fst.start = Some(first);
     }
