@@ -46,8 +46,12 @@ claim_folder "$dir" egs/alignment/run.sh
 
 if [[ $mboshi ]]; then
   say "Alignment of human speech"
-  nnet3-align --text-extension=mb.cleaned --speakers=field:1 --skip-bad=true "$mboshi/full_corpus_newsplit/train" letters "$dir/aligned"
+  nnet3-align --text-extension=mb.cleaned --speakers=field:1 --skip-bad=true "$mboshi/full_corpus_newsplit/all" letters "$dir/aligned"
   say "$dir/aligned has the TextGrids, and files.tsv a line for each recording"
+  if [[ -d $mboshi/forced_alignments_supervised_spkr/align-kit-old ]]; then
+    say "Comparison with the times of the corpus"
+    python3 local/compare_mboshi.py "$dir/aligned" "$mboshi/forced_alignments_supervised_spkr/align-kit-old"
+  fi
   exit
 fi
 

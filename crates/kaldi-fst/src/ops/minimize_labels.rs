@@ -34,7 +34,7 @@ pub fn minimize_labels(
     let (mut fst, strings) = labels::push_to_start(fst, false);
     sort_arcs(&mut fst, Side::Input);
     minimize_encoded(&mut fst, delta);
-    Ok(labels::write(&fst, &strings))
+    Ok(labels::write(&fst, &strings, &[]))
 }
 
 fn check_deterministic(fst: &Fst) -> Result<()> {

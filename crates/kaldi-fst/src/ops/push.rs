@@ -4,7 +4,7 @@
 pub(super) mod labels;
 
 use super::components::Components;
-use super::{Semiring, costs_from_start, costs_to_end, reverse};
+use super::{Semiring, costs_from_start, costs_to_end};
 use crate::error::Result;
 use crate::fst::{Arc, EPSILON, Fst, StateId};
 
@@ -34,11 +34,11 @@ pub fn push(mut fst: Fst, options: Push) -> Result<Fst> {
         return Ok(fst);
     }
     if options.to_final {
-        let (pushed, strings) = labels::push_to_start(reverse(&fst), options.remove_common_affix);
-        return Ok(reverse(&labels::write(&pushed, &strings)));
+        let (pushed, strings, ends) = labels::push_to_ends(fst, options.remove_common_affix);
+        return Ok(labels::write(&pushed, &strings, &ends));
     }
     let (pushed, strings) = labels::push_to_start(fst, options.remove_common_affix);
-    Ok(labels::write(&pushed, &strings))
+    Ok(labels::write(&pushed, &strings, &[]))
 }
 
 /// Moves costs. The arithmetic is that of OpenFst, so that the cheapest paths cost exactly 0.

@@ -79,14 +79,17 @@ fn figures_of_acyclic_results() {
     assert_figure(&without, "rmepsilon.out");
 }
 
-/// The labels that all paths begin with, where arcs lead back to the start: they have an arc of their own, which stays when they
-/// are removed.
+/// Where arcs lead back to the start, the labels that all paths begin with have an arc of their own, which stays when they are
+/// removed. Towards the ends, labels wait until a path ends.
 #[test]
-fn common_labels_of_a_start_in_a_cycle_have_an_arc() {
-    for (remove_common_affix, figure) in
-        [(false, "push.labels.cyclic.out"), (true, "push.labels.cyclic.removed.out")]
-    {
-        let push = Push { labels: true, remove_common_affix, ..Push::default() };
+fn pushed_labels_of_cycles() {
+    for (to_final, remove_common_affix, figure) in [
+        (false, false, "push.labels.cyclic.out"),
+        (false, true, "push.labels.cyclic.removed.out"),
+        (true, false, "push.labels.cyclic.final.out"),
+        (true, true, "push.labels.cyclic.final.removed.out"),
+    ] {
+        let push = Push { labels: true, to_final, remove_common_affix, ..Push::default() };
         let pushed = ops::push(compiled("cyclic.txt"), push).unwrap();
         assert!(ops::isomorphic(&pushed, &compiled(figure), 1e-6).unwrap(), "{figure}");
     }

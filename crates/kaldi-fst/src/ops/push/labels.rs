@@ -1,4 +1,5 @@
-//! Pushes output labels: each state writes the common prefix of all its continuations at once.
+//! Pushes output labels: each state writes the common prefix of all its continuations at once, or, towards the ends, keeps the common
+//! suffix of all ways to it back.
 
 use std::collections::VecDeque;
 
@@ -29,7 +30,9 @@ impl Strings {
 pub(in super::super) fn push_to_start(mut fst: Fst, remove_common_prefix: bool) -> (Fst, Strings) {
     let mut strings = Strings::new();
     let Some(start) = fst.start else { return (fst, strings) };
-    let prefixes = common_prefixes(&fst);
+    let leaving =
+        fst.states.iter().map(|state| state.arcs.iter().map(|arc| (arc.olabel, arc.next)).collect());
+    let prefixes = common_beginnings(&leaving.collect::<Vec<_>>(), |s| fst.state(s).is_final());
     let initial = Components::of(&fst).cyclic(&fst, start as usize);
     let common = prefixes[start as usize].clone().unwrap_or_default();
     for s in 0..fst.states.len() {
@@ -38,10 +41,9 @@ pub(in super::super) fn push_to_start(mut fst: Fst, remove_common_prefix: bool) 
             // The common prefix of all paths stays on the first arcs.
             strip -= common.len();
         }
-        for a in 0..fst.states[s].arcs.len() {
-            let arc = fst.states[s].arcs[a];
-            let all = label(&arc).chain(prefixes[arc.next as usize].iter().flatten().copied());
-            fst.states[s].arcs[a].olabel = strings.number(all.skip(strip).collect());
+        for arc in &mut fst.states[s].arcs {
+            let all = label(arc.olabel).chain(prefixes[arc.next as usize].iter().flatten().copied());
+            arc.olabel = strings.number(all.skip(strip).collect());
         }
     }
     if !common.is_empty() && initial {
@@ -54,29 +56,67 @@ pub(in super::super) fn push_to_start(mut fst: Fst, remove_common_prefix: bool) 
     (fst, strings)
 }
 
-fn label(arc: &Arc) -> impl Iterator<Item = i32> + use<> {
-    Some(arc.olabel).filter(|&label| label != EPSILON).into_iter()
+/// Moves output labels towards the ends. The output labels of the result are numbers of strings. For each state there also is what a
+/// path that ends in it writes there.
+pub(in super::super) fn push_to_ends(
+    mut fst: Fst,
+    remove_common_suffix: bool,
+) -> (Fst, Strings, Vec<Labels>) {
+    let mut strings = Strings::new();
+    let Some(start) = fst.start else { return (fst, strings, Vec::new()) };
+    let mut entering = vec![Vec::new(); fst.states.len()];
+    for (s, state) in fst.numbered() {
+        state.arcs.iter().for_each(|arc| entering[arc.next as usize].push((arc.olabel, s)));
+    }
+    let mut suffixes = common_beginnings(&entering, |s| s == start);
+    suffixes.iter_mut().flatten().for_each(|suffix| suffix.reverse());
+    for s in 0..fst.states.len() {
+        let Some(before) = &suffixes[s] else { continue };
+        for arc in &mut fst.states[s].arcs {
+            let mut all: Labels = before.iter().copied().chain(label(arc.olabel)).collect();
+            let moved = suffixes[arc.next as usize].as_ref().map_or(0, Vec::len);
+            all.truncate(all.len() - moved);
+            arc.olabel = strings.number(all);
+        }
+    }
+    let mut ends: Vec<Labels> = suffixes.into_iter().map(Option::unwrap_or_default).collect();
+    if remove_common_suffix {
+        let mut finals = (0..).zip(&ends).filter(|&(s, _)| fst.state(s).is_final()).map(|(_, end)| end);
+        let mut common = finals.next().cloned().unwrap_or_default();
+        for end in finals {
+            let same = common.iter().rev().zip(end.iter().rev()).take_while(|(a, b)| a == b).count();
+            common.drain(..common.len() - same);
+        }
+        for (s, end) in (0..).zip(&mut ends).filter(|(s, _)| fst.state(*s).is_final()) {
+            end.truncate(end.len() - common.len());
+        }
+    }
+    (fst, strings, ends)
 }
 
-/// Common prefix of all paths from a state to an end; `None` if there is no such path.
-fn common_prefixes(fst: &Fst) -> Vec<Option<Labels>> {
-    let mut before: Vec<Vec<StateId>> = vec![Vec::new(); fst.states.len()];
-    for (s, state) in fst.numbered() {
-        state.arcs.iter().for_each(|arc| before[arc.next as usize].push(s));
+fn label(label: i32) -> impl Iterator<Item = i32> {
+    Some(label).filter(|&label| label != EPSILON).into_iter()
+}
+
+/// What the labels of all ways from a state to an end begin with; `None` if there is no such way. `arcs` are the labels and targets
+/// of each state.
+fn common_beginnings(arcs: &[Vec<(i32, StateId)>], is_end: impl Fn(StateId) -> bool) -> Vec<Option<Labels>> {
+    let mut before: Vec<Vec<StateId>> = vec![Vec::new(); arcs.len()];
+    for (s, arcs) in (0..).zip(arcs) {
+        arcs.iter().for_each(|&(_, next)| before[next as usize].push(s));
     }
-    let mut prefixes: Vec<Option<Labels>> = vec![None; fst.states.len()];
+    let mut beginnings: Vec<Option<Labels>> = vec![None; arcs.len()];
     let mut queue: VecDeque<StateId> = VecDeque::new();
-    for (s, _) in fst.numbered().filter(|(_, state)| state.is_final()) {
-        prefixes[s as usize] = Some(Labels::new());
+    for s in (0..arcs.len() as StateId).filter(|&s| is_end(s)) {
+        beginnings[s as usize] = Some(Labels::new());
         queue.extend(&before[s as usize]);
     }
-    // Prefixes only get shorter, so this ends.
+    // Beginnings only get shorter, so this ends.
     while let Some(s) = queue.pop_front() {
-        let data = fst.state(s);
-        let mut common = data.is_final().then(Labels::new);
-        for arc in &data.arcs {
-            let Some(rest) = &prefixes[arc.next as usize] else { continue };
-            let written = label(arc).chain(rest.iter().copied());
+        let mut common = is_end(s).then(Labels::new);
+        for &(olabel, next) in &arcs[s as usize] {
+            let Some(rest) = &beginnings[next as usize] else { continue };
+            let written = label(olabel).chain(rest.iter().copied());
             match &mut common {
                 None => common = Some(written.collect()),
                 Some(common) => {
@@ -85,22 +125,22 @@ fn common_prefixes(fst: &Fst) -> Vec<Option<Labels>> {
                 }
             }
         }
-        if common != prefixes[s as usize] {
-            prefixes[s as usize] = common;
+        if common != beginnings[s as usize] {
+            beginnings[s as usize] = common;
             queue.extend(&before[s as usize]);
         }
     }
-    prefixes
+    beginnings
 }
 
 /// A state of the result: a state of the FST (`None` behind all), and labels that are still to be written.
 type Place = (Option<StateId>, Labels);
 
 /// Replaces strings by labels. An arc writes the first label of its string; the rest is written by the arcs that follow, or by
-/// arcs of its own at the end.
-pub(in super::super) fn write(fst: &Fst, strings: &Strings) -> Fst {
+/// arcs of its own at the end. `ends` has the labels that ending in a state writes, or is empty.
+pub(in super::super) fn write(fst: &Fst, strings: &Strings, ends: &[Labels]) -> Fst {
     let Some(start) = fst.start else { return Fst::default() };
-    let mut ends: Vec<(StateId, i32, f32)> = Vec::new();
+    let mut last_arcs: Vec<(StateId, i32, f32)> = Vec::new();
     let mut out =
         unfold((Some(start), Labels::new()), |(state, pending): Place, out: &mut Expanded<_, f32>| {
             let data = state.map(|state| fst.state(state));
@@ -113,18 +153,20 @@ pub(in super::super) fn write(fst: &Fst, strings: &Strings) -> Fst {
             let end = data.map_or(0.0, |data| data.final_weight);
             let mut final_weight = f32::INFINITY;
             if end < f32::INFINITY {
-                match *pending {
+                let own = state.and_then(|state| ends.get(state as usize));
+                let all = [&pending[..], own.map_or(&[], |own| own)].concat();
+                match all[..] {
                     [] => final_weight = end,
-                    [last] => ends.push((out.state(), last, end)),
-                    [first, ..] => out.add((EPSILON, first), end, (None, pending[1..].to_vec())),
+                    [last] => last_arcs.push((out.state(), last, end)),
+                    [first, ..] => out.add((EPSILON, first), end, (None, all[1..].to_vec())),
                 }
             }
             final_weight
         });
-    if !ends.is_empty() {
+    if !last_arcs.is_empty() {
         let end = out.add_state();
         out.state_mut(end).final_weight = 0.0;
-        for (s, olabel, weight) in ends {
+        for (s, olabel, weight) in last_arcs {
             out.state_mut(s).arcs.push(Arc { ilabel: EPSILON, olabel, weight, next: end });
         }
     }
