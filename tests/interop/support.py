@@ -41,7 +41,7 @@ ROOT = Path(__file__).parents[2]
 SPEECH = ROOT / "tests" / "data" / "sound" / "u7.wav"
 
 
-def make_recognizer(test, dither=0):
+def make_recognizer(test, dither=0, seed=3):
     """The path of a model folder for recognition, with a random network and the words w0, w1, …, in the present folder."""
     data = ROOT / "crates" / "nnet3-decode" / "tests" / "data"
     Path("config").write_text(
@@ -55,7 +55,7 @@ def make_recognizer(test, dither=0):
     model = Path("model").resolve()
     for part in ("am", "conf", "graph"):
         (model / part).mkdir(parents=True)
-    test.run_program(BIN / "nnet3-init", "--srand=3", "config", "raw")
+    test.run_program(BIN / "nnet3-init", f"--srand={seed}", "config", "raw")
     test.run_program(BIN / "nnet3-am-init", data / "mono.mdl", "raw", model / "am" / "final.mdl")
     (model / "graph" / "HCLG.fst").write_bytes((data / "decode" / "HCLG.fst").read_bytes())
     (model / "graph" / "words.txt").write_text("".join(f"w{word} {word}\n" for word in range(200)))
