@@ -338,11 +338,17 @@ with wave.open(str(out / "talk.wav"), "wb") as talk:
         sound = wave.open(str(toy / "wav" / f"{key}.wav"))
         talk.writeframes(sound.readframes(sound.getnframes()))
         said += {8: "ru ru mi mi ta lot".split(), 15: []}.get(i, words)
-# Recordings that cannot be used are left out.
-(out / "text").write_text(f"gone lo ru\nsilent\ntalk {' '.join(said)}\n")
-(out / "wav.scp").write_text(f"gone {out}/gone.wav\nsilent {out}/talk.wav\ntalk {out}/talk.wav\n")
+# Recordings that cannot be used are left out. One is shorter than its header says.
+whole = (out / "talk.wav").read_bytes()
+(out / "half.wav").write_bytes(whole[: len(whole) // 4 * 2])
+(out / "text").write_text(f"gone lo ru\nhalf {' '.join(said)}\nsilent\ntalk {' '.join(said)} nowhere\n")
+(out / "wav.scp").write_text("".join(f"{key} {out}/{name}.wav\n" for key, name in (("gone", "gone"), ("half", "half"), ("silent", "talk"), ("talk", "talk"))))
 PYTHON
-  PATH=$work/bin scripts/segment_long.sh --skip-bad=true --window=12 --max-seconds=6 "$long" "$work/ivectors" "$work/cut" || return 1
+  PATH=$work/bin scripts/segment_long.sh --skip-bad=true --window=12 --max-seconds=6 "$long" "$work/ivectors" "$work/cut" 2>"$work/cut.log" ||
+    { cat "$work/cut.log"; return 1; }
+  cat "$work/cut.log"
+  grep -q "^segment_long.sh: WARNING: half: .*Truncated file" "$work/cut.log" || return 1
+  grep -q "words, of which the lexicon lacks 1$" "$work/cut.log" || return 1
   cat "$work/cut/segments" "$work/cut/text"
   # Each utterance is a stretch of what was said; most of the transcript is there, and no utterance is longer than asked for.
   python3 - "$work/toy2/text" "$work/cut" <<'PYTHON'

@@ -80,7 +80,8 @@ if $skip_bad; then
   [[ -s $work/wav.scp ]] || fail "no recording can be read; see $to/log/readable.log"
 fi
 recordings=$(wc -l <"$work/wav.scp")
-say "$(counted "$recordings" recording); transcripts of $(awk '{ n += NF - 1 } END { print n + 0 }' "$work/text") words"
+say "$(counted "$recordings" recording); transcripts of $(awk 'NR == FNR { all += NF - 1; next } { known += NF - 1 }
+  END { printf "%d words%s", all, known < all ? ", of which the lexicon lacks " all - known : "" }' "$work/transcripts" "$work/text")"
 number jobs whole "number of recordings" "$(( recordings < nj ? recordings : nj ))" 1 # lint: whole: recordings nj
 split_lines() { # <file> <prefix> <suffix>
   n=$jobs total=$(wc -l <"$1") prefix=$2 suffix=$3 awk 'BEGIN { n = ENVIRON["n"]; total = ENVIRON["total"] }
@@ -93,6 +94,9 @@ cmvn=(copy-feats ark:- ark:-)
 [[ ! -e $exp/feats/train/global_cmvn.stats ]] || cmvn=(apply-cmvn-online "$exp/feats/train/global_cmvn.stats" ark:- ark:-)
 run --max-jobs-run "$nj" JOB=1:"$jobs" "$to/log/features.JOB.log" "compute-$features-feats" --config="$exp/conf/$features.conf" \
   "$sounds:$work/wav.JOB.scp" ark:- \| "${cmvn[@]}" \| copy-feats --compress=true ark:- "ark,scp:$work/feats.JOB.ark,$work/feats.JOB.scp"
+# Sound that is missing at the end of a recording, and the like.
+{ grep -h '^WARNING' "$to"/log/features.*.log || true; } | awk '{ sub(/^WARNING \([^ ]*\) /, "") } NR <= 20 { print "segment_long.sh: WARNING: " $0 }
+  END { if (NR > 20) print "segment_long.sh: " (NR - 20) " more warnings in log/features.*.log" }' >&2
 cat "$work"/feats.*.scp >"$work/feats.scp"
 run "$to/log/lengths.log" feat-to-len "scp:$work/feats.scp" "ark,t:$work/lengths"
 if $skip_bad; then program "$to/log/present.log" select-long-recordings --print-args=false "$work/lengths" "$work"; fi
