@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Usage: attack-sound.py [TRIES [SEED]]
 
-Damages recordings of 31 formats, and reads each from a file and from a pipe with `sound-to-wav`, and through the server's
+Damages recordings of 36 formats, and reads each from a file and from a pipe with `sound-to-wav`, and through the server's
 decoder (`nnet3-serve --decode`). Programs come from the PATH; ffmpeg makes the recordings. TRIES is the number of damaged
 recordings (200), each of which is tried three times.
 
@@ -58,6 +58,11 @@ FORMATS = {
     "voc": "-c:a pcm_s16le",
     "wv": "-c:a wavpack",
     "tta": "-c:a tta",
+    "dts": "-ar 48000 -strict -2 -c:a dca",
+    "mlp": "-ar 48000 -strict -2 -c:a mlp",
+    "thd": "-ar 48000 -strict -2 -c:a truehd",
+    "sf": "-c:a pcm_s16le",
+    "rm": "-ar 8000 -c:a real_144",
 }
 
 

@@ -21,14 +21,19 @@ const BLOCK: usize = 1 << 16;
 /// Blocks of a second.
 const BLOCKS: u32 = 20;
 /// Formats that ffmpeg may find in a file that it can open. None of them reads other files or addresses.
-const FORMATS: &str = "mov,mp4,caf,aiff,avi,asf,wav,w64,voc,rm,ape,wv,tta,dsf,iff,matroska,ogg,flv,mpeg,mpegts,nut,mxf,au,amr,mp3,flac,aac,ac3,eac3";
+const FORMATS: &str = "mov,mp4,caf,aiff,avi,asf,wav,w64,voc,rm,ape,wv,tta,dsf,iff,matroska,ogg,flv,mpeg,mpegts,nut,mxf,au,amr,mp3,flac,aac,ac3,eac3,wtv";
 /// Seconds by which the length that a file gives may be wrong: delays of encoders, whole packets, tenths of a second.
 const INEXACT: f64 = 0.3;
+/// Packets without a sample that cause no warning: this part of all, or these.
+const PARTS: u64 = 50;
+const FEW: u64 = 10;
 /// A part of the message of ffmpeg about a recording of pictures alone, and our message.
 const NO_STREAM: &str = "does not contain any stream";
 const NO_SOUND: &str = "there is no sound in it";
-/// Puts silence where time stamps tell of sound that is not there, as [`crate::timeline`] does.
-const FILTER: &str = "aresample=async=1:first_pts=0";
+/// Puts silence where time stamps tell of sound that is not there, as [`crate::timeline`] does. The first filter moves frames whose
+/// time stamps go back to the end of the frame before: the second one would leave them out. Register 0 has that end.
+const FILTER: &str = "asetpts='st(1,if(ld(2),if(isnan(PTS),ld(0),max(PTS,ld(0))),if(isnan(PTS),0,PTS)))\
+    +0*st(2,1)+0*st(0,ld(1)+NB_SAMPLES/(SR*TB))',aresample=async=1:first_pts=0";
 
 /// The reason why ffmpeg cannot be started, as the end of a sentence about it. `None` if it can.
 pub(crate) fn not_startable() -> Option<&'static str> {
@@ -201,12 +206,20 @@ fn length(lines: &[String]) -> Option<f64> {
     parts.map(|part| part.parse::<f64>().ok()).try_fold(0.0, |sum, part| Some(60.0 * sum + part?))
 }
 
-/// Samples of silence that ffmpeg has put in the middle of the sound. Silence before it comes before the output is named.
-fn silence(lines: &[String]) -> u64 {
-    let said = lines[output(lines)..]
-        .iter()
-        .filter_map(|line| of_level(line, &["verbose"])?.strip_prefix("adding "));
+/// Samples of silence that ffmpeg has put in the middle of the sound (`adding `), or samples that it has left out there
+/// (`discarding `). Those before the sound come before the output is named.
+fn changed(lines: &[String], how: &str) -> u64 {
+    let said =
+        lines[output(lines)..].iter().filter_map(|line| of_level(line, &["verbose"])?.strip_prefix(how));
     said.filter_map(|rest| rest.split(' ').next()?.parse::<u64>().ok()).sum()
+}
+
+/// Packets that were read of the sound, and frames that were decoded of them. A frame is made of one packet or more.
+fn decoded(lines: &[String]) -> Option<(u64, u64)> {
+    let of_sound = |line: &&String| line.contains("Input stream #") && line.contains(" frames decoded");
+    let line = lines.iter().rev().find(of_sound)?;
+    let before = |words: &str| -> Option<u64> { line.split_once(words)?.0.rsplit(' ').next()?.parse().ok() };
+    Some((before(" packets read")?, before(" frames decoded")?))
 }
 
 impl Blocks for Converted {
@@ -237,7 +250,21 @@ impl Blocks for Converted {
             };
             end.warnings.push(Warning::Other(format!("ffmpeg: {first}{more}; sound may be missing")));
         }
-        let silence = silence(&lines) as f64 / f64::from(self.wave.sample_rate());
+        if let Some((packets, frames)) = decoded(&lines)
+            && errors.is_empty()
+            && frames + (packets / PARTS).max(FEW) < packets
+        {
+            end.warnings.push(Warning::Other(format!(
+                "ffmpeg decoded {frames} of {packets} packets; sound may be missing"
+            )));
+        }
+        let seconds = |how| changed(&lines, how) as f64 / f64::from(self.wave.sample_rate());
+        let (silence, left_out) = (seconds("adding "), seconds("discarding "));
+        if left_out >= 0.1 {
+            end.warnings.push(Warning::Other(format!(
+                "{left_out:.2} s of sound are left out, whose time stamps go back"
+            )));
+        }
         if silence >= 0.1 {
             end.warnings.push(Warning::Other(format!(
                 "{silence:.2} s of sound are missing in the middle; silence takes their place"
@@ -276,16 +303,23 @@ mod tests {
             "[info] Output #0, wav, to 'pipe:1':",
             "[info]   Stream #0:0: Audio: pcm_f32le ([3][0][0][0] / 0x0003), 48000 Hz, mono, flt",
             "[resample @ 0x7] [SWR @ 0x5] [verbose] adding 4800 audio samples of silence",
+            "[resample @ 0x7] [SWR @ 0x5] [verbose] discarding 960 audio samples",
             "[opus @ 0x55] [error] Error parsing the packet header.",
             "[error] pipe:0: Invalid data found when processing input",
         ]
         .map(str::to_owned)
         .to_vec();
         assert_eq!(failure(&lines), "Invalid data found when processing input");
+        assert_eq!(decoded(&lines), None);
+        let read = "[verbose]   Input stream #0:1 (audio): 938 packets read (1766250 bytes); 437 frames decoded (223744 samples); ";
+        assert_eq!(decoded(&[read.to_owned(), "[verbose] more".to_owned()]), Some((938, 437)));
         let pictures = ["[fatal] Output file #0 does not contain any stream".to_owned()];
         assert_eq!(message(&pictures), "there is no sound in it");
         assert_eq!((tracks(&lines).len(), taken(&lines).as_deref()), (2, Some("0:1")));
-        assert_eq!((silence(&lines), length(&lines)), (4800, None));
+        assert_eq!(
+            (changed(&lines, "adding "), changed(&lines, "discarding "), length(&lines)),
+            (4800, 960, None)
+        );
         let mut lines: Vec<String> = [
             "[info] Input #0, avi, from '/proc/self/fd/0':",
             "[info]   Duration: 01:02:03.50, start: 0.000000, bitrate: 65 kb/s",

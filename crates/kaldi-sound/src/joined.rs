@@ -14,6 +14,8 @@ pub(crate) enum Joint {
     Voc,
     Wave,
     Wave64,
+    IrcamLittle,
+    IrcamBig,
     Opus,
 }
 
@@ -30,6 +32,17 @@ pub(crate) enum Found {
     Nowhere,
 }
 
+/// True for the header of an IRCAM file: the magic with the number of a machine, rate, channels, coding.
+fn is_ircam(bytes: &[u8], number: fn([u8; 4]) -> u32) -> bool {
+    const CODINGS: [u32; 9] = [1, 2, 3, 4, 8, 0x1_0001, 0x2_0001, 0x3_0003, 0x4_0004];
+    let at = |at: usize| bytes.get(at..at + 4).and_then(|four| four.try_into().ok()).map(number);
+    let rate = at(4).map(f32::from_bits);
+    at(0).is_some_and(|magic| magic & 0xfff0_ffff == 0xa364 && (1..5).contains(&(magic >> 16)))
+        && rate.is_some_and(|rate| RATES.contains(&(rate as u32)))
+        && at(8).is_some_and(|channels| (1..=64).contains(&channels))
+        && at(12).is_some_and(|coding| CODINGS.contains(&coding))
+}
+
 impl Joint {
     /// The format of a file that begins like this, if joined files of it can be told.
     pub fn of(begin: &[u8]) -> Option<Joint> {
@@ -43,9 +56,15 @@ impl Joint {
             Joint::Voc,
             Joint::Wave,
             Joint::Wave64,
+            Joint::IrcamLittle,
+            Joint::IrcamBig,
         ];
         let opus = || Some(Joint::Opus).filter(|joint| joint.begins(begin));
-        all.into_iter().find(|joint| begin.starts_with(joint.magic())).or_else(opus)
+        let is_of = |joint: &Joint| match joint {
+            Joint::IrcamLittle | Joint::IrcamBig => joint.begins(begin),
+            _ => begin.starts_with(joint.magic()),
+        };
+        all.into_iter().find(is_of).or_else(opus)
     }
 
     fn magic(self) -> &'static [u8] {
@@ -58,6 +77,8 @@ impl Joint {
             Joint::Flash => b"FLV\x01",
             Joint::Voc => b"Creative Voice File\x1a",
             Joint::Wave => b"RIFF",
+            Joint::IrcamLittle => b"\x64\xa3",
+            Joint::IrcamBig => b"\0",
             // The first page of a stream.
             Joint::Opus => b"OggS\0\x02",
             Joint::Wave64 => b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\0\0",
@@ -91,6 +112,8 @@ impl Joint {
             Joint::Voc => true,
             Joint::Wave => bytes.get(8..12) == Some(b"WAVE"),
             Joint::Wave64 => true,
+            Joint::IrcamLittle => is_ircam(bytes, u32::from_le_bytes),
+            Joint::IrcamBig => is_ircam(bytes, u32::from_be_bytes),
             // (ffmpeg decodes the first of several such files only.)
             Joint::Opus => bytes.starts_with(self.magic()) && bytes.get(28..36) == Some(b"OpusHead"),
         }
@@ -151,5 +174,16 @@ mod tests {
         let au = |rate: u8| [&b"..snd\0\0\0\x18\0\0\0\0\0\0\0\x03\0\0"[..], &[rate, 0, 0, 0, 0, 1]].concat();
         assert_eq!(Joint::Au.find(&au(0x3e), 0, true), Found::At(1));
         assert_eq!(Joint::Au.find(&au(0), 0, true), Found::Nowhere);
+        let ircam = |coding: u8| [0x64, 0xa3, 1, 0, 0, 0, 0x7a, 0x46, 1, 0, 0, 0, coding, 0, 0, 0];
+        let turned = |bytes: [u8; 16]| -> Vec<u8> {
+            bytes.chunks_exact(4).flat_map(|four| four.iter().rev().copied()).collect()
+        };
+        assert_eq!(Joint::of(&ircam(2)), Some(Joint::IrcamLittle));
+        assert_eq!(Joint::of(&turned(ircam(2))), Some(Joint::IrcamBig));
+        assert_eq!(Joint::of(b"\0\0\0\0\0\0\0\0"), None);
+        let twice = [&[0; 100][..], &ircam(99), &ircam(4)].concat();
+        assert_eq!(Joint::IrcamLittle.find(&twice, 0, true), Found::At(116));
+        let twice = [&[0; 100][..], &turned(ircam(99)), &turned(ircam(4))].concat();
+        assert_eq!(Joint::IrcamBig.find(&twice, 0, true), Found::At(116));
     }
 }

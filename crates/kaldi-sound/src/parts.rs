@@ -21,7 +21,7 @@ const MOST_EXPLAINED: u64 = 1 << 22;
 const MOST_PARTS: u32 = 1000;
 
 /// Kinds of files whose index need not be at the beginning.
-const NEED_SEEKING: [&str; 12] = [
+const NEED_SEEKING: [&str; 13] = [
     "MP4",
     "M4A",
     "QuickTime",
@@ -29,6 +29,7 @@ const NEED_SEEKING: [&str; 12] = [
     "CAF",
     "AVI",
     "Windows Media",
+    "Windows TV",
     "RealMedia",
     "Monkey",
     "True Audio",

@@ -11,8 +11,9 @@ use crate::signal::Signal;
 use crate::stream::SoundStream;
 use crate::{Channels, Error, Result, Warning};
 
-/// Lines of a program's messages that are kept, and the longest one in bytes.
+/// Lines of a program's messages that are kept, from the beginning and from the end, and the longest one in bytes.
 const LINES: usize = 100;
+const LAST: usize = 20;
 const LONGEST: u64 = 2000;
 /// Samples that are written at once.
 const SAMPLES: usize = 1 << 14;
@@ -68,7 +69,7 @@ fn reason(status: ExitStatus, lines: &[String], failed: &Failed) -> String {
     }
 }
 
-/// Reads all messages, of which the first ones and the last one are kept.
+/// Reads all messages, of which the first and the last ones are kept.
 fn all_lines(errors: ChildStderr) -> Vec<String> {
     let (mut errors, mut lines) = (BufReader::new(errors), Vec::new());
     loop {
@@ -82,22 +83,24 @@ fn all_lines(errors: ChildStderr) -> Vec<String> {
             lines.pop();
             lines.push(sum);
         } else if !line.is_empty() {
-            lines.truncate(LINES);
             lines.push(line);
+            if lines.len() > LINES + LAST {
+                lines.remove(LINES);
+            }
         }
     }
 }
 
-/// One line of two that tell of silence which ffmpeg has put in, piece by piece.
+/// One line of two that tell of silence which ffmpeg has put in, or of sound that it has left out, piece by piece.
 fn added(first: &str, second: &str) -> Option<String> {
     let parts = |line: &str| {
-        let (before, rest) = line.split_once("adding ")?;
-        let (number, after) = rest.split_once(' ')?;
-        Some((before.to_owned(), number.parse::<u64>().ok()?, after.to_owned()))
+        let end = ["adding ", "discarding "].iter().find_map(|word| Some(line.find(word)? + word.len()))?;
+        let (number, after) = line[end..].split_once(' ')?;
+        Some((line[..end].to_owned(), number.parse::<u64>().ok()?, after.to_owned()))
     };
     let (one, two) = (parts(first)?, parts(second)?);
     let sum = one.1.saturating_add(two.1);
-    (one.0 == two.0 && one.2 == two.2).then(|| format!("{}adding {sum} {}", one.0, one.2))
+    (one.0 == two.0 && one.2 == two.2).then(|| format!("{}{sum} {}", one.0, one.2))
 }
 
 /// Starts a program that writes a wave file. Returns its output.

@@ -258,6 +258,10 @@ fn joined_files_are_read_to_the_end() {
         ("a.voc", "pcm_s16le"),
         ("a.wv", "wavpack"),
         ("a.tta", "tta"),
+        ("a.sf", "pcm_s16le"),
+        ("a.dts", "dca -strict -2 -ar 48000"),
+        ("a.mlp", "mlp -strict -2 -ar 48000"),
+        ("a.thd", "truehd -strict -2 -ar 48000"),
     ] {
         let one = folder.path(file);
         if !ffmpeg(&format!("-i {from} -c:a {coding} {one}")) {
@@ -297,6 +301,15 @@ fn an_end_within_a_packet_is_told() {
         ("a.mpg", "mp2 -ar 48000"),
         ("a.ac3", "ac3 -ar 48000"),
         ("a.caf", "alac"),
+        ("a.dts", "dca -strict -2 -ar 48000"),
+        ("a.mlp", "mlp -strict -2 -ar 48000"),
+        ("a.thd", "truehd -strict -2 -ar 48000"),
+        ("b.ts", "truehd -strict -2 -ar 48000"),
+        ("a.mka", "truehd -strict -2 -ar 48000"),
+        ("a.sf", "pcm_s16le"),
+        ("a.sox", "pcm_s32le"),
+        ("a.adx", "adpcm_adx"),
+        ("a.swf", "libmp3lame -ar 44100"),
     ] {
         let name = folder.path(file);
         if !ffmpeg(&format!("-i {from} -c:a {coding} {name}")) {
@@ -318,6 +331,48 @@ fn an_end_within_a_packet_is_told() {
                 Err(error) => assert!(matches!(error, Error::Cut { .. }), "{input}: {error}"),
             }
         }
+    }
+}
+
+/// Time stamps that do not go on, as RealMedia files of ffmpeg have them, lose no sound. Windows TV is read by seeking.
+#[test]
+fn time_stamps_that_go_back_lose_no_sound() {
+    let folder = Folder::new("back");
+    let from = folder.write("1.wav", wave(16_000, 1, &tone(16_000, 500.0, 2.0)));
+    for (file, coding) in [("a.rm", "aac"), ("b.rm", "real_144 -ar 8000"), ("a.wtv", "mp2 -ar 48000")] {
+        let name = folder.path(file);
+        if !ffmpeg(&format!("-i {from} -c:a {coding} {name}")) {
+            return;
+        }
+        for input in [name.clone(), format!("cat {name} |")] {
+            let (rate, samples, warnings) = read(&input).unwrap();
+            let seconds = samples.len() as f64 / f64::from(rate);
+            assert!(
+                (2.0..2.2).contains(&seconds) && warnings.is_empty(),
+                "{input}: {seconds} s, {warnings:?}"
+            );
+            let found = frequency(&samples[samples.len() / 4..samples.len() * 3 / 4], rate);
+            assert!((490.0..510.0).contains(&found), "{input}: {found} Hz");
+        }
+    }
+}
+
+/// A decoder that takes the mark of an end for the end of all sound.
+#[test]
+fn packets_that_are_not_decoded_are_told() {
+    let folder = Folder::new("ended");
+    let from = folder.write("1.wav", wave(16_000, 1, &tone(16_000, 500.0, 2.0)));
+    let name = folder.path("a.adx");
+    if !ffmpeg(&format!("-i {from} -c:a adpcm_adx {name}")) {
+        return;
+    }
+    let bytes = std::fs::read(&name).unwrap();
+    let twice = folder.write("twice.adx", [&bytes[..], &bytes].concat());
+    for input in [twice.clone(), format!("cat {twice} |")] {
+        let (_, samples, warnings) = read(&input).unwrap();
+        let told =
+            warnings.iter().any(|warning| warning.to_string().contains("packets; sound may be missing"));
+        assert!(samples.len() == 32_000 && told, "{input}: {} samples, {warnings:?}", samples.len());
     }
 }
 

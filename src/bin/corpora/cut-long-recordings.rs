@@ -4,6 +4,7 @@
 
 use anyhow::{Result, bail};
 use kaldi_aligner::long::recognised::{CutOptions, cut};
+use kaldi_io::text::count;
 use nnet3::messages;
 
 use crate::corpora::long::WindowOption;
@@ -53,8 +54,11 @@ pub fn run(options: Options) -> Result<u8> {
     };
     let done = cut(&options.data, &options.words, &options.work, &options.to, &how)?;
     messages::log(&format!(
-        "{} utterances of {:.0} s, with {} of {} words of the transcripts",
-        done.utterances, done.seconds, done.kept, done.words
+        "{} of {:.0} s, with {} of {} words of the transcripts",
+        count(done.utterances, "utterance"),
+        done.seconds,
+        done.kept,
+        done.words
     ));
     Ok(0)
 }

@@ -6,7 +6,7 @@ use kaldi_io::KaldiReader;
 pub const LOOKED_AT: usize = 256;
 
 /// First bytes of files, and their kinds.
-const MARKS: [(&[u8], &str); 28] = [
+const MARKS: [(&[u8], &str); 35] = [
     (b"fLaC", "a FLAC file"),
     (b"NIST_1A", "a NIST SPHERE file"),
     (b"ID3", "an MP3 file"),
@@ -20,6 +20,7 @@ const MARKS: [(&[u8], &str); 28] = [
     (b"TTA1", "a True Audio file"),
     (b"ajkg", "a Shorten file"),
     (b"\x30\x26\xb2\x75\x8e\x66\xcf\x11", "a Windows Media (WMA, ASF) file"),
+    (b"\xb7\xd8\x00\x20\x37\x49\xda\x11\xa6\x4e", "a Windows TV (WTV) file"),
     (b"Creative Voice File", "a VOC file"),
     (b"#!SILK", "a SILK file"),
     (b"\x02#!SILK", "a SILK file"),
@@ -28,6 +29,12 @@ const MARKS: [(&[u8], &str); 28] = [
     (b".ra\xfd", "a RealAudio file"),
     (b"\x0b\x77", "an AC-3 file"),
     (b"\x00\x00\x01\xba", "an MPEG file"),
+    (b"\x7f\xfe\x80\x01", "a DTS file"),
+    (b"\xfe\x7f\x01\x80", "a DTS file"),
+    (b"\x1f\xff\xe8\x00", "a DTS file"),
+    (b"\xff\x1f\x00\xe8", "a DTS file"),
+    (b".SoX", "a file of SoX"),
+    (b"XoS.", "a file of SoX"),
     (b"DSD ", "a DSD file"),
     (b"MThd", "a MIDI file (notes, not sound)"),
     (b"PK\x03\x04", "a ZIP archive"),
@@ -66,6 +73,9 @@ pub fn name(begin: &[u8]) -> Option<&'static str> {
         [0xff, second, third, ..] if second & 0xe0 == 0xe0 && is_mpeg_audio(*second, *third) => {
             if second & 0x06 == 0x02 { "an MP3 file" } else { "an MPEG audio file" }
         }
+        [_, _, _, _, 0xf8, 0x72, 0x6f, 0xba, ..] => "a TrueHD file",
+        [_, _, _, _, 0xf8, 0x72, 0x6f, 0xbb, ..] => "an MLP file",
+        [0x64, 0xa3, 1..=4, 0, ..] | [0, 1..=4, 0xa3, 0x64, ..] => "an IRCAM file",
         [0x47, rest @ ..] if rest.get(187) == Some(&0x47) => "an MPEG transport stream",
         _ => return None,
     })
@@ -125,6 +135,11 @@ mod tests {
             (b"FORM\0\0\0\0AIFF", "an AIFF file"),
             (b"NIST_1A\n   1024\n", "a NIST SPHERE file"),
             (b"RIFF\0\0\0\0AVI LIST", "an AVI file"),
+            (b"\x7f\xfe\x80\x01\xfc", "a DTS file"),
+            (b"\xa0\x23\xff\xd8\xf8\x72\x6f\xba\0", "a TrueHD file"),
+            (b"\x80\x1f\xff\xd8\xf8\x72\x6f\xbb\0", "an MLP file"),
+            (b"\x64\xa3\x01\0\0\0\x7a\x46", "an IRCAM file"),
+            (b"\0\x01\xa3\x64\x46\x7a\0\0", "an IRCAM file"),
         ] {
             assert_eq!(name(begin), Some(expected), "{}", begin.escape_ascii());
         }

@@ -1,4 +1,4 @@
-//! Containers that ffmpeg reads, whose packets give their length: MPEG streams, Flash video, Creative's VOC. An end within a
+//! Containers that ffmpeg reads, whose packets give their length: MPEG streams, Flash video, MXF, Creative's VOC; and GSM. An end within a
 //! packet is that of a file that is cut, of which ffmpeg says nothing.
 
 use super::frames::{Frames, Length};
@@ -19,10 +19,50 @@ pub(super) fn of(begin: &[u8]) -> Option<Frames> {
     match begin {
         [0, 0, 1, 0xba, ..] => Some(Frames::named(packets, program_stream)),
         [b'F', b'L', b'V', 1, ..] => Some(Frames::named(("a tag", "tags"), flash)),
+        _ if begin.starts_with(&KEY) => Some(Frames::named(packets, material)),
+        [first, ..] if first >> 4 == GSM && is_gsm(begin) => Some(Frames::of(gsm)),
         _ if begin.starts_with(VOC) => Some(Frames::named(("a block", "blocks"), voc)),
         _ if is_stream(0, PACKET) => Some(Frames::named(packets, transport_stream)),
         _ if is_stream(STAMPED - PACKET, STAMPED) => Some(Frames::named(packets, stamped_stream)),
         _ => None,
+    }
+}
+
+/// The first bytes of the key of a packet of MXF, and its bytes.
+const KEY: [u8; 4] = [0x06, 0x0e, 0x2b, 0x34];
+const KEY_LENGTH: usize = 16;
+
+/// A packet of MXF: key, length, contents (SMPTE 377).
+fn material(begin: &[u8]) -> Length {
+    match begin.get(KEY_LENGTH) {
+        _ if !KEY.starts_with(&begin[..begin.len().min(KEY.len())]) => Length::NoFrame,
+        None => Length::Unknown,
+        Some(&short @ ..0x80) => Length::Bytes(KEY_LENGTH as u64 + 1 + u64::from(short)),
+        Some(&long) => match begin.get(KEY_LENGTH + 1..KEY_LENGTH + 1 + usize::from(long & 0x7f)) {
+            _ if !(0x81..=0x88).contains(&long) => Length::NoFrame,
+            None => Length::Unknown,
+            Some(bytes) => {
+                let size = bytes.iter().fold(0, |sum: u64, &byte| sum << 8 | u64::from(byte));
+                Length::Bytes(size.saturating_add((KEY_LENGTH + 1 + bytes.len()) as u64))
+            }
+        },
+    }
+}
+
+/// The first four bits of a frame of GSM 06.10, and its bytes.
+const GSM: u8 = 0xd;
+const GSM_FRAME: usize = 33;
+
+fn is_gsm(begin: &[u8]) -> bool {
+    let mut frames = begin.iter().step_by(GSM_FRAME);
+    begin.len() > 8 * GSM_FRAME && frames.all(|first| first >> 4 == GSM)
+}
+
+fn gsm(begin: &[u8]) -> Length {
+    match begin {
+        [] => Length::Unknown,
+        [first, ..] if first >> 4 == GSM => Length::Bytes(GSM_FRAME as u64),
+        _ => Length::NoFrame,
     }
 }
 
@@ -47,7 +87,7 @@ fn program_stream(begin: &[u8]) -> Length {
     let Some(&[a, b, c, code]) = begin.first_chunk() else { return Length::Unknown };
     match code {
         // Padding.
-        _ if [a, b, c] == [0, 0, 0] => Length::Bytes(1),
+        _ if [a, b, c] == [0, 0, 0] => Length::Padding(1),
         _ if [a, b, c] != [0, 0, 1] => Length::NoFrame,
         0xb9 => Length::Bytes(4),
         0xba => match begin.get(4) {
@@ -120,6 +160,7 @@ mod tests {
 
     #[test]
     fn ends_within_packets_and_bytes_between_them_are_faults() {
+        let speech = [&[GSM << 4 | 2][..], &[7; GSM_FRAME - 1]].concat();
         let packet = [&[SYNC][..], &[7; PACKET - 1]].concat();
         let stamped = [&[0; 4][..], &packet].concat();
         let pack = [
@@ -132,10 +173,15 @@ mod tests {
         let flash = [&b"FLV\x01\x04\0\0\0\x09\0\0\0\0"[..], &tag, &tag].concat();
         let block = [&[1, 10, 0, 0][..], &[7; 10]].concat();
         let voc = [VOC, &[26, 0, 0x0a, 1, 0x29, 0x11], &block, &block].concat();
+        let long = [&KEY[..], &[3; 12], &[0x83, 0, 0, 200], &[7; 200]].concat();
+        let short = [&KEY[..], &[4; 12], &[90], &[7; 90]].concat();
         for whole in [
+            [&long[..], &short, &long, &short].concat(),
             packet.repeat(4),
+            speech.repeat(10),
             stamped.repeat(4),
             [pack.repeat(3), vec![0, 0, 1, 0xb9]].concat(),
+            [&pack.repeat(3)[..], &[0; 20], &pack, &[0; 21], &pack].concat(),
             flash,
             [&voc[..], &[0]].concat(),
             voc,
@@ -144,6 +190,11 @@ mod tests {
                 assert_eq!(fault(&whole, piece), None, "{}", whole.escape_ascii());
                 assert!(is_cut(fault(&whole[..whole.len() - 2], piece)), "{}", whole.escape_ascii());
             }
+        }
+        // Zeros behind the last packet, as on Video CDs, and before the end.
+        assert_eq!(fault(&[&pack.repeat(3)[..], &[0, 0, 0, 0, 0, 0, 1, 0xb9]].concat(), 5), None);
+        for zeros in 4..9 {
+            assert_eq!(fault(&[&pack.repeat(3)[..], &vec![0; zeros]].concat(), 5), None);
         }
         // Bytes are missing in the middle.
         let gap = [&packet.repeat(4)[..], &packet[50..], &packet].concat();

@@ -33,17 +33,21 @@ pub(super) enum Length {
     Unknown,
     NoFrame,
     Bytes(u64),
+    /// Zeros between frames.
+    Padding(u64),
 }
 
 pub(super) struct Frames {
     pending: Pending,
-    length: fn(&[u8]) -> Length,
+    length: Box<dyn FnMut(&[u8]) -> Length + Send>,
     broken: bool,
+    /// True behind zeros between frames.
+    padded: bool,
     /// The name of a frame, with its article, and of several.
     names: (&'static str, &'static str),
 }
 
-fn ac3(begin: &[u8]) -> Length {
+pub(super) fn ac3(begin: &[u8]) -> Length {
     let [b0, b1, b2, b3, b4, b5, ..] = *begin else { return Length::Unknown };
     if [b0, b1] != [0x0b, 0x77] {
         return Length::NoFrame;
@@ -80,11 +84,14 @@ fn amr_of(table: &[u8; 16], magic: &[u8], begin: &[u8]) -> Length {
 
 impl Frames {
     /// Frames that the format calls so: one with its article, and several.
-    pub fn named(names: (&'static str, &'static str), length: fn(&[u8]) -> Length) -> Frames {
-        Frames { pending: Pending::default(), length, broken: false, names }
+    pub fn named(
+        names: (&'static str, &'static str),
+        length: impl FnMut(&[u8]) -> Length + Send + 'static,
+    ) -> Frames {
+        Frames { pending: Pending::default(), length: Box::new(length), broken: false, padded: false, names }
     }
 
-    fn of(length: fn(&[u8]) -> Length) -> Frames {
+    pub fn of(length: impl FnMut(&[u8]) -> Length + Send + 'static) -> Frames {
         Frames::named(("a frame", "frames"), length)
     }
 
@@ -114,7 +121,14 @@ impl Scan for Frames {
                     self.broken = true;
                     return;
                 }
-                Length::Bytes(bytes) => self.pending.skip(bytes),
+                Length::Bytes(bytes) => {
+                    self.padded = false;
+                    self.pending.skip(bytes);
+                }
+                Length::Padding(bytes) => {
+                    self.padded = true;
+                    self.pending.skip(bytes);
+                }
             }
         }
     }
@@ -126,7 +140,8 @@ impl Scan for Frames {
             return Some(Finding::Broken { reason, hole: None });
         }
         // (The frames that should follow are not known.)
-        let within = self.pending.owed() > 0 || !self.pending.bytes().is_empty();
+        let is_padding = self.padded && self.pending.bytes().iter().all(|&byte| byte == 0);
+        let within = self.pending.owed() > 0 || !(self.pending.bytes().is_empty() || is_padding);
         let reason = format!("the file ends within {one}");
         within.then_some(Finding::Cut { bytes: None, reason })
     }

@@ -1,10 +1,13 @@
 //! Looks at the bytes of a recording on their way to a decoder, for an end that comes too early and for bytes behind it.
 
 mod containers;
+mod dts;
 mod ebml;
 mod flac;
 mod frames;
+mod mlp;
 mod ogg;
+mod samples;
 mod size;
 
 /// A fault of the bytes, found at their end.
@@ -46,8 +49,11 @@ pub(crate) fn scanner(begin: &[u8]) -> Option<Box<dyn Scan>> {
         }
         [b'#', b'!', b'A', b'M', b'R', b'\n', ..] => Some(Box::new(frames::Frames::amr())),
         _ => containers::of(begin)
+            .or_else(|| mlp::of(begin))
+            .or_else(|| dts::of(begin))
             .map(|frames| Box::new(frames) as Box<dyn Scan>)
-            .or_else(|| size::Size::of(begin).map(|size| Box::new(size) as Box<dyn Scan>)),
+            .or_else(|| size::Size::of(begin).map(|size| Box::new(size) as Box<dyn Scan>))
+            .or_else(|| samples::Samples::of(begin).map(|samples| Box::new(samples) as Box<dyn Scan>)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Formats with a length in their header: RIFF, AIFF, AU, Wave64, ASF, NIST SPHERE.
+//! Formats with a length in their header: RIFF, AIFF, AU, Wave64, ASF, NIST SPHERE, SoX, ADX, AST, SWF, SMAF.
 
 use super::{Finding, Scan};
 
@@ -13,11 +13,11 @@ pub(super) struct Size {
     only: bool,
 }
 
-fn be32(bytes: &[u8], at: usize) -> Option<u64> {
+pub(super) fn be32(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?).into())
 }
 
-fn le32(bytes: &[u8], at: usize) -> Option<u64> {
+pub(super) fn le32(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?).into())
 }
 
@@ -47,6 +47,26 @@ fn sphere(begin: &[u8]) -> Option<u64> {
     number("sample_count")?.checked_mul(frame)?.checked_add(header)
 }
 
+/// The size of a file of SoX: magic and header, samples of 32 bits of all channels together.
+fn sox(begin: &[u8], le: bool) -> Option<u64> {
+    let number = |at: usize| if le { le32(begin, at) } else { be32(begin, at) };
+    let (first, second) = (number(8)?, number(12)?);
+    let samples = if le { second << 32 | first } else { first << 32 | second };
+    // (0 if the length was not known.)
+    Some(samples.checked_mul(4)?.checked_add(number(4)? + 4)?).filter(|_| samples > 0)
+}
+
+/// The size of an ADX file up to the mark of its end: header, and blocks of each channel.
+fn adx(begin: &[u8]) -> Option<u64> {
+    let [_, _, high, low, _, block, bits, channels] = *begin.first_chunk()?;
+    let header = usize::from(u16::from_be_bytes([high, low])) + 4;
+    if begin.get(header.checked_sub(6)?..header)? != b"(c)CRI" || block <= 2 || bits == 0 {
+        return None;
+    }
+    let in_block = u64::from(block - 2) * 8 / u64::from(bits);
+    Some(header as u64 + be32(begin, 12)?.div_ceil(in_block) * u64::from(block) * u64::from(channels))
+}
+
 impl Size {
     pub fn of(begin: &[u8]) -> Option<Size> {
         let known = |size: u64| Some(size).filter(|&size| size > 0 && size < UNKNOWN);
@@ -59,6 +79,13 @@ impl Size {
             }
             [0x30, 0x26, 0xb2, 0x75, ..] => (asf(begin).filter(|&size| size > 100 && size < 1 << 48)?, true),
             [b'N', b'I', b'S', b'T', b'_', b'1', b'A', ..] => (sphere(begin)?, true),
+            [b'.', b'S', b'o', b'X', ..] => (sox(begin, true)?, true),
+            [b'X', b'o', b'S', b'.', ..] => (sox(begin, false)?, true),
+            [b'S', b'T', b'R', b'M', ..] => (known(be32(begin, 4)?)? + 64, true),
+            [b'F', b'W', b'S', ..] => (known(le32(begin, 4)?)?, true),
+            [b'M', b'M', b'M', b'D', ..] => (known(be32(begin, 4)?)? + 8, true),
+            // (The mark of the end has a size of its own.)
+            [0x80, 0, ..] => (adx(begin)?, false),
             _ => return None,
         };
         Some(Size { promised, seen: 0, only })
@@ -89,5 +116,37 @@ impl Size {
             return Some(Finding::Cut { bytes: Some(promised - seen), reason });
         }
         (self.only && seen > promised + 1).then(|| Finding::Surplus { bytes: seen - promised })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_give_lengths() {
+        let of =
+            |parts: &[&[u8]]| Size::of(&[&parts.concat()[..], &[0; 80]].concat()).map(|size| size.promised());
+        assert_eq!(of(&[b"RIFF", &100u32.to_le_bytes()]), Some(108));
+        assert_eq!(of(&[b"FORM", &100u32.to_be_bytes()]), Some(108));
+        assert_eq!(of(&[b".SoX", &28u32.to_le_bytes(), &100u64.to_le_bytes()]), Some(432));
+        assert_eq!(of(&[b"XoS.", &36u32.to_be_bytes(), &100u64.to_be_bytes()]), Some(440));
+        assert_eq!(of(&[b".SoX", &28u32.to_le_bytes(), &[0; 8]]), None);
+        assert_eq!(of(&[b"STRM", &100u32.to_be_bytes()]), Some(164));
+        assert_eq!(of(&[b"FWS\x06", &100u32.to_le_bytes()]), Some(100));
+        assert_eq!(of(&[b"MMMD", &100u32.to_be_bytes()]), Some(108));
+        // Blocks of 18 bytes for 32 samples.
+        let adx = |samples: u32| {
+            of(&[
+                &[0x80, 0, 0, 32, 3, 18, 4, 2, 0, 0, 0x3e, 0x80],
+                &samples.to_be_bytes(),
+                &[0; 14],
+                b"(c)CRI",
+            ])
+        };
+        assert_eq!(adx(64), Some(36 + 72));
+        assert_eq!(adx(65), Some(36 + 108));
+        assert_eq!(of(&[&[0x80, 0, 0, 32, 3, 18, 4, 2]]), None);
+        assert_eq!(of(&[&[0x80, 0, 0, 0]]), None);
     }
 }
