@@ -1,4 +1,4 @@
-//! Formats with a length in their header: RIFF, AIFF, AU, Wave64, ASF, NIST SPHERE, SoX, ADX, AST, SWF, SMAF.
+//! Formats with a length in their header: RIFF, AIFF, AU, Wave64, ASF, NIST SPHERE, SoX, ADX, AST, SMAF.
 
 use super::{Finding, Scan};
 
@@ -82,7 +82,6 @@ impl Size {
             [b'.', b'S', b'o', b'X', ..] => (sox(begin, true)?, true),
             [b'X', b'o', b'S', b'.', ..] => (sox(begin, false)?, true),
             [b'S', b'T', b'R', b'M', ..] => (known(be32(begin, 4)?)? + 64, true),
-            [b'F', b'W', b'S', ..] => (known(le32(begin, 4)?)?, true),
             [b'M', b'M', b'M', b'D', ..] => (known(be32(begin, 4)?)? + 8, true),
             // (The mark of the end has a size of its own.)
             [0x80, 0, ..] => (adx(begin)?, false),
@@ -133,7 +132,6 @@ mod tests {
         assert_eq!(of(&[b"XoS.", &36u32.to_be_bytes(), &100u64.to_be_bytes()]), Some(440));
         assert_eq!(of(&[b".SoX", &28u32.to_le_bytes(), &[0; 8]]), None);
         assert_eq!(of(&[b"STRM", &100u32.to_be_bytes()]), Some(164));
-        assert_eq!(of(&[b"FWS\x06", &100u32.to_le_bytes()]), Some(100));
         assert_eq!(of(&[b"MMMD", &100u32.to_be_bytes()]), Some(108));
         // Blocks of 18 bytes for 32 samples.
         let adx = |samples: u32| {
