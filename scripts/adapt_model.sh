@@ -86,9 +86,13 @@ quietly() { # <what it does> <command> …: the end of its log if it fails, its 
 
 # ---- the old model: tree, phones, lexicon ----------------------------------------------------------------------------
 say "the lexicon and the phones of $model"
-words_of_grammar=()
+words_of_grammar=() self_loop_scale=1.0 factor=3
 if [[ -e $model/lang/phones/align_lexicon.txt ]]; then # a folder of recognizer.sh
   lang=$model/lang mdl=$model/chain/model/final.mdl conf=$model/conf
+  if cmp -s "$model/model/am/final.mdl" "$model/gaussian/model/network.mdl"; then # Gaussian models recognise
+    mdl=$model/gaussian/model/network.mdl tree=${tree:-$model/gaussian/model/tree}
+    self_loop_scale=0.1 factor=1
+  fi
   tree=${tree:-$model/tree/tree} old_lm=${old_lm:-$model/lm/lm.arpa}
   grep -v '^#' "$lang/phones.txt" >"$work/old/phones.txt"
   cp "$lang/phones/align_lexicon.txt" "$work/old/lexicon.txt"
@@ -187,7 +191,7 @@ if [[ -e $boundaries ]]; then cp "$boundaries" "$work/lang/phones/word_boundary.
 rm -f "$work/lang/phones/silence.csl"
 if [[ $silence_csl ]]; then cp "$silence_csl" "$work/lang/phones/silence.csl"; fi
 say "the graph"
-quietly "making the graph" "$here/make_graph.sh" --look-ahead="$look_ahead" --self-loop-scale=1.0 "$work/lm.arpa" "$work/lang" "$tree" "$mdl" "$work/graph"
+quietly "making the graph" "$here/make_graph.sh" --look-ahead="$look_ahead" --self-loop-scale="$self_loop_scale" "$work/lm.arpa" "$work/lang" "$tree" "$mdl" "$work/graph"
 
 # ---- the folder ------------------------------------------------------------------------------------------------------
 more=()
@@ -198,7 +202,7 @@ if [[ ! $silence_csl ]]; then
 fi
 if [[ -d $model/ivector ]]; then more+=(--ivector="$model/ivector"); fi
 if [[ -e $model/am/global_cmvn.stats ]]; then more+=(--global-cmvn="$model/am/global_cmvn.stats"); fi
-quietly "making the model folder" "$here/make_vosk_model.sh" --mdl="$mdl" --graph="$work/graph" --conf="$conf" "${more[@]}" "$model" "$work/model"
+quietly "making the model folder" "$here/make_vosk_model.sh" --mdl="$mdl" --frame-subsampling-factor="$factor" --graph="$work/graph" --conf="$conf" "${more[@]}" "$model" "$work/model"
 cp "$tree" "$work/model/am/tree"
 cp "$work/old/phones.txt" "$work/model/graph/phones.txt"
 for name in model.conf online_cmvn.conf edges.conf; do

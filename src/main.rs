@@ -9,8 +9,9 @@ mod door;
 
 use std::cell::Cell;
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -77,12 +78,21 @@ struct Family {
 // `build.rs` writes a module for each family, and the table `FAMILIES`.
 include!(concat!(env!("OUT_DIR"), "/families.rs"));
 
+/// Names of all of Kaldi's programs, one a line.
+const KALDIS_PROGRAMS: &str = include_str!("../egs/recipes/kaldi_programs.txt");
+
 fn programs() -> impl Iterator<Item = &'static Program> {
     FAMILIES.iter().flat_map(|family| family.programs)
 }
 
 fn find(name: &str) -> Option<Main> {
     programs().find(|program| program.name == name).map(|program| program.main)
+}
+
+/// The program of this name, or of this name behind `nnet3-`.
+fn full(name: &str) -> Option<&'static Program> {
+    let named = |wanted: &str| programs().find(|program| program.name == wanted);
+    named(name).or_else(|| named(&format!("nnet3-{name}")))
 }
 
 fn main() -> ExitCode {
@@ -113,9 +123,9 @@ fn run() -> ExitCode {
             None => fail(&format!("{option}: expected man, bash, zsh or fish")),
         },
         ["help"] => show(USAGE),
-        ["help", name] => match find(name) {
+        ["help", name] => match full(name) {
             Some(program) => {
-                ExitCode::from(kaldi_cli::run_main(program, vec![(*name).into(), "--help".into()]))
+                ExitCode::from(kaldi_cli::run_main(program.main, vec![program.name.into(), "--help".into()]))
             }
             None => fail(&format!("there is no program '{name}'{}\n{USAGE}", meant(name))),
         },
@@ -126,18 +136,40 @@ fn run() -> ExitCode {
             kaldi_cli::skip_arguments(1);
             find(name).map_or(ExitCode::FAILURE, |program| start(name, program, &arguments[2..]))
         }
+        [name, ..] if full(name).is_some() => {
+            full(name).map_or(ExitCode::FAILURE, |program| under_its_name(program, &arguments[2..]))
+        }
+        [option, ..] if option.starts_with("--generate=") => {
+            fail(&format!("{option}: it is of nnet3 alone; for a program, give {option} behind its name"))
+        }
+        [name, ..] if KALDIS_PROGRAMS.lines().any(|line| line == *name) => fail(&format!(
+            "'{name}' is a program of Kaldi that does not exist here: docs/kaldi.md has a list"
+        )),
         [name, ..] => fail(&format!("there is no program '{name}'{}\n{USAGE}", meant(name))),
         [] => fail(&format!("which program?\n{USAGE}")),
     }
 }
 
-/// Names the program that may be meant: one with `nnet3-` or more before this name, or one with at most two other letters.
+/// Starts the binary again under a program's name, which is that of its messages.
+fn under_its_name(program: &Program, arguments: &[OsString]) -> ExitCode {
+    let failed = |error: std::io::Error| fail(&format!("{}: {error}", program.name));
+    let binary = match std::env::current_exe() {
+        Ok(binary) => binary,
+        Err(error) => return failed(error),
+    };
+    failed(Command::new(binary).arg0(program.name).args(arguments).exec())
+}
+
+/// Names the program that may be meant: one with more before this name, or one with at most two other letters, with or without `nnet3-`.
 fn meant(name: &str) -> String {
     let letters = |name: &str| name.chars().collect::<Vec<char>>();
     let distance = |other: &str| match other.strip_suffix(name) {
-        Some("nnet3-") => 0,
         Some(before) if before.ends_with('-') => 1,
-        _ => nnet3_decode::edit_distance::errors(&letters(other), &letters(name)).total(),
+        _ => {
+            let far =
+                |other: &str| nnet3_decode::edit_distance::errors(&letters(other), &letters(name)).total();
+            other.strip_prefix("nnet3-").map_or(far(other), |short| far(short).min(far(other)))
+        }
     };
     let near =
         programs().map(|program| (distance(program.name), program.name)).filter(|(far, _)| *far <= 2).min();
@@ -165,8 +197,11 @@ fn install(folder: &Path) -> ExitCode {
     let links = || -> std::io::Result<usize> {
         let binary = std::env::current_exe()?.canonicalize()?;
         std::fs::create_dir_all(folder)?;
-        for program in programs() {
-            let path = folder.join(program.name);
+        for name in programs().map(|program| program.name).chain(["nnet3"]) {
+            let path = folder.join(name);
+            if path.canonicalize().is_ok_and(|path| path == binary) && !path.is_symlink() {
+                continue;
+            }
             if path.is_symlink() {
                 std::fs::remove_file(&path)?;
             }

@@ -83,6 +83,12 @@ def our_programs():
             if run.returncode == 0:
                 return set(run.stdout.split())
             sys.exit(f"programs.py: {nnet3} --list=names ended with status {run.returncode}")
+    program = shutil.which("nnet3-info")  # (A folder of links may lack nnet3 itself.)
+    if program:
+        binary = os.path.realpath(program)
+        run = subprocess.run(["nnet3", "--list=names"], executable=binary, stdout=subprocess.PIPE, text=True, check=False)
+        if run.returncode == 0:
+            return set(run.stdout.split())
     sys.exit("programs.py: there is no nnet3 on the PATH, nor in target/: build it, with `cargo build --release`")
 
 
@@ -233,7 +239,7 @@ def report(folder, starts):
         show(name, tool(name), "a tool of others that is not on the PATH", shells)
     wrong = {}
     for text in shells.values():
-        wrong.update(misspelt(text, kaldis | ours))
+        wrong.update((name, near) for name, near in misspelt(text, kaldis | ours).items() if name not in TOOLS)
     for name in sorted(wrong):
         show(name, rf"(?<![\w./$=-]){re.escape(name)}(?![\w./=-])", f"no program has this name; it looks like {wrong[name]}", shells)
     lost = lost_folders(root, texts)

@@ -176,7 +176,9 @@ collect_model() {
   if [[ $system == chain ]] && (( edge_frames > 0 )); then
     n=$edge_frames awk 'BEGIN { print "--edge-silence=" ENVIRON["n"] / 100 }' >"$out/conf/edges.conf"
   fi
-  if [[ $system == chain && $adapt_speakers == true ]]; then collect_adaptation; fi
+  if [[ $system == chain && $adapt_speakers == true ]]; then collect_adaptation
+  elif [[ $system == gaussian ]]; then say "    nnet3-adapt-speaker cannot adapt a model of Gaussians to a speaker; --model=network --adapt-speakers=true makes one that it can"
+  fi
 }
 
 # The files of nnet3-adapt-speaker. (nnet3-align takes the Gaussian models, too.)

@@ -29,7 +29,9 @@ step() { # <heading> <folder in DIR> <function> <input> …
     say "$heading: there already"
     return
   fi
-  say "$heading"
+  # (What follows is of other inputs, too: results of before would be taken for those of now.)
+  [[ $to == "$dir/model" ]] || rm -f "$dir/results.txt" # (The model folder comes last, behind the results.)
+  if [[ -d $to ]]; then say "$heading: again, since its inputs are others now"; else say "$heading"; fi
   "$make"
   rm -rf "$to.inputs" "$to"
   mv "$out" "$to"

@@ -70,7 +70,7 @@ pub fn for_each_with<H: Holder>(
             return Ok(());
         };
         if features.rows == 0 {
-            messages::warn(&format!("{key}: {}", tables::NO_FRAMES));
+            messages::warn(&tables::no_frames(key));
             counts.failed += 1;
             return Ok(());
         }

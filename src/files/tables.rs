@@ -156,7 +156,12 @@ impl<H: Holder> Output<H> {
 
     /// Leaves an entry out, with a warning.
     pub fn skip(&mut self, key: &str, reason: impl Display) {
-        messages::warn(&format!("{key}: {reason}"));
+        self.skip_as(&format!("{key}: {reason}"));
+    }
+
+    /// Leaves an entry out, with a warning in a sentence that names its key, as Kaldi's do.
+    pub fn skip_as(&mut self, sentence: &str) {
+        messages::warn(sentence);
         self.failed += 1;
     }
 
@@ -185,14 +190,29 @@ impl<H: Holder> Output<H> {
 }
 
 /// An entry that is left out, and why.
-pub struct Skip(pub String);
+pub enum Skip {
+    /// A clause behind the key.
+    Reason(String),
+    /// A sentence that names the key.
+    Sentence(String),
+}
 
 /// The reason to leave out features without frames.
 pub const NO_FRAMES: &str = "empty feature matrix";
 
+/// The warning about an utterance without frames, in Kaldi's words.
+pub fn no_frames(key: &str) -> String {
+    format!("Empty feature matrix for utterance {key}")
+}
+
 /// Returns a reason to leave an entry out.
 pub fn skip<T>(reason: impl Display) -> Result<std::result::Result<T, Skip>> {
-    Ok(Err(Skip(reason.to_string())))
+    Ok(Err(Skip::Reason(reason.to_string())))
+}
+
+/// Does the same, in a sentence that names the key.
+pub fn skip_as<T>(sentence: impl Into<String>) -> Result<std::result::Result<T, Skip>> {
+    Ok(Err(Skip::Sentence(sentence.into())))
 }
 
 /// Reads a table, and writes the result of `f` for each entry under the same key.
@@ -215,7 +235,8 @@ pub fn map_into<I: Holder, O: Holder>(
     input.for_each(|key, value| {
         match f(key, value)? {
             Ok(value) => output.write(key, &value)?,
-            Err(Skip(reason)) => output.skip(key, reason),
+            Err(Skip::Reason(reason)) => output.skip(key, reason),
+            Err(Skip::Sentence(sentence)) => output.skip_as(&sentence),
         }
         Ok(())
     })?;

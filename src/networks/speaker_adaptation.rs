@@ -129,7 +129,7 @@ impl Adaptation {
         let folder = path(FOLDER);
         ensure!(
             Path::new(&folder).is_dir(),
-            "{model} has no folder {FOLDER}: this model cannot adapt to a speaker (recognizer.sh --adapt-speakers=true makes one that can)"
+            "{model} has no folder {FOLDER}: this model cannot adapt to a speaker (recognizer.sh --model=network --adapt-speakers=true makes one that can)"
         );
         let mut system = System::load(&folder)?;
         system.options.prior_frames = PRIOR_FRAMES;

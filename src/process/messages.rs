@@ -13,3 +13,10 @@ pub fn warn(message: &str) {
 pub fn error(message: &str) {
     log::error(&Site::PROGRAM, message);
 }
+
+/// A `VLOG` line, written with `--verbose` of at least this level.
+pub fn detail(level: i32, message: std::fmt::Arguments) {
+    if level <= log::verbose() {
+        log::vlog(level, &Site::PROGRAM, &message.to_string());
+    }
+}

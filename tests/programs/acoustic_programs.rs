@@ -301,6 +301,8 @@ fn alignments_and_posteriors() {
         ctm("--frame-shift=0.03"),
         "a 1 0.00 0.12 1\na 1 0.12 0.06 1\na 1 0.18 0.09 2\nb 1 0.00 0.06 2\n"
     );
+    // 0.01 as a float is below 0.01 as a double, and Kaldi compares them.
+    assert!(ctm("--frame-shift=0.01").starts_with("a 1 0.000 0.040 1\na 1 0.040 0.020 1\n"));
     assert!(ctm("--frame-shift=0.005").starts_with("a 1 0.000 0.020 1\na 1 0.020 0.010 1\n"));
 
     let posteriors = "a [ 1 0.5 2 0.25 7 0.25 ] [ ] [ 44 1 ] \nb [ 2 1 ] \n";

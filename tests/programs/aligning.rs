@@ -257,6 +257,18 @@ fn wrong_texts_are_listed_first_even_if_too_many_recordings_have_no_text() {
         .collect();
     let found = wrong.iter().filter(|number| listed.contains(&format!("{number:02}").as_str())).count();
     assert!(found >= 3 && listed.len() <= found + 3, "{table}");
+    // Results of an alignment are no place for a report.
+    std::fs::create_dir(f.path("aligned")).unwrap();
+    f.write("aligned/inputs", "0123\ncsv\n");
+    let elsewhere = all[..5].to_vec();
+    let aligned = f.path("aligned");
+    let refused = run("nnet3-align", &[&elsewhere[..], &[aligned.as_str()]].concat());
+    assert!(
+        refused.status == 255 && refused.stderr.contains("the folder has an alignment"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(std::fs::read_dir(&aligned).unwrap().count(), 1);
     assert!(
         table.lines().count() == 61 && told.stderr.contains("may not be what is said"),
         "{}",

@@ -223,7 +223,11 @@ fn first_mixtures() {
         &f,
         0,
         "gmm-global-init-from-feats --num-gauss=2 --num-frames=50 --num-iters=2 ark:@feats @o",
-        &["Kept 50 out of 200 input frames = 25%.", "empty: empty feature matrix", "on iteration 1 was"],
+        &[
+            "Kept 50 out of 200 input frames = 25%.",
+            "Empty feature matrix for utterance empty",
+            "on iteration 1 was",
+        ],
     );
     let fails = |options: &str, words: &str| {
         wrong(&f, 255, &format!("gmm-global-init-from-feats {options} ark:@feats @new"), &[words]);

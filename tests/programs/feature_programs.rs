@@ -112,7 +112,8 @@ fn normalisation_statistics() {
     let speakers = run(&f, "compute-cmvn-stats --spk2utt=ark:@spk2utt ark:@feats.txt ark,scp:@s.ark,@s.scp");
     assert_eq!(speakers.status, 0);
     assert!(
-        speakers.stderr.contains("c: no features") && speakers.stderr.contains("speaker t"),
+        speakers.stderr.contains("Did not find features for utterance c")
+            && speakers.stderr.contains("speaker t"),
         "{}",
         speakers.stderr
     );
@@ -127,7 +128,11 @@ fn normalisation_statistics() {
     let weighted = run(&f, "compute-cmvn-stats --weights=ark:@weights.txt ark:@feats.txt ark,t:-");
     assert_eq!(weighted.status, 0);
     assert_eq!(numbers(&weighted.stdout), [11., 16., 3., 51., 102., 0.]);
-    assert!(weighted.stderr.contains("b: 1 weights for 2 frames"), "{}", weighted.stderr);
+    assert!(
+        weighted.stderr.contains("Weights for utterance b have wrong dimension 1 vs. 2"),
+        "{}",
+        weighted.stderr
+    );
 
     assert_eq!(output(&f, "modify-cmvn-stats 1 ark:@s.ark ark,t:-"), "s [ 9 0 5 37 5 0 ]");
     assert_eq!(
@@ -167,7 +172,13 @@ fn applying_normalisation() {
     let line = "apply-cmvn --utt2spk=ark:@utt2spk ark:@stats.txt ark:@feats.txt ark,t:-";
     let by_mean = run(&f, line);
     assert_eq!((by_mean.status, numbers(&by_mean.stdout)), (0, vec![-2., -2., 0., 0., 2., 3.]));
-    assert!(by_mean.stderr.contains("b: no normalization statistics in ark:"), "{}", by_mean.stderr);
+    assert!(
+        by_mean.stderr.contains(
+            "No normalization statistics available for key b, producing no output for this utterance (ark:"
+        ),
+        "{}",
+        by_mean.stderr
+    );
     let global = " [\n  6 8 2\n  20 40 0 ]\n";
     f.write("global", global);
     let apply = |options: &str| output(&f, &format!("apply-cmvn {options} @global ark:@feats.txt ark,t:-"));
@@ -209,7 +220,7 @@ fn applying_normalisation() {
         &f,
         1,
         "apply-cmvn ark:@other.txt ark:@feats.txt ark:-",
-        &["a: no normalization", "b: no normalization"],
+        &["No normalization statistics available for key a,", "available for key b,"],
     );
     f.write("short-map", "a s\n");
     fails(
@@ -281,7 +292,11 @@ fn splicing_and_deltas_have_the_values_by_hand() {
     );
     let subsampled = run(&f, "subsample-feats --n=3 --offset=2 ark:@feats.txt ark,t:-");
     assert_eq!((subsampled.status, numbers(&subsampled.stdout)), (0, vec![5., 7.]));
-    assert!(subsampled.stderr.contains("b: output would have no rows"), "{}", subsampled.stderr);
+    assert!(
+        subsampled.stderr.contains("For utterance b, output would have no rows"),
+        "{}",
+        subsampled.stderr
+    );
     assert_eq!(
         output(&f, "select-feats 1,0-1 ark:@feats.txt ark,t:-"),
         "a [ 2 1 2 4 3 4 7 5 7 ] b [ 0 -1 0 2 1 2 ]"
@@ -298,8 +313,8 @@ fn splicing_and_deltas_have_the_values_by_hand() {
     f.write("empty-frames.txt", "e  [ ]\n");
     f.write("empty.mat", " [ ]\n");
     fails(&f, 255, "shift-feats @empty.mat -", &["empty.mat: empty feature matrix"]);
-    fails(&f, 0, "add-deltas ark:@empty-frames.txt ark:-", &["e: empty"]);
-    fails(&f, 0, "splice-feats ark:@empty-frames.txt ark:-", &["e: empty"]);
+    fails(&f, 0, "add-deltas ark:@empty-frames.txt ark:-", &["Empty feature matrix for key e"]);
+    fails(&f, 0, "splice-feats ark:@empty-frames.txt ark:-", &["Empty feature matrix for utterance e"]);
     fails(&f, 0, "splice-feats ark:@empty.ark ark:-", &[]);
     fails(&f, 255, "splice-feats --left-context=-1 ark:@feats.txt ark:-", &["--left-context"]);
     fails(&f, 255, "add-deltas --truncate=3 ark:@feats.txt ark:-", &["key 'a'", "--truncate=3"]);
@@ -342,7 +357,7 @@ fn putting_features_together() {
         &f,
         255,
         "paste-feats ark:@feats.txt ark:@3.txt ark:-",
-        &["a: missing in ark:", "nothing to write"],
+        &["Missing utt a from input ark:", "nothing to write"],
     );
     f.write("1.mat", " [\n 1 2\n 3 4 ]\n");
     f.write("2.mat", " [\n 7 8 9 ]\n");
@@ -362,10 +377,15 @@ fn putting_features_together() {
         (appended.status, numbers(&appended.stdout)),
         (0, vec![1., 2., 7., 8., 3., 4., 7., 8., 5., 7., 7., 8.])
     );
-    assert!(appended.stderr.contains("b: no vector in ark:"), "{}", appended.stderr);
+    assert!(appended.stderr.contains("Could not read vector for utterance b (ark:"), "{}", appended.stderr);
     assert_eq!(output(&f, "append-vector-to-feats --binary=false @1.mat @v.vec -"), "[ 1 2 7 8 3 4 7 8 ]");
     f.write("w.txt", "c  [ 7 8 ]\n");
-    fails(&f, 255, "append-vector-to-feats ark:@feats.txt ark:@w.txt ark:-", &["a: no vector"]);
+    fails(
+        &f,
+        255,
+        "append-vector-to-feats ark:@feats.txt ark:@w.txt ark:-",
+        &["Could not read vector for utterance a"],
+    );
 }
 
 #[test]
@@ -383,8 +403,9 @@ fn transforms_and_segments() {
     let table = run(&f, "transform-feats --utt2spk=ark:@utt2spk ark:@table.txt ark:@feats.txt ark,t:-");
     assert_eq!((table.status, numbers(&table.stdout)), (0, vec![11., 25., 43.]));
     assert!(
-        table.stderr.contains("b: the transform in ark:")
-            && table.stderr.contains("1×4, features have dimension 2")
+        table
+            .stderr
+            .contains("Transform matrix for utterance b has bad dimension 1x4 versus feat dim 2 (ark:")
     );
     assert!(table.stderr.contains("[pseudo-]logdet is 1.60944 over 3 frames."), "{}", table.stderr);
     fails(&f, 1, "transform-feats ark:@table.txt ark:@empty.ark ark:-", &[]);
@@ -397,8 +418,8 @@ fn transforms_and_segments() {
     let expected: Vec<f64> = (10..25).map(f64::from).collect();
     assert_eq!((segments.status, numbers(&segments.stdout)), (0, expected));
     for warning in [
-        "y: it ends at frame 198",
-        "z: no features of q",
+        "End sample too far out of range 198",
+        "Did not find features for utterance q, skipping segment z",
         "[expected 4 or 5 fields]: bad r 1",
         "[bad channel]: w r",
     ] {
@@ -409,7 +430,7 @@ fn transforms_and_segments() {
         "extract-feature-segments --snip-edges=false --max-overshoot=1.1 ark:@long.txt @segments ark,t:-";
     assert_eq!(numbers(&output(&f, line)).len(), 17 + 50);
     f.write("none", "y r 5 6\n");
-    fails(&f, 255, "extract-feature-segments ark:@long.txt @none ark:-", &["y: it starts at frame 500"]);
+    fails(&f, 255, "extract-feature-segments ark:@long.txt @none ark:-", &["Start sample out of range 500"]);
     fails(
         &f,
         255,

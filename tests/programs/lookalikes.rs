@@ -45,13 +45,18 @@ fn other_forms_and_capitals_are_named() {
 #[test]
 fn programs_that_may_be_meant_are_named() {
     for (called, meant) in [
-        ("transcribe", "there is no program 'transcribe'; did you mean 'nnet3-transcribe'?"),
-        ("train", "did you mean 'nnet3-train'?"),
+        ("transcrbe", "there is no program 'transcrbe'; did you mean 'nnet3-transcribe'?"),
+        ("mfcc-feats", "did you mean 'compute-mfcc-feats'?"),
+        ("gmm-est-map", "'gmm-est-map' is a program of Kaldi that does not exist here"),
+        ("--generate=man", "--generate=man: it is of nnet3 alone"),
         ("copy-feat", "did you mean 'copy-feats'?"),
     ] {
-        let said = crate::common::run("nnet3", &[called]);
+        let said = crate::common::run("nnet3", &[called, "x"]);
         assert!(said.status == 1 && said.stderr.contains(meant), "{}", said.stderr);
     }
+    let help = crate::common::run("nnet3", &["transcribe", "--help"]);
+    let usage = help.stdout + &help.stderr;
+    assert!(usage.contains("Usage: nnet3-transcribe"), "{usage}");
     let said = crate::common::run("nnet3", &["abrakadabra"]).stderr;
     assert!(said.contains("there is no program 'abrakadabra'\n"), "{said}");
 }

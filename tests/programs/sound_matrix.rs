@@ -240,7 +240,8 @@ fn cell(case: &str, seen: Result<Seen, String>) -> (&'static str, Option<String>
 
 /// Length and beginning of the first tone by ffmpeg.
 fn by_ffmpeg(file: &Path) -> (f64, f64) {
-    let out = file.with_extension("by-ffmpeg");
+    // (Formats are tried at once, so that each has a file of its own.)
+    let out = PathBuf::from(format!("{}.by-ffmpeg", file.display()));
     let arguments = format!("-i {} -ac 1 -ar {RATE} -f s16le", file.display());
     assert!(ffmpeg(&arguments, &out), "{}", file.display());
     let bytes = std::fs::read(out).unwrap();

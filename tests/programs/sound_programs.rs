@@ -103,7 +103,14 @@ fn all_figures_of_the_reference() {
 #[test]
 fn forms_of_output() {
     let f = folder("forms");
-    output(&f, "compute-mfcc-feats --dither=0 scp:@wav.scp ark:@m.ark");
+    let said =
+        command_lines::run(&f, "compute-mfcc-feats --verbose=2 --dither=0 scp:@wav.scp ark:@m.ark").stderr;
+    assert!(
+        said.contains(
+            "VLOG[2] (compute-mfcc-feats[5.5]:main():compute-mfcc-feats.cc:1) Processed features for key "
+        ),
+        "{said}"
+    );
     let expected = numbers(&output(&f, "copy-feats ark:@m.ark ark,t:-"));
     let line = "compute-mfcc-feats --dither=0 --output-format=htk --write-utt2dur=ark,t:@dur scp:@wav.scp ark:@h.ark";
     output(&f, line);
@@ -384,9 +391,11 @@ fn copies_of_features_do_not_depend_on_how_the_data_are_split() {
     f.write("bad.txt", format!("a  [ ]\nb  [\n  1 2 ]\n{}", copies("--num-copies=0", "scp:@second.scp")));
     let ran = command_lines::run(&f, "augment-feats --mfcc-config=@mfcc.conf ark:@bad.txt ark,t:-");
     assert_eq!((ran.status, keys(&ran.stdout)), (0, vec!["aug1-u8".to_owned(), "u8".to_owned()]));
-    for words in
-        ["a: empty feature matrix", "b: there are 2 columns: expected 20", "1 copies of 1 of 3 utterances"]
-    {
+    for words in [
+        "Empty feature matrix for utterance a",
+        "b: there are 2 columns: expected 20",
+        "1 copies of 1 of 3 utterances",
+    ] {
         assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
     }
     f.write("few.conf", "--use-energy=false\n");
@@ -448,7 +457,7 @@ fn interpolated_pitch_is_that_of_the_reference() {
     f.write("bad", "a [ 0.5 100\n 0.5 -1 ]\nb [ 0.5 100 ]\nc [ ]\n");
     let words = [
         "a: frame 1 has probability 0.5 and pitch -1",
-        "c: empty feature matrix",
+        "Empty feature matrix for utterance c",
         "Done 1 utterances, 2 with errors.",
     ];
     fails(&f, 0, "interpolate-pitch ark:@bad ark:-", &words);
@@ -485,9 +494,11 @@ fn silence_around_features_does_not_depend_on_how_the_data_are_split() {
 
     f.write("bad.txt", "a  [ ]\nb  [\n  1 2 ]\n");
     let ran = command_lines::run(&f, "pad-feats --part=1 --mfcc-config=@mfcc.conf ark:@bad.txt ark,t:-");
-    for words in
-        ["a: empty feature matrix", "b: there are 2 columns: expected 20", "around 0 of 2 utterances"]
-    {
+    for words in [
+        "Empty feature matrix for utterance a",
+        "b: there are 2 columns: expected 20",
+        "around 0 of 2 utterances",
+    ] {
         assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
     }
     for (option, words) in [

@@ -276,7 +276,7 @@ fn voice_activity() {
         &f,
         0,
         &format!("{select} ark:@vad ark:@o"),
-        &["silent: no voice activity", "1 utterances, 1 had errors"],
+        &["No VAD input found for utterance silent", "1 utterances, 1 had errors"],
     );
     fails(
         &f,
@@ -298,7 +298,7 @@ fn voice_activity() {
     let likes = "compute-vad-from-frame-likes --map=@map";
     assert_eq!(ok(&f, &format!("{likes} ark:@l1 ark:@l2 ark,t:-")), "u [ 0 0 4 ]");
     assert_eq!(ok(&f, &format!("{likes} --priors=0.2,0.8 ark:@l1 ark:@l2 ark,t:-")), "u [ 4 4 4 ]");
-    fails(&f, 0, &format!("{likes} ark:@l1 ark:@l2 ark:@o"), &["v: no likelihoods in ark:"]);
+    fails(&f, 0, &format!("{likes} ark:@l1 ark:@l2 ark:@o"), &["No vector for utterance v (ark:"]);
     fails(&f, 255, &format!("{likes} --priors=1 ark:@l1 ark:@l2 ark:@o"), &["1 priors specified"]);
     f.write("a", "u  [ 0 1 1 ]\n");
     f.write("b", "u  [ 1 1 0 ]\n");

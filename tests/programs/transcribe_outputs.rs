@@ -175,16 +175,14 @@ fn faults_are_found_before_the_model_is_loaded() {
     // The message describes a file that is no recording.
     whole.write("notes.txt", "root:x:0:0:root:/root:/bin/bash\nübung");
     std::fs::write(whole.path("samples.raw"), [0x13u8, 0xfa, 0x07, 0xf1].repeat(4000)).unwrap();
-    for (name, kind) in [("@notes.txt", "a text"), ("@samples.raw", "bytes of no known form")] {
-        let found = run(&whole, &format!("nnet3-transcribe {model} {name}"));
-        let words = format!("expected a recording, found {kind} (");
-        assert!(found.status == 1 && found.stderr.contains(&words), "{}", found.stderr);
-        assert!(
-            found.stderr.contains("; --raw=CODING,RATE reads samples without a header"),
-            "{}",
-            found.stderr
-        );
-    }
+    // A text is told before the model is loaded.
+    let found = run(&whole, &format!("nnet3-transcribe {model} @notes.txt"));
+    assert!(found.stderr.contains("notes.txt: expected a recording, found a text\n"), "{}", found.stderr);
+    assert_eq!(found.status, 1);
+    let found = run(&whole, &format!("nnet3-transcribe {model} @samples.raw"));
+    let words = "expected a recording, found bytes of no known form (";
+    assert!(found.status == 1 && found.stderr.contains(words), "{}", found.stderr);
+    assert!(found.stderr.contains("; --raw=CODING,RATE reads samples without a header"), "{}", found.stderr);
     // A file that is no sound is named once, too.
     for rest in [format!("{U7} --channels=3"), "@text.wav".to_owned()] {
         whole.write("text.wav", "no sound at all");

@@ -166,7 +166,8 @@ fn channels_of_a_call() {
 
     let quiet = f.write("quiet.wav", wave(&[silence, u7]));
     let found = run(&f, &format!("nnet3-transcribe {model} {quiet}"));
-    let warning = "quiet.wav: channel 1 is silent, but channel 2 is not; see --channels";
+    let warning =
+        "quiet.wav: channel 1 is silent, but channel 2 is not; see --channels (--channels=2 takes that one)";
     assert!(found.status == 0 && found.stderr.contains(warning), "{}", found.stderr);
     assert!(found.stderr.contains("the first of 2 channels is taken"), "{}", found.stderr);
     let chosen = run(&f, &format!("nnet3-transcribe --channels=2 {model} {quiet}"));

@@ -14,6 +14,7 @@ pub(crate) fn check(folder: &Path) -> Result<()> {
         true if is_network(&mdl) => "final.mdl is a neural network, and there is no graph beside it: give the folder of the recogniser \
              that it belongs to, which has am/ and graph/ (the folder that recognizer.sh writes has it as model)"
             .to_owned(),
+        true if is_of_chain(&mdl) => "final.mdl belongs to the tree of a chain model: one rough Gaussian a leaf, which cannot align".to_owned(),
         true => return Ok(()),
         false => without_model(folder),
     };
@@ -53,9 +54,9 @@ fn models_below(folder: &Path) -> Vec<String> {
     let is_model = |path: &Path| match path.is_dir() {
         true => {
             path.join("am/final.mdl").is_file()
-                || (path.join("final.mdl").is_file()
-                    && path.join("tree").is_file()
-                    && !is_network(&path.join("final.mdl")))
+                || (["final.mdl", "tree", "phones.txt"].iter().all(|file| path.join(file).is_file())
+                    && !is_network(&path.join("final.mdl"))
+                    && !is_of_chain(&path.join("final.mdl")))
         }
         false => path.extension().is_some_and(|ending| ending == "zip"),
     };
@@ -74,6 +75,14 @@ fn is_network(mdl: &Path) -> bool {
         r.read_token().ok()
     };
     first().as_deref() == Some("<Nnet3>")
+}
+
+/// True for a model whose phones have the topology of chain models: one state, whose first frame has a pdf of its own.
+fn is_of_chain(mdl: &Path) -> bool {
+    let model = || TransitionModel::read(&mut KaldiReader::open(mdl.to_str()?).ok()?).ok();
+    model().is_some_and(|model| {
+        model.states().iter().any(|state| state.self_loop_pdf.is_some_and(|pdf| pdf != state.forward_pdf))
+    })
 }
 
 /// A sentence about a file that is no zip archive, from its first bytes.
@@ -148,9 +157,15 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         let says = |name: &str| check(&at(name)).unwrap_err().to_string();
         assert!(says("none").contains("no such file or folder"));
-        for name in
-            ["exp/gauss/model/final.mdl", "exp/gauss/model/tree", "exp/v/am/final.mdl", "exp/english.zip"]
-        {
+        for name in [
+            "exp/gauss/model/final.mdl",
+            "exp/gauss/model/tree",
+            "exp/gauss/model/phones.txt",
+            "exp/v/am/final.mdl",
+            "exp/english.zip",
+            "exp/ali/final.mdl",
+            "exp/ali/tree",
+        ] {
             std::fs::create_dir_all(at(name).parent().unwrap()).unwrap();
             std::fs::write(at(name), "").unwrap();
         }
@@ -158,6 +173,7 @@ mod tests {
         for name in ["exp/gauss/model", "exp/v", "exp/english.zip"] {
             assert!(text.contains(&at(name).display().to_string()), "{text}");
         }
+        assert!(!text.contains("ali"), "{text}");
         assert!(says("exp/v").contains("a recogniser with a neural network"));
         assert!(check(&at("exp/gauss/model")).is_ok());
     }

@@ -1,5 +1,7 @@
 //! Command lines with options behind arguments and with letters for options, as most programs outside of Kaldi have them.
 
+use std::path::Path;
+
 use clap::Command;
 
 use crate::arguments::{Attached, lacks_value};
@@ -13,7 +15,7 @@ pub(super) fn options_first(command: &Command, argv: &[String]) -> (Vec<String>,
         let option = match text.strip_prefix("--") {
             Some("") => break,
             Some(_) => Some(text.clone()),
-            None => spelled_out(command, text),
+            None => spelled_out(command, text).or_else(|| long_with_one_dash(text)),
         };
         let Some(option) = option else {
             positionals.push(text.clone());
@@ -47,6 +49,13 @@ fn spelled_out(command: &Command, text: &str) -> Option<String> {
     })
 }
 
+/// Writes `-name` as `--name`, unless it is a file or a number: an option with one dash is none that is silently taken for a file.
+fn long_with_one_dash(text: &str) -> Option<String> {
+    let name = text.strip_prefix('-')?;
+    let is_argument = name.is_empty() || text.parse::<f64>().is_ok() || Path::new(text).exists();
+    (!is_argument).then(|| format!("-{text}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,7 +82,10 @@ mod tests {
         assert_eq!(first("a --output b c -o d"), "--output=b --output=d -- a c");
         assert_eq!(first("a -ob -o=c --times d"), "--output=b --output=c --times -- a d");
         assert_eq!(first("a -- --times -o"), "-- a --times -o");
-        assert_eq!(first("- -x --times=f -1"), "--times=f -- - -x -1");
+        assert_eq!(first("- -x --times=f -1"), "--x --times=f -- - -1");
+        // One dash is one too few. A file of the name stays one.
+        assert_eq!(first("a -times b"), "--times -- a b");
+        assert_eq!(first("a -times=f /"), "--times=f -- a /");
         assert_eq!(first("a -o - -h"), "--output=- --help -- a");
         assert_eq!(first("a --output --times"), "--output --times -- a");
     }

@@ -93,16 +93,16 @@ impl SegmentOptions {
             end -= beyond.ceil() as i64;
         }
         if start >= total {
-            return Err(format!("it starts at frame {start}, the recording has {total} frames"));
+            return Err(format!("Start sample out of range {start} [length:] {total}"));
         }
         if end > total {
             if end >= total + self.frames(self.max_overshoot.into()) {
-                return Err(format!("it ends at frame {end}, the recording has {total} frames"));
+                return Err(format!("End sample too far out of range {end} [length:] {total}"));
             }
             end = total;
         }
         if end <= start + self.frames(self.min_length.into()) {
-            return Err(format!("it is too short: {} frames", (end - start).max(0)));
+            return Err(format!("Segment too short: {} frames", (end - start).max(0)));
         }
         Ok(start as usize..end as usize)
     }
@@ -143,8 +143,8 @@ mod tests {
         };
         assert_eq!(range(&options, 0.1, 0.5), Ok(10..48));
         assert_eq!(range(&options, 0.0, 1.02), Ok(0..100));
-        assert!(range(&options, 0.0, 1.03).unwrap_err().contains("ends at frame 101"));
-        assert!(range(&options, 1.0, 2.0).unwrap_err().contains("starts at frame 100"));
+        assert!(range(&options, 0.0, 1.03).unwrap_err().contains("End sample too far out of range 101"));
+        assert!(range(&options, 1.0, 2.0).unwrap_err().contains("Start sample out of range 100"));
         assert!(range(&options, 0.1, 0.22).unwrap_err().contains("too short: 10 frames"));
         assert_eq!(range(&options, 0.1, 0.23), Ok(10..21));
         let whole = SegmentOptions { snip_edges: false, max_overshoot: 0.05, ..options.clone() };

@@ -4,7 +4,7 @@
 //! Montreal Forced Aligner's dictionaries, `word probability silence-after correction-silence correction-other phone …`. Comments and
 //! numbers of pronunciations are those of the CMU dictionary.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::cmudict;
 use crate::error::{Error, Result};
@@ -45,6 +45,11 @@ pub struct Lexicon {
     /// The name of the file, for messages.
     pub name: String,
 }
+
+/// Phones that may be slips; if there are more, they are the lexicon's style.
+const MOST_SLIPS: usize = 2;
+/// Pronunciations of a lexicon whose phones should be in several.
+const MANY_ENTRIES: usize = 200;
 
 impl Lexicon {
     /// Sorts entries by words and joins equal ones; the larger probability counts.
@@ -129,7 +134,41 @@ impl Lexicon {
                 "{file}: words with a number, such as '{first}', are other pronunciations of the words without it: {count}"
             ));
         }
-        Ok((Lexicon::new(file, entries), warnings))
+        let lexicon = Lexicon::new(file, entries);
+        warnings.extend(lexicon.odd_phones());
+        Ok((lexicon, warnings))
+    }
+
+    /// Sentences about phones that may be slips. Such a phone is in one pronunciation alone, and differs from another phone in
+    /// capitals alone, or the lexicon has so many pronunciations that its phones are in several. (Alphabets such as SAMPA have many
+    /// pairs of letters, which are no slips.)
+    fn odd_phones(&self) -> Vec<String> {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for entry in &self.entries {
+            let phones: HashSet<&str> = entry.phones.iter().map(String::as_str).collect();
+            phones.into_iter().for_each(|phone| *counts.entry(phone).or_default() += 1);
+        }
+        let mut spellings: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        counts.keys().for_each(|&phone| spellings.entry(phone.to_lowercase()).or_default().push(phone));
+        spellings.retain(|_, phones| phones.len() > 1);
+        let mut sentences = Vec::new();
+        if spellings.len() <= MOST_SLIPS {
+            for phones in spellings.values().filter(|phones| phones.iter().any(|phone| counts[phone] == 1)) {
+                sentences.push(format!(
+                    "{}: phones {} differ in capitals alone",
+                    self.name,
+                    phones.join(" and ")
+                ));
+            }
+        }
+        if self.entries.len() >= MANY_ENTRIES {
+            let once: Vec<&str> =
+                counts.iter().filter(|(_, count)| **count == 1).map(|(phone, _)| *phone).collect();
+            if (1..=MOST_SLIPS).contains(&once.len()) {
+                sentences.push(format!("{}: in one pronunciation alone: {}", self.name, once.join(", ")));
+            }
+        }
+        sentences
     }
 
     /// True if an entry is less than certain.
@@ -304,6 +343,20 @@ mod tests {
     fn whole_numbers_may_be_phones() {
         assert_eq!(parse("a 1 2\nb 3\n").entries, [entry("a", 1.0, "1 2"), entry("b", 1.0, "3")]);
         assert_eq!(parse("a 1 x\nb 1 y\n").entries, [entry("a", 1.0, "x"), entry("b", 1.0, "y")]);
+    }
+
+    #[test]
+    fn phones_that_may_be_slips() {
+        let warnings = |text: &str| Lexicon::parse(text, "lex").unwrap().1;
+        assert_eq!(
+            warnings("five f ay V\nseven s v\nsix s f ay\n"),
+            ["lex: phones V and v differ in capitals alone"]
+        );
+        // Letters of SAMPA.
+        assert!(warnings("a E e\nb S s\nc Z z\n").is_empty());
+        let words = |last: &str| (0..200).map(|n| format!("w{n} a b\n")).collect::<String>() + last;
+        assert_eq!(warnings(&words("three th r iyy\nfree th r\n")), ["lex: in one pronunciation alone: iyy"]);
+        assert!(warnings(&words("three a b\n")).is_empty());
     }
 
     #[test]

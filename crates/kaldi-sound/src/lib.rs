@@ -42,5 +42,5 @@ pub use kaldi_feat::wave::RATES;
 pub use program::WARNING;
 pub use raw::RawForm;
 pub use signal::Signal;
-pub use stream::{SoundOptions, SoundStream};
+pub use stream::{SoundOptions, SoundStream, is_text_file};
 pub use warning::Warning;

@@ -1,6 +1,7 @@
 //! A recording from its beginning to its end.
 
 use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use kaldi_feat::wave;
@@ -228,6 +229,20 @@ const UNKNOWN_TO_FFMPEG: &str = "Invalid data found";
 
 /// A description of the first bytes of a file that is no recording.
 fn looks_like(begin: &[u8]) -> String {
+    if is_text(begin) { "a text" } else { "bytes of no known form" }.to_owned()
+}
+
+/// Bytes by which a text is told.
+const TEXT: u64 = 1024;
+
+/// True if a file is a text, by its first bytes. It can be known before anything else is done; a file that cannot be read is none.
+pub fn is_text_file(file: &Path) -> bool {
+    let mut begin = Vec::new();
+    let read = File::open(file).and_then(|file| file.take(TEXT).read_to_end(&mut begin));
+    read.is_ok() && is_text(&begin) && wave::kind(&begin).is_none()
+}
+
+fn is_text(begin: &[u8]) -> bool {
     let valid = match std::str::from_utf8(begin) {
         Ok(text) => text,
         // (The last character may be cut.)
@@ -236,11 +251,7 @@ fn looks_like(begin: &[u8]) -> String {
         }
         Err(_) => "",
     };
-    let is_text = !valid.is_empty() && valid.chars().all(|c| !c.is_control() || c.is_whitespace());
-    match is_text {
-        true => "a text".to_owned(),
-        false => "bytes of no known form".to_owned(),
-    }
+    !valid.is_empty() && valid.chars().all(|c| !c.is_control() || c.is_whitespace())
 }
 
 /// True for names that are more than the name of a file: a command, an offset.

@@ -3,23 +3,29 @@
 
 RESULTS: a folder of nnet3-align. REFERENCE: a folder with a file NAME.txt for each recording, anywhere below it, of lines 'phone begin end' in
 seconds. Compared are the beginning of each phone, and the end of the last one before a pause; and both ends of each word. A recording whose
-phones are others than the reference's is left out and counted. The reference is late as a whole: the median distance is taken off first."""
+letters are others than the reference's is left out and counted; the reference has some letters without their accents. The reference is late as a whole: the median distance is taken off first."""
 
 import csv
 import statistics
 import sys
+import unicodedata
 from pathlib import Path
 
 PAUSES = {"", "SIL"}
 
 
+def letter(label):
+    """A capital letter without accents."""
+    return "".join(mark for mark in unicodedata.normalize("NFD", label.upper()) if not unicodedata.combining(mark))
+
+
 def read_reference(path):
-    """Phones with their times, without pauses, as capitals."""
+    """Phones with their times, without pauses."""
     phones = []
     for line in path.read_text(encoding="utf-8").splitlines():
         phone, begin, end = line.split()
         if phone not in PAUSES:
-            phones.append((phone.upper(), float(begin), float(end)))
+            phones.append((letter(phone), float(begin), float(end)))
     return phones
 
 
@@ -28,7 +34,7 @@ def read_alignment(table):
     found = {}
     with open(table, encoding="utf-8", newline="") as rows:
         for row in csv.DictReader(rows):
-            label = row["label"].upper()
+            label = letter(row["label"])
             if row["type"] in ("word", "phone") and label not in PAUSES:
                 intervals = found.setdefault(Path(row["recording"]).name, {"word": [], "phone": []})
                 intervals[row["type"]].append((label, float(row["begin"]), float(row["end"])))

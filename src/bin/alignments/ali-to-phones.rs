@@ -65,7 +65,8 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
 
 /// A line for each phone: utterance, channel 1, start and duration in seconds, phone.
 fn write_ctm(options: &Options, model: &TransitionModel) -> anyhow::Result<u8> {
-    let digits = if options.frame_shift >= 0.01 { 2 } else { 3 };
+    // (As in Kaldi, the float is compared with a double: 0.01 is below 0.01.)
+    let digits = if f64::from(options.frame_shift) >= 0.01 { 2 } else { 3 };
     let mut writer = KaldiWriter::create(&options.output, false)?;
     let mut done = 0;
     tables::Input::<I32VectorHolder>::open(&options.alignments_rspecifier)?.for_each(|key, alignment| {

@@ -59,13 +59,14 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
     };
     let mut generator = CRand::default();
     let (old, new) = (&options.old_alignments_rspecifier, &options.new_alignments_wspecifier);
-    let output = tables::map::<I32VectorHolder, I32VectorHolder>(old, new, |_, alignment| {
+    let output = tables::map::<I32VectorHolder, I32VectorHolder>(old, new, |key, alignment| {
         let ids = from.transition_ids(&alignment)?;
         match conversion.convert(&ids, &mut || generator.next()) {
             Ok(ids) => Ok(Ok(ids.into_iter().map(|id| id.get() as i32).collect())),
-            Err(error @ (Error::Alignment(_) | Error::Frame { .. })) => {
-                tables::skip(format!("Could not convert alignment: {}", kaldi_io::error::chain(&error)))
-            }
+            Err(error @ (Error::Alignment(_) | Error::Frame { .. })) => tables::skip_as(format!(
+                "Could not convert alignment for key {key} (possibly truncated alignment?): {}",
+                kaldi_io::error::chain(&error)
+            )),
             Err(other) => {
                 let files = format!("{}, {} and {}", options.old_model, options.new_model, options.new_tree);
                 Err(anyhow::Error::from(other).context(files))

@@ -37,11 +37,16 @@ pub fn run(options: Options) -> Result<u8> {
     let (from, to) = (&options.post_rspecifier1, &options.post_wspecifier);
     let output = tables::map::<PosteriorHolder, PosteriorHolder>(from, to, |key, mut first| {
         let Some(second) = second.get(key)? else {
-            return tables::skip(format!("no posterior in {}", options.post_rspecifier2));
+            return tables::skip_as(format!(
+                "Second set of posteriors has nothing for key {key}, producing no output. ({})",
+                options.post_rspecifier2
+            ));
         };
         if second.len() != first.len() {
             let (first, second) = (first.len(), second.len());
-            return tables::skip(format!("posteriors have mismatched sizes {first} vs. {second}"));
+            return tables::skip_as(format!(
+                "Posteriors have mismatched sizes {first} vs. {second} for key {key}"
+            ));
         }
         let mut second = second.clone();
         posterior::scale(&mut first, options.scale1);

@@ -24,11 +24,16 @@ pub fn run(options: Options) -> Result<u8> {
     let (from, to) = (&options.post_rspecifier, &options.post_wspecifier);
     let output = tables::map::<PosteriorHolder, PosteriorHolder>(from, to, |key, mut posterior| {
         let Some(weights) = weights.get(key)? else {
-            return tables::skip(format!("no weights in {}", options.weights_rspecifier));
+            return tables::skip_as(format!(
+                "No weights for utterance {key} ({})",
+                options.weights_rspecifier
+            ));
         };
         let (frames, found) = (posterior.len(), weights.len());
         if frames.abs_diff(found) as i64 > i64::from(options.length_tolerance) {
-            return tables::skip(format!("{found} weights for {frames} frames"));
+            return tables::skip_as(format!(
+                "Weights for utterance {key} have wrong size, {found} vs. {frames}"
+            ));
         }
         weight_frames(&mut posterior, weights);
         Ok(Ok(posterior))

@@ -57,7 +57,7 @@ pub fn run(options: Options) -> Result<u8> {
         };
         let features = match features.get(key)? {
             None => return skip(format!("No features available for utterance {key}")),
-            Some(features) if features.rows == 0 => return skip(format!("{key}: {}", tables::NO_FRAMES)),
+            Some(features) if features.rows == 0 => return skip(tables::no_frames(key)),
             Some(features) => features,
         };
         if let Some(found) = features.not_finite() {

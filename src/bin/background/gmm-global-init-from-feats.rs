@@ -62,7 +62,7 @@ pub fn run(options: Options) -> Result<u8> {
     Input::<MatrixHolder>::open(&options.feature_rspecifier)?.for_each(|key, features| {
         match features.not_finite() {
             Some(found) => messages::warn(&format!("{key}: {found}; the utterance is left out")),
-            None if features.rows == 0 => messages::warn(&format!("{key}: empty feature matrix")),
+            None if features.rows == 0 => messages::warn(&nnet3::tables::no_frames(key)),
             None => sample.add(&features, &mut draws)?,
         }
         Ok(())

@@ -6,7 +6,7 @@ use kaldi_io::holder::{I32VectorVectorHolder, MatrixHolder, VectorHolder};
 use kaldi_io::{DenseMatrix, RandomReader};
 use nnet3::gaussians::{Counts, Skipped};
 use nnet3::messages;
-use nnet3::tables::{self, Input, NO_FRAMES};
+use nnet3::tables::{self, Input, no_frames};
 
 /// Tables of utterances.
 #[derive(Default)]
@@ -46,7 +46,7 @@ pub fn for_each(
             Ok(())
         };
         if features.rows == 0 {
-            return skip(format!("{key}: {NO_FRAMES}"));
+            return skip(no_frames(key));
         }
         if sources.skip_wrong_dim && features.cols != scorer.dim() {
             return skip(format!(

@@ -181,6 +181,12 @@ pub fn run(options: Options) -> Result<u8> {
         Ok(kaldi_corpus::vocabulary::write_missing(&folder.join("unknown_words.tsv"), &missing)?)
     };
     if options.validate {
+        if out.join(state::FILE).is_file() {
+            bail!(
+                "{}: the folder has an alignment: give another one for the report of --validate",
+                options.to
+            );
+        }
         kaldi_corpus::write::new_folder(&out)?;
         reports(&out)?;
         validate(&corpus);
@@ -220,7 +226,8 @@ pub fn run(options: Options) -> Result<u8> {
     let inputs = state::fingerprint(&corpus, &pronunciations.lexicon, &[options.model.clone(), kind]);
     let outputs = format!("{formats:?} {}", options.scores);
     let state = state::look(&out, &inputs, &outputs)?;
-    if state == State::Ended {
+    let has_picture = options.picture.is_empty() || Path::new(&options.picture).exists();
+    if state == State::Ended && has_picture {
         messages::log(&format!("{}: all is there already", options.to));
         return Ok(0);
     }
@@ -251,9 +258,11 @@ pub fn run(options: Options) -> Result<u8> {
         messages::warn(&fault.to_string());
     }
     write_faults(&out.join("faults.tsv"), &corpus.faults)?;
-    if let Some(id) = picture {
-        draw(&options.picture, &corpus, &results, &id, rate)?;
-    }
+    // (A picture that cannot be written does not cost the results.)
+    let drawn = match picture {
+        Some(id) => draw(&options.picture, &corpus, &results, &id, rate),
+        None => Ok(()),
+    };
     let written = outputs::write(&out, &corpus, &results, &formats)?;
     let aligned = tell(&corpus, &results, &out.join(TABLE));
     let lost = corpus.utterances.len() - aligned;
@@ -261,6 +270,7 @@ pub fn run(options: Options) -> Result<u8> {
         bail!("no utterance could be aligned; {} has the reasons", out.join(TABLE).display());
     }
     messages::log(&aligning::summary(&options.to, &written));
+    drawn?;
     if lost as f64 > MOST_LOST * corpus.utterances.len() as f64 && !options.corpus.skips_bad() {
         bail!(
             "{lost} of {} could not be aligned; the results of the others are in {}",

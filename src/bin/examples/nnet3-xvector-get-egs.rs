@@ -5,7 +5,7 @@ use kaldi_cli::NOTHING_DONE;
 use kaldi_io::holder::MatrixHolder;
 use kaldi_io::{KaldiReader, TableWriter};
 use nnet3::messages;
-use nnet3::tables::{Input, NO_FRAMES};
+use nnet3::tables::{Input, no_frames};
 use nnet3_train::ExampleHolder;
 use nnet3_train::ranges::Ranges;
 
@@ -50,7 +50,7 @@ pub fn run(options: Options) -> Result<u8> {
             _ if wanted.is_empty() => Some(format!(
                 "Could not create examples from utterance {key} because it has no entry in the ranges input file."
             )),
-            _ if features.rows == 0 => Some(format!("{key}: {NO_FRAMES}")),
+            _ if features.rows == 0 => Some(no_frames(key)),
             found => found.map(|found| format!("{key}: the features' {found}")),
         };
         if let Some(problem) = problem {

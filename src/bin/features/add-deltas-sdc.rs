@@ -31,9 +31,9 @@ pub fn run(options: Options) -> Result<u8> {
         bail!("--truncate={}: expected a number that is not negative", options.truncate);
     };
     let (from, to) = (&options.in_rspecifier, &options.out_wspecifier);
-    tables::map::<MatrixHolder, MatrixHolder>(from, to, |_, mut features| {
+    tables::map::<MatrixHolder, MatrixHolder>(from, to, |key, mut features| {
         if features.rows == 0 {
-            return tables::skip(tables::NO_FRAMES);
+            return tables::skip_as(format!("Empty feature matrix for key {key}"));
         }
         if dim > features.cols {
             bail!("--truncate={dim}: expected at most {}, the dimension of the features", features.cols);

@@ -36,12 +36,16 @@ pub fn run(options: Options) -> Result<u8> {
         return Ok(0);
     }
     let mut vectors = RandomReader::<VectorHolder>::open(&options.vectors_in)?;
-    let output =
-        tables::map::<MatrixHolder, MatrixHolder>(from, to, |key, features| match vectors.get(key)? {
-            _ if features.rows == 0 => tables::skip(tables::NO_FRAMES),
+    let output = tables::map::<MatrixHolder, MatrixHolder>(from, to, |key, features| {
+        messages::detail(2, format_args!("Processing utterance {key}"));
+        match vectors.get(key)? {
+            _ if features.rows == 0 => tables::skip_as(tables::no_frames(key)),
             Some(vector) => Ok(Ok(append_vector(&features, vector)?)),
-            None => tables::skip(format!("no vector in {}", options.vectors_in)),
-        })?;
+            None => {
+                tables::skip_as(format!("Could not read vector for utterance {key} ({})", options.vectors_in))
+            }
+        }
+    })?;
     vectors.close()?;
     messages::log(&format!("Done {} utts, errors on {}", output.done, output.failed));
     output.finish_or(FAILED)

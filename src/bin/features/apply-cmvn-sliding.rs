@@ -43,7 +43,7 @@ pub fn run(options: Options) -> Result<u8> {
     let (from, to) = (&options.feats_rspecifier, &options.feats_wspecifier);
     let output = tables::map::<MatrixHolder, MatrixHolder>(from, to, |key, features| {
         if features.rows == 0 {
-            return tables::skip("empty feature matrix");
+            return tables::skip_as(tables::no_frames(key));
         }
         let (normalized, floored) = cmn.apply(&features)?;
         warn(key, &floored, options.max_warnings);

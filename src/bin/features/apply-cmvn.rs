@@ -81,7 +81,7 @@ pub fn run(options: Options) -> Result<u8> {
     };
     let output = tables::map::<MatrixHolder, MatrixHolder>(from, to, |key, mut features| {
         if features.rows == 0 {
-            return tables::skip(tables::NO_FRAMES);
+            return tables::skip_as(tables::no_frames(key));
         }
         match &mut source {
             Source::Global(normalization) => normalization.apply(&mut features)?,
@@ -91,7 +91,10 @@ pub fn run(options: Options) -> Result<u8> {
                 }
                 Some(stats) => options.normalization(stats, &skip)?.apply(&mut features)?,
                 None => {
-                    return tables::skip(format!("no normalization statistics in {}", options.cmvn_stats));
+                    return tables::skip_as(format!(
+                        "No normalization statistics available for key {key}, producing no output for this utterance ({})",
+                        options.cmvn_stats
+                    ));
                 }
             },
         }

@@ -71,7 +71,7 @@ pub fn run(options: Options) -> Result<u8> {
     input.for_each(|key, features| {
         utterances += 1;
         if features.rows == 0 {
-            output.skip(key, tables::NO_FRAMES);
+            output.skip_as(&tables::no_frames(key));
             return Ok(());
         }
         for copy in 1..=options.num_copies {

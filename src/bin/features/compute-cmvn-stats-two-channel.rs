@@ -52,7 +52,7 @@ pub fn run(options: Options) -> Result<u8> {
         let mut sides = Vec::new();
         for utterance in utterances {
             match table.get(utterance)? {
-                Some(features) if features.rows == 0 => output.skip(utterance, tables::NO_FRAMES),
+                Some(features) if features.rows == 0 => output.skip_as(&tables::no_frames(utterance)),
                 Some(features) => sides.push((utterance, features.clone())),
                 None => output.skip(utterance, format!("no features in {}", options.feats_rspecifier)),
             }

@@ -41,7 +41,7 @@ impl Accumulator {
     /// Adds to statistics, which are made for the first utterance that can be used. False if this one cannot.
     fn add(&mut self, key: &str, features: &DenseMatrix<f32>, stats: &mut Option<CmvnStats>) -> Result<bool> {
         if features.rows == 0 {
-            return Ok(self.fail(&format!("{key}: {}", tables::NO_FRAMES)));
+            return Ok(self.fail(&tables::no_frames(key)));
         }
         let weights = match &mut self.weights {
             None => None,
@@ -49,9 +49,11 @@ impl Accumulator {
                 Some(weights) if weights.len() == features.rows => Some(weights.as_slice()),
                 Some(weights) => {
                     let (found, frames) = (weights.len(), features.rows);
-                    return Ok(self.fail(&format!("{key}: {found} weights for {frames} frames")));
+                    return Ok(self.fail(&format!(
+                        "Weights for utterance {key} have wrong dimension {found} vs. {frames}"
+                    )));
                 }
-                None => return Ok(self.fail(&format!("{key}: no weights"))),
+                None => return Ok(self.fail(&format!("No weights available for utterance {key}"))),
             },
         };
         if let Some(found) = features.not_finite() {
@@ -110,7 +112,10 @@ fn per_speaker(options: &Options, accumulator: &mut Accumulator) -> Result<Outpu
         let mut stats: Option<CmvnStats> = None;
         for utterance in &utterances {
             let Some(features) = table.get(utterance)? else {
-                accumulator.fail(&format!("{utterance}: no features in {}", options.feats_rspecifier));
+                accumulator.fail(&format!(
+                    "Did not find features for utterance {utterance} in {}",
+                    options.feats_rspecifier
+                ));
                 continue;
             };
             accumulator.add(utterance, features, &mut stats).with_context(|| utterance.clone())?;

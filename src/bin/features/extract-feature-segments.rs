@@ -59,8 +59,10 @@ pub fn run(options: Options) -> Result<u8> {
             }
         };
         let Some(features) = table.get(&segment.recording)? else {
-            let (recording, table) = (&segment.recording, &options.feats_rspecifier);
-            output.skip(&segment.name, format!("no features of {recording} in {table}"));
+            let (recording, name, table) = (&segment.recording, &segment.name, &options.feats_rspecifier);
+            output.skip_as(&format!(
+                "Did not find features for utterance {recording}, skipping segment {name} ({table})"
+            ));
             continue;
         };
         match segment_options.range(&segment, features.rows) {
@@ -68,7 +70,10 @@ pub fn run(options: Options) -> Result<u8> {
                 let part = features.block(range.start, range.len(), 0, features.cols);
                 output.write(&segment.name, &part)?;
             }
-            Err(reason) => output.skip(&segment.name, reason),
+            Err(reason) => {
+                let name = &segment.name;
+                output.skip_as(&format!("{reason}, skipping segment {name}"));
+            }
         }
     }
     lines.close()?;

@@ -117,6 +117,7 @@ fn write_table<H: Holder>(
         };
         if let Some(features) = features(options, extractor, warp, key, &wave) {
             output.write(key, &form(features))?;
+            messages::detail(2, format_args!("Processed features for key {key}"));
             if let Some(durations) = &mut durations {
                 durations.write(key, &f64::from(wave.duration()))?;
             }

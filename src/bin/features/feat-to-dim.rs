@@ -41,7 +41,7 @@ pub fn run(options: Options) -> Result<u8> {
         if features.rows > 0 {
             break features;
         }
-        messages::warn(&format!("{key}: {}", tables::NO_FRAMES));
+        messages::warn(&tables::no_frames(&key));
     };
     let mut writer = KaldiWriter::create(&options.dim_out, false)?;
     writer.write_str(&match options.format.is_json() {

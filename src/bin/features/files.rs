@@ -8,7 +8,7 @@ use kaldi_feat::wave::{Wave, WaveHolder};
 use kaldi_io::holder::{Holder, MatrixHolder};
 use kaldi_io::{DenseMatrix, KaldiReader, KaldiWriter};
 use nnet3::messages;
-use nnet3::tables::{Input, NO_FRAMES};
+use nnet3::tables::{Input, no_frames};
 
 /// Writes the features of each key to `folder/key.suffix`; returns how many there are. The folder is made if it is missing.
 pub fn write_each(
@@ -25,7 +25,7 @@ pub fn write_each(
     let mut done = 0;
     Input::<MatrixHolder>::open(rspecifier)?.for_each(|key, features| {
         if features.rows == 0 {
-            messages::warn(&format!("{key}: {NO_FRAMES}"));
+            messages::warn(&no_frames(key));
             return Ok(());
         }
         let path = folder.join(format!("{key}.{suffix}")).display().to_string();

@@ -58,9 +58,9 @@ pub fn run(options: Options) -> Result<u8> {
     let mut smoother = PitchSmoother::new(smoothing, Noise(Random::new(0)))?;
     let (from, to) = (&options.feats_rspecifier, &options.feats_wspecifier);
     let mut done = 0;
-    let output = tables::map::<MatrixHolder, MatrixHolder>(from, to, |_, mut pitch| {
+    let output = tables::map::<MatrixHolder, MatrixHolder>(from, to, |key, mut pitch| {
         if pitch.rows == 0 {
-            return tables::skip(tables::NO_FRAMES);
+            return tables::skip_as(tables::no_frames(key));
         }
         let result = match options.linear_interpolation {
             true => bridge_gaps(&mut pitch),
@@ -69,6 +69,7 @@ pub fn run(options: Options) -> Result<u8> {
         if let Err(reason) = result {
             return tables::skip(reason);
         }
+        messages::detail(2, format_args!("Processed features for key {key}"));
         done += 1;
         if done % 10 == 0 {
             messages::log(&format!("Processed {done} utterances"));

@@ -57,11 +57,12 @@ pub fn run(options: Options) -> Result<u8> {
         readers.push(RandomReader::<MatrixHolder>::open(input)?);
     }
     let output = tables::map::<MatrixHolder, MatrixHolder>(first, to, |key, features| {
+        messages::detail(2, format_args!("Merging features for utterance {key}"));
         let mut inputs = vec![features];
         for (reader, name) in readers.iter_mut().zip(others) {
             match reader.get(key)? {
                 Some(features) => inputs.push(features.clone()),
-                None => return tables::skip(format!("missing in {name}")),
+                None => return tables::skip_as(format!("Missing utt {key} from input {name}")),
             }
         }
         match paste(&inputs, tolerance) {

@@ -37,12 +37,16 @@ pub fn run(options: Options) -> Result<u8> {
     let normalization = context("normalization-window-size", options.normalization_window_size)?;
     let average = context("average-window-size", options.average_window_size)?;
     let (from, to) = (&options.feature_rspecifier, &options.feats_wspecifier);
-    let output = tables::map::<MatrixHolder, MatrixHolder>(from, to, |_, mut pitch| {
-        match normalize_pairs(&mut pitch, normalization, average) {
-            Ok(()) => Ok(Ok(pitch)),
-            Err(reason) => tables::skip(reason),
-        }
-    })?;
+    let output =
+        tables::map::<MatrixHolder, MatrixHolder>(from, to, |key, mut pitch| {
+            match normalize_pairs(&mut pitch, normalization, average) {
+                Ok(()) => {
+                    messages::detail(2, format_args!("Processed features for key {key}"));
+                    Ok(Ok(pitch))
+                }
+                Err(reason) => tables::skip(reason),
+            }
+        })?;
     messages::log(&format!("Done {} utterances, {} with errors.", output.done, output.failed));
     output.finish()
 }

@@ -36,9 +36,9 @@ pub fn run(options: Options) -> Result<u8> {
         kaldi_io::write_object(to, options.binary, &frames::shift(&features, options.shift))?;
         return Ok(0);
     }
-    let output = tables::map::<MatrixHolder, MatrixHolder>(from, to, |_, features| {
+    let output = tables::map::<MatrixHolder, MatrixHolder>(from, to, |key, features| {
         if features.rows == 0 {
-            return tables::skip(tables::NO_FRAMES);
+            return tables::skip_as(format!("Empty matrix for key {key}"));
         }
         Ok(Ok(frames::shift(&features, options.shift)))
     })?;

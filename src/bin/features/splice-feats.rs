@@ -27,9 +27,9 @@ pub fn run(options: Options) -> Result<u8> {
         bail!("--left-context and --right-context must not be negative");
     };
     let (from, to) = (&options.feature_rspecifier, &options.feature_wspecifier);
-    tables::map::<MatrixHolder, MatrixHolder>(from, to, |_, features| {
+    tables::map::<MatrixHolder, MatrixHolder>(from, to, |key, features| {
         if features.rows == 0 {
-            return tables::skip(tables::NO_FRAMES);
+            return tables::skip_as(tables::no_frames(key));
         }
         Ok(Ok(splice(&features, left, right)?))
     })?

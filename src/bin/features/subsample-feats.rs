@@ -25,12 +25,14 @@ pub fn run(options: Options) -> Result<u8> {
     let subsampling = Subsampling::new(options.n, options.offset)?;
     let (mut frames_in, mut frames_out) = (0, 0);
     let (from, to) = (&options.in_rspecifier, &options.out_wspecifier);
-    let output = tables::map::<MatrixHolder, MatrixHolder>(from, to, |_, features| {
+    let output = tables::map::<MatrixHolder, MatrixHolder>(from, to, |key, features| {
         let subsampled = subsampling.apply(&features);
         frames_in += features.rows;
         frames_out += subsampled.rows;
         if subsampled.rows == 0 && options.n > 0 {
-            return tables::skip("output would have no rows");
+            return tables::skip_as(format!(
+                "For utterance {key}, output would have no rows, producing no output."
+            ));
         }
         Ok(Ok(subsampled))
     })?;

@@ -84,12 +84,16 @@ pub fn run(options: Options) -> Result<u8> {
             Source::Global(matrix) => (&*matrix, true),
             Source::Table(table) => match table.get(key)? {
                 Some(matrix) => (matrix, false),
-                None => return tables::skip(format!("no transform in {name}")),
+                None => {
+                    return tables::skip_as(format!(
+                        "No fMLLR transform available for utterance {key}, producing no output for this utterance ({name})"
+                    ));
+                }
             },
         };
         let Some(transformed) = transform::apply(&features, matrix) else {
-            return tables::skip(format!(
-                "the transform in {name} is {}×{}, features have dimension {}",
+            return tables::skip_as(format!(
+                "Transform matrix for utterance {key} has bad dimension {}x{} versus feat dim {} ({name})",
                 matrix.rows, matrix.cols, features.cols
             ));
         };

@@ -33,7 +33,7 @@ fn gaussian(features: Option<&String>, dim: usize) -> Result<DiagGmm> {
     let mut mean: Option<GlobalMean> = None;
     Input::<MatrixHolder>::open(features)?.for_each(|key, features| {
         if features.rows == 0 {
-            messages::warn(&format!("{key}: {}", tables::NO_FRAMES));
+            messages::warn(&tables::no_frames(key));
             return Ok(());
         }
         let mean = mean.get_or_insert_with(|| GlobalMean::new(features.cols));

@@ -251,7 +251,7 @@ impl Utterances {
             return skip(format!("Posterior has wrong size {found} vs. feats {expected} for {key}"));
         }
         if features.rows == 0 {
-            return skip(format!("{key}: {}", nnet3::tables::NO_FRAMES));
+            return skip(nnet3::tables::no_frames(key));
         }
         let mut posterior = posterior.clone();
         posterior::scale(&mut posterior, limits.acoustic_weight as f32);

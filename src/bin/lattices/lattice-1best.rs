@@ -28,7 +28,7 @@ pub fn run(options: Options) -> Result<u8> {
     // (The reference takes a negative penalty for none, too.)
     let penalty = Some(options.word_ins_penalty).filter(|&penalty| penalty > 0.0);
     let (from, to) = (&options.lattice_rspecifier, &options.lattice_wspecifier);
-    let output = tables::map::<CompactLatticeHolder, CompactLatticeHolder>(from, to, |_, lattice| {
+    let output = tables::map::<CompactLatticeHolder, CompactLatticeHolder>(from, to, |key, lattice| {
         let mut lattice = lattices::scaled(lattice, scale)?;
         if let Some(penalty) = penalty {
             add_word_penalty(&mut lattice, penalty);
@@ -38,7 +38,7 @@ pub fn run(options: Options) -> Result<u8> {
         }
         let mut best = path::best_path(&lattice);
         if best.start.is_none() {
-            return tables::skip("possibly empty lattice (no output)");
+            return tables::skip_as(format!("Possibly empty lattice for utterance-id {key} (no output)"));
         }
         if let Some(penalty) = penalty {
             add_word_penalty(&mut best, -penalty);

@@ -72,6 +72,7 @@ pub fn run(options: Options) -> Result<u8> {
     let mut output = LatticeOutput::open(&options.lattice_wspecifier, options.write_compact)?;
     let (mut warned, mut depths) = (0, Depths::default());
     input.for_each(|key, lattice| {
+        messages::detail(2, format_args!("Processing lattice {key}"));
         let costs = (!options.write_compact).then(|| AcousticCosts::of(&lattice)).transpose()?;
         let determinized = lattices::scaled(lattice, scale).and_then(|mut lattice| {
             let found = determinize_phones(&model, &mut lattice, f64::from(options.beam), &choices)?;

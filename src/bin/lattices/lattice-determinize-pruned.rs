@@ -28,6 +28,7 @@ pub fn run(options: Options) -> Result<u8> {
     let mut output = LatticeOutput::open(&options.lattice_wspecifier, options.pruned.write_compact)?;
     let (mut warned, mut depths) = (0, Depths::default());
     input.for_each(|key, lattice| {
+        messages::detail(2, format_args!("Processing lattice {key}"));
         let mut determinized = match options.pruned.determinize(lattice) {
             Ok(determinized) => determinized,
             Err(error) => {

@@ -40,7 +40,7 @@ pub fn run(options: Options) -> Result<u8> {
             return Ok(());
         };
         if features.rows == 0 {
-            output.skip(key, tables::NO_FRAMES);
+            output.skip_as(&tables::no_frames(key));
             return Ok(());
         }
         let mut lattice = match lattices::scaled(lattice, scale) {

@@ -161,6 +161,20 @@ struct Places {
 
 impl Places {
     fn new(mut all: Vec<(Place, Vec<Word>)>, has_channels: bool) -> Places {
+        // Of places of a phrase that overlap, the likeliest stays.
+        all.sort_by(|(a, _), (b, _)| b.probability.total_cmp(&a.probability));
+        let mut best: Vec<(Place, Vec<Word>)> = Vec::with_capacity(all.len());
+        for (place, words) in all {
+            let is_same = |(other, _): &(Place, Vec<Word>)| {
+                (other.phrase, other.channel) == (place.phrase, place.channel)
+                    && other.start < place.end
+                    && place.start < other.end
+            };
+            if !best.iter().any(is_same) {
+                best.push((place, words));
+            }
+        }
+        let mut all = best;
         // (Sentences of several channels end in another order.)
         all.sort_by(|(a, _), (b, _)| a.start.total_cmp(&b.start));
         Places { all, has_channels }
@@ -289,6 +303,25 @@ fn around(place: &Place, words: &[Word], most: usize) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_places_that_overlap_the_likeliest_stays() {
+        let place = |phrase, channel, start, probability| {
+            (Place { phrase, channel, start, end: start + 1.0, probability }, Vec::new())
+        };
+        let all = vec![
+            place(0, 1, 5.0, 0.2),
+            place(0, 1, 5.5, 0.6),
+            place(0, 1, 6.4, 0.3),
+            place(1, 1, 5.5, 0.1),
+            place(0, 2, 5.5, 0.1),
+            place(0, 1, 1.0, 0.1),
+        ];
+        let kept = Places::new(all, true).all;
+        let kept: Vec<(usize, usize, f64)> =
+            kept.iter().map(|(place, _)| (place.phrase, place.channel, place.start)).collect();
+        assert_eq!(kept, [(0, 1, 1.0), (0, 1, 5.5), (1, 1, 5.5), (0, 2, 5.5)]);
+    }
 
     #[test]
     fn words_around_a_place() {

@@ -45,7 +45,7 @@ pub fn run(options: Options) -> Result<u8> {
         |key, words| {
             let Some(others) = second.get(key)? else {
                 let (here, there) = (&options.text1_rspecifier, &options.text2_rspecifier);
-                return tables::skip(format!("Key {key} is in {here}, but not in {there}"));
+                return tables::skip_as(format!("Key {key} is in {here}, but not in {there}"));
             };
             for (text, words) in [("text1", &words), ("text2", others)] {
                 if words.contains(special) {

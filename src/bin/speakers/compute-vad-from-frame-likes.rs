@@ -48,13 +48,13 @@ pub fn run(options: Options) -> Result<u8> {
     }
     let output = tables::map::<VectorHolder, VectorHolder>(first, to, |key, likes| {
         if likes.is_empty() {
-            return tables::skip("empty vector of likelihoods");
+            return tables::skip_as(format!("Empty vector for utterance {key}"));
         }
         let mut all = vec![likes];
         for (table, name) in tables_of_others.iter_mut().zip(others) {
             match table.get(key)? {
                 Some(likes) => all.push(likes.clone()),
-                None => return tables::skip(format!("no likelihoods in {name}")),
+                None => return tables::skip_as(format!("No vector for utterance {key} ({name})")),
             }
         }
         match classes.decide(&all) {

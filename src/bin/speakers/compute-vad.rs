@@ -52,7 +52,7 @@ pub fn run(options: Options) -> Result<u8> {
     let output = tables::map::<MatrixHolder, VectorHolder>(from, to, |key, features| {
         if features.rows == 0 {
             empty += 1;
-            return tables::skip(tables::NO_FRAMES);
+            return tables::skip_as(tables::no_frames(key));
         }
         if let Some(found) = features.not_finite() {
             empty += 1;

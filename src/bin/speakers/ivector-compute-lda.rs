@@ -76,7 +76,7 @@ fn read(vectors: &str, utt2spk: &str) -> Result<Vec<Vec<Vec<f32>>>> {
             Ok(())
         };
         if !seen.insert(key.to_owned()) {
-            return skip(format!("Duplicate iVector found for utterance {key}, skipping it."));
+            return skip(format!("Duplicate iVector found for utterance {key}, ignoring it."));
         }
         if vector.is_empty() {
             return skip(format!("{key}: empty vector"));

@@ -36,7 +36,7 @@ pub fn run(options: Options) -> Result<u8> {
             return tables::skip("no frames");
         }
         let Some(other) = second.get(key)? else {
-            return tables::skip(format!("no vector in {}", options.vad_rspecifier_2));
+            return tables::skip_as(format!("No vector for utterance {key} ({})", options.vad_rspecifier_2));
         };
         match merge.merge(&first, other) {
             Ok(merged) => Ok(Ok(merged)),

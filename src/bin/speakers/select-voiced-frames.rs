@@ -23,14 +23,17 @@ pub fn run(options: Options) -> Result<u8> {
     let (from, to) = (&options.feats_rspecifier, &options.feats_wspecifier);
     let output = tables::map::<MatrixHolder, MatrixHolder>(from, to, |key, features| {
         if features.rows == 0 {
-            return tables::skip(tables::NO_FRAMES);
+            return tables::skip_as(tables::no_frames(key));
         }
         let Some(decisions) = table.get(key)? else {
-            return tables::skip(format!("no voice activity in {}", options.vad_rspecifier));
+            return tables::skip_as(format!(
+                "No VAD input found for utterance {key} ({})",
+                options.vad_rspecifier
+            ));
         };
         match select_voiced(&features, decisions) {
             Ok(selected) if selected.rows == 0 => {
-                tables::skip(format!("No features were judged as voiced for utterance {key}"))
+                tables::skip_as(format!("No features were judged as voiced for utterance {key}"))
             }
             Ok(selected) => Ok(Ok(selected)),
             Err(reason) => tables::skip(reason),

@@ -53,6 +53,7 @@ pub fn run(options: Options) -> Result<u8> {
     let input = Input::<VectorHolder>::open(first)?;
     let mut output = Output::<VectorHolder>::open(to)?;
     input.for_each(|key, first| {
+        messages::detail(2, format_args!("Multiplying vectors for utterance {key}"));
         let mut vectors = vec![first];
         for (name, reader) in &mut readers {
             match reader.get(key)? {

@@ -34,6 +34,7 @@ pub fn run(options: Options) -> Result<u8> {
     let input = Input::<VectorHolder>::open(first)?;
     let mut output = Output::<VectorHolder>::open(to)?;
     input.for_each(|key, mut vector| {
+        messages::detail(2, format_args!("Merging vectors for utterance {key}"));
         for (name, reader) in &mut readers {
             let Some(other) = reader.get(key)? else {
                 messages::warn(&format!("Missing utt {key} from input {name}"));

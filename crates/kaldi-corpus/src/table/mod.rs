@@ -100,7 +100,16 @@ impl Finder<'_> {
         let all = self.all.get_or_insert_with(|| index(self.beside));
         match all.get(stem).map(Vec::as_slice) {
             Some([only]) => Ok(only.clone()),
-            Some(several) => Err(format!("there are {} recordings of the name '{stem}'", several.len())),
+            Some(several) => {
+                let places =
+                    several.iter().take(2).map(|file| file.strip_prefix(self.beside).unwrap_or(file));
+                let places: Vec<String> = places.map(|file| file.display().to_string()).collect();
+                Err(format!(
+                    "there are {} recordings of the name '{stem}', such as {}: give the folder with the name",
+                    several.len(),
+                    places.join(" and ")
+                ))
+            }
             None => Err(format!("there is no recording '{name}' beside the table")),
         }
     }

@@ -30,9 +30,14 @@ pub(super) fn separated(content: &str) -> Vec<(usize, Vec<String>)> {
         .from_reader(content.as_bytes());
     let mut rows = Vec::new();
     let mut record = csv::StringRecord::new();
+    let (mut seen, mut line) = (0, 1);
     // (The text is UTF-8 and rows may have any width, so no row fails.)
     while reader.read_record(&mut record).unwrap_or(false) {
-        let line = record.position().map_or(0, |position| position.line() as usize);
+        // (The reader's own number is one too small behind lines that end with CR LF, since it reads the LF with the next row.)
+        let mut begin = record.position().map_or(seen, |position| position.byte() as usize);
+        begin += content.len() - begin - content[begin..].trim_start_matches(['\r', '\n']).len();
+        line += content[seen..begin].matches('\n').count();
+        seen = begin;
         if record.iter().any(|cell| !cell.trim().is_empty()) {
             rows.push((line, record.iter().map(str::to_owned).collect()));
         }
@@ -89,6 +94,9 @@ mod tests {
         let rows = separated("path,text\na.wav,\"yes, \"\"no\"\"\nand\"\nb.wav,c\n");
         assert_eq!(rows[1], (2, vec!["a.wav".to_owned(), "yes, \"no\"\nand".to_owned()]));
         assert_eq!(rows[2].0, 4);
+        let numbers = |content: &str| separated(content).iter().map(|row| row.0).collect::<Vec<_>>();
+        assert_eq!(numbers("path,text\r\na,\"b\r\nc\"\r\n\r\nd,e\r\nf,g"), [1, 2, 5, 6]);
+        assert_eq!(numbers("\npath,text\n\na,b\n"), [2, 4]);
         let rows = separated("path\ttext\r\na.mp3\t\"Yes\" she said\r\n");
         assert_eq!(rows[1], (2, vec!["a.mp3".to_owned(), "\"Yes\" she said".to_owned()]));
         assert_eq!(separated("a;b,c\n")[0].1, ["a", "b,c"]);

@@ -37,9 +37,12 @@ pub(super) enum Length {
     Padding(u64),
 }
 
+/// The length of a frame, by its first bytes.
+type Measure = Box<dyn FnMut(&[u8]) -> Length + Send>;
+
 pub(super) struct Frames {
     pending: Pending,
-    length: Box<dyn FnMut(&[u8]) -> Length + Send>,
+    length: Measure,
     broken: bool,
     /// True behind zeros between frames.
     padded: bool,

@@ -29,6 +29,7 @@ pub fn fault(path: &str) -> Option<String> {
         // (A named pipe is opened once.)
         Ok(data) if !data.is_file() => None,
         Ok(data) if data.len() == 0 => Some("the file is empty".to_owned()),
+        Ok(_) if kaldi_sound::is_text_file(&file) => Some("expected a recording, found a text".to_owned()),
         Ok(_) => File::open(&file).err().map(|error| without_numbers(&error.to_string())),
     }
 }
@@ -51,7 +52,14 @@ pub fn advice(error: &kaldi_sound::Error) -> &'static str {
 
 /// The text of a warning about a recording, with the option that may help.
 pub fn with_hint(warning: &RecordingWarning) -> String {
-    let hint = if warning.concerns_channels() { "; see --channels" } else { "" };
+    let hint = match warning {
+        RecordingWarning::Silent { others, .. } if warning.concerns_channels() => {
+            let other = others.first().copied().unwrap_or_default();
+            format!("; see --channels (--channels={other} takes that one)")
+        }
+        _ if warning.concerns_channels() => "; see --channels".to_owned(),
+        _ => String::new(),
+    };
     format!("{warning}{hint}")
 }
 
@@ -88,6 +96,7 @@ mod tests {
         assert!(
             fault("https://example.org/a.wav").unwrap().contains("'curl -sSfL https://example.org/a.wav |'")
         );
+        assert!(fault("Cargo.toml").unwrap().contains("found a text"));
         assert!(fault("/").unwrap().starts_with("it is a folder: give its recordings (/*)"));
         assert!(fault("/nowhere/a.wav").unwrap().contains("No such file"));
         assert!(fault("/nowhere/a.ark:12").unwrap().contains("No such file"));

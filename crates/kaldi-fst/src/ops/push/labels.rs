@@ -87,7 +87,7 @@ pub(in super::super) fn push_to_ends(
             let same = common.iter().rev().zip(end.iter().rev()).take_while(|(a, b)| a == b).count();
             common.drain(..common.len() - same);
         }
-        for (s, end) in (0..).zip(&mut ends).filter(|(s, _)| fst.state(*s).is_final()) {
+        for (_, end) in (0..).zip(&mut ends).filter(|(s, _)| fst.state(*s).is_final()) {
             end.truncate(end.len() - common.len());
         }
     }
