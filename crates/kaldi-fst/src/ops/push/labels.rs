@@ -1,5 +1,5 @@
-//! Pushes output labels: each state writes the common prefix of all its continuations at once, or, towards the ends, keeps the common
-//! suffix of all ways to it back.
+//! Pushes output labels. Towards the start, each state writes the common prefix of all its continuations at once. Towards the ends,
+//! it leaves the common suffix of all paths to it to later arcs.
 
 use std::collections::VecDeque;
 
@@ -32,7 +32,7 @@ pub(in super::super) fn push_to_start(mut fst: Fst, remove_common_prefix: bool) 
     let Some(start) = fst.start else { return (fst, strings) };
     let leaving =
         fst.states.iter().map(|state| state.arcs.iter().map(|arc| (arc.olabel, arc.next)).collect());
-    let prefixes = common_beginnings(&leaving.collect::<Vec<_>>(), |s| fst.state(s).is_final());
+    let prefixes = common_prefixes(&leaving.collect::<Vec<_>>(), |s| fst.state(s).is_final());
     let initial = Components::of(&fst).cyclic(&fst, start as usize);
     let common = prefixes[start as usize].clone().unwrap_or_default();
     for s in 0..fst.states.len() {
@@ -56,8 +56,8 @@ pub(in super::super) fn push_to_start(mut fst: Fst, remove_common_prefix: bool) 
     (fst, strings)
 }
 
-/// Moves output labels towards the ends. The output labels of the result are numbers of strings. For each state there also is what a
-/// path that ends in it writes there.
+/// Moves output labels towards the ends. The output labels of the result are numbers of strings. The vector has the labels that a path
+/// writes when it ends, for each state.
 pub(in super::super) fn push_to_ends(
     mut fst: Fst,
     remove_common_suffix: bool,
@@ -68,7 +68,7 @@ pub(in super::super) fn push_to_ends(
     for (s, state) in fst.numbered() {
         state.arcs.iter().for_each(|arc| entering[arc.next as usize].push((arc.olabel, s)));
     }
-    let mut suffixes = common_beginnings(&entering, |s| s == start);
+    let mut suffixes = common_prefixes(&entering, |s| s == start);
     suffixes.iter_mut().flatten().for_each(|suffix| suffix.reverse());
     for s in 0..fst.states.len() {
         let Some(before) = &suffixes[s] else { continue };
@@ -79,43 +79,45 @@ pub(in super::super) fn push_to_ends(
             arc.olabel = strings.number(all);
         }
     }
-    let mut ends: Vec<Labels> = suffixes.into_iter().map(Option::unwrap_or_default).collect();
     if remove_common_suffix {
-        let mut finals = (0..).zip(&ends).filter(|&(s, _)| fst.state(s).is_final()).map(|(_, end)| end);
-        let mut common = finals.next().cloned().unwrap_or_default();
-        for end in finals {
-            let same = common.iter().rev().zip(end.iter().rev()).take_while(|(a, b)| a == b).count();
-            common.drain(..common.len() - same);
-        }
-        for (_, end) in (0..).zip(&mut ends).filter(|(s, _)| fst.state(*s).is_final()) {
-            end.truncate(end.len() - common.len());
-        }
+        // (A final state that no path leads to has no suffix.)
+        let mut ends: Vec<&mut Labels> = fst
+            .states
+            .iter()
+            .zip(&mut suffixes)
+            .filter(|(state, _)| state.is_final())
+            .filter_map(|(_, end)| end.as_mut())
+            .collect();
+        let shared =
+            |a: &Labels, b: &Labels| a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+        let common = ends.iter().map(|end| shared(ends[0], end)).min().unwrap_or(0);
+        ends.iter_mut().for_each(|end| end.truncate(end.len() - common));
     }
-    (fst, strings, ends)
+    (fst, strings, suffixes.into_iter().map(Option::unwrap_or_default).collect())
 }
 
 fn label(label: i32) -> impl Iterator<Item = i32> {
     Some(label).filter(|&label| label != EPSILON).into_iter()
 }
 
-/// What the labels of all ways from a state to an end begin with; `None` if there is no such way. `arcs` are the labels and targets
-/// of each state.
-fn common_beginnings(arcs: &[Vec<(i32, StateId)>], is_end: impl Fn(StateId) -> bool) -> Vec<Option<Labels>> {
+/// Returns the common prefix of the labels of all paths from each state to an end; `None` for a state without such a path. `arcs` has
+/// the label and the target of each arc, state by state.
+fn common_prefixes(arcs: &[Vec<(i32, StateId)>], is_end: impl Fn(StateId) -> bool) -> Vec<Option<Labels>> {
     let mut before: Vec<Vec<StateId>> = vec![Vec::new(); arcs.len()];
     for (s, arcs) in (0..).zip(arcs) {
         arcs.iter().for_each(|&(_, next)| before[next as usize].push(s));
     }
-    let mut beginnings: Vec<Option<Labels>> = vec![None; arcs.len()];
+    let mut prefixes: Vec<Option<Labels>> = vec![None; arcs.len()];
     let mut queue: VecDeque<StateId> = VecDeque::new();
     for s in (0..arcs.len() as StateId).filter(|&s| is_end(s)) {
-        beginnings[s as usize] = Some(Labels::new());
+        prefixes[s as usize] = Some(Labels::new());
         queue.extend(&before[s as usize]);
     }
-    // Beginnings only get shorter, so this ends.
+    // Prefixes only get shorter, so this ends.
     while let Some(s) = queue.pop_front() {
         let mut common = is_end(s).then(Labels::new);
         for &(olabel, next) in &arcs[s as usize] {
-            let Some(rest) = &beginnings[next as usize] else { continue };
+            let Some(rest) = &prefixes[next as usize] else { continue };
             let written = label(olabel).chain(rest.iter().copied());
             match &mut common {
                 None => common = Some(written.collect()),
@@ -125,12 +127,12 @@ fn common_beginnings(arcs: &[Vec<(i32, StateId)>], is_end: impl Fn(StateId) -> b
                 }
             }
         }
-        if common != beginnings[s as usize] {
-            beginnings[s as usize] = common;
+        if common != prefixes[s as usize] {
+            prefixes[s as usize] = common;
             queue.extend(&before[s as usize]);
         }
     }
-    beginnings
+    prefixes
 }
 
 /// A state of the result: a state of the FST (`None` behind all), and labels that are still to be written.
