@@ -472,7 +472,12 @@ of_gaussians() { # a network of them, which runs as any other
   scripts/recognizer.sh --wav="$toy/wav" --text="$toy/text" --utt2spk="$toy/utt2spk" --lexicon="$toy/lexicon.txt" --garbage=false --use-gpu=no \
     --model=gaussian "$work/gaussians" || return 1
   grep -q '^held_out (Gaussians) .* 29 .* 0.00 %' "$work/gaussians/results.txt" && [[ ! -e $work/gaussians/chain ]] || return 1
-  diff <(grep '^toy-003 ' "$toy/text") <(nnet3-transcribe --print-args=false "$work/gaussians/model" "$toy/wav/toy-003.wav" 2>/dev/null </dev/null)
+  diff <(grep '^toy-003 ' "$toy/text") <(nnet3-transcribe --print-args=false "$work/gaussians/model" "$toy/wav/toy-003.wav" 2>/dev/null </dev/null) || return 1
+  # Another language model and a new word, with the graph of these models.
+  echo 'lo mi lomi' >"$work/new_text"
+  scripts/adapt_model.sh --text="$work/new_text" --oov=g2p "$work/gaussians" "$work/gaussians_adapted" || return 1
+  grep -q '^lomi ' "$work/gaussians_adapted/graph/words.txt" && diff "$work/gaussians/model/conf/model.conf" "$work/gaussians_adapted/conf/model.conf" &&
+    diff <(grep '^toy-003 ' "$toy/text") <(nnet3-transcribe --print-args=false "$work/gaussians_adapted" "$toy/wav/toy-003.wav" 2>/dev/null </dev/null)
 }
 check "--model=gaussian: a model folder without a trained network" of_gaussians
 adapts() { # a speaker who is not in the training

@@ -49,7 +49,7 @@ fn spelled_out(command: &Command, text: &str) -> Option<String> {
     })
 }
 
-/// Writes `-name` as `--name`, unless it is a file or a number: an option with one dash is none that is silently taken for a file.
+/// Writes `-name` as `--name`, unless it is a file or a number. So no option with one dash is taken for the name of a file.
 fn long_with_one_dash(text: &str) -> Option<String> {
     let name = text.strip_prefix('-')?;
     let is_argument = name.is_empty() || text.parse::<f64>().is_ok() || Path::new(text).exists();
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(first("a -ob -o=c --times d"), "--output=b --output=c --times -- a d");
         assert_eq!(first("a -- --times -o"), "-- a --times -o");
         assert_eq!(first("- -x --times=f -1"), "--x --times=f -- - -1");
-        // One dash is one too few. A file of the name stays one.
+        // An option with one dash is one with two. Arguments stay.
         assert_eq!(first("a -times b"), "--times -- a b");
         assert_eq!(first("a -times=f /"), "--times=f -- a /");
         assert_eq!(first("a -o - -h"), "--output=- --help -- a");
