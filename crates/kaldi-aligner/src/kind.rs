@@ -133,6 +133,8 @@ pub(crate) fn of_archive(names: &[String]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use kaldi_lang::topology;
+
     use super::*;
 
     #[test]
@@ -149,6 +151,22 @@ mod tests {
         assert!(says(&["g2p/model.fst", "g2p/phones.txt"]).contains("(G2P)"));
         assert!(says(&["lm/lm.arpa"]).contains("language model"));
         assert!(says(&["a.wav", "b.wav"]).contains("no final.mdl, but a.wav, b.wav"));
+    }
+
+    #[test]
+    fn a_chain_model_is_told_by_its_topology() {
+        let folder = tempfile::tempdir().unwrap();
+        let mdl = folder.path().join("final.mdl");
+        let topologies = [(topology::chain(vec![1, 2]), true), (topology::hmm(vec![1], vec![2]), false)];
+        for (topology, expected) in topologies {
+            let topology = topology.unwrap();
+            let tree = kaldi_tree::stub::monophone(&[vec![1], vec![2]], &topology, &mut |_| {}).unwrap();
+            let model = TransitionModel::new(&tree, topology).unwrap();
+            kaldi_io::write_object(mdl.to_str().unwrap(), true, &model).unwrap();
+            assert_eq!(is_of_chain(&mdl), expected);
+            assert_eq!(check(folder.path()).is_err(), expected);
+        }
+        assert!(!is_of_chain(folder.path()));
     }
 
     #[test]
