@@ -151,7 +151,7 @@ features_for_training() {
   local from=$dir/feats/$set
   with=$(((versions - 1) / 2)) awk '$1 !~ /^aug[0-9]+-/ || substr($1, 4) + 0 <= ENVIRON["with"] + 0 { print $1 }' "$from/utt2spk" >"$out/with" # lint: whole: versions
   edges=0 features_of_speakers "$dir/speakers/train"
-  for name in text utt2spk spk2utt utt2num_frames; do cp "$from/$name" "$out"; done
+  for name in text utt2spk spk2utt utt2uniq utt2num_frames; do cp "$from/$name" "$out"; done
   count_step "features for the network" "$(wc -l <"$from/feats.scp")" "$(wc -l <"$out/feats.scp")" /dev/null
 }
 

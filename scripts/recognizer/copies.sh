@@ -27,7 +27,7 @@ do_copies() {
 features_of_right_texts() {
   local name
   texts_left_out >"$out/left_out"
-  for name in feats.scp text utt2num_frames utt2spk; do
+  for name in feats.scp text utt2num_frames utt2spk utt2uniq; do
     awk 'FILENAME == ARGV[1] { wrong[$1]; next } !($1 in wrong)' "$out/left_out" "$dir/feats/train/$name" >"$out/$name"
   done
   speakers_of "$out/utt2spk" >"$out/spk2utt"
@@ -46,7 +46,7 @@ make_copies() {
     --srand="$srand" "scp:$out/part.JOB.scp" ark:- \| copy-feats --compress=true ark:- "ark,scp:$out/feats.JOB.ark,$out/feats.JOB.scp"
   cat "$out"/feats.*.scp | sort | sed "s| $out/| $to/|" >"$out/feats.scp"
   rm -f "$out"/part.* "$out"/feats.*.scp
-  for name in text utt2num_frames; do names_of_copies false "$feats/$name" | sort >"$out/$name"; done
+  for name in text utt2num_frames utt2uniq; do names_of_copies false "$feats/$name" | sort >"$out/$name"; done
   names_of_copies true "$feats/utt2spk" | sort >"$out/utt2spk"
   speakers_of "$out/utt2spk" >"$out/spk2utt"
   count_step "copies" "$(( versions * $(wc -l <"$feats/feats.scp") ))" "$(wc -l <"$out/feats.scp")" /dev/null
@@ -102,7 +102,7 @@ pad_features() {
   run "${log}_frames.log" feat-to-len "scp:$out/feats.scp" "ark,t:$out/utt2num_frames"
   sed -i "s| $out/| $to/|" "$out/feats.scp"
   rm -f "$out"/part.* "$out"/feats.*.scp "$out"/{inner,outer}*
-  for name in text utt2spk spk2utt; do cp "$feats/$name" "$out"; done
+  for name in text utt2spk spk2utt utt2uniq; do cp "$feats/$name" "$out"; done
   count_step "with silence around a part of them" "$(wc -l <"$feats/feats.scp")" "$(wc -l <"$out/feats.scp")" /dev/null
 }
 

@@ -245,6 +245,8 @@ make_data() { # <folder>
   # The language model has one sentence in a hundred with the garbage word, so that short words are not taken for it.
   word="$garbage_word" awk 'NF == 2 && $2 == ENVIRON["word"] { garbage[++n] = $0; next } { print; words++ }
     END { for (i = 1; i <= n && i <= 1 + words / 100; i++) print garbage[i] }' "$1/train/text" >"$1/transcripts"
+  # What is a version of which utterance: if one is kept for validation, none may be trained on.
+  awk '{ print $1, $1 }' "$1/train/text" >"$1/train/utt2uniq"
   [[ $perturb == false ]] || perturb_data "$1/train"
 }
 
@@ -252,7 +254,7 @@ make_data() { # <folder>
 # Kaldi's recipes. Recordings are changed by pipes of wav-perturb, when they are read.
 perturb_data() { # <data folder>
   local name
-  for name in wav.scp segments text utt2spk waves utt2dur reco2dur; do
+  for name in wav.scp segments text utt2spk utt2uniq waves utt2dur reco2dur; do
     [[ -e $1/$name ]] || continue
     table=$name seed=$srand awk '
       BEGIN { table = ENVIRON["table"]; n = split("1.0 0.9 1.1", speeds, " ")

@@ -61,6 +61,7 @@ do_features() {
     local inputs=("$feature_type" "$cmvn" "@$dir/conf/$feature_type.conf" "@$dir/data/$set/wav.scp" "@$dir/data/$set/waves" "@$dir/data/$set/text" "@$dir/data/$set/utt2spk" \
       "${stats[@]}")
     [[ ! -e $dir/data/$set/segments ]] || inputs+=("@$dir/data/$set/segments")
+    [[ $set != train ]] || inputs+=("@$dir/data/$set/utt2uniq")
     step "features of $set" "feats/$set" make_features "${inputs[@]}"
     [[ $cmvn == false ]] || stats=("@$dir/feats/train/global_cmvn.stats")
   done
@@ -94,7 +95,9 @@ make_features() {
   awk 'NR == FNR { if ($2 < 10) short[$1]; next } !($1 in short)' "$out/utt2num_frames" "$out/all.scp" | sed "s| $out/| $to/|" >"$out/feats.scp"
   rm -f "$out"/part.* "$out"/raw.* "$out"/feats.*.scp "$out/all.scp"
   # The rest of a data folder, for Kaldi's scripts.
-  for name in text utt2spk; do awk 'NR == FNR { has[$1]; next } $1 in has' "$out/feats.scp" "$from/$name" >"$out/$name"; done
+  for name in text utt2spk utt2uniq; do
+    [[ ! -e $from/$name ]] || awk 'NR == FNR { has[$1]; next } $1 in has' "$out/feats.scp" "$from/$name" >"$out/$name"
+  done
   speakers_of "$out/utt2spk" >"$out/spk2utt"
   missing=$(awk 'NR == FNR { has[$1] = 1; next } !($1 in has) { print $1 }' "$out/feats.scp" "$from/text")
   say "features of $set: $(wc -l <"$out/feats.scp") of $(wc -l <"$from/text") utterances, $(awk '{ n += $2 } END { printf "%.2f", n / 360000 }' "$out/utt2num_frames") hours"

@@ -56,14 +56,17 @@ select_lines() { # <file of keys> <script file>: the lines of the script file wi
 
 count_lines() { wc -l <"$1" | tr -d ' '; }
 
-# Utterances that are kept for validation, and with them all that utt2uniq says to be versions of the same.
+# Utterances that are kept for validation, and with them all that utt2uniq says to be versions of the same: as many in all as asked for, or a few more.
 choose_validation() { # <all utterances> <number>
   local uniq=/dev/null
   if is_folder "$feats" && [[ -s $feats/utt2uniq ]]; then uniq=$feats/utt2uniq; fi
   shuffled $((srand + 11)) <"$1" | n=$2 uniq=$uniq awk '
     BEGIN { n = ENVIRON["n"] + 0; uniq = ENVIRON["uniq"]; while ((getline line < uniq) > 0) { split(line, pair, " "); same[pair[1]] = pair[2] } }
-    { id = $1 in same ? same[$1] : $1; order[NR] = $1; of[NR] = id; if (count < n) { if (!(id in kept)) kept[id] = 1; count++ } }
-    END { for (i = 1; i <= NR; i++) if (of[i] in kept) print order[i] }'
+    { id = $1 in same ? same[$1] : $1; order[NR] = $1; of[NR] = id; versions[id]++ }
+    END {
+      for (i = 1; i <= NR && count < n; i++) if (!(of[i] in kept)) { kept[of[i]]; count += versions[of[i]] }
+      for (i = 1; i <= NR; i++) if (of[i] in kept) print order[i]
+    }'
 }
 
 prepare_data() {
