@@ -510,9 +510,15 @@ adapts_to_recordings() { # a model folder for the speaker who is not in the trai
 }
 mean_of_two() { # the model is the mean of two different networks of the same examples
   local exp=$work/adapting
-  nnet3-am-info --print-args=false "$exp/chain/adapted/final.mdl" | grep -q '^output-node name=output input=Sum(Scale(0.5, m1.output.affine), Scale(0.5, m2.output.affine))' || return 1
+  nnet3-am-info --print-args=false "$exp/chain/adapted/final.mdl" | grep -q '^output-node name=output input=Scale([0-9.]*, Sum(Scale(0.5, m1.output.affine), Scale(0.5, m2.output.affine))) ' || return 1
   [[ ! -e $exp/chain/networks/1/egs && ! -e $exp/chain/networks/2/egs ]] && ! cmp -s "$exp"/chain/networks/{1,2}/final.mdl &&
     grep -q 'training of network 2 of 2: ' "$work/adapting.log" && (( $(grep -c ' making examples of ' "$work/adapting.log") == 1 ))
+}
+keeps_versions_apart() { # of utterances kept for validation no copy is trained on
+  local data=$work/adapting/chain/networks/1/data
+  awk 'FILENAME == ARGV[1] { of[$1] = $2; next } FILENAME == ARGV[2] { kept[of[$1]]++; next } of[$1] in kept { print $1 " is trained on"; bad = 1 }
+    END { for (utt in kept) { n++; if (kept[utt] != 3) { print utt ": " kept[utt] " of 3 versions are kept"; bad = 1 } } exit bad || !n }' \
+    "$work/adapting/feats/adapted/utt2uniq" "$data/valid" "$data/train"
 }
 hears_silence() { # around recordings, which is not in their times
   local wave=$work/more/wav/toy-003.wav
@@ -571,6 +577,7 @@ leaves_no_folder() { # killed while it waits for sound, or out of files
 check "--adapt-speakers=true: a speaker is recognised as it comes, and with a transform" adapts
 check "nnet3-align with a model folder, with its Gaussian models, and with those of a training" aligns
 check "--networks=2: the model is the mean of both" mean_of_two
+check "utterances for validation: no copy of one is trained on" keeps_versions_apart
 check "a model of cut recordings hears silence around each recording" hears_silence
 check "nnet3-adapt-speaker: a model folder for a speaker" adapts_to_recordings
 check "nnet3-adapt-speaker: a signal or a limit of open files leaves no folder behind" leaves_no_folder

@@ -262,11 +262,11 @@ damaged_examples_are_named() { # with workers, and with processes for each job
   done
 }
 check "train.sh: damaged examples are named" damaged_examples_are_named
-with_and_without_workers() {
+with_and_without_workers() { # (Lines of a job's several programs come in any order.)
   train processes "${tdnn[@]}" --cleanup=false --momentum=0.5 --cmd="run.sh --max-jobs-run 4" &&
     cmp "$work/plain/final.raw" "$work/processes/final.raw" &&
-    diff <(sed '/^# \(Started\|Ended\|Acc\)/d; s/[0-9.e-]* seconds.*//; s/\/processes\//\/plain\//g' "$work/processes/log/train.3.1.log") \
-      <(sed '/^# \(Started\|Ended\|Acc\)/d; s/[0-9.e-]* seconds.*//' "$work/plain/log/train.3.1.log")
+    diff <(sed '/^# \(Started\|Ended\|Acc\)/d; s/[0-9.e-]* seconds.*//; s/\/processes\//\/plain\//g' "$work/processes/log/train.3.1.log" | sort) \
+      <(sed '/^# \(Started\|Ended\|Acc\)/d; s/[0-9.e-]* seconds.*//' "$work/plain/log/train.3.1.log" | sort)
 }
 check "train.sh: a process for each job gives the same bytes and logs" with_and_without_workers
 check "train.sh: from a model" reaches 0.95 more --input-model="$work/plain/final.raw" --num-epochs=1 --remove-egs=true \
@@ -378,6 +378,18 @@ check "train.sh: a chain model again: nothing to do" \
   eval 'train_chain chain "${from_lattices[@]}" && cmp "$work/chain/final.mdl" "$work/chain.final"' # lint: words of this script
 check "train.sh: a chain model, examples on the fly, no combination" \
   chain_reaches -0.20 -0.65 chain-fly "${from_lattices[@]}" --on-the-fly=true --do-final-combination=false
+# The objective of what was kept for validation is higher with the factor than without it.
+is_calibrated() {
+  local factor
+  train_chain chain-calibrated "${from_lattices[@]}" --calibrate=true || return 1
+  factor=$(nnet3-am-info --print-args=false "$work/chain-calibrated/final.mdl" | sed -n 's/^output-node name=output input=Scale(\([0-9.]*\), output.affine) .*/\1/p')
+  echo "factor $factor, objectives $(chain_objectives chain) and $(chain_objectives chain-calibrated)"
+  [[ $factor && $factor != 1.000 ]] || return 1
+  printf '%s\n' "$(chain_objectives chain)" "$(chain_objectives chain-calibrated)" | awk '{ of[NR] = $1 } END { exit !(of[2] > of[1]) }'
+}
+check "train.sh: a chain model whose output is calibrated" is_calibrated
+check "train.sh: calibration without LF-MMI is refused" \
+  eval 'refuses calibrated-frames "${tdnn[@]}" --calibrate=true | grep -q -e "--calibrate=true is for --objective=chain"' # lint: words of this script
 check "train.sh: a chain model, times left open within chunks" \
   chain_reaches -0.20 -0.65 chain-free "${from_lattices[@]}" --constrained=false
 check "train.sh: a chain model without alignments" chain_reaches -0.20 -0.75 chain-e2e "${from_graphs[@]}" --num-epochs=3

@@ -23,6 +23,7 @@ HELP
 }
 
 source "$here/train/options.sh"
+source "$here/train/calibration.sh"
 source "$here/recognizer/option_list.sh"
 source "$here/recognizer/steps.sh"
 source "$here/recognizer/data.sh"

@@ -33,6 +33,7 @@ source "$here/train/network.sh"
 source "$here/train/examples.sh"
 source "$here/train/chain.sh"
 source "$here/train/iteration.sh"
+source "$here/train/calibration.sh"
 source "$here/train/final.sh"
 
 parse_options "$@"

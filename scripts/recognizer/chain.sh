@@ -61,7 +61,7 @@ do_chain() {
     if is_less "$hours" 0.15; then minibatch=1:16; fi
   fi
   local what=("=$train_ali" "=feats/$train_set" "@$dir/chain/network.xconfig" "$chunk_width" "$tolerance" "$epochs" "$minibatch" "$initial_lrate"
-    "$final_lrate" "$num_jobs_initial" "$num_jobs_final" "$train_opts" "${speakers[@]}")
+    "$final_lrate" "$num_jobs_initial" "$num_jobs_final" "$train_opts" "$calibrate" "${speakers[@]}")
   if (( networks == 1 )); then training_step "training of the model" $folder train_chain "${what[@]}" "$srand"
   else train_ensemble
   fi
@@ -76,13 +76,15 @@ train_ensemble() {
     members+=("=chain/networks/$number")
     srand=$((srand + 1))
   done
-  step "the mean of $networks networks" "$folder" mean_of_networks "${members[@]}"
+  step "the mean of $networks networks" "$folder" mean_of_networks "$calibrate" "${members[@]}"
   rm -rf "$dir/chain/networks/1/egs"
 }
 
 train_member() {
-  local examples=$dir/chain/networks/1/egs
-  if (( number == 1 )); then train_chain --remove-egs=false
+  local examples=$dir/chain/networks/1/egs calibrate=false # (Their mean is calibrated.)
+  if (( number == 1 )); then
+    train_chain --remove-egs=false
+    cp "$examples/valid_diagnostic.cegs" "$to/valid.cegs"
   elif [[ -e $examples ]]; then train_chain --feats= --egs-dir="$examples"
   else train_chain
   fi
@@ -90,12 +92,15 @@ train_member() {
 
 # A folder as that of a training.
 mean_of_networks() {
-  local models=("${members[@]/#=/$dir/}")
-  run "$log.log" nnet3-am-ensemble "${models[@]/%//final.mdl}" "$out/final.mdl"
-  describe_as "$dir/chain/networks/1"
+  local models=("${members[@]/#=/$dir/}") first=$dir/chain/networks/1 mean=$out/final.mdl
+  [[ $calibrate == false ]] || mean=$private/mean.mdl
+  run "$log.log" nnet3-am-ensemble "${models[@]/%//final.mdl}" "$mean"
+  [[ $calibrate == false ]] ||
+    calibrate "$mean" "$first/den.fst" "$first/valid.cegs" "--leaky-hmm-coefficient=0.1" "${log}_calibration" "$out/final.mdl"
+  describe_as "$first"
   # (The choice between network and Gaussian models compares them on these utterances.)
   mkdir "$out/data"
-  cp "$dir/chain/networks/1/data/valid" "$out/data"
+  cp "$first/data/valid" "$out/data"
 }
 
 # What is beside the model in the folder of a training.
@@ -111,7 +116,7 @@ train_chain() { # [<option of train.sh> …]
   # (Lattices are those of the originals. Copies have the best paths.)
   [[ $start != flat || $train_ali != tree ]] || more=(--lat-dir="$dir/ali" --alignment-subsampling-factor=1)
   [[ $ivectors == false ]] || more+=(--online-ivector-dir="$dir/ivectors/$train_set")
-  train_sh --feats="$dir/feats/$train_set" --tree-dir="$dir/$train_ali" "${more[@]}" --xconfig="$dir/chain/network.xconfig" \
+  train_sh --calibrate="$calibrate" --feats="$dir/feats/$train_set" --tree-dir="$dir/$train_ali" "${more[@]}" --xconfig="$dir/chain/network.xconfig" \
     --left-tolerance="$tolerance" --right-tolerance="$tolerance" --chunk-width="$chunk_width" --minibatch-size="$minibatch" --num-epochs="$epochs" \
     --initial-effective-lrate="$initial_lrate" --final-effective-lrate="$final_lrate" "$@" "$to"
 }

@@ -79,6 +79,8 @@ option pad-silence number -1 "part of the utterances and their copies that the n
 digital silence there, up to 0.3 s each (pad-feats); in recognition there is digital silence, too: for recordings that are cut close to the words; -1: 0.5 if there are copies, else 0"
 option networks integer 1 "networks that are trained with different seeds on the same examples; the model is the mean of their outputs (nnet3-am-ensemble). \
 Several make fewer errors, and training and recognition take as long as all of them"
+option calibrate bool true "multiply the output of the network by the factor by which it recognises utterances best that it was not trained on; a network of little \
+speech is too sure of what it hears"
 option tolerance integer 3 "output frames, 30 ms each, by which phones may begin earlier or end later than in the alignments"
 
 heading "Recognition"
@@ -153,7 +155,7 @@ check_options() {
   within whole -1 1000 copies
   within whole 1 100 networks
   [[ $cmvn == false ]] || (( copies <= 0 )) || fail "--copies=$copies and --cmvn=true do not go together: changes of level and noise come before the running mean"
-  [[ $model != gaussian ]] || for name in num-leaves network networks num-epochs initial-lrate final-lrate chunk-width copies pad-silence tolerance adapt-speakers; do
+  [[ $model != gaussian ]] || for name in num-leaves network networks num-epochs initial-lrate final-lrate chunk-width copies pad-silence calibrate tolerance adapt-speakers; do
     [[ ! ${option_given[$name]-} ]] || fail "--$name is for a network, not for --model=gaussian"
   done
   if [[ $pad_silence != -1 ]] && is_less 0 "$pad_silence"; then

@@ -1,4 +1,4 @@
-# After the last iteration: combination of the last models, priors, tidying up.
+# After the last iteration: combination of the last models, priors or calibration, tidying up.
 
 # The objective for combination is computed in minibatches of any size up to the one for training.
 combination_minibatch_size() {
@@ -41,11 +41,11 @@ average_posteriors() { # <model> <name>
 
 make_final_model() {
   local name=final began=$SECONDS
-  [[ $suffix == raw || $kind ]] || name=combined
+  [[ $calibrate == false && ( $suffix == raw || $kind ) ]] || name=combined
   if [[ ! -s $(model final) ]]; then
     if [[ $do_final_combination == true ]]; then
       [[ $name == combined && -s $(model combined) ]] || combine "$name"
-    elif [[ $suffix == raw || $kind ]]; then
+    elif [[ $name == final ]]; then
       cp "$(model "$num_iters")" "$private/final"
       mv "$private/final" "$(model final)"
     else name=$num_iters
@@ -53,6 +53,10 @@ make_final_model() {
     if [[ $suffix == mdl && ! $kind ]]; then
       average_posteriors "$(model "$name")" "$name"
       run "$dir/log/adjust_priors.final.log" nnet3-am-adjust-priors "$(model "$name")" "$dir/post.$name.vec" "$(model final)"
+    fi
+    if [[ $calibrate == true ]]; then
+      calibrate "$(model "$name")" "$dir/den.fst" "$egs/valid_diagnostic.$ext" "${chain_options[*]}" "$dir/log/calibration" "$private/final"
+      mv "$private/final" "$(model final)"
     fi
   fi
   diagnose final "$(model "$num_iters")"

@@ -95,6 +95,8 @@ heading "After training"
 option do-final-combination bool true "combine the last models; false: take the last one"
 option max-models-combine integer 20 "models to combine, at most"
 option max-objective-evaluations integer 30 "effort of the combination"
+option calibrate bool false "chain models: multiply the output of the final model by the factor by which the objective of the utterances kept for \
+validation is best; below 1 where the network is too sure of what it hears, so that the language model counts more"
 option compute-average-posteriors bool false "also write post.final.vec, the mean output"
 option prior-subset-size integer 20000 "acoustic models: examples from each archive for the priors"
 option num-jobs-compute-prior integer 10 "acoustic models: jobs for the priors"
@@ -186,6 +188,7 @@ check_minibatch_size() {
 check_data_options() {
   if [[ $objective == chain ]]; then check_chain_options
   elif [[ $tree_dir || $lat_dir || $graph_dir ]]; then fail "--tree-dir, --lat-dir and --graph-dir are for --objective=chain"
+  elif [[ $calibrate == true ]]; then fail "--calibrate=true is for --objective=chain"
   fi
   if [[ $ali_dir ]]; then
     [[ ! $targets && $target_type == ali ]] || fail "--ali-dir takes the place of --targets"
