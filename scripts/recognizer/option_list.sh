@@ -79,7 +79,7 @@ option pad-silence number -1 "part of the utterances and their copies that the n
 digital silence there, up to 0.3 s each (pad-feats); in recognition there is digital silence, too: for recordings that are cut close to the words; -1: 0.5 if there are copies, else 0"
 option networks integer 1 "networks that are trained with different seeds on the same examples; the model is the mean of their outputs (nnet3-am-ensemble). \
 Several make fewer errors, and training and recognition take as long as all of them"
-option calibrate bool true "multiply the output of the network by the factor by which it recognises utterances best that it was not trained on; a network of little \
+option calibrate bool true "multiply the output of the network by the factor, at most 1, that suits utterances best that it was not trained on: a network of little \
 speech is too sure of what it hears"
 option tolerance integer 3 "output frames, 30 ms each, by which phones may begin earlier or end later than in the alignments"
 

@@ -1,22 +1,25 @@
-# Calibration of a chain model: a factor for its output, by which the objective of utterances that it was not trained on is best. A network of
-# little speech is too sure of what it hears, so that the language model counts too little beside it.
+# Calibration of a chain model: a factor for its output, at most 1, by which the objective of utterances that it was not trained on is best. A
+# network of little speech is too sure of what it hears, so that the language model counts too little beside it. (It may also seem not to be sure
+# enough. But the utterances are of speakers that it knows, and of others it has no reason to be surer.)
 
 # NEW is the model with its output times the factor, as a part of the network, so that all programs read it.
 calibrate() { # <model> <denominator FST> <examples of utterances kept for validation> <options of the objective> <beginning of names of logs> <new model>
-  local mdl=$1 den=$2 examples=$3 options=$4 logs=$5 output step tenths best objective factor figures=() # lint: whole: step tenths
+  local mdl=$1 den=$2 examples=$3 options=$4 logs=$5 output tenths best objective factor figures=() # lint: whole: tenths
   output=$(nnet3-am-info --print-args=false "$mdl" 2>"$logs.log" | sed -n 's/^output-node name=output //p')
   [[ $output ]] || fail_with_log "found no output node 'output' in $mdl" "$logs.log"
   measure_objective 10
   best=$objective
-  # (The objective has one maximum. If it does not grow with smaller factors, it may with larger ones.)
-  for step in -1 1; do
-    for ((tenths = 10 + step; tenths >= 2 && tenths <= 20; tenths += step)); do
-      measure_objective "$tenths"
-      is_less "$best" "$objective" || break
-      best=$objective
-    done
-    (( tenths + 1 == 10 )) || break
+  # (The objective has one maximum.)
+  for ((tenths = 9; tenths >= 2; tenths--)); do
+    measure_objective "$tenths"
+    is_less "$best" "$objective" || break
+    best=$objective
   done
+  if (( ${#figures[@]} == 2 )); then
+    cp "$mdl" "$6"
+    say "calibration: the output stays as it is: objective of the utterances kept for validation ${figures[0]#* }"
+    return
+  fi
   read -r factor best < <(printf '%s\n' "${figures[@]}" | top_of_parabola)
   write_output_node "$factor"
   run "$logs.final.log" nnet3-am-copy --nnet-config="$private/output.config" "$mdl" "$6"

@@ -95,8 +95,8 @@ heading "After training"
 option do-final-combination bool true "combine the last models; false: take the last one"
 option max-models-combine integer 20 "models to combine, at most"
 option max-objective-evaluations integer 30 "effort of the combination"
-option calibrate bool false "chain models: multiply the output of the final model by the factor by which the objective of the utterances kept for \
-validation is best; below 1 where the network is too sure of what it hears, so that the language model counts more"
+option calibrate bool false "chain models: multiply the output of the final model by the factor, at most 1, by which the objective of the utterances kept for \
+validation is best; below 1 the network was too sure of what it hears, and the language model counts more"
 option compute-average-posteriors bool false "also write post.final.vec, the mean output"
 option prior-subset-size integer 20000 "acoustic models: examples from each archive for the priors"
 option num-jobs-compute-prior integer 10 "acoustic models: jobs for the priors"
