@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 pub use crate::numbers::{EPSILON, StateId};
-use crate::weight::Weight;
+use crate::weight::Algebra;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Arc<W = f32> {
@@ -35,13 +35,13 @@ impl<W> Default for Fst<W> {
     }
 }
 
-impl<W: Weight> Default for State<W> {
+impl<W: Algebra> Default for State<W> {
     fn default() -> State<W> {
         State { final_weight: W::zero(), arcs: Vec::new() }
     }
 }
 
-impl<W: Weight> State<W> {
+impl<W: Algebra> State<W> {
     pub fn is_final(&self) -> bool {
         !self.final_weight.is_zero()
     }
@@ -59,7 +59,7 @@ impl<W> Arc<W> {
     }
 }
 
-impl<W: Weight> Fst<W> {
+impl<W: Algebra> Fst<W> {
     pub fn add_state(&mut self) -> StateId {
         self.states.push(State::default());
         (self.states.len() - 1) as StateId

@@ -39,4 +39,4 @@ pub use look_ahead::LookAheadFst;
 pub use mapped::{MappedFst, MappedState, PackedArc};
 pub use ngrams::NgramFst;
 pub use store::read_fst;
-pub use weight::{Divisible, Weight, quantize};
+pub use weight::{Algebra, Divisible, Weight, quantize};

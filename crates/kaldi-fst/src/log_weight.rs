@@ -4,7 +4,7 @@ use kaldi_io::{KaldiReader, KaldiWriter};
 
 use crate::fst::{Arc, Fst, State};
 use crate::ops::Semiring;
-use crate::weight::{Divisible, Weight};
+use crate::weight::{Algebra, Divisible, Weight};
 
 /// Costs of alternatives that differ by at most this are equal, as far as sums over cycles are concerned.
 const DELTA: f32 = 1e-7;
@@ -13,19 +13,13 @@ const DELTA: f32 = 1e-7;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogWeight(pub f32);
 
-impl Weight for LogWeight {
-    const ARC_TYPE: &'static str = "log";
-
+impl Algebra for LogWeight {
     fn one() -> LogWeight {
         LogWeight(0.0)
     }
 
     fn zero() -> LogWeight {
         LogWeight(f32::INFINITY)
-    }
-
-    fn is_member(&self) -> bool {
-        self.0.is_member()
     }
 
     fn times(&self, other: &LogWeight) -> LogWeight {
@@ -38,6 +32,14 @@ impl Weight for LogWeight {
 
     fn is_as_good_as(&self, other: &LogWeight) -> bool {
         self == other || (self.0 - other.0).abs() <= DELTA
+    }
+}
+
+impl Weight for LogWeight {
+    const ARC_TYPE: &'static str = "log";
+
+    fn is_member(&self) -> bool {
+        self.0.is_member()
     }
 
     fn read(r: &mut KaldiReader) -> kaldi_io::Result<LogWeight> {
@@ -70,6 +72,10 @@ impl Divisible for LogWeight {
 
     fn bits(&self) -> u32 {
         self.0.to_bits()
+    }
+
+    fn is_near(&self, other: &LogWeight, delta: f32) -> bool {
+        self.0.is_near(&other.0, delta)
     }
 }
 

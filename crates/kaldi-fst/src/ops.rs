@@ -49,7 +49,10 @@ pub use compose_look_ahead::compose_look_ahead;
 pub use compose_transducers::compose_transducers;
 pub use concat::concatenate;
 pub use connect::connect;
-pub use determinize::{determinize, determinize_rounded, determinize_with_epsilons};
+pub use determinize::{
+    Determinized, Empty, Same, SubsetRules, determinize, determinize_pairs, determinize_rounded,
+    determinize_with_epsilons,
+};
 pub use determinize_labels::{Determinize, determinize_labels};
 pub use determinize_star::{Ambiguity, DELTA, DeterminizeStar, determinize_star};
 pub use difference::difference;
@@ -60,7 +63,7 @@ pub use labels::{
 };
 pub use look_ahead::{Relabelled, look_ahead};
 pub use map_arcs::{MapArcs, map_arcs};
-pub use minimize::minimize;
+pub use minimize::{minimize, minimize_pairs};
 pub use minimize_encoded::minimize_encoded;
 pub use minimize_labels::minimize_labels;
 pub use ngrams::ngrams;

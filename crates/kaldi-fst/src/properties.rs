@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use crate::fst::{Arc, EPSILON, Fst, State};
 use crate::ops::components::Components;
-use crate::weight::Weight;
+use crate::weight::Algebra;
 
 pub(crate) const EXPANDED: u64 = 1;
 pub(crate) const MUTABLE: u64 = 1 << 1;
@@ -61,7 +61,7 @@ impl Pair {
 }
 
 /// All properties of the FST, without the two that describe the form it is stored in.
-pub fn compute<W: Weight>(fst: &Fst<W>) -> u64 {
+pub fn compute<W: Algebra>(fst: &Fst<W>) -> u64 {
     let labels: [fn(&Arc<W>) -> i32; 2] = [|arc| arc.ilabel, |arc| arc.olabel];
     let deterministic = labels.map(|label| fst.states.iter().all(|state| distinct(state, label)));
     let sorted = labels
@@ -89,7 +89,7 @@ pub fn compute<W: Weight>(fst: &Fst<W>) -> u64 {
 }
 
 /// Properties that arcs and final weights have one by one: of labels, and that there are weights.
-pub fn of_arcs<W: Weight>(fst: &Fst<W>) -> u64 {
+pub fn of_arcs<W: Algebra>(fst: &Fst<W>) -> u64 {
     let arcs = || fst.states.iter().flat_map(|state| &state.arcs);
     let weighted = |weight: &W| !weight.is_one() && !weight.is_zero();
     ACCEPTOR.bit(arcs().all(|arc| arc.ilabel == arc.olabel))
@@ -113,7 +113,7 @@ fn distinct<W>(state: &State<W>, label: fn(&Arc<W>) -> i32) -> bool {
 }
 
 /// True if the states follow each other by single arcs, and only the last is final.
-fn is_string<W: Weight>(fst: &Fst<W>) -> bool {
+fn is_string<W: Algebra>(fst: &Fst<W>) -> bool {
     let last = fst.states.len().saturating_sub(1);
     let follows = |s: usize, state: &State<W>| match &state.arcs[..] {
         [] => s == last && state.is_final(),

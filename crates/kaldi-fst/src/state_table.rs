@@ -10,7 +10,7 @@ use std::hash::Hash;
 use rustc_hash::FxHashMap;
 
 use crate::fst::{Arc, Fst, State, StateId};
-use crate::weight::Weight;
+use crate::weight::Algebra;
 
 /// The order in which waiting states are taken. The numbers of states, and so the bytes of files, depend on it.
 pub trait Order: Default {
@@ -155,7 +155,7 @@ impl<K: Clone + Eq + Hash, W, O: Order> Expanded<K, W, O> {
 
 /// Makes the FST of all states that are found from a start. `expand` is called once for each state: it adds the arcs of the
 /// state with this key, and returns its final weight.
-pub fn unfold<K: Clone + Eq + Hash, W: Weight, O: Order>(
+pub fn unfold<K: Clone + Eq + Hash, W: Algebra, O: Order>(
     start: K,
     mut expand: impl FnMut(K, &mut Expanded<K, W, O>) -> W,
 ) -> Fst<W> {
@@ -164,7 +164,7 @@ pub fn unfold<K: Clone + Eq + Hash, W: Weight, O: Order>(
 }
 
 /// Does the same as [`unfold`], until `expand` fails.
-pub fn try_unfold<K: Clone + Eq + Hash, W: Weight, O: Order, E>(
+pub fn try_unfold<K: Clone + Eq + Hash, W: Algebra, O: Order, E>(
     start: K,
     mut expand: impl FnMut(K, &mut Expanded<K, W, O>) -> Result<W, E>,
 ) -> Result<Fst<W>, E> {

@@ -7,14 +7,8 @@ use kaldi_io::{KaldiReader, KaldiWriter};
 
 use crate::store::raw::read_raw;
 
-/// A semiring, and its forms in files.
-pub trait Weight: Clone + PartialEq + Debug + Send + Sync + 'static {
-    /// The name of arcs with this weight in the header of a file.
-    const ARC_TYPE: &'static str;
-
-    /// True if the text form has one column for both labels, which are then the same.
-    const TEXT_IS_ACCEPTOR: bool = false;
-
+/// A semiring: the weights of alternatives and of what follows one another.
+pub trait Algebra: Clone + PartialEq + Debug + Send + Sync + 'static {
     /// The neutral weight: an arc or a final state of cost zero.
     fn one() -> Self;
 
@@ -29,15 +23,6 @@ pub trait Weight: Clone + PartialEq + Debug + Send + Sync + 'static {
         *self == Self::one()
     }
 
-    /// Returns the weight for a cost; `None` if files of the types `ngram` and `olabel_lookahead`, which have costs, do
-    /// not hold such weights.
-    fn from_cost(_cost: f32) -> Option<Self> {
-        None
-    }
-
-    /// True if the value is a valid weight.
-    fn is_member(&self) -> bool;
-
     /// The weight of one after the other.
     fn times(&self, other: &Self) -> Self;
 
@@ -49,6 +34,24 @@ pub trait Weight: Clone + PartialEq + Debug + Send + Sync + 'static {
     fn is_as_good_as(&self, other: &Self) -> bool {
         self == other
     }
+}
+
+/// The weights of FSTs that are stored: their forms in files.
+pub trait Weight: Algebra {
+    /// The name of arcs with this weight in the header of a file.
+    const ARC_TYPE: &'static str;
+
+    /// True if the text form has one column for both labels, which are then the same.
+    const TEXT_IS_ACCEPTOR: bool = false;
+
+    /// Returns the weight for a cost; `None` if files of the types `ngram` and `olabel_lookahead`, which have costs, do
+    /// not hold such weights.
+    fn from_cost(_cost: f32) -> Option<Self> {
+        None
+    }
+
+    /// True if the value is a valid weight.
+    fn is_member(&self) -> bool;
 
     /// Reads the binary form, without checking that it [makes sense](Self::is_member).
     fn read(r: &mut KaldiReader) -> kaldi_io::Result<Self>;
@@ -64,9 +67,9 @@ pub trait Weight: Clone + PartialEq + Debug + Send + Sync + 'static {
 }
 
 /// A weight that leaves a residual when another is taken out of it, as determinization needs.
-pub trait Divisible: Weight {
+pub trait Divisible: Algebra {
     /// Equal for equal weights only.
-    type Bits: Clone + Eq + std::hash::Hash;
+    type Bits: Clone + Ord + std::hash::Hash;
 
     /// Returns the residual: the weight that gives this one when `divisor` is multiplied with it.
     fn divide(&self, divisor: &Self) -> Self;
@@ -75,6 +78,9 @@ pub trait Divisible: Weight {
     fn quantized(&self, delta: f32) -> Self;
 
     fn bits(&self) -> Self::Bits;
+
+    /// True if all costs of the two differ by at most `delta`.
+    fn is_near(&self, other: &Self, delta: f32) -> bool;
 }
 
 impl Divisible for f32 {
@@ -91,6 +97,10 @@ impl Divisible for f32 {
     fn bits(&self) -> u32 {
         self.to_bits()
     }
+
+    fn is_near(&self, other: &f32, delta: f32) -> bool {
+        *self <= *other + delta && *other <= *self + delta
+    }
 }
 
 /// The nearest multiple of `delta`; infinity stays.
@@ -104,9 +114,7 @@ pub fn quantize(cost: f32, delta: f32) -> f32 {
 }
 
 /// The tropical semiring: weights are costs, and plus is min.
-impl Weight for f32 {
-    const ARC_TYPE: &'static str = "standard";
-
+impl Algebra for f32 {
     fn one() -> f32 {
         0.0
     }
@@ -115,20 +123,24 @@ impl Weight for f32 {
         f32::INFINITY
     }
 
-    fn from_cost(cost: f32) -> Option<f32> {
-        Some(cost)
-    }
-
-    fn is_member(&self) -> bool {
-        !self.is_nan() && *self != f32::NEG_INFINITY
-    }
-
     fn times(&self, other: &f32) -> f32 {
         self + other
     }
 
     fn plus(&self, other: &f32) -> f32 {
         self.min(*other)
+    }
+}
+
+impl Weight for f32 {
+    const ARC_TYPE: &'static str = "standard";
+
+    fn from_cost(cost: f32) -> Option<f32> {
+        Some(cost)
+    }
+
+    fn is_member(&self) -> bool {
+        !self.is_nan() && *self != f32::NEG_INFINITY
     }
 
     fn read(r: &mut KaldiReader) -> kaldi_io::Result<f32> {

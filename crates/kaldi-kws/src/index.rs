@@ -3,14 +3,18 @@
 //! A path of an index is a factor: its words are input labels. The last arc has a number that tells factors of the same words
 //! apart as input, and the utterance as output.
 
-use kaldi_fst::{Arc, EPSILON, Fst, State, StateId, Weight};
+use kaldi_fst::ops::{self, Determinized, Empty, Same, SubsetRules};
+use kaldi_fst::state_table::LastInFirstOut;
+use kaldi_fst::{Algebra, Arc, EPSILON, Fst, State, StateId};
 use nnet3_decode::times::state_times;
 use nnet3_decode::{CompactLattice, order};
 
-use crate::automata::{Automaton, Determinized, Edge, Empty, Node, determinize, minimize};
 use crate::error::{Error, Result};
 use crate::factors::{FactorWeight, factors};
 use crate::weight::HitWeight;
+
+/// Weights that are equal but for this are one.
+const DELTA: f32 = 1.0 / 1024.0;
 
 /// An index, as it is in files.
 pub type Index = Fst<HitWeight>;
@@ -44,14 +48,14 @@ pub fn index_lattice(lattice: &CompactLattice, utterance: i32, options: IndexOpt
         .then_some((options.max_states_scale * lattice.states.len() as f32) as usize);
     let mut lattice = lattice.clone();
     // States that no path uses have no times.
-    kaldi_fst::ops::connect(&mut lattice);
+    ops::connect(&mut lattice);
     order::sort(&mut lattice)?;
     let (times, _) = state_times(&lattice)?;
     let times: Vec<usize> = times.into_iter().map(Option::unwrap_or_default).collect();
     let all = factors(&lattice, &times, utterance, options.longest_silence)?;
-    let merged = determinize(&all, Empty::Passed, None).automaton;
-    let mut plain = Fst::from(&told_apart(&merged));
-    kaldi_fst::ops::connect(&mut plain);
+    let rules = SubsetRules { same: Same::Near(DELTA), empty: Empty::Passed, most_states: usize::MAX };
+    let mut plain = told_apart(&ops::determinize_pairs::<_, LastInFirstOut>(&all, rules).fst);
+    ops::connect(&mut plain);
     if plain.start.is_none() {
         // Without words there is nothing to find.
         return Ok(Indexed { index: plain, stopped_at: None });
@@ -66,29 +70,39 @@ pub fn index_lattice(lattice: &CompactLattice, utterance: i32, options: IndexOpt
     Ok(Indexed { index, stopped_at: limit.filter(|_| !complete) })
 }
 
+/// As far as it has at most so many states; and whether that is all of it.
 fn optimized(index: &Index, most_states: Option<usize>) -> (Index, bool) {
-    let Determinized { automaton, complete } = determinize(&index.into(), Empty::Counts, most_states);
-    (Fst::from(&automaton), complete)
+    let most_states = most_states.unwrap_or(usize::MAX);
+    let rules = SubsetRules { same: Same::Near(DELTA), empty: Empty::Counts, most_states };
+    let Determinized { fst, complete } = ops::determinize_pairs::<_, LastInFirstOut>(index, rules);
+    (fst, complete)
+}
+
+/// Joins states from which the same can be done. An error if there are cycles.
+fn minimize(index: &mut Index) -> Result<()> {
+    for state in &mut index.states {
+        state.arcs.sort_by_key(|arc| (arc.ilabel, arc.olabel));
+    }
+    Ok(ops::minimize_pairs(index, DELTA)?)
 }
 
 /// Leaves words alone on arcs within factors, and numbers the ends of factors by their states.
-fn told_apart(merged: &Automaton<FactorWeight>) -> Automaton<HitWeight> {
+fn told_apart(merged: &Fst<FactorWeight>) -> Index {
     let hit = |weight: &FactorWeight| {
         HitWeight::new(-weight.log_probability as f32, weight.begin as f32, weight.end as f32)
     };
-    let node = |(s, node): (usize, &Node<FactorWeight>)| {
-        let edge = |edge: &Edge<FactorWeight>| {
-            let ends = merged.states[edge.next as usize].ending.log_probability != f64::NEG_INFINITY;
-            let label = if ends { (s as i32, edge.label.1) } else { (edge.label.0, EPSILON) };
-            Edge { label, weight: hit(&edge.weight), next: edge.next }
+    let state = |(s, state): (StateId, &State<FactorWeight>)| {
+        let arc = |arc: &Arc<FactorWeight>| {
+            let ends = merged.state(arc.next).is_final();
+            let (ilabel, olabel) = if ends { (s as i32, arc.olabel) } else { (arc.ilabel, EPSILON) };
+            Arc { ilabel, olabel, weight: hit(&arc.weight), next: arc.next }
         };
-        let ends = node.ending.log_probability != f64::NEG_INFINITY;
-        Node {
-            ending: if ends { hit(&node.ending) } else { HitWeight::zero() },
-            arcs: node.arcs.iter().map(edge).collect(),
+        State {
+            final_weight: if state.is_final() { hit(&state.final_weight) } else { HitWeight::zero() },
+            arcs: state.arcs.iter().map(arc).collect(),
         }
     };
-    Automaton { start: merged.start, states: merged.states.iter().enumerate().map(node).collect() }
+    Fst { start: merged.start, states: merged.numbered().map(state).collect() }
 }
 
 /// The union of indices: an arc without labels leads to each. With `most_states` below the number that an optimization needs, the
@@ -111,7 +125,7 @@ pub fn union_of_indices(indices: impl IntoIterator<Item = Index>) -> Index {
 /// Makes an index small. False, with the index as it was but for its weights' places, if more than `most_states` would be needed. An
 /// error if the index has a cycle.
 pub fn optimize(index: &Index, most_states: Option<usize>) -> Result<(Index, bool)> {
-    kaldi_fst::ops::topological_order(index)?;
+    ops::topological_order(index)?;
     let (mut small, complete) = optimized(index, most_states);
     if !complete {
         small = index.clone();

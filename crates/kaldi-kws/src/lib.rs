@@ -3,11 +3,10 @@
 //! Keyword search in lattices (Can and Saraçlar, "Lattice indexing for spoken term detection", 2011).
 //!
 //! [`index`] makes an index of a lattice. [`clusters`] tells occurrences of a word apart. [`factors`] are all pieces of paths with
-//! their probabilities and times. [`automata`] has the operations that make an index small. [`search`] finds keywords in an index;
+//! their probabilities and times. [`search`] finds keywords in an index;
 //! [`proxies`] finds words that sound like unknown ones, and [`sounds`] makes what it needs of a lexicon. [`term_weighted`] compares hits with a reference. [`weight`] is the
 //! weight of indices in files.
 
-pub mod automata;
 pub mod clusters;
 pub mod error;
 pub mod factors;

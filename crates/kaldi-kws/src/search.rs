@@ -2,7 +2,7 @@
 
 use kaldi_fst::ops::{self, Side};
 use kaldi_fst::state_table::StateTable;
-use kaldi_fst::{Arc, EPSILON, Fst, State, StateId, Weight};
+use kaldi_fst::{Algebra, Arc, EPSILON, Fst, State, StateId};
 use rustc_hash::FxHashMap;
 
 use crate::error::Result;

@@ -2,23 +2,9 @@
 
 use std::cmp::Ordering;
 
-use kaldi_fst::Weight;
+use kaldi_fst::{Algebra, Divisible, Weight, quantize};
 use kaldi_io::text::{FILE_PRECISION, push_g};
 use kaldi_io::{KaldiReader, KaldiWriter};
-
-/// A semiring in which the first factor of a product can be taken out.
-pub trait Divisible: Copy {
-    /// The weight of what is impossible.
-    fn none() -> Self;
-    fn is_none(&self) -> bool;
-    /// The weight of both, one after the other.
-    fn after(&self, other: &Self) -> Self;
-    /// The weight of either.
-    fn or(&self, other: &Self) -> Self;
-    /// The weight that is left of `self` behind `first`.
-    fn without(&self, first: &Self) -> Self;
-    fn is_near(&self, other: &Self, delta: f32) -> bool;
-}
 
 /// Cost and times in frames. Of two alternatives the cheaper one counts, then the earlier one.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,9 +34,7 @@ impl HitWeight {
     }
 }
 
-impl Weight for HitWeight {
-    const ARC_TYPE: &'static str = "tropical_LT_tropical_LT_tropical";
-
+impl Algebra for HitWeight {
     fn one() -> HitWeight {
         HitWeight::new(0.0, 0.0, 0.0)
     }
@@ -59,16 +43,20 @@ impl Weight for HitWeight {
         HitWeight::from_parts([f32::INFINITY; 3])
     }
 
-    fn is_member(&self) -> bool {
-        self.parts().iter().all(|part| part.is_finite()) || self.is_zero()
-    }
-
     fn times(&self, other: &HitWeight) -> HitWeight {
         HitWeight::new(self.cost + other.cost, self.begin + other.begin, self.end + other.end)
     }
 
     fn plus(&self, other: &HitWeight) -> HitWeight {
         if self.order(other).is_le() { *self } else { *other }
+    }
+}
+
+impl Weight for HitWeight {
+    const ARC_TYPE: &'static str = "tropical_LT_tropical_LT_tropical";
+
+    fn is_member(&self) -> bool {
+        self.parts().iter().all(|part| part.is_finite()) || self.is_zero()
     }
 
     fn read(r: &mut KaldiReader) -> kaldi_io::Result<HitWeight> {
@@ -99,24 +87,18 @@ impl Weight for HitWeight {
 }
 
 impl Divisible for HitWeight {
-    fn none() -> HitWeight {
-        HitWeight::zero()
+    type Bits = [u32; 3];
+
+    fn divide(&self, divisor: &HitWeight) -> HitWeight {
+        HitWeight::new(self.cost - divisor.cost, self.begin - divisor.begin, self.end - divisor.end)
     }
 
-    fn is_none(&self) -> bool {
-        self.cost == f32::INFINITY
+    fn quantized(&self, delta: f32) -> HitWeight {
+        HitWeight::from_parts(self.parts().map(|part| quantize(part, delta)))
     }
 
-    fn after(&self, other: &HitWeight) -> HitWeight {
-        self.times(other)
-    }
-
-    fn or(&self, other: &HitWeight) -> HitWeight {
-        self.plus(other)
-    }
-
-    fn without(&self, first: &HitWeight) -> HitWeight {
-        HitWeight::new(self.cost - first.cost, self.begin - first.begin, self.end - first.end)
+    fn bits(&self) -> [u32; 3] {
+        self.parts().map(f32::to_bits)
     }
 
     fn is_near(&self, other: &HitWeight, delta: f32) -> bool {

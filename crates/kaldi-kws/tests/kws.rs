@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kaldi_fst::{Arc, EPSILON, Fst, State, Weight, text};
+use kaldi_fst::{Algebra, Arc, EPSILON, Fst, State, text};
 use kaldi_kws::clusters::clusters;
 use kaldi_kws::index::optimize;
 use kaldi_kws::proxies::{ProxyOptions, Strings, each_string, proxies};

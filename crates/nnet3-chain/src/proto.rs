@@ -1,6 +1,6 @@
 //! Supervision from transcriptions with times: which phones are allowed in each frame, and in which order.
 
-use kaldi_fst::{Arc, EPSILON, Fst, StateId, Weight, ops};
+use kaldi_fst::{Algebra, Arc, EPSILON, Fst, StateId, ops};
 use nnet3_decode::{CompactLattice, order, times};
 use nnet3_train::{Error, Result};
 

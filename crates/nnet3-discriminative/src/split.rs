@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use kaldi_fst::{Arc, EPSILON, State, StateId, Weight, ops};
+use kaldi_fst::{Algebra, Arc, EPSILON, State, StateId, ops};
 use kaldi_hmm::TransitionModel;
 use nnet3_decode::lattice::scale_checked;
 use nnet3_decode::phones::checked;

@@ -44,7 +44,7 @@ fn bound<W: AnyLattice>(lattice: &mut Fst<W>, most: usize, mut beam: f32) -> Res
 
 #[cfg(test)]
 mod tests {
-    use kaldi_fst::{Arc, Weight};
+    use kaldi_fst::{Algebra, Arc};
     use nnet3_decode::weight::LatticeWeight;
     use nnet3_decode::{Lattice, path};
 

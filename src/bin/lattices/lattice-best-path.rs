@@ -3,7 +3,7 @@
 use anyhow::Result;
 use kaldi_cli::NOTHING_DONE;
 use kaldi_cli::log::num;
-use kaldi_fst::Weight;
+use kaldi_fst::Algebra;
 use kaldi_io::holder::I32VectorHolder;
 use nnet3::tables::Input;
 use nnet3::{lattices, messages};

@@ -3,13 +3,13 @@
 use crate::fst::Fst;
 use crate::ops::labels::Side;
 use crate::ops::reference_order::sort;
-use crate::weight::Weight;
+use crate::weight::Algebra;
 
 /// Sorts the arcs of each state on one of their labels, those with equal ones on the other.
 ///
 /// Arcs in which both labels are equal have the order that OpenFst gives them with GNU's C++ library. So files are the
 /// same byte for byte.
-pub fn sort_arcs<W: Weight>(fst: &mut Fst<W>, on: Side) {
+pub fn sort_arcs<W: Algebra>(fst: &mut Fst<W>, on: Side) {
     for state in &mut fst.states {
         match on {
             Side::Input => sort(&mut state.arcs, |arc| (arc.ilabel, arc.olabel)),

@@ -1,7 +1,7 @@
 //! Strongly connected components (Tarjan's algorithm), and which states paths from the start to a final state use.
 
 use crate::fst::{Fst, StateId};
-use crate::weight::Weight;
+use crate::weight::Algebra;
 
 /// Results of the search for strongly connected components, for each state.
 pub struct Components {
@@ -16,7 +16,7 @@ pub struct Components {
 const UNSEEN: u32 = u32::MAX;
 
 impl Components {
-    pub fn of<W: Weight>(fst: &Fst<W>) -> Components {
+    pub fn of<W: Algebra>(fst: &Fst<W>) -> Components {
         Components {
             number: Search::over(fst),
             accessible: reached(fst.start.into_iter().collect(), &|s| arcs_of(fst, s), fst.states.len()),
@@ -30,12 +30,12 @@ impl Components {
     }
 
     /// True if the state can be reached from itself.
-    pub fn cyclic<W: Weight>(&self, fst: &Fst<W>, state: usize) -> bool {
+    pub fn cyclic<W: Algebra>(&self, fst: &Fst<W>, state: usize) -> bool {
         fst.states[state].arcs.iter().any(|arc| self.same(state, arc.next as usize))
     }
 }
 
-fn arcs_of<W: Weight>(fst: &Fst<W>, state: StateId) -> impl Iterator<Item = StateId> {
+fn arcs_of<W: Algebra>(fst: &Fst<W>, state: StateId) -> impl Iterator<Item = StateId> {
     fst.state(state).arcs.iter().map(|arc| arc.next)
 }
 
@@ -59,7 +59,7 @@ fn reached<I: Iterator<Item = StateId>>(
     seen
 }
 
-fn coaccessible<W: Weight>(fst: &Fst<W>) -> Vec<bool> {
+fn coaccessible<W: Algebra>(fst: &Fst<W>) -> Vec<bool> {
     let mut before: Vec<Vec<StateId>> = vec![Vec::new(); fst.states.len()];
     for (s, state) in fst.numbered() {
         state.arcs.iter().for_each(|arc| before[arc.next as usize].push(s));
@@ -80,7 +80,7 @@ struct Search<'f, W> {
     components: u32,
 }
 
-impl<W: Weight> Search<'_, W> {
+impl<W: Algebra> Search<'_, W> {
     fn over(fst: &Fst<W>) -> Vec<u32> {
         let unseen = vec![UNSEEN; fst.states.len()];
         let mut search = Search {

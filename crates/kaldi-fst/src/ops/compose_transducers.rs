@@ -7,13 +7,13 @@ use super::product::{Filter, First, Pair, Step};
 use crate::fst::{Arc, EPSILON, Fst, State, StateId};
 use crate::ops::connect::connect as keep_connected;
 use crate::state_table::unfold;
-use crate::weight::Weight;
+use crate::weight::Algebra;
 
 /// Returns the FST of all pairs of an input of `first` and an output of `second` that share a string: an output of
 /// `first` equals an input of `second`. Costs are added. With `connect`, states without a complete path are removed.
 ///
 /// One of the two must be sorted: `first` on output labels, or `second` on input labels. `None` if neither is.
-pub fn compose_transducers<W: Weight + Copy>(
+pub fn compose_transducers<W: Algebra + Copy>(
     first: &Fst<W>,
     second: &Fst<W>,
     connect: bool,
@@ -48,7 +48,7 @@ fn is_sorted<W>(fst: &Fst<W>, label: fn(&Arc<W>) -> i32) -> bool {
 /// After an empty move of the second FST it is too late for empty moves of the first one.
 struct FirstComesFirst;
 
-impl<W: Weight> Filter<W> for FirstComesFirst {
+impl<W: Algebra> Filter<W> for FirstComesFirst {
     fn first_moves(&self, moved: bool, _: StateId, _: &State<W>) -> Option<bool> {
         (!moved).then_some(false)
     }

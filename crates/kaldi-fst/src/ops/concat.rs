@@ -1,12 +1,12 @@
 //! One FST after the other.
 
 use crate::fst::{Arc, EPSILON, Fst, StateId};
-use crate::weight::Weight;
+use crate::weight::Algebra;
 
 /// Concatenates FSTs: a path of the result is a path of each, in order. An arc without label leads from each final
 /// state of one to the start of the next; [`remove_epsilons`](super::remove_epsilons) removes these. If one of them is
 /// empty, so is the result.
-pub fn concatenate<'f, W: Weight>(fsts: impl IntoIterator<Item = &'f Fst<W>>) -> Fst<W> {
+pub fn concatenate<'f, W: Algebra>(fsts: impl IntoIterator<Item = &'f Fst<W>>) -> Fst<W> {
     let mut out = Fst::default();
     let mut open: Option<std::ops::Range<usize>> = None;
     for fst in fsts {

@@ -2,21 +2,21 @@
 
 use crate::fst::{Fst, State, StateId};
 use crate::ops::components::Components;
-use crate::weight::Weight;
+use crate::weight::Algebra;
 
 /// Keeps the states on paths from the start to a final state, in their order. Without such a path the result is empty.
-pub fn connect<W: Weight>(fst: &mut Fst<W>) {
+pub fn connect<W: Algebra>(fst: &mut Fst<W>) {
     let components = Components::of(fst);
     keep_states(fst, |s| components.accessible[s] && components.coaccessible[s]);
 }
 
 /// Keeps the states that the start leads to, in their order, whether a path ends behind them or not.
-pub(super) fn keep_accessible<W: Weight>(fst: &mut Fst<W>) {
+pub(super) fn keep_accessible<W: Algebra>(fst: &mut Fst<W>) {
     let components = Components::of(fst);
     keep_states(fst, |s| components.accessible[s]);
 }
 
-fn keep_states<W: Weight>(fst: &mut Fst<W>, kept: impl Fn(usize) -> bool) {
+fn keep_states<W: Algebra>(fst: &mut Fst<W>, kept: impl Fn(usize) -> bool) {
     let mut numbers: Vec<Option<StateId>> = Vec::with_capacity(fst.states.len());
     let mut count = 0;
     for s in 0..fst.states.len() {

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::fst::{Arc, Fst, State, StateId};
 use crate::ops::connect::connect;
 use crate::ops::order::topological_order;
+use crate::weight::Divisible;
 
 /// Costs that differ by less count as equal: they are rounded to multiples of this, as by OpenFst.
 const DELTA: f32 = 1e-6;
@@ -20,11 +21,22 @@ pub fn minimize(fst: &mut Fst) -> Result<()> {
     check_deterministic(fst)?;
     let order = topological_order(fst)?;
     push_to_start(fst, &order, start);
-    for state in &mut fst.states {
-        round(&mut state.final_weight);
-        state.arcs.iter_mut().for_each(|arc| round(&mut arc.weight));
-    }
-    merge_equal(fst, &order, start);
+    fst.map_weights(|weight| *weight = weight.quantized(DELTA));
+    merge_equal(fst, &order, start, f32::bits);
+    Ok(())
+}
+
+/// Minimizes an FST as an acceptor of pairs of labels. States are merged if their weights are equal as multiples of `delta`; the weights
+/// of the one that comes last count.
+///
+/// # Errors
+/// The FST has cycles.
+pub fn minimize_pairs<W: Divisible>(fst: &mut Fst<W>, delta: f32) -> Result<()> {
+    connect(fst);
+    let Some(start) = fst.start else { return Ok(()) };
+    let order = topological_order(fst)?;
+    push_to_start(fst, &order, start);
+    merge_equal(fst, &order, start, |weight| weight.quantized(delta).bits());
     Ok(())
 }
 
@@ -41,47 +53,50 @@ fn check_deterministic(fst: &Fst) -> Result<()> {
     Ok(())
 }
 
-fn round(weight: &mut f32) {
-    if *weight != f32::INFINITY {
-        // Adding 0 makes one of the two zeros.
-        *weight = (*weight / DELTA + 0.5).floor() * DELTA + 0.0;
-    }
-}
-
-/// Pushes costs: afterwards the best path from every state except the start has cost 0.
-fn push_to_start(fst: &mut Fst, order: &[StateId], start: StateId) {
-    let mut distance = vec![f32::INFINITY; fst.states.len()];
+/// Pushes weights: afterwards the weight of the best path from every state except the start is one.
+fn push_to_start<W: Divisible>(fst: &mut Fst<W>, order: &[StateId], start: StateId) {
+    let mut distance = vec![W::zero(); fst.states.len()];
     for &s in order.iter().rev() {
         let state = fst.state(s);
-        let through = state.arcs.iter().map(|arc| arc.weight + distance[arc.next as usize]);
-        distance[s as usize] = through.fold(state.final_weight, f32::min);
+        let through = state.arcs.iter().map(|arc| arc.weight.times(&distance[arc.next as usize]));
+        distance[s as usize] = through.fold(state.final_weight.clone(), |best, weight| best.plus(&weight));
     }
     for (s, state) in fst.states.iter_mut().enumerate() {
-        let own = if s as StateId == start { 0.0 } else { distance[s] };
-        if own == f32::INFINITY {
+        let own = if s as StateId == start { W::one() } else { distance[s].clone() };
+        if own.is_zero() {
             continue;
         }
-        state.final_weight -= own;
-        state.arcs.iter_mut().for_each(|arc| arc.weight += distance[arc.next as usize] - own);
+        if state.is_final() {
+            state.final_weight = state.final_weight.divide(&own);
+        }
+        for arc in &mut state.arcs {
+            arc.weight = arc.weight.times(&distance[arc.next as usize].divide(&own));
+        }
     }
 }
 
-/// The behaviour of a state: its final cost; label, cost and class of the next state of each arc.
-type Signature = (u32, Vec<(i32, u32, StateId)>);
+/// The behaviour of a state: the bits of its final weight; labels, bits of the weight and class of the next state of each arc.
+type Signature<B> = (B, Vec<((i32, i32), B, StateId)>);
 
-fn merge_equal(fst: &mut Fst, order: &[StateId], start: StateId) {
-    let mut classes: HashMap<Signature, StateId> = HashMap::new();
+fn merge_equal<W: Divisible>(
+    fst: &mut Fst<W>,
+    order: &[StateId],
+    start: StateId,
+    bits: impl Fn(&W) -> W::Bits,
+) {
+    let mut classes: HashMap<Signature<W::Bits>, StateId> = HashMap::new();
     let mut class_of = vec![0; fst.states.len()];
-    let mut states: Vec<State> = Vec::new();
+    let mut states: Vec<State<W>> = Vec::new();
     for &s in order.iter().rev() {
-        let state = std::mem::take(fst.state_mut(s));
-        let arcs: Vec<Arc> =
-            state.arcs.iter().map(|arc| Arc { next: class_of[arc.next as usize], ..*arc }).collect();
-        let mut signature: Vec<_> =
-            arcs.iter().map(|arc| (arc.ilabel, arc.weight.to_bits(), arc.next)).collect();
+        let mut state = std::mem::take(fst.state_mut(s));
+        for arc in &mut state.arcs {
+            arc.next = class_of[arc.next as usize];
+        }
+        let behaviour = |arc: &Arc<W>| ((arc.ilabel, arc.olabel), bits(&arc.weight), arc.next);
+        let mut signature: Vec<_> = state.arcs.iter().map(behaviour).collect();
         signature.sort_unstable();
-        let class = classes.entry((state.final_weight.to_bits(), signature)).or_insert_with(|| {
-            states.push(State { final_weight: state.final_weight, arcs });
+        let class = classes.entry((bits(&state.final_weight), signature)).or_insert_with(|| {
+            states.push(state);
             (states.len() - 1) as StateId
         });
         class_of[s as usize] = *class;

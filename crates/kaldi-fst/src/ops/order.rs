@@ -3,13 +3,13 @@
 use crate::error::{Error, Result};
 use crate::fst::{Arc, EPSILON, Fst, StateId};
 use crate::ops::components::Components;
-use crate::weight::Weight;
+use crate::weight::Algebra;
 
 /// Renumbers the states in the order in which a breadth-first search from the start meets them. In an FST in which all
 /// paths to a state have equally many arcs, the states are then sorted by that number.
 ///
 /// Every state must be reachable from the start.
-pub fn breadth_first<W: Weight>(fst: &mut Fst<W>) -> Result<()> {
+pub fn breadth_first<W: Algebra>(fst: &mut Fst<W>) -> Result<()> {
     let start = fst.start.ok_or(Error::Empty)?;
     let mut order = vec![start];
     let mut numbers: Vec<Option<StateId>> = vec![None; fst.states.len()];
@@ -38,7 +38,7 @@ pub fn breadth_first<W: Weight>(fst: &mut Fst<W>) -> Result<()> {
 
 /// The states in an order in which arcs that pass the filter lead forwards. The error names a state on a cycle of such
 /// arcs.
-pub(super) fn filtered_order<W: Weight>(
+pub(super) fn filtered_order<W: Algebra>(
     fst: &Fst<W>,
     filter: impl Fn(&Arc<W>) -> bool,
 ) -> std::result::Result<Vec<StateId>, StateId> {
@@ -76,13 +76,13 @@ pub(super) fn filtered_order<W: Weight>(
 }
 
 /// The states in an order in which all arcs lead forwards.
-pub fn topological_order<W: Weight>(fst: &Fst<W>) -> Result<Vec<StateId>> {
+pub fn topological_order<W: Algebra>(fst: &Fst<W>) -> Result<Vec<StateId>> {
     filtered_order(fst, |_| true).map_err(|state| Error::Cyclic { state })
 }
 
 /// Returns the number of labels from the start to each state, and to the final states. All paths to one state must have
 /// the same number. The number is `None` for unreachable states. The FST must be acyclic.
-pub fn state_times<W: Weight>(fst: &Fst<W>) -> Result<(Vec<Option<usize>>, usize)> {
+pub fn state_times<W: Algebra>(fst: &Fst<W>) -> Result<(Vec<Option<usize>>, usize)> {
     let start = fst.start.ok_or(Error::Empty)?;
     let mut times = vec![None; fst.states.len()];
     times[start as usize] = Some(0);

@@ -3,7 +3,7 @@
 
 use crate::fst::{Arc, EPSILON, State, StateId};
 use crate::state_table::Expanded;
-use crate::weight::Weight;
+use crate::weight::Algebra;
 
 /// A state of a composition: states of both, and what the filter remembers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -51,7 +51,7 @@ pub(super) struct Step<'a, W, F> {
     pub second: &'a State<W>,
 }
 
-impl<W: Weight + Copy, F: Filter<W>> Step<'_, W, F> {
+impl<W: Algebra + Copy, F: Filter<W>> Step<'_, W, F> {
     fn both_move(&self, x: &Arc<W>, y: &Arc<W>, out: &mut Expanded<Pair, W>) {
         let next = Pair { first: x.next, second: y.next, moved: false };
         out.add((x.ilabel, y.olabel), x.weight.times(&y.weight), next);

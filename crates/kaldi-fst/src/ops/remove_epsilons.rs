@@ -8,7 +8,7 @@ use crate::fst::{Arc, Fst, StateId};
 use crate::ops::components::Components;
 use crate::ops::connect::connect;
 use crate::ops::order::filtered_order;
-use crate::weight::Weight;
+use crate::weight::Algebra;
 
 /// Rounds through a state of a cycle, after which the cost of all of them is taken for infinite.
 const MOST_ROUNDS: usize = 10_000;
@@ -20,7 +20,7 @@ const MOST_ROUNDS: usize = 10_000;
 ///
 /// States keep their order, and the arcs of a state have the same order as with OpenFst's `RmEpsilon`. So merged
 /// supervision is the same as that of other programs, byte for byte.
-pub fn remove_epsilons<W: Weight>(fst: &mut Fst<W>) -> Result<()> {
+pub fn remove_epsilons<W: Algebra>(fst: &mut Fst<W>) -> Result<()> {
     remove_epsilon_arcs(fst)?;
     connect(fst);
     Ok(())
@@ -28,7 +28,7 @@ pub fn remove_epsilons<W: Weight>(fst: &mut Fst<W>) -> Result<()> {
 
 /// Does the same as [`remove_epsilons`], but keeps states that no path uses. States that were reached without a label only lose
 /// their arcs.
-pub fn remove_epsilon_arcs<W: Weight>(fst: &mut Fst<W>) -> Result<()> {
+pub fn remove_epsilon_arcs<W: Algebra>(fst: &mut Fst<W>) -> Result<()> {
     let Some(start) = fst.start else { return Ok(()) };
     // Positions of states in an order in which arcs without labels lead forwards, and of cycles in that order.
     let (order, ranks) = match filtered_order(fst, Arc::is_epsilon) {
@@ -56,7 +56,7 @@ pub fn remove_epsilon_arcs<W: Weight>(fst: &mut Fst<W>) -> Result<()> {
 }
 
 /// States on a cycle of arcs without labels have the same position. Of these the first one comes last in the order.
-fn order_of_cycles<W: Weight>(fst: &Fst<W>) -> (Vec<StateId>, Vec<usize>) {
+fn order_of_cycles<W: Algebra>(fst: &Fst<W>) -> (Vec<StateId>, Vec<usize>) {
     let mut filtered = fst.clone();
     filtered.states.iter_mut().for_each(|state| state.arcs.retain(Arc::is_epsilon));
     let components = Components::of(&filtered).number;
@@ -77,7 +77,7 @@ struct Expansion<W> {
     arcs: Vec<Arc<W>>,
 }
 
-impl<W: Weight> Expansion<W> {
+impl<W: Algebra> Expansion<W> {
     fn expand(&mut self, fst: &mut Fst<W>, ranks: &[usize], state: StateId) -> Result<()> {
         self.measure(fst, ranks, state)?;
         self.known.clear();
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use crate::log_weight::LogWeight;
 
-    fn cycle<W: Weight>(weight: impl Fn(f32) -> W) -> Fst<W> {
+    fn cycle<W: Algebra>(weight: impl Fn(f32) -> W) -> Fst<W> {
         let mut fst = Fst { start: Some(0), ..Fst::default() };
         fst.states.resize_with(3, Default::default);
         fst.states[0].arcs = vec![Arc::new(0, weight(0.5), 1)];

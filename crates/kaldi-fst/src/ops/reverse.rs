@@ -2,12 +2,12 @@
 
 use crate::fst::{Arc, EPSILON, Fst};
 use crate::ops::components::Components;
-use crate::weight::Weight;
+use crate::weight::Algebra;
 
 /// The FST of the reversed strings, at the same costs. State 0 is its start: arcs without labels lead from there to the
 /// states that were final, at their final costs. The other states are the old ones, numbered one higher. Weights must
 /// commute.
-pub fn reverse<W: Weight>(fst: &Fst<W>) -> Fst<W> {
+pub fn reverse<W: Algebra>(fst: &Fst<W>) -> Fst<W> {
     let Some(start) = fst.start else { return Fst::default() };
     let mut out = Fst { start: Some(0), ..Fst::default() };
     out.states.resize_with(fst.states.len() + 1, Default::default);
@@ -28,7 +28,7 @@ pub fn reverse<W: Weight>(fst: &Fst<W>) -> Fst<W> {
 
 /// Does the same as [`reverse`] without a state of its own as the start. The start is the only final state, and states keep their
 /// numbers. `None` if that is not possible: there is not exactly one final state, or it has a final cost and is on a cycle.
-pub fn reverse_without_start<W: Weight>(fst: &Fst<W>) -> Option<Fst<W>> {
+pub fn reverse_without_start<W: Algebra>(fst: &Fst<W>) -> Option<Fst<W>> {
     let start = fst.start?;
     let mut ends = fst.numbered().filter(|(_, state)| state.is_final());
     let (end, last) = ends.next().filter(|_| ends.next().is_none())?;

@@ -1,5 +1,6 @@
 //! Semirings of costs.
 
+use crate::weight::Divisible;
 pub(crate) use crate::weight::quantize;
 
 /// A semiring: its sum combines the costs of alternatives.
@@ -26,7 +27,7 @@ impl Semiring {
 
 /// True if two costs differ by at most `delta`.
 pub(crate) fn approximately_equal(a: f32, b: f32, delta: f32) -> bool {
-    a <= b + delta && b <= a + delta
+    a.is_near(&b, delta)
 }
 
 #[cfg(test)]

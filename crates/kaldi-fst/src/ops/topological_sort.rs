@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::fst::{Fst, StateId};
-use crate::weight::Weight;
+use crate::weight::Algebra;
 
 /// Progress of a depth-first search at a state.
 #[derive(Clone, Copy, PartialEq)]
@@ -14,7 +14,7 @@ enum Progress {
 
 /// Renumbers the states in reverse finishing order of a depth-first search, as OpenFst's `TopSort`. The search begins
 /// at the start, then at unvisited states. Cycles are an error.
-pub fn topological_sort<W: Weight>(fst: &mut Fst<W>) -> Result<()> {
+pub fn topological_sort<W: Algebra>(fst: &mut Fst<W>) -> Result<()> {
     let count = fst.states.len();
     let mut progress = vec![Progress::Unseen; count];
     let mut left = Vec::with_capacity(count);

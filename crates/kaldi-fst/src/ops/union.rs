@@ -3,13 +3,13 @@
 use super::{Determinize, Semiring, Side, determinize_labels, minimize_labels, sort_arcs};
 use crate::error::Result;
 use crate::fst::{Arc, EPSILON, Fst, StateId};
-use crate::weight::Weight;
+use crate::weight::Algebra;
 
 /// Costs are rounded to multiples of this where states are joined.
 const DELTA: f32 = 1e-6;
 
 /// Returns the union of all FSTs. Arcs without labels lead from its start, the last state, to their starts.
-pub fn union<'f, W: Weight>(fsts: impl IntoIterator<Item = &'f Fst<W>>) -> Fst<W> {
+pub fn union<'f, W: Algebra>(fsts: impl IntoIterator<Item = &'f Fst<W>>) -> Fst<W> {
     let mut out = Fst::default();
     let mut starts = Vec::new();
     for fst in fsts {
@@ -41,7 +41,7 @@ pub fn joined(fsts: &[Fst]) -> Result<Fst> {
 
 /// Lets paths follow each other any number of times: an arc without labels leads from each end to the start. With `plus` at
 /// least once; otherwise the empty path is accepted too, from a start that is the last state.
-pub fn closure<W: Weight>(fst: &mut Fst<W>, plus: bool) {
+pub fn closure<W: Algebra>(fst: &mut Fst<W>, plus: bool) {
     if let Some(start) = fst.start {
         for state in fst.states.iter_mut().filter(|state| !state.final_weight.is_zero()) {
             let weight = state.final_weight.clone();

@@ -12,7 +12,7 @@
 //! only other open states lead to needs no such arc. It has one because the reference gives it one: with it, fewer paths
 //! from the state are pruned.
 
-use kaldi_fst::{Arc, EPSILON, StateId, Weight, ops};
+use kaldi_fst::{Algebra, Arc, EPSILON, StateId, ops};
 use kaldi_hmm::TransitionModel;
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
-use kaldi_fst::{Arc, Divisible, EPSILON, State, StateId, Weight};
+use kaldi_fst::{Algebra, Arc, Divisible, EPSILON, State, StateId};
 
 use super::strings::{EMPTY, StringId, Strings};
 use super::subsets::{Element, Known, hash};

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use kaldi_fst::{EPSILON, Weight};
+use kaldi_fst::{Algebra, EPSILON};
 
 use crate::error::{Error, Result};
 use crate::lattice::Lattice;

@@ -1,6 +1,6 @@
 //! Lattices and compact lattices, and the way from one to the other (`lat/kaldi-lattice.h`, `fstext/lattice-utils-inl.h`).
 
-use kaldi_fst::{Arc, EPSILON, Fst, State, StateId, Weight, ops};
+use kaldi_fst::{Algebra, Arc, EPSILON, Fst, State, StateId, Weight, ops};
 
 use crate::error::{Error, Result};
 use crate::order::top_sort;

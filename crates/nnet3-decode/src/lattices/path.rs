@@ -1,6 +1,6 @@
 //! Best paths, and paths at random.
 
-use kaldi_fst::{Arc, EPSILON, Fst, StateId, Weight};
+use kaldi_fst::{Algebra, Arc, EPSILON, Fst, StateId, Weight};
 
 use crate::error::{Error, Result};
 use crate::lattice::{AnyLattice, CompactLattice, Lattice};

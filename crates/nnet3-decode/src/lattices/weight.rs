@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use kaldi_fst::{Divisible, Weight, quantize};
+use kaldi_fst::{Algebra, Divisible, Weight, quantize};
 use kaldi_io::text::{LOG_PRECISION, parse_real, push_g};
 use kaldi_io::{KaldiReader, KaldiWriter};
 
@@ -64,20 +64,13 @@ fn parse_cost(text: &str) -> Option<f32> {
     }
 }
 
-impl Weight for LatticeWeight {
-    const ARC_TYPE: &'static str = "lattice4";
-
+impl Algebra for LatticeWeight {
     fn one() -> Self {
         Self::ONE
     }
 
     fn zero() -> Self {
         Self::ZERO
-    }
-
-    /// True if both costs are finite, or both infinite.
-    fn is_member(&self) -> bool {
-        (self.graph.is_finite() && self.acoustic.is_finite()) || *self == Self::ZERO
     }
 
     fn times(&self, other: &Self) -> Self {
@@ -90,6 +83,15 @@ impl Weight for LatticeWeight {
 
     fn is_as_good_as(&self, other: &Self) -> bool {
         self.approx_equal(other, ROUNDING)
+    }
+}
+
+impl Weight for LatticeWeight {
+    const ARC_TYPE: &'static str = "lattice4";
+
+    /// True if both costs are finite, or both infinite.
+    fn is_member(&self) -> bool {
+        (self.graph.is_finite() && self.acoustic.is_finite()) || *self == Self::ZERO
     }
 
     fn read(r: &mut KaldiReader) -> kaldi_io::Result<Self> {
@@ -130,6 +132,10 @@ impl Divisible for LatticeWeight {
     fn bits(&self) -> [u32; 2] {
         [self.graph.to_bits(), self.acoustic.to_bits()]
     }
+
+    fn is_near(&self, other: &LatticeWeight, delta: f32) -> bool {
+        self.graph.is_near(&other.graph, delta) && self.acoustic.is_near(&other.acoustic, delta)
+    }
 }
 
 /// Costs, and the transition-ids of the frames that an arc or a final state stands for.
@@ -165,10 +171,7 @@ pub(crate) fn read_string(r: &mut KaldiReader) -> kaldi_io::Result<Vec<i32>> {
     Ok(string.into_iter().map(i32::from_le_bytes).collect())
 }
 
-impl Weight for CompactLatticeWeight {
-    const ARC_TYPE: &'static str = "compactlattice44";
-    const TEXT_IS_ACCEPTOR: bool = true;
-
+impl Algebra for CompactLatticeWeight {
     fn one() -> Self {
         Self::new(LatticeWeight::ONE, Vec::new())
     }
@@ -185,11 +188,6 @@ impl Weight for CompactLatticeWeight {
         self.weight == LatticeWeight::ONE && self.string.is_empty()
     }
 
-    fn is_member(&self) -> bool {
-        let labels = self.string.iter().all(|&label| label >= 0);
-        self.weight.is_member() && labels && (self.string.is_empty() || !self.is_zero())
-    }
-
     fn times(&self, other: &Self) -> Self {
         let weight = self.weight.times(&other.weight);
         if weight == LatticeWeight::ZERO {
@@ -200,6 +198,16 @@ impl Weight for CompactLatticeWeight {
 
     fn plus(&self, other: &Self) -> Self {
         if self.compare(other).is_ge() { self.clone() } else { other.clone() }
+    }
+}
+
+impl Weight for CompactLatticeWeight {
+    const ARC_TYPE: &'static str = "compactlattice44";
+    const TEXT_IS_ACCEPTOR: bool = true;
+
+    fn is_member(&self) -> bool {
+        let labels = self.string.iter().all(|&label| label >= 0);
+        self.weight.is_member() && labels && (self.string.is_empty() || !self.is_zero())
     }
 
     fn read(r: &mut KaldiReader) -> kaldi_io::Result<Self> {

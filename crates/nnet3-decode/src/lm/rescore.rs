@@ -1,7 +1,7 @@
 //! Rescores lattices: adds the costs of other language models.
 
 use kaldi_fst::state_table::unfold;
-use kaldi_fst::{EPSILON, Weight, ops};
+use kaldi_fst::{Algebra, EPSILON, ops};
 
 use crate::compose::{AsLatticeWeight, Composed, SecondFst, compose, final_weight};
 use crate::compose_states::compose_states;

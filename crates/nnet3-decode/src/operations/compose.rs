@@ -1,7 +1,7 @@
 //! Composes lattices with FSTs: words of the lattice are the input of the FST, and costs are added.
 
 use kaldi_fst::state_table::{Expanded, LastInFirstOut, unfold};
-use kaldi_fst::{Arc, EPSILON, Fst, State, StateId, Weight, ops};
+use kaldi_fst::{Algebra, Arc, EPSILON, Fst, State, StateId, Weight, ops};
 
 use crate::error::{Error, Result};
 use crate::lattice::Lattice;

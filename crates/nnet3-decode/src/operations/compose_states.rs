@@ -1,7 +1,7 @@
 //! Composition of a lattice with a language model whose states are made when they are met (`ComposeCompactLatticeDeterministic`).
 
 use kaldi_fst::state_table::{Expanded, unfold};
-use kaldi_fst::{EPSILON, StateId, Weight, ops};
+use kaldi_fst::{Algebra, EPSILON, StateId, ops};
 
 use crate::lattice::CompactLattice;
 use crate::lm::deterministic::DeterministicLm;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kaldi_fst::{EPSILON, StateId, Weight, ops};
+use kaldi_fst::{Algebra, EPSILON, StateId, ops};
 
 use crate::error::Result;
 use crate::lattice::Lattice;

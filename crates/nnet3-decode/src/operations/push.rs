@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kaldi_fst::{Divisible, StateId, Weight, ops};
+use kaldi_fst::{Algebra, Divisible, StateId, ops};
 
 use crate::error::Result;
 use crate::lattice::CompactLattice;

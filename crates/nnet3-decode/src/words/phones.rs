@@ -1,6 +1,6 @@
 //! Phones in the place of words or transition-ids.
 
-use kaldi_fst::{EPSILON, Weight};
+use kaldi_fst::{Algebra, EPSILON};
 use kaldi_hmm::{TransitionId, TransitionModel};
 
 use crate::error::{Error, Result};

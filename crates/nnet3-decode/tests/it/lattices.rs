@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kaldi_fst::{Arc, Divisible, Weight};
+use kaldi_fst::{Algebra, Arc, Divisible};
 use kaldi_io::holder::Holder;
 use kaldi_io::{KaldiReader, KaldiWriter};
 use nnet3_decode::determinize::{Options, determinize_connected};

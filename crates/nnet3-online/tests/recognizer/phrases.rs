@@ -1,6 +1,6 @@
 //! Phrases beside a graph that was composed of them before, and several texts of a sentence beside a list of all paths.
 
-use kaldi_fst::{EPSILON, Fst, Weight, ops};
+use kaldi_fst::{Algebra, EPSILON, Fst, ops};
 use nnet3_decode::decoder::GraphPair;
 use nnet3_decode::{CompactLattice, Scale, lattice};
 use nnet3_online::phrases::{Ignored, bigrams};

@@ -3,7 +3,7 @@
 use std::num::NonZero;
 
 use anyhow::{Context, Result, bail};
-use kaldi_fst::{Arc, Fst, Weight, ops};
+use kaldi_fst::{Algebra, Arc, Fst, Weight, ops};
 use kaldi_g2p::{SearchOptions, TrainOptions, cache};
 use kaldi_io::KaldiReader;
 use kaldi_kws::sounds::{KnownSounds, SoundCosts};
@@ -101,9 +101,9 @@ fn one_of(numbers: &[i32]) -> Fst {
     words.start = Some(words.add_state());
     let next = words.add_state();
     for &number in numbers {
-        words.states[0].arcs.push(Arc { ilabel: number, olabel: number, weight: Weight::one(), next });
+        words.states[0].arcs.push(Arc { ilabel: number, olabel: number, weight: Algebra::one(), next });
     }
-    words.states[1].final_weight = Weight::one();
+    words.states[1].final_weight = Algebra::one();
     words
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use kaldi_fst::state_table::{LastInFirstOut, StateTable};
-use kaldi_fst::{Arc, EPSILON, State, StateId, Weight, ops};
+use kaldi_fst::{Algebra, Arc, EPSILON, State, StateId, ops};
 use kaldi_hmm::TransitionModel;
 use kaldi_io::text::split_integers;
 use kaldi_io::{IoError, KaldiReader};

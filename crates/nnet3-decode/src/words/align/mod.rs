@@ -10,7 +10,7 @@ mod test;
 mod words;
 
 use kaldi_fst::state_table::{LastInFirstOut, StateTable};
-use kaldi_fst::{Arc, EPSILON, State, StateId, Weight, ops};
+use kaldi_fst::{Algebra, Arc, EPSILON, State, StateId, ops};
 
 use crate::error::{Error, Result};
 use crate::lattice::CompactLattice;
@@ -85,7 +85,7 @@ trait Aligner {
 pub(crate) fn with_one_end(lattice: &CompactLattice) -> CompactLattice {
     let mut out = lattice.clone();
     let ends = out.states.iter().filter(|state| state.is_final()).count();
-    let simple = |state: &State<_>| Weight::is_one(&state.final_weight) && state.arcs.is_empty();
+    let simple = |state: &State<_>| Algebra::is_one(&state.final_weight) && state.arcs.is_empty();
     if ends == 1 && out.states.iter().any(simple) {
         return out;
     }
