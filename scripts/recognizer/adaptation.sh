@@ -190,7 +190,7 @@ do_adapted_recognition() { # adds to table
   local set
   for set in "${tests[@]}"; do
     texts=$dir/decode/$set/text lattices="$dir/decode/$set/lat.*.gz" step "transforms of the speakers of $set" "speakers/$set" \
-      transforms_of_speakers "=gauss/model" "=feats/$set" "@$dir/decode/$set/text" "$prior_frames" "$least_confidence"
+      transforms_of_speakers "=gauss/model" "=feats/$set" "=decode/$set" "@$dir/decode/$set/text" "$prior_frames" "$least_confidence"
     if [[ ! -s $dir/speakers/$set/speakers ]]; then
       say "no speaker of $set has enough speech ($sound_of_speaker s) for a transform"
       continue
