@@ -21,6 +21,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -99,7 +100,32 @@ def code(path):
     return "\n".join("" if re.match(r"\s*echo\s", line) else re.sub(r"(^|\s)#.*", "", line) for line in lines)
 
 
-def followed(root, starts):
+class Progress:
+    """Says on standard error how far the work is: a line that changes on a terminal, otherwise one every ten seconds."""
+
+    def __init__(self, stream=sys.stderr):
+        self.stream, self.terminal = stream, stream.isatty()
+        self.pause = 0.2 if self.terminal else 10.0
+        self.next, self.shown = time.monotonic() + max(self.pause, 1.0), False
+
+    def say(self, *parts):
+        if time.monotonic() < self.next:
+            return
+        self.next = time.monotonic() + self.pause
+        text = f"programs.py: {' '.join(map(str, parts))}"
+        self.stream.write(f"\r{text}\x1b[K" if self.terminal else text + "\n")
+        self.stream.flush()
+        self.shown = True
+
+    def end(self):
+        """Removes the line from a terminal."""
+        if self.terminal and self.shown:
+            self.stream.write("\r\x1b[K")
+            self.stream.flush()
+        self.shown = False
+
+
+def followed(root, starts, progress=None):
     """Texts of the start scripts and of all scripts that they name, directly or through others."""
     waiting, seen = [os.path.join(root, start) for start in starts], {}
     while waiting:
@@ -107,6 +133,8 @@ def followed(root, starts):
         if path in seen or not os.path.isfile(path):
             continue
         seen[path] = code(path)
+        if progress:
+            progress.say("read", len(seen), "scripts; names that wait:", len(waiting))
         folders = [root, os.path.dirname(path), os.path.join(root, "utils"), os.path.join(root, "steps")]
         for name in re.findall(r"[A-Za-z0-9_./+-]+\.(?:sh|pl|py)\b", seen[path]):
             # Paths behind variables, as in $dir/../x.sh, keep only what stands behind the variable.
@@ -138,6 +166,9 @@ def distance(a, b, most):
     """Letters that are changed, left out, added or exchanged with the next one to make b of a; more than most if there are more."""
     if abs(len(a) - len(b)) > most:
         return most + 1
+    # (A change of a letter changes the letters of a word by two at most.)
+    if len(set(a) ^ set(b)) > 2 * most:
+        return most + 1
     before, last = [], list(range(len(b) + 1))
     for i, letter in enumerate(a, 1):
         row = [i]
@@ -146,14 +177,18 @@ def distance(a, b, most):
             if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
                 cost = min(cost, before[j - 2] + 1)
             row.append(cost)
+        if min(row) > most and min(last) > most:
+            return most + 1
         before, last = last, row
     return last[-1]
 
 
-def misspelt(text, known):
-    """Words of a script at places of commands that are no program, each with the program that it resembles most."""
-    found = {}
-    for name in set(COMMAND.findall(text)):
+def misspelt(texts, known, progress=None):
+    """Words of scripts at places of commands that are no program, each with the program that it resembles most."""
+    found, names = {}, sorted(set().union(*(COMMAND.findall(text) for text in texts)))
+    for number, name in enumerate(names):
+        if progress:
+            progress.say("compared", number, "of", len(names), "names with those of programs")
         most = 1 if len(name) < 12 else 2
         # (Jobs are called after programs, with a number.)
         base = re.sub(r"-(parallel|\d+)$", "", name)
@@ -216,12 +251,19 @@ def report(folder, starts):
     ours, reasons = our_programs(), dict(line.split(": ", 1) for line in listed("missing.txt"))
     kaldis = set(listed("kaldi_programs.txt"))
     root = os.path.realpath(folder)
-    texts = followed(root, starts)
+    progress = Progress()
+    texts = followed(root, starts, progress)
     called = {path: {name for name in words(text) if name in kaldis or ("-" in name and name in ours)} for path, text in texts.items()}
     programs = set().union(*called.values())
     # Other languages have such words in messages.
     shells = {path: text for path, text in texts.items() if path.endswith(".sh")}
-    others = set().union(*map(tools, shells.values()))
+    others = set()
+    for number, text in enumerate(shells.values()):
+        others |= tools(text)
+        progress.say("looked for tools in", number, "of", len(shells), "scripts")
+    near = misspelt(shells.values(), kaldis | ours, progress)
+    wrong = {name: program for name, program in near.items() if name not in TOOLS}
+    progress.end()
 
     def show(name, pattern, why, texts):
         lines = [(path, number, line) for path in texts for number, line in enumerate(texts[path].split("\n"), 1)]
@@ -237,9 +279,6 @@ def report(folder, starts):
     absent = sorted(name for name in others if not shutil.which(name))
     for name in absent:
         show(name, tool(name), "a tool of others that is not on the PATH", shells)
-    wrong = {}
-    for text in shells.values():
-        wrong.update((name, near) for name, near in misspelt(text, kaldis | ours).items() if name not in TOOLS)
     for name in sorted(wrong):
         show(name, rf"(?<![\w./$=-]){re.escape(name)}(?![\w./=-])", f"no program has this name; it looks like {wrong[name]}", shells)
     lost = lost_folders(root, texts)

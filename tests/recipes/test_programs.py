@@ -1,5 +1,6 @@
 """The programs that a recipe calls (egs/recipes/programs.py)."""
 
+import io
 import os
 import re
 import subprocess
@@ -70,6 +71,25 @@ class Programs(unittest.TestCase):
         self.write("right/run.sh", "copy-feats --copy-feat=1 a.copy-feat $copy-feat copy-feat.sh b/copy-feat/c\nnum-threads max-active copy-feats-1\n# copy-faets\n")
         found = self.run_on("right")
         self.assertEqual((found.returncode, found.stdout), (0, "scripts: 1; programs of Kaldi and OpenFst: 1; of these here: 1\n"))
+
+    def test_long_work_says_how_far_it_is(self):
+        sys.path.insert(0, str(RECIPES))
+        self.addCleanup(sys.path.remove, str(RECIPES))
+        from programs import Progress, distance
+        for terminal, expected in ((False, "programs.py: read 3 scripts\n"), (True, "\rprograms.py: read 3 scripts\x1b[K\r\x1b[K")):
+            stream = io.StringIO()
+            stream.isatty = lambda terminal=terminal: terminal
+            progress = Progress(stream)
+            progress.say("read", 2, "scripts")  # (The work may be short.)
+            progress.next = 0.0
+            progress.say("read", 3, "scripts")
+            progress.say("read", 4, "scripts")
+            progress.end()
+            self.assertEqual(stream.getvalue(), expected)
+        # The search for similar names leaves out what cannot be similar.
+        for a, b, most, letters in (("copy-feats", "copy-faets", 2, 1), ("copy-feats", "copy-feast", 1, 1), ("lattice-prune", "lattice-purge", 2, 2)):
+            self.assertEqual(distance(a, b, most), letters)
+        self.assertGreater(distance("copy-feats", "gmm-est-x", 2), 2)
 
     def test_the_status_is_0_if_all_exist(self):
         self.write("whole/run.sh", "copy-feats a b\n")
