@@ -103,7 +103,7 @@ decode() {
   run "${log}_words.log" lattice-best-path --acoustic-scale=1.0 "ark:gunzip -c $out/lat.*.gz |" "ark,t:$out/numbers"
   names_of_words <"$out/numbers" | without_garbage >"$out/text"
   awk 'NR == FNR { good[$1]; next } !($1 in good) { print "not recognised\t" $1 }' "$out/text" "$reference" >"$out/not_recognised"
-  count_step "recognition of $name" "$(wc -l <"$reference")" "$(wc -l <"$out/text")" "$out/not_recognised"
+  count_step "recognition of $name" "$(wc -l <"$reference")" "$(wc -l <"$out/text")" "$out/not_recognised" "${reference%/*}/utt2dur"
   rm "$out/numbers"
   compute-wer --print-args=false --text --mode=all "ark:$reference" "ark:$out/text" >"$out/wer" 2>"${log}_wer.log" ||
     fail_with_log "the words cannot be compared" "${log}_wer.log"

@@ -80,6 +80,6 @@ make_alignments() {
   (( aligned * 10 >= all * 7 )) || fail "$aligned of $all utterances are aligned: the model that was trained without alignments fits too few;" \
     "see its report, $dir/flat/model/report.html, and $log.*.log. Transcripts that are not what is said, or too few epochs (--flat-epochs)," \
     "are usual reasons"
-  count_step alignments "$all" "$aligned" "$out/not_aligned"
+  count_step alignments "$all" "$aligned" "$out/not_aligned" "$dir/data/train/utt2dur"
   rm -f "$out"/{numbers,words}.*
 }

@@ -58,7 +58,7 @@ num_aligned() { awk -F'\t' 'NR > 1 && $4 ~ /^aligned/' "$1/utterances.tsv" | wc 
 # Counts the utterances of a folder of alignments, and lists the others in not_aligned: lines `reason<TAB>utterance`.
 count_aligned() { # <what> <texts> <folder of alignments>
   awk -F'\t' 'NR > 1 && $4 !~ /^aligned/ { print $4 "\t" $1 }' "$3/utterances.tsv" >"$3/not_aligned"
-  count_step "$1" "$(wc -l <"$2")" "$(num_aligned "$3")" "$3/not_aligned"
+  count_step "$1" "$(wc -l <"$2")" "$(num_aligned "$3")" "$3/not_aligned" "${2%/*}/utt2dur"
 }
 
 # A folder as that of the flat start: final.mdl of phones without context, alignments ali.*.gz with a frame for each output of the network,
