@@ -115,11 +115,11 @@ fn statuses_and_messages() {
         (("nnet3-chain-copy-egs", vec!["--frame=1", &egs, &to]), 255, "--frame=1"),
         (("nnet3-chain-merge-egs", vec![&*egs, &to]), 1, "4={d=2}"),
         (("nnet3-chain-copy-egs", vec![&*egs, "ark:/dev/full"]), 255, "No space left on device"),
-        (merge(&label), 255, "label.txt, key 'a': "),
+        (merge(&label), 255, "label.txt, key 'a'"),
         (merge(&label), 255, "supervision FST: found the label 3, expected labels up to 2"),
         (merge(&cycle), 255, "state 0 can be reached from itself, but the FST must not have cycles"),
         (merge(&weights), 255, "found 1 weights of derivatives, expected 2 or none"),
-        (merge(&short), 255, "short.txt, key 'b': "),
+        (merge(&short), 255, "short.txt, key 'b'"),
     ];
     for ((program, arguments), status, message) in cases {
         let output = run(program, &arguments);

@@ -201,7 +201,7 @@ fn what_does_not_fit() {
     expect("nnet3-discriminative-compute-objf", &[&model, &nothing], 1, &["found none"]);
     let bytes = std::fs::read(at("egs")).unwrap();
     folder.write("cut", &bytes[..bytes.len() - 30]);
-    train(&[], &model, &format!("ark:{}", at("cut")), 255, &["/cut, key 'd-0': "]);
+    train(&[], &model, &format!("ark:{}", at("cut")), 255, &["/cut, key 'd-0'"]);
     // A model with fewer transition-ids.
     let topology = folder.write("topo1", TOPOLOGY.replace("1 2 </ForPhones>", "1 </ForPhones>"));
     let tree =

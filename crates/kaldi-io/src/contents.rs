@@ -56,14 +56,48 @@ impl fmt::Display for Contents {
             Contents::Lattice => "a lattice",
             Contents::CompactLattice => "a compact lattice",
             Contents::Wave => "a wave file",
-            Contents::Object(token) => return write!(f, "an object that begins with '{token}'"),
+            Contents::Object(token) => {
+                return match named(token) {
+                    Some(name) => f.write_str(name),
+                    None => write!(f, "an object that begins with '{token}'"),
+                };
+            }
             Contents::Text => "text",
             Contents::ScriptLine => "a file name, as a script has it (scp: reads scripts)",
         })
     }
 }
 
+/// The objects that people take for one another, by their first token.
+const NAMES: [(&str, &str); 12] = [
+    ("<TransitionModel>", "an acoustic model, or the transition model of one"),
+    ("<Topology>", "a topology of HMMs"),
+    (TREE, "a decision tree"),
+    ("<Nnet3>", "a neural network without a transition model"),
+    ("<DiagGMM>", "a mixture of Gaussians with diagonal covariances"),
+    ("<FullGMM>", "a mixture of Gaussians with full covariances"),
+    ("<IvectorExtractor>", "an i-vector extractor"),
+    ("<Plda>", "a PLDA model"),
+    ("<Nnet3Eg>", "examples of neural networks"),
+    ("<Nnet3ChainEg>", "chain examples"),
+    ("<Nnet3DiscriminativeEg>", "discriminative examples"),
+    ("<GMMACCS>", "statistics of Gaussians"),
+];
+
+/// The first token of a decision tree, which has no angle brackets.
+const TREE: &str = "ContextDependency";
+
+/// The name of an object that begins with this token, if it is one that people know.
+fn named(token: &str) -> Option<&'static str> {
+    NAMES.iter().find(|(known, _)| *known == token).map(|(_, name)| *name)
+}
+
 impl Contents {
+    /// True of an object that people know by a name.
+    pub(crate) fn has_name(&self) -> bool {
+        matches!(self, Contents::Object(token) if named(token).is_some())
+    }
+
     /// True of all matrices but packed ones.
     pub fn is_matrix(&self) -> bool {
         matches!(self, Contents::Matrix | Contents::CompressedMatrix | Contents::SparseMatrix)
@@ -112,6 +146,7 @@ fn of_binary(bytes: &[u8]) -> Option<Contents> {
         b"SM" | b"SV" => return Some(Contents::SparseMatrix),
         b"FP" | b"DP" => return Some(Contents::PackedMatrix),
         b"FV" | b"DV" => return Some(Contents::Vector),
+        b"ContextDependency" => return Some(Contents::Object(TREE.to_owned())),
         [b'<', .., b'>'] => {
             return std::str::from_utf8(word).ok().map(|token| Contents::Object(token.to_owned()));
         }
@@ -178,7 +213,9 @@ fn of_text(bytes: &[u8]) -> Option<Contents> {
         ["[", rest @ ..] if rest.contains(&"[") => Some(Contents::Posterior),
         ["[", rest @ ..] if !rest.is_empty() && rest.contains(&"]") => Some(Contents::Vector),
         ["[" | "[]", ..] => Some(Contents::Matrix),
-        [token, ..] if token.starts_with('<') && token.ends_with('>') => {
+        // (A table of symbols.)
+        ["<eps>", number] if number.parse::<i64>().is_ok() => Some(Contents::Text),
+        [token, ..] if token.starts_with('<') && token.ends_with('>') || *token == TREE => {
             Some(Contents::Object((*token).to_owned()))
         }
         words if words.iter().all(|word| word.parse::<i64>().is_ok()) => Some(Contents::Integers),

@@ -145,17 +145,75 @@ pub fn without_numbers(text: &str) -> String {
     out
 }
 
-/// `error` and all its causes in one line, outermost first: `a: b: c`. The system's errors come without their numbers.
+/// `error` and all its causes in one line, outermost first: `a: b: c`. The system's errors come without their numbers. A file and a
+/// key are named once.
 pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut out = error.to_string();
+    let mut texts = vec![error.to_string()];
     let mut cause = error.source();
     while let Some(e) = cause {
         let text = e.to_string();
-        if !out.ends_with(&text) {
-            out.push_str(": ");
-            out.push_str(&text);
+        if texts.last().is_none_or(|last| !last.ends_with(&text)) {
+            texts.push(text);
         }
         cause = e.source();
     }
+    for i in 0..texts.len() {
+        if let Some((name, key)) = entry_of(&texts[i])
+            && texts[i + 1..].iter().any(|text| text.contains(key))
+        {
+            texts[i] = name.to_owned();
+        }
+    }
+    let mut out = String::new();
+    for (i, text) in texts.iter().enumerate() {
+        let before = i.checked_sub(1).map(|i| texts[i].as_str()).unwrap_or_default();
+        let name = entry_of(before).map_or(before, |(name, _)| name);
+        match text.strip_prefix(name) {
+            // The place in a file that was named, as in `a.ark, key 'x', byte 3`.
+            Some(place) if !name.is_empty() && [", ", ": "].iter().any(|mark| place.starts_with(mark)) => {
+                out.push_str(place);
+            }
+            _ if i == 0 => out.push_str(text),
+            _ => {
+                out.push_str(": ");
+                out.push_str(text);
+            }
+        }
+    }
     without_numbers(&out)
+}
+
+/// Splits the name of an entry of a table, `a.ark, key 'x'`, into the table's name and `key 'x'`.
+fn entry_of(text: &str) -> Option<(&str, &str)> {
+    let (name, key) = text.rsplit_once(", ")?;
+    (key.starts_with("key '") && key.len() > 5 && key.ends_with('\'')).then_some((name, key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{0}")]
+    struct Said(&'static str, #[source] Option<Box<Said>>);
+
+    #[test]
+    fn a_file_and_a_key_are_named_once() {
+        let chained = |texts: &[&'static str]| {
+            let all = texts.iter().rev().fold(None, |cause, text| Some(Box::new(Said(text, cause))));
+            chain(&*all.unwrap())
+        };
+        for (texts, expected) in [
+            (&["a.ark, key 'x'", "a.ark, byte 3: no number"][..], "a.ark, key 'x', byte 3: no number"),
+            (&["ark:a, key 'x'", "o.scp, key 'x'", "cannot open b"], "ark:a: o.scp, key 'x': cannot open b"),
+            (&["ark:a, key 'x'", "ark:b", "key 'x' is there twice"], "ark:a: ark:b: key 'x' is there twice"),
+            (&["ark:a, key 'x'", "ark:b, key 'y'", "bad"], "ark:a, key 'x': ark:b, key 'y': bad"),
+            (&["a", "a: bad", "bad"], "a: bad"),
+            (&["a", "a, line 2: bad"], "a, line 2: bad"),
+            (&["a", "ab: bad"], "a: ab: bad"),
+            (&["--x", "cannot open a", "No such file (os error 2)"], "--x: cannot open a: No such file"),
+        ] {
+            assert_eq!(chained(texts), expected);
+        }
+    }
 }

@@ -18,7 +18,7 @@ use self::record::{Entry, Recorder};
 use crate::error::{IoError, Position, Result};
 use crate::filename::RxFilename;
 use crate::source::Source;
-use crate::text::{LONGEST_WORD, excerpt, is_space};
+use crate::text::{LONGEST_WORD, binary_excerpt, excerpt, found, is_binary, is_space};
 
 const BUFFER_SIZE: usize = 32 * 1024;
 
@@ -187,7 +187,7 @@ impl KaldiReader {
         }
         let found = match self.buffered() {
             [] => "the end of the file".to_owned(),
-            bytes => format!("'{}'", excerpt(&bytes[..bytes.len().min(24)])),
+            bytes => found(&bytes[..bytes.len().min(24)]),
         };
         self.error(format!("expected {expected}, found {found}"))
     }
@@ -369,25 +369,31 @@ impl KaldiReader {
         Ok(())
     }
 
+    /// `what` names a kind of text, for the message about text in another encoding, and about binary data.
     pub(crate) fn to_utf8(&self, bytes: Vec<u8>, what: &str) -> Result<String> {
-        String::from_utf8(bytes)
-            .map_err(|e| self.error(format!("{what} '{}' is not valid UTF-8", excerpt(e.as_bytes()))))
+        String::from_utf8(bytes).map_err(|e| {
+            let bytes = e.as_bytes();
+            self.error(match is_binary(bytes) {
+                true => format!("expected a {what}, found {}", binary_excerpt(bytes)),
+                false => format!("{what} '{}' is not valid UTF-8", excerpt(bytes)),
+            })
+        })
     }
 
     /// A token's letters, not the blank after them.
-    fn read_token_letters(&mut self, expected: &str) -> Result<String> {
+    fn read_token_letters(&mut self, expected: &str, kind: &str) -> Result<String> {
         self.skip_whitespace()?;
         let mut word = Vec::new();
         self.read_word_into(&mut word)?;
         if word.is_empty() {
             return Err(self.error_expected(expected));
         }
-        self.to_utf8(word, "token")
+        self.to_utf8(word, kind)
     }
 
     /// Skips whitespace, reads a token and the one blank that must follow it.
     pub fn read_token(&mut self) -> Result<String> {
-        let token = self.read_token_letters("a token")?;
+        let token = self.read_token_letters("a token", "token")?;
         match self.next_byte()? {
             Some(_) => {
                 self.note(|| Entry::Token(token.clone()));
@@ -407,7 +413,8 @@ impl KaldiReader {
             return Ok(());
         }
         let first = self.position < 3;
-        let found = self.read_token_letters(&format!("token '{token}'"));
+        let wanted = format!("token '{token}'");
+        let found = self.read_token_letters(&wanted, &wanted);
         let found = found.map_err(|e| if first { self.explain_file(e) } else { e })?;
         let ends = self.next_byte()?.is_none();
         if found == token || token.strip_prefix('<') == Some(&found) {

@@ -159,6 +159,23 @@ pub(crate) fn split_first_word(text: &str) -> (&str, &str) {
     }
 }
 
+/// True of bytes that are no text in any encoding.
+pub(crate) fn is_binary(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_err()
+        && bytes.iter().any(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace())
+}
+
+/// Bytes of binary data in a message: as many as tell its kind, escaped.
+pub(crate) fn binary_excerpt(bytes: &[u8]) -> String {
+    const FEW: usize = 4;
+    format!("binary data, '{}…'", bytes[..bytes.len().min(FEW)].escape_ascii())
+}
+
+/// Bytes for a message about what was found: those of text in quotes.
+pub(crate) fn found(bytes: &[u8]) -> String {
+    if is_binary(bytes) { binary_excerpt(bytes) } else { format!("'{}'", excerpt(bytes)) }
+}
+
 /// Bytes as they can be shown in a message: escaped, cut to a few dozen characters.
 pub fn excerpt(bytes: &[u8]) -> String {
     const LONGEST: usize = 40;

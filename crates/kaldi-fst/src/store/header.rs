@@ -1,6 +1,6 @@
 //! The header of an OpenFst file, with the symbol tables that may follow it.
 
-use kaldi_io::{KaldiReader, KaldiWriter};
+use kaldi_io::{Contents, KaldiReader, KaldiWriter};
 
 use super::raw::{read_i32, read_i64, read_raw, read_string};
 use crate::fst::{Fst, StateId};
@@ -10,6 +10,9 @@ use crate::store::{NGRAM, OLABEL_LOOKAHEAD};
 use crate::weight::Weight;
 
 const MAGIC: i32 = 2125659606;
+
+/// Bytes that tell which other kind of object a file has.
+const LOOKED_AT: usize = 256;
 
 /// Files of version 2 are packed, unless a flag says that they are aligned. Files of version 1 are aligned.
 const VERSION: i32 = 2;
@@ -74,12 +77,17 @@ impl Header {
 
     /// Reads the part before the symbol tables, and returns which of them (input, output) follow.
     pub(super) fn read_fixed(r: &mut KaldiReader) -> kaldi_io::Result<(Header, [bool; 2])> {
-        let magic = read_i32(r)?;
-        if magic != MAGIC {
-            return Err(
-                r.error(format!("expected an OpenFst file, which begins with {MAGIC}, found {magic}"))
-            );
+        let magic = r.peek_bytes(size_of::<i32>())?;
+        // (An input with fewer bytes has an error of its own.)
+        if magic.len() == size_of::<i32>() && magic != MAGIC.to_le_bytes() {
+            let magic = magic.escape_ascii().to_string();
+            let found = match Contents::of(r.peek_bytes(LOOKED_AT)?) {
+                Some(contents) => contents.to_string(),
+                None => format!("'{magic}'"),
+            };
+            return Err(r.error(format!("expected an OpenFst file, found {found}")));
         }
+        read_i32(r)?;
         let (fst_type, arc_type) = (read_string(r, LONGEST_TYPE)?, read_string(r, LONGEST_TYPE)?);
         let (version, flags) = (read_i32(r)?, read_i32(r)?);
         let last = if fst_type == NGRAM { NGRAM_VERSION } else { VERSION };

@@ -227,7 +227,7 @@ fn what_is_refused() {
         binary(&file).unwrap_err().to_string()
     };
     for (error, why) in [
-        (with(0, b"x"), "expected an OpenFst file, which begins with 2125659606, found 2125659512"),
+        (with(0, b"x"), "expected an OpenFst file, found 'x\\xfd\\xb2~'"),
         (with(4, b"\xFF\xFF\xFF\xFF"), "invalid length of a name: -1"),
         (with(8, b"d"), "found 'dompact_acceptor'"),
         (with(28, b"l"), "arcs of type 'standard', found 'ltandard'"),

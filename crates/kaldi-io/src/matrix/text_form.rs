@@ -7,7 +7,7 @@ use super::{DenseMatrix, Real};
 use crate::error::Result;
 use crate::log::Site;
 use crate::reader::KaldiReader;
-use crate::text::{excerpt, is_space};
+use crate::text::{excerpt, found, is_space};
 use crate::writer::KaldiWriter;
 
 const SITE: Site = Site::new("Read", "kaldi-matrix.cc", 1600);
@@ -40,7 +40,7 @@ fn read_opening(r: &mut KaldiReader, what: &str) -> Result<bool> {
         b"[" => Ok(true),
         b"[]" => Ok(false),
         b"" => Err(r.error(format!("expected '[' of a {what}, found the end of the file"))),
-        other => Err(r.error(format!("expected '[' and a blank of a {what}, found '{}'", excerpt(other)))),
+        other => Err(r.error(format!("expected '[' and a blank of a {what}, found {}", found(other)))),
     }
 }
 

@@ -225,9 +225,10 @@ fn said(error: &IoError) -> String {
     }
 }
 
-/// True if a message names the token with which an object begins: its kind would be the same again.
+/// True if a message names the token with which an object begins, and its kind would be the same again.
 fn is_said(contents: &Contents, message: &str) -> bool {
-    matches!(contents, Contents::Object(token) if message.contains(&format!("found '{token}'")))
+    !contents.has_name()
+        && matches!(contents, Contents::Object(token) if message.contains(&format!("found '{token}'")))
 }
 
 impl Beginning {

@@ -45,6 +45,7 @@ impl<H: Holder> ArchiveReader<H> {
         let r = &mut self.reader;
         r.set_binary(false);
         r.skip_whitespace()?;
+        let begin = if self.last.is_none() { Some(r.beginning()?) } else { None };
         let mut key = Vec::new();
         r.read_word_into(&mut key)?;
         if key.is_empty() {
@@ -57,12 +58,17 @@ impl<H: Holder> ArchiveReader<H> {
             let kind = last.as_ref()?.contents().filter(|kind| !H::reads(kind))?;
             Some(format!("the entry before looks like {kind}"))
         };
+        // (An object without a key before it.)
+        let alone = || Some(format!("this looks like {}, not like an archive", begin.as_ref()?.contents()?));
         let key = match r.to_utf8(key, "key") {
             Ok(key) if is_token(&key) && key != "[" && key != "]" => key,
             Ok(key) => {
-                return Err(r.error(format!("'{}' is not a key", excerpt(key.as_bytes()))).remark(before));
+                return Err(r
+                    .error(format!("'{}' is not a key", excerpt(key.as_bytes())))
+                    .remark(before)
+                    .remark(alone));
             }
-            Err(e) => return Err(e.remark(before)),
+            Err(e) => return Err(e.remark(before).remark(alone)),
         };
         match r.peek_byte()? {
             Some(b' ' | b'\t') => {
