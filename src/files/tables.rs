@@ -244,10 +244,11 @@ pub fn map_into<I: Holder, O: Holder>(
 }
 
 /// Runs a program that changes objects in two tables (the status depends on the output) or in two files.
+/// The log names `one` object, or `several` behind their number, as Kaldi's programs do.
 pub fn convert<H: Holder>(
     (from, to): (&str, &str),
     binary: bool,
-    plural: &str,
+    (one, several): (&str, &str),
     read: impl FnOnce(&str) -> kaldi_io::Result<H::T>,
     mut change: impl FnMut(H::T) -> Result<H::T>,
 ) -> Result<u8>
@@ -256,12 +257,12 @@ where
 {
     if are_tables(from, to)? {
         let output = map::<H, H>(from, to, |_, value| Ok(Ok(change(value)?)))?;
-        messages::log(&format!("Copied {} {plural}.", output.done));
+        messages::log(&format!("Copied {} {several}", output.done));
         return output.finish();
     }
     let value = change(read(from)?).with_context(|| from.to_owned())?;
     kaldi_io::write_object(to, binary, &value)?;
-    messages::log(&format!("Copied {from} to {to}"));
+    messages::log(&format!("Copied {one} to {to}"));
     Ok(0)
 }
 

@@ -47,8 +47,14 @@ pub fn run(options: Options) -> Result<u8> {
     };
     let change = Change { scale: options.scale, function, power: options.apply_power };
     let names = (options.matrix_in.as_str(), options.matrix_out.as_str());
-    tables::convert::<MatrixHolder>(names, options.binary, "matrices", read_matrix, |mut matrix| {
-        change.apply(&mut matrix)?;
-        Ok(matrix)
-    })
+    tables::convert::<MatrixHolder>(
+        names,
+        options.binary,
+        ("matrix", "matrices."),
+        read_matrix,
+        |mut matrix| {
+            change.apply(&mut matrix)?;
+            Ok(matrix)
+        },
+    )
 }

@@ -1,6 +1,7 @@
 //! `copy-vector`: copies vectors, scaled or with another dimension.
 
 use anyhow::Result;
+use kaldi_cli::log::num;
 use kaldi_io::holder::VectorHolder;
 use kaldi_io::read_object;
 use nnet3::tables;
@@ -29,7 +30,11 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let names = (options.vector_in.as_str(), options.vector_out.as_str());
-    tables::convert::<VectorHolder>(names, options.binary, "vectors", read_object, |mut vector| {
+    let several = match (options.change_dim, options.scale) {
+        (..0, 1.0) => "vectors.".to_owned(),
+        (dim, scale) => format!("vectors, setting dim to {dim} scaled by {}", num(scale.into())),
+    };
+    tables::convert::<VectorHolder>(names, options.binary, ("vector", &several), read_object, |mut vector| {
         if let Ok(dim) = usize::try_from(options.change_dim) {
             vector.resize(dim, 0.0);
         }
