@@ -16,7 +16,7 @@ use kaldi_io::text::trim;
 
 use crate::help;
 use crate::mixed::options_first;
-use crate::program::{StandardOptions, Stop, Style};
+use crate::program::{Elsewhere, StandardOptions, Stop, Style};
 
 /// Returns the kind of an option's values, by the type of the field that the option fills.
 pub(super) fn kind_of(arg: &Arg) -> Kind {
@@ -136,7 +136,12 @@ struct Normalizer<'a> {
     print_args: bool,
 }
 
-pub(super) fn normalize(command: &Command, style: Style, argv: &[OsString]) -> Result<Arguments, Stop> {
+pub(super) fn normalize(
+    command: &Command,
+    style: Style,
+    elsewhere: Elsewhere,
+    argv: &[OsString],
+) -> Result<Arguments, Stop> {
     let texts = as_text(argv)?;
     let echo = match style {
         Style::Kaldi => texts.iter().map(|arg| shell_escape(arg) + " ").collect::<String>() + "\n",
@@ -186,11 +191,17 @@ pub(super) fn normalize(command: &Command, style: Style, argv: &[OsString]) -> R
         if find(command, "version").is_none() && name == ("version".to_owned(), None) {
             return Err(Stop::shows(help::version(command)));
         }
+        let advice = elsewhere.iter().find(|(other, _)| normal_name(other) == name.0);
+        if let (Some((_, advice)), None) = (advice, find(command, &name.0)) {
+            let shown = if name.0.len() == 1 { format!("-{}", name.0) } else { arg.clone() };
+            let message = format!("{shown} is an option of other programs; here: {advice}");
+            return Err(normalizer.stop(Fault::Form(message)));
+        }
         if name.0 != "help" {
             let given = normalizer.names.given(arg, &format!("Invalid option {arg}"));
             let given = given.map(|(known, value)| (known.long.clone(), value));
             let (long, value) = given.map_err(|fault| normalizer.stop(fault))?;
-            normalizer.add(&long, &value);
+            normalizer.add(&long, &chosen(command, &long, value));
         }
     }
     let mut positionals = texts[next..].to_vec();
@@ -201,6 +212,24 @@ pub(super) fn normalize(command: &Command, style: Style, argv: &[OsString]) -> R
     let for_clap = words.chain(positionals.iter().cloned()).map(OsString::from).collect();
     let echo = if normalizer.print_args { normalizer.echo } else { String::new() };
     Ok(Arguments { for_clap, positionals, attached, echo })
+}
+
+/// Writes choices as the option has them: capitals do not matter in `--format=SRT`.
+fn chosen(command: &Command, long: &str, value: String) -> String {
+    let Some(option) = find(command, &normal_name(long)) else { return value };
+    let choices = option.get_possible_values();
+    if choices.is_empty() || kind_of(option) == Kind::Bool {
+        return value;
+    }
+    let choose = |given: &str| {
+        let is_exact = choices.iter().any(|choice| choice.matches(given, false));
+        let found = choices.iter().find(|choice| !is_exact && choice.matches(given, true));
+        found.map_or(given, |choice| choice.get_name()).to_owned()
+    };
+    match option.get_value_delimiter() {
+        None => choose(&value),
+        Some(mark) => value.split(mark).map(choose).collect::<Vec<_>>().join(&mark.to_string()),
+    }
 }
 
 /// Arguments of an echo that is shortened, and the largest number that is not.

@@ -66,8 +66,9 @@ pub use group::Group;
 pub use kaldi_io::escape::shell_escape;
 pub use kaldi_io::host::FAILED;
 pub use program::{
-    NOTHING_DONE, Parsed, StandardOptions, Stop, Style, command_line, parse, program_name, run, run_main,
-    run_styled, run_with, show, skip_arguments, usage_error,
+    Elsewhere, NOTHING_DONE, Parsed, StandardOptions, Stop, Style, command_line, parse, program_name, run,
+    run_advised, run_main, run_styled, run_with, show, skip_arguments, usage_error,
 };
+pub use signal::end_by;
 pub use stack::with_enough_stack;
 pub use standard::StandardOutput;

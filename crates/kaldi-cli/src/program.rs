@@ -46,6 +46,9 @@ pub enum Style {
     Quiet,
 }
 
+/// Options of other programs, and what to do here instead: `("jobs", "--num-threads=N")`.
+pub type Elsewhere = &'static [(&'static str, &'static str)];
+
 /// A parsed command line.
 #[derive(Debug)]
 pub struct Parsed<A> {
@@ -58,6 +61,8 @@ pub struct Parsed<A> {
 /// Output and status of a program that does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stop {
+    /// The command line as `--print-args` shows it, before all others; empty if it is not shown.
+    pub echo: String,
     /// Text for standard output, for `--help` or `--version`.
     pub shown: String,
     /// The text of an `ERROR` line.
@@ -70,30 +75,35 @@ pub struct Stop {
 
 impl Stop {
     pub(crate) fn shows(shown: String) -> Stop {
-        Stop { shown, error: None, text: String::new(), status: 0 }
+        Stop { echo: String::new(), shown, error: None, text: String::new(), status: 0 }
     }
 
     pub(crate) fn refuses(error: String) -> Stop {
-        Stop { shown: String::new(), error: Some(error), text: String::new(), status: FAILED }
+        let (echo, shown, text) = Default::default();
+        Stop { echo, shown, error: Some(error), text, status: FAILED }
     }
 }
 
 /// Parses a command line (`argv` with the program's name first) as Kaldi's programs do, including configuration files.
 pub fn parse<A: clap::Parser>(argv: impl IntoIterator<Item = OsString>) -> Result<Parsed<A>, Stop> {
-    parse_in(Style::Kaldi, argv)
+    parse_in(Style::Kaldi, &[], argv)
 }
 
 fn parse_in<A: clap::Parser>(
     style: Style,
+    elsewhere: Elsewhere,
     argv: impl IntoIterator<Item = OsString>,
 ) -> Result<Parsed<A>, Stop> {
     log::add_option_names(option_names::<A>);
     let argv: Vec<OsString> = argv.into_iter().collect();
     let mut command = styled::<A>(style).bin_name(called_as(&argv));
     command.build();
-    let arguments = arguments::normalize(&command, style, &argv)?;
+    let arguments = arguments::normalize(&command, style, elsewhere, &argv)?;
     let fail = |e: clap::Error| match arguments::explain(&e, &command, &arguments) {
-        arguments::Problem::Positionals(message) => wrong_arguments(&command, message),
+        // (Kaldi's programs count their arguments after the command line is shown.)
+        arguments::Problem::Positionals(message) => {
+            Stop { echo: arguments.echo.clone(), ..wrong_arguments(&command, message) }
+        }
         arguments::Problem::Value(message) => Stop::refuses(message),
     };
     let mut matches = command.clone().try_get_matches_from(&arguments.for_clap).map_err(fail)?;
@@ -135,7 +145,18 @@ where
     E: Into<Box<dyn Error + Send + Sync>>,
     F: FnOnce(A) -> Result<u8, E>,
 {
-    ended(status_of(style, command_line(), program))
+    run_advised(style, &[], program)
+}
+
+/// Does the same as [`run_styled`] for a program that knows what people mean by options of other programs: pairs of a name, and
+/// a clause for the message that the program lacks the option.
+pub fn run_advised<A, E, F>(style: Style, elsewhere: Elsewhere, program: F) -> ExitCode
+where
+    A: clap::Parser,
+    E: Into<Box<dyn Error + Send + Sync>>,
+    F: FnOnce(A) -> Result<u8, E>,
+{
+    ended(status_of(style, elsewhere, command_line(), program))
 }
 
 /// Keeps the status for [`run_main`].
@@ -151,10 +172,10 @@ where
     E: Into<Box<dyn Error + Send + Sync>>,
     F: FnOnce(A) -> Result<u8, E>,
 {
-    ended(status_of(Style::Kaldi, argv, program))
+    ended(status_of(Style::Kaldi, &[], argv, program))
 }
 
-fn status_of<A, E, F>(style: Style, argv: Vec<OsString>, program: F) -> u8
+fn status_of<A, E, F>(style: Style, elsewhere: Elsewhere, argv: Vec<OsString>, program: F) -> u8
 where
     A: clap::Parser,
     E: Into<Box<dyn Error + Send + Sync>>,
@@ -170,7 +191,7 @@ where
     if let Some(status) = documentation::<A>(style, &argv) {
         return status;
     }
-    let parsed = match parse_in::<A>(style, argv) {
+    let parsed = match parse_in::<A>(style, elsewhere, argv) {
         Ok(parsed) => parsed,
         Err(stop) => return end(&stop),
     };
@@ -251,6 +272,7 @@ pub fn show(text: impl AsRef<[u8]>) -> u8 {
 
 /// Prints the reason for which the program does not run, and returns the exit status.
 fn end(stop: &Stop) -> u8 {
+    print(&stop.echo);
     if let Some(message) = &stop.error {
         report(message);
     }

@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
 
-use kaldi_io::host::Host;
+use kaldi_io::host::{FAILED, Host};
 use kaldi_io::log::Site;
 use signal_hook::consts::{SIGPIPE, SIGXFSZ};
 use signal_hook::low_level::emulate_default_handler;
@@ -49,6 +49,17 @@ static IS_PROGRAM: AtomicBool = AtomicBool::new(false);
 /// that has ended is an error, which names the command, and ends no process.
 pub(crate) fn end_by_sigpipe() {
     IS_PROGRAM.store(true, Ordering::Relaxed);
+}
+
+/// Ends the process by a signal that the program has [deferred](kaldi_io::interruption), after it has written its results. So the
+/// caller sees the signal: a shell has the status 128 + its number, and leaves a loop after Ctrl-C.
+pub fn end_by(signal: i32) -> u8 {
+    terminal::drain();
+    // (A failure was reported by the writer, or nobody is there to read the rest.)
+    let _ = standard::flush_output();
+    kaldi_io::temporary::remove_all();
+    let _ = emulate_default_handler(signal);
+    u8::try_from(128 + signal).unwrap_or(FAILED)
 }
 
 /// Makes a write beyond the largest file (`ulimit -f`) an error of the writer, which names the file, instead of a signal

@@ -17,9 +17,9 @@ pub enum Channels {
 impl std::str::FromStr for Channels {
     type Err = String;
 
-    /// Reads `first`, `each`, `mix` or a number from 1.
+    /// Reads `first`, `each`, `mix` or a number from 1. Capitals do not matter.
     fn from_str(text: &str) -> Result<Channels, String> {
-        match (text, text.parse()) {
+        match (text.to_ascii_lowercase().as_str(), text.parse()) {
             ("first", _) => Ok(Channels::First),
             ("each", _) => Ok(Channels::Each),
             ("mix", _) => Ok(Channels::Mix),

@@ -3,6 +3,7 @@
 #![cfg(feature = "sound")]
 
 mod aligning;
+mod elsewhere;
 mod long;
 mod options;
 mod picture;

@@ -19,6 +19,7 @@ use nnet3::options::threads;
 use nnet3_aligner::Opened;
 
 use super::aligning::{self, tell};
+use super::elsewhere::OF_MFA;
 use super::options::CorpusArgs;
 use super::picture;
 use super::words::{normalise, pronunciations};
@@ -111,7 +112,7 @@ const DEFAULT_RATE: u32 = 16_000;
 const MODEL: &str = "model";
 
 pub fn main() -> ExitCode {
-    kaldi_cli::run_styled(Style::Mixed, run)
+    kaldi_cli::run_advised(Style::Mixed, OF_MFA, run)
 }
 
 pub fn run(options: Options) -> Result<u8> {

@@ -65,7 +65,10 @@ impl FromStr for Format {
     type Err = String;
 
     fn from_str(name: &str) -> std::result::Result<Format, String> {
-        let found = FORMATS.iter().find(|(known, _)| *known == name);
+        // (The Montreal Forced Aligner calls them long_textgrid and short_textgrid.)
+        let plain = name.to_ascii_lowercase().replace('_', "-");
+        let plain = if plain == "long-textgrid" { "textgrid" } else { &plain };
+        let found = FORMATS.iter().find(|(known, _)| *known == plain);
         found.map(|(_, format)| *format).ok_or_else(|| {
             let names: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
             format!("expected {}, found '{name}'", names.join(", "))
