@@ -244,7 +244,7 @@ fn wrong_texts_are_listed_first_even_if_too_many_recordings_have_no_text() {
     let told = run("nnet3-align", &all);
     // The report is whole, and the status tells of the loss.
     assert_eq!(told.status, 255, "{}", told.stderr);
-    assert!(told.stderr.contains("3 of 63 utterances (4.8 %) would be lost"), "{}", told.stderr);
+    assert!(told.stderr.contains("3 of 63 utterances (4.8 %; "), "{}", told.stderr);
     assert!(told.stderr.contains("the report is in "), "{}", told.stderr);
     assert_eq!(f.read("out/faults.tsv").matches("\trecordings without a text\t1\t").count(), 3);
     let table = f.read("out/texts.tsv");

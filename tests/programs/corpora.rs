@@ -55,7 +55,7 @@ fn losses_are_an_error_that_names_reasons_unless_they_are_allowed() {
     f.write("in/anna/d.wav", wave(8000, 1));
     f.write("in/anna/b.txt", "");
     let words = [
-        "2 of 4 utterances (50.0 %) would be lost",
+        "2 of 4 utterances (50.0 %; 2.0 s) would be lost",
         "d.wav: there is no text for it",
         "b.txt: the text is empty",
         "--skip-bad=true",
@@ -66,7 +66,7 @@ fn losses_are_an_error_that_names_reasons_unless_they_are_allowed() {
         &f,
         0,
         "corpus-to-data --skip-bad=true --faults=@faults @in @out",
-        &["2 lost: 1 recording without a text, 1 empty text"],
+        &["2 lost (2.0 s): 1 recording without a text, 1 empty text"],
     );
     assert_eq!(f.read("out/text"), "anna-a text 0\nbert_b-c text 2\n");
     assert_eq!(f.read("faults").lines().count(), 3);

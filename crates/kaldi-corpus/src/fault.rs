@@ -5,6 +5,8 @@ use std::fmt;
 
 use kaldi_io::text::{count, either};
 
+use crate::loss::Loss;
+
 /// The kind of a fault. The display form is a noun phrase in plural.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
@@ -197,6 +199,8 @@ pub struct Counts {
     pub kept: Amount,
     /// Losses by kind.
     pub lost: BTreeMap<Kind, Amount>,
+    /// The sound of all losses, and of those that were not asked for.
+    pub lost_sound: [Loss; 2],
     /// Numbers of faults that cost no utterance.
     pub warnings: BTreeMap<Kind, usize>,
     /// The first losses that were not asked for, written out.
@@ -209,14 +213,22 @@ const SHOWN: usize = 5;
 impl Counts {
     /// Counts what was found, kept and lost, by kinds of faults.
     pub fn new(found: Amount, kept: Amount, faults: &[Fault]) -> Counts {
-        let mut counts =
-            Counts { found, kept, lost: BTreeMap::new(), warnings: BTreeMap::new(), first: Vec::new() };
+        let mut counts = Counts {
+            found,
+            kept,
+            lost: BTreeMap::new(),
+            lost_sound: [Loss::default(); 2],
+            warnings: BTreeMap::new(),
+            first: Vec::new(),
+        };
         for fault in faults {
             if fault.lost.utterances == 0 {
                 *counts.warnings.entry(fault.kind).or_default() += 1;
                 continue;
             }
             *counts.lost.entry(fault.kind).or_default() += fault.lost;
+            let counted = if fault.kind.is_wanted() { 1 } else { 2 };
+            counts.lost_sound[..counted].iter_mut().for_each(|sound| sound.add_amount(fault.lost));
             if counts.first.len() < SHOWN && !fault.kind.is_wanted() {
                 counts.first.push(fault.to_string());
             }
@@ -278,7 +290,7 @@ impl fmt::Display for Counts {
         write!(f, "{} in, {} out", self.found, self.kept)?;
         match self.all_lost().utterances {
             0 => Ok(()),
-            lost => write!(f, "; {lost} lost: {}", self.reasons()),
+            lost => write!(f, "; {lost} lost ({}): {}", self.lost_sound[0], self.reasons()),
         }
     }
 }
@@ -299,7 +311,7 @@ mod tests {
         let counts = Counts::new(found, kept, &faults);
         assert_eq!(
             counts.to_string(),
-            "100 utterances (4.2 min) in, 93 utterances (3.9 min) out; 7 lost: 6 empty texts, 1 recording without a text"
+            "100 utterances (4.2 min) in, 93 utterances (3.9 min) out; 7 lost (15.0 s): 6 empty texts, 1 recording without a text"
         );
         assert_eq!(counts.first.len(), 5);
         assert_eq!(counts.first[0], "0.txt: the text is empty");

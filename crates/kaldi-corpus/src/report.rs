@@ -40,8 +40,9 @@ impl Counts {
         let lost = self.unwanted_losses();
         let of = lost + self.kept.utterances;
         let mut text = format!(
-            "{lost} of {of} utterances ({:.1} %) would be lost: {}",
+            "{lost} of {of} utterances ({:.1} %; {}) would be lost: {}",
             100.0 * self.share_lost(),
+            self.lost_sound[1],
             self.unwanted_reasons()
         );
         for sentence in &self.first {
@@ -88,11 +89,13 @@ mod tests {
         let of = |faults: &[Fault]| Counts::new(Amount::default(), kept, faults);
         assert_eq!(of(&faults).too_many_lost(), None);
         assert_eq!((of(&faults).left_out().utterances, of(&faults).all_lost().utterances), (30, 30));
-        assert!(of(&faults).to_string().contains("30 lost: 30 texts with words that the lexicon lacks"));
+        assert!(
+            of(&faults).to_string().contains("30 lost (60.0 s): 30 texts with words that the lexicon lacks")
+        );
         faults.extend((0..3).map(|i| fault(Kind::EmptyText, 100 + i)));
         let text = of(&faults).too_many_lost().unwrap();
         assert!(
-            text.starts_with("3 of 73 utterances (4.1 %) would be lost: 3 empty texts\n  100.txt: "),
+            text.starts_with("3 of 73 utterances (4.1 %; 6.0 s) would be lost: 3 empty texts\n  100.txt: "),
             "{text}"
         );
     }
@@ -108,7 +111,7 @@ mod tests {
         assert_eq!(counts(98, 2).too_many_lost(), None);
         let text = counts(98, 7).too_many_lost().unwrap();
         assert!(
-            text.starts_with("7 of 105 utterances (6.7 %) would be lost: 7 empty texts\n  0.txt: "),
+            text.starts_with("7 of 105 utterances (6.7 %; 14.0 s) would be lost: 7 empty texts\n  0.txt: "),
             "{text}"
         );
         assert!(text.ends_with("… and 2 more"), "{text}");

@@ -3,12 +3,14 @@
 use std::fs;
 use std::path::Path;
 
+use kaldi_io::text::count;
+use kaldi_sound::SoundStream;
 use rustc_hash::FxHashMap;
 
 use super::folder::{Folder, write, write_rows};
 use super::list::is_blank;
 use super::names::stem_and_suffix;
-use crate::{Error, Result};
+use crate::{Error, Loss, Result};
 
 /// Rows of the table that is shown.
 const SHOWN: usize = 20;
@@ -40,6 +42,11 @@ impl Results {
             Outcome::Missing(reason) => ("no text", String::new(), reason.as_str()),
         };
         [self.name.clone(), result.to_owned(), words, self.path.clone(), reason.to_owned()]
+    }
+
+    /// The length of the recording by its header, in seconds, if it can be opened.
+    fn seconds(&self) -> Option<f64> {
+        SoundStream::open(&self.path).ok()?.seconds()
     }
 
     /// True if there is a text.
@@ -129,7 +136,7 @@ impl Folder {
     }
 }
 
-/// A table of the first results for people; those without a text come first.
+/// A table of the first results for people; those without a text come first, and their number and length last.
 pub fn table(results: &[Results]) -> String {
     let (there, missing): (Vec<_>, Vec<_>) = results.iter().partition(|one| one.has_text());
     let mut rows = vec![["recording", "result", "words", "file, or reason"].map(str::to_owned)];
@@ -146,6 +153,11 @@ pub fn table(results: &[Results]) -> String {
     let mut text: String = rows.iter().map(line).collect();
     if results.len() > SHOWN {
         text += &format!("… and {} more\n", results.len() - SHOWN);
+    }
+    if !missing.is_empty() {
+        let mut sound = Loss::default();
+        missing.iter().for_each(|one| sound.add(one.seconds()));
+        text += &format!("without a text: {} ({sound})\n", count(missing.len(), "recording"));
     }
     text
 }
