@@ -195,7 +195,7 @@ fn kill_and_resume(folder: &str, options: &[&str]) {
     for (epochs, signal) in [(2, "-KILL"), (11, "-TERM"), (20, "-KILL")] {
         let mut child = std::process::Command::new(binary("nnet3-fit"))
             .args(arguments("killed"))
-            .stderr(std::process::Stdio::null())
+            .stderr(std::fs::File::create(folder.path("said")).unwrap())
             .spawn()
             .unwrap();
         while reached().is_none_or(|(done, minibatches)| done < epochs || minibatches == 0) {
@@ -210,6 +210,9 @@ fn kill_and_resume(folder: &str, options: &[&str]) {
                 .success()
         );
         assert!(!child.wait().unwrap().success());
+        // (Checkpoints were written before, so signals had a handler already.)
+        let said = folder.read("said");
+        assert!(signal == "-KILL" || said.contains("stopped by SIGTERM in epoch "), "{said}");
         within += u32::from(reached().unwrap().1 > 0);
     }
     assert!(within > 0, "no checkpoint within an epoch");

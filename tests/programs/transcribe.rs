@@ -212,7 +212,8 @@ fn other_formats_and_channels() {
     assert_eq!(words("--channels=mix", &format!("{DATA}/sound/u7.flac")), expected);
     let line =
         |channels: &str| format!("nnet3-transcribe --channels={channels} {model} {DATA}/sound/u7.flac");
-    fails(&f, 1, &line("2"), &["u7.flac has no channel 2: expected a number from 1 to 1"]);
+    let expected = "u7.flac has no channel 2: expected a number from 1 to 1";
+    fails(&f, 1, &line("2"), &[expected, "1 of 1 files could not be transcribed (1.0 s)"]);
     for wrong in ["0", "all", "-1"] {
         fails(&f, 255, &line(wrong), &["expected first, each, mix, or the number of a channel from 1"]);
     }

@@ -175,6 +175,41 @@ fn channels_of_a_call() {
     assert!(!chosen.stderr.contains("silent"), "{}", chosen.stderr);
 }
 
+/// The word for anything unknown is left out, or another one stands for it, in all forms.
+#[test]
+fn the_unknown_word_can_be_left_out_or_replaced() {
+    let f = folder("unknown", false);
+    let model = model_folder(&f);
+    let plain = output(&f, &format!("nnet3-transcribe {model} {U7}"));
+    let words: Vec<&str> = plain.split(' ').skip(1).collect();
+    let unknown = words[0];
+    let others: Vec<&str> = words.iter().copied().filter(|word| *word != unknown).collect();
+    let file = format!("{model}/graph/words.txt");
+    let names = std::fs::read_to_string(&file).unwrap();
+    for name in ["<unk>", "[unk]", "<UNK>"] {
+        std::fs::write(&file, names.replace(&format!("{unknown} "), &format!("{name} "))).unwrap();
+        let text = |options: &str| output(&f, &format!("nnet3-transcribe {options} {model} {U7}"));
+        assert_eq!(text("").matches(name).count(), words.len() - others.len());
+        assert_eq!(text("--unknown="), format!("u7 {}", others.join(" ")).trim_end());
+        for format in ["json", "srt", "vtt", "ctm", "csv", "tsv", "textgrid"] {
+            let with = |option: &str| text(&format!("--format={format} {option}"));
+            let escaped = if format == "vtt" {
+                name.replace('<', "&lt;").replace('>', "&gt;")
+            } else {
+                name.to_owned()
+            };
+            let (before, left, other) = (with(""), with("--unknown="), with("--unknown=(noise)"));
+            assert!(before.contains(&escaped) && !left.contains(&escaped), "{format}: {left}");
+            assert_eq!(other, before.replace(&escaped, "(noise)"), "{format}");
+        }
+        let all = text("--alternatives=3 --unknown=");
+        assert!(text("--alternatives=3").contains(name) && !all.contains(name), "{all}");
+    }
+    let wrong = common::run("nnet3-transcribe", &["--unknown=a b", &model, U7]);
+    let why = "--unknown=\"a b\": expected a word without blanks";
+    assert!(wrong.status == 255 && wrong.stderr.contains(why), "{}", wrong.stderr);
+}
+
 /// Sentences of live sound come one by one, as objects.
 #[test]
 fn live_sentences_are_objects() {

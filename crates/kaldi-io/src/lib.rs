@@ -14,6 +14,7 @@
 //! - [`mapped`]: memory-mapped files.
 //! - [`mod@options`]: structs of options, and their values in configuration files (`util/parse-options`).
 //! - [`log`], [`host`]: warnings, and the process that prints them; [`alike`]: hints about similar words.
+//! - [`interruption`], [`temporary`]: signals that end the process, and files that must not stay behind.
 //! - [`threads`]: starts all threads.
 
 pub mod alike;
@@ -26,6 +27,7 @@ pub mod finite;
 pub mod general;
 pub mod holder;
 pub mod host;
+pub mod interruption;
 pub mod log;
 pub mod mapped;
 pub mod matrix;

@@ -77,6 +77,11 @@ impl TemporaryFile {
         Ok(TemporaryFile { file, temporary, target: target.to_owned(), settled: false })
     }
 
+    /// Changes the real name. The folder stays the same.
+    pub fn set_target(&mut self, target: &Path) {
+        target.clone_into(&mut self.target);
+    }
+
     /// Gives the file its real name. If the file of that name must stay, or does not let itself be replaced (because it is mounted
     /// singly), it gets the contents instead.
     pub fn settle(&mut self) -> io::Result<()> {

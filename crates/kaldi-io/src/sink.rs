@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::path::Path;
 
 use crate::error::{IoError, Result};
 use crate::filename::WxFilename;
@@ -73,6 +74,17 @@ impl Sink {
 
     pub(crate) fn is_temporary(&self) -> bool {
         matches!(self, Sink::Temporary(_))
+    }
+
+    /// Gives a file that has a temporary name another one than its own at the end. Returns false for other sinks.
+    pub(crate) fn name_differently(&mut self, name: &Path) -> bool {
+        match self {
+            Sink::Temporary(file) => {
+                file.set_target(name);
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Called after the last byte was flushed.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{IoError, Result};
 use crate::filename::RxFilename;
+use crate::interruption::wait_for_input;
 use crate::pipe::{PipeInput, enlarge};
 
 pub(crate) enum Source {
@@ -99,7 +100,9 @@ fn check_offset(file: &File, offset: u64) -> io::Result<()> {
 impl Read for Source {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         match self {
-            Source::File(file, _) | Source::Stdin(file) => file.read(out),
+            Source::File(file, _) => file.read(out),
+            Source::Stdin(file) if wait_for_input(&*file) => file.read(out),
+            Source::Stdin(_) => Ok(0),
             Source::Pipe(pipe) => pipe.read(out),
             Source::Other(other) => other.read(out),
         }

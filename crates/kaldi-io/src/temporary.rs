@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-use crate::threads;
+use crate::{interruption, threads};
 
 static FILES: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
@@ -19,8 +18,7 @@ fn files() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 
 /// Notes a file that is to be removed if the program does not get to renaming it.
 pub(crate) fn add(file: &Path) {
-    static WATCH: Once = Once::new();
-    WATCH.call_once(watch);
+    watch();
     files().insert(file.to_owned());
 }
 
@@ -114,27 +112,39 @@ impl Drop for Folder {
     }
 }
 
-/// Starts the thread that receives signals. It removes the files, then performs the default action of the signal.
-/// Signals that the program was started to ignore stay ignored.
-fn watch() {
+/// Starts the thread that receives signals, unless it runs. It removes the files, then performs the default action of the signal.
+/// Signals that the program was started to ignore stay ignored, and so does a first one that is [deferred](interruption::defer).
+pub(crate) fn watch() {
+    static WATCH: Once = Once::new();
+    WATCH.call_once(start);
+}
+
+fn start() {
     let ignored = ignored_signals();
-    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+    let wanted = interruption::SIGNALS.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
     let wanted: Vec<i32> = wanted.collect();
     let (ready, registered) = sync_channel(0);
     // (Signals keep their default actions until there is a thread for them.)
-    let thread = threads::start_or_return("signals", (wanted, ready), |(wanted, ready)| {
-        let signals = Signals::new(wanted);
-        let _ = ready.send(());
-        let Ok(mut signals) = signals else { return };
-        for signal in signals.forever() {
-            // The lock keeps other threads from making files while the program ends.
-            let mut files = files();
-            std::mem::take(&mut *files).iter().for_each(|path| remove(path));
-            let _ = emulate_default_handler(signal);
-        }
-    });
+    let thread =
+        threads::start_or_return("signals", (wanted, ready), |(wanted, ready)| receive(&wanted, &ready));
     if thread.is_ok() {
         let _ = registered.recv();
+    }
+}
+
+/// Receives these signals for ever. Tells `ready` when the first one may come.
+fn receive(wanted: &[i32], ready: &SyncSender<()>) {
+    let signals = Signals::new(wanted);
+    let _ = ready.send(());
+    let Ok(mut signals) = signals else { return };
+    for signal in signals.forever() {
+        if interruption::note(signal) {
+            continue;
+        }
+        // The lock keeps other threads from making files while the program ends.
+        let mut files = files();
+        std::mem::take(&mut *files).iter().for_each(|path| remove(path));
+        let _ = emulate_default_handler(signal);
     }
 }
 

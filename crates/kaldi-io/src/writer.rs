@@ -371,6 +371,16 @@ impl KaldiWriter {
         self.sink.finish(&self.name)
     }
 
+    /// Does the same as [`finish`](Self::finish), but a file that is written under a temporary name takes this name instead, in the same
+    /// folder: the file of an interrupted work, which is not whole.
+    pub fn finish_as(mut self, file: &str) -> Result<()> {
+        self.flush()?;
+        if self.sink.name_differently(file.as_ref()) {
+            file.clone_into(&mut self.name);
+        }
+        self.sink.finish(&self.name)
+    }
+
     fn io_error(&self, source: std::io::Error) -> IoError {
         IoError::Io { name: self.name.clone(), source }
     }

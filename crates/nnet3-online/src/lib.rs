@@ -84,4 +84,4 @@ pub use scorer::Scorer;
 pub use search::Search;
 pub use spotter::Spotter;
 pub use stream::{State, Stream};
-pub use transcript::{Alternative, Transcript, Warning, Word, text};
+pub use transcript::{Alternative, Transcript, Warning, Word, is_unknown, text};

@@ -83,6 +83,27 @@ impl Transcript {
         let mut is_kept = is_kept.iter();
         self.words.retain(|_| is_kept.next().is_some_and(|kept| *kept));
     }
+
+    /// Puts a text in the place of the [word for anything unknown](is_unknown), also in alternatives. An empty text leaves it out.
+    pub fn replace_unknown(&mut self, text: &str) {
+        let alternatives = self.alternatives.iter_mut().map(|alternative| &mut alternative.words);
+        let words = std::iter::once(&mut self.words).chain(alternatives).flatten();
+        words.filter(|word| is_unknown(&word.text)).for_each(|word| text.clone_into(&mut word.text));
+        if text.is_empty() {
+            self.retain(|word| !word.text.is_empty());
+            for alternative in &mut self.alternatives {
+                alternative.words.retain(|word| !word.text.is_empty());
+            }
+        }
+    }
+}
+
+/// The names that models give the word for anything that is not in their vocabulary.
+pub(crate) const UNKNOWN: [&str; 3] = ["[unk]", "<unk>", "<UNK>"];
+
+/// True of `[unk]`, `<unk>` and `<UNK>`: the word of many models for sounds that are no word of their vocabulary.
+pub fn is_unknown(word: &str) -> bool {
+    UNKNOWN.contains(&word)
 }
 
 /// Returns the words with a blank between them.

@@ -3,6 +3,8 @@
 mod aligning;
 mod decoders;
 mod decoding;
+#[cfg(feature = "sound")]
+mod elsewhere;
 mod equal_alignment;
 mod gaussians;
 mod ivectors;

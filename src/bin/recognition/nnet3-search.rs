@@ -60,7 +60,7 @@ pub struct Options {
     num_threads_startup: i32,
     #[command(flatten)]
     pieces: PieceArgs,
-    /// <model-dir> <phrase>[,<phrase>...] <recording>..., or without <model-dir> with --mdl, or without recordings with --lattices
+    /// <model-dir> <phrase>[,<phrase>...] <recording>..., or without <model-dir> with --model or --mdl, or without recordings with --lattices
     #[arg(value_name = "[<model-dir>] <phrases> <recording>...", required = true)]
     arguments: Vec<String>,
 }

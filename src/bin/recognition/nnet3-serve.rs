@@ -30,7 +30,7 @@ pub struct Options {
     pieces: PieceArgs,
     #[command(flatten)]
     speakers: SpeakerArgs,
-    /// <model-dir>, unless --mdl names a model
+    /// <model-dir>, unless --model or --mdl names it
     #[arg(value_name = "<model-dir>")]
     model: Option<String>,
 }

@@ -2,6 +2,7 @@
 
 #![cfg(feature = "sound")]
 
+use crate::recognition::elsewhere::OF_TRANSCRIBERS;
 use crate::recognition::transcribe::{
     Arguments, Format, PieceArgs, SpeakerArgs, Texts, Threads, WordArgs, forms, transcribe,
 };
@@ -32,6 +33,12 @@ use nnet3::options::threads;
 /// of the graph needs a name. This is checked before the recognition; for graphs of type const of more than 256 MB it
 /// is checked when the word is recognised.
 ///
+/// Many models write <unk> or [unk] for a sound that is no word of their vocabulary: --unknown= leaves it out, --unknown=WORD writes
+/// another word.
+///
+/// SIGINT (Ctrl-C), SIGTERM or SIGHUP stops the recognition, and what was recognised so far is written. A file that lacks a part of its
+/// text gets the ending .incomplete behind its name. A second signal ends the program at once.
+///
 /// A file may be - (standard input) or a command that ends with |. They are read live. As soon as a sentence ends, text
 /// has a line for it, and JSON an object. A terminal shows the words recognised so far. For files, it shows how much is done;
 /// without a terminal, a line says so every ten seconds. In digital silence there are no words.
@@ -49,6 +56,10 @@ pub struct Options {
     /// Write the text of each file to a separate file in this folder: NAME.txt, NAME.json and so on
     #[arg(long, value_name = "FOLDER")]
     output_dir: Option<String>,
+    /// Write each sentence to standard output when it ends, not the whole text of a recording at its end (forms text, json, ctm, csv, tsv
+    /// and rttm). Text has a line, and JSON an object, for each sentence
+    #[arg(long, default_value_t = false)]
+    as_it_comes: bool,
     /// Keep the lattices of each recording, with all that the recogniser thinks possible, in this folder: NAME.lat, an archive with
     /// a lattice for each sentence, for nnet3-search
     #[arg(long, value_name = "FOLDER")]
@@ -73,7 +84,7 @@ pub struct Options {
     #[arg(long, default_value_t = 2)]
     num_threads_startup: i32,
     /// Number of files that are processed at once. Texts are in the order of the files. The sentences of live sound are
-    /// written one by one only if this is 1.
+    /// written one by one only if this is 1
     #[arg(long, default_value_t = 1)]
     num_threads: i32,
     #[command(flatten)]
@@ -82,13 +93,13 @@ pub struct Options {
     words: WordArgs,
     #[command(flatten)]
     speakers: SpeakerArgs,
-    /// <model-dir> <recording>..., or <recording>... with --mdl
+    /// <model-dir> <recording>..., or <recording>... with --model or --mdl
     #[arg(value_name = "[<model-dir>] <recording>...", required = true)]
     paths: Vec<String>,
 }
 
 pub fn main() -> ExitCode {
-    kaldi_cli::run_styled(Style::Quiet, run)
+    kaldi_cli::run_advised(Style::Quiet, OF_TRANSCRIBERS, run)
 }
 
 pub fn run(options: Options) -> Result<u8> {
@@ -96,11 +107,11 @@ pub fn run(options: Options) -> Result<u8> {
         at_startup: threads::number("num-threads-startup", options.num_threads_startup.into())?,
         files: threads::number("num-threads", options.num_threads.into())?,
     };
-    let Options { pieces, words, speakers, channels, times, lattices, .. } = options;
+    let Options { pieces, words, speakers, channels, times, as_it_comes, lattices, .. } = options;
     let texts = Texts { formats: options.format, file: options.output, folder: options.output_dir };
     let sound = SoundOptions { track: options.track.map(usize::from), raw: options.raw };
     transcribe(
-        &Arguments { pieces, words, speakers, channels, sound, texts, lattices, times, threads },
+        &Arguments { pieces, words, speakers, channels, sound, texts, lattices, times, as_it_comes, threads },
         options.paths,
     )
 }

@@ -1,6 +1,7 @@
 //! From sound to text with a model folder: the work of `nnet3-transcribe`.
 
 pub mod checks;
+mod interrupted;
 pub mod lattices;
 mod names;
 mod outputs;
@@ -13,16 +14,19 @@ mod words;
 use std::num::NonZero;
 
 use anyhow::{Result, bail};
+use kaldi_corpus::Loss;
+use kaldi_io::interruption;
 use kaldi_sound::{Channels, SoundOptions};
 
 pub use names::{Name, distinct};
 use nnet3_online::RecognizerOptions;
 pub use nnet3_online::formats::Format;
 use nnet3_online::formats::Parts;
+use outputs::Outputs;
 pub use outputs::{Texts, forms};
 pub use pieces::PieceArgs;
 use progress::Minutes;
-use session::{Job, Session};
+use session::{Heard, Job, Session};
 pub use speakers::SpeakerArgs;
 pub use words::WordArgs;
 
@@ -63,6 +67,8 @@ pub struct Arguments {
     pub lattices: Option<String>,
     /// True if sentences of plain text have times.
     pub times: bool,
+    /// True if each sentence is written when it ends.
+    pub as_it_comes: bool,
     pub threads: Threads,
 }
 
@@ -77,10 +83,17 @@ impl Arguments {
         }
     }
 
-    /// Fails if options do not fit each other.
-    fn check(&self, formats: &[Format]) -> Result<()> {
+    /// Fails if options do not fit each other, for so many recordings.
+    fn check(&self, outputs: &Outputs, recordings: usize) -> Result<()> {
+        let formats = &outputs.formats[..];
         self.words.check(formats)?;
         let parts = self.parts();
+        if self.as_it_comes {
+            outputs.check_sentences(parts)?;
+            if recordings > 1 && self.threads.files.get() > 1 {
+                bail!("--as-it-comes writes one recording after the other, so it needs --num-threads=1");
+            }
+        }
         if parts.speakers && parts.channels {
             bail!("--speakers is not for --channels=each, whose channels are the speakers");
         }
@@ -107,18 +120,20 @@ pub fn transcribe(arguments: &Arguments, mut paths: Vec<String>) -> Result<u8> {
     }
     let all = paths.len();
     let outputs = arguments.texts.outputs(all)?;
-    arguments.check(&outputs.formats)?;
+    arguments.check(&outputs, all)?;
     let phrases = arguments.words.lines()?;
     let mut sounds = outputs.sounds(&paths, arguments.lattices.as_deref())?;
+    let mut lost = Loss::default();
     sounds.retain(|sound| match checks::fault(sound.path) {
         Some(fault) => {
+            lost.add(None);
             messages::warn(&format!("{}: {fault}", sound.path));
             false
         }
         None => true,
     });
     if sounds.is_empty() {
-        return Ok(ended(all, all));
+        return Ok(ended(all, lost, all));
     }
     outputs.check(&sounds)?;
     let speakers = arguments.speakers.load()?;
@@ -139,7 +154,8 @@ pub fn transcribe(arguments: &Arguments, mut paths: Vec<String>) -> Result<u8> {
         speakers: speakers.as_ref(),
         outputs: &outputs,
         parts: arguments.parts(),
-        min_confidence: arguments.words.min_confidence,
+        words: &arguments.words,
+        as_it_comes: arguments.as_it_comes,
         minutes: &minutes,
     };
     let sounds = &sounds;
@@ -148,33 +164,45 @@ pub fn transcribe(arguments: &Arguments, mut paths: Vec<String>) -> Result<u8> {
         workers.push(move |number: usize| (number, session.texts(number, &sounds[number], threads == 1)));
     }
     let give_all = |give: Give<'_, _>| {
-        let _all_were_wanted = (0..sounds.len()).all(give);
+        let _all_were_wanted =
+            (0..sounds.len()).all(|number| interruption::received().is_none() && give(number));
         Ok(())
     };
-    let mut failed = all - sounds.len();
+    let (mut failed, mut whole) = (all - sounds.len(), 0);
     let mut writer = outputs.writer()?;
+    interruption::defer();
     in_parallel(most, give_all, workers, |(number, texts)| {
-        let Sound { path, to, .. } = &sounds[number];
+        let sound = &sounds[number];
+        let seconds = minutes.length(number);
         minutes.file_done(number);
         minutes.suspend(|| match texts {
-            Ok(texts) => writer.write(to, &texts),
+            Ok(Heard::Whole(texts)) => {
+                whole += 1;
+                writer.write(&sound.to, &texts)
+            }
+            Ok(Heard::Part(part)) => interrupted::write(&mut writer, sound, &part),
+            Ok(Heard::Nothing) => Ok(()),
             Err(error) => {
                 failed += 1;
-                messages::warn(&checks::named(path, format!("{error:#}")));
+                lost.add(seconds);
+                messages::warn(&checks::named(sound.path, format!("{error:#}")));
                 Ok(())
             }
         })
     })?;
     minutes.finish();
+    if let Some(signal) = interruption::received() {
+        return interrupted::end(writer, signal, whole, failed, all);
+    }
     writer.finish()?;
-    Ok(ended(failed, all))
+    Ok(ended(failed, lost, all))
 }
 
-/// Says how many recordings have no text. Returns the exit status.
-fn ended(failed: usize, all: usize) -> u8 {
+/// Says how many recordings have no text, and how much sound they have. Returns the exit status.
+fn ended(failed: usize, lost: Loss, all: usize) -> u8 {
     if failed > 0 {
         let say = if failed == all { messages::error } else { messages::warn };
-        say(&format!("{failed} of {all} files could not be transcribed"));
+        say(&format!("{failed} of {all} files could not be transcribed ({lost})"));
     }
     u8::from(failed > 0)
 }

@@ -10,6 +10,7 @@ use std::os::fd::AsFd;
 use std::process::{ChildStdin, ChildStdout, Stdio};
 
 use crate::error::{IoError, Result};
+use crate::interruption::{self, wait_for_input};
 use crate::log::Site;
 use processes::Processes;
 
@@ -54,9 +55,12 @@ impl PipeInput {
     }
 
     /// Closes our end and waits; an error if a part of the command failed. A part that was stopped because we, or a later
-    /// part, had read enough did not.
+    /// part, had read enough did not. After a [signal](interruption) the command is ended instead.
     pub(crate) fn close(&mut self) -> Result<()> {
         self.stdout = None;
+        if interruption::received().is_some() {
+            self.stop();
+        }
         if let Some(processes) = self.processes.take() {
             return processes.wait(false);
         }
@@ -72,6 +76,14 @@ impl PipeInput {
         let failure = self.failure.as_ref()?;
         self.told.set(true);
         failure.copy_of_failure()
+    }
+
+    /// Ends a command whose further output nobody wants.
+    fn stop(&mut self) {
+        self.stdout = None;
+        if let Some(processes) = self.processes.take() {
+            processes.stop();
+        }
     }
 
     /// Waits for a command that has ended its output.
@@ -90,7 +102,12 @@ impl PipeInput {
 
 impl Read for PipeInput {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let got = self.stdout.as_mut().map_or(Ok(0), |stdout| stdout.read(out))?;
+        let Some(stdout) = &mut self.stdout else { return Ok(0) };
+        if !wait_for_input(&*stdout) {
+            self.stop();
+            return Ok(0);
+        }
+        let got = stdout.read(out)?;
         if got == 0 && !out.is_empty() {
             self.end()?;
         }

@@ -71,6 +71,15 @@ impl Processes {
         &self.command
     }
 
+    /// Ends all processes, whatever they do.
+    pub(super) fn stop(mut self) {
+        for part in &mut self.parts {
+            // (One that has ended by itself is no fault.)
+            let _ = part.child.kill();
+            let _ = part.child.wait();
+        }
+    }
+
     /// Waits for all processes. The first part that failed is the error. To be stopped by a reader that has enough is no
     /// failure: that reader is a later part, or, if `all_read` is false, our end.
     pub(super) fn wait(mut self, all_read: bool) -> Result<()> {

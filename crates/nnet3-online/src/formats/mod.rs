@@ -109,6 +109,11 @@ impl Format {
         matches!(self, Format::Text | Format::Ctm | Format::Rttm)
     }
 
+    /// True of forms with lines of their own for each sentence, so that these can be written one by one.
+    pub fn comes_by_sentences(self) -> bool {
+        !self.is_of_one_file()
+    }
+
     /// The line before all others, if the form has one. [`write()`] begins with it; a file with the texts of several recordings
     /// has it once.
     pub fn head(self) -> String {
@@ -161,7 +166,8 @@ pub fn write(format: Format, parts: Parts, recording: &Recognized) -> String {
     }
 }
 
-/// The text of a sentence of live sound, in whole lines; empty without words.
+/// The text of a sentence that is written before the recording has ended, in whole lines, without the [head](Format::head); empty without
+/// words.
 pub fn write_sentence(format: Format, parts: Parts, name: &str, segment: &Segment) -> String {
     match format {
         _ if segment.words.is_empty() => String::new(),
@@ -175,7 +181,8 @@ pub fn write_sentence(format: Format, parts: Parts, name: &str, segment: &Segmen
         _ => {
             let segments = std::slice::from_ref(segment);
             let seconds = segment.words.last().map_or(segment.start, |word| word.end);
-            write(format, parts, &Recognized { name, segments, seconds })
+            let text = write(format, parts, &Recognized { name, segments, seconds });
+            text.strip_prefix(&format.head()).map(str::to_owned).unwrap_or(text)
         }
     }
 }

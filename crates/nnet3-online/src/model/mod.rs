@@ -19,14 +19,12 @@ use crate::graph::SharedGraph;
 use crate::notice::Notice;
 use crate::options::{ModelOptions, RecognizerOptions};
 use crate::phrases::Phrases;
+use crate::transcript::UNKNOWN;
 use crate::words::word_alignment;
 
 pub use files::{acoustic_model, needs_folder};
 pub use inputs::{IVECTOR_PERIOD, Inputs};
 pub use parts::ModelParts;
-
-/// Names of the word for sounds that are no known word.
-const GARBAGE: [&str; 3] = ["[unk]", "<unk>", "<UNK>"];
 
 /// A model. Clones share everything, so that one model serves recognisers on many threads.
 #[derive(Clone)]
@@ -168,7 +166,7 @@ impl Model {
     pub fn garbage_word(&self) -> Option<&str> {
         let names = self.parts().names.as_ref()?;
         let found = |wanted: &&&str| names.iter().any(|(_, name)| name == **wanted);
-        GARBAGE.iter().find(found).copied()
+        UNKNOWN.iter().find(found).copied()
     }
 
     pub(crate) fn parts(&self) -> &ModelParts {

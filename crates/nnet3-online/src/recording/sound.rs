@@ -93,6 +93,8 @@ pub struct Recording<S: BorrowMut<Sentences> = Sentences> {
     used: usize,
     loudness: Loudness,
     stage: Stage,
+    /// True if the sentences can be ended: they have not ended, and the search has not failed.
+    can_end: bool,
     /// Sentences that the iterator has not returned.
     waiting: VecDeque<Sentence>,
     warnings: Vec<RecordingWarning>,
@@ -133,6 +135,7 @@ impl<S: BorrowMut<Sentences>> Recording<S> {
             used: signals.len(),
             loudness: Loudness::new(count, &signals),
             stage: Stage::Reading,
+            can_end: true,
             waiting: VecDeque::new(),
             warnings: has_others.then_some(RecordingWarning::FirstChannel { count }).into_iter().collect(),
         })
@@ -174,6 +177,7 @@ impl<S: BorrowMut<Sentences>> Recording<S> {
         }
         self.loudness.add(&samples);
         let accepted = self.sentences.borrow_mut().accept(&samples[..self.used]);
+        self.can_end = accepted.is_ok();
         accepted.map_err(|error| self.named(error))
     }
 
@@ -182,9 +186,27 @@ impl<S: BorrowMut<Sentences>> Recording<S> {
             self.warnings.extend(sound.warnings().into_iter().map(RecordingWarning::Sound));
             sound.close()?;
         }
+        self.can_end = false;
         let sentences = self.sentences.borrow_mut().finish().map_err(|error| self.named(error))?;
         self.stage = Stage::Ended;
         Ok(sentences)
+    }
+
+    /// Ends the recording before its end, and returns the sentences that have not ended so far. The rest of the sound is not read. After
+    /// an error of the sound, these are the sentences before it.
+    ///
+    /// # Errors
+    /// A search that fails.
+    pub fn stop(&mut self) -> Result<Vec<Sentence>> {
+        self.stage = Stage::Over;
+        self.sound = None;
+        if !std::mem::take(&mut self.can_end) {
+            return Ok(Vec::new());
+        }
+        match self.sentences.borrow_mut().finish() {
+            Err(Error::NoSamples | Error::TooShort { .. }) => Ok(Vec::new()),
+            ended => ended.map_err(|error| self.named(error)),
+        }
     }
 
     fn named(&self, error: Error) -> Error {

@@ -6,7 +6,6 @@ mod digest;
 mod epoch_report;
 mod histogram;
 mod log_files;
-mod signals;
 mod surroundings;
 
 use std::sync::Arc;
@@ -33,7 +32,6 @@ use nnet3::{messages, models, report};
 use checkpoint::Checkpoints;
 use data::{Data, DataOptions};
 use log_files::LogFiles;
-use signals::Signals;
 use surroundings::{Surroundings, cannot_go_on};
 
 /// A training that is to be run.
@@ -167,12 +165,12 @@ impl Fit {
             prepare: Arc::new(move |executor| computation.observe(executor)),
         };
         let options = self.fit_options(logs.is_some())?;
+        kaldi_io::interruption::defer();
         let mut surroundings = Surroundings {
             plan: plan.clone(),
             data,
             checkpoints,
             logs,
-            signals: Signals::watch()?,
             has_best: state.watch.best.is_finite(),
             running: None,
             fit: self,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
+use kaldi_io::interruption;
 use nnet3_core::nnet::Nnet;
 use nnet3_train::NnetExample;
 use nnet3_train::learn::Plan;
@@ -14,7 +15,6 @@ use super::Fit;
 use super::checkpoint::Checkpoints;
 use super::data::{Data, Epoch};
 use super::log_files::LogFiles;
-use super::signals::Signals;
 use nnet3::{messages, models, progress, training_log};
 
 /// The surroundings of a training.
@@ -24,7 +24,6 @@ pub(super) struct Surroundings {
     pub data: Data,
     pub checkpoints: Option<Checkpoints>,
     pub logs: Option<LogFiles>,
-    pub signals: Signals,
     /// True if a file has the model with the best evaluation.
     pub has_best: bool,
     pub running: Option<Running>,
@@ -46,15 +45,18 @@ pub(super) fn cannot_go_on(checkpoints: &Option<Checkpoints>) -> String {
 }
 
 impl Surroundings {
-    /// Warns that a signal has stopped the training. Returns the exit status.
+    /// Warns that a signal has stopped the training, and ends the process by it.
     pub fn stopped(&mut self, epoch: u64, done: u64, count: u64) -> Result<u8> {
         self.running = None;
-        let signal = self.signals.received().unwrap_or_default();
+        let signal = interruption::received().unwrap_or_default();
         messages::warn(&format!(
-            "stopped by signal {signal} in epoch {epoch} after {done} of {count} minibatches: {}",
+            "stopped by {} in epoch {epoch} after {done} of {count} minibatches: {}",
+            interruption::name(signal),
             self.what_is_kept()?
         ));
-        Ok(u8::try_from(128 + signal).unwrap_or(u8::MAX))
+        // (The process ends here, and the files are closed before.)
+        (self.logs, self.checkpoints) = (None, None);
+        Ok(kaldi_cli::end_by(signal))
     }
 
     /// Adds options and files to an error.
@@ -105,7 +107,7 @@ impl Host for Surroundings {
     }
 
     fn must_stop(&self) -> bool {
-        self.signals.received().is_some()
+        interruption::received().is_some()
     }
 
     fn trained(&mut self, _: u64, sums: &EpochSums) {

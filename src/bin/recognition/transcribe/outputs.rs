@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use kaldi_cli::StandardOutput;
 use kaldi_io::KaldiWriter;
-use nnet3_online::formats::Format;
+use nnet3_online::formats::{Format, Parts};
 
 use super::Sound;
 use super::lattices::archive;
@@ -118,8 +118,6 @@ impl Texts {
         if !self.file.is_empty() && self.folder.is_some() {
             bail!("--output and --output-dir: expected one of them");
         }
-        let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
-        let names = names.join(",");
         let single = formats.iter().find(|format| format.is_of_one_file());
         if let (None, Some(single)) = (&self.folder, single.filter(|_| recordings > 1)) {
             bail!(
@@ -128,8 +126,10 @@ impl Texts {
             );
         }
         if self.folder.is_none() && file.is_empty() && formats.len() > 1 {
+            let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
             bail!(
-                "--format={names}: standard output takes one form; --output=FILE or --output-dir=FOLDER writes a file for each"
+                "--format={}: standard output takes one form; --output=FILE or --output-dir=FOLDER writes a file for each",
+                names.join(",")
             );
         }
         let stem = match formats.iter().any(|format| format.suffix().eq_ignore_ascii_case(ending)) {
@@ -151,14 +151,44 @@ fn is_special(file: &str) -> bool {
 }
 
 impl Outputs {
-    /// The only form, if sentences of live sound may be written at once.
-    pub fn live(&self) -> Option<Format> {
+    /// The only form, if sentences may be written one by one to standard output.
+    pub fn by_sentences(&self) -> Option<Format> {
         match self.formats[..] {
-            [format @ (Format::Text | Format::Json)] if self.joined.is_empty() && self.folder.is_none() => {
+            [format] if format.comes_by_sentences() && self.joined.is_empty() && self.folder.is_none() => {
                 Some(format)
             }
             _ => None,
         }
+    }
+
+    /// Fails if sentences of these forms and parts cannot be written one by one.
+    pub fn check_sentences(&self, parts: Parts) -> Result<()> {
+        if self.folder.is_some() || !self.joined.is_empty() {
+            bail!(
+                "--as-it-comes is for standard output: files of --output and --output-dir appear when they are whole"
+            );
+        }
+        if self.by_sentences().is_none() {
+            let names = Format::ALL.iter().filter(|format| format.comes_by_sentences());
+            bail!(
+                "--as-it-comes: expected --format={}, found --format={}",
+                names.map(|format| format.name()).collect::<Vec<_>>().join("|"),
+                self.names()
+            );
+        }
+        if parts.speakers {
+            bail!("--as-it-comes is not for --speakers: who speaks is known at the end of a recording");
+        }
+        if parts.channels && self.formats.contains(&Format::Ctm) {
+            bail!(
+                "--as-it-comes is not for --format=ctm with --channels=each, which has one channel after the other"
+            );
+        }
+        Ok(())
+    }
+
+    fn names(&self) -> String {
+        self.formats.iter().map(|format| format.name()).collect::<Vec<_>>().join(",")
     }
 
     /// Gives each path a name, and its texts a place. Lines of the only live sound have no name.
@@ -236,9 +266,7 @@ impl Writer<'_> {
     pub fn write(&mut self, to: &[String], texts: &[String]) -> Result<()> {
         for (i, (text, format)) in texts.iter().zip(&self.outputs.formats).enumerate() {
             if let Some(file) = to.get(i) {
-                let mut writer = KaldiWriter::create(file, false)?;
-                writer.write_str(text)?;
-                writer.finish()?;
+                write_file(file, text)?;
                 continue;
             }
             let head = format.head();
@@ -256,7 +284,40 @@ impl Writer<'_> {
     pub fn finish(self) -> Result<()> {
         if self.written > 0 {
             self.joined.into_iter().try_for_each(KaldiWriter::finish)?;
+            self.outputs.joined.iter().for_each(|file| forget_incomplete(file));
         }
         Ok(())
     }
+
+    /// Ends the files of an interrupted work under [other names](incomplete), unless there was no text for them. Returns their own names.
+    pub fn finish_incomplete(self) -> Result<Vec<String>> {
+        if self.written == 0 {
+            return Ok(Vec::new());
+        }
+        for (writer, file) in self.joined.into_iter().zip(&self.outputs.joined) {
+            writer.finish_as(&incomplete(file))?;
+        }
+        let is_file = |file: &&String| Path::new(&incomplete(file)).exists();
+        Ok(self.outputs.joined.iter().filter(is_file).cloned().collect())
+    }
+}
+
+/// Writes a file, whole.
+fn write_file(file: &str, text: &str) -> Result<()> {
+    let mut writer = KaldiWriter::create(file, false)?;
+    writer.write_str(text)?;
+    writer.finish()?;
+    forget_incomplete(file);
+    Ok(())
+}
+
+/// The name of a file with a part of a text.
+pub fn incomplete(file: &str) -> String {
+    format!("{file}.incomplete")
+}
+
+/// Removes what an interrupted call has left of a file that is now whole.
+fn forget_incomplete(file: &str) {
+    // (In most cases there is no such file.)
+    let _ = std::fs::remove_file(incomplete(file));
 }

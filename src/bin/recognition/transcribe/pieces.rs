@@ -13,7 +13,10 @@ use nnet3_online::{Error, Files, Model, ModelOptions, acoustic_model, needs_fold
 // Options for files outside the folder, and for recognisers without a folder.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PieceArgs {
-    /// Acoustic model. Without it, the first argument is a folder with all pieces.
+    /// Folder of the model. With it, the first argument is no folder of a model
+    #[arg(long = "model", value_name = "FOLDER", default_value = "")]
+    pub model_folder: String,
+    /// Acoustic model. Without it and --model, the first argument is a folder with all pieces
     #[arg(long, default_value = "")]
     pub mdl: String,
     /// Decoding graph, HCLG.fst
@@ -58,10 +61,22 @@ impl PieceArgs {
     /// Takes the folder of the model from `paths`, whose first element it is. `None` if the options name the model's files.
     pub fn folder(&self, paths: &mut Vec<String>) -> Result<Option<String>> {
         if !self.mdl.is_empty() {
+            if !self.model_folder.is_empty() {
+                bail!(
+                    "--mdl and --model: expected one of them, the acoustic model with --graph, or a folder with all"
+                );
+            }
             if self.graph.is_empty() {
                 bail!("--mdl needs --graph, the decoding graph");
             }
             return Ok(None);
+        }
+        if !self.model_folder.is_empty() {
+            needs_folder(&self.model_folder).map_err(|error| anyhow!("--model: {error}"))?;
+            if let Some(second) = paths.first().filter(|path| acoustic_model(path).is_ok()) {
+                bail!("--model={}: found a second model, {second}", self.model_folder);
+            }
+            return Ok(Some(self.model_folder.clone()));
         }
         if paths.is_empty() {
             bail!("expected the folder of a model");
@@ -75,7 +90,7 @@ impl PieceArgs {
                         "the folder of the model comes first: found the file {file} before the model {model}"
                     )
                 }
-                (error, _) => bail!("{error} (or --mdl and --graph)"),
+                (error, _) => bail!("{error}; or --mdl and --graph name its files"),
             }
         }
         Ok(Some(folder))

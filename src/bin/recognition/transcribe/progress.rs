@@ -159,6 +159,12 @@ impl Minutes {
         self.show(&all);
     }
 
+    /// The length of a file in seconds, if it has begun and its header has one.
+    pub fn length(&self, number: usize) -> Option<f64> {
+        let sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        sums.begun.get(&number).and_then(|length| length.whole)
+    }
+
     /// Counts a file.
     pub fn file_done(&self, number: usize) {
         self.change(number, |length| {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use nnet3::messages;
 use nnet3::options::fraction;
 use nnet3_online::formats::Format;
-use nnet3_online::{Model, Phrases, RecognizerOptions, phrases};
+use nnet3_online::{Model, Phrases, RecognizerOptions, is_unknown, phrases};
 
 /// The phrase for anything else, as in vosk.
 const ANYTHING: &str = "[unk]";
@@ -30,6 +30,10 @@ pub struct WordArgs {
     /// Leave out words whose confidence is lower, from 0 to 1. Alternatives keep all words
     #[arg(long, value_name = "P", default_value_t = 0.0)]
     pub min_confidence: f32,
+    /// Write this in the place of <unk>, [unk] or <UNK>, the word of many models for a sound that is no word of their vocabulary: a name
+    /// that they lack, a cough, noise. With nothing behind the = (--unknown=) it is left out. Without the option it is written as it is
+    #[arg(long, value_name = "WORD")]
+    pub unknown: Option<String>,
 }
 
 impl WordArgs {
@@ -45,7 +49,19 @@ impl WordArgs {
             let name = other.name();
             bail!("--alternatives is for --format=text and --format=json, found --format={name}");
         }
+        if let Some(unknown) =
+            self.unknown.as_ref().filter(|word| word.contains(|c: char| c.is_whitespace() || c.is_control()))
+        {
+            bail!("--unknown={unknown:?}: expected a word without blanks");
+        }
         fraction::check("min-confidence", self.min_confidence)
+    }
+
+    /// The words of a sentence that has not ended, with [`unknown`](Self::unknown) in the place of such words.
+    pub fn shown(&self, partial: String) -> String {
+        let Some(unknown) = &self.unknown else { return partial };
+        let words = partial.split(' ').map(|word| if is_unknown(word) { unknown } else { word });
+        words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
     /// The lines of the file of phrases, with their numbers, if there is one.

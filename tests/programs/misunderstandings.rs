@@ -1,0 +1,189 @@
+//! Command lines as people who know other programs write them, and files of another kind than a program reads.
+
+use std::process::Command;
+
+use crate::command_lines::{fails, output, run};
+use crate::common::{Folder, binary};
+use crate::online_programs::{folder, model_folder};
+
+const U7: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sound/u7.wav");
+const DECODE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/nnet3-decode/tests/data");
+
+#[test]
+fn options_of_other_programs_name_ours() {
+    let f = Folder::new("elsewhere");
+    for (line, advice) in [
+        (
+            "nnet3-transcribe model a.wav --output_format srt",
+            "--output_format is an option of other programs; here: --format=FORMAT",
+        ),
+        (
+            "nnet3-transcribe -m model a.wav",
+            "-m is an option of other programs; here: the folder of the model is the first argument",
+        ),
+        ("nnet3-transcribe model a.wav --language=en", "a model has its language"),
+        (
+            "nnet3-align --clean a b c",
+            "--clean is an option of other programs; here: nothing is kept beside the folder of the results",
+        ),
+        ("nnet3-align --single_speaker a b c", "here: --speakers=one"),
+        ("nnet3-align a b c -j 4", "-j is an option of other programs; here: --num-threads=N"),
+        ("nnet3-align --output_format=json a b c", "here: --formats="),
+        ("nnet3-align --config_path=x.yaml a b c", "--config=FILE has lines of --name=value"),
+        ("nnet3-align --speaker_characters=3 a b c", "here: --speakers=prefix:N"),
+        // Others are as before.
+        ("nnet3-align --modl=x a b c", "Invalid option --modl=x (did you mean --model?)"),
+    ] {
+        fails(&f, 255, line, &[advice, "Usage: nnet3-"]);
+    }
+}
+
+#[test]
+fn choices_may_have_capitals_and_a_model_may_be_an_option() {
+    let f = folder("choices", false);
+    let model = model_folder(&f);
+    let plain = output(&f, &format!("nnet3-transcribe --format=srt {model} {U7}"));
+    for line in [
+        format!("nnet3-transcribe --format=SRT {model} {U7}"),
+        format!("nnet3-transcribe --format=Srt --channels=First --model={model} {U7}"),
+        format!("nnet3-transcribe {U7} --model {model} --format SRT"),
+    ] {
+        assert_eq!(output(&f, &line), plain, "{line}");
+    }
+    let object = output(&f, &format!("nnet3-am-info --format=JSON {model}/am/final.mdl"));
+    assert!(object.starts_with('{'), "{object}");
+    for (line, why) in [
+        (format!("nnet3-transcribe --format=SRTT {model} {U7}"), "expected one of text, json, srt, vtt"),
+        (format!("nnet3-transcribe --model={U7} {U7}"), "--model: "),
+        (format!("nnet3-transcribe --model={model} {model} {U7}"), "found a second model"),
+        (format!("nnet3-transcribe --model={model} --mdl=x {U7}"), "--mdl and --model: expected one of them"),
+        (
+            "nnet3-align --formats=LONG_TEXTGRID,xml a b c".to_owned(),
+            "expected textgrid, short-textgrid, ctm, json, csv, srt, vtt, found 'xml'",
+        ),
+    ] {
+        fails(&f, 255, &line, &[why]);
+    }
+}
+
+/// Kaldi's programs show the command line before they count the arguments.
+#[test]
+fn a_wrong_number_of_arguments_is_behind_the_command_line() {
+    let said = |program: &str, arguments: &[&str]| {
+        let out = Command::new(binary(program)).args(arguments).output().unwrap();
+        assert_eq!(out.status.code(), Some(1));
+        String::from_utf8(out.stderr).unwrap()
+    };
+    let text = said("copy-feats", &["ark:a b"]);
+    assert!(
+        text.starts_with("copy-feats 'ark:a b' \nERROR (copy-feats")
+            || text.contains("/copy-feats 'ark:a b' \nERROR ("),
+        "{text}"
+    );
+    assert!(text.contains("Usage: copy-feats [options]"), "{text}");
+    assert!(said("copy-feats", &["--print-args=false", "ark:a"]).starts_with("ERROR (copy-feats"));
+    assert!(said("nnet3-transcribe", &[]).starts_with("ERROR (nnet3-transcribe"));
+}
+
+#[test]
+fn files_of_another_kind_are_named_in_plain_words() {
+    let f = Folder::new("kinds");
+    f.write("m", "K  [\n 1 2\n 3 4 ]\n");
+    f.write("words.txt", "<eps> 0\na 1\n");
+    output(&f, &format!("copy-transition-model {DECODE}/mono.mdl @binary.mdl"));
+    let (fst, model) = (format!("{DECODE}/decode/HCLG.fst"), format!("{DECODE}/mono.mdl"));
+    for (line, words) in [
+        (
+            format!("gmm-info {fst}"),
+            &["expected a token '<TransitionModel>', found binary data, ", "; this looks like an FST"][..],
+        ),
+        (format!("fstinfo {model}"), &["expected an OpenFst file, found an acoustic model"]),
+        ("fstinfo @words.txt".to_owned(), &["expected an OpenFst file, found text"]),
+        (
+            format!("tree-info {model}"),
+            &[
+                "expected token 'ContextDependency', found '<TransitionModel>'; this looks like an acoustic model",
+            ],
+        ),
+        (
+            "lattice-copy ark:@binary.mdl ark:@o".to_owned(),
+            &["is not a key; this looks like an acoustic model", ", not like an archive"],
+        ),
+        (
+            format!("copy-feats ark:{fst} ark:@o"),
+            &["expected a key, found binary data, ", "; this looks like an FST, not like an archive"],
+        ),
+        (
+            "lattice-copy ark:@m ark:@o".to_owned(),
+            &["m, key 'K', line 1: expected ", "; this looks like a matrix of floating-point numbers"],
+        ),
+        (
+            format!("matrix-dim {fst}"),
+            &["expected '[' and a blank of a matrix, found binary data", "; this looks like an FST"],
+        ),
+    ] {
+        let found = run(&f, &line);
+        // (OpenFst's programs have the status 1.)
+        assert!(
+            found.status == 255 || line.starts_with("fst") && found.status == 1,
+            "{line}: {}",
+            found.stderr
+        );
+        for word in words {
+            assert!(found.stderr.contains(word), "{line}: no '{word}' in {}", found.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_table_and_a_key_are_named_once() {
+    let f = Folder::new("named-once");
+    f.write("m", "K  [\n 1 2\n 3 4 ]\nL  [\n 1 x ]\n");
+    f.write("o.scp", "K /nowhere/o\n");
+    f.write("none.scp", "J /nowhere/o\n");
+    let read = f.path("m");
+    let written = f.path("o.scp");
+    for (line, expected) in [
+        (
+            "copy-matrix ark:@m ark:/dev/null",
+            format!(") {read}, key 'L', line 5: expected a number, found 'x'\n"),
+        ),
+        (
+            "copy-matrix ark:@m scp:@o.scp",
+            format!(") ark:{read}: {written}, key 'K': cannot open /nowhere/o: No such file or directory\n"),
+        ),
+        (
+            "copy-matrix ark:@m scp:@none.scp",
+            format!(") ark:{read}: {}: the script has no line for key 'K'\n", f.path("none.scp")),
+        ),
+    ] {
+        let found = run(&f, line);
+        assert!(found.status == 255 && found.stderr.ends_with(&expected), "{line}: {}", found.stderr);
+    }
+}
+
+/// The last line of the log of a command line.
+fn logged(f: &Folder, line: &str) -> String {
+    let found = run(f, line);
+    assert_eq!(found.status, 0, "{line}: {}", found.stderr);
+    found.stderr.lines().last().unwrap().split_once(") ").unwrap().1.to_owned()
+}
+
+/// The sentences of Kaldi's programs.
+#[test]
+fn copies_are_logged_as_kaldi_logs_them() {
+    let f = Folder::new("copies");
+    f.write("v", "[ 1 2 ]\n");
+    f.write("m", "[ 1 2\n 3 4 ]\n");
+    f.write("vs", "a [ 1 2 ]\nb [ 3 4 ]\n");
+    for (line, expected) in [
+        ("copy-vector @v @o", "Copied vector to @o"),
+        ("copy-vector ark:@vs ark:@o", "Copied 2 vectors."),
+        ("copy-vector --scale=2 ark:@vs ark:@o", "Copied 2 vectors, setting dim to -1 scaled by 2"),
+        ("copy-vector --change-dim=1 ark:@vs ark:@o", "Copied 2 vectors, setting dim to 1 scaled by 1"),
+        ("copy-matrix @m @o", "Copied matrix to @o"),
+        ("copy-feats @m @o", "Copied features from @m to @o"),
+    ] {
+        assert_eq!(logged(&f, line), expected.replace('@', &f.path("")), "{line}");
+    }
+}
