@@ -2,15 +2,28 @@
 
 import asyncio
 import importlib.util
+import io
 import json
 import re
 import subprocess
 import threading
 import unittest
+import wave
 
 from support import BIN, SPEECH, InteropTest, make_recognizer, samples
 
 RATE, PCM = samples()
+
+
+def wave_of(pcm):
+    """The bytes of a wave file with these samples of 16 bits."""
+    out = io.BytesIO()
+    with wave.open(out, "wb") as sound:
+        sound.setparams((1, 2, RATE, 0, "NONE", ""))
+        sound.writeframes(pcm)
+    return out.getvalue()
+
+
 HAS_OPENAI = importlib.util.find_spec("openai") is not None
 HAS_WYOMING = importlib.util.find_spec("wyoming") is not None
 
@@ -77,8 +90,31 @@ class OpenAiTest(ClientTest):
             self.client.audio.transcriptions.create(model="x", file=("a.wav", b"no sound"))
         with self.assertRaisesRegex(self.openai.BadRequestError, "response_format: expected json, text"):
             self.create(response_format="diarized_json")
-        with self.assertRaisesRegex(self.openai.BadRequestError, "stream: answers come whole"):
-            self.create(stream=True)
+        with self.assertRaisesRegex(self.openai.BadRequestError, "stream: expected response_format json or text, found 'srt'"):
+            self.create(stream=True, response_format="srt")
+        with self.assertRaisesRegex(self.openai.UnprocessableEntityError, "the recording"):
+            self.client.audio.transcriptions.create(model="x", file=("a.wav", b"no sound"), stream=True)
+
+    def test_text_comes_as_events(self):
+        for form in ("json", "text"):
+            events = list(self.create(stream=True, response_format=form))
+            self.assertEqual({type(event).__name__ for event in events}, {"TranscriptionTextDeltaEvent", "TranscriptionTextDoneEvent"})
+            self.assertEqual([event.type for event in events][-1], "transcript.text.done")
+            self.assertEqual("".join(event.delta for event in events[:-1]), self.expected["text"])
+            self.assertEqual(events[-1].text, self.expected["text"])
+
+    def test_a_fault_in_the_middle_is_an_exception(self):
+        server = subprocess.Popen(
+            [BIN / "nnet3-serve", "--port=0", "--max-seconds=1.5", self.folder], stderr=subprocess.PIPE, text=True)
+        self.addCleanup(server.stderr.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        self.server = server
+        client = self.openai.OpenAI(base_url=f"http://127.0.0.1:{self.wait_for('http')}/v1", api_key="none", max_retries=0)
+        threading.Thread(target=server.stderr.read, daemon=True).start()
+        long = wave_of(PCM * 3)
+        with self.assertRaisesRegex(self.openai.APIError, "longer than 1.5 seconds"):
+            list(client.audio.transcriptions.create(model="x", file=("a.wav", long), stream=True))
 
     def test_models(self):
         self.assertEqual([model.id for model in self.client.models.list()], ["nnet3"])

@@ -282,6 +282,11 @@ impl Recording {
         }
     }
 
+    /// Returns the sentences that have ended so far, in the order of their ends.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
     /// Ends the recording, and returns all text, in the order of time.
     pub fn finish(mut self: Box<Recording>) -> Result<Vec<Segment>, Trouble> {
         let ended = self.sentences.finish().map_err(fault)?;

@@ -19,6 +19,7 @@ mod browsers;
 mod connections;
 mod decoding;
 mod error;
+mod events;
 mod form;
 mod journal;
 mod limits;

@@ -3,7 +3,6 @@
 //! The fields `model`, `language`, `prompt`, `temperature` and others choose among models that this server does not have: they
 //! have no effect. Fields that OpenAI does not have are a warning, since other servers have more. `channels` is our own.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::Multipart;
@@ -14,9 +13,10 @@ use nnet3_online::formats::{Format, Segment};
 use nnet3_online::{Word, text};
 use serde_json::{Value, json};
 
+use crate::events;
 use crate::form::Fields;
-use crate::shared::Shared;
-use crate::upload::{self, Choices, Failure, Heard, Upload, Values, whole};
+use crate::shared::{Call, Shared};
+use crate::upload::{self, Choices, Failure, Heard, Received, Recognition, Upload, Values, whole};
 
 /// The name of the server's only model.
 const MODEL: &str = "nnet3";
@@ -52,14 +52,17 @@ enum Form {
     Plain(Format),
 }
 
+/// The answer that a client wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Wanted {
+    form: Form,
+    /// True if the text is to come as events, sentence by sentence.
+    stream: bool,
+}
+
 /// Recognises the recording of a form.
-pub async fn transcriptions(
-    shared: &Arc<Shared>,
-    address: IpAddr,
-    values: &Values,
-    form: Multipart,
-) -> Response {
-    match answer(shared, address, values, form).await {
+pub async fn transcriptions(shared: &Arc<Shared>, call: Call, values: &Values, form: Multipart) -> Response {
+    match answer(shared, call, values, form).await {
         Ok(response) => response,
         Err(failure) => failed(failure),
     }
@@ -67,7 +70,7 @@ pub async fn transcriptions(
 
 async fn answer(
     shared: &Arc<Shared>,
-    address: IpAddr,
+    call: Call,
     values: &Values,
     form: Multipart,
 ) -> Result<Response, Failure> {
@@ -76,10 +79,23 @@ async fn answer(
         // (As OpenAI's service does.)
         let channels = upload::channels_of(fields.get("channels"))?.or(Some(Channels::Mix));
         let choices = Choices { channels, speakers: false };
-        Ok(((wanted(fields)?, language.to_owned(), unknown(values, fields)), choices))
+        let wanted = wanted(fields)?;
+        if wanted.stream && channels == Some(Channels::Each) {
+            let text = "stream: not for channels=each, whose sentences are put in order at the end";
+            return Err(Failure::new(StatusCode::BAD_REQUEST, text));
+        }
+        Ok(((wanted, language.to_owned(), unknown(values, fields)), choices))
     };
-    let (mut heard, (form, language, unknown)) =
-        upload::hear(shared, address, Upload::Form(form), wishes).await?;
+    let received = upload::receive(shared, call.address.ip(), Upload::Form(form), wishes).await?;
+    let Received { file, wishes: (Wanted { form, stream }, language, unknown), choices, ticket } = received;
+    let mut recognition = Recognition::begin(shared, file, choices, ticket).await?;
+    if stream {
+        let mut response = events::respond(shared.clone(), recognition, call);
+        unknown.iter().for_each(|warning| upload::add_warning(&mut response, warning));
+        return Ok(response);
+    }
+    while recognition.next(shared).await?.is_some() {}
+    let mut heard = recognition.finish(shared).await?;
     heard.warnings.extend(unknown);
     let body = match form {
         Form::Plain(format) => return Ok(upload::respond(&heard, format, upload::UNNAMED)),
@@ -91,10 +107,15 @@ async fn answer(
     Ok(response)
 }
 
+/// The text of a failure for clients of OpenAI's interface.
+pub fn error(failure: &Failure) -> Value {
+    let kind = if failure.status.is_client_error() { "invalid_request_error" } else { "server_error" };
+    json!({ "error": { "message": failure.text, "type": kind, "param": null, "code": null } })
+}
+
 /// A failure as clients of OpenAI's interface read it.
 pub fn failed(failure: Failure) -> Response {
-    let kind = if failure.status.is_client_error() { "invalid_request_error" } else { "server_error" };
-    let body = json!({ "error": { "message": failure.text, "type": kind, "param": null, "code": null } });
+    let body = error(&failure);
     let mut response = failure.into_response();
     *response.body_mut() = format!("{body}\n").into();
     response
@@ -128,34 +149,46 @@ fn unknown(values: &Values, fields: &Fields) -> Option<String> {
         .map(|names| format!("parameters without a meaning here: {names}"))
 }
 
-fn wanted(fields: &Fields) -> Result<Form, Failure> {
+fn wanted(fields: &Fields) -> Result<Wanted, Failure> {
     let bad = |text: String| Err(Failure::new(StatusCode::BAD_REQUEST, text));
     let shown = |text: &str| text.chars().take(40).collect::<String>();
-    if fields.get("stream").is_some_and(|value| !matches!(value, "false" | "False" | "0" | "")) {
-        return bad("stream: answers come whole; a WebSocket gives words as they come".to_owned());
-    }
+    let stream = match fields.get("stream").unwrap_or_default().to_ascii_lowercase().as_str() {
+        "" | "false" | "0" => false,
+        "true" | "1" => true,
+        other => return bad(format!("stream: expected true or false, found '{}'", shown(other))),
+    };
     let units: Vec<&str> = fields.all("timestamp_granularities").collect();
     if let Some(other) = units.iter().find(|unit| !matches!(**unit, "word" | "segment")) {
         return bad(format!("timestamp_granularities: expected word or segment, found '{}'", shown(other)));
     }
-    match fields.get("response_format").unwrap_or("json") {
+    let form = match fields.get("response_format").unwrap_or("json") {
+        form @ ("verbose_json" | "srt" | "vtt") if stream => {
+            return bad(format!(
+                "stream: expected response_format json or text, found '{form}', whose answer comes whole"
+            ));
+        }
         "verbose_json" => {
             let (words, segments) = (units.contains(&"word"), units.contains(&"segment"));
-            Ok(Form::Verbose { words, segments: segments || !words })
+            Form::Verbose { words, segments: segments || !words }
         }
-        form if !units.is_empty() => bad(format!(
-            "timestamp_granularities: expected response_format verbose_json, found '{}'",
-            shown(form)
-        )),
-        "json" => Ok(Form::Json),
-        "text" => Ok(Form::Plain(Format::Text)),
-        "srt" => Ok(Form::Plain(Format::Srt)),
-        "vtt" => Ok(Form::Plain(Format::Vtt)),
-        other => bad(format!(
-            "response_format: expected json, text, srt, vtt or verbose_json, found '{}'",
-            shown(other)
-        )),
-    }
+        form if !units.is_empty() => {
+            return bad(format!(
+                "timestamp_granularities: expected response_format verbose_json, found '{}'",
+                shown(form)
+            ));
+        }
+        "json" => Form::Json,
+        "text" => Form::Plain(Format::Text),
+        "srt" => Form::Plain(Format::Srt),
+        "vtt" => Form::Plain(Format::Vtt),
+        other => {
+            return bad(format!(
+                "response_format: expected json, text, srt, vtt or verbose_json, found '{}'",
+                shown(other)
+            ));
+        }
+    };
+    Ok(Wanted { form, stream })
 }
 
 fn verbose(heard: &Heard, language: &str, with_segments: bool, with_words: bool) -> Value {

@@ -31,7 +31,7 @@ use crate::openai;
 use crate::page;
 use crate::process::DecoderProgram;
 use crate::sessions::Sessions;
-use crate::shared::{Event, Shared};
+use crate::shared::{Call, Event, Shared};
 use crate::socket;
 use crate::upload::{self, Failure, Upload, Values};
 use crate::workers::Workers;
@@ -334,14 +334,14 @@ async fn transcribe(
     Query(values): Query<Values>,
     request: Request,
 ) -> Response {
-    let begin = Instant::now();
+    let call = Call { address: peer.address, path: "/transcribe", begin: Instant::now() };
     let answer = async {
         shared.check(request.headers(), &values)?;
         let upload = Upload::of(request).await?;
         upload::transcribe(&shared, peer.address.ip(), &values, upload).await
     };
     let response = answer.await.unwrap_or_else(Failure::into_response);
-    shared.report_recording(peer.address, "/transcribe", begin, &response);
+    shared.report_answer(&call, &response);
     response
 }
 
@@ -352,16 +352,16 @@ async fn transcriptions(
     Query(values): Query<Values>,
     request: Request,
 ) -> Response {
-    let begin = Instant::now();
+    let call = Call { address: peer.address, path: "/v1/audio/transcriptions", begin: Instant::now() };
     let form = match shared.check(request.headers(), &values) {
         Ok(()) => Upload::form(request).await,
         Err(denial) => Err(denial),
     };
     let response = match form {
-        Ok(form) => openai::transcriptions(&shared, peer.address.ip(), &values, form).await,
+        Ok(form) => openai::transcriptions(&shared, call, &values, form).await,
         Err(failure) => openai::failed(failure),
     };
-    shared.report_recording(peer.address, "/v1/audio/transcriptions", begin, &response);
+    shared.report_answer(&call, &response);
     response
 }
 

@@ -10,6 +10,7 @@ use nnet3_online::{Model, Speakers};
 use tokio::sync::Semaphore;
 
 use crate::access::Access;
+use crate::events::Unfinished;
 use crate::journal::Journal;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
@@ -87,23 +88,35 @@ pub struct Shared {
     pub journal: Journal,
 }
 
+/// A request with a recording.
+#[derive(Debug, Clone, Copy)]
+pub struct Call {
+    pub address: SocketAddr,
+    pub path: &'static str,
+    /// The time at which it began.
+    pub begin: Instant,
+}
+
 /// Longest remarks about a recording in the log, in characters.
 const MOST_REMARKS: usize = 300;
 
 impl Shared {
-    /// Tells the operator about the answer to a recording, whose request began at `begin`.
-    pub fn report_recording(
-        &self,
-        address: SocketAddr,
-        path: &'static str,
-        begin: Instant,
-        response: &Response,
-    ) {
-        let Told { seconds, remarks } = response.extensions().get().cloned().unwrap_or_default();
+    /// Tells the operator about the answer to a recording.
+    pub fn report_recording(&self, call: &Call, status: u16, told: Told) {
+        let Told { seconds, remarks } = told;
         let shown = |c: char| if c.is_control() { ' ' } else { c };
         let remarks = remarks.join("; ").chars().take(MOST_REMARKS).map(shown).collect();
-        let (status, took) = (response.status().as_u16(), begin.elapsed());
+        let Call { address, path, begin } = *call;
+        let took = begin.elapsed();
         self.report(Event::Recording { address, path, status, seconds, took, remarks });
+    }
+
+    /// Does the same for an answer that is ready. One whose text is still to come has its line later.
+    pub fn report_answer(&self, call: &Call, response: &Response) {
+        let told = response.extensions();
+        if told.get::<Unfinished>().is_none() {
+            self.report_recording(call, response.status().as_u16(), told.get().cloned().unwrap_or_default());
+        }
     }
 
     /// Tells the operator, without waiting.

@@ -24,7 +24,7 @@ use crate::metrics::Kind;
 use crate::openai;
 use crate::process::Trouble;
 use crate::protocol;
-use crate::sessions::Refusal;
+use crate::sessions::{Refusal, Ticket};
 use crate::shared::{NO_SPEAKERS, Shared};
 use crate::sound::Sound;
 use crate::workers::Turn;
@@ -196,6 +196,29 @@ pub async fn hear<W>(
     upload: Upload,
     wishes: impl Fn(&Fields) -> Result<(W, Choices), Failure>,
 ) -> Result<(Heard, W), Failure> {
+    let Received { file, wishes, choices, ticket } = receive(shared, address, upload, wishes).await?;
+    let mut recognition = Recognition::begin(shared, file, choices, ticket).await?;
+    while recognition.next(shared).await?.is_some() {}
+    Ok((recognition.finish(shared).await?, wishes))
+}
+
+/// A recording that may be recognised.
+pub struct Received<W> {
+    pub file: Kept,
+    /// The wishes of its client.
+    pub wishes: W,
+    pub choices: Choices,
+    /// The right to recognise it.
+    pub ticket: Ticket,
+}
+
+/// Receives a recording, and waits until it may be recognised. `wishes` reads the fields of the form.
+pub async fn receive<W>(
+    shared: &Arc<Shared>,
+    address: IpAddr,
+    upload: Upload,
+    wishes: impl Fn(&Fields) -> Result<(W, Choices), Failure>,
+) -> Result<Received<W>, Failure> {
     let refused = |refusal: &Refusal| shared.metrics.refused(refusal.label());
     if let Upload::Bare(_) = upload {
         // (Wrong wishes are an error before the recording comes.)
@@ -216,9 +239,7 @@ pub async fn hear<W>(
     let (wishes, choices) = wishes(&fields)?;
     let ticket = shared.sessions.admit(share).await.inspect_err(refused)?;
     shared.metrics.session(Kind::Recording);
-    let heard = recognize(shared, file, choices).await?;
-    drop(ticket);
-    Ok((heard, wishes))
+    Ok(Received { file, wishes, choices, ticket })
 }
 
 /// The answer with the text in one of the forms.
@@ -249,10 +270,13 @@ pub fn whole(segments: &[Segment]) -> String {
 pub fn add_warnings(response: &mut Response, heard: &Heard) {
     let told = Told { seconds: Some(heard.seconds), remarks: heard.warnings.clone() };
     response.extensions_mut().insert(told);
-    for warning in &heard.warnings {
-        if let Ok(value) = header::HeaderValue::from_str(&warning.escape_default().to_string()) {
-            response.headers_mut().append(WARNING, value);
-        }
+    heard.warnings.iter().for_each(|warning| add_warning(response, warning));
+}
+
+/// Adds the header of a warning.
+pub fn add_warning(response: &mut Response, warning: &str) {
+    if let Ok(value) = header::HeaderValue::from_str(&warning.escape_default().to_string()) {
+        response.headers_mut().append(WARNING, value);
     }
 }
 
@@ -445,26 +469,62 @@ pub struct Heard {
     pub warnings: Vec<String>,
 }
 
-/// Recognises a recording, a piece at a time.
-async fn recognize(shared: &Shared, file: File, choices: Choices) -> Result<Heard, Failure> {
-    let begin = Instant::now();
-    let mut sound =
-        Sound::open(file, shared.decoder.clone(), choices.channels, shared.limits.decoder).await?;
-    let (model, rate, signals, turn) = (shared.model.clone(), sound.rate, sound.signals, Turn::default());
-    let speakers = shared.speakers.clone().filter(|_| choices.speakers);
-    let new = move || Recording::new(rate, signals, &model, speakers.as_ref());
-    let mut recording = shared.workers.run(&turn, new).await.ok_or_else(stopped)??;
-    let most = shared.limits.seconds;
-    while let Some(samples) = sound.next().await? {
-        let accept = move || recording.accept(&samples, most);
-        recording = shared.workers.run(&turn, accept).await.ok_or_else(stopped)??;
+/// A recording that is recognised a piece at a time.
+pub struct Recognition {
+    sound: Sound,
+    /// `None` while a thread has it.
+    recording: Option<Box<Recording>>,
+    turn: Turn,
+    begin: Instant,
+    choices: Choices,
+    /// The number of sentences that have been told.
+    told: usize,
+    _ticket: Ticket,
+}
+
+impl Recognition {
+    /// Begins with a recording.
+    pub async fn begin(
+        shared: &Shared,
+        file: File,
+        choices: Choices,
+        ticket: Ticket,
+    ) -> Result<Recognition, Failure> {
+        let begin = Instant::now();
+        let sound =
+            Sound::open(file, shared.decoder.clone(), choices.channels, shared.limits.decoder).await?;
+        let (model, rate, signals, turn) = (shared.model.clone(), sound.rate, sound.signals, Turn::default());
+        let speakers = shared.speakers.clone().filter(|_| choices.speakers);
+        let new = move || Recording::new(rate, signals, &model, speakers.as_ref());
+        let recording = Some(shared.workers.run(&turn, new).await.ok_or_else(stopped)??);
+        Ok(Recognition { sound, recording, turn, begin, choices, told: 0, _ticket: ticket })
     }
-    let seconds = recording.seconds();
-    let segments = shared.workers.run(&turn, move || recording.finish()).await.ok_or_else(stopped)??;
-    shared.metrics.recognized(seconds, begin.elapsed());
-    let channels = choices.channels == Some(Channels::Each);
-    let parts = Parts { channels, speakers: choices.speakers, ..Parts::default() };
-    Ok(Heard { segments, parts, seconds, warnings: std::mem::take(&mut sound.warnings) })
+
+    /// Recognises the next piece. `None` after the last one. Returns the text so far if a sentence has ended.
+    pub async fn next(&mut self, shared: &Shared) -> Result<Option<Option<String>>, Failure> {
+        let Some(samples) = self.sound.next().await? else { return Ok(None) };
+        let (recording, most) = (self.recording.take().ok_or_else(stopped)?, shared.limits.seconds);
+        let accept = move || recording.accept(&samples, most);
+        let recording = shared.workers.run(&self.turn, accept).await.ok_or_else(stopped)??;
+        let segments = recording.segments();
+        let is_new = segments.len() > self.told;
+        self.told = segments.len();
+        let so_far = is_new.then(|| whole(segments));
+        self.recording = Some(recording);
+        Ok(Some(so_far))
+    }
+
+    /// Ends the recording.
+    pub async fn finish(mut self, shared: &Shared) -> Result<Heard, Failure> {
+        let recording = self.recording.take().ok_or_else(stopped)?;
+        let seconds = recording.seconds();
+        let segments =
+            shared.workers.run(&self.turn, move || recording.finish()).await.ok_or_else(stopped)??;
+        shared.metrics.recognized(seconds, self.begin.elapsed());
+        let Choices { channels, speakers } = self.choices;
+        let parts = Parts { channels: channels == Some(Channels::Each), speakers, ..Parts::default() };
+        Ok(Heard { segments, parts, seconds, warnings: std::mem::take(&mut self.sound.warnings) })
+    }
 }
 
 /// Makes a file with a recording of a few samples, to try if files can be made and decoded.

@@ -182,3 +182,65 @@ fn options_may_stand_behind_the_model() {
     let run = common::run("nnet3-serve", &[&model, "--max-sessions=0"]);
     assert!(run.stderr.contains("--max-sessions=0: expected"), "{}", run.stderr);
 }
+
+/// The objects of server-sent events in the body of an answer, whose pieces have their lengths before them.
+fn events(body: &str) -> Vec<serde_json::Value> {
+    body.lines().filter_map(|line| line.strip_prefix("data: ")).map(json).collect()
+}
+
+/// `stream=true` of OpenAI's interface: a sentence at a time, and the same text at the end.
+#[test]
+fn sentences_come_as_events() {
+    let f = folder("serve-events", false);
+    let model = model_folder(&f);
+    let file = format!("{model}/conf/model.conf");
+    let settings = std::fs::read_to_string(&file).unwrap()
+        + "--endpoint.silence-phones=1\n--endpoint.rule5.min-utterance-length=0.5\n";
+    std::fs::write(&file, settings).unwrap();
+    let server = Server::start(&model, &[]);
+    let (rate, sound) = u7();
+    let long = wave(rate, &[&sound.repeat(5)]);
+    let path = "/v1/audio/transcriptions";
+    let whole = json(&post_form(&server, path, &long, &[]).1)["text"].as_str().unwrap().to_owned();
+    for (stream, format) in [("true", "json"), ("True", "text"), ("1", "json")] {
+        let form = [("stream", stream), ("response_format", format), ("vad_filter", "true")];
+        let (head, body) = post_form(&server, path, &long, &form);
+        assert!(head.contains("content-type: text/event-stream") && head.contains("vad_filter"), "{head}");
+        let mut events = events(&body);
+        let done = events.pop().unwrap();
+        assert_eq!((&done["type"], &done["text"]), (&"transcript.text.done".into(), &whole.as_str().into()));
+        assert!(events.len() > 2, "{body}");
+        let deltas: Vec<&str> = events.iter().map(|event| event["delta"].as_str().unwrap()).collect();
+        assert!(events.iter().all(|event| event["type"] == "transcript.text.delta"), "{body}");
+        assert_eq!(deltas.concat(), whole);
+    }
+    server.wait_for(&format!(
+        "{path}: status 200, {:.2} s of sound, ",
+        5.0 * sound.len() as f64 / 2.0 / f64::from(rate)
+    ));
+    // Half of a recording: its text, and what is missing.
+    let (_, body) = post_form(&server, path, &long[..long.len() / 2], &[("stream", "true")]);
+    let done = events(&body).pop().unwrap();
+    assert!(done["warnings"][0].as_str().unwrap().contains("missing"), "{done}");
+    // A fault before the first event is an answer of its own; one in the middle is an event.
+    let unreadable = post_form(&server, path, b"no sound", &[("stream", "true")]);
+    assert!(unreadable.0.starts_with("http/1.1 422 "), "{}", unreadable.0);
+    for (fields, words) in [
+        (&[("stream", "maybe")][..], "stream: expected true or false, found 'maybe'"),
+        (
+            &[("stream", "true"), ("response_format", "srt")][..],
+            "expected response_format json or text, found 'srt'",
+        ),
+        (&[("stream", "true"), ("channels", "each")][..], "stream: not for channels=each"),
+    ] {
+        let (head, body) = post_form(&server, path, &long, fields);
+        assert!(head.starts_with("http/1.1 400 ") && body.contains(words), "{body}");
+    }
+    server.stop();
+    let server = Server::start(&model, &["--max-seconds=3"]);
+    let events = events(&post_form(&server, path, &long, &[("stream", "true")]).1);
+    assert!(events.iter().any(|event| event["delta"].is_string()), "{events:?}");
+    let last = &events.last().unwrap()["error"];
+    assert!(last["message"].as_str().unwrap().contains("longer than 3 seconds"), "{last}");
+    server.stop();
+}
