@@ -42,8 +42,9 @@ train_sh() { # <options of train.sh> … <folder>
   read -ra more <<<"$train_opts"
   if [[ $skip_bad == true ]]; then more+=(--max-lost=1); fi
   "$here/train.sh" --restart=changed --objective=chain --srand="$srand" --num-jobs-initial="$num_jobs_initial" \
-    --num-jobs-final="$num_jobs_final" --nj="$nj" --cmd="$cmd" --train-cmd-opts="$train_cmd_opts" --use-gpu="$use_gpu" --num-utts-subset=100 \
-    --num-frames-diagnostic=30000 --num-frames-combine=30000 --max-models-combine=5 --remove-egs=true "${more[@]}" "$@" &
+    --num-jobs-final="$num_jobs_final" --nj="$nj" --cmd="$cmd" --train-cmd-opts="$train_cmd_opts" --use-gpu="$use_gpu" \
+    --cpu-math="$cpu_math" --num-utts-subset=100 --num-frames-diagnostic=30000 --num-frames-combine=30000 --max-models-combine=5 \
+    --remove-egs=true "${more[@]}" "$@" &
   wait $! || fail "stopped: the training did not succeed; its logs are in ${*: -1}/log"
 }
 

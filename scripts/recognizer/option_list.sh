@@ -100,6 +100,7 @@ option train-opts text "" "further options of train.sh, for both trainings"
 option cmd text run.sh "what runs jobs, with its options: run.sh, slurm.sh, or one of Kaldi's"
 option train-cmd-opts text "" "options of --cmd for jobs that train, such as '--gpu 1 --mem 8G'"
 option use-gpu 'yes|no|optional|wait' optional "for jobs that train"
+option cpu-math 'fp32|bf16' fp32 "matrix products of jobs that train on the CPU: bf16 is faster and less exact, on processors with AVX512-BF16"
 option nj integer 2 "jobs for features, alignments and decoding"
 
 check_options() {

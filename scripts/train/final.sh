@@ -15,7 +15,7 @@ combine() { # <name of the result>
   done
   out=$(model "$1")
   [[ $suffix == raw ]] || out="| nnet3-am-copy --set-raw-nnet=- $(model "$num_iters") $(model "$1")"
-  run_training "$dir/log/combine.log" "nnet3-${kind}combine" --use-gpu="$use_gpu" \
+  run_training "$dir/log/combine.log" "nnet3-${kind}combine" --use-gpu="$use_gpu" --cpu-math="$cpu_math" \
     --max-objective-evaluations="$max_objective_evaluations" "${options[@]}" ${kind:+"$dir/den.fst"} "${models[@]}" \
     "ark,bg:nnet3-${kind}copy-egs ark:$egs/combine.$ext ark:- | nnet3-${kind}merge-egs \
 --minibatch-size=$(combination_minibatch_size) ark:- ark:- |" \
@@ -31,7 +31,7 @@ average_posteriors() { # <model> <name>
   run JOB=1:"$jobs" "$dir/log/get_post.$2.JOB.log" "${reader[@]}" \| \
     nnet3-subset-egs --srand=JOB --n="$prior_subset_size" ark:- ark:- \| \
     nnet3-merge-egs --minibatch-size=128 ark:- ark:- \| \
-    nnet3-compute-from-egs --use-gpu="$use_gpu" --apply-exp=true "$1" ark:- ark:- \| \
+    nnet3-compute-from-egs --use-gpu="$use_gpu" --cpu-math="$cpu_math" --apply-exp=true "$1" ark:- ark:- \| \
     matrix-sum-rows ark:- ark:- \| vector-sum ark:- "$dir/post.$2.JOB.vec"
   local parts=() job
   for ((job = 1; job <= jobs; job++)); do parts+=("$dir/post.$2.$job.vec"); done

@@ -105,9 +105,9 @@ start_training() { # <iteration> <jobs> <archives processed> <learning rate> <ed
   examples="ark,bg:$(read_examples "$archive" "${which[@]}")"
   examples+="| nnet3-${kind}shuffle-egs --buffer-size=$shuffle_buffer_size --srand=$((i + srand)) ark:- ark:-"
   examples+=" | nnet3-${kind}merge-egs --minibatch-size=$rule ark:- ark:- |"
-  begin 1 "${train_cmd_words[@]}" JOB=1:"$jobs" "$dir/log/train.$i.JOB.log" "nnet3-${kind}train" --use-gpu="$use_gpu" --print-interval=10 \
-    --momentum="$momentum" --max-param-change="$change" --backstitch-training-scale="$backstitch_training_scale" \
-    --backstitch-training-interval="$backstitch_training_interval" \
+  begin 1 "${train_cmd_words[@]}" JOB=1:"$jobs" "$dir/log/train.$i.JOB.log" "nnet3-${kind}train" --use-gpu="$use_gpu" \
+    --cpu-math="$cpu_math" --print-interval=10 --momentum="$momentum" --max-param-change="$change" \
+    --backstitch-training-scale="$backstitch_training_scale" --backstitch-training-interval="$backstitch_training_interval" \
     --l2-regularize-factor="${share_of[$jobs]}" --srand="$((i + srand))" \
     "${chain_options[@]}" "${options[@]}" "${more[@]}" "$input" ${kind:+"$dir/den.fst"} "$examples" "$dir/$((i + 1)).JOB.raw"
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::options::cpu_math::CpuMathOptions;
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -64,6 +65,8 @@ const PAUSE: Duration = Duration::from_secs(5);
 // Options of devices, without `--use-gpu`, whose default differs between programs.
 #[derive(Args, Clone, Debug)]
 pub struct DeviceOptions {
+    #[command(flatten)]
+    pub cpu: CpuMathOptions,
     /// Precision of matrix products on a GPU: fp32, tf32 (10 bits of mantissa, faster on GPUs since 2020) or bf16 (7
     /// bits, faster still; values and derivatives between layers are also kept in bf16, in half of the memory). All other
     /// numbers have 32 or 64 bits
@@ -83,6 +86,7 @@ pub struct DeviceOptions {
 impl Default for DeviceOptions {
     fn default() -> DeviceOptions {
         DeviceOptions {
+            cpu: CpuMathOptions::default(),
             gpu_math: GpuMath::Fp32,
             device_id: -1,
             cuda_use_tensor_cores: false,
@@ -164,7 +168,7 @@ impl DeviceOptions {
     fn select_many(&self, use_gpu: &str, count: usize) -> Result<Vec<Device>> {
         let wish = Wish { option: UseGpu::parse(use_gpu)?, is_gpu_optional: is_gpu_optional()? };
         let first = self.settings()?;
-        let host = || vec![nnet3_matrix::cpu(); count];
+        let host = || vec![self.cpu.device(); count];
         if wish.option == UseGpu::No {
             kaldi_log!(SELECT, "Manually selected to compute on CPU.");
             return Ok(host());

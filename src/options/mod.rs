@@ -6,6 +6,7 @@ pub mod chain;
 pub mod cmvn;
 pub mod combine;
 pub mod compute;
+pub mod cpu_math;
 pub mod device;
 pub mod discriminative;
 pub mod edit;

@@ -15,6 +15,7 @@ mod compile_info;
 mod compute;
 mod conformance;
 mod corpora;
+mod cpu_math;
 mod decoding_programs;
 mod discriminative_programs;
 mod documentation;

@@ -108,6 +108,13 @@ pub struct Context<'a> {
     pub random: &'a Random,
 }
 
+impl<'a> Context<'a> {
+    /// The same, with a backend that does not round factors of products to bf16 if the device has one.
+    pub fn in_floats(self) -> Context<'a> {
+        Context { backend: self.backend.in_floats().unwrap_or(self.backend), ..self }
+    }
+}
+
 /// Arguments of [`Component::propagate`].
 pub struct Propagate<'a> {
     pub indexes: Option<&'a dyn PrecomputedIndexes>,

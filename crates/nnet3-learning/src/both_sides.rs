@@ -202,8 +202,9 @@ impl BothSides {
         deriv: View<'_>,
     ) {
         let Affine { linear, bias, rate } = to;
-        let (backend, workspace, (out_dim, dim)) =
-            (context.backend, context.workspace, (deriv.cols(), linear.cols()));
+        // The products of preconditioning are small, and differences of them matter.
+        let backend = context.in_floats().backend;
+        let (workspace, (out_dim, dim)) = (context.workspace, (deriv.cols(), linear.cols()));
         let chosen = self.output.preconditioning(context, deriv.rows(), out_dim, dim);
         if chosen == Preconditioning::Rows {
             let mut derivs = workspace.take(deriv.rows(), out_dim);
@@ -285,7 +286,7 @@ impl BothSides {
         sum: Gradient<'_>,
         input: impl Iterator<Item = Piece<'a>> + Clone,
     ) {
-        let (backend, workspace) = (context.backend, context.workspace);
+        let (backend, workspace) = (context.in_floats().backend, context.workspace);
         let Gradient { linear, bias, derivs, rate } = sum;
         let (out_dim, dim) = (derivs.cols(), linear.cols());
         let mut ones = workspace.take(derivs.rows(), 1);
@@ -351,7 +352,7 @@ impl BothSides {
         input: impl Iterator<Item = Piece<'a>> + Clone,
         product: impl FnOnce(ViewMut<'_>, f32, View<'_>),
     ) {
-        let (backend, Gradient { linear, bias, derivs, rate }) = (context.backend, sum);
+        let (backend, Gradient { linear, bias, derivs, rate }) = (context.in_floats().backend, sum);
         let (rows, dim) = (derivs.rows(), linear.cols());
         let mut ones = context.workspace.take(rows, 1);
         backend.set(ones.view_mut(), 1.0);

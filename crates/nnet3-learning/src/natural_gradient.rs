@@ -130,6 +130,7 @@ impl NaturalGradient {
         x: ViewMut<'_>,
         fill: impl Fn(ViewMut<'_>, Range<usize>),
     ) -> f32 {
+        let context = context.in_floats();
         if x.cols() <= 1 || x.rows() == 0 {
             fill(x, 0..x.rows());
             return 1.0;
@@ -173,6 +174,7 @@ impl NaturalGradient {
         context: Context<'w>,
         x: impl Iterator<Item = Piece<'a>> + Clone,
     ) -> Seen<'w> {
+        let context = context.in_floats();
         self.catch_up(context);
         let estimate = match self.estimate.take() {
             Some(estimate) => estimate.on_device(context),
@@ -205,6 +207,7 @@ impl NaturalGradient {
 
     /// Updates the estimate with the observation.
     pub(crate) fn learn(&mut self, context: Context<'_>, seen: Seen<'_>) {
+        let context = context.in_floats();
         self.update_later(context, seen.estimate, seen.pass);
         self.calls += 1;
     }
@@ -242,6 +245,7 @@ impl NaturalGradient {
     /// As [`NaturalGradient::observe`], for all columns together and for more rows than columns, on the host. It reads
     /// only Xᵀ X: all needed quantities are small products.
     pub(crate) fn observe_products<'w>(&mut self, context: Context<'w>, x: View<'_>) -> Seen<'w> {
+        let context = context.in_floats();
         let (backend, workspace, (rows, dim)) = (context.backend, context.workspace, (x.rows(), x.cols()));
         let mut products = workspace.take(dim, dim.next_multiple_of(ALIGNED));
         let products = products.view_mut().col_range(0..dim);

@@ -13,7 +13,8 @@ use nnet3_matrix::{Accumulator, Factor, Matrix, SumRange, Transpose::No, Transpo
 /// With a negative constraint, adds the squared norms of the matrix and of its products to `norms`, which must be zero.
 /// [`warning`] reads them.
 pub fn constrain(context: Context<'_>, matrix: &mut Matrix, constraint: f32, norms: Norms<'_>) {
-    let (backend, workspace) = (context.backend, context.workspace);
+    // Rounded to bf16, the products would differ from those of orthogonal rows by more than a step corrects.
+    let (backend, workspace) = (context.in_floats().backend, context.workspace);
     let (rows, cols) = (matrix.rows(), matrix.cols());
     if constraint == 0.0 || matrix.is_empty() {
         return;

@@ -10,6 +10,7 @@
 //! (as in-place commands do). Each file with `unsafe` code allows it at its top.
 
 pub mod backend;
+mod bf16;
 pub mod bytes;
 pub mod cpu;
 pub mod cuda;
@@ -25,7 +26,7 @@ pub mod view;
 pub mod workspace;
 
 pub use backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, Memory, SumRange, Transpose};
-pub use cpu::{Helper, InHalves, cpu, load_library, set_num_threads};
+pub use cpu::{CpuMath, Helper, InHalves, cpu, cpu_with, load_library, set_num_threads};
 pub use element::Element;
 pub use fault::{DeviceFault, check};
 pub use hmm::{Hmm, HmmArc, HmmStep, HmmWayBack};

@@ -4,6 +4,7 @@
 //! weights of some outputs for one term side by side, term after term; then those of the next outputs. They take the
 //! place of W, with the same number of elements.
 
+use crate::bf16::HalfWeights;
 use crate::bytes::Bytes;
 use crate::memory::Matrix;
 use crate::view::{View, ViewMut};
@@ -12,7 +13,7 @@ use std::ops::Range;
 /// In how many bits weights are kept that are only multiplied with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WeightForm {
-    /// 32 bits, unchanged.
+    /// 32 bits, unchanged, or 16 bits (bf16) on a device whose products round so.
     #[default]
     Float,
     /// 8, rounded to whole numbers from -127 to 127 times a scale for each output. Products round the terms of a row to
@@ -78,6 +79,8 @@ enum Values {
     /// 1 × O · I.
     Float(Matrix),
     Int8(Bytes),
+    /// The form of [`WeightForm::Float`] where products round factors to bf16.
+    Bf16(HalfWeights),
 }
 
 impl Panels {
@@ -93,8 +96,16 @@ impl Panels {
         Panels { values: Values::Int8(values), layout: PanelLayout::new(outputs.max(1), outputs, terms) }
     }
 
+    /// Weights of bf16, O × I.
+    pub(crate) fn halves(values: HalfWeights, outputs: usize, terms: usize) -> Panels {
+        Panels { values: Values::Bf16(values), layout: PanelLayout::new(outputs.max(1), outputs, terms) }
+    }
+
     pub fn view(&self) -> PanelView<'_> {
         match &self.values {
+            Values::Bf16(weights) => {
+                PanelView { layout: self.layout, parts: Parts::Bf16 { weights, first: 0 } }
+            }
             Values::Float(values) => self.layout.view(values.view()),
             Values::Int8(bytes) => PanelView { layout: self.layout, parts: Parts::Int8 { bytes, first: 0 } },
         }
@@ -114,6 +125,8 @@ pub(crate) enum Parts<'v> {
     Float([View<'v>; 2]),
     /// From this term on.
     Int8 { bytes: &'v Bytes, first: usize },
+    /// From this term on.
+    Bf16 { weights: &'v HalfWeights, first: usize },
 }
 
 impl<'v> PanelView<'v> {
@@ -137,15 +150,21 @@ impl<'v> PanelView<'v> {
                 Parts::Float([whole.col_range(columns(layout.width)), rest.col_range(columns(layout.rest()))])
             }
             Parts::Int8 { bytes, first } => Parts::Int8 { bytes, first: first + terms.start },
+            Parts::Bf16 { weights, first } => Parts::Bf16 { weights, first: first + terms.start },
         };
         PanelView { layout, parts }
     }
 
     pub fn form(&self) -> WeightForm {
         match self.parts {
-            Parts::Float(_) => WeightForm::Float,
+            Parts::Float(_) | Parts::Bf16 { .. } => WeightForm::Float,
             Parts::Int8 { .. } => WeightForm::Int8,
         }
+    }
+
+    /// True if [`PanelView::numbers`] has the weights in 32 bits.
+    pub fn has_numbers(&self) -> bool {
+        matches!(self.parts, Parts::Float(_))
     }
 
     pub(crate) fn parts(&self) -> Parts<'v> {
@@ -156,11 +175,11 @@ impl<'v> PanelView<'v> {
     /// places.
     ///
     /// # Panics
-    /// If the form is not [`WeightForm::Float`].
+    /// If there are no such numbers ([`PanelView::has_numbers`]).
     pub fn numbers(&self) -> [View<'v>; 2] {
         match self.parts {
             Parts::Float(parts) => parts,
-            Parts::Int8 { .. } => panic!("numbers of weights of eight bits"),
+            Parts::Int8 { .. } | Parts::Bf16 { .. } => panic!("numbers of weights that are rounded"),
         }
     }
 }

@@ -6,7 +6,7 @@ use kaldi_online::endpoint::EndpointOptions;
 use nnet3_core::execute::Observer;
 use nnet3_decode::decoder::{ChunkOptions, SearchOptions};
 use nnet3_decode::determinize::PhoneOptions;
-use nnet3_matrix::WeightForm;
+use nnet3_matrix::{CpuMath, WeightForm};
 
 use crate::effort::Effort;
 use crate::phrases::Phrases;
@@ -24,6 +24,8 @@ pub struct ModelOptions {
     pub files: Files,
     /// The form of the network's weights.
     pub weights: WeightForm,
+    /// Arithmetic of the network's products. Where bf16 would not be faster, they are in floats.
+    pub math: CpuMath,
     /// Take sound at a lower rate than the model's as well.
     pub allow_upsample: bool,
     /// Threads that prepare the estimation of i-vectors.
@@ -39,6 +41,7 @@ impl Default for ModelOptions {
         ModelOptions {
             files: Files::default(),
             weights: WeightForm::Float,
+            math: CpuMath::Fp32,
             allow_upsample: false,
             threads: NonZero::<usize>::MIN,
             observer: None,

@@ -126,7 +126,8 @@ pub fn run(options: Options) -> Result<u8> {
     let inspection = Inspection { nnet: &nnet, program: &program, times, passes: None, profile: None };
     let object = benchmark.json(&inspection);
     let fields = object.strip_suffix("}\n").expect("an object on a line");
-    let object = format!("{fields}{}}}\n", chain_times(&options)?);
+    let kernel = device.kernel();
+    let object = format!("{fields}, \"kernel\": \"{kernel}\"{}}}\n", chain_times(&options)?);
     kaldi_cli::StandardOutput::open()?.write_all(object.as_bytes())?;
     if options.profile {
         let measure = ProfileOptions { natural_gradient: false, ..ProfileOptions::default() };

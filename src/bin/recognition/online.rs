@@ -19,6 +19,7 @@ use nnet3_online::graph::{read_grammar, read_whole};
 use nnet3_online::{RecognizerOptions, State, Stream};
 
 use crate::recognition::options::online::{PipelineArgs, check, model};
+use nnet3::options::cpu_math::CpuMathOptions;
 use nnet3::options::threads;
 use nnet3::options::weights::WeightsOptions;
 use nnet3::tables::{Input, Output};
@@ -56,6 +57,8 @@ pub struct OnlineOptions {
     pub recognizer: Group<RecognizerArgs>,
     #[command(flatten)]
     pub weights: WeightsOptions,
+    #[command(flatten)]
+    pub cpu: CpuMathOptions,
 }
 
 // Input and output tables.
@@ -117,7 +120,7 @@ pub fn decode(options: &OnlineOptions, tables: &OnlineTables, kind: Kind) -> Res
     if options.chunk_length.is_nan() {
         bail!("--chunk-length={}: expected a number", options.chunk_length);
     }
-    let device = nnet3_matrix::cpu();
+    let device = options.cpu.device();
     let silence_weighting = options.pipeline.silence_weighting.options()?;
     let features = pipeline(&options.pipeline, options.online, options.num_threads_startup)?;
     let scale = options.recognizer.acoustic_scale;

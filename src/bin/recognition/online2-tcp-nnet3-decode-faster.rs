@@ -4,6 +4,7 @@ use crate::recognition::options::online::PipelineArgs;
 use crate::recognition::server::{self, ServerArgs};
 use anyhow::Result;
 use kaldi_cli::Group;
+use nnet3::options::cpu_math::CpuMathOptions;
 use nnet3::options::weights::WeightsOptions;
 use nnet3_online::config::recognizer::RecognizerArgs;
 
@@ -27,13 +28,15 @@ pub struct Options {
     recognizer: Group<RecognizerArgs>,
     #[command(flatten)]
     weights: WeightsOptions,
+    #[command(flatten)]
+    cpu: CpuMathOptions,
     nnet3_in: String,
     fst_in: String,
     word_symbol_table: String,
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    let Options { server, pipeline, recognizer, weights, .. } = &options;
+    let Options { server, pipeline, recognizer, weights, cpu, .. } = &options;
     let files = [&options.nnet3_in, &options.fst_in, &options.word_symbol_table];
-    server::serve(server, (pipeline, recognizer, weights), files)
+    server::serve(server, (pipeline, recognizer), (weights, *cpu), files)
 }

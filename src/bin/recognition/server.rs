@@ -12,6 +12,7 @@ use kaldi_io::threads::start_in_or_return;
 use nnet3::forward::load_acoustic_network;
 use nnet3::lattices::{no_name, open_symbols};
 use nnet3::messages;
+use nnet3::options::cpu_math::CpuMathOptions;
 use nnet3::options::threads;
 use nnet3::options::weights::WeightsOptions;
 use nnet3_online::server::{Conversation, Event, Host, converse};
@@ -69,7 +70,8 @@ struct Rules<'s> {
 /// Loads everything, then serves clients until something is wrong with the model or the options.
 pub fn serve(
     args: &ServerArgs,
-    (pipeline, recognizer, weights): (&PipelineArgs, &RecognizerArgs, &WeightsOptions),
+    (pipeline, recognizer): (&PipelineArgs, &RecognizerArgs),
+    (weights, math): (&WeightsOptions, CpuMathOptions),
     [nnet, fst, words]: [&String; 3],
 ) -> Result<u8> {
     check(recognizer)?;
@@ -83,7 +85,7 @@ pub fn serve(
     let at_startup = threads::number("num-threads-startup", args.num_threads_startup.into())?;
     let features = pipeline.read(|_| {}, at_startup)?;
     let symbols = open_symbols(words)?.context("expected the name of a symbol table, found an empty one")?;
-    let device = nnet3_matrix::cpu();
+    let device = math.device();
     let scale = recognizer.acoustic_scale;
     let network = load_acoustic_network(nnet, &device, scale, weights.form(&device)?)?;
     let silence_weighting = pipeline.silence_weighting.options()?;

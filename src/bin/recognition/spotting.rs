@@ -20,6 +20,7 @@ use crate::recognition::viterbi::PruningArgs;
 use nnet3::forward::{self, AcousticNetwork};
 use nnet3::lattices::no_name;
 use nnet3::messages;
+use nnet3::options::cpu_math::CpuMathOptions;
 use nnet3::options::forward::LoopedOptions;
 use nnet3::options::weights::WeightsOptions;
 use nnet3::tables::{Input, Output};
@@ -56,6 +57,8 @@ pub struct SpottingOptions {
     _endpoint: Group<EndpointArgs>,
     #[command(flatten)]
     weights: WeightsOptions,
+    #[command(flatten)]
+    cpu: CpuMathOptions,
 }
 
 // Input and output tables.
@@ -76,7 +79,7 @@ pub fn run(options: &SpottingOptions, tables: &SpottingTables) -> Result<u8> {
         bail!("--chunk-length={}: expected a number", options.chunk_length);
     }
     let features = Arc::new(pipeline(&options.pipeline, options.online, options.num_threads_startup)?);
-    let device = nnet3_matrix::cpu();
+    let device = options.cpu.device();
     let weights = options.weights.form(&device)?;
     let AcousticNetwork { transitions, nnet, scaling } =
         forward::load_acoustic_network(&tables.nnet3_in, &device, options.acoustic_scale, weights)?;

@@ -1,7 +1,7 @@
 //! The linear part of an affine function, in its form in memory.
 
 use crate::parameters::row_blocks;
-use nnet3_matrix::{Backend, PanelView, Start, Transpose::No, Transpose::Yes, View, ViewMut, WeightForm};
+use nnet3_matrix::{Backend, PanelView, Start, Transpose::No, Transpose::Yes, View, ViewMut};
 use std::ops::Range;
 
 /// The weights of O outputs for I terms.
@@ -44,8 +44,7 @@ impl<'w> Weights<'w> {
 
     /// True if these weights can be added up, part by part (see [`Weights::parts`]).
     pub(crate) fn can_be_mixed(&self) -> bool {
-        matches!(self, Weights::Plain(_))
-            || matches!(self, Weights::Panels(panels) if panels.form() == WeightForm::Float)
+        matches!(self, Weights::Plain(_)) || matches!(self, Weights::Panels(panels) if panels.has_numbers())
     }
 
     /// All numbers, in two parts. Weights of one arrangement have them at the same places.

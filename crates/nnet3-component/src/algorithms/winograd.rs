@@ -80,8 +80,8 @@ impl Filter {
         rows: usize,
         (dim, out_dim): (usize, usize),
     ) -> Option<Filter> {
-        // On other devices than the host, products do not dominate the time.
-        if !backend.is_host() {
+        // On other devices than the host, and in bf16, products do not dominate the time.
+        if !backend.is_host() || backend.in_floats().is_some() {
             return None;
         }
         if step == 0 || dim.min(out_dim) < LEAST_COLUMNS {

@@ -1,5 +1,6 @@
 //! Optional abilities. If a device returns `None`, the caller uses the ordinary primitives.
 
+use super::Backend;
 use crate::element::Element;
 use crate::low_rank::LowRank;
 use crate::panels::PanelProducts;
@@ -23,5 +24,14 @@ pub trait Abilities {
     /// A device with faster products for weights that are arranged beforehand. Other devices use plain matrices.
     fn panels(&self) -> Option<&dyn PanelProducts> {
         None
+    }
+    /// A device with the same memory that does not round factors of products, for work that needs more than bf16. `None`
+    /// if there is no other device.
+    fn in_floats(&self) -> Option<&dyn Backend> {
+        None
+    }
+    /// Says how products are computed, for measurements.
+    fn kernel(&self) -> String {
+        String::new()
     }
 }

@@ -4,6 +4,7 @@
 #![allow(clippy::needless_range_loop)]
 
 mod access;
+mod arithmetic;
 mod banded;
 mod begin;
 mod blas;
@@ -34,22 +35,29 @@ use crate::backend::{Abilities, Backend};
 use crate::memory::Device;
 use crate::panels::PanelProducts;
 use crate::sparse::SparseProducts;
+use arithmetic::Arithmetic;
+pub use arithmetic::{CpuMath, NoBf16, UnknownCpuMath, cpu_with, cpu_with_plain_bf16};
 pub use blas::{library_name, load_library};
+pub(crate) use products::bf16::Kernel;
 pub use products::gemm::{library_product, set_num_threads};
 pub use products::halves::{Helper, InHalves};
 use products::{halves, nontemporal, pages};
 pub use simd::{VectorLevel, run_plain, set_vector_level, vector_level};
 use std::sync::{Arc, OnceLock};
 
-/// The host as a device. There is one per process: [`cpu`].
+/// The host as a device. There is one per process for each arithmetic of products: [`cpu`], [`cpu_with`].
 pub(crate) struct CpuBackend {
-    _private: (),
+    arithmetic: Arithmetic,
 }
 
-/// The process-wide host device.
+/// The process-wide host device, which multiplies in floats.
 pub fn cpu() -> Device {
+    in_floats().clone()
+}
+
+fn in_floats() -> &'static Arc<CpuBackend> {
     static CPU: OnceLock<Arc<CpuBackend>> = OnceLock::new();
-    CPU.get_or_init(|| Arc::new(CpuBackend { _private: () })).clone()
+    CPU.get_or_init(|| Arc::new(CpuBackend { arithmetic: Arithmetic::Floats }))
 }
 
 impl Backend for CpuBackend {}
@@ -60,5 +68,17 @@ impl Abilities for CpuBackend {
     }
     fn panels(&self) -> Option<&dyn PanelProducts> {
         Some(self)
+    }
+    fn in_floats(&self) -> Option<&dyn Backend> {
+        match self.arithmetic {
+            Arithmetic::Floats => None,
+            Arithmetic::Halves(_) => Some(&**in_floats()),
+        }
+    }
+    fn kernel(&self) -> String {
+        match self.arithmetic {
+            Arithmetic::Floats => format!("fp32, {} and kernels for {:?}", library_name(), vector_level()),
+            Arithmetic::Halves(kernel) => format!("bf16, {kernel}"),
+        }
     }
 }

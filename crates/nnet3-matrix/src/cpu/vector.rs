@@ -159,6 +159,17 @@ pub(super) mod x86 {
     #[derive(Clone, Copy)]
     pub(in super::super) struct Wide(__m512);
 
+    impl Wide {
+        #[inline(always)]
+        pub fn of(register: __m512) -> Wide {
+            Wide(register)
+        }
+        #[inline(always)]
+        pub fn register(self) -> __m512 {
+            self.0
+        }
+    }
+
     /// The lanes of a slice's elements.
     #[inline(always)]
     fn mask(len: usize) -> __mmask16 {

@@ -44,7 +44,7 @@ pub(super) fn parts(
         None => 0.0,
     };
     let (features, speaker) = features(pieces, options)?;
-    let device = nnet3_matrix::cpu();
+    let device = nnet3_matrix::cpu_with(options.math).unwrap_or_else(|_| nnet3_matrix::cpu());
     let (acoustic, events) =
         AcousticNetwork::load(&pieces.mdl, &device, settings.acoustic_scale, options.weights)?;
     notices.extend(events);

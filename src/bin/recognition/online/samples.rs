@@ -10,6 +10,7 @@ use kaldi_feat::wave::RATES;
 use kaldi_io::KaldiReader;
 use kaldi_online::Speaker;
 use nnet3::lattices::{self, open_symbols};
+use nnet3::options::cpu_math::CpuMathOptions;
 use nnet3::options::weights::WeightsOptions;
 use nnet3::tables::Output;
 use nnet3::{forward, messages};
@@ -33,6 +34,8 @@ pub struct SamplesOptions {
     pub recognizer: Group<RecognizerArgs>,
     #[command(flatten)]
     pub weights: WeightsOptions,
+    #[command(flatten)]
+    pub cpu: CpuMathOptions,
 }
 
 /// The files of a model.
@@ -61,7 +64,7 @@ pub fn decode(options: &SamplesOptions, files: &Files<'_>, lattice_wspecifier: &
     }
     let features = options.pipeline.read(|_| {}, THREADS)?;
     let symbols = open_symbols(files.words)?;
-    let device = nnet3_matrix::cpu();
+    let device = options.cpu.device();
     let scale = options.recognizer.acoustic_scale;
     let network =
         forward::load_acoustic_network(files.network, &device, scale, options.weights.form(&device)?)?;

@@ -7,6 +7,7 @@ use clap::Args;
 use kaldi_cli::log;
 use nnet3::forward;
 use nnet3::options::compute::ComputationOptions;
+use nnet3::options::cpu_math::CpuMathOptions;
 use nnet3::options::weights::WeightsOptions;
 use nnet3_online::{Error, Files, Model, ModelOptions, acoustic_model, needs_folder};
 
@@ -52,6 +53,8 @@ pub struct PieceArgs {
     pub allow_upsample: bool,
     #[command(flatten)]
     pub weights: WeightsOptions,
+    #[command(flatten)]
+    pub cpu: CpuMathOptions,
 }
 
 /// Verbose level from which on each command of a network is logged.
@@ -128,6 +131,7 @@ impl PieceArgs {
         Ok(ModelOptions {
             files,
             weights: self.weights.form(&nnet3_matrix::cpu())?,
+            math: self.cpu.usable(),
             allow_upsample: self.allow_upsample,
             threads,
             observer: ComputationOptions { debug: true }.observer(),

@@ -1,5 +1,6 @@
 //! Compiled computations: the reference's listings and figures (`$NNET3_CONFORMANCE_DIR`), and small networks.
 
+mod bf16;
 mod conformance;
 mod golden;
 mod inspect;

@@ -3,10 +3,11 @@
 #![allow(unsafe_code)]
 
 use super::halves::{self, Cut, Wake};
-use super::{packed, unpacked};
+use super::{bf16, packed, unpacked};
 use crate::backend::{Products, Transpose};
 use crate::cpu::CpuBackend;
 use crate::cpu::access::{on_host, overlap};
+use crate::cpu::arithmetic::Arithmetic;
 use crate::cpu::simd::{self, VectorLevel};
 use crate::cpu::{blas, whole};
 use crate::view::{View, ViewMut};
@@ -36,6 +37,7 @@ fn check(
 
 /// c (m × n) = alpha · op(a) (m × k) · op(b) (k × n) + beta · c.
 pub(in crate::cpu) fn gemm(
+    arithmetic: Arithmetic,
     c: ViewMut<'_>,
     alpha: f32,
     a: View<'_>,
@@ -57,13 +59,14 @@ pub(in crate::cpu) fn gemm(
         return;
     }
     match halves::cut(m, n, k).filter(|_| transpose_a == Transpose::No && is_alone()) {
-        None => in_one(c, alpha, (a, transpose_a), (b, transpose_b), beta),
-        Some(cut) => in_halves(cut, c, alpha, a, (b, transpose_b), beta),
+        None => in_one(arithmetic, c, alpha, (a, transpose_a), (b, transpose_b), beta),
+        Some(cut) => in_halves(arithmetic, cut, c, alpha, a, (b, transpose_b), beta),
     }
 }
 
 /// A product in one piece. No factor is empty, and shapes fit.
 pub(in crate::cpu) fn in_one(
+    arithmetic: Arithmetic,
     c: ViewMut<'_>,
     alpha: f32,
     (a, transpose_a): (View<'_>, Transpose),
@@ -72,6 +75,11 @@ pub(in crate::cpu) fn in_one(
 ) {
     let (m, n) = (c.rows(), c.cols());
     let k = if transpose_a == Transpose::No { a.cols() } else { a.rows() };
+    if let Arithmetic::Halves(kernel) = arithmetic
+        && bf16::pays(m, n, k)
+    {
+        return bf16::product(kernel, c, alpha, (a, transpose_a), (b, transpose_b), beta);
+    }
     if (transpose_a, transpose_b) == (Transpose::No, Transpose::Yes) && unpacked::pays(m, n, k) {
         return unpacked::product(c, alpha, a, b, beta);
     }
@@ -82,6 +90,7 @@ pub(in crate::cpu) fn in_one(
 }
 
 fn in_halves(
+    arithmetic: Arithmetic,
     cut: Cut,
     c: ViewMut<'_>,
     alpha: f32,
@@ -102,7 +111,7 @@ fn in_halves(
                 (c.col_range(columns), a, b_part)
             }
         };
-        in_one(c, alpha, (a, Transpose::No), (b, transpose_b), beta);
+        in_one(arithmetic, c, alpha, (a, Transpose::No), (b, transpose_b), beta);
     };
     // SAFETY: the halves write different elements of c, which neither factor has; views of all these elements belong to this
     // thread, which waits for the other one.
@@ -117,7 +126,7 @@ fn is_alone() -> bool {
 pub(in crate::cpu) fn gram(c: ViewMut<'_>, a: View<'_>) {
     let (n, _, k) = check(&c, (&a, Transpose::Yes), (&a, Transpose::No));
     if n < 2 || k == 0 || (is_alone() && packed::pays((n, n, k), [true, false])) {
-        return gemm(c, 1.0, a, Transpose::Yes, a, Transpose::No, 0.0);
+        return gemm(Arithmetic::Floats, c, 1.0, a, Transpose::Yes, a, Transpose::No, 0.0);
     }
     blas::gram(c, a);
 }
@@ -160,8 +169,9 @@ impl Products for CpuBackend {
         transpose_b: Transpose,
         beta: f32,
     ) {
-        gemm(c, alpha, a, transpose_a, b, transpose_b, beta)
+        gemm(self.arithmetic, c, alpha, a, transpose_a, b, transpose_b, beta)
     }
+    /// In floats: such products are statistics.
     fn gram(&self, c: ViewMut<'_>, a: View<'_>) {
         gram(c, a)
     }
@@ -269,7 +279,7 @@ pub(in crate::cpu) mod tests {
                 }
                 if has_own_roundings(m, n, k) {
                     let mut again = matrix(m, n, &c);
-                    gemm(again.view_mut(), 1.0, of_a.view(), ta, of_b.view(), tb, 1.0);
+                    gemm(Arithmetic::Floats, again.view_mut(), 1.0, of_a.view(), ta, of_b.view(), tb, 1.0);
                     assert_eq!(again.to_vec(), of_c.to_vec(), "{m} x {n} x {k}, {ta:?} {tb:?}");
                 }
             }

@@ -326,6 +326,7 @@ mod tests {
     use super::*;
     use crate::Matrix;
     use crate::backend::{Activation, Transpose};
+    use crate::cpu::arithmetic::Arithmetic;
     use crate::cpu::cpu;
     use crate::cpu::products::gemm::{self, tests::check};
     use std::sync::atomic::AtomicUsize;
@@ -357,14 +358,21 @@ mod tests {
                 Cut::Row(row) => {
                     for rows in [0..row, row..m] {
                         let (c, a) = (expected.view_mut().row_range(rows.clone()), a.view().row_range(rows));
-                        gemm::in_one(c, 0.7, (a, Transpose::No), (b.view(), Transpose::Yes), 1.0);
+                        gemm::in_one(
+                            Arithmetic::Floats,
+                            c,
+                            0.7,
+                            (a, Transpose::No),
+                            (b.view(), Transpose::Yes),
+                            1.0,
+                        );
                     }
                 }
                 Cut::Column(column) => {
                     for columns in [0..column, column..n] {
                         let c = expected.view_mut().col_range(columns.clone());
                         let b = (b.view().row_range(columns), Transpose::Yes);
-                        gemm::in_one(c, 0.7, (a.view(), Transpose::No), b, 1.0);
+                        gemm::in_one(Arithmetic::Floats, c, 0.7, (a.view(), Transpose::No), b, 1.0);
                     }
                 }
             }
@@ -384,7 +392,7 @@ mod tests {
             for size in [(500, 250, 270), (130, 700, 370)] {
                 assert!(cut(size.0, size.1, size.2).is_some());
                 check(size, transposes, |c, alpha, a, b, beta| {
-                    gemm::gemm(c, alpha, a, transposes.0, b, transposes.1, beta);
+                    gemm::gemm(Arithmetic::Floats, c, alpha, a, transposes.0, b, transposes.1, beta);
                 });
             }
         }

@@ -1,5 +1,6 @@
 //! Products of matrices on the host: by BLAS, by our own kernels, in halves, with weights in panels or bytes.
 
+pub(super) mod bf16;
 pub(super) mod bytes;
 pub(super) mod gemm;
 pub(super) mod halves;

@@ -1,11 +1,13 @@
 //! Products with weights in panels: a tile, some rows of the output by one panel, is summed in registers over all terms
 //! of all taps.
 
+use super::bf16::{self, Rounded};
 use super::packed::transpose;
 use crate::backend::WholeMatrices;
 use crate::bytes::Bytes;
 use crate::cpu::CpuBackend;
 use crate::cpu::access::{Rows, RowsMut, destination, overlap, source};
+use crate::cpu::arithmetic::Arithmetic;
 use crate::cpu::begin::Begin;
 use crate::cpu::simd::{self, Kernel, Simd, VectorLevel};
 use crate::cpu::vector::Vector;
@@ -38,6 +40,13 @@ impl PanelProducts for CpuBackend {
         let may_be_rounded = || (1..=Bytes::MOST_TERMS).contains(&terms) && !weights.is_empty();
         if form == WeightForm::Int8 && may_be_rounded() && weights.values().iter().all(|x| x.is_finite()) {
             return Panels::rounded(Bytes::new(&weights.values(), terms), outputs, terms);
+        }
+        if let Arithmetic::Halves(kernel) = self.arithmetic
+            && !weights.is_empty()
+            && weights.values().iter().all(|x| x.is_finite())
+        {
+            let halves = bf16::round_weights(kernel, source(weights.view()));
+            return Panels::halves(halves, outputs, terms);
         }
         // A panel takes the place of its outputs' rows.
         let mut copy = Matrix::zeros(&crate::cpu::cpu(), width.min(outputs), terms);
@@ -82,7 +91,7 @@ impl PanelProducts for CpuBackend {
 fn add_up(output: ViewMut<'_>, start: Start<'_>, taps: &[View<'_>], weights: PanelView<'_>) {
     let numbers = match weights.parts() {
         Parts::Float(parts) => parts,
-        Parts::Int8 { .. } => [View::empty(); 2],
+        Parts::Int8 { .. } | Parts::Bf16 { .. } => [View::empty(); 2],
     };
     let row = if let Start::Row(row) = start { row } else { View::empty() };
     for read in taps.iter().chain(&numbers).chain([&row]) {
@@ -102,6 +111,10 @@ fn add_up(output: ViewMut<'_>, start: Start<'_>, taps: &[View<'_>], weights: Pan
     };
     if let Parts::Int8 { bytes, first } = weights.parts() {
         return super::bytes::add_up(&mut destination(output), start, &rows[..taps.len()], bytes, first);
+    }
+    if let Parts::Bf16 { weights, first } = weights.parts() {
+        let (output, taps) = (&mut destination(output), &rows[..taps.len()]);
+        return Rounded { output, start, taps, weights, first }.run();
     }
     let [whole, rest] = numbers.map(source);
     let (taps, layout) = (&rows[..taps.len()], weights.layout());

@@ -117,7 +117,7 @@ pub fn step(
 
 /// Newton and Schulz's iteration on X / ‖X‖.
 fn make_orthogonal(context: Context<'_>, x: ViewMut<'_>, iterations: u32, numbers: &Numbers) {
-    let (backend, workspace) = (context.backend, context.workspace);
+    let (backend, workspace) = (context.in_floats().backend, context.workspace);
     let (sums, factor) = (&mut *numbers.sums.borrow_mut(), &mut *numbers.factor.borrow_mut());
     sums.scale(0.0);
     backend.accumulate_row(sums, 0, 1.0, numbers.one.view());
