@@ -9,22 +9,23 @@ use nnet3_core::optimize::OptimizeOptions;
 use nnet3_matrix::cpu::cpu_with_plain_bf16;
 use nnet3_matrix::{CpuMath, Device, cpu, cpu_with};
 
+/// Its functions are smooth: a rectifier whose input is near zero may change the gradient of an element from all to nothing.
 const NETWORK: &str = "
     input-node name=input dim=40
     component name=linear1 type=TdnnComponent input-dim=40 output-dim=48 time-offsets=-1,0 use-bias=false
     component-node name=linear1 component=linear1 input=input
     component name=affine1 type=TdnnComponent input-dim=48 output-dim=96 time-offsets=0,1
     component-node name=affine1 component=affine1 input=linear1
-    component name=relu1 type=RectifiedLinearComponent dim=96
-    component-node name=relu1 component=relu1 input=affine1
+    component name=tanh1 type=TanhComponent dim=96
+    component-node name=tanh1 component=tanh1 input=affine1
     component name=linear2 type=LinearComponent input-dim=96 output-dim=48
-    component-node name=linear2 component=linear2 input=relu1
+    component-node name=linear2 component=linear2 input=tanh1
     component name=affine2 type=AffineComponent input-dim=48 output-dim=96
     component-node name=affine2 component=affine2 input=linear2
-    component name=relu2 type=RectifiedLinearComponent dim=96
-    component-node name=relu2 component=relu2 input=affine2
+    component name=tanh2 type=TanhComponent dim=96
+    component-node name=tanh2 component=tanh2 input=affine2
     component name=affine3 type=AffineComponent input-dim=96 output-dim=64
-    component-node name=affine3 component=affine3 input=Sum(relu2, Scale(0.66, relu1))
+    component-node name=affine3 component=affine3 input=Sum(tanh2, Scale(0.66, tanh1))
     output-node name=output input=affine3";
 
 /// The gradient of a minibatch.
