@@ -21,7 +21,7 @@ fn errors_name_the_line_of_a_file() {
     refused(
         "ali-to-post",
         &[&format!("ark:{alignment}"), "ark:-"],
-        &["ali.txt, line 2: expected integers, found 'x'"],
+        &["ali.txt, key 'b', line 2: expected integers, found 'x'"],
     );
     let post = folder.write("post.txt", "a [ 1 1 ]\nb [ 1 ] 1 ]\nc [ 1 1 ]\n");
     refused("copy-post", &[&format!("ark:{post}"), "ark:-"], &["post.txt, line 2: expected frames"]);
