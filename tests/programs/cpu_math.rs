@@ -19,7 +19,7 @@ fn products_in_bf16() {
     let rows: String = (0..60 * 40)
         .map(|i| format!("{}{}", i as f32 * 0.37 % 1.0 - 0.5, if i % 40 == 39 { "\n" } else { " " }))
         .collect();
-    let feats = format!("ark:{}", f.write("feats.ark", &format!("u  [\n{rows}]\n")));
+    let feats = format!("ark:{}", f.write("feats.ark", format!("u  [\n{rows}]\n")));
     let compute = |options: &[&str]| {
         run("nnet3-compute", &[&["--use-gpu=no"][..], options, &[&network, &feats, "ark,t:-"]].concat())
     };

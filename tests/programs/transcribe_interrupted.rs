@@ -103,6 +103,18 @@ fn ended(mut child: Child) -> (Option<i32>, String) {
     (child.wait().unwrap().signal(), text)
 }
 
+/// Reads a line, and nothing behind it.
+fn first_line(output: &mut impl Read) -> String {
+    let (mut line, mut byte) = (Vec::new(), [0]);
+    loop {
+        output.read_exact(&mut byte).unwrap();
+        if byte == *b"\n" {
+            return String::from_utf8(line).unwrap();
+        }
+        line.extend(byte);
+    }
+}
+
 #[test]
 fn a_signal_loses_no_text() {
     let f = folder("interrupted", false);
@@ -113,8 +125,7 @@ fn a_signal_loses_no_text() {
         let mut child = start(&f, &[&raw], &[&model, "-"]);
         say_much(&mut child);
         let input = child.stdin.take();
-        let output = child.stdout.as_mut().unwrap().bytes().map(Result::unwrap);
-        let first = String::from_utf8(output.take_while(|&byte| byte != b'\n').collect()).unwrap();
+        let first = first_line(child.stdout.as_mut().unwrap());
         signal(&child, name);
         let (by, rest) = ended(child);
         drop(input);

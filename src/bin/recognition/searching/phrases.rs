@@ -3,7 +3,7 @@
 use std::num::NonZero;
 
 use anyhow::{Context, Result, bail};
-use kaldi_fst::{Algebra, Arc, Fst, Weight, ops};
+use kaldi_fst::{Algebra, Arc, Fst, ops};
 use kaldi_g2p::{SearchOptions, TrainOptions, cache};
 use kaldi_io::KaldiReader;
 use kaldi_kws::sounds::{KnownSounds, SoundCosts};

@@ -40,10 +40,8 @@ pub(in crate::cpu) fn gemm(
     arithmetic: Arithmetic,
     c: ViewMut<'_>,
     alpha: f32,
-    a: View<'_>,
-    transpose_a: Transpose,
-    b: View<'_>,
-    transpose_b: Transpose,
+    (a, transpose_a): (View<'_>, Transpose),
+    (b, transpose_b): (View<'_>, Transpose),
     beta: f32,
 ) {
     let (m, n, k) = check(&c, (&a, transpose_a), (&b, transpose_b));
@@ -126,7 +124,7 @@ fn is_alone() -> bool {
 pub(in crate::cpu) fn gram(c: ViewMut<'_>, a: View<'_>) {
     let (n, _, k) = check(&c, (&a, Transpose::Yes), (&a, Transpose::No));
     if n < 2 || k == 0 || (is_alone() && packed::pays((n, n, k), [true, false])) {
-        return gemm(Arithmetic::Floats, c, 1.0, a, Transpose::Yes, a, Transpose::No, 0.0);
+        return gemm(Arithmetic::Floats, c, 1.0, (a, Transpose::Yes), (a, Transpose::No), 0.0);
     }
     blas::gram(c, a);
 }
@@ -169,7 +167,7 @@ impl Products for CpuBackend {
         transpose_b: Transpose,
         beta: f32,
     ) {
-        gemm(self.arithmetic, c, alpha, a, transpose_a, b, transpose_b, beta)
+        gemm(self.arithmetic, c, alpha, (a, transpose_a), (b, transpose_b), beta)
     }
     /// In floats: such products are statistics.
     fn gram(&self, c: ViewMut<'_>, a: View<'_>) {
@@ -279,7 +277,14 @@ pub(in crate::cpu) mod tests {
                 }
                 if has_own_roundings(m, n, k) {
                     let mut again = matrix(m, n, &c);
-                    gemm(Arithmetic::Floats, again.view_mut(), 1.0, of_a.view(), ta, of_b.view(), tb, 1.0);
+                    gemm(
+                        Arithmetic::Floats,
+                        again.view_mut(),
+                        1.0,
+                        (of_a.view(), ta),
+                        (of_b.view(), tb),
+                        1.0,
+                    );
                     assert_eq!(again.to_vec(), of_c.to_vec(), "{m} x {n} x {k}, {ta:?} {tb:?}");
                 }
             }

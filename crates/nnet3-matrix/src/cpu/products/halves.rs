@@ -392,7 +392,7 @@ mod tests {
             for size in [(500, 250, 270), (130, 700, 370)] {
                 assert!(cut(size.0, size.1, size.2).is_some());
                 check(size, transposes, |c, alpha, a, b, beta| {
-                    gemm::gemm(Arithmetic::Floats, c, alpha, a, transposes.0, b, transposes.1, beta);
+                    gemm::gemm(Arithmetic::Floats, c, alpha, (a, transposes.0), (b, transposes.1), beta);
                 });
             }
         }

@@ -60,9 +60,7 @@ impl<const M: usize> Left<M> for InLines<'_> {
     fn at(&self, k: usize) -> [u32; M] {
         let part = &self.0[k * LANES..k * LANES + M];
         let mut out = [0; M];
-        for i in 0..M {
-            out[i] = part[i];
-        }
+        out.copy_from_slice(part);
         out
     }
 }
