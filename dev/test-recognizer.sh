@@ -510,7 +510,7 @@ adapts_to_recordings() { # a model folder for the speaker who is not in the trai
 }
 mean_of_two() { # the model is the mean of two different networks of the same examples
   local exp=$work/adapting
-  nnet3-am-info --print-args=false "$exp/chain/adapted/final.mdl" | grep -q '^output-node name=output input=Scale([0-9.]*, Sum(Scale(0.5, m1.output.affine), Scale(0.5, m2.output.affine))) ' || return 1
+  nnet3-am-info --print-args=false "$exp/chain/adapted/final.mdl" | grep -q '^output-node name=output input=Sum(Scale(\(0\.[0-9]*\), m1.output.affine), Scale(\1, m2.output.affine)) ' || return 1
   [[ ! -e $exp/chain/networks/1/egs && ! -e $exp/chain/networks/2/egs ]] && ! cmp -s "$exp"/chain/networks/{1,2}/final.mdl &&
     grep -q 'training of network 2 of 2: ' "$work/adapting.log" && (( $(grep -c ' making examples of ' "$work/adapting.log") == 1 ))
 }
