@@ -2,6 +2,7 @@
 
 mod adts;
 mod header;
+mod layer2;
 mod tag;
 
 use std::io::{self, Read};
@@ -210,10 +211,11 @@ impl Frames {
             self.form = Some(header);
         }
         self.count += 1;
-        let data = frame[header.begin..].to_vec();
+        let data = header.data(&frame);
         let packet = Packet::new(0, Timestamp::new(0), Duration::new(header.samples as u64), data);
         let Some(decoder) = &mut self.decoder else { return Ok(None) };
         let mut block = match decoder.decode(&packet) {
+            Ok(samples) if header.is_unusual() => layer2::block(&header, &samples),
             Ok(samples) => Block::of_buffer(&samples),
             Err(Failure::IoError(_) | Failure::DecodeError(_)) => {
                 Block::silence(header.rate, header.channels, header.samples)

@@ -122,6 +122,49 @@ fn mp3_that_changes_rate_and_channels_is_all_given_at_the_first_rate() {
     }
 }
 
+/// ffmpeg writes MP2 of one channel with a bit rate that the standard does not allow.
+#[test]
+fn mp2_that_changes_rate_and_channels_is_all_given() {
+    let folder = Folder::new("mp2");
+    let from = folder.write("one.wav", wave(16_000, 1, &tone(16_000, 500.0, 1.0)));
+    let mut made = Vec::new();
+    for (n, form) in [
+        "-ar 48000 -ac 2",
+        "-ar 48000 -ac 1",
+        "-ar 44100 -ac 1",
+        "-ar 48000 -ac 1 -b:a 224k",
+        "-ar 44100 -ac 2 -b:a 48k",
+        "-ar 24000 -ac 2 -b:a 80k",
+        "-ar 32000 -ac 2",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let to = folder.path(&format!("{n}.mp2"));
+        if !ffmpeg(&format!("-i {from} {form} {to}")) {
+            return;
+        }
+        made.push(std::fs::read(&to).unwrap());
+    }
+    for (first, second) in (1..made.len()).flat_map(|n| [(0, n), (n, 0)]) {
+        let name = folder.write("two.mp2", [&made[first][..], &made[second]].concat());
+        for input in [name.clone(), format!("cat {name} |")] {
+            let (rate, samples, warnings) = read(&input).unwrap();
+            let seconds = samples.len() as f32 / rate as f32;
+            assert!((2.0..2.2).contains(&seconds), "{first}, {second}: {seconds} s");
+            assert_eq!(warnings, [], "{first}, {second}");
+            for middle in [0.5, 1.6] {
+                let at = (middle * rate as f32) as usize;
+                let piece = &samples[at..at + rate as usize / 4];
+                let found = frequency(piece, rate);
+                assert!((495.0..505.0).contains(&found), "{first}, {second}: {found} Hz at {middle} s");
+                let largest = piece.iter().fold(0.0_f32, |largest, x| largest.max(x.abs()));
+                assert!((5000.0..8500.0).contains(&largest), "{first}, {second}: {largest} at {middle} s");
+            }
+        }
+    }
+}
+
 #[test]
 fn samples_that_are_no_numbers_are_counted_by_each_decoder() {
     let folder = Folder::new("nan");

@@ -26,5 +26,6 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Header> {
         size,
         begin,
         samples: SAMPLES,
+        bits: 0,
     })
 }

@@ -4,7 +4,7 @@ use symphonia::core::audio::{Channels, Position};
 use symphonia::core::codecs::audio::well_known::{CODEC_ID_AAC, CODEC_ID_MP1, CODEC_ID_MP2, CODEC_ID_MP3};
 use symphonia::core::codecs::audio::{AudioCodecId, AudioCodecParameters, AudioDecoder, AudioDecoderOptions};
 
-use super::adts;
+use super::{adts, layer2};
 
 /// Bit rates in kbit/s by their code: version 1 with layers 1, 2 and 3; version 2 with layer 1, and with the others.
 const BIT_RATES: [[u16; 16]; 5] = [
@@ -31,6 +31,8 @@ pub(super) struct Header {
     pub begin: usize,
     /// Samples of each channel.
     pub samples: usize,
+    /// Bits a second; 0 for AAC.
+    pub bits: usize,
 }
 
 impl Header {
@@ -67,18 +69,36 @@ impl Header {
             _ => samples / 8 * bits / rate as usize + padding,
         };
         let channels = if fourth >> 6 == 3 { 1 } else { 2 };
-        Some(Header { layer, first_version, rate, channels, size, begin: 0, samples })
+        Some(Header { layer, first_version, rate, channels, size, begin: 0, samples, bits })
     }
 
     /// True if one decoder can decode frames with both headers.
     pub fn is_like(&self, other: &Header) -> bool {
-        let form = |header: &Header| (header.layer, header.first_version, header.rate, header.channels);
+        let form = |header: &Header| {
+            let unusual = header.is_unusual().then_some(header.bits);
+            (header.layer, header.first_version, header.rate, header.channels, unusual)
+        };
         form(self) == form(other)
     }
 
     /// True if a frame with the other header may follow.
     pub fn is_family(&self, other: &Header) -> bool {
         self.layer == other.layer
+    }
+
+    /// True if the decoder refuses such frames, which other programs write nevertheless: MP2 with a bit rate that the standard
+    /// does not allow for the number of channels.
+    pub fn is_unusual(&self) -> bool {
+        let refused: &[usize] = if self.channels == 1 { &[224, 256, 320, 384] } else { &[32, 48, 56, 80] };
+        self.layer == 2 && refused.contains(&(self.bits / 1000))
+    }
+
+    /// The data for the decoder, of a frame with this header. See [`layer2`].
+    pub fn data(&self, frame: &[u8]) -> Vec<u8> {
+        match self.is_unusual() {
+            true => layer2::usual(self, frame),
+            false => frame[self.begin..].to_vec(),
+        }
     }
 
     fn codec(&self) -> AudioCodecId {
