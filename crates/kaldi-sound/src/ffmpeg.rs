@@ -35,6 +35,27 @@ const NO_SOUND: &str = "there is no sound in it";
 const FILTER: &str = "asetpts='st(1,if(ld(2),if(isnan(PTS),ld(0),max(PTS,ld(0))),if(isnan(PTS),0,PTS)))\
     +0*st(2,1)+0*st(0,ld(1)+NB_SAMPLES/(SR*TB))',aresample=async=1:first_pts=0";
 
+/// Leaves out time stamps: frames follow each other.
+const NO_TIMES: &str = "asetpts=NAN";
+
+/// True if a file that begins like this consists of frames one behind the other, without time stamps: MPEG audio, AAC in ADTS or
+/// LATM, AC-3, E-AC-3, DTS, MLP, TrueHD. ffmpeg computes times from the first rate or from bit rates, which is wrong where these
+/// change.
+pub(crate) fn is_without_times(begin: &[u8]) -> bool {
+    match begin {
+        [0xff, second, ..] if second & 0xe0 == 0xe0 => true,
+        [0x56, second, ..] if second & 0xe0 == 0xe0 => true,
+        [0x0b, 0x77, ..] | [0x77, 0x0b, ..] => true,
+        [0x7f, 0xfe, 0x80, 0x01, ..]
+        | [0xfe, 0x7f, 0x01, 0x80, ..]
+        | [0x1f, 0xff, 0xe8, 0, ..]
+        | [0xff, 0x1f, 0, 0xe8, ..]
+        | [0x64, 0x58, 0x20, 0x25, ..] => true,
+        [_, _, _, _, 0xf8, 0x72, 0x6f, 0xba | 0xbb, ..] => true,
+        _ => false,
+    }
+}
+
 /// The reason why ffmpeg cannot be started, as the end of a sentence about it. `None` if it can.
 pub(crate) fn not_startable() -> Option<&'static str> {
     static STATE: OnceLock<Option<String>> = OnceLock::new();
@@ -69,12 +90,13 @@ pub(crate) struct Converted {
 
 impl Converted {
     /// Starts ffmpeg. `track` is the track of sound to decode, from 1, and the number of tracks, if these are known; `asked`
-    /// the number of the track that the user wants.
+    /// the number of the track that the user wants. Time stamps are followed if the file `has_times`.
     pub fn open(
         file: &str,
         source: Source,
         track: Option<(usize, usize)>,
         asked: Option<usize>,
+        has_times: bool,
     ) -> Result<Converted> {
         let mut command = Command::new("ffmpeg");
         command.args(["-hide_banner", "-nostdin", "-nostats", "-loglevel", "level+verbose"]);
@@ -90,7 +112,8 @@ impl Converted {
             let index = number.checked_sub(1).unwrap_or(u16::MAX.into());
             command.args(["-map", &format!("0:a:{index}")]);
         }
-        command.args(["-vn", "-sn", "-dn", "-af", FILTER, "-f", "wav", "-acodec", "pcm_f32le", "pipe:1"]);
+        let filter = if has_times { FILTER } else { NO_TIMES };
+        command.args(["-vn", "-sn", "-dn", "-af", filter, "-f", "wav", "-acodec", "pcm_f32le", "pipe:1"]);
         let failed = |lines: &[String]| message(lines);
         let (output, messages) = match source {
             Source::File(kept) => program::start(file, command, kept.into(), failed)?,

@@ -145,6 +145,7 @@ impl Parts {
     }
 
     fn of_stream(&mut self, input: Input) -> Result<Box<dyn Blocks>> {
+        let has_times = !ffmpeg::is_without_times(&input.peek());
         let decoded = self.built_in(&input);
         let failed = match decoded {
             Ok(decoded) => {
@@ -163,7 +164,7 @@ impl Parts {
             return Err(self.not_decoded(&NotDecoded::damaged(reason), ""));
         }
         input.forget();
-        Converted::open(&self.file, Source::Stream(input.clone()), failed.track, self.track)
+        Converted::open(&self.file, Source::Stream(input.clone()), failed.track, self.track, has_times)
             .map(|converted| Box::new(converted) as Box<dyn Blocks>)
             .map_err(|error| self.explained(error, &failed, &input))
     }
@@ -244,7 +245,7 @@ impl Parts {
         };
         self.check_track(&failed)?;
         self.check_ffmpeg(&failed)?;
-        let opened = Converted::open(&self.file, Source::File(source), failed.track, self.track);
+        let opened = Converted::open(&self.file, Source::File(source), failed.track, self.track, true);
         let error = match opened {
             Ok(converted) => return Ok(Box::new(converted)),
             Err(error @ Error::NoTrack { .. }) => return Err(error),

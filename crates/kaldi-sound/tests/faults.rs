@@ -165,6 +165,44 @@ fn mp2_that_changes_rate_and_channels_is_all_given() {
     }
 }
 
+/// Streams of frames have no time stamps: those of ffmpeg are no gaps.
+#[test]
+fn frames_that_change_rate_and_channels_are_all_given() {
+    let folder = Folder::new("frames");
+    let from = folder.write("one.wav", wave(16_000, 1, &tone(16_000, 500.0, 2.0)));
+    for (coding, format, other) in [
+        ("ac3", "ac3", 32_000),
+        ("eac3", "eac3", 32_000),
+        ("dca", "dts", 32_000),
+        ("mlp", "mlp", 96_000),
+        ("truehd", "truehd", 96_000),
+        ("aac", "latm", 32_000),
+    ] {
+        let (mono, stereo) = (folder.path("mono"), folder.path("stereo"));
+        let options = format!("-c:a {coding} -strict -2 -f {format}");
+        if !ffmpeg(&format!("-i {from} -ar 48000 {options} {mono}"))
+            || !ffmpeg(&format!("-i {from} -ar {other} -ac 2 {options} {stereo}"))
+        {
+            return;
+        }
+        for (first, second) in [(&mono, &stereo), (&stereo, &mono)] {
+            let both = [std::fs::read(first).unwrap(), std::fs::read(second).unwrap()].concat();
+            let name = folder.write("both", both);
+            for input in [name.clone(), format!("cat {name} |")] {
+                let (rate, samples, warnings) = read(&input).unwrap();
+                let seconds = samples.len() as f32 / rate as f32;
+                assert!((4.0..4.3).contains(&seconds), "{format}: {seconds} s");
+                assert_eq!(warnings, [], "{format}");
+                for middle in [1.0, 3.0] {
+                    let at = (middle * rate as f32) as usize;
+                    let found = frequency(&samples[at..at + rate as usize / 4], rate);
+                    assert!((490.0..510.0).contains(&found), "{format}: {found} Hz at {middle} s");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn samples_that_are_no_numbers_are_counted_by_each_decoder() {
     let folder = Folder::new("nan");
