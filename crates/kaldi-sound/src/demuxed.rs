@@ -15,7 +15,7 @@ use symphonia::core::units::TimeBase;
 
 use crate::Result;
 use crate::blocks::{Block, Blocks, End, NotDecoded};
-use crate::mp4::{Index, Piece};
+use crate::mp4::{self, Index, Jump, Piece};
 
 /// Times of containers whose clock has fewer ticks are not exact.
 const EXACT: u32 = 8000;
@@ -59,6 +59,8 @@ pub(crate) struct Demuxed {
     numbers: (usize, usize),
     /// The pieces of an edit list.
     pieces: Option<Vec<Piece>>,
+    /// The gaps between fragments of MP4.
+    jumps: Vec<Jump>,
     /// The beginning of the first track, in seconds, once it is known.
     zero: Option<f64>,
     /// The earliest time of a packet of another track before the first one of this track, in seconds.
@@ -219,6 +221,7 @@ impl Demuxed {
             decoder,
             numbers,
             pieces: of_index.map(|track| track.pieces.clone()),
+            jumps: of_index.map(|track| track.jumps.clone()).unwrap_or_default(),
             zero: static_zero,
             others: f64::INFINITY,
             form: (0, 0),
@@ -323,7 +326,8 @@ impl Demuxed {
             return;
         };
         let rate = f64::from(block.rate);
-        let ticks = i128::from(packet.pts.get() + packet.trim_start.get() as i64);
+        let gaps = mp4::Track::gaps(&self.jumps, packet.pts.get());
+        let ticks = i128::from(packet.pts.get() + packet.trim_start.get() as i64) + i128::from(gaps);
         // In samples of the codec, exactly.
         let numerator = ticks * i128::from(base.numer.get()) * i128::from(block.rate);
         let at = numerator.div_euclid(i128::from(base.denom.get()));

@@ -2,6 +2,8 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
+/// The smallest gap between fragments, in seconds. Their times may be rounded.
+const GAP: f64 = 0.02;
 /// The largest index that is read, in bytes.
 const MOST: u64 = 1 << 28;
 
@@ -15,6 +17,9 @@ pub(crate) struct Part {
     /// Bytes behind it that belong to no box.
     pub behind: u64,
     pub index: Option<Index>,
+    /// Places of 8 bytes in the file, and the numbers that are to be read there: places of sound that are wrong because bytes
+    /// before them are missing.
+    pub patches: Vec<(u64, u64)>,
 }
 
 /// The tracks of a file.
@@ -22,6 +27,8 @@ pub(crate) struct Part {
 pub(crate) struct Index {
     pub tracks: Vec<Track>,
     pub fragmented: bool,
+    /// Tracks and lengths of packets that fragments have if they do not say another one (`trex`).
+    defaults: Vec<(u32, u64)>,
 }
 
 #[derive(Debug, Default)]
@@ -35,6 +42,23 @@ pub(crate) struct Track {
     /// The length of all packets in seconds; 0 if it is not known.
     pub length: f64,
     pub pieces: Vec<Piece>,
+    /// Ticks a second.
+    scale: f64,
+    /// Ticks of all packets so far, of the index and the fragments.
+    ticks: u64,
+    /// Gaps before fragments.
+    pub jumps: Vec<Jump>,
+    /// The number by which times of fragments are larger than the sum of all packets before, without the gaps.
+    base: Option<i128>,
+}
+
+/// A gap between fragments, because one of them is missing. Times are ticks of the track.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Jump {
+    /// The sum of all packets before it.
+    pub at: u64,
+    /// All gaps up to here.
+    pub sum: i64,
 }
 
 /// A piece of a track's packets that is played. Times are seconds.
@@ -56,6 +80,29 @@ impl Track {
     /// True if all pieces come in the order of packets.
     pub fn is_in_order(&self) -> bool {
         self.pieces.windows(2).all(|pair| pair[0].end <= pair[1].begin)
+    }
+
+    /// Ticks of gaps between fragments before the packet at `ticks`, which is the sum of all packets before it.
+    pub fn gaps(jumps: &[Jump], ticks: i64) -> i64 {
+        let before = jumps.partition_point(|jump| i64::try_from(jump.at).is_ok_and(|at| at <= ticks));
+        before.checked_sub(1).map_or(0, |last| jumps[last].sum)
+    }
+
+    /// Adds a fragment with packets of `ticks` in all. `time` is its time, if it has one.
+    fn add_fragment(&mut self, time: Option<u64>, ticks: u64) {
+        let sum = self.jumps.last().map_or(0, |jump| jump.sum);
+        if let Some(time) = time {
+            let late = i128::from(time) - i128::from(self.ticks) - i128::from(sum);
+            let gap = late - *self.base.get_or_insert(late);
+            if gap as f64 > GAP * self.scale {
+                let sum = sum.saturating_add(i64::try_from(gap).unwrap_or(i64::MAX));
+                self.jumps.push(Jump { at: self.ticks, sum });
+            } else if (gap as f64) < -GAP * self.scale {
+                // (Fragments of another recording.)
+                self.base = Some(late);
+            }
+        }
+        self.ticks = self.ticks.saturating_add(ticks);
     }
 
     /// The time at which its last packet ends.
@@ -174,14 +221,69 @@ fn track(bytes: &[u8], movie: f64, whole: &[u8]) -> Option<Track> {
     };
     let all = || vec![Piece { begin: 0.0, end: f64::INFINITY, at: 0.0 }];
     let pieces = list.and_then(|list| edits(list, movie, scale)).or_else(noted).unwrap_or_else(all);
-    Some(Track { id, sound, enabled, channels, length: ticks as f64 / scale, pieces })
+    let (length, jumps) = (ticks as f64 / scale, Vec::new());
+    Some(Track { id, sound, enabled, channels, length, pieces, scale, ticks, jumps, base: None })
 }
 
 fn index(movie: &[u8]) -> Option<Index> {
     let scale = timescale(child(movie, b"mvhd")?)?;
     let tracks = boxes(movie).into_iter().filter(|(name, _)| name == b"trak");
     let tracks = tracks.filter_map(|(_, content)| track(content, scale, movie)).collect();
-    Some(Index { tracks, fragmented: child(movie, b"mvex").is_some() })
+    let extended = child(movie, b"mvex");
+    let rows = boxes(extended.unwrap_or_default()).into_iter().filter(|(name, _)| name == b"trex");
+    let defaults =
+        rows.filter_map(|(_, row)| Some((number(row, 4, 4)? as u32, number(row, 12, 4)?))).collect();
+    Some(Index { tracks, fragmented: extended.is_some(), defaults })
+}
+
+/// Adds the fragment that a box `moof` describes.
+fn fragment(index: &mut Index, content: &[u8]) {
+    for (_, run) in boxes(content).into_iter().filter(|(name, _)| name == b"traf") {
+        let Some((id, time, ticks)) = of_track(run, &index.defaults) else { continue };
+        if let Some(track) = index.tracks.iter_mut().find(|track| track.id == id) {
+            track.add_fragment(time, ticks);
+        }
+    }
+}
+
+/// The places within a box `moof` that give the place of its data in the file, if these are behind `most`.
+fn wrong_places(content: &[u8], most: u64) -> Vec<u64> {
+    let within = |inner: &[u8]| (inner.as_ptr() as usize - content.as_ptr() as usize) as u64;
+    let runs = boxes(content).into_iter().filter(|(name, _)| name == b"traf");
+    let headers = runs.filter_map(|(_, run)| child(run, b"tfhd"));
+    let wrong = headers.filter(|header| {
+        number(header, 1, 3).is_some_and(|flags| flags & 1 != 0)
+            && number(header, 8, 8).is_some_and(|place| place > most)
+    });
+    wrong.map(|header| within(header) + 8).collect()
+}
+
+/// The track of a box `traf`, its time, and the sum of its packets, in ticks.
+fn of_track(content: &[u8], defaults: &[(u32, u64)]) -> Option<(u32, Option<u64>, u64)> {
+    let header = child(content, b"tfhd")?;
+    let (flags, id) = (number(header, 1, 3)?, number(header, 4, 4)? as u32);
+    // (Offset of the data 8, number of the description 4, length of a packet 4.)
+    let at = 8 + 8 * (flags & 1) as usize + 4 * (flags >> 1 & 1) as usize;
+    let length = match flags & 8 {
+        0 => defaults.iter().find(|(track, _)| *track == id).map_or(0, |(_, length)| *length),
+        _ => number(header, at, 4)?,
+    };
+    let time =
+        child(content, b"tfdt").and_then(|time| number(time, 4, if *time.first()? == 1 { 8 } else { 4 }));
+    let mut ticks = 0_u64;
+    for (_, run) in boxes(content).into_iter().filter(|(name, _)| name == b"trun") {
+        let (flags, count) = (number(run, 1, 3)?, number(run, 4, 4)?);
+        if flags & 0x100 == 0 {
+            ticks = ticks.saturating_add(count.saturating_mul(length));
+            continue;
+        }
+        // (Offset of the data 4, flags of the first packet 4; each packet: length, size, flags, offset of the picture.)
+        let begin = 8 + 4 * (flags & 1) as usize + 4 * (flags >> 2 & 1) as usize;
+        let row = 4 * (flags >> 8 & 15).count_ones() as usize;
+        let rows = run.get(begin..)?.chunks_exact(row).take(usize::try_from(count).ok()?);
+        ticks = rows.fold(ticks, |sum, row| sum.saturating_add(number(row, 0, 4).unwrap_or(0)));
+    }
+    Some((id, time, ticks))
 }
 
 /// Goes through the boxes of a file of `length` bytes.
@@ -189,7 +291,7 @@ pub(crate) fn parts(file: &mut (impl Read + Seek), length: u64) -> io::Result<Ve
     let mut parts: Vec<Part> = Vec::new();
     let mut at = 0;
     let mut content = false;
-    let part = |start| Part { start, end: start, missing: 0, behind: 0, index: None };
+    let part = |start| Part { start, end: start, missing: 0, behind: 0, index: None, patches: Vec::new() };
     while at + 8 <= length {
         file.seek(SeekFrom::Start(at))?;
         let mut header = [0; 16];
@@ -217,6 +319,20 @@ pub(crate) fn parts(file: &mut (impl Read + Seek), length: u64) -> io::Result<Ve
             file.seek(SeekFrom::Start(at + begin))?;
             file.read_exact(&mut movie)?;
             part.index = index(&movie);
+        }
+        if name == b"moof"
+            && part.missing == 0
+            && size <= MOST
+            && let Some(index) = &mut part.index
+        {
+            let mut content = vec![0; (size - begin) as usize];
+            file.seek(SeekFrom::Start(at + begin))?;
+            file.read_exact(&mut content)?;
+            fragment(index, &content);
+            // (The data of a fragment are in the box behind it.)
+            let here = at - part.start;
+            let places = wrong_places(&content, here + size + 16);
+            part.patches.extend(places.into_iter().map(|place| (at + begin + place, here)));
         }
         at = part.end;
     }

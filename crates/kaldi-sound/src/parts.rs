@@ -211,9 +211,11 @@ impl Parts {
         let (start, end, missing) = (part.start, part.end, part.missing);
         let has_index = part.index.is_some();
         let behind = part.behind;
+        let patches = std::mem::take(&mut part.patches);
         let is_mp4 = is_one_of(&MP4, &self.found);
         let failed = if is_mp4 || self.found.contains("CAF") {
             let window = Window::new(kept.open().map_err(io)?, start, end).map_err(io)?;
+            let window = window.with_patches(patches.clone());
             let kind = if is_mp4 { Kind::Mp4 } else { Kind::Caf };
             let known = Known { track: self.track, kind, index: part.index.take() };
             match Demuxed::open(&self.file, Box::new(window), known, Vec::new) {
@@ -236,11 +238,11 @@ impl Parts {
             );
             return Err(Error::NoSound { file: self.file.clone(), found: self.found.clone(), reason });
         }
-        let source = match whole {
+        let source = match *whole && patches.is_empty() {
             true => kept.open().map_err(io)?,
             false => {
                 let window = Window::new(kept.open().map_err(io)?, start, end).map_err(io)?;
-                spooled::keep(&self.file, &self.found, window, spooled::MOST)?
+                spooled::keep(&self.file, &self.found, window.with_patches(patches), spooled::MOST)?
             }
         };
         self.check_track(&failed)?;

@@ -28,7 +28,7 @@ pub(crate) fn parts(file: &mut (impl Read + Seek), length: u64) -> io::Result<Ve
                 }
             }
         }
-        parts.push(Part { start, end, missing: 0, behind: 0, index: None });
+        parts.push(Part { start, end, missing: 0, behind: 0, index: None, patches: Vec::new() });
         if end == length {
             return Ok(parts);
         }

@@ -40,12 +40,18 @@ pub(crate) struct Window {
     start: u64,
     end: u64,
     position: u64,
+    patches: Vec<(u64, u64)>,
 }
 
 impl Window {
     pub fn new(mut file: File, start: u64, end: u64) -> io::Result<Window> {
         file.seek(SeekFrom::Start(start))?;
-        Ok(Window { file, start, end, position: start })
+        Ok(Window { file, start, end, position: start, patches: Vec::new() })
+    }
+
+    /// Gives other numbers of 8 bytes, big-endian, at places of the file.
+    pub fn with_patches(self, patches: Vec<(u64, u64)>) -> Window {
+        Window { patches, ..self }
     }
 }
 
@@ -53,7 +59,14 @@ impl Read for Window {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let most = self.end.saturating_sub(self.position).min(out.len() as u64) as usize;
         let read = self.file.read(&mut out[..most])?;
-        self.position += read as u64;
+        let (begin, end) = (self.position, self.position + read as u64);
+        let first = self.patches.partition_point(|&(at, _)| at + 8 <= begin);
+        for &(at, number) in self.patches[first..].iter().take_while(|&&(at, _)| at < end) {
+            for (at, byte) in (at..).zip(number.to_be_bytes()).filter(|(at, _)| (begin..end).contains(at)) {
+                out[(at - begin) as usize] = byte;
+            }
+        }
+        self.position = end;
         Ok(read)
     }
 }
@@ -106,5 +119,15 @@ mod tests {
         window.read_to_end(&mut all).unwrap();
         assert_eq!(all, bytes[45..50]);
         assert!(window.seek(SeekFrom::Current(-100)).is_err());
+        let mut window =
+            window.with_patches(vec![(16, 0x0102_0304_0506_0708), (30, 7), (45, 0x0900_0000_0000_0000)]);
+        window.seek(SeekFrom::Start(0)).unwrap();
+        let (mut all, mut piece) = (Vec::<u8>::new(), [0; 3]);
+        while let read @ 1.. = window.read(&mut piece).unwrap() {
+            all.extend(&piece[..read]);
+        }
+        let expected =
+            [&[5, 6, 7, 8][..], &bytes[24..30], &[0, 0, 0, 0, 0, 0, 0, 7], &bytes[38..45], &[9, 0, 0, 0, 0]];
+        assert_eq!(all, expected.concat());
     }
 }

@@ -203,6 +203,74 @@ fn frames_that_change_rate_and_channels_are_all_given() {
     }
 }
 
+/// The boxes of an MP4 file: names, beginnings and ends.
+fn mp4_boxes(bytes: &[u8]) -> Vec<(String, usize, usize)> {
+    let (mut at, mut all) = (0, Vec::new());
+    while at < bytes.len() {
+        let size = u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+        all.push((String::from_utf8(bytes[at + 4..at + 8].to_vec()).unwrap(), at, at + size));
+        at += size;
+    }
+    all
+}
+
+/// Fragments of MP4 have times: silence takes the place of a missing one, whatever the fragments behind it say about their places.
+#[test]
+fn a_missing_fragment_of_mp4_becomes_silence() {
+    let folder = Folder::new("fragments");
+    let from = folder.write("one.wav", wave(16_000, 1, &tone(16_000, 500.0, 8.0)));
+    let picture = "-f lavfi -i color=c=red:s=64x64:r=25:d=8";
+    for (file, options) in [
+        ("a.mp4", "-c:a aac -movflags empty_moov+default_base_moof -frag_duration 1000000"),
+        ("b.mp4", "-c:a aac -movflags empty_moov -frag_duration 1000000"),
+        ("c.mp4", "-c:a aac -c:v mpeg4 -g 25 -movflags frag_keyframe+empty_moov"),
+        ("d.mp4", "-c:a aac -c:v mpeg4 -g 25 -movflags frag_keyframe"),
+        ("e.mp4", "-c:a aac -movflags cmaf -frag_duration 1000000"),
+        ("f.mp4", "-c:a libopus -ar 48000 -movflags empty_moov -frag_duration 1000000"),
+    ] {
+        let name = folder.path(file);
+        let inputs =
+            if options.contains("-c:v") { format!("{picture} -i {from}") } else { format!("-i {from}") };
+        if !ffmpeg(&format!("{inputs} {options} {name}")) {
+            return;
+        }
+        let bytes = std::fs::read(&name).unwrap();
+        let (rate, whole, warnings) = read(&name).unwrap();
+        assert_eq!(warnings, [], "{file}");
+        let boxes = mp4_boxes(&bytes);
+        let fragments: Vec<_> = boxes.iter().filter(|(name, ..)| name == "moof").collect();
+        assert!(fragments.len() > 6, "{file}: {} fragments", fragments.len());
+        let (begin, end) = (fragments[3].1, fragments[4].1);
+        let gap = folder.write(&format!("gap.{file}"), [&bytes[..begin], &bytes[end..]].concat());
+        for input in [gap.clone(), format!("cat {gap} |")] {
+            let (_, samples, warnings) = read(&input).unwrap();
+            assert!(samples.len().abs_diff(whole.len()) <= rate as usize / 50, "{input}: {}", samples.len());
+            if file == "f.mp4" {
+                // (ffmpeg decodes Opus.)
+                assert!(
+                    warnings.len() == 1 && warnings[0].to_string().contains("silence takes"),
+                    "{warnings:?}"
+                );
+                continue;
+            }
+            let [Warning::Gap { at, seconds, filled: true }] = warnings[..] else {
+                panic!("{input}: {warnings:?}");
+            };
+            assert!(
+                (0.9..1.2).contains(&seconds) && (2.5..4.5).contains(&at),
+                "{input}: {seconds} s at {at} s"
+            );
+            let (first, last) =
+                ((at * f64::from(rate)) as usize, ((at + seconds) * f64::from(rate)) as usize);
+            // (A packet of AAC overlaps with the one before.)
+            let packet = 2100;
+            assert!(samples[first + 1..last - 1].iter().all(|&x| x == 0.0), "{input}");
+            assert!(samples[..first] == whole[..first], "{input}");
+            assert!(samples[last + packet..] == whole[last + packet..], "{input}");
+        }
+    }
+}
+
 #[test]
 fn samples_that_are_no_numbers_are_counted_by_each_decoder() {
     let folder = Folder::new("nan");
