@@ -9,6 +9,8 @@ use crate::scan::{self, Finding};
 
 /// The first bytes of CAF.
 const CAF: &[u8] = b"caff\0\x01";
+/// Bytes that are searched at once.
+const SEARCHED: u64 = 1 << 20;
 /// Bytes that tell a kind of file.
 const MARK: usize = 4;
 
@@ -105,10 +107,30 @@ fn caf(file: &mut (impl Read + Seek), start: u64, end: u64) -> io::Result<Option
         }
         let [.., a, b, c, d, e, f, g, h] = header;
         let size = i64::from_be_bytes([a, b, c, d, e, f, g, h]);
-        let Ok(size) = u64::try_from(size) else { return Ok(None) };
+        let Ok(size) = u64::try_from(size) else {
+            return Ok(next_caf(file, at + 12, end)?.map(|next| next - start));
+        };
         at = at.saturating_add(12).saturating_add(size);
     }
     Ok(Some(at - start))
+}
+
+/// The place of the next CAF file behind samples without a length.
+fn next_caf(file: &mut (impl Read + Seek), start: u64, end: u64) -> io::Result<Option<u64>> {
+    /// The header, and the chunk that comes first, with its size.
+    const BEGIN: &[u8] = b"caff\0\x01\0\0desc\0\0\0\0\0\0\0\x20";
+    let (mut at, mut window) = (start, Vec::new());
+    file.seek(SeekFrom::Start(start))?;
+    while file.take(end.saturating_sub(at + window.len() as u64).min(SEARCHED)).read_to_end(&mut window)? > 0
+    {
+        if let Some(found) = window.windows(BEGIN.len()).position(|bytes| bytes == BEGIN) {
+            return Ok(Some(at + found as u64));
+        }
+        let passed = window.len().saturating_sub(BEGIN.len() - 1);
+        window.drain(..passed);
+        at += passed as u64;
+    }
+    Ok(None)
 }
 
 /// The bytes of the blocks of a WavPack file, up to the first block of another file, or tags.

@@ -94,7 +94,7 @@ impl SoundStream {
         let is_wave = begin.is_empty() || wave::is_readable(&begin) || kind.is_some_and(wave::is_no_sound);
         let source = if is_wave {
             // (Errors about waves name other kinds of files.)
-            let stream = Waves::new(reader)?;
+            let stream = Waves::new(reader, options.raw.is_some())?;
             if let Some(wanted) = options.track.filter(|&track| track != 1) {
                 return Err(Error::NoTrack { file, wanted, there: 1 });
             }

@@ -30,10 +30,10 @@ pub(crate) struct Waves {
 }
 
 impl Waves {
-    /// Reads the header of the first file.
-    pub fn new(reader: KaldiReader) -> kaldi_io::Result<Waves> {
+    /// Reads the header of the first file. It is the only one if the samples are `raw`, whatever these look like.
+    pub fn new(reader: KaldiReader, raw: bool) -> kaldi_io::Result<Waves> {
         let file = reader.name().to_owned();
-        let now = match reader.is_whole() {
+        let now = match reader.is_whole() && !raw {
             true => WaveStream::one_of_several(reader)?,
             // (Behind a wave in an archive comes the next key.)
             false => WaveStream::new(reader)?,
@@ -157,7 +157,7 @@ mod tests {
     }
 
     fn read(bytes: Vec<u8>) -> (Vec<i16>, Vec<Warning>) {
-        let mut waves = Waves::new(KaldiReader::from_bytes("f", bytes)).unwrap();
+        let mut waves = Waves::new(KaldiReader::from_bytes("f", bytes), false).unwrap();
         let mut all = Vec::new();
         loop {
             match waves.read(3).unwrap() {

@@ -271,6 +271,82 @@ fn a_missing_fragment_of_mp4_becomes_silence() {
     }
 }
 
+/// Runs ffmpeg with its output in a pipe, so that headers give no length. `None` if it is not there.
+fn streamed(arguments: &str) -> Option<Vec<u8>> {
+    let mut command = Command::new("ffmpeg");
+    command.args(["-nostdin", "-v", "error"]).args(arguments.split_whitespace()).arg("-");
+    match command.output() {
+        Ok(output) => {
+            assert!(output.status.success(), "ffmpeg {arguments}");
+            Some(output.stdout)
+        }
+        Err(_) => {
+            println!("skipped: ffmpeg is not installed");
+            None
+        }
+    }
+}
+
+/// Waves and CAF files without lengths: each is decoded as what it is.
+#[test]
+fn streamed_files_that_are_joined_are_all_decoded() {
+    let folder = Folder::new("streamed");
+    let from = folder.write("one.wav", wave(8000, 1, &tone(8000, 500.0, 1.0)));
+    let forms = [
+        "-c:a pcm_s16le",
+        "-c:a pcm_s16le -ar 16000",
+        "-c:a pcm_s24le",
+        "-c:a pcm_f32le",
+        "-c:a pcm_mulaw",
+        "-c:a pcm_s16le -ar 44100 -ac 2",
+    ];
+    for format in ["wav", "caf"] {
+        let made: Vec<Vec<u8>> =
+            forms.iter().map_while(|form| streamed(&format!("-i {from} {form} -f {format}"))).collect();
+        if made.len() < forms.len() {
+            return;
+        }
+        for (first, second) in (0..forms.len()).flat_map(|n| [(0, n), (n, 0)]) {
+            let name = folder.write("two", [&made[first][..], &made[second]].concat());
+            for input in [name.clone(), format!("cat {name} |")] {
+                let (rate, samples, warnings) = read(&input).unwrap();
+                let about = format!("{format}: {}, {}", forms[first], forms[second]);
+                assert!(samples.len().abs_diff(2 * rate as usize) < 20, "{about}: {}", samples.len());
+                let told =
+                    warnings.iter().filter(|warning| warning.to_string().contains("another one follows it"));
+                assert_eq!(
+                    (told.count(), warnings.len()),
+                    if format == "wav" { (1, 1) } else { (0, 0) },
+                    "{about}"
+                );
+                for middle in [0.3, 1.3] {
+                    let at = (middle * rate as f32) as usize;
+                    let piece = &samples[at..at + rate as usize / 2];
+                    let found = frequency(piece, rate);
+                    assert!((495.0..505.0).contains(&found), "{about}: {found} Hz at {middle} s");
+                    let largest = piece.iter().fold(0.0_f32, |largest, x| largest.max(x.abs()));
+                    assert!((5500.0..8500.0).contains(&largest), "{about}: {largest} at {middle} s");
+                }
+            }
+        }
+    }
+    // Files of other formats are told.
+    let Some(first) = streamed(&format!("-i {from} -f wav")) else { return };
+    for other in ["flac", "mp3", "mp3 -id3v2_version 0", "ogg", "aiff", "caf"] {
+        let to = folder.path("behind");
+        if !ffmpeg(&format!("-i {from} -ar 44100 -f {other} {to}")) {
+            return;
+        }
+        let name = folder.write("two", [first.clone(), std::fs::read(&to).unwrap()].concat());
+        for input in [name.clone(), format!("cat {name} |")] {
+            let (_, samples, warnings) = read(&input).unwrap();
+            let said = warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            assert!(said.contains("joined to the first 1.00 s of sound is left out"), "{other}: {said}");
+            assert_eq!(samples.len(), 8000, "{other}");
+        }
+    }
+}
+
 #[test]
 fn samples_that_are_no_numbers_are_counted_by_each_decoder() {
     let folder = Folder::new("nan");

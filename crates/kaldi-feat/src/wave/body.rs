@@ -6,6 +6,7 @@ use kaldi_io::{IoError, KaldiReader};
 
 use super::Result;
 use super::header::{CHUNK_HEADER, Header, is_name_byte, skip_pad};
+use super::next::{Found, find};
 
 /// Names at the beginning of wave files.
 const FILES: [&[u8; 4]; 4] = [b"RIFF", b"RIFX", b"RF64", b"BW64"];
@@ -79,7 +80,13 @@ impl Body {
         let mut filled = 0;
         while filled == 0 && !out.is_empty() && self.more(r)? {
             while filled < out.len() && self.left > 0 {
-                let most = self.left.min((out.len() - filled) as u64) as usize;
+                let mut most = self.left.min((out.len() - filled) as u64) as usize;
+                if self.stops_at_next && self.header.data_bytes.is_none() && r.is_whole() {
+                    most = self.up_to_next(r, most)?;
+                }
+                if self.follows {
+                    break;
+                }
                 match r.read(&mut out[filled..filled + most]) {
                     Ok(0) => {
                         (self.ended, self.left) = (true, 0);
@@ -96,6 +103,24 @@ impl Body {
         filled -= filled % self.header.block_align as usize;
         self.taken += filled as u64;
         Ok(filled)
+    }
+
+    /// The number of bytes, at most `most`, that can be read before another file begins. The end of these samples has come if
+    /// one begins here.
+    fn up_to_next(&mut self, r: &mut KaldiReader, most: usize) -> Result<usize> {
+        loop {
+            let bytes = r.peek_some()?;
+            let there = bytes.len();
+            match find(bytes) {
+                Found::At(0) => {
+                    (self.follows, self.ended, self.left) = (true, true, 0);
+                    return Ok(0);
+                }
+                Found::At(at) | Found::PerhapsAt(at) if at > 0 => return Ok(at.min(most)),
+                Found::PerhapsAt(_) if r.peek_bytes(there + 1)?.len() > there => {}
+                Found::At(_) | Found::PerhapsAt(_) | Found::Nowhere => return Ok(there.clamp(1, most)),
+            }
+        }
     }
 
     /// Appends the samples in `bytes`, filled by [`Body::read`], to `out`: all channels of the first sample, and so on.

@@ -267,7 +267,8 @@ fn no_wave(r: &mut KaldiReader, begin: &[u8]) -> IoError {
         }
         (None, _) => format!("'{}'", begin[..begin.len().min(4)].escape_ascii()),
     };
-    let advice = if known.is_some() { kinds::advice(r, &found) } else { String::new() };
+    // (The advice is about a whole input.)
+    let advice = if known.is_some() && r.position() == 0 { kinds::advice(r, &found) } else { String::new() };
     r.error(format!("expected a wave file (RIFF, RIFX, RF64), found {found}{advice}"))
 }
 

@@ -82,7 +82,7 @@ pub fn name(begin: &[u8]) -> Option<&'static str> {
 }
 
 /// True if the header of a frame does not use a reserved value for version, layer, bit rate or sampling rate.
-fn is_mpeg_audio(second: u8, third: u8) -> bool {
+pub(super) fn is_mpeg_audio(second: u8, third: u8) -> bool {
     second & 0x18 != 0x08 && second & 0x06 != 0 && third & 0xf0 != 0xf0 && third & 0x0c != 0x0c
 }
 

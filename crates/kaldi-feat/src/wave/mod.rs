@@ -9,6 +9,7 @@ mod body;
 mod coding;
 mod header;
 mod kinds;
+mod next;
 mod stream;
 
 use kaldi_io::holder::Holder;

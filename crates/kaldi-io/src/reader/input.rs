@@ -89,6 +89,15 @@ impl KaldiReader {
         Ok(&bytes[..bytes.len().min(n)])
     }
 
+    /// Returns the next bytes that have been read, without consuming them: at least one, unless the input ends.
+    ///
+    /// # Errors
+    /// The input cannot be read.
+    pub fn peek_some(&mut self) -> Result<&[u8]> {
+        self.fill(1)?;
+        Ok(self.buffered())
+    }
+
     /// Skips `n` bytes; returns the number skipped. In a file, skipping reads no data.
     pub fn skip_bytes(&mut self, n: u64) -> Result<u64> {
         let buffered = n.min(self.buffered().len() as u64);
