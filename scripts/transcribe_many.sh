@@ -13,9 +13,11 @@ usage() {
   cat <<'HELP'
 usage: transcribe_many.sh --model=MODEL [options] LIST OUT
 Recognises the recordings of LIST with nnet3-transcribe, in jobs that --cmd runs. A line of LIST is a file, or a name, a tab and a file.
-OUT/texts gets a text for each recording, OUT/text all of them in the order of LIST, OUT/failed the recordings without a text, and
-OUT/results.tsv a table of all. A job that fails does not stop the others. The same command again does what is missing; with another
-LIST, recordings that are new or have changed since. e.g.:
+OUT/texts gets a text for each recording, OUT/text all of them in the order of LIST (not for srt and vtt, whose files begin anew),
+OUT/failed the recordings without a text, and OUT/results.tsv a table of all. Its column reason says why there is no text, or has the
+warnings about a recording with a text, such as seconds of sound that are missing; the last lines that the script prints count those
+recordings. A job that fails does not stop the others. The same command again does what is missing (an emptied text is missing, but an
+empty srt or ctm is that of a recording without words); with another LIST, recordings that are new or have changed since. e.g.:
   transcribe_many.sh --model=model --nj=40 --cmd='slurm.sh' recordings.txt texts
 HELP
   explain_options

@@ -8,7 +8,8 @@ use kaldi_corpus::many::Folder;
 
 /// Make the folders 1, 2, … of links to the recordings without a text, and print their number.
 ///
-/// The folder is that of name-recordings. Recording NAME has a text if there is texts/NAME.SUFFIX.
+/// The folder is that of name-recordings. Recording NAME has a text if there is texts/NAME.SUFFIX. An empty
+/// file is no text, but for srt and ctm.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: batch-recordings --size=20 out txt batches\nSee also: name-recordings, collect-texts"

@@ -12,12 +12,19 @@ const LONGEST: usize = 20;
 
 impl Folder {
     /// Makes the folders 1, 2, … in `to`, with links to the recordings without a text, at most `size` in each. Returns their number.
+    /// Warnings of earlier calls about these recordings are dropped.
     ///
     /// # Errors
     /// The table of names cannot be read, or a folder or a link cannot be made.
     pub fn batches(&self, size: usize, to: &Path) -> Result<usize> {
         let mut left = self.names()?;
-        left.retain(|(name, _)| !self.text(name).exists());
+        left.retain(|(name, _)| !self.has_text(name));
+        let mut warnings = self.warnings()?;
+        let before = warnings.len();
+        left.iter().for_each(|(name, _)| drop(warnings.remove(name)));
+        if warnings.len() < before {
+            self.set_warnings(&warnings)?;
+        }
         let count = left.len().div_ceil(size.max(1));
         for (place, (name, path)) in left.iter().enumerate() {
             let folder = to.join((place % count + 1).to_string());

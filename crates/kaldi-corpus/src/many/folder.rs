@@ -1,5 +1,6 @@
 //! The folder of texts, and its tables of recordings.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -69,6 +70,35 @@ impl Folder {
     /// The file of a recording's text.
     pub(super) fn text(&self, name: &str) -> PathBuf {
         self.path.join("texts").join(format!("{name}.{}", self.suffix))
+    }
+
+    /// True if an empty file is a text of this form: that of a recording without words.
+    pub(super) fn has_empty_texts(&self) -> bool {
+        ["srt", "ctm"].contains(&self.suffix.as_str())
+    }
+
+    /// True if a recording has a text.
+    pub(super) fn has_text(&self, name: &str) -> bool {
+        fs::metadata(self.text(name)).is_ok_and(|status| status.len() > 0 || self.has_empty_texts())
+    }
+
+    /// Paths and warnings of recordings that were recognised, by name.
+    pub(super) fn warnings(&self) -> Result<BTreeMap<String, (String, String)>> {
+        let file = self.file("warnings");
+        let row = |row: Vec<&str>| match row[..] {
+            [name, path, warnings] => Ok((name.to_owned(), (path.to_owned(), warnings.to_owned()))),
+            _ => Err(Error::form(&file, "expected lines of a name, a path and warnings")),
+        };
+        rows(&read(&file)?).map(row).collect()
+    }
+
+    /// Keeps the warnings for later calls, whose logs do not have them.
+    pub(super) fn set_warnings(&self, warnings: &BTreeMap<String, (String, String)>) -> Result<()> {
+        let row = |(name, (path, warnings)): (&'_ String, &'_ (String, String))| {
+            [name.clone(), path.clone(), warnings.clone()]
+        };
+        let all: Vec<[String; 3]> = warnings.iter().map(row).collect();
+        write_rows(&self.file("warnings"), all.iter().map(|row| row.iter().map(String::as_str).collect()))
     }
 
     /// Names and paths of the recordings of the last list.
