@@ -26,7 +26,7 @@ heading "Pieces"
 option max-seconds number 15 "length of utterances, at most; longer ones are cut at their longest pauses"
 option min-pause number 0.15 "seconds without words at which an utterance may begin or end"
 option max-unmatched integer 1 "words of the transcript one after another that may be heard as others within an utterance; 0: none"
-option skip-bad bool false "leave out recordings that cannot be used, with a warning for each: with an empty transcript, with two lines, \
+option skip-bad bool false "leave out recordings that cannot be used, with a warning for each: without a transcript or with an empty one, with two lines, \
 without sound. Without it the first of them ends the script"
 heading "Recognition"
 option window number 30 "seconds that are recognised at a time; windows overlap by a sixth"

@@ -10,7 +10,7 @@ use nnet3::messages;
 ///
 /// The data folder has wav.scp, text with the transcript of each whole recording, and maybe utt2spk. The output folder gets
 /// recordings (keys), wav.scp, transcripts, and text: the transcripts without words that words.txt lacks. The first recording
-/// that cannot be used is an error: one with two lines, without a source of sound, or with a transcript without known words.
+/// that cannot be used is an error: one with two lines, without a source of sound, without a transcript, or with one without known words.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: check-long-recordings --skip-bad=true data/lectures data/lang/words.txt work\nSee also: feats-to-windows, cut-long-recordings"

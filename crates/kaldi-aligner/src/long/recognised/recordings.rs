@@ -104,6 +104,13 @@ pub fn check(data: &str, words: &str, work: &str, skip: bool, warn: &mut dyn FnM
     if said.is_empty() && faults.keys.is_empty() {
         return Err(kaldi_lang::Error::File { file: text, problem: "the file is empty".to_owned() }.into());
     }
+    let with_lines: FxHashSet<&str> = lines(&transcripts).map(|(_, content)| fields(content)[0]).collect();
+    for (line, content) in lines(&scp_text) {
+        let key = fields(content)[0];
+        if !with_lines.contains(key) && !faults.keys.contains(key) {
+            faults.add(key, &format!("{scp}, line {line}: there is no '{key}' in {text}"))?;
+        }
+    }
     faults.check_rest(said.is_empty())?;
     speakers(&format!("{data}/utt2spk"))?;
     let with = |line: &dyn Fn(&str, &[&str]) -> String| -> Vec<String> {
@@ -197,10 +204,16 @@ mod tests {
     fn recordings_that_cannot_be_used_are_named_and_left_out() {
         let (text, scp) = ("a one two\nb two x\nc one\n", "a a.wav\nb b.wav\nc c.wav\n");
         for (text, scp, fault, left) in [
-            ("a one\na two\nb two\n", scp, "text, line 2: 'a' has a line before", "b\n"),
+            ("a one\na two\nb two\nc one\n", scp, "text, line 2: 'a' has a line before", "b\nc\n"),
             ("a one\nb\nc one\n", scp, "text, line 2: the transcript of 'b' is empty", "a\nc\n"),
-            ("a one\nb x y\n", scp, "text, line 2: the lexicon has no word of the transcript of 'b'", "a\n"),
-            ("a one\nd one\n", scp, "text, line 2: there is no 'd' in", "a\n"),
+            (
+                "a one\nb x y\nc one\n",
+                scp,
+                "text, line 2: the lexicon has no word of the transcript of 'b'",
+                "a\nc\n",
+            ),
+            ("a one\nb one\nc one\nd one\n", scp, "text, line 4: there is no 'd' in", "a\nb\nc\n"),
+            ("a one\nb two\n", scp, "wav.scp, line 3: there is no 'c' in", "a\nb\n"),
             (
                 text,
                 "a a.wav\nb b.wav\nc c.wav\nb b2.wav\n",
