@@ -31,6 +31,7 @@ class Rttm(unittest.TestCase):
     def test_faults_name_file_and_line(self):
         for reference, rttm, said in (
             (TURNS, TURNS + "SPEAKER r 1 x 1 <NA> <NA> anna\n", "rttm, line 3: expected SPEAKER, recording"),
+            (TURNS, "SPEAKER r 1 0 1e9 <NA> <NA> anna\n", "rttm, line 1: expected a turn that ends within 100000 s"),
             (TURNS, ";; text\nSPEAKER r 1\n", "rttm, line 2: expected SPEAKER, recording"),
             (TURNS, "SPEAKER r 1 nan 1 <NA> <NA> anna\n", "rttm, line 1: expected SPEAKER, recording"),
             (TURNS.encode() + b"\xff\n", TURNS, "ref, line 3: this is not UTF-8"),

@@ -18,6 +18,7 @@ FRAME = 0.01
 LENGTH, SHIFT, LEAST = 1.5, 0.75, 0.5
 PAUSE = 0.3  # a shorter one is no end of speech
 COLLAR = 0.25
+MOST = 100_000  # seconds of a recording: 27 hours
 
 
 def runs(flags, pause=0):
@@ -91,6 +92,8 @@ def read_rttm(path):
             begin, length = float(fields[3]), float(fields[4])
             if not (0 <= begin < float("inf") and 0 <= length < float("inf")):
                 raise ValueError
+            if begin + length > MOST:
+                sys.exit(f"{path}, line {number}: expected a turn that ends within {MOST} s, found '{line}'")
             found[fields[1]].append((begin, begin + length, fields[7]))
         except (ValueError, IndexError):
             sys.exit(f"{path}, line {number}: expected SPEAKER, recording, channel, begin, length, two columns and a speaker, found '{line}'")
