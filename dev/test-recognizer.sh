@@ -678,6 +678,8 @@ printf '%s\n' 'zebra Z' >"$work/zebra_lexicon"
 check "adapt: a phone that the model lacks" adapt "'Z' is no phone of the model" --text="$work/zebra" --lexicon="$work/zebra_lexicon"
 check "adapt: a command that fails" adapt "--g2p: the command failed" --text="$work/zebra" --g2p=false
 check "adapt: a weight above 1" adapt "--old-weight: expected a number from 0 to 1" --text="$work/zebra" --old-weight=2
+check "adapt: a language model without an end" adapt "--old-lm=/dev/zero: expected a file, found more than 268435456 bytes" --text="$work/zebra" --old-lm=/dev/zero
+check "adapt: a folder as the text" adapt "--text=$work: expected a file, found a folder" --text="$work"
 check "adapt: a folder that is no model" says "is no model folder" scripts/adapt_model.sh --text="$work/zebra" "$toy" "$work/adapted_wrongly"
 
 # ---- model folders --------------------------------------------------------------------------------------------------

@@ -72,10 +72,12 @@ make_private "$parent"
 work=$private
 mkdir "$work/old"
 most=268435456 # bytes
-for name in text phrases lexicon; do # They are read several times. What is no file may end, or not, as /dev/zero.
+for name in text phrases lexicon tree old_lm; do # They are read several times. What is no file may end, or not, as /dev/zero.
   if [[ ! ${!name} || -f ${!name} ]]; then continue; fi # lint: an option's name
-  head -c $(( most + 1 )) "${!name}" >"$work/$name.given" || fail "--$name=${!name}: cannot read it" # lint: an option's name; whole: most
-  (( $(stat -c %s "$work/$name.given") <= most )) || fail "--$name=${!name}: expected a text, found more than $most bytes that are in no file" # lint: an option's name
+  given=--${name//_/-}=${!name} # lint: an option's name
+  [[ ! -d ${!name} ]] || fail "$given: expected a file, found a folder" # lint: an option's name
+  head -c $(( most + 1 )) "${!name}" >"$work/$name.given" || fail "$given: cannot read it" # lint: an option's name; whole: most
+  (( $(stat -c %s "$work/$name.given") <= most )) || fail "$given: expected a file, found more than $most bytes that are in no file" # lint: an option's name
   printf -v "$name" %s "$work/$name.given" # lint: an option's name
 done
 quietly() { # <what it does> <command> …: the end of its log if it fails, its warnings if not
