@@ -188,6 +188,7 @@ fn options_that_cannot_work_are_errors_before_it_listens() {
         (&[][..], "Endpointing requires nonempty --endpoint.silence-phones option"),
         (&["--endpoint.silence-phones=x"][..], "--endpoint.silence-phones"),
         (&[silence, "--samp-freq=11025"], "Sampling frequency mismatch, expected 16000, got 11025"),
+        (&[silence, "--samp-freq=0"], "--samp-freq=0: expected from 1000 to 192000 Hz"),
         (&[silence, "--chunk-length=0"], "--chunk-length=0: expected from 1 to 10000000 samples"),
     ] {
         let (mfcc, words_file) =

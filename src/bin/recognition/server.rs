@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
+use kaldi_feat::wave::RATES;
 use kaldi_io::symbols::SymbolTable;
 use kaldi_io::threads::start_in_or_return;
 use nnet3::forward::load_acoustic_network;
@@ -77,6 +78,9 @@ pub fn serve(
     check(recognizer)?;
     // An error now, not at the first client as in the reference.
     let endpoint = recognizer.endpoint.options()?;
+    if !(*RATES.start() as f32..=*RATES.end() as f32).contains(&args.samp_freq) {
+        bail!("--samp-freq={}: expected from {} to {} Hz", args.samp_freq, RATES.start(), RATES.end());
+    }
     let samples = args.chunk_length * args.samp_freq;
     if !(1.0..=1e7).contains(&samples) {
         bail!("--chunk-length={}: expected from 1 to 10000000 samples, found {samples}", args.chunk_length);
