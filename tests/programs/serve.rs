@@ -355,6 +355,12 @@ fn options_that_serve_nobody() {
         (&["--sample-rate=999999"], "--sample-rate=999999: expected a rate from 1000 to 192000 Hz"),
         (&[&format!("--token-file={short}")], "at least 8 ASCII characters without blanks, found one of 3"),
         (&["--token-file=/nowhere/token"], "--token-file=/nowhere/token"),
+        (
+            &["--token-file=/dev/zero"],
+            "--token-file=/dev/zero: expected a first line of at most 8192 bytes, found a longer one",
+        ),
+        (&["--threads=100000"], "--threads=100000: expected a number of threads from 1 to 1024"),
+        (&["--threads=-1"], "--threads=-1: expected a number of threads from 1 to 1024"),
         (&["--listen=nowhere"], "nowhere"),
         (&["--listen=192.0.2.1", "--token-file="], "cannot listen on 192.0.2.1:"),
         (&["--sample-rate=300"], "--sample-rate=300: expected a rate from 1000 to 192000 Hz"),

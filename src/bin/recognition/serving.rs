@@ -1,6 +1,7 @@
 //! A server of recognisers: the work of `nnet3-serve`.
 
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,6 +30,8 @@ const OTHER_CONNECTIONS: usize = 10;
 const SHORTEST_RECORDING: usize = 1000;
 /// The shortest token that is no mistake.
 const SHORTEST_TOKEN: usize = 8;
+/// Bytes of the line of a token, at most. Headers of a request may have 16 KiB.
+const LONGEST_TOKEN_LINE: u64 = 8192;
 
 // The address of the server, and limits of clients.
 #[derive(Args, Clone, Debug)]
@@ -207,9 +210,9 @@ impl ServingArgs {
         if self.token_file.is_empty() {
             return Ok(Access { token: None, origins, names });
         }
-        let text = std::fs::read_to_string(&self.token_file)
-            .with_context(|| format!("--token-file={}", self.token_file))?;
-        let token = text.lines().next().unwrap_or("").trim();
+        let first =
+            first_line(&self.token_file).with_context(|| format!("--token-file={}", self.token_file))?;
+        let token = first.trim();
         if token.len() < SHORTEST_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             bail!(
                 "--token-file={}: expected a first line of at least {SHORTEST_TOKEN} ASCII characters without blanks, \
@@ -220,6 +223,16 @@ impl ServingArgs {
         }
         Ok(Access { token: Some(token.to_owned()), origins, names })
     }
+}
+
+/// The first line of a file. It must end within [`LONGEST_TOKEN_LINE`]: a device may have no end.
+fn first_line(file: &str) -> Result<String> {
+    let mut bytes = Vec::new();
+    BufReader::new(File::open(file)?).take(LONGEST_TOKEN_LINE + 1).read_until(b'\n', &mut bytes)?;
+    if bytes.len() as u64 > LONGEST_TOKEN_LINE {
+        bail!("expected a first line of at most {LONGEST_TOKEN_LINE} bytes, found a longer one");
+    }
+    String::from_utf8(bytes).context("expected a first line of ASCII characters, found one that is not UTF-8")
 }
 
 /// A limit that is 0 if there is none.
@@ -247,11 +260,14 @@ pub fn serve(
             "the system ends this server after {seconds} s of processor time (ulimit -t)"
         ));
     }
-    let threads = threads::count(args.threads, usize::MAX)?;
+    let threads = match args.threads {
+        0 => threads::processors() as i64,
+        wanted => wanted.into(),
+    };
     let settings = Settings {
         access,
         limits,
-        threads: threads::number("threads", threads as i64)?,
+        threads: threads::number("threads", threads)?,
         rate: Some(args.sample_rate).filter(|&rate| rate > 0),
         decoder: Some(decoder(args, &system)?),
         language: args.language.clone(),
