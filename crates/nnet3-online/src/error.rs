@@ -114,6 +114,10 @@ pub enum Error {
     #[error("{file}, line {line}: expected a phrase in UTF-8")]
     NotText { file: String, line: usize },
 
+    /// A file of phrases that is too long, or has no end.
+    #[error("{file}: expected a file of phrases of at most {most} bytes, found more")]
+    ManyPhrases { file: String, most: u64 },
+
     /// Data that allow no computation, or calls in a wrong order.
     #[error("{0}")]
     Data(String),

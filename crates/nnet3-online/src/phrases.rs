@@ -7,6 +7,7 @@
 //! several phrases, parts of them, or their words in another order.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::Read;
 use std::sync::Arc;
 
 use kaldi_fst::store::Names;
@@ -19,6 +20,8 @@ use crate::graph::SharedGraph;
 
 /// The share of the counted words in the probability of a state; the rest is for backing off.
 const DISCOUNT: f32 = 0.5;
+/// Bytes of a file of phrases, at most. A device may have no end.
+const MOST_BYTES: u64 = 64 << 20;
 /// Words that an error quotes.
 const QUOTED: usize = 3;
 /// Words for which a similar one is sought.
@@ -61,6 +64,10 @@ impl Phrases {
         let mut numbers: HashMap<&str, Option<i32>> =
             phrases.iter().flatten().map(|word| (word.as_str(), None)).collect();
         for (number, name) in names.iter().filter(|&(number, _)| number != EPSILON) {
+            // (Disambiguation symbols are no words.)
+            if is_disambiguation(name) {
+                continue;
+            }
             if let Some(slot @ None) = numbers.get_mut(name) {
                 *slot = Some(number);
             }
@@ -115,6 +122,12 @@ impl Phrases {
     pub(crate) fn graph(&self) -> &SharedGraph {
         &self.graph
     }
+}
+
+/// True for `#0`, `#1` and so on. A graph reads no sound for such a symbol, so a loop of them would have no end.
+fn is_disambiguation(name: &str) -> bool {
+    name.strip_prefix('#')
+        .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Quotes the first of the words.
@@ -178,12 +191,17 @@ pub fn bigrams(sentences: &[Vec<i32>]) -> Fst {
 /// Reads a file of phrases, one a line. Returns the phrases that are not empty, each with the number of its line.
 ///
 /// # Errors
-/// The file cannot be read, or a line is no UTF-8.
+/// The file cannot be read, has more than 64 MiB, or a line is no UTF-8.
 pub fn read(rxfilename: &str) -> Result<Vec<(usize, String)>> {
     let mut r = KaldiReader::open_raw(rxfilename)?;
     let mut bytes = Vec::new();
-    std::io::Read::read_to_end(&mut r, &mut bytes)
+    r.by_ref()
+        .take(MOST_BYTES + 1)
+        .read_to_end(&mut bytes)
         .map_err(|source| kaldi_io::IoError::Io { name: rxfilename.to_owned(), source })?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(Error::ManyPhrases { file: rxfilename.to_owned(), most: MOST_BYTES });
+    }
     r.close()?;
     lines(rxfilename, &bytes)
 }
@@ -212,6 +230,18 @@ mod tests {
 
     fn cost(probability: f32) -> f32 {
         -probability.ln()
+    }
+
+    #[test]
+    fn a_file_of_phrases_without_an_end_is_refused() {
+        let error = read("/dev/zero").unwrap_err().to_string();
+        assert_eq!(error, "/dev/zero: expected a file of phrases of at most 67108864 bytes, found more");
+    }
+
+    #[test]
+    fn disambiguation_symbols_are_no_words() {
+        let found = ["#0", "#12", "#", "#a", "0", "##1"].map(is_disambiguation);
+        assert_eq!(found, [true, true, false, false, false, false]);
     }
 
     /// Phrases 1 2, 1 and 3: worked out by hand.
