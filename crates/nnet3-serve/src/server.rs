@@ -249,7 +249,7 @@ fn router(shared: Arc<Shared>) -> Router {
 fn probe_router(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/healthz", get(healthz))
-        .route("/readyz", get(readyz))
+        .route("/readyz", get(readyz_without_place))
         .route("/metrics", get(metrics))
         .fallback(no_place)
         .method_not_allowed_fallback(wrong_method)
@@ -404,6 +404,18 @@ async fn readyz(AppState(shared): AppState<Arc<Shared>>) -> Response {
     match shared.sessions.refusal() {
         None => healthz(AppState(shared)).await,
         Some(refusal) => Failure::from(refusal).into_response(),
+    }
+}
+
+/// Tells the same if the connection of the probe has no place. Without any place a new client would be refused; if only this
+/// address has none left, others are admitted.
+async fn readyz_without_place(
+    AppState(shared): AppState<Arc<Shared>>,
+    Extension(no_place): Extension<NoPlace>,
+) -> Response {
+    match no_place {
+        NoPlace::Full => Failure::new(StatusCode::SERVICE_UNAVAILABLE, no_place.to_string()).into_response(),
+        NoPlace::Address(_) => readyz(AppState(shared)).await,
     }
 }
 

@@ -145,6 +145,26 @@ fn long_sound_large_messages_and_pauses() {
 }
 
 #[test]
+fn a_server_without_places_for_connections_is_not_ready() {
+    let f = folder("serve-places", false);
+    let server = Server::start(&model_folder(&f), &["--max-sessions=1", "--max-waiting=0"]);
+    assert_eq!(server.get("/readyz").0, 200);
+    let mut held: Vec<_> = (0..110).map(|_| server.connect()).collect();
+    let (status, text) = server.post("/transcribe", b"x", "");
+    assert!(status == 503 && text.contains("too many connections"), "{status} {text}");
+    let (status, text) = server.get("/readyz");
+    assert!(status == 503 && text.contains("the server is full: too many connections"), "{status} {text}");
+    assert_eq!(server.get("/healthz").0, 200);
+    // With places again it is ready.
+    held.clear();
+    let begin = Instant::now();
+    while server.get("/readyz").0 != 200 {
+        assert!(begin.elapsed() < Duration::from_secs(60));
+    }
+    server.stop();
+}
+
+#[test]
 fn an_address_has_its_share() {
     let f = folder("serve-address", false);
     let model = model_folder(&f);
