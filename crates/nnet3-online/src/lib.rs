@@ -76,9 +76,9 @@ pub use notice::Notice;
 pub use options::{Files, MakeObserver, ModelOptions, RecognizerOptions};
 pub use phrases::Phrases;
 pub use recognizer::Recognizer;
-pub use recording::{PIECE, Sentence, Sentences, Steps, piece};
 #[cfg(feature = "sound")]
-pub use recording::{Recording, RecordingOptions, RecordingWarning};
+pub use recording::{Loudness, Recording, RecordingOptions, RecordingWarning};
+pub use recording::{PIECE, Sentence, Sentences, Steps, piece};
 pub use sample_bytes::SampleBytes;
 pub use scorer::Scorer;
 pub use search::Search;

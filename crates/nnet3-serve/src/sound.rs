@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use kaldi_io::{KaldiReader, threads};
 use kaldi_sound::{Channels, SoundStream};
-use nnet3_online::piece;
+use nnet3_online::{Loudness, RecordingWarning, piece};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::timeout;
 
@@ -179,6 +179,17 @@ impl Chosen {
     }
 }
 
+/// The warning about silent channels beside others, with the parameter that takes another one.
+fn silent(loudness: &Loudness, used: usize) -> Option<String> {
+    let (channels, others) = loudness.silent(used)?;
+    let hint = match others.first() {
+        Some(other) if used == 1 => format!("; channels={other} takes that one"),
+        _ => String::new(),
+    };
+    let warning = RecordingWarning::Silent { channels, others, is_alone: used == 1 };
+    Some(format!("{warning}{hint}"))
+}
+
 /// Gives all samples. Returns warnings about what is missing.
 fn give_all(
     mut sound: SoundStream,
@@ -187,18 +198,59 @@ fn give_all(
 ) -> Result<Vec<String>, Trouble> {
     let Chosen { signals, warning } = chosen;
     let rate = sound.sample_rate();
-    if give.blocking_send(Ok(Step::Form { rate, signals: signals.len() })).is_err() {
+    let used = signals.len();
+    let mut loudness = Loudness::new(sound.channels(), &signals);
+    if give.blocking_send(Ok(Step::Form { rate, signals: used })).is_err() {
         return Ok(Vec::new());
     }
     loop {
-        let samples = sound.read(piece(rate as f32), &signals).map_err(fault)?;
+        let mut samples = sound.read(piece(rate as f32), &loudness.channels).map_err(fault)?;
         if samples.first().is_none_or(Vec::is_empty) {
             let of_sound = sound.warnings();
-            let warnings = warning.into_iter().chain(of_sound.iter().map(ToString::to_string)).collect();
+            let warnings = warning.into_iter().chain(of_sound.iter().map(ToString::to_string));
+            let warnings = warnings.chain(silent(&loudness, used)).collect();
             return sound.close().map(|()| warnings).map_err(fault);
         }
+        loudness.add(&samples);
+        samples.truncate(used);
         if give.blocking_send(Ok(Step::Samples(samples))).is_err() {
             return Ok(Vec::new());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_silent_channel_beside_speech_is_a_warning_with_the_other_one() {
+        // A wave of 16 bits at 8 kHz: the first of two channels is silent.
+        let mut wave = b"RIFF\x64\x06\0\0WAVEfmt \x10\0\0\0\x01\0\x02\0\x40\x1f\0\0\0\x7d\0\0\x04\0\x10\0data\x40\x06\0\0".to_vec();
+        (0..400_i16).for_each(|n| wave.extend([[0, 0], (n * 50 % 3000).to_le_bytes()].concat()));
+        let warnings = |channels: Option<Channels>| {
+            let sound =
+                SoundStream::from_reader(KaldiReader::from_read(SOUND, std::io::Cursor::new(wave.clone())));
+            let sound = sound.unwrap();
+            let chosen = Chosen::of(&sound, channels).ok().unwrap();
+            let (give, mut steps) = channel(1000);
+            let warnings = give_all(sound, chosen, &give).ok().unwrap();
+            drop(give);
+            let mut count = 0;
+            while let Some(Ok(step)) = steps.blocking_recv() {
+                if let Step::Samples(samples) = step {
+                    count = samples.len();
+                }
+            }
+            (count, warnings)
+        };
+        let first = "the first of 2 channels is taken; channels=each, mix or a number chooses others";
+        let silent = "channel 1 is silent, but channel 2 is not";
+        let alone = format!("{silent}; channels=2 takes that one");
+        assert_eq!(warnings(None), (1, vec![first.to_owned(), alone.clone()]));
+        assert_eq!(warnings(Some(Channels::Number(1))), (1, vec![alone]));
+        assert_eq!(warnings(Some(Channels::Each)), (2, vec![silent.to_owned()]));
+        assert_eq!(warnings(Some(Channels::Number(2))), (1, vec![]));
+        assert_eq!(warnings(Some(Channels::Mix)), (1, vec![]));
     }
 }

@@ -7,6 +7,8 @@ mod sentences;
 mod sound;
 mod steps;
 
+#[cfg(feature = "sound")]
+pub use loudness::Loudness;
 pub use sentences::{PIECE, Sentence, Sentences, piece};
 #[cfg(feature = "sound")]
 pub use sound::{Recording, RecordingOptions, RecordingWarning};
