@@ -24,7 +24,7 @@ fn errors_name_the_line_of_a_file() {
         &["ali.txt, key 'b', line 2: expected integers, found 'x'"],
     );
     let post = folder.write("post.txt", "a [ 1 1 ]\nb [ 1 ] 1 ]\nc [ 1 1 ]\n");
-    refused("copy-post", &[&format!("ark:{post}"), "ark:-"], &["post.txt, line 2: expected frames"]);
+    refused("copy-post", &[&format!("ark:{post}"), "ark:-"], &["post.txt, key 'b', line 2: expected frames"]);
     // What is read for alignments.
     let post = format!("ark:{}", posteriors(&folder, 2));
     refused(
