@@ -56,7 +56,7 @@ pub enum NoBf16 {
     Slow { rate: f64 },
 }
 
-/// What a backend of the host does with the factors of products.
+/// The form of factors in products of a backend of the host.
 #[derive(Clone, Copy)]
 pub(super) enum Arithmetic {
     Floats,
