@@ -13,6 +13,8 @@ use crate::{Error, Result};
 /// Pronunciations of a word, at most, and the least probability of those behind the first.
 const MOST: usize = 2;
 const LEAST_PROBABILITY: f64 = 0.25;
+/// A pronunciation with a lower probability deserves a look.
+const UNSURE: f64 = 0.5;
 
 /// Guessed pronunciations with the model that they come from.
 pub struct Guessed {
@@ -20,6 +22,8 @@ pub struct Guessed {
     pub entries: Vec<Entry>,
     /// Words for whose letters the model has no pronunciation.
     pub without: Vec<String>,
+    /// Words whose likeliest pronunciation has a probability below one half, with it, the least sure first.
+    pub unsure: Vec<(String, f64)>,
     model: Model,
 }
 
@@ -46,21 +50,27 @@ pub fn guess(
     let model = learned(&examples, &options, name)?.0;
     let wanted =
         SearchOptions { count: MOST, min_probability: LEAST_PROBABILITY, ..SearchOptions::default() };
-    let (mut entries, mut without) = (Vec::new(), Vec::new());
+    let (mut entries, mut without, mut unsure) = (Vec::new(), Vec::new(), Vec::new());
     for (word, found) in words.iter().zip(model.pronounce_all(words, &wanted, threads)) {
         match found {
-            Ok(found) => entries.extend(found.into_iter().map(|pronunciation| Entry {
-                word: word.clone(),
-                probability: 1.0,
-                silence: None,
-                phones: pronunciation.phones.iter().map(|&phone| phone.to_owned()).collect(),
-            })),
+            Ok(found) => {
+                if let Some(first) = found.first().filter(|first| first.probability < UNSURE) {
+                    unsure.push((word.clone(), first.probability));
+                }
+                entries.extend(found.into_iter().map(|pronunciation| Entry {
+                    word: word.clone(),
+                    probability: 1.0,
+                    silence: None,
+                    phones: pronunciation.phones.iter().map(|&phone| phone.to_owned()).collect(),
+                }));
+            }
             Err(error) if error.is_of_word() => without.push(word.clone()),
             Err(error) => return Err(error.into()),
         }
     }
     entries.retain(|entry| !entry.phones.is_empty());
-    Ok(Guessed { entries, without, model })
+    unsure.sort_by(|a, b| a.1.total_cmp(&b.1));
+    Ok(Guessed { entries, without, unsure, model })
 }
 
 impl Guessed {
@@ -107,6 +117,7 @@ mod tests {
         let first = guess();
         assert_eq!(first.entries[0].phones, spelled("tapi"));
         assert_eq!(first.without, ["xyz"]);
+        assert!(first.unsure.iter().all(|(word, probability)| word == "tapi" && *probability < 0.5));
         first.write(&cache, &file, false).unwrap();
         assert!(std::fs::read_to_string(&file).unwrap().starts_with("tapi tt aa pp ii\n"));
         assert_eq!(guess().entries, first.entries);

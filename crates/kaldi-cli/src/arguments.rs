@@ -363,6 +363,11 @@ fn wrong_number(command: &Command, arguments: &Arguments) -> String {
     if let Some(option) = given.iter().find(|arg| arg.starts_with("--")) {
         text += &format!("; {} counts as an argument: options go before all arguments", shell_escape(option));
     }
+    if let Some(value) = given.iter().find(|arg| ["true", "false"].contains(&arg.as_str())) {
+        text += &format!(
+            "; {value} counts as an argument: the value of a switch stands behind =, as in --switch={value}"
+        );
+    }
     for Attached { option, value } in &arguments.attached {
         text += &format!("; {} was taken for the value of {option}", shell_escape(value));
     }

@@ -64,8 +64,14 @@ impl KaldiReader {
     pub fn open_raw(rxfilename: &str) -> Result<Self> {
         let parsed = RxFilename::parse(rxfilename)?;
         let name = crate::filename::printable(rxfilename, STANDARD_INPUT);
-        let (source, position) =
-            Source::open(&parsed).map_err(|source| IoError::Open { name: name.clone(), source })?;
+        let (source, position) = Source::open(&parsed).map_err(|source| {
+            // (Few names of files have blanks, and most commands do.)
+            let is_command = matches!(parsed, RxFilename::File(_))
+                && name.contains(' ')
+                && source.kind() == io::ErrorKind::NotFound;
+            let hint = if is_command { " (a command needs | at its end)" } else { "" };
+            IoError::Open { name: format!("{name}{hint}"), source }
+        })?;
         Ok(Self::new(name, source, vec![0; BUFFER_SIZE], position))
     }
 

@@ -203,10 +203,18 @@ pub fn run(options: Options) -> Result<u8> {
         let begin = model.map_or(Begin::Train(rate.unwrap_or(DEFAULT_RATE)), Begin::Given);
         let table = out.join(TEXTS);
         let Listened { wrong, doubtful, lost } = aligning::listen(&job, begin, &table)?;
-        if wrong + doubtful + lost > 0 {
+        let kinds = [
+            (wrong, "surely not what is said, as others fit better"),
+            (doubtful, "doubtful"),
+            (lost, "not aligned"),
+        ];
+        let found: Vec<String> =
+            kinds.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+        if !found.is_empty() {
             messages::warn(&format!(
-                "{wrong} of {total} texts are not what is said, as others fit better, {doubtful} more may not be what is said, and {lost} \
-                 cannot be aligned: see {}",
+                "of {}, {}: see {}",
+                count(total, "text"),
+                found.join(", "),
                 table.display()
             ));
         }
@@ -338,6 +346,16 @@ fn guess(
             count(words.len(), "word"),
             out.join(GUESSED).display()
         ));
+        if !guessed.unsure.is_empty() {
+            let first = guessed.unsure.iter().take(5);
+            let first: Vec<String> =
+                first.map(|(word, probability)| format!("{word} ({probability:.2})")).collect();
+            messages::warn(&format!(
+                "the pronunciations of {} have a probability below 0.5, the lowest first: {}",
+                count(guessed.unsure.len(), "guessed word"),
+                first.join(", ")
+            ));
+        }
         if let Some(first) = guessed.without.first() {
             messages::warn(&format!(
                 "{}, such as '{first}', {} letters that the lexicon cannot teach to pronounce",
@@ -379,7 +397,9 @@ fn draw(file: &str, corpus: &Corpus, results: &Results, id: &str, rate: u32) -> 
     let number = corpus.utterances.iter().position(|utterance| is_of(&utterance.id));
     match number.map(|number| (number, &results.utterances[number])) {
         Some((number, Ok(aligned))) => {
-            Ok(outputs::write_picture(file.as_ref(), corpus, number, aligned, rate)?)
+            outputs::write_picture(file.as_ref(), corpus, number, aligned, rate)?;
+            messages::log(&format!("{file} has the picture of {id}"));
+            Ok(())
         }
         Some((_, Err(reason))) => {
             messages::warn(&format!("--picture={file}: {id} is not aligned: {reason}"));

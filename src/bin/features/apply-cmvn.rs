@@ -102,6 +102,11 @@ pub fn run(options: Options) -> Result<u8> {
     })?;
     if let Source::Table(table) = source {
         table.close()?;
+        if output.done == 0 && output.failed > 0 && options.utt2spk.is_empty() {
+            messages::warn(&format!(
+                "No utterance has statistics in {stats}: if they are those of speakers, give --utt2spk"
+            ));
+        }
     }
     let what = if options.norm_vars { "mean and variance" } else { "mean" };
     messages::log(&format!(

@@ -5,6 +5,7 @@ use anyhow::{Result, bail};
 use kaldi_io::holder::TokenVectorHolder;
 use kaldi_io::{KaldiWriter, RandomReader};
 use nnet3::json::{self, FormatOption};
+use nnet3::messages;
 use nnet3::tables::Input;
 use nnet3_decode::edit_distance::{Errors, errors};
 use serde_json::{Value, json};
@@ -63,6 +64,12 @@ pub fn run(options: Options) -> Result<u8> {
         wrong += usize::from(reference != hypothesis);
         Ok(())
     })?;
+    if sentences == 0 {
+        messages::warn(&format!(
+            "No sentence was scored: {} and {} have no key in common",
+            options.ref_rspecifier, options.hyp_rspecifier
+        ));
+    }
     alike.warn();
     if options.format.is_json() {
         json::print(&json!({

@@ -53,7 +53,12 @@ pub fn write_texts(file: &Path, rows: &[TextRow], scores: &TextScores) -> Result
                 let more = if shown.len() < text.len() { " …" } else { "" };
                 Some(format!("better by {gain:.3}: {shown}{more}"))
             }
-            Beside::Best | Beside::Alone => None,
+            Beside::Alone => Some("no other text can be aligned".to_owned()),
+            // (Of texts that fit, none is compared.)
+            Beside::Best if scores.is_doubtful(place) => {
+                Some("far below most scores, but no other text fits better".to_owned())
+            }
+            Beside::Best => None,
         };
         let reason = row.reason.map(str::to_owned).or(better).unwrap_or_default();
         let (reason, text) = (plain(&reason), plain(row.text));
@@ -78,21 +83,24 @@ mod tests {
             row("none", Some("too short")),
             row("bad", None),
             row("alone", None),
+            row("unusual", None),
         ];
         let worse = |gain| Beside::Worse { text: "c".repeat(70), gain };
         let scores = TextScores {
-            scores: vec![Some(-1.0), Some(-9.5), None, Some(-5.0), Some(-8.0)],
+            scores: vec![Some(-1.0), Some(-9.5), None, Some(-5.0), Some(-8.0), Some(-4.5)],
             doubtful_below: Some(-4.0),
-            beside: vec![Beside::Best, worse(0.1), Beside::Best, worse(2.0), Beside::Alone],
+            beside: vec![Beside::Best, worse(0.1), Beside::Best, worse(2.0), Beside::Alone, Beside::Best],
         };
         write_texts(&file, &rows, &scores).unwrap();
         let text = std::fs::read_to_string(file).unwrap();
         let lines: Vec<&str> = text.lines().skip(1).collect();
         let shown = "c".repeat(60) + " …";
         assert_eq!(lines[0], "\tnot aligned\tnone\tx.txt\ta b\ttoo short");
-        assert_eq!(lines[1], "-8.000\twrong\talone\tx.txt\ta b\t");
+        assert_eq!(lines[1], "-8.000\twrong\talone\tx.txt\ta b\tno other text can be aligned");
         assert_eq!(lines[2], format!("-5.000\twrong\tbad\tx.txt\ta b\tbetter by 2.000: {shown}"));
         assert_eq!(lines[3], format!("-9.500\tdoubtful\tnoisy\tx.txt\ta b\tbetter by 0.100: {shown}"));
-        assert_eq!(lines[4], "-1.000\tfits\tgood\tx.txt\ta b\t");
+        let unlike = "far below most scores, but no other text fits better";
+        assert_eq!(lines[4], format!("-4.500\tdoubtful\tunusual\tx.txt\ta b\t{unlike}"));
+        assert_eq!(lines[5], "-1.000\tfits\tgood\tx.txt\ta b\t");
     }
 }
