@@ -109,14 +109,8 @@ fn run() -> ExitCode {
     let texts: Vec<&str> = arguments.iter().skip(1).map(|text| text.to_str().unwrap_or_default()).collect();
     match texts.as_slice() {
         ["--list"] => show(&door::list(None).unwrap_or_default()),
-        ["--list=names"] => show(&door::names().iter().map(|name| format!("{name}\n")).collect::<String>()),
-        [option] if option.starts_with("--list=") => {
-            let family = &option["--list=".len()..];
-            match door::list(Some(family)) {
-                Some(text) => show(&text),
-                None => fail(&format!("{option}: expected names or one of {}", door::families().join(", "))),
-            }
-        }
+        ["--list", family] => list(family),
+        [option] if option.starts_with("--list=") => list(&option["--list=".len()..]),
         [option] if option.starts_with("--generate=") => match door::generate(&option["--generate=".len()..])
         {
             Some(text) => show(&text),
@@ -145,8 +139,22 @@ fn run() -> ExitCode {
         [name, ..] if KALDIS_PROGRAMS.lines().any(|line| line == *name) => fail(&format!(
             "'{name}' is a program of Kaldi that does not exist here: docs/kaldi.md has a list"
         )),
+        [option, ..] if option.starts_with('-') => fail(&format!("unknown option '{option}'\n{USAGE}")),
         [name, ..] => fail(&format!("there is no program '{name}'{}\n{USAGE}", meant(name))),
         [] => fail(&format!("which program?\n{USAGE}")),
+    }
+}
+
+/// Prints the names of all programs, or those of a family with what they do.
+fn list(family: &str) -> ExitCode {
+    match family {
+        "names" => show(&door::names().iter().map(|name| format!("{name}\n")).collect::<String>()),
+        _ => match door::list(Some(family)) {
+            Some(text) => show(&text),
+            None => {
+                fail(&format!("--list={family}: expected names or one of {}", door::families().join(", ")))
+            }
+        },
     }
 }
 

@@ -13,7 +13,7 @@ usage: run.sh [options]
   --digits DIR  clone of github.com/Jakobovski/free-spoken-digit-dataset
   --mboshi DIR  clone of github.com/besacier/mboshi-french-parallel-corpus
   --yesno DIR   clone of github.com/keighrim/kaldi-yesno-tutorial, or the folder waves_yesno of Kaldi's recipe
-  --speakers true|false   of the digits also hold out one speaker after the other (true)
+  --speakers true|false|NAME,…   of the digits also hold out one speaker after the other (true), or these alone, and train nothing else
   --minutes N,…  minutes of Mboshi to train on for the curve (5,10,20,40,80); none: no curve
   --dir DIR     experiment folder, relative to egs/recordings (exp)
   --nj N        parallel jobs (2)
@@ -35,7 +35,7 @@ while (( $# )); do
   shift
 done
 [[ $digits || $mboshi || $yesno ]] || { echo "run.sh: give a corpus" >&2; usage >&2; exit 2; }
-[[ $speakers == true || $speakers == false ]] || { echo "run.sh: --speakers=$speakers: expected true or false" >&2; exit 2; }
+[[ $speakers =~ ^[a-z]+(,[a-z]+)*$ ]] || { echo "run.sh: --speakers=$speakers: expected true, false, or names such as george,theo" >&2; exit 2; }
 number nj whole --nj "$nj" 1 10000
 [[ $minutes == none ]] || numbers minutes , --minutes "$minutes" 1 10000
 plain_name --dir "$dir"

@@ -198,6 +198,11 @@ fn open(wish: Wish, settings: Settings) -> Result<Option<Device>> {
                 announce(&settings, &found);
                 return Ok(Some(device));
             }
+            // (As most machines are. What speaks of a driver that cannot be used is a warning.)
+            Err(why @ Unavailable::NoDriver) if wish.option == UseGpu::Optional => {
+                kaldi_log!(SELECT, "Running on CPU since --use-gpu=optional: {why}");
+                return Ok(None);
+            }
             Err(why) if wish.option == UseGpu::Optional => {
                 kaldi_warn!(SELECT, "Running on CPU since --use-gpu=optional: {why}");
                 return Ok(None);

@@ -1,10 +1,11 @@
 //! Running networks over utterances: contexts and chunks, i-vectors.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use clap::Args;
-use kaldi_cli::{Group, kaldi_log};
+use kaldi_cli::{Group, kaldi_log, kaldi_warn};
 use kaldi_io::holder::{MatrixHolder, VectorHolder};
 use kaldi_io::{DenseMatrix, MappedRandomReader, RandomReader};
 use nnet3_core::execute::CachingCompiler;
@@ -51,6 +52,23 @@ pub struct SimpleOptions {
     pub optimization: Group<OptimizationOptions>,
     #[command(flatten)]
     pub computation: ComputationOptions,
+}
+
+/// The file beside a model in which trainings write how many frames of the input there are for each frame of the output.
+const FACTOR: &str = "frame_subsampling_factor";
+
+/// Warns if the folder of the model says that outputs are another number of frames apart.
+pub fn compare_factor(model: &str, factor: i32) {
+    let Some(folder) = Path::new(model).parent().filter(|_| Path::new(model).is_file()) else { return };
+    let text = std::fs::read_to_string(folder.join(FACTOR)).unwrap_or_default();
+    if let Ok(trained) = text.trim().parse::<i32>()
+        && trained != factor
+    {
+        kaldi_warn!(
+            SITE,
+            "--frame-subsampling-factor={factor}, but {model} was trained with {trained}, as {FACTOR} beside it says"
+        );
+    }
 }
 
 impl SimpleOptions {

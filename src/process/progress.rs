@@ -118,7 +118,10 @@ fn draw(state: &State, what: &str, total: &Total) {
 /// `1,234 utterances, 56/s, 42 %, 3 minutes left, objective -1.5`.
 fn message(count: u64, what: &str, elapsed: Duration, done: Option<f64>, note: &str) -> String {
     let seconds = elapsed.as_secs_f64().max(0.001);
-    let rate = kaldi_io::text::format_g(count as f64 / seconds, 3);
+    let rate = count as f64 / seconds;
+    // (Three digits, and no exponent.)
+    let rate =
+        if rate < 100.0 { kaldi_io::text::format_g(rate, 3) } else { HumanCount(rate as u64).to_string() };
     let mut text = format!("{} {what}, {rate}/s", HumanCount(count));
     match done {
         // An estimate at the beginning is unreliable.

@@ -254,6 +254,12 @@ fn scale_exp_and_subsampling() {
     let log = stderr(&output);
     assert!(log.contains("Increasing --frames-per-chunk from 3 to 4 to make it a multiple of"), "{log}");
     assert!(log.contains("Running on CPU") || log.contains("The active GPU is"), "{log}");
+    // Trainings write their factor beside the model.
+    let warning = "--frame-subsampling-factor=2, but net.raw was trained with 3";
+    assert!(!log.contains(warning), "{log}");
+    std::fs::write(dir.join("frame_subsampling_factor"), "3\n").unwrap();
+    let log = stderr(&compute(&dir, &arguments));
+    assert!(log.contains(warning), "{log}");
 }
 
 #[test]

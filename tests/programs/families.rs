@@ -135,6 +135,33 @@ fn the_binary_has_a_manual_page_and_completions() {
     assert!(status == Some(1) && stderr.contains("expected man, bash, zsh or fish"), "{stderr}");
 }
 
+/// The synopsis is that of the help, examples keep their lines, and a switch has no list of its two values.
+#[test]
+fn pages_of_programs_are_short_at_their_beginning() {
+    let page = shown(&["gmm-latgen-faster", "--generate=man"]);
+    let section = |name: &str| {
+        let from = page.find(&format!(".SH {name}\n")).or(page.find(&format!(".SH \"{name}\"\n")));
+        let text = &page[from.unwrap_or_else(|| panic!("{name}: {page}"))..];
+        text.lines()
+            .skip(1)
+            .take_while(|line| !line.starts_with(".SH"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let synopsis = section("SYNOPSIS");
+    assert!(
+        synopsis.len() == 1 && synopsis[0].starts_with("gmm\\-latgen\\-faster [options] <"),
+        "{synopsis:?}"
+    );
+    assert!(section("EXAMPLES").iter().any(|line| line.starts_with("gmm\\-latgen\\-faster ")), "{page}");
+    assert!(
+        section("SEE ALSO").iter().any(|line| line.contains("gmm\\-latgen\\-faster\\-parallel")),
+        "{page}"
+    );
+    assert!(section("OPTIONS").iter().any(|line| line.contains("\\-\\-beam")), "{page}");
+    assert!(!page.contains("false\n.IP") && !page.contains("[default: ]"), "{page}");
+}
+
 /// The scripts that people call explain themselves in the same forms.
 #[test]
 fn scripts_have_manual_pages_and_completions() {

@@ -51,8 +51,15 @@ fn without_a_gpu() {
     for options in [&["--use-gpu=optional"][..], &[]] {
         let answer = compute(options);
         assert_eq!((answer.status, &answer.stdout), (0, &host.stdout), "{}", answer.stderr);
-        assert!(answer.stderr.contains("WARNING (nnet3-compute"), "{}", answer.stderr);
-        assert!(answer.stderr.contains("Running on CPU since --use-gpu=optional: "), "{}", answer.stderr);
+        // (Most machines have no driver: that is no warning.)
+        let is_usual = matches!(driver::count(), Err(Unavailable::NoDriver));
+        let kind = if is_usual { "LOG (nnet3-compute" } else { "WARNING (nnet3-compute" };
+        let mut lines = answer.stderr.lines().filter(|line| line.starts_with(kind));
+        assert!(
+            lines.any(|line| line.contains("Running on CPU since --use-gpu=optional: ")),
+            "{}",
+            answer.stderr
+        );
     }
     // Recipes for GPUs run where there is no driver, as they do with the reference built without CUDA, but not in silence.
     if matches!(driver::count(), Err(Unavailable::NoDriver)) {

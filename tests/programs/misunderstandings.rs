@@ -39,6 +39,27 @@ fn options_of_other_programs_name_ours() {
 }
 
 #[test]
+fn slips_with_tables_have_hints() {
+    let f = Folder::new("slips");
+    f.write("feats.txt", "s1-a  [\n  1 2\n  3 4 ]\n");
+    f.write("stats.txt", "s1  [\n  4 6 2\n  10 20 0 ]\n");
+    f.write("text", "s1-a one\n");
+    f.write("other", "s1-b one\n");
+    let refused = crate::common::run("copy-int-vector", &["ark:gunzip -c ali.1.gz", "ark,t:-"]);
+    assert!(
+        refused.status == 255 && refused.stderr.contains("a command needs | at its end"),
+        "{}",
+        refused.stderr
+    );
+    let switch = ["true counts as an argument", "stands behind ="];
+    fails(&f, 1, "copy-feats --compress true ark:@feats.txt ark,t:-", &switch);
+    fails(&f, 1, "apply-cmvn ark:@stats.txt ark:@feats.txt ark,t:-", &["give --utt2spk"]);
+    let scored = run(&f, "compute-wer --text --mode=present ark:@text ark:@other");
+    assert!(scored.stderr.contains("have no key in common"), "{}", scored.stderr);
+    assert!(scored.stdout.contains("%WER -nan [ 0 / 0,"), "{}", scored.stdout);
+}
+
+#[test]
 fn choices_may_have_capitals_and_a_model_may_be_an_option() {
     let f = folder("choices", false);
     let model = model_folder(&f);

@@ -1,11 +1,14 @@
 //! Manual pages and shell completions, made from clap's command: `PROGRAM --generate=man|bash|zsh|fish` prints them.
 
+use std::io::{self, Write};
+
 use clap::{Arg, Command};
 use clap_complete::Shell;
 
 use kaldi_io::options::Kind;
 
 use crate::arguments::kind_of;
+use crate::help;
 
 /// Returns the kind that `--generate=KIND` asks for, if it is the only argument. An error lists the kinds.
 pub(super) fn requested(arguments: &[String]) -> Option<Result<What, String>> {
@@ -32,15 +35,52 @@ pub(super) fn generate(what: What, command: Command, program: &'static str) -> V
     let mut command = command.name(program).bin_name(program).mut_args(with_equals);
     let mut out = Vec::new();
     match what {
-        What::Manual => clap_mangen::Man::new(command)
-            .title(program.to_uppercase())
-            .manual("nnet3 programs")
-            .render(&mut out)
-            .expect("writing to memory"),
+        What::Manual => manual(command, program, &mut out).expect("writing to memory"),
         What::Bash => out.extend(bash(&command, program).into_bytes()),
         What::Completion(shell) => clap_complete::generate(shell, &mut command, program, &mut out),
     }
     out
+}
+
+/// A manual page, whose synopsis is that of `--help`. (The one that clap makes lists all options, and the choices of each switch.)
+fn manual(command: Command, program: &str, out: &mut Vec<u8>) -> io::Result<()> {
+    let synopsis = help::synopsis(&command);
+    let more = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string);
+    let page =
+        clap_mangen::Man::new(command.mut_args(plain)).title(program.to_uppercase()).manual("nnet3 programs");
+    page.render_title(out)?;
+    page.render_name_section(out)?;
+    write!(out, ".SH SYNOPSIS\n{}\n", roff(&synopsis))?;
+    page.render_description_section(out)?;
+    page.render_options_section(out)?;
+    let (see_also, examples): (Vec<&str>, Vec<&str>) =
+        more.as_deref().unwrap_or_default().lines().partition(|line| line.starts_with(SEE_ALSO));
+    for (heading, lines, prefix) in [("EXAMPLES", examples, "e.g.: "), ("SEE ALSO", see_also, SEE_ALSO)] {
+        if lines.iter().any(|line| !line.trim().is_empty()) {
+            write!(out, ".SH \"{heading}\"\n.nf\n")?;
+            for line in lines {
+                writeln!(out, "{}", roff(line.strip_prefix(prefix).unwrap_or(line).trim()))?;
+            }
+            writeln!(out, ".fi")?;
+        }
+    }
+    Ok(())
+}
+
+/// What begins the line of the help that names other programs.
+const SEE_ALSO: &str = "See also: ";
+
+/// Text of a manual page, in which `-` is not the one that hyphenates.
+fn roff(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-");
+    if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
+}
+
+/// An option of a manual page, without the values of a switch and without an empty default.
+fn plain(arg: Arg) -> Arg {
+    let is_switch = kind_of(&arg) == Kind::Bool && !arg.is_positional();
+    let is_empty = arg.get_default_values().iter().all(|value| value.is_empty());
+    arg.hide_possible_values(is_switch).hide_default_value(is_empty)
 }
 
 /// Kaldi's options take their value after `=`.

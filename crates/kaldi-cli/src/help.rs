@@ -76,7 +76,7 @@ pub(super) fn version(command: &Command) -> String {
 }
 
 /// `program [options] <a> <b> [<c>]`.
-fn synopsis(command: &Command) -> String {
+pub(super) fn synopsis(command: &Command) -> String {
     let name = command.get_bin_name().unwrap_or(command.get_name());
     let mut out = format!("{name} [options]");
     for arg in command.get_positionals() {

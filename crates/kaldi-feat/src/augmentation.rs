@@ -21,6 +21,10 @@ const COLOUR: [f64; 5] = [1.0, 0.5, 0.33, 0.33, 0.17];
 pub(crate) const COLOUR_OF_NOISE: [f64; 3] = [6.0, 3.0, 2.0];
 /// The energy of noise in one frame and band is the mean of so many exponential numbers, one for each point of the spectrum.
 const POINTS_OF_NOISE: i32 = 4;
+/// The lowest and the highest place of a cut, as parts of all bands: telephones and codecs of few bits leave out what lies above.
+const CUT: (f64, f64) = (0.65, 0.98);
+/// The lowest and the highest ratio of the loud frames to what is left in a band above a cut, in decibels: the rounding of samples.
+const REST: (f64, f64) = (60.0, 110.0);
 /// The loudness of an utterance: so large a part of its frames is softer.
 const LOUD: f64 = 0.9;
 
@@ -37,11 +41,13 @@ pub struct Ranges {
     pub noise: f64,
     /// The lowest and the highest ratio of the loud frames of the speech to the noise, in decibels; uniform between.
     pub snr: (f64, f64),
+    /// Part of the copies whose upper bands are nearly empty.
+    pub cut: f64,
 }
 
 impl Default for Ranges {
     fn default() -> Ranges {
-        Ranges { warp: 0.18, channel: 6.0, level: 12.0, noise: 0.7, snr: (5.0, 35.0) }
+        Ranges { warp: 0.18, channel: 6.0, level: 12.0, noise: 0.7, snr: (5.0, 35.0), cut: 0.25 }
     }
 }
 
@@ -55,6 +61,7 @@ impl Ranges {
         within("a deviation of the channel", self.channel, 0.0, 60.0)?;
         within("a change of level", self.level, 0.0, 100.0)?;
         within("a part of copies with noise", self.noise, 0.0, 1.0)?;
+        within("a part of copies without upper bands", self.cut, 0.0, 1.0)?;
         within("a ratio of speech to noise", self.snr.0, -60.0, 100.0)?;
         within("the highest ratio of speech to noise", self.snr.1, self.snr.0, 100.0)
     }
@@ -153,6 +160,12 @@ impl Augmentation {
                 }
             }
         }
+        if let Some(cut) = &change.cut {
+            let level = loudness(&energies, bins) - cut.depth;
+            for frame in energies.chunks_exact_mut(bins).filter(|frame| !is_digital_silence(frame)) {
+                cut.apply(frame, || level + draw.energy_of_noise());
+            }
+        }
         for frame in energies.chunks_exact_mut(bins) {
             if !is_digital_silence(frame) {
                 frame.iter_mut().for_each(|x| *x += change.level);
@@ -173,7 +186,11 @@ impl Augmentation {
         let with_noise = draw.between(0.0, 1.0) < ranges.noise;
         let snr = draw.between(ranges.snr.0, ranges.snr.1) * DECIBEL;
         let noise = with_noise.then(|| (snr, draw.colour(&COLOUR_OF_NOISE, bins)));
-        Change { warp, offsets, level, noise }
+        let is_cut = draw.between(0.0, 1.0) < ranges.cut;
+        let place = draw.between(CUT.0, CUT.1) * bins as f64;
+        let depth = draw.between(REST.0, REST.1) * DECIBEL;
+        let cut = is_cut.then_some(Cut { place, depth });
+        Change { warp, offsets, level, noise, cut }
     }
 
     /// Energies of a frame into `energies`.
@@ -236,6 +253,27 @@ struct Change {
     level: f64,
     /// The ratio of speech to noise, and the colour of the noise.
     noise: Option<(f64, Vec<f64>)>,
+    cut: Option<Cut>,
+}
+
+/// Upper bands that a codec or a telephone has left out.
+struct Cut {
+    /// The first band that is empty; a part of one is a slope.
+    place: f64,
+    /// The ratio of the loud frames to what is left in a band, a logarithm of energy.
+    depth: f64,
+}
+
+impl Cut {
+    /// Replaces the bands of a frame above the cut, where they are louder than what is left.
+    fn apply(&self, frame: &mut [f64], mut rest: impl FnMut() -> f64) {
+        let first = self.place as usize;
+        for (band, x) in frame.iter_mut().enumerate().skip(first) {
+            let empty = rest().max(FLOOR).min(*x);
+            let part = if band == first { self.place.fract() } else { 0.0 };
+            *x = part * *x + (1.0 - part) * empty;
+        }
+    }
 }
 
 /// Random numbers for one utterance or copy.
@@ -293,7 +331,8 @@ mod tests {
     use super::*;
     use crate::spectral::{EnergyOptions, Extractor, FrameOptions, MelOptions};
 
-    const STILL: Ranges = Ranges { warp: 0.0, channel: 0.0, level: 0.0, noise: 0.0, snr: (20.0, 20.0) };
+    const STILL: Ranges =
+        Ranges { warp: 0.0, channel: 0.0, level: 0.0, noise: 0.0, snr: (20.0, 20.0), cut: 0.0 };
 
     fn options(kind: Kind) -> SpectralOptions {
         SpectralOptions {
@@ -382,6 +421,33 @@ mod tests {
         let sum = |frame: &[f32]| frame.iter().map(|&x| f64::from(x).exp()).sum::<f64>();
         let mean = noisy.data[40 * 200..].chunks(40).map(sum).sum::<f64>() / 200.0;
         assert!(((speech - mean.ln()) / DECIBEL - 10.0).abs() < 0.5, "{}", (speech - mean.ln()) / DECIBEL);
+    }
+
+    /// Samples without frequencies above a limit, as a telephone leaves them, have empty bands; those of a copy are as empty.
+    #[test]
+    fn a_cut_empties_upper_bands_alone() {
+        let ranges = Ranges { cut: 1.0, ..STILL };
+        let original = features(bands(), &tone(150.0));
+        let augmentation = Augmentation::new(&bands(), ranges).unwrap();
+        let loud = loudness(&original.data.iter().map(|&x| f64::from(x)).collect::<Vec<_>>(), 40);
+        for copy in 1..50 {
+            let cut = augmentation.apply(&original, "a", copy, 0).unwrap();
+            let mean = |band: usize| {
+                let sum: f64 = cut.data.iter().skip(band).step_by(40).map(|&x| f64::from(x)).sum();
+                (loud - sum / cut.rows as f64) / DECIBEL
+            };
+            let first = (0..40).find(|&band| {
+                original.data.iter().zip(&cut.data).skip(band).step_by(40).any(|(a, b)| (a - b).abs() > 1e-3)
+            });
+            let first = first.unwrap_or_else(|| panic!("copy {copy} has all bands"));
+            assert!((26..40).contains(&first), "{first}");
+            // (The mean of the logarithm of noise is lower than the logarithm of its mean.)
+            let depths: Vec<f64> = (first + 1..40).map(mean).collect();
+            assert!(depths.iter().all(|depth| (58.0..115.0).contains(depth)), "{first}: {depths:?}");
+            let (least, most) =
+                depths.iter().fold((1e9_f64, 0.0_f64), |(low, high), &d| (low.min(d), high.max(d)));
+            assert!(depths.is_empty() || most - least < 4.0, "{depths:?}");
+        }
     }
 
     #[test]

@@ -182,6 +182,14 @@ impl Network {
                 })),
             };
         }
+        // (A layer of an existing network is there as its nodes, of which the last has its output.)
+        let prefix = format!("{name}.");
+        if let Some(node) = self.existing.iter().rfind(|node| node.name.starts_with(&prefix)) {
+            return Err(format!(
+                "there is no layer '{name}' before this one; did you mean the node '{}'?",
+                node.name
+            ));
+        }
         let known = self.existing.iter().map(|node| node.name.as_str());
         let known = known.chain(self.layers.iter().map(|layer| layer.name.as_str()));
         let hint = nearest(name, known).map_or_else(String::new, |near| format!("; did you mean '{near}'?"));

@@ -5,7 +5,7 @@ recogniser() { # <name> <folder of data> <lexicon> [<option of recognizer.sh> â€
   local name=$1 data=$2 lexicon=$3 out=$dir/${1// /_} began=$SECONDS
   shift 3
   if [[ ! -s $out.result ]]; then
-    ../../scripts/recognizer.sh --nj="$nj" --data="$data/train" --test-data="$data/test" --lexicon="$lexicon" "$@" "$out" 2>&1 | tee "$out.log" | grep -v iteration
+    ../../scripts/recognizer.sh --nj="$nj" --data="$data/train" --test-data="$data/test" --lexicon="$lexicon" "$@" "$out" 2>&1 | tee "$out.log" | grep --line-buffered -v iteration
     result "$name" "$out/decode/test" $((SECONDS - began)) >"$private/result"
     [[ ! -d $out/adapted/decode/test ]] || result "$name, adapted" "$out/adapted/decode/test" '' >>"$private/result"
     mv "$private/result" "$out.result"
@@ -59,6 +59,15 @@ train_yesno() { # 60 recordings of eight words in Hebrew, whose names say which:
   recogniser yesno "$data" "$data/lexicon.txt"
 }
 
+# Sets names to those of --speakers, which the corpus has to have.
+chosen_speakers() {
+  local known=" ${names[*]} " name
+  IFS=, read -ra names <<<"$speakers"
+  for name in "${names[@]}"; do
+    [[ $known == *" $name "* ]] || { echo "run.sh: --speakers=$speakers: the speakers are$known" >&2; exit 2; }
+  done
+}
+
 train_digits() { # names are DIGIT_SPEAKER_NUMBER
   local data=$dir/data/digits speaker names
   mkdir -p "$data"
@@ -79,11 +88,14 @@ END
     awk 'BEGIN { split("zero one two three four five six seven eight nine", word, " ") } { print $1, word[substr($1, 1, 1) + 1] }' >"$data/text"
   rm -rf "$data/all"
   corpus_to_data --text="$data/text" --speakers=field:2 "$digits/recordings" "$data/all"
-  part_of "$data/all" '_[0-4]$' not "$data/split/train"
-  part_of "$data/all" '_[0-4]$' yes "$data/split/test"
-  recogniser "digits" "$data/split" "$data/lexicon.txt"
-  [[ $speakers == true ]] || return 0
+  if [[ $speakers == true || $speakers == false ]]; then
+    part_of "$data/all" '_[0-4]$' not "$data/split/train"
+    part_of "$data/all" '_[0-4]$' yes "$data/split/test"
+    recogniser "digits" "$data/split" "$data/lexicon.txt"
+    [[ $speakers == true ]] || return 0
+  fi
   mapfile -t names < <(awk '{ print $2 }' "$data/all/utt2spk" | sort -u)
+  [[ $speakers == true ]] || chosen_speakers
   for speaker in "${names[@]}"; do
     part_of "$data/all" "_${speaker}_" not "$data/$speaker/train"
     part_of "$data/all" "_${speaker}_" yes "$data/$speaker/test"

@@ -9,7 +9,7 @@ use nnet3::{messages, tables};
 
 /// Add to features copies as other voices, microphones and rooms would give them, for training.
 ///
-/// Frequencies are warped, and slopes, levels and noise change, at random for each copy. Frames stay where they are, so alignments hold for
+/// Frequencies are warped, slopes, levels and noise change, and upper bands are cut off, at random for each copy. Frames stay where they are, so alignments hold for
 /// copies, too. The first copy of the utterance KEY is aug1-KEY. The result is the same however the data are split.
 #[derive(clap::Parser, Debug)]
 #[command(
@@ -43,6 +43,9 @@ pub struct Options {
     /// Highest ratio of speech to noise, in decibels
     #[arg(long, default_value_t = Ranges::default().snr.1)]
     max_snr: f64,
+    /// Part of the copies whose upper bands are nearly empty, as telephones and codecs of few bits leave them
+    #[arg(long, default_value_t = Ranges::default().cut)]
+    cut: f64,
     /// Seed
     #[arg(long, default_value_t = 0)]
     srand: u64,
@@ -58,6 +61,7 @@ impl Options {
             level: self.level,
             noise: self.noise,
             snr: (self.min_snr, self.max_snr),
+            cut: self.cut,
         };
         self.made_with.augmentation(ranges)
     }

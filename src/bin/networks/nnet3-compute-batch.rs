@@ -7,7 +7,7 @@ use clap::Parser;
 use kaldi_cli::kaldi_log;
 use kaldi_cli::log::{Site, num};
 use nnet3::forward::{self, ForwardOptions};
-use nnet3::options::forward::BatchComputeOptions;
+use nnet3::options::forward::{BatchComputeOptions, compare_factor};
 use nnet3::training_log;
 use nnet3_core::forward::BatchForward;
 
@@ -39,6 +39,7 @@ pub fn run(options: Options) -> Result<u8> {
     let tables = (options.features_rspecifier.as_str(), options.matrix_wspecifier.as_str());
     let device = options.forward.device.select(&options.forward.use_gpu)?;
     let (nnet, scaling) = options.forward.load(&options.nnet_in, &device)?;
+    compare_factor(&options.nnet_in, simple.frame_subsampling_factor);
     let (chunking, compiler) = (simple.chunking(&nnet)?, simple.compiler()?);
     let forward = BatchForward::new(&nnet, &device, chunking, options.batch.options(), scaling, compiler);
     let mut forward = forward.with_context(|| options.nnet_in.clone())?;

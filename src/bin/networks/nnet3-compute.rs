@@ -7,7 +7,7 @@ use clap::Parser;
 use kaldi_cli::kaldi_log;
 use kaldi_cli::log::{Site, num};
 use nnet3::forward::{self, ForwardOptions, one_by_one};
-use nnet3::options::forward::looped;
+use nnet3::options::forward::{compare_factor, looped};
 use nnet3::options::threads;
 use nnet3::training_log;
 use nnet3_core::forward::GroupedForward;
@@ -57,6 +57,7 @@ pub fn run(options: Options) -> Result<u8> {
     let tables = (options.features_rspecifier.as_str(), options.matrix_wspecifier.as_str());
     let device = options.forward.device.select(&options.forward.use_gpu)?;
     let (nnet, scaling) = options.forward.load(&options.nnet_in, &device)?;
+    compare_factor(&options.nnet_in, simple.frame_subsampling_factor);
     let counts = if options.looped {
         let forward = looped(nnet, &device, &simple.streaming()?, scaling, &simple.optimization);
         let mut forward = forward.with_context(|| options.nnet_in.clone())?;

@@ -271,9 +271,16 @@ pub fn run(options: Options) -> Result<u8> {
             let named = |name: &str, bytes| (format!("{}/{name}", options.out), bytes);
             let weights = named(streaming::WEIGHTS_FILE, models.weights);
             write(&[weights, named("first.onnx", models.first), named("step.onnx", models.step)])?;
+            messages::log(&format!(
+                "Wrote first.onnx, step.onnx and {} into {}",
+                streaming::WEIGHTS_FILE,
+                options.out
+            ));
             return Ok(0);
         }
     };
-    nnet3::models::write_bytes(&options.out, &bytes.with_context(of_model)?)?;
+    let bytes = bytes.with_context(of_model)?;
+    nnet3::models::write_bytes(&options.out, &bytes)?;
+    messages::log(&format!("Wrote an ONNX model of {} bytes to {}", bytes.len(), options.out));
     Ok(0)
 }

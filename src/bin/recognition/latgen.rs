@@ -11,7 +11,7 @@ use nnet3_online::SharedGraph;
 use crate::recognition::decoders::{self, DecoderOptions, Results, Tables};
 use crate::recognition::decoding::{Decoding, Timing};
 use nnet3::forward::{AcousticNetwork, Together, one_by_one};
-use nnet3::options::forward::{BatchComputeOptions, LoopedOptions, SimpleOptions};
+use nnet3::options::forward::{BatchComputeOptions, LoopedOptions, SimpleOptions, compare_factor};
 use nnet3::training_log;
 use nnet3::utterances::Utterances;
 
@@ -43,6 +43,7 @@ pub fn wholes(
 ) -> Result<u8> {
     let start = Instant::now();
     let (model, device) = decoder.load(nnet_in, use_gpu)?;
+    compare_factor(nnet_in, simple.frame_subsampling_factor);
     let mut forward = grouped(&model, &device, simple, nnet_in)?;
     let decoding = decoder.decoding(&model)?;
     let mut outputs = results.open(site, &decoder.lattice)?;
@@ -65,6 +66,7 @@ pub fn wholes_in_parallel(
 ) -> Result<u8> {
     let start = Instant::now();
     let (model, device) = decoder.load(&tables.nnet_in, use_gpu)?;
+    compare_factor(&tables.nnet_in, simple.frame_subsampling_factor);
     let forwards = (0..threads).map(|_| grouped(&model, &device, simple, &tables.nnet_in));
     let mut forwards = forwards.collect::<Result<Vec<_>>>()?;
     let decoding = decoder.decoding(&model)?;
@@ -84,6 +86,7 @@ pub fn batches(
 ) -> Result<u8> {
     let start = Instant::now();
     let (model, device) = decoder.load(&tables.nnet_in, use_gpu)?;
+    compare_factor(&tables.nnet_in, simple.frame_subsampling_factor);
     let (chunking, compiler) = (simple.chunking(&model.nnet)?, simple.compiler()?);
     let scaling = model.scaling.clone();
     let forward = BatchForward::new(&model.nnet, &device, chunking, batch.options(), scaling, compiler);
@@ -111,6 +114,7 @@ pub fn looped(
 ) -> Result<u8> {
     let start = Instant::now();
     let (model, device) = decoder.load(&tables.nnet_in, use_gpu)?;
+    compare_factor(&tables.nnet_in, looped.network.frame_subsampling_factor);
     let forward = looped.forward(model.nnet.clone(), &device, model.scaling.clone());
     let forward = forward.with_context(|| tables.nnet_in.clone())?;
     let compute = |mut forward: LoopedForward| {

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use kaldi_cli::log::Site;
 use nnet3::forward::{self, Output, Together};
 use nnet3::options::device::{DeviceOptions, USE_GPU};
-use nnet3::options::forward::{IvectorOptions, SimpleOptions};
+use nnet3::options::forward::{IvectorOptions, SimpleOptions, compare_factor};
 use nnet3::training_log;
 use nnet3::utterances::Utterances;
 use nnet3::workers::side_by_side;
@@ -52,6 +52,7 @@ pub fn run(options: Options) -> Result<u8> {
     let Options { acoustic_scale, align, simple, nnet_in, .. } = &options;
     let device = options.device.select(&options.use_gpu)?;
     let model = forward::load_acoustic_network(nnet_in, &device, *acoustic_scale, WeightForm::Float)?;
+    compare_factor(nnet_in, simple.frame_subsampling_factor);
     let (chunking, compiler) = (simple.chunking(&model.nnet)?, simple.compiler()?);
     let forward = GroupedForward::new(&model.nnet, &device, chunking, model.scaling.clone(), compiler, 1);
     let mut forward = forward.with_context(|| nnet_in.clone())?;

@@ -254,8 +254,8 @@ impl Extractor {
         };
         if !allowed {
             return Err(Error::data(format!(
-                "Waveform and config sample Frequency mismatch: {rate} .vs {sample_rate} (use --{option}=true, \
-                 an option of features, as in mfcc.conf, to allow {to} the waveform)."
+                "Waveform and config sample Frequency mismatch: {rate} .vs {sample_rate} (--sample-frequency={rate} \
+                 computes features of this rate; --{option}=true allows {to} the waveform; both are options of features, as in mfcc.conf)."
             )));
         }
         Ok(Some(0.5 * rate.min(sample_rate)))

@@ -207,4 +207,10 @@ fn existing_nodes() {
     // Existing nodes are no layers before.
     let error = expand("f", "relu-layer name=new", existing()).err().unwrap().to_string();
     assert!(error.contains("there is no layer before this one"), "{error}");
+    // A layer of the network is named by its nodes.
+    let error = expand("f", "relu-layer name=new input=tdnn1", existing()).err().unwrap().to_string();
+    assert!(
+        error.contains("no layer 'tdnn1' before this one; did you mean the node 'tdnn1.relu'?"),
+        "{error}"
+    );
 }
