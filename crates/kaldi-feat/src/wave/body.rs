@@ -28,6 +28,8 @@ pub(super) struct Body {
     surplus: u64,
     /// Bytes of another wave file behind this one, which are passed over.
     joined: u64,
+    /// Bytes that come next and in which no other file begins.
+    clear: usize,
     /// True if the caller reads such a file itself.
     stops_at_next: bool,
     /// True if the reader is at the beginning of such a file.
@@ -50,6 +52,7 @@ impl Body {
             taken: 0,
             surplus: 0,
             joined: 0,
+            clear: 0,
             stops_at_next,
             follows: false,
             not_finite: 0,
@@ -94,6 +97,7 @@ impl Body {
                     Ok(read) => {
                         filled += read;
                         self.left -= read as u64;
+                        self.clear = self.clear.saturating_sub(read);
                     }
                     Err(e) if e.kind() == ErrorKind::Interrupted => {}
                     Err(source) => return Err(IoError::Io { name: r.name().to_owned(), source }),
@@ -108,7 +112,7 @@ impl Body {
     /// The number of bytes, at most `most`, that can be read before another file begins. The end of these samples has come if
     /// one begins here.
     fn up_to_next(&mut self, r: &mut KaldiReader, most: usize) -> Result<usize> {
-        loop {
+        while self.clear == 0 {
             let bytes = r.peek_some()?;
             let there = bytes.len();
             match find(bytes) {
@@ -116,11 +120,12 @@ impl Body {
                     (self.follows, self.ended, self.left) = (true, true, 0);
                     return Ok(0);
                 }
-                Found::At(at) | Found::PerhapsAt(at) if at > 0 => return Ok(at.min(most)),
+                Found::At(at) | Found::PerhapsAt(at) if at > 0 => self.clear = at,
                 Found::PerhapsAt(_) if r.peek_bytes(there + 1)?.len() > there => {}
-                Found::At(_) | Found::PerhapsAt(_) | Found::Nowhere => return Ok(there.clamp(1, most)),
+                Found::At(_) | Found::PerhapsAt(_) | Found::Nowhere => self.clear = there.max(1),
             }
         }
+        Ok(self.clear.min(most))
     }
 
     /// Appends the samples in `bytes`, filled by [`Body::read`], to `out`: all channels of the first sample, and so on.

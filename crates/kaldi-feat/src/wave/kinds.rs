@@ -6,7 +6,7 @@ use kaldi_io::KaldiReader;
 pub const LOOKED_AT: usize = 256;
 
 /// First bytes of files, and their kinds.
-const MARKS: [(&[u8], &str); 35] = [
+const MARKS: [(&[u8], &str); 37] = [
     (b"fLaC", "a FLAC file"),
     (b"NIST_1A", "a NIST SPHERE file"),
     (b"ID3", "an MP3 file"),
@@ -36,6 +36,8 @@ const MARKS: [(&[u8], &str); 35] = [
     (b".SoX", "a file of SoX"),
     (b"XoS.", "a file of SoX"),
     (b"DSD ", "a DSD file"),
+    (b"STRM", "an AST file"),
+    (b"MMMD", "an MMF (SMAF) file"),
     (b"MThd", "a MIDI file (notes, not sound)"),
     (b"PK\x03\x04", "a ZIP archive"),
     (b"BZh", "a file compressed by bzip2"),
@@ -91,6 +93,13 @@ pub fn is_no_sound(kind: &str) -> bool {
     NO_SOUND.iter().any(|none| kind.contains(none))
 }
 
+/// True if a recording of a known format begins like this.
+pub fn is_sound(begin: &[u8]) -> bool {
+    let is_wave = matches!(begin.get(..4), Some(b"RIFF" | b"RIFX" | b"RF64" | b"BW64"))
+        && begin.get(8..12) == Some(b"WAVE");
+    is_wave || name(begin).is_some_and(|kind| !is_no_sound(kind))
+}
+
 /// The advice to convert an input of the kind `found` by ffmpeg, to be put behind a message; empty if that is no way.
 pub(super) fn advice(r: &KaldiReader, found: &str) -> String {
     if !r.is_whole() || is_no_sound(found) {
@@ -140,6 +149,7 @@ mod tests {
             (b"\x80\x1f\xff\xd8\xf8\x72\x6f\xbb\0", "an MLP file"),
             (b"\x64\xa3\x01\0\0\0\x7a\x46", "an IRCAM file"),
             (b"\0\x01\xa3\x64\x46\x7a\0\0", "an IRCAM file"),
+            (b"MMMD\0\0\x01\0CNTI", "an MMF (SMAF) file"),
         ] {
             assert_eq!(name(begin), Some(expected), "{}", begin.escape_ascii());
         }

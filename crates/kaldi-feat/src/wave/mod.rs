@@ -18,7 +18,8 @@ use kaldi_io::{Contents, IoError, KaldiReader, KaldiWriter};
 use body::Body;
 use header::Header;
 pub use header::is_readable;
-pub use kinds::{LOOKED_AT, is_no_sound, name as kind};
+pub use kinds::{LOOKED_AT, is_no_sound, is_sound, name as kind};
+pub use next::{Found, find};
 pub use stream::WaveStream;
 
 type Result<T> = std::result::Result<T, IoError>;

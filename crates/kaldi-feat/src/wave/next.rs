@@ -3,20 +3,31 @@
 use super::header::is_name_byte;
 use super::kinds::is_mpeg_audio;
 
-/// Beginnings of files that are long enough not to occur among samples.
-const MARKS: [&[u8]; 5] = [
-    b"fLaC\0\0\0\x22",
-    b"fLaC\x80\0\0\x22",
-    b"OggS\0\x02\0\0\0\0\0\0\0\0",
-    b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb",
-    b"caff\0\x01\0\0desc",
+/// Beginnings of files that are long enough not to occur among samples, and the kinds of their bytes: `=` is that byte, and so are
+/// all without a kind; `.` any; `n` one of a chunk's name; `A` a capital or a digit; `7` one below 128; `v` 2 to 4; `f` one without low bits;
+/// `C` F or C.
+const FILES: [(&[u8], &[u8]); 11] = [
+    (b"RIFF\0\0\0\0WAVE\0\0\0\0", b"====....====nnnn"),
+    (b"RIFX\0\0\0\0WAVE\0\0\0\0", b"====....====nnnn"),
+    (b"RF64\0\0\0\0WAVE\0\0\0\0", b"====....====nnnn"),
+    (b"BW64\0\0\0\0WAVE\0\0\0\0", b"====....====nnnn"),
+    (b"fLaC\0\0\0\x22", b""),
+    (b"fLaC\x80\0\0\x22", b""),
+    (b"OggS\0\x02\0\0\0\0\0\0\0\0", b""),
+    (b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb", b""),
+    (b"caff\0\x01\0\0desc", b""),
+    // Notes of an MP3 file: version, flags, a size of 28 bits, a name.
+    (b"ID3\0\0\0\0\0\0\0\0\0\0", b"===v=f7777AAA"),
+    (b"FORM\0\0\0\0AIFF\0\0\0\0", b"====....===CAAAA"),
 ];
 /// Bytes within which the first frame of an MP3 file has its note.
 const NOTED: usize = 44;
+/// Frames of MP3 that follow each other at a beginning without a note.
+const FRAMES: usize = 4;
 
 /// The next beginning in some bytes.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub enum Found {
     /// It is here.
     At(usize),
     /// It may begin here; more bytes are needed.
@@ -25,7 +36,7 @@ pub(super) enum Found {
 }
 
 /// Looks for the beginning of a file.
-pub(super) fn find(bytes: &[u8]) -> Found {
+pub fn find(bytes: &[u8]) -> Found {
     for (at, byte) in bytes.iter().enumerate() {
         if matches!(byte, b'R' | b'B' | b'f' | b'O' | b'r' | b'c' | b'I' | b'F' | 0xff) {
             match begins(&bytes[at..]) {
@@ -38,87 +49,41 @@ pub(super) fn find(bytes: &[u8]) -> Found {
     Found::Nowhere
 }
 
+/// True if a byte is one of a kind; `same` if it is that of the beginning.
+fn fits(byte: u8, kind: u8, same: bool) -> bool {
+    match kind {
+        b'.' => true,
+        b'n' => is_name_byte(byte),
+        b'A' => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
+        b'7' => byte < 0x80,
+        b'v' => (2..=4).contains(&byte),
+        b'f' => byte & 0x0f == 0,
+        b'C' => byte == b'F' || byte == b'C',
+        _ => same,
+    }
+}
+
 /// True if a file begins here. `None` if more bytes are needed to tell.
 fn begins(bytes: &[u8]) -> Option<bool> {
-    // True if the bytes that are there fit, and if all are there.
-    let all = |pattern: &[fn(u8) -> bool]| {
-        let there = bytes.iter().zip(pattern).all(|(&byte, fits)| fits(byte));
-        (there, bytes.len() >= pattern.len())
-    };
-    let any: fn(u8) -> bool = |_| true;
-    let upper: fn(u8) -> bool = |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit();
-    let small: fn(u8) -> bool = |byte| byte < 0x80;
     let mut open = false;
-    for magic in [b"RIFF", b"RIFX", b"RF64", b"BW64"] {
-        let type_at_8 = bytes.iter().skip(8).zip(b"WAVE").all(|(one, other)| one == other);
-        let name_at_12 = bytes.iter().skip(12).take(4).all(|&byte| is_name_byte(byte));
-        if starts(bytes, magic) && type_at_8 && name_at_12 {
-            if bytes.len() >= 16 {
-                return Some(true);
-            }
-            open = true;
-        }
-    }
-    for mark in MARKS {
-        if starts(bytes, mark) {
+    for (mark, kinds) in FILES {
+        let kind = |at: usize| kinds.get(at).copied().unwrap_or(b'=');
+        if bytes.iter().zip(mark).enumerate().all(|(at, (&byte, &own))| fits(byte, kind(at), byte == own)) {
             if bytes.len() >= mark.len() {
                 return Some(true);
             }
             open = true;
         }
     }
-    // Notes of an MP3 file: version, flags, a size of 28 bits, a name.
-    let notes: [fn(u8) -> bool; 13] = [
-        |byte| byte == b'I',
-        |byte| byte == b'D',
-        |byte| byte == b'3',
-        |byte| (2..=4).contains(&byte),
-        |byte| byte == 0,
-        |byte| byte & 0x0f == 0,
-        small,
-        small,
-        small,
-        small,
-        upper,
-        upper,
-        upper,
-    ];
-    let aiff: [fn(u8) -> bool; 16] = [
-        |byte| byte == b'F',
-        |byte| byte == b'O',
-        |byte| byte == b'R',
-        |byte| byte == b'M',
-        any,
-        any,
-        any,
-        any,
-        |byte| byte == b'A',
-        |byte| byte == b'I',
-        |byte| byte == b'F',
-        |byte| byte == b'F' || byte == b'C',
-        upper,
-        upper,
-        upper,
-        upper,
-    ];
-    for (there, whole) in [all(&notes), all(&aiff)] {
-        match (there, whole) {
-            (true, true) => return Some(true),
-            (true, false) => open = true,
-            (false, _) => {}
-        }
-    }
     match bytes {
         [0xff] | [0xff, _] => open |= bytes.get(1).is_none_or(|second| second & 0xe6 == 0xe2),
         [0xff, second, third, ..] if second & 0xe6 == 0xe2 && is_mpeg_audio(*second, *third) => {
-            let frame = &bytes[4.min(bytes.len())..bytes.len().min(NOTED)];
-            // (Zeros before the note.)
-            let silent = frame.iter().position(|&byte| byte != 0).unwrap_or(frame.len());
-            let noted = [b"Xing", b"Info"].iter().any(|name| starts(&frame[silent..], *name));
-            match noted && silent > 6 {
-                true if frame.len() >= silent + 4 => return Some(true),
-                true => open |= bytes.len() < NOTED,
-                false => open |= silent == frame.len() && bytes.len() < NOTED,
+            for found in [is_noted(bytes), is_followed(bytes)] {
+                match found {
+                    Some(true) => return Some(true),
+                    Some(false) => {}
+                    None => open = true,
+                }
             }
         }
         _ => {}
@@ -126,9 +91,46 @@ fn begins(bytes: &[u8]) -> Option<bool> {
     if open { None } else { Some(false) }
 }
 
-/// True if the first bytes are those of the mark, as far as they are there.
-fn starts(bytes: &[u8], mark: &[u8]) -> bool {
-    bytes.iter().zip(mark).all(|(one, other)| one == other)
+/// True if the frame of MP3 that begins here has the note of a first one. `None` if more bytes are needed to tell.
+fn is_noted(bytes: &[u8]) -> Option<bool> {
+    let frame = &bytes[4.min(bytes.len())..bytes.len().min(NOTED)];
+    // (Zeros before the note.)
+    let silent = frame.iter().position(|&byte| byte != 0).unwrap_or(frame.len());
+    let noted = [b"Xing", b"Info"].iter().any(|name| frame[silent..].iter().zip(*name).all(|(a, b)| a == b));
+    match noted && silent > 6 {
+        true if frame.len() >= silent + 4 => Some(true),
+        true => (bytes.len() >= NOTED).then_some(false),
+        false => (silent < frame.len() || bytes.len() >= NOTED).then_some(false),
+    }
+}
+
+/// True if frames of MP3 follow each other from here on. `None` if more bytes are needed to tell.
+fn is_followed(bytes: &[u8]) -> Option<bool> {
+    let mut at = 0;
+    for _ in 0..FRAMES {
+        let [first, second, third, ..] = *bytes.get(at..)? else { return None };
+        // (All have the same version, layer and rate.)
+        let is_like = first == 0xff && second & 0xfe == bytes[1] & 0xfe && third & 0x0c == bytes[2] & 0x0c;
+        let Some(size) = frame_size(second, third).filter(|_| is_like) else { return Some(false) };
+        at += size;
+    }
+    Some(true)
+}
+
+/// The bytes of a frame of MP3 by the second and the third byte of its header (ISO/IEC 11172-3, 2.4.2.3).
+fn frame_size(second: u8, third: u8) -> Option<usize> {
+    const FIRST: [usize; 14] = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
+    const SECOND: [usize; 14] = [8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
+    let is_first = second & 0x18 == 0x18;
+    let rates = if is_first { FIRST } else { SECOND };
+    let bits = 1000 * rates.get(usize::from(third >> 4).checked_sub(1)?)?;
+    let rate = [44_100, 48_000, 32_000].get(usize::from(third >> 2 & 3))?;
+    let rate = match second & 0x18 {
+        0x18 => *rate,
+        0x10 => rate / 2,
+        _ => rate / 4,
+    };
+    Some(if is_first { 144 } else { 72 } * bits / rate + usize::from(third >> 1 & 1))
 }
 
 #[cfg(test)]
@@ -156,13 +158,16 @@ mod tests {
                 assert_eq!(find(&bytes[..end]), Found::PerhapsAt(5), "{} {end}", begin.escape_ascii());
             }
         }
-        for none in [
-            &b"RIFF\xff\xff\xff\xffAVI "[..],
-            b"fLaCx",
-            b"ID3\x04\x01",
-            b"\xff\xff\xff\xff",
-            b"\xff\xfb\x50\xc4\x01",
-        ] {
+        // Frames of MP3 without a note, of 104 bytes.
+        let frame = [&[0xff, 0xfb, 0x10, 0xc4][..], &[1; 100]].concat();
+        let frames = frame.repeat(4);
+        assert_eq!(find(&[b"\xff\x02", &frames[..]].concat()), Found::At(2));
+        for end in [2, 100, 105, 310] {
+            assert_eq!(find(&frames[..end]), Found::PerhapsAt(0), "{end}");
+        }
+        let other = [&frame.repeat(3)[..], &[0xff, 0xf3, 0x10, 0xc4], &[1; 100]].concat();
+        assert_eq!(find(&other), Found::Nowhere);
+        for none in [&b"RIFF\xff\xff\xff\xffAVI "[..], b"fLaCx", b"ID3\x04\x01", b"\xff\xff\xff\xff"] {
             assert_eq!(
                 find(none),
                 if none.ends_with(b"\xff") { Found::PerhapsAt(3) } else { Found::Nowhere }
