@@ -68,6 +68,8 @@ pub(crate) struct End {
     pub slack: usize,
     /// True if a file that ends before that time is cut, without another sign of it.
     pub certain: bool,
+    /// The time of the last packet of another track, in seconds since the beginning, if it may tell that the sound was whole.
+    pub others: Option<f64>,
     /// The reason why the decoder could not go on.
     pub reason: Option<String>,
     /// True if the samples do not have the checksum of the file.

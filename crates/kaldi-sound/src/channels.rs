@@ -67,9 +67,73 @@ pub(crate) fn signal(samples: &[i16], count: usize, channel: Option<usize>) -> V
     }
 }
 
+/// A mean of channels is silent if its root mean square is below this share of the channels'.
+const SILENT: f64 = 0.01;
+/// The mean square of channels that are silent themselves.
+const QUIET: f64 = 1.0;
+
+/// Looks second by second for channels that cancel each other out in their mean.
+#[derive(Default)]
+pub(crate) struct Cancelling {
+    /// Seconds before this one.
+    second: u64,
+    /// Samples of this second, and sums of squares of all channels, divided by their number, and of their mean.
+    samples: u32,
+    channels: f64,
+    mean: f64,
+    /// The first second in which they cancel each other out, and the number of those.
+    found: Option<(u64, u64)>,
+}
+
+impl Cancelling {
+    /// Adds interleaved samples of `count` channels, and their mean.
+    pub fn add(&mut self, rate: u32, count: usize, samples: &[i16], mean: &[f32]) {
+        for (frame, &mean) in samples.chunks_exact(count).zip(mean) {
+            let square = |x: f64| x * x;
+            self.channels += frame.iter().map(|&x| square(x.into())).sum::<f64>() / count as f64;
+            self.mean += square(mean.into());
+            self.samples += 1;
+            if self.samples == rate {
+                if self.is_silent() {
+                    let (first, seconds) = self.found.unwrap_or((self.second, 0));
+                    self.found = Some((first, seconds + 1));
+                }
+                (self.samples, self.channels, self.mean) = (0, 0.0, 0.0);
+                self.second += 1;
+            }
+        }
+    }
+
+    /// True if the mean of this second is silent so far.
+    fn is_silent(&self) -> bool {
+        self.channels > QUIET * f64::from(self.samples) && self.mean < self.channels * SILENT * SILENT
+    }
+
+    /// The beginning of the first such second, and the length of all, in seconds.
+    pub fn found(&self, rate: u32) -> Option<(f64, f64)> {
+        let (first, seconds) = self.found.unwrap_or((self.second, 0));
+        let last = if self.is_silent() { f64::from(self.samples) / f64::from(rate) } else { 0.0 };
+        let all = seconds as f64 + last;
+        (all > 0.0).then_some((first as f64, all))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn seconds_in_which_channels_cancel_each_other_out() {
+        let mut all = Cancelling::default();
+        let parts = [(100, 90), (100, -100), (0, 0), (1, -1), (-50, 50), (7, 0), (20, -20)];
+        let samples: Vec<i16> = parts.iter().flat_map(|&(a, b)| [a, b].repeat(10)).collect();
+        let samples = &samples[..samples.len() - 10];
+        for piece in samples.chunks(6) {
+            all.add(10, 2, piece, &signal(piece, 2, None));
+        }
+        assert_eq!(all.found(10), Some((1.0, 2.5)));
+        assert_eq!(Cancelling::default().found(10), None);
+    }
 
     #[test]
     fn choices() {

@@ -11,6 +11,8 @@ use crate::{Error, RATES, Result, Warning};
 
 /// Samples that may be missing at the end without a warning, in seconds: less than a packet.
 const SLACK: f64 = 0.02;
+/// The time in seconds for which pictures may go on behind the last packet of sound, since packets of a time come near each other.
+const INTERLEAVED: f64 = 2.0;
 /// Silence that is made at once, in samples.
 const PIECE: usize = 1 << 16;
 
@@ -197,22 +199,42 @@ impl Decoded {
         let missing = end.expected.map(|(count, rate)| count as f64 / f64::from(rate.max(1)) - seconds);
         let slack = end.expected.map_or(0.0, |(_, rate)| end.slack as f64 / f64::from(rate.max(1)));
         let missing = missing.filter(|&missing| missing > SLACK.max(slack));
-        let each = if bytes > 0 { seconds / bytes as f64 } else { 0.0 };
+        let own = match &finding {
+            Some(Finding::Surplus { bytes: surplus }) => bytes.saturating_sub(*surplus),
+            _ => bytes,
+        };
+        let each = if own > 0 { seconds / own as f64 } else { 0.0 };
         let length = |bytes: u64| Some(bytes as f64 * each).filter(|&length| length > 0.0);
         for warning in end.warnings {
             self.warnings.push(match warning {
                 Warning::Cut { at: noted, missing, reason } if noted.is_nan() => {
                     Warning::Cut { at, missing, reason }
                 }
+                Warning::Perhaps { at: noted, seconds, reason } if noted.is_nan() => {
+                    Warning::Perhaps { at, seconds, reason }
+                }
                 other => other,
             });
         }
+        let behind = end.others.map(|others| others - seconds).filter(|&behind| behind > INTERLEAVED);
         let noted = self.warnings.iter().any(|warning| matches!(warning, Warning::Cut { .. }));
+        if let (
+            Some(Finding::Cut { reason, .. } | Finding::Broken { reason, hole: None }),
+            None,
+            Some(behind),
+        ) = (&finding, &end.reason, behind)
+        {
+            self.warnings.push(Warning::Other(format!(
+                "{reason}; the sound ends at {at:.2} s, and other tracks go on for {behind:.2} s: it may be whole"
+            )));
+            return;
+        }
         match (finding, end.reason) {
             (Some(Finding::Cut { bytes, reason }), _) => {
                 let missing = missing.or_else(|| bytes.and_then(length));
                 self.warnings.push(Warning::Cut { at, missing, reason });
             }
+            (Some(Finding::Late { reason }), None) => self.warnings.push(Warning::Other(reason)),
             (_, Some(reason)) => self.warnings.push(Warning::Cut { at, missing, reason }),
             (_, None) if missing.is_some() && end.certain => {
                 let reason = "its header tells of more samples".to_owned();
@@ -247,7 +269,7 @@ impl Decoded {
         if missing > SLACK {
             self.warnings.push(Warning::Gap { at, seconds: missing, filled: false });
         }
-        self.warnings.push(Warning::Other(reason));
+        self.warnings.push(Warning::Other(format!("{reason}, at {at:.2} s")));
     }
 
     /// The faults of the recording so far; all of them after its end.

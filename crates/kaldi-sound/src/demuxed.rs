@@ -43,6 +43,8 @@ pub(crate) enum Kind {
     Ogg,
     Mp4,
     Caf,
+    /// Matroska that ffmpeg writes.
+    Converted,
     #[default]
     Other,
 }
@@ -65,6 +67,8 @@ pub(crate) struct Demuxed {
     zero: Option<f64>,
     /// The earliest time of a packet of another track before the first one of this track, in seconds.
     others: f64,
+    /// The latest time of a packet of another track, in seconds.
+    last_other: f64,
     /// Rate in Hz and channels of the last packet.
     form: (u32, usize),
     /// Blocks that were decoded, and not yet given.
@@ -192,7 +196,7 @@ impl Demuxed {
             (Kind::Mp4, Some(track)) if !fragmented => {
                 track.end().map_or(Expected::Unknown, Expected::Seconds)
             }
-            (Kind::Mp4 | Kind::Ogg, _) => Expected::Unknown,
+            (Kind::Mp4 | Kind::Ogg | Kind::Converted, _) => Expected::Unknown,
             (Kind::Matroska, _) => {
                 let media = format.media_info();
                 let length = media.duration.zip(media.time_base);
@@ -206,7 +210,7 @@ impl Demuxed {
             Kind::Matroska | Kind::Mp4 => None,
             // The first packet of a part of a longer stream has a later time.
             Kind::Ogg => None,
-            Kind::Flac | Kind::Caf | Kind::Other => Some(0.0),
+            Kind::Flac | Kind::Caf | Kind::Converted | Kind::Other => Some(0.0),
         };
         let expected = match (expected, static_zero) {
             (Expected::Seconds(end), Some(zero)) => Expected::Seconds(end - zero),
@@ -224,6 +228,7 @@ impl Demuxed {
             jumps: of_index.map(|track| track.jumps.clone()).unwrap_or_default(),
             zero: static_zero,
             others: f64::INFINITY,
+            last_other: 0.0,
             form: (0, 0),
             ready: VecDeque::new(),
             ended: false,
@@ -276,11 +281,13 @@ impl Demuxed {
             Err(failure) => return self.stop(failure),
         };
         if packet.track_id != self.track {
-            if self.zero.is_none() {
-                let base = self.format.tracks().iter().find(|track| track.id == packet.track_id);
-                let base = base.and_then(|track| track.time_base);
-                let time = base.map_or(f64::INFINITY, |base| packet.pts.get() as f64 * seconds_of(base));
-                self.others = self.others.min(time);
+            let base = self.format.tracks().iter().find(|track| track.id == packet.track_id);
+            if let Some(base) = base.and_then(|track| track.time_base) {
+                let time = packet.pts.get() as f64 * seconds_of(base);
+                self.last_other = self.last_other.max(time);
+                if self.zero.is_none() {
+                    self.others = self.others.min(time);
+                }
             }
             return Ok(());
         }
@@ -295,9 +302,8 @@ impl Demuxed {
                 self.place(&packet, block);
                 return Ok(());
             }
-            // (A decoder that finds the end of a packet too early calls that an error of reading.)
-            Err(failure @ (Failure::DecodeError(_) | Failure::IoError(_))) => text(&failure),
-            Err(failure) => return self.stop(failure),
+            // (The next packet may be right, whatever the decoder calls the failure.)
+            Err(failure) => text(&failure),
         };
         let (rate, count) = self.form;
         if rate == 0 {
@@ -402,7 +408,8 @@ impl Demuxed {
                 return Err(IoError::Io { name: self.file.clone(), source }.into());
             }
             // (Matroska that was written live has no other end, and bytes of FLAC behind the last frame are no frame.)
-            Failure::IoError(_) if matches!(self.kind, Kind::Matroska | Kind::Flac | Kind::Ogg) => {}
+            Failure::IoError(_)
+                if matches!(self.kind, Kind::Matroska | Kind::Converted | Kind::Flac | Kind::Ogg) => {}
             failure => self.reason = Some(text(&failure)),
         }
         Ok(())
@@ -431,6 +438,7 @@ impl Blocks for Demuxed {
             // (ffmpeg's header of a CAF file with ALAC counts the last packet as a whole one.)
             slack: if self.kind == Kind::Caf { self.packet } else { 0 },
             certain: self.kind != Kind::Matroska,
+            others: (self.kind == Kind::Matroska).then(|| self.last_other - self.zero.unwrap_or(0.0)),
             reason: self.reason.take(),
             wrong_checksum: self.decoder.finalize().verify_ok == Some(false),
             warnings: Vec::new(),

@@ -52,4 +52,7 @@ pub enum Error {
         "{file}: {found} from a pipe is kept in a temporary file while it is decoded, and that file cannot be written"
     )]
     NotWritten { file: String, found: String, source: std::io::Error },
+    /// The samples cannot be written. The writer names itself.
+    #[error(transparent)]
+    Output(std::io::Error),
 }

@@ -1,4 +1,4 @@
-//! Recordings that the program ffmpeg decodes, as a wave through a pipe.
+//! Recordings that the program ffmpeg decodes. It gives samples with their times, as Matroska through a pipe.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,19 +7,21 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::sync::{OnceLock, PoisonError};
 
-use kaldi_feat::wave::WaveStream;
 use kaldi_io::{IoError, threads};
 use socket2::Socket;
 
 use crate::blocks::{Block, Blocks, End};
+use crate::demuxed::{Demuxed, Kind, Known};
 use crate::input::Input;
 use crate::program::{self, Messages};
 use crate::{Error, Result, Warning};
 
 /// Bytes that are sent at once.
 const BLOCK: usize = 1 << 16;
-/// Blocks of a second.
-const BLOCKS: u32 = 20;
+/// The smallest gap between time stamps that becomes silence, in seconds.
+const GAP: f64 = 0.1;
+/// The length of blocks, in seconds, whose times are compared with the next one: times are rounded to 1 ms.
+const COMPARED: f64 = 0.004;
 /// Formats that ffmpeg may find in a file that it can open. None of them reads other files or addresses.
 const FORMATS: &str = "mov,mp4,caf,aiff,avi,asf,wav,w64,voc,rm,ape,wv,tta,dsf,iff,matroska,ogg,flv,mpeg,mpegts,nut,mxf,au,amr,mp3,flac,aac,ac3,eac3,wtv";
 /// Seconds by which the length that a file gives may be wrong: delays of encoders, whole packets, tenths of a second.
@@ -29,11 +31,30 @@ const PARTS: u64 = 50;
 const FEW: u64 = 10;
 /// A part of the message of ffmpeg about a recording of pictures alone, and our message.
 const NO_STREAM: &str = "does not contain any stream";
-const NO_SOUND: &str = "there is no sound in it";
-/// Puts silence where time stamps tell of sound that is not there, as [`crate::timeline`] does. The first filter moves frames whose
-/// time stamps go back to the end of the frame before: the second one would leave them out. Register 0 has that end.
+pub(crate) const NO_SOUND: &str = "there is no sound in it";
+/// Moves frames whose time stamps go back to the end of the frame before, which register 0 has, and leaves out samples before the
+/// time zero.
 const FILTER: &str = "asetpts='st(1,if(ld(2),if(isnan(PTS),ld(0),max(PTS,ld(0))),if(isnan(PTS),0,PTS)))\
-    +0*st(2,1)+0*st(0,ld(1)+NB_SAMPLES/(SR*TB))',aresample=async=1:first_pts=0";
+    +0*st(2,1)+0*st(0,ld(1)+NB_SAMPLES/(SR*TB))',atrim=start=0";
+/// Times count from the beginning of all streams, of sound or not. (ffmpeg counts from the beginning of the sound, unless it is told to
+/// move time stamps, and closes gaps of more than 10 s.)
+const TIMES: [&str; 4] = ["-itsoffset", "0.000001", "-dts_delta_threshold", "100000"];
+/// Reads more of an MPEG stream before the tracks are fixed than ffmpeg does: 10 minutes, and so many bytes.
+const FAR: [&str; 4] = ["-analyzeduration", "600M", "-probesize", "256M"];
+/// The form of the output: packets are written soon.
+const OUTPUT: [&str; 11] = [
+    "-f",
+    "matroska",
+    "-cluster_time_limit",
+    "100",
+    "-flush_packets",
+    "1",
+    "-write_crc32",
+    "0",
+    "-acodec",
+    "pcm_f32le",
+    "pipe:1",
+];
 
 /// Leaves out time stamps: frames follow each other.
 const NO_TIMES: &str = "asetpts=NAN";
@@ -81,7 +102,15 @@ pub(crate) enum Source {
 
 /// The sound that ffmpeg finds.
 pub(crate) struct Converted {
-    wave: WaveStream,
+    /// `None` if there are no samples.
+    sound: Option<Demuxed>,
+    /// The block behind the last one that was given.
+    held: Option<Block>,
+    has_times: bool,
+    /// In Hz.
+    rate: u32,
+    /// Seconds of samples so far.
+    given: f64,
     messages: Messages,
     track: Option<(usize, usize)>,
     /// True if a track was asked for by its number.
@@ -90,16 +119,21 @@ pub(crate) struct Converted {
 
 impl Converted {
     /// Starts ffmpeg. `track` is the track of sound to decode, from 1, and the number of tracks, if these are known; `asked`
-    /// the number of the track that the user wants. Time stamps are followed if the file `has_times`.
+    /// the number of the track that the user wants. Time stamps are followed if the file `has_times`. Sound may begin `far` behind the
+    /// picture. If this fails, no more bytes of a stream are read.
     pub fn open(
         file: &str,
         source: Source,
         track: Option<(usize, usize)>,
         asked: Option<usize>,
         has_times: bool,
+        far: bool,
     ) -> Result<Converted> {
         let mut command = Command::new("ffmpeg");
-        command.args(["-hide_banner", "-nostdin", "-nostats", "-loglevel", "level+verbose"]);
+        command.args(["-hide_banner", "-nostdin", "-nostats", "-loglevel", "level+verbose"]).args(TIMES);
+        if far {
+            command.args(FAR);
+        }
         match source {
             Source::File(_) => command
                 .args(["-protocol_whitelist", "file", "-format_whitelist", FORMATS])
@@ -113,8 +147,9 @@ impl Converted {
             command.args(["-map", &format!("0:a:{index}")]);
         }
         let filter = if has_times { FILTER } else { NO_TIMES };
-        command.args(["-vn", "-sn", "-dn", "-af", filter, "-f", "wav", "-acodec", "pcm_f32le", "pipe:1"]);
+        command.args(["-vn", "-sn", "-dn", "-af", filter]).args(OUTPUT);
         let failed = |lines: &[String]| message(lines);
+        let mut sender = None;
         let (output, messages) = match source {
             Source::File(kept) => program::start(file, command, kept.into(), failed)?,
             Source::Stream(input) => {
@@ -122,24 +157,59 @@ impl Converted {
                 let (ours, theirs) = UnixStream::pair().map_err(io)?;
                 let ours = Socket::from(OwnedFd::from(ours));
                 let started = program::start(file, command, OwnedFd::from(theirs).into(), failed)?;
-                threads::start("bytes for ffmpeg", move || send(input, &ours))?;
+                sender = Some(threads::start("bytes for ffmpeg", move || send(input, &ours))?);
                 started
             }
         };
-        let wave = WaveStream::new(output).map_err(|error| match (error, track, asked) {
-            (IoError::Io { source, .. }, _, Some(wanted))
-                if source.to_string().contains("matches no streams") =>
-            {
+        let output = Input::new(output);
+        let known = Known { track: Some(1), kind: Kind::Converted, index: None };
+        let sound = Demuxed::open(file, Box::new(output.clone()), known, Vec::new).ok();
+        let Some(failure) = output.failure() else {
+            let asked = asked.is_some();
+            return Ok(Converted {
+                sound,
+                held: None,
+                has_times,
+                rate: 0,
+                given: 0.0,
+                messages,
+                track,
+                asked,
+            });
+        };
+        // (The program ends with the last reader of its output, and so does the thread.)
+        drop((output, sound));
+        if let Some(sender) = sender {
+            sender.join();
+        }
+        let message = failure.to_string();
+        Err(match asked {
+            Some(wanted) if message.contains("matches no streams") => {
                 let lines = messages.lock().unwrap_or_else(PoisonError::into_inner);
                 Error::NoTrack { file: file.to_owned(), wanted, there: tracks(&lines).len() }
             }
-            (IoError::Io { source, .. }, ..) => {
-                Error::Program { file: file.to_owned(), message: source.to_string() }
-            }
-            (..) => Error::Program { file: file.to_owned(), message: NO_SOUND.to_owned() },
-        })?;
-        Ok(Converted { wave, messages, track, asked: asked.is_some() })
+            _ => Error::Program { file: file.to_owned(), message },
+        })
     }
+
+    /// The next block as it was decoded.
+    fn pull(&mut self) -> Result<Option<Block>> {
+        let block = self.sound.as_mut().map_or(Ok(None), Demuxed::next)?;
+        Ok(block.map(|block| {
+            self.rate = block.rate;
+            self.given += block.frames() as f64 / f64::from(block.rate.max(1));
+            let at = block.at.filter(|_| self.has_times);
+            Block { at, tolerance: (GAP * f64::from(block.rate)) as i64, ..block }
+        }))
+    }
+}
+
+/// True if the second block begins while the first one still sounds, by their times. ffmpeg gives such times behind a frame
+/// whose time is wrong, and it gives that to one frame where the sampling rate changes.
+fn overlap(first: &Block, second: &Block) -> bool {
+    let frames = first.frames() as i64;
+    let later = second.at.zip(first.at).map(|(second, first)| second - first);
+    frames as f64 > COMPARED * f64::from(first.rate) && later.is_some_and(|later| later < frames / 2)
 }
 
 /// Sends all bytes. A program that ends before it has read all is no fault, and causes no signal.
@@ -229,14 +299,6 @@ fn length(lines: &[String]) -> Option<f64> {
     parts.map(|part| part.parse::<f64>().ok()).try_fold(0.0, |sum, part| Some(60.0 * sum + part?))
 }
 
-/// Samples of silence that ffmpeg has put in the middle of the sound (`adding `), or samples that it has left out there
-/// (`discarding `). Those before the sound come before the output is named.
-fn changed(lines: &[String], how: &str) -> u64 {
-    let said =
-        lines[output(lines)..].iter().filter_map(|line| of_level(line, &["verbose"])?.strip_prefix(how));
-    said.filter_map(|rest| rest.split(' ').next()?.parse::<u64>().ok()).sum()
-}
-
 /// Packets that were read of the sound, and frames that were decoded of them. A frame is made of one packet or more.
 fn decoded(lines: &[String]) -> Option<(u64, u64)> {
     let of_sound = |line: &&String| line.contains("Input stream #") && line.contains(" frames decoded");
@@ -247,16 +309,19 @@ fn decoded(lines: &[String]) -> Option<(u64, u64)> {
 
 impl Blocks for Converted {
     fn next(&mut self) -> Result<Option<Block>> {
-        let (rate, channels) = (self.wave.sample_rate(), self.wave.channels());
-        let samples = self.wave.read_all((rate / BLOCKS).max(1) as usize)?;
-        let block =
-            Block { rate, channels, samples, not_finite: self.wave.take_not_finite(), ..Block::default() };
-        Ok((!block.samples.is_empty()).then_some(block))
+        let Some(mut block) = self.held.take().map_or_else(|| self.pull(), |block| Ok(Some(block)))? else {
+            return Ok(None);
+        };
+        self.held = self.pull()?;
+        if self.held.as_ref().is_some_and(|next| overlap(&block, next)) {
+            block.at = None;
+        }
+        Ok(Some(block))
     }
 
     fn end(&mut self) -> End {
         let lines = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
-        let rate = self.wave.sample_rate();
+        let rate = self.rate;
         let samples = |seconds: f64| (seconds * f64::from(rate)) as i64;
         let mut end = End {
             expected: length(&lines).map(|seconds| (samples(seconds), rate)),
@@ -265,33 +330,24 @@ impl Blocks for Converted {
             ..End::default()
         };
         let errors: Vec<&str> = lines.iter().filter_map(|line| of_level(line, &["fatal", "error"])).collect();
+        let each = |frames: u64| self.given / frames.max(1) as f64;
+        let lost = decoded(&lines).filter(|(packets, frames)| packets > frames);
+        let seconds = lost.map(|(packets, frames)| each(frames) * (packets - frames) as f64);
         if let Some(first) = errors.first() {
-            let more = if errors.len() > 1 {
-                format!(" (and {} more messages)", errors.len() - 1)
-            } else {
-                String::new()
+            let more = match errors.len() {
+                1 => String::new(),
+                count => format!(" (and {} more messages)", count - 1),
             };
-            end.warnings.push(Warning::Other(format!("ffmpeg: {first}{more}; sound may be missing")));
-        }
-        if let Some((packets, frames)) = decoded(&lines)
-            && errors.is_empty()
+            let reason = format!("ffmpeg: {first}{more}");
+            end.warnings.push(match seconds {
+                Some(seconds) => Warning::Perhaps { at: f64::NAN, seconds, reason },
+                None => Warning::Other(format!("{reason}; sound may be missing")),
+            });
+        } else if let (Some((packets, frames)), Some(seconds)) = (lost, seconds)
             && frames + (packets / PARTS).max(FEW) < packets
         {
-            end.warnings.push(Warning::Other(format!(
-                "ffmpeg decoded {frames} of {packets} packets; sound may be missing"
-            )));
-        }
-        let seconds = |how| changed(&lines, how) as f64 / f64::from(self.wave.sample_rate());
-        let (silence, left_out) = (seconds("adding "), seconds("discarding "));
-        if left_out >= 0.1 {
-            end.warnings.push(Warning::Other(format!(
-                "{left_out:.2} s of sound are left out, whose time stamps go back"
-            )));
-        }
-        if silence >= 0.1 {
-            end.warnings.push(Warning::Other(format!(
-                "{silence:.2} s of sound are missing in the middle; silence takes their place"
-            )));
+            let reason = format!("ffmpeg decoded {frames} of {packets} packets");
+            end.warnings.push(Warning::Perhaps { at: f64::NAN, seconds, reason });
         }
         end
     }
@@ -322,11 +378,8 @@ mod tests {
             "[info]   Stream #0:1: Audio: opus, 48000 Hz, mono, fltp (default)",
             "[info] Stream mapping:",
             "[info]   Stream #0:1 -> #0:0 (opus (native) -> pcm_f32le (native))",
-            "[resample @ 0x7] [SWR @ 0x5] [verbose] adding 48000 audio samples of silence",
-            "[info] Output #0, wav, to 'pipe:1':",
+            "[info] Output #0, matroska, to 'pipe:1':",
             "[info]   Stream #0:0: Audio: pcm_f32le ([3][0][0][0] / 0x0003), 48000 Hz, mono, flt",
-            "[resample @ 0x7] [SWR @ 0x5] [verbose] adding 4800 audio samples of silence",
-            "[resample @ 0x7] [SWR @ 0x5] [verbose] discarding 960 audio samples",
             "[opus @ 0x55] [error] Error parsing the packet header.",
             "[error] pipe:0: Invalid data found when processing input",
         ]
@@ -339,15 +392,12 @@ mod tests {
         let pictures = ["[fatal] Output file #0 does not contain any stream".to_owned()];
         assert_eq!(message(&pictures), "there is no sound in it");
         assert_eq!((tracks(&lines).len(), taken(&lines).as_deref()), (2, Some("0:1")));
-        assert_eq!(
-            (changed(&lines, "adding "), changed(&lines, "discarding "), length(&lines)),
-            (4800, 960, None)
-        );
+        assert_eq!(length(&lines), None);
         let mut lines: Vec<String> = [
             "[info] Input #0, avi, from '/proc/self/fd/0':",
             "[info]   Duration: 01:02:03.50, start: 0.000000, bitrate: 65 kb/s",
             "[info]   Stream #0:0: Audio: mp3, 16000 Hz, mono, fltp, 24 kb/s",
-            "[info] Output #0, wav, to 'pipe:1':",
+            "[info] Output #0, matroska, to 'pipe:1':",
         ]
         .map(str::to_owned)
         .to_vec();

@@ -4,11 +4,13 @@
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use kaldi_feat::wave;
 use kaldi_io::KaldiReader;
 use symphonia::core::io::MediaSource;
 
 use crate::joined::{Found, Joint};
-use crate::scan::{Finding, Scan, scanner};
+use crate::scan::{self, Finding, Scan, scanner};
+use crate::streams::{Next, Streams};
 
 /// Bytes that are read at once.
 const BLOCK: usize = 1 << 15;
@@ -24,6 +26,13 @@ struct State {
     start: usize,
     ended: bool,
     joint: Option<Joint>,
+    /// The end of this part by its header: another file may begin there, and decoders get no bytes behind it.
+    end: Option<u64>,
+    /// True if the rest of the bytes is for no decoder.
+    draining: bool,
+    /// The streams of an MPEG stream, and the bytes from `start` on that belong to this part.
+    streams: Option<Streams>,
+    own: u64,
     scanner: Option<Box<dyn Scan>>,
     /// Bytes of this part that were given.
     seen: u64,
@@ -76,8 +85,9 @@ impl State {
             return Ok(false);
         }
         let begin = &begin[..begin.len().min(LOOKED_AT)];
-        (self.joint, self.scanner) = (Joint::of(begin), scanner(begin));
-        self.seen = 0;
+        (self.joint, self.end, self.scanner) = (Joint::of(begin), scan::end(begin), scanner(begin));
+        (self.streams, self.own) = (Streams::of(begin), 0);
+        (self.seen, self.draining) = (0, false);
         self.recorded = Some(Vec::new());
         self.again = Vec::new();
         self.given_again = 0;
@@ -87,6 +97,53 @@ impl State {
     /// The number of bytes in the buffer that belong to this part.
     fn available(&mut self) -> io::Result<usize> {
         self.fill(1)?;
+        let rest = self.end.map(|end| end.saturating_sub(self.seen));
+        if rest == Some(0) {
+            if self.ends()? || !self.draining {
+                return Ok(0);
+            }
+            self.end = None;
+        }
+        let most = rest.filter(|&rest| rest > 0).and_then(|rest| usize::try_from(rest).ok());
+        let most = self.up_to_streams()?.min(most.unwrap_or(usize::MAX));
+        Ok(self.up_to_joint()?.min(most))
+    }
+
+    /// The number of bytes before an MPEG stream whose sound is in other streams.
+    fn up_to_streams(&mut self) -> io::Result<usize> {
+        while let Some(streams) = &mut self.streams {
+            let bytes = &self.buffer[self.start..];
+            let rest = usize::try_from(self.own).ok().and_then(|own| bytes.get(own..));
+            let Some(rest) = rest.filter(|rest| !rest.is_empty()) else { break };
+            match streams.next(rest, self.ended) {
+                Next::Bytes(bytes) => self.own += bytes,
+                Next::Begin => return Ok(self.own as usize),
+                Next::More if self.own > 0 => return Ok(self.own as usize),
+                Next::More if !self.ended => self.more()?,
+                Next::More | Next::Lost => self.streams = None,
+            }
+        }
+        Ok(usize::MAX)
+    }
+
+    /// True at the end that the header gives, if another file begins there. A byte of padding may come before it.
+    fn ends(&mut self) -> io::Result<bool> {
+        self.fill(LOOKED_AT)?;
+        let bytes = &self.buffer[self.start..];
+        let padding =
+            bytes.first() == Some(&0) && self.end.is_some_and(|end| end % 2 == 1 && self.seen == end);
+        let next = &bytes[usize::from(padding)..];
+        if !wave::is_sound(next) {
+            return Ok(false);
+        }
+        if padding {
+            (self.start, self.seen) = (self.start + 1, self.seen + 1);
+        }
+        Ok(true)
+    }
+
+    /// The number of bytes in the buffer before the beginning of a file of the same format.
+    fn up_to_joint(&mut self) -> io::Result<usize> {
         loop {
             let bytes = &self.buffer[self.start..];
             let Some(joint) = self.joint else { return Ok(bytes.len()) };
@@ -120,6 +177,7 @@ impl State {
         }
         self.start += count;
         self.seen += count as u64;
+        self.own = self.own.saturating_sub(count as u64);
         Ok(count)
     }
 }
@@ -136,6 +194,10 @@ impl Input {
             start: 0,
             ended: false,
             joint: None,
+            end: None,
+            draining: false,
+            streams: None,
+            own: 0,
             scanner: None,
             seen: 0,
             recorded: None,
@@ -192,6 +254,7 @@ impl Input {
     /// Reads the rest of this part, until `most` bytes are read. Returns their number.
     pub fn drain(&self, most: u64) -> io::Result<u64> {
         let (mut out, mut count) = (vec![0; BLOCK], 0);
+        self.state().draining = true;
         while count < most {
             match self.state().read(&mut out)? {
                 0 => break,

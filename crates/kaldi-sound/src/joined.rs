@@ -1,6 +1,6 @@
 //! Files one behind the other, as `cat` makes them: finds the beginning of the next one.
 
-use crate::RATES;
+use crate::{RATES, scan};
 
 /// A format whose files begin with bytes that do not occur within them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(crate) enum Joint {
     Wave64,
     IrcamLittle,
     IrcamBig,
-    Opus,
+    Ogg,
 }
 
 /// Bytes that may be needed to tell a beginning.
@@ -59,12 +59,12 @@ impl Joint {
             Joint::IrcamLittle,
             Joint::IrcamBig,
         ];
-        let opus = || Some(Joint::Opus).filter(|joint| joint.begins(begin));
+        let ogg = || Some(Joint::Ogg).filter(|joint| joint.begins(begin) && scan::has_other_streams(begin));
         let is_of = |joint: &Joint| match joint {
             Joint::IrcamLittle | Joint::IrcamBig => joint.begins(begin),
             _ => begin.starts_with(joint.magic()),
         };
-        all.into_iter().find(is_of).or_else(opus)
+        all.into_iter().find(is_of).or_else(ogg)
     }
 
     fn magic(self) -> &'static [u8] {
@@ -80,7 +80,7 @@ impl Joint {
             Joint::IrcamLittle => b"\x64\xa3",
             Joint::IrcamBig => b"\0",
             // The first page of a stream.
-            Joint::Opus => b"OggS\0\x02",
+            Joint::Ogg => b"OggS\0\x02\0\0\0\0\0\0\0\0",
             Joint::Wave64 => b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\0\0",
         }
     }
@@ -115,7 +115,7 @@ impl Joint {
             Joint::IrcamLittle => is_ircam(bytes, u32::from_le_bytes),
             Joint::IrcamBig => is_ircam(bytes, u32::from_be_bytes),
             // (ffmpeg decodes the first of several such files only.)
-            Joint::Opus => bytes.starts_with(self.magic()) && bytes.get(28..36) == Some(b"OpusHead"),
+            Joint::Ogg => bytes.starts_with(self.magic()),
         }
     }
 
@@ -123,7 +123,7 @@ impl Joint {
     pub fn least(self) -> u64 {
         match self {
             // (First pages of several streams in one file come one after the other.)
-            Joint::Opus => 1024,
+            Joint::Ogg => 1024,
             _ => 1,
         }
     }

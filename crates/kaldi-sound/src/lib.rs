@@ -32,6 +32,7 @@ mod signal;
 mod sizes;
 mod spooled;
 mod stream;
+mod streams;
 mod timeline;
 mod warning;
 mod waves;

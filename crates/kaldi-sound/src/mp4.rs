@@ -17,6 +17,8 @@ pub(crate) struct Part {
     /// Bytes behind it that belong to no box.
     pub behind: u64,
     pub index: Option<Index>,
+    /// The number and the time of the first fragment, if others came before it.
+    pub before: Option<(u64, f64)>,
     /// Places of 8 bytes in the file, and the numbers that are to be read there: places of sound that are wrong because bytes
     /// before them are missing.
     pub patches: Vec<(u64, u64)>,
@@ -27,6 +29,10 @@ pub(crate) struct Part {
 pub(crate) struct Index {
     pub tracks: Vec<Track>,
     pub fragmented: bool,
+    /// The number of the first fragment, and its time in seconds, if these tell that others came before it.
+    before: Option<(u64, f64)>,
+    /// True once a fragment was seen.
+    begun: bool,
     /// Tracks and lengths of packets that fragments have if they do not say another one (`trex`).
     defaults: Vec<(u32, u64)>,
 }
@@ -88,12 +94,14 @@ impl Track {
         before.checked_sub(1).map_or(0, |last| jumps[last].sum)
     }
 
-    /// Adds a fragment with packets of `ticks` in all. `time` is its time, if it has one.
+    /// Adds a fragment with packets of `ticks` in all. `time` is its time, if it has one. The first one follows the packets of the
+    /// index, if there are some; else it may have any time.
     fn add_fragment(&mut self, time: Option<u64>, ticks: u64) {
         let sum = self.jumps.last().map_or(0, |jump| jump.sum);
         if let Some(time) = time {
             let late = i128::from(time) - i128::from(self.ticks) - i128::from(sum);
-            let gap = late - *self.base.get_or_insert(late);
+            let first = if self.ticks > 0 { 0 } else { late };
+            let gap = late - *self.base.get_or_insert(first);
             if gap as f64 > GAP * self.scale {
                 let sum = sum.saturating_add(i64::try_from(gap).unwrap_or(i64::MAX));
                 self.jumps.push(Jump { at: self.ticks, sum });
@@ -233,14 +241,22 @@ fn index(movie: &[u8]) -> Option<Index> {
     let rows = boxes(extended.unwrap_or_default()).into_iter().filter(|(name, _)| name == b"trex");
     let defaults =
         rows.filter_map(|(_, row)| Some((number(row, 4, 4)? as u32, number(row, 12, 4)?))).collect();
-    Some(Index { tracks, fragmented: extended.is_some(), defaults })
+    Some(Index { tracks, fragmented: extended.is_some(), defaults, ..Index::default() })
 }
 
 /// Adds the fragment that a box `moof` describes.
 fn fragment(index: &mut Index, content: &[u8]) {
+    let is_first = !std::mem::replace(&mut index.begun, true);
+    let number_of = child(content, b"mfhd").and_then(|header| number(header, 4, 4));
     for (_, run) in boxes(content).into_iter().filter(|(name, _)| name == b"traf") {
         let Some((id, time, ticks)) = of_track(run, &index.defaults) else { continue };
         if let Some(track) = index.tracks.iter_mut().find(|track| track.id == id) {
+            // (What is missing behind packets of the index is a gap.)
+            let late =
+                time.filter(|_| is_first && track.ticks == 0).map_or(0.0, |time| time as f64 / track.scale);
+            if late > GAP && index.before.is_none() {
+                index.before = number_of.filter(|&number| number > 1).map(|number| (number, late));
+            }
             track.add_fragment(time, ticks);
         }
     }
@@ -291,7 +307,15 @@ pub(crate) fn parts(file: &mut (impl Read + Seek), length: u64) -> io::Result<Ve
     let mut parts: Vec<Part> = Vec::new();
     let mut at = 0;
     let mut content = false;
-    let part = |start| Part { start, end: start, missing: 0, behind: 0, index: None, patches: Vec::new() };
+    let part = |start| Part {
+        start,
+        end: start,
+        missing: 0,
+        behind: 0,
+        index: None,
+        before: None,
+        patches: Vec::new(),
+    };
     while at + 8 <= length {
         file.seek(SeekFrom::Start(at))?;
         let mut header = [0; 16];
@@ -329,6 +353,7 @@ pub(crate) fn parts(file: &mut (impl Read + Seek), length: u64) -> io::Result<Ve
             file.seek(SeekFrom::Start(at + begin))?;
             file.read_exact(&mut content)?;
             fragment(index, &content);
+            part.before = index.before;
             // (The data of a fragment are in the box behind it.)
             let here = at - part.start;
             let places = wrong_places(&content, here + size + 16);

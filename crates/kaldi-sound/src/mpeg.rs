@@ -43,8 +43,11 @@ pub(crate) struct Frames {
     count: u64,
     /// Bytes that are no frame and no known tag.
     junk: u64,
-    /// Those of them behind the first frame.
+    /// Those of them behind the first frame, and the place of the first ones, in seconds.
     between: u64,
+    between_at: f64,
+    /// Seconds of sound so far.
+    given: f64,
     /// The fault of a part that ended before its time.
     cut: Option<String>,
     warnings: Vec<Warning>,
@@ -72,6 +75,8 @@ impl Frames {
             count: 0,
             junk: 0,
             between: 0,
+            between_at: 0.0,
+            given: 0.0,
             cut: None,
             warnings: Vec::new(),
             first: None,
@@ -162,7 +167,10 @@ impl Frames {
         let count = next.map_or(self.buffer.len(), |next| next + 1);
         self.buffer.drain(..count);
         self.junk += count as u64;
-        self.between += if self.form.is_some() { count as u64 } else { 0 };
+        if self.form.is_some() {
+            self.between_at = if self.between == 0 { self.given } else { self.between_at };
+            self.between += count as u64;
+        }
         if self.form.is_none() && self.junk > MOST_JUNK {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "no frame of MPEG audio was found"));
         }
@@ -236,6 +244,7 @@ impl Frames {
                 block.trim(0, end.saturating_sub(start) as usize);
             }
         }
+        self.given += block.frames() as f64 / f64::from(header.rate.max(1));
         Ok(Some(block))
     }
 
@@ -274,9 +283,9 @@ impl Blocks for Frames {
             reason = None;
         }
         if self.between > MOST_BETWEEN {
-            let bytes = self.between;
+            let (bytes, at) = (self.between, self.between_at);
             self.warnings.push(Warning::Other(format!(
-                "{bytes} bytes between the frames are no sound and are left out; sound may be missing there"
+                "{bytes} bytes between the frames, the first at {at:.2} s, are no sound and are left out; sound may be missing there"
             )));
         }
         End { reason, warnings: std::mem::take(&mut self.warnings), ..End::default() }

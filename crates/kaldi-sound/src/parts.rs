@@ -11,8 +11,9 @@ use crate::demuxed::{Demuxed, Kind, Known};
 use crate::ffmpeg::{self, Converted, Source};
 use crate::input::Input;
 use crate::mpeg::Frames;
-use crate::scan::Finding;
+use crate::scan::{self, Finding};
 use crate::spooled::{self, Window};
+use crate::streams::Streams;
 use crate::{Error, Result, matroska, mp4, sizes};
 
 /// Bytes that are read at most to find the reason why a stream cannot be decoded.
@@ -59,7 +60,7 @@ enum Bytes {
     /// In their order.
     Stream(Input),
     /// In a file, of which the parts are still to be decoded.
-    Kept { kept: Kept, parts: VecDeque<mp4::Part>, now: Option<mp4::Part>, whole: bool },
+    Kept { kept: Kept, parts: VecDeque<mp4::Part>, now: Option<Box<mp4::Part>>, whole: bool },
 }
 
 /// A file that can be opened again.
@@ -136,7 +137,7 @@ impl Parts {
             }
             Bytes::Kept { parts, now, .. } => match parts.pop_front() {
                 Some(part) => {
-                    *now = Some(part);
+                    *now = Some(Box::new(part));
                     self.of_file().map(Some)
                 }
                 None => Ok(None),
@@ -146,6 +147,7 @@ impl Parts {
 
     fn of_stream(&mut self, input: Input) -> Result<Box<dyn Blocks>> {
         let has_times = !ffmpeg::is_without_times(&input.peek());
+        let is_mpeg = Streams::of(&input.peek()).is_some();
         let decoded = self.built_in(&input);
         let failed = match decoded {
             Ok(decoded) => {
@@ -163,8 +165,27 @@ impl Parts {
             let reason = format!("{}; its beginning is too long for another decoder", failed.reason);
             return Err(self.not_decoded(&NotDecoded::damaged(reason), ""));
         }
-        input.forget();
-        Converted::open(&self.file, Source::Stream(input.clone()), failed.track, self.track, has_times)
+        if !is_mpeg {
+            input.forget();
+        }
+        let open = |far| {
+            let source = Source::Stream(input.clone());
+            Converted::open(&self.file, source, failed.track, self.track, has_times, far)
+        };
+        let opened = match open(false) {
+            // (The sound may begin behind what ffmpeg looks at.)
+            Err(Error::Program { message, .. })
+                if is_mpeg && message == ffmpeg::NO_SOUND && input.rewind() =>
+            {
+                input.forget();
+                open(true)
+            }
+            opened => {
+                input.forget();
+                opened
+            }
+        };
+        opened
             .map(|converted| Box::new(converted) as Box<dyn Blocks>)
             .map_err(|error| self.explained(error, &failed, &input))
     }
@@ -193,6 +214,12 @@ impl Parts {
         }
         let kind = match &input.peek()[..] {
             [b'f', b'L', b'a', b'C', ..] => Kind::Flac,
+            // (symphonia does not know their number, order and times.)
+            begin @ [b'O', b'g', b'g', b'S', ..]
+                if scan::has_other_streams(begin) && ffmpeg::not_startable().is_none() =>
+            {
+                return Err(NotDecoded::new("it has more streams than one of Vorbis or FLAC"));
+            }
             [b'O', b'g', b'g', b'S', ..] => Kind::Ogg,
             [0x1a, 0x45, 0xdf, 0xa3, ..] => Kind::Matroska,
             [b'F', b'O', b'R', b'M', ..] | [b'R', b'I', b'F', b'F', ..] => Kind::Other,
@@ -213,10 +240,15 @@ impl Parts {
         let behind = part.behind;
         let patches = std::mem::take(&mut part.patches);
         let is_mp4 = is_one_of(&MP4, &self.found);
+        let is_caf = !is_mp4 && sizes::is_caf(&mut kept.open().map_err(io)?, start, end).map_err(io)?;
         let failed = if is_mp4 || self.found.contains("CAF") {
             let window = Window::new(kept.open().map_err(io)?, start, end).map_err(io)?;
             let window = window.with_patches(patches.clone());
-            let kind = if is_mp4 { Kind::Mp4 } else { Kind::Caf };
+            let kind = match is_mp4 {
+                true => Kind::Mp4,
+                false if is_caf => Kind::Caf,
+                false => Kind::Other,
+            };
             let known = Known { track: self.track, kind, index: part.index.take() };
             match Demuxed::open(&self.file, Box::new(window), known, Vec::new) {
                 Ok(decoded) => return Ok(Box::new(decoded)),
@@ -247,7 +279,7 @@ impl Parts {
         };
         self.check_track(&failed)?;
         self.check_ffmpeg(&failed)?;
-        let opened = Converted::open(&self.file, Source::File(source), failed.track, self.track, true);
+        let opened = Converted::open(&self.file, Source::File(source), failed.track, self.track, true, false);
         let error = match opened {
             Ok(converted) => return Ok(Box::new(converted)),
             Err(error @ Error::NoTrack { .. }) => return Err(error),
@@ -308,7 +340,13 @@ impl Parts {
                 let reason = format!("its last box has {} bytes more than there are", part.missing);
                 let cut = (part.missing > 0).then_some(Finding::Cut { bytes: Some(part.missing), reason });
                 let behind = (part.behind > 0).then_some(Finding::Surplus { bytes: part.behind });
-                let finding = cut.or(behind);
+                let late = part.before.map(|(number, seconds)| Finding::Late {
+                    reason: format!(
+                        "its first fragment has the number {number} and begins at {seconds:.2} s: what comes before it is \
+                         missing, and times count from there"
+                    ),
+                });
+                let finding = cut.or(behind).or(late);
                 let finding = match finding {
                     None if !is_one_of(&MP4, &self.found) => {
                         let opened =

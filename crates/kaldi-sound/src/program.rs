@@ -79,10 +79,7 @@ fn all_lines(errors: ChildStderr) -> Vec<String> {
             Ok(_) => {}
         }
         let line = String::from_utf8_lossy(&line).trim().to_owned();
-        if let Some(sum) = lines.last().and_then(|last| added(last, &line)) {
-            lines.pop();
-            lines.push(sum);
-        } else if !line.is_empty() {
+        if !line.is_empty() {
             lines.push(line);
             if lines.len() > LINES + LAST {
                 lines.remove(LINES);
@@ -91,19 +88,7 @@ fn all_lines(errors: ChildStderr) -> Vec<String> {
     }
 }
 
-/// One line of two that tell of silence which ffmpeg has put in, or of sound that it has left out, piece by piece.
-fn added(first: &str, second: &str) -> Option<String> {
-    let parts = |line: &str| {
-        let end = ["adding ", "discarding "].iter().find_map(|word| Some(line.find(word)? + word.len()))?;
-        let (number, after) = line[end..].split_once(' ')?;
-        Some((line[..end].to_owned(), number.parse::<u64>().ok()?, after.to_owned()))
-    };
-    let (one, two) = (parts(first)?, parts(second)?);
-    let sum = one.1.saturating_add(two.1);
-    (one.0 == two.0 && one.2 == two.2).then(|| format!("{}{sum} {}", one.0, one.2))
-}
-
-/// Starts a program that writes a wave file. Returns its output.
+/// Starts a program that writes sound. Returns its output.
 pub(crate) fn start(
     file: &str,
     mut command: Command,
@@ -135,18 +120,18 @@ impl SoundStream {
         let signals = self.signals(Channels::Each)?;
         // (A reader has as many bits for the number of channels as the header.)
         let count = u16::try_from(signals.len()).unwrap_or(u16::MAX);
-        out.write_all(&header(self.sample_rate(), count)).map_err(not_written)?;
+        out.write_all(&header(self.sample_rate(), count)).map_err(Error::Output)?;
         loop {
             let channels = self.read(SAMPLES, &signals)?;
             let frames = channels.first().map_or(0, Vec::len);
             if frames == 0 {
-                out.flush().map_err(not_written)?;
+                out.flush().map_err(Error::Output)?;
                 self.warnings().iter().for_each(|warning| say(&line(warning)));
                 return self.close();
             }
             let interleaved =
                 (0..frames).flat_map(|frame| channels.iter().map(move |channel| channel[frame]));
-            out.write_all(&bytes(interleaved)).map_err(not_written)?;
+            out.write_all(&bytes(interleaved)).map_err(Error::Output)?;
         }
     }
 }
@@ -158,21 +143,17 @@ impl Signal {
     /// # Errors
     /// The recording cannot be read, or `out` cannot be written.
     pub fn write_wave(mut self, mut out: impl Write, mut say: impl FnMut(&str)) -> Result<()> {
-        out.write_all(&header(self.rate(), 1)).map_err(not_written)?;
+        out.write_all(&header(self.rate(), 1)).map_err(Error::Output)?;
         loop {
             let samples = self.read(SAMPLES)?;
             if samples.is_empty() {
-                out.flush().map_err(not_written)?;
+                out.flush().map_err(Error::Output)?;
                 self.warnings().iter().for_each(|warning| say(&line(warning)));
                 return self.close();
             }
-            out.write_all(&bytes(samples.into_iter())).map_err(not_written)?;
+            out.write_all(&bytes(samples.into_iter())).map_err(Error::Output)?;
         }
     }
-}
-
-fn not_written(source: io::Error) -> kaldi_io::IoError {
-    kaldi_io::IoError::Io { name: "standard output".to_owned(), source }
 }
 
 /// The line of a warning.

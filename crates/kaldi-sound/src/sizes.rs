@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
+use kaldi_feat::wave::{self, Found};
+
 use crate::input::LOOKED_AT;
 use crate::mp4::Part;
 use crate::scan::{self, Finding};
@@ -24,13 +26,22 @@ pub(crate) fn parts(file: &mut (impl Read + Seek), length: u64) -> io::Result<Ve
         if let Some(next) = size.and_then(|size| start.checked_add(size)).filter(|&next| next < length) {
             // (A byte of padding may be left out.)
             for at in [next, next - 1] {
-                if at > start && is_like(&begin, &bytes(file, at, length)?) {
+                let there = bytes(file, at, length)?;
+                if at > start && (is_like(&begin, &there) || wave::is_sound(&there)) {
                     end = at;
                     break;
                 }
             }
         }
-        parts.push(Part { start, end, missing: 0, behind: 0, index: None, patches: Vec::new() });
+        parts.push(Part {
+            start,
+            end,
+            missing: 0,
+            behind: 0,
+            index: None,
+            before: None,
+            patches: Vec::new(),
+        });
         if end == length {
             return Ok(parts);
         }
@@ -61,6 +72,11 @@ fn size(file: &mut (impl Read + Seek), begin: &[u8], start: u64, end: u64) -> io
         [b'T', b'T', b'A', b'1', ..] => true_audio(file, begin, start, end),
         _ => Ok(scan::promised(begin)),
     }
+}
+
+/// True if the file from `start` to `end` is a CAF file.
+pub(crate) fn is_caf(file: &mut File, start: u64, end: u64) -> io::Result<bool> {
+    Ok(bytes(file, start, end)?.starts_with(CAF))
 }
 
 /// The first bytes of the file at `start`.
@@ -102,31 +118,31 @@ fn caf(file: &mut (impl Read + Seek), start: u64, end: u64) -> io::Result<Option
         file.seek(SeekFrom::Start(at))?;
         let mut header = [0; 12];
         file.read_exact(&mut header)?;
-        if header.starts_with(CAF) {
+        let is_name = header[..4].iter().all(|byte| (b' '..=b'~').contains(byte));
+        if !is_name || wave::is_sound(&bytes(file, at, end)?) {
             break;
         }
         let [.., a, b, c, d, e, f, g, h] = header;
         let size = i64::from_be_bytes([a, b, c, d, e, f, g, h]);
         let Ok(size) = u64::try_from(size) else {
-            return Ok(next_caf(file, at + 12, end)?.map(|next| next - start));
+            return Ok(next_file(file, at + 12, end)?.map(|next| next - start));
         };
         at = at.saturating_add(12).saturating_add(size);
     }
     Ok(Some(at - start))
 }
 
-/// The place of the next CAF file behind samples without a length.
-fn next_caf(file: &mut (impl Read + Seek), start: u64, end: u64) -> io::Result<Option<u64>> {
-    /// The header, and the chunk that comes first, with its size.
-    const BEGIN: &[u8] = b"caff\0\x01\0\0desc\0\0\0\0\0\0\0\x20";
+/// The place of the next file behind samples without a length.
+fn next_file(file: &mut (impl Read + Seek), start: u64, end: u64) -> io::Result<Option<u64>> {
     let (mut at, mut window) = (start, Vec::new());
     file.seek(SeekFrom::Start(start))?;
     while file.take(end.saturating_sub(at + window.len() as u64).min(SEARCHED)).read_to_end(&mut window)? > 0
     {
-        if let Some(found) = window.windows(BEGIN.len()).position(|bytes| bytes == BEGIN) {
-            return Ok(Some(at + found as u64));
-        }
-        let passed = window.len().saturating_sub(BEGIN.len() - 1);
+        let passed = match wave::find(&window) {
+            Found::At(found) => return Ok(Some(at + found as u64)),
+            Found::PerhapsAt(perhaps) => perhaps,
+            Found::Nowhere => window.len(),
+        };
         window.drain(..passed);
         at += passed as u64;
     }

@@ -7,12 +7,10 @@ use std::path::Path;
 use kaldi_feat::wave;
 use kaldi_io::{IoError, KaldiReader};
 
+use crate::channels::{self, Cancelling};
 use crate::decoded::Decoded;
 use crate::waves::Waves;
-use crate::{Channels, Error, RATES, RawForm, Result, Warning, channels};
-
-/// A mean of channels is silent if its root mean square is below this share of the channels'.
-const SILENT: f64 = 0.01;
+use crate::{Channels, Error, RATES, RawForm, Result, Warning};
 
 /// Choices among the sound of a recording.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,8 +25,8 @@ pub struct SoundOptions {
 pub struct SoundStream {
     file: String,
     source: Source,
-    /// Sums of squares of all channels and of their mean, if that is read.
-    energies: (f64, f64),
+    /// Compares the channels with their mean, if that is read.
+    cancelling: Cancelling,
 }
 
 enum Source {
@@ -111,7 +109,7 @@ impl SoundStream {
                 None => without_form(error, &begin),
             })?))
         };
-        let stream = SoundStream { file, source, energies: (0.0, 0.0) };
+        let stream = SoundStream { file, source, cancelling: Cancelling::default() };
         let rate = stream.sample_rate();
         match RATES.contains(&rate) {
             true => Ok(stream),
@@ -174,9 +172,8 @@ impl SoundStream {
         if count > 1
             && let Some(mean) = signals.iter().position(Option::is_none)
         {
-            let energy = |sum: f64, x: f64| sum + x * x;
-            self.energies.0 += samples.iter().map(|&x| f64::from(x)).fold(0.0, energy) / count as f64;
-            self.energies.1 += read[mean].iter().map(|&x| f64::from(x)).fold(0.0, energy);
+            let rate = self.sample_rate();
+            self.cancelling.add(rate, count, &samples, &read[mean]);
         }
         Ok(read)
     }
@@ -187,10 +184,8 @@ impl SoundStream {
             Source::Wave(wave) => wave.warnings(),
             Source::Decoded(decoded) => decoded.warnings(),
         };
-        let (channels, mean) = self.energies;
-        if channels > 0.0 && mean < channels * SILENT * SILENT {
-            all.push(Warning::Cancelled);
-        }
+        let cancelled = self.cancelling.found(self.sample_rate());
+        all.extend(cancelled.map(|(at, seconds)| Warning::Cancelled { at, seconds }));
         all
     }
 

@@ -13,6 +13,8 @@ pub enum Warning {
     Gap { at: f64, seconds: f64, filled: bool },
     /// Packets that could not be decoded. Silence takes their place.
     Damaged { at: f64, seconds: f64, packets: u64 },
+    /// Sound that may be missing, at `at` or before. `seconds` is a guess of its length.
+    Perhaps { at: f64, seconds: f64, reason: String },
     /// Sound at the end of the file that is not given. `seconds` is its length, if it is known.
     LeftOut { at: f64, seconds: Option<f64>, bytes: u64, reason: String },
     /// There are `count` tracks of sound, and the one with this number, from 1, is taken.
@@ -21,10 +23,21 @@ pub enum Warning {
     NotFinite { count: u64 },
     /// All of it is there, but the checksum that the file has is another one.
     Checksum,
-    /// The mean of all channels is silent, but the channels are not.
-    Cancelled,
+    /// The mean of all channels is silent in these seconds, but the channels are not. The first of them is at `at`.
+    Cancelled { at: f64, seconds: f64 },
     /// The message of another reader.
     Other(String),
+}
+
+impl Warning {
+    /// The setting of [`SoundOptions`](crate::SoundOptions) or [`Channels`](crate::Channels) that may help: `track`, `channels`.
+    pub fn setting(&self) -> Option<&'static str> {
+        match self {
+            Warning::OneOfTracks { .. } => Some("track"),
+            Warning::Cancelled { .. } => Some("channels"),
+            _ => None,
+        }
+    }
 }
 
 /// Says `1 packet`, `2 packets`.
@@ -57,6 +70,9 @@ impl fmt::Display for Warning {
                     "{seconds:.2} s of sound ({packets}, the first at {at:.2} s) are damaged; silence takes their place"
                 )
             }
+            Warning::Perhaps { at, seconds, reason } => {
+                write!(f, "{seconds:.2} s of sound may be missing, at {at:.2} s or before: {reason}")
+            }
             Warning::LeftOut { at, seconds: Some(seconds), bytes, reason } => {
                 write!(f, "{seconds:.2} s of sound behind {at:.2} s ({bytes} bytes) are left out: {reason}")
             }
@@ -64,7 +80,7 @@ impl fmt::Display for Warning {
                 write!(f, "{bytes} bytes behind the sound, which ends at {at:.2} s, are left out: {reason}")
             }
             Warning::OneOfTracks { taken, count } => {
-                write!(f, "track {taken} of {count} tracks of sound is taken; see --track")
+                write!(f, "track {taken} of {count} tracks of sound is taken")
             }
             Warning::NotFinite { count: number } => {
                 let samples = count(*number, "sample");
@@ -73,8 +89,11 @@ impl fmt::Display for Warning {
             Warning::Checksum => {
                 f.write_str("the samples do not have the checksum that the file gives: some are damaged")
             }
-            Warning::Cancelled => {
-                f.write_str("the channels cancel each other out, and their mean is silent; see --channels")
+            Warning::Cancelled { at, seconds } => {
+                write!(
+                    f,
+                    "the channels cancel each other out, and their mean is silent, for {seconds:.2} s, the first at {at:.2} s"
+                )
             }
             Warning::Other(message) => f.write_str(message),
         }

@@ -83,7 +83,7 @@ fn stamped_stream(begin: &[u8]) -> Length {
 }
 
 /// A pack header, the end, or a packet of a program stream (ISO/IEC 13818-1, 2.5).
-fn program_stream(begin: &[u8]) -> Length {
+pub(super) fn program_stream(begin: &[u8]) -> Length {
     let Some(&[a, b, c, code]) = begin.first_chunk() else { return Length::Unknown };
     match code {
         // Padding.

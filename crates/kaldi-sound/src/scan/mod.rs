@@ -15,6 +15,8 @@ mod size;
 pub(crate) enum Finding {
     /// Bytes are missing at the end; `bytes` says how many, if that is known.
     Cut { bytes: Option<u64>, reason: String },
+    /// The sound begins late, since sound before it is missing.
+    Late { reason: String },
     /// Bytes behind the sound that the header tells of.
     Surplus { bytes: u64 },
     /// Bytes are missing, or are of another kind, in the middle.
@@ -65,6 +67,33 @@ pub(crate) fn of_size(begin: &[u8], length: u64) -> Option<Finding> {
 /// The size in bytes that the beginning of a file gives.
 pub(crate) fn promised(begin: &[u8]) -> Option<u64> {
     size::Size::of(begin).map(|size| size.promised())
+}
+
+/// The size in bytes of a file, by its beginning, behind which no sound of it follows.
+pub(crate) fn end(begin: &[u8]) -> Option<u64> {
+    size::Size::of(begin).and_then(|size| size.end())
+}
+
+/// True if an Ogg file that begins like this has more than one stream of Vorbis or FLAC.
+pub(crate) fn has_other_streams(begin: &[u8]) -> bool {
+    ogg::has_others(begin)
+}
+
+/// A packet of an MPEG program stream.
+pub(crate) enum Packet {
+    Bytes(u64),
+    /// More bytes are needed to tell its length.
+    Unknown,
+    None,
+}
+
+/// The packet at the beginning of some bytes.
+pub(crate) fn packet(begin: &[u8]) -> Packet {
+    match containers::program_stream(begin) {
+        frames::Length::Bytes(bytes) | frames::Length::Padding(bytes) => Packet::Bytes(bytes),
+        frames::Length::Unknown => Packet::Unknown,
+        frames::Length::NoFrame => Packet::None,
+    }
 }
 
 /// Bytes of which a structure is read once enough of them are there.

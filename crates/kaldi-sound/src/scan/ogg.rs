@@ -81,6 +81,23 @@ fn clock(packet: &[u8]) -> Option<(u32, i64)> {
     (rate > 0).then_some((rate, origin))
 }
 
+/// True if a file that begins like this has more than one stream of Vorbis or FLAC, beside the notes of Skeleton: several of these,
+/// pictures, Opus, Speex. The first pages of all streams come first.
+pub(super) fn has_others(mut begin: &[u8]) -> bool {
+    let mut streams = 0;
+    while let Some(page) = Page::read(begin).filter(|page| begin.starts_with(MARK) && page.flags & FIRST != 0)
+    {
+        let packet = &begin[page.header.min(begin.len())..];
+        let is_known = [&b"\x01vorbis"[..], b"\x7fFLAC"].iter().any(|name| packet.starts_with(name));
+        if !is_known && !packet.starts_with(b"fishead") {
+            return true;
+        }
+        streams += u32::from(is_known);
+        begin = &begin[page.size.min(begin.len())..];
+    }
+    streams > 1
+}
+
 /// A stream, from its first page on.
 struct Stream {
     serial: u32,
@@ -163,6 +180,8 @@ impl Ogg {
     }
 
     fn no_page(&mut self, bytes: usize) {
+        let before = self.seconds();
+        self.hole.get_or_insert(before);
         self.junk += bytes as u64;
         self.pending.skip(bytes as u64);
     }
@@ -301,6 +320,25 @@ mod tests {
         let mut scan = Ogg::default();
         bytes.chunks(piece).for_each(|bytes| scan.feed(bytes));
         scan.finish()
+    }
+
+    #[test]
+    fn streams_of_other_codings() {
+        let first = |packet: &[u8]| {
+            let mut page = page(FIRST, 0, 0);
+            page[28..28 + packet.len()].copy_from_slice(packet);
+            page
+        };
+        let all =
+            |packets: &[&[u8]]| -> Vec<u8> { packets.iter().flat_map(|packet| first(packet)).collect() };
+        assert!(!has_others(&stream().concat()));
+        assert!(!has_others(&all(&[b"fishead", b"\x01vorbis"])));
+        for other in [&b"\x80theora"[..], b"OpusHead", b"Speex   ", b"\x7fFLAC"] {
+            assert!(has_others(&all(&[b"\x01vorbis", other])));
+        }
+        // (Only the first pages count.)
+        assert!(!has_others(&[stream().concat(), first(b"OpusHead")].concat()));
+        assert!(!has_others(b"OggS"));
     }
 
     /// The checksum of an empty page of libogg (a stream's end).

@@ -106,6 +106,11 @@ impl Size {
         self.promised
     }
 
+    /// The bytes behind which no sound of this file follows.
+    pub fn end(&self) -> Option<u64> {
+        self.only.then_some(self.promised)
+    }
+
     /// The fault of a file with this many bytes.
     pub fn judge(&self, seen: u64) -> Option<Finding> {
         let promised = self.promised;

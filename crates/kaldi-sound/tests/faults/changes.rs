@@ -241,7 +241,9 @@ fn streamed_files_that_are_joined_are_all_decoded() {
     }
     // Files of other formats are told.
     let Some(first) = streamed(&format!("-i {from} -f wav")) else { return };
-    for other in ["flac", "mp3", "mp3 -id3v2_version 0", "ogg", "aiff", "caf"] {
+    for other in
+        ["flac", "mp3", "mp3 -id3v2_version 0", "mp3 -id3v2_version 0 -write_xing 0", "ogg", "aiff", "caf"]
+    {
         let to = folder.path("behind");
         if !ffmpeg(&format!("-i {from} -ar 44100 -f {other} {to}")) {
             return;
@@ -253,5 +255,189 @@ fn streamed_files_that_are_joined_are_all_decoded() {
             assert!(said.contains("joined to the first 1.00 s of sound is left out"), "{other}: {said}");
             assert_eq!(samples.len(), 8000, "{other}");
         }
+    }
+    // Behind CAF without a length they are decoded.
+    let Some(first) = streamed(&format!("-i {from} -f caf")) else { return };
+    for other in ["flac", "mp3", "mp3 -id3v2_version 0 -write_xing 0", "ogg", "aiff", "wav"] {
+        let to = folder.path("behind");
+        if !ffmpeg(&format!("-i {from} -ar 44100 -f {other} {to}")) {
+            return;
+        }
+        let name = folder.write("two", [first.clone(), std::fs::read(&to).unwrap()].concat());
+        for input in [name.clone(), format!("cat {name} |")] {
+            let (rate, samples, warnings) = read(&input).unwrap();
+            let seconds = samples.len() as f32 / rate as f32;
+            assert!((1.98..2.1).contains(&seconds), "{other}: {seconds} s, {warnings:?}");
+            assert_eq!(warnings, [], "{other}");
+            let found = frequency(&samples[samples.len() * 5 / 8..samples.len() * 7 / 8], rate);
+            assert!((490.0..510.0).contains(&found), "{other}: {found} Hz");
+        }
+    }
+}
+
+/// Files of several formats one behind the other: each begins where the header of the one before says that it ends.
+#[test]
+fn files_of_other_formats_behind_one_with_a_length_are_decoded() {
+    let folder = Folder::new("formats");
+    let from = folder.write("one.wav", wave(16_000, 1, &tone(16_000, 500.0, 1.0)));
+    let mut made = Vec::new();
+    for (file, options) in [
+        ("a.aiff", "-c:a pcm_s16be"),
+        ("a.au", "-c:a pcm_s16be"),
+        ("a.ast", "-c:a pcm_s16be_planar -ar 32000"),
+        ("a.mmf", "-c:a adpcm_yamaha -ar 22050"),
+        ("a.sox", "-c:a pcm_s32le"),
+        ("a.w64", "-c:a pcm_s16le"),
+        ("a.caf", "-c:a pcm_s16be"),
+        ("a.tta", "-c:a tta"),
+        ("a.flac", ""),
+        ("a.mp3", ""),
+        ("a.ogg", "-c:a libvorbis"),
+    ] {
+        let name = folder.path(file);
+        if !ffmpeg(&format!("-i {from} {options} {name}")) {
+            return;
+        }
+        made.push((file, std::fs::read(&name).unwrap()));
+    }
+    // (A NIST SPHERE file, as sox writes it.)
+    let header = "NIST_1A\n   1024\nchannel_count -i 1\nsample_count -i 16000\nsample_rate -i 16000\nsample_n_bytes -i 2\n\
+         sample_byte_format -s2 01\nsample_sig_bits -i 16\nsample_coding -s3 pcm\nend_head\n";
+    let mut sphere = header.as_bytes().to_vec();
+    sphere.resize(1024, b' ');
+    sphere.extend(tone(16_000, 500.0, 1.0).iter().flat_map(|x| x.to_le_bytes()));
+    made.push(("a.sph", sphere));
+    made.push(("a.wav", wave(16_000, 1, &tone(16_000, 500.0, 1.0))));
+    let with_length = ["a.aiff", "a.au", "a.ast", "a.mmf", "a.sox", "a.w64", "a.caf", "a.tta", "a.sph"];
+    for (first, bytes) in made.iter().filter(|(file, _)| with_length.contains(file)) {
+        let others = if *first == "a.aiff" {
+            vec!["a.flac", "a.mp3", "a.wav", "a.ogg", first]
+        } else {
+            vec!["a.wav", first]
+        };
+        for (second, behind) in made.iter().filter(|(file, _)| others.contains(file)) {
+            let name = folder.write("two", [&bytes[..], behind].concat());
+            for input in [name.clone(), format!("cat {name} |")] {
+                let (rate, samples, warnings) = read(&input).unwrap();
+                let seconds = samples.len() as f32 / rate as f32;
+                assert!((1.97..2.1).contains(&seconds), "{first}, {second}: {seconds} s, {warnings:?}");
+                assert_eq!(warnings, [], "{first}, {second}");
+                for middle in [0.3, 1.3] {
+                    let at = (middle * rate as f32) as usize;
+                    let found = frequency(&samples[at..at + rate as usize / 2], rate);
+                    assert!((495.0..505.0).contains(&found), "{first}, {second}: {found} Hz at {middle} s");
+                }
+            }
+        }
+        // Bytes of no form are left out; the warning has their seconds as if they were sound.
+        let name = folder.write("two", [&bytes[..], &vec![1; bytes.len() / 2]].concat());
+        let (_, _, warnings) = read(&name).unwrap();
+        let [Warning::LeftOut { at, seconds: Some(seconds), .. }] = warnings[..] else {
+            assert!(["a.mmf", "a.sph", "a.sox"].contains(first), "{first}: {warnings:?}");
+            continue;
+        };
+        assert!((0.98..1.6).contains(&at) && (0.3..0.6).contains(&seconds), "{first}: {warnings:?}");
+    }
+}
+
+/// Packets of AAC in M4A that cannot be decoded become silence; those behind them are right.
+#[test]
+fn damaged_packets_of_m4a_become_silence() {
+    let folder = Folder::new("packets_m4a");
+    let from = folder.write("one.wav", wave(16_000, 1, &tone(16_000, 500.0, 8.0)));
+    let name = folder.path("a.m4a");
+    if !ffmpeg(&format!("-i {from} -c:a aac {name}")) {
+        return;
+    }
+    let whole = std::fs::read(&name).unwrap();
+    let (_, expected, warnings) = read(&name).unwrap();
+    assert_eq!(warnings, []);
+    let (_, begin, end) = mp4_boxes(&whole).into_iter().find(|(name, ..)| name == "mdat").unwrap();
+    for share in 1..40 {
+        for fill in [0xff, 0x55, 0] {
+            let at = begin + 8 + (end - begin) * share / 42;
+            let mut damaged = whole.clone();
+            damaged[at..at + 60].fill(fill);
+            let (_, samples, warnings) = read(&folder.write("damaged.m4a", &damaged)).unwrap();
+            assert_eq!(samples.len(), expected.len(), "{share}, {fill}: {warnings:?}");
+            let different = samples.iter().zip(&expected).filter(|(a, b)| a != b).count();
+            assert!(different < 8 * 1024, "{share}, {fill}: {different} samples");
+        }
+    }
+}
+
+/// What was before the first fragment of MP4 is not known, but that it was there.
+#[test]
+fn a_missing_first_fragment_of_mp4_is_told() {
+    let folder = Folder::new("first");
+    let from = folder.write("one.wav", wave(16_000, 1, &tone(16_000, 500.0, 8.0)));
+    for (file, options) in [
+        ("a.mp4", "-c:a aac -movflags empty_moov+default_base_moof -frag_duration 1000000"),
+        ("b.mp4", "-c:a libopus -ar 48000 -movflags empty_moov -frag_duration 1000000"),
+        ("c.mp4", "-c:a aac -movflags frag_keyframe -frag_duration 1000000"),
+    ] {
+        let name = folder.path(file);
+        if !ffmpeg(&format!("-i {from} {options} {name}")) {
+            return;
+        }
+        let bytes = std::fs::read(&name).unwrap();
+        let (_, whole, warnings) = read(&name).unwrap();
+        assert_eq!(warnings, [], "{file}");
+        let fragments: Vec<_> = mp4_boxes(&bytes).into_iter().filter(|(name, ..)| name == "moof").collect();
+        let (begin, end) = (fragments[0].1, fragments[1].1);
+        let gap = folder.write("gap.mp4", [&bytes[..begin], &bytes[end..]].concat());
+        for input in [gap.clone(), format!("cat {gap} |")] {
+            let (rate, samples, warnings) = read(&input).unwrap();
+            let said = warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let missing = (whole.len() as f32 - samples.len() as f32) / rate as f32;
+            if file == "c.mp4" {
+                // (The index has packets of its own, so that the gap has a length.)
+                assert!(
+                    missing < 0.03 && said.contains("silence takes their place"),
+                    "{input}: {missing} s, {said}"
+                );
+            } else {
+                assert!((0.9..1.2).contains(&missing), "{input}: {missing} s");
+                assert!(
+                    said.contains("its first fragment has the number 2 and begins at"),
+                    "{input}: {said}"
+                );
+            }
+        }
+    }
+}
+
+/// Pictures that go on behind the sound tell that a file without its end may have all of it.
+#[test]
+fn sound_that_ended_before_the_end_of_a_cut_file_may_be_whole() {
+    let folder = Folder::new("behind");
+    let from = folder.write("one.wav", wave(16_000, 1, &tone(16_000, 500.0, 3.0)));
+    let name = folder.path("a.mkv");
+    let picture = "-f lavfi -i testsrc=s=64x64:r=25:d=20";
+    if !ffmpeg(&format!("{picture} -i {from} -c:a aac -c:v mpeg4 {name}")) {
+        return;
+    }
+    let bytes = std::fs::read(&name).unwrap();
+    let cut = folder.write("cut.mkv", &bytes[..bytes.len() * 4 / 5]);
+    let (rate, samples, warnings) = read(&cut).unwrap();
+    assert!(samples.len() > 3 * rate as usize, "{}", samples.len());
+    let said = warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    assert!(said.contains("it may be whole") && !said.contains("early"), "{said}");
+}
+
+/// Bytes of another form have a place.
+#[test]
+fn bytes_that_are_no_sound_have_a_place() {
+    let folder = Folder::new("place");
+    let from = folder.write("one.wav", wave(16_000, 1, &tone(16_000, 500.0, 2.0)));
+    for (file, other) in [("a.mp3", "b.wav"), ("a.ogg", "b.flac")] {
+        let (one, two) = (folder.path(file), folder.path(other));
+        if !ffmpeg(&format!("-i {from} {one}")) || !ffmpeg(&format!("-i {from} {two}")) {
+            return;
+        }
+        let both = [std::fs::read(&one).unwrap(), std::fs::read(&two).unwrap()].concat();
+        let (_, _, warnings) = read(&folder.write("two", both)).unwrap();
+        let said = warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        assert!(said.contains("at 2.0") && warnings.len() == 1, "{file}, {other}: {said}");
     }
 }

@@ -58,6 +58,9 @@ pub fn with_hint(warning: &RecordingWarning) -> String {
             format!("; see --channels (--channels={other} takes that one)")
         }
         _ if warning.concerns_channels() => "; see --channels".to_owned(),
+        RecordingWarning::Sound(warning) => {
+            warning.setting().map_or(String::new(), |setting| format!("; see --{setting}"))
+        }
         _ => String::new(),
     };
     format!("{warning}{hint}")
