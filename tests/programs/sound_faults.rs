@@ -74,6 +74,7 @@ fn a_full_disk_is_an_error_that_names_the_file() {
     let shell = |line: &str| {
         let mut command = Command::new("bash");
         command.args(["-c", line]).env("SERVE", binary("nnet3-serve")).env("RECORDING", &recording);
+        command.env("TO_WAV", binary("sound-to-wav"));
         let ended = command.output().unwrap();
         (ended.status.code(), String::from_utf8_lossy(&ended.stderr).into_owned())
     };
@@ -83,6 +84,9 @@ fn a_full_disk_is_an_error_that_names_the_file() {
     // The output.
     let (status, said) = shell(&format!("{decode} <\"$RECORDING\" >/dev/full"));
     assert!(status == Some(255) && said.contains("standard output: No space left on device"), "{said}");
+    let (_, said) = shell("\"$TO_WAV\" --print-args=false \"$RECORDING\" - >/dev/full");
+    assert!(said.contains("standard output: No space left on device"), "{said}");
+    assert!(!said.contains("standard output: standard output"), "{said}");
     // The temporary file: a limit on its size, and a folder that is not there.
     let (status, said) = shell(&format!(
         "ulimit -f 8; cat \"$RECORDING\" | {decode} | cat >/dev/null; exit ${{PIPESTATUS[1]}}"
@@ -168,4 +172,15 @@ fn a_track_can_be_chosen() {
     assert!(said.contains("track 1 of 2 tracks of sound is taken; see --track"), "{said}");
     let found = common::run("nnet3-transcribe", &["--track=3", &model, &two]);
     assert!(found.status > 0 && found.stderr.contains("has no track 3 of sound"), "{}", found.stderr);
+}
+
+/// Rates are those that recordings may have.
+#[test]
+fn a_rate_out_of_range_names_the_range() {
+    for rate in ["200", "200000"] {
+        let option = format!("--sample-frequency={rate}");
+        let found = common::run("sound-to-wav", &[&option, &format!("{CHIRPS}/chirp.wav"), "-"]);
+        let expected = format!("{option}: expected 0, or a rate from 1000 to 192000");
+        assert!(found.status > 0 && found.stderr.contains(&expected), "{}", found.stderr);
+    }
 }

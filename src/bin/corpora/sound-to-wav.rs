@@ -6,7 +6,7 @@ use kaldi_feat::wave::{Wave, WaveHolder};
 use kaldi_io::KaldiWriter;
 use kaldi_io::filename::WxFilename;
 use kaldi_io::holder::Holder;
-use kaldi_sound::{Channels, Signal, SoundStream, WARNING};
+use kaldi_sound::{Channels, RATES, Signal, SoundStream, WARNING};
 use nnet3::messages;
 
 /// Convert a recording to a wave file with one channel and 16 bits a sample.
@@ -30,7 +30,11 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    let rate = (options.sample_frequency > 0).then_some(options.sample_frequency);
+    let wanted = options.sample_frequency;
+    if wanted > 0 && !RATES.contains(&wanted) {
+        bail!("--sample-frequency={wanted}: expected 0, or a rate from {} to {}", RATES.start(), RATES.end());
+    }
+    let rate = (wanted > 0).then_some(wanted);
     let mut signal = Signal::new(SoundStream::open(&options.from)?, options.channels, rate)?;
     if matches!(WxFilename::parse(&options.to)?, WxFilename::Stdout) {
         let out = StandardOutput::open()?;
