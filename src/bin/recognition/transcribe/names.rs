@@ -15,9 +15,9 @@ pub enum Name {
     OfFile,
 }
 
-/// True for sound that may arrive live.
+/// True for sound that may arrive live: standard input, and commands. A file of such a name is a file.
 pub fn is_live(path: &str) -> bool {
-    path == "-" || path.ends_with('|')
+    path == "-" || (path.ends_with('|') && !Path::new(path).is_file())
 }
 
 /// Returns a name for each path: the file's without folders and suffix. Equal names get their folders, then their
@@ -134,5 +134,15 @@ mod tests {
         );
         assert_eq!(names(&["é".repeat(150).as_str()], Name::OfFile), ["é".repeat(100)]);
         assert_eq!(names(&["a/b_c.wav", "a_b/c.wav", "c.wav"], Name::OfFile), ["b_c", "a_b_c", "c"]);
+    }
+
+    #[test]
+    fn a_file_with_the_name_of_a_command_is_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("b |").display().to_string();
+        assert!(is_live(&file) && is_live("-"));
+        std::fs::write(&file, "x").unwrap();
+        assert!(!is_live(&file));
+        assert_eq!(names(&[&file], Name::Plain), ["b |"]);
     }
 }
