@@ -56,10 +56,15 @@ source "$here/train/jobs.sh"
 claim_folder "$to" transcribe_many.sh
 mkdir -p "$to"/{texts,log}
 settings="$model $format $opts"
+# The files of the model: a model may be replaced within its folder.
+files=$({ find -L "$model" -type f -printf '%P %s %T@\n' 2>/dev/null || true; } | sort | cksum)
 if [[ -e $to/settings ]]; then
   [[ $(<"$to/settings") == "$settings" ]] || fail "$to has texts by another model or of other options; take another folder"
+  [[ ! -e $to/model || $(<"$to/model") == "$files" ]] ||
+    fail "$to has texts by the model that was in $model before: its files have other sizes or times; take another folder"
 else printf '%s\n' "$settings" >"$to/settings"
 fi
+printf '%s\n' "$files" >"$to/model"
 suffix=$format
 [[ $format != text ]] || suffix=txt
 make_private "$to"

@@ -35,6 +35,10 @@ pub fn read_list(list: &Path) -> Result<Vec<Listed>> {
         let number = index + 1;
         let (name, path) = line.trim_matches(ASCII_BLANKS).rsplit_once('\t').unwrap_or(("", line));
         let (name, path) = (name.trim_matches(is_blank), path.trim_matches(is_blank));
+        // (The name of a file may begin or end with blanks.)
+        let line = line.trim_end_matches('\r');
+        let whole = line.rsplit_once('\t').map_or(line, |(_, path)| path);
+        let path = if !Path::new(path).exists() && Path::new(whole).is_file() { whole } else { path };
         if path.is_empty() {
             continue;
         }
@@ -155,5 +159,20 @@ mod tests {
         std::fs::write(&odd, "x").unwrap();
         std::fs::write(&list, odd.display().to_string()).unwrap();
         assert_eq!(read_list(&list).unwrap()[0].path, odd.display().to_string());
+    }
+
+    #[test]
+    fn a_file_whose_name_ends_with_a_blank_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let (list, odd, plain) =
+            (folder.path().join("list"), folder.path().join("a "), folder.path().join("b"));
+        std::fs::write(&odd, "x").unwrap();
+        std::fs::write(&plain, "x").unwrap();
+        let (odd, plain) = (odd.display().to_string(), plain.display().to_string());
+        std::fs::write(&list, format!("{odd}\r\nname\t{odd}\n{plain} \n{plain}\t\n")).unwrap();
+        let found = read_list(&list).unwrap();
+        let paths: Vec<&str> = found.iter().map(|listed| &*listed.path).collect();
+        assert_eq!(paths, [&odd, &odd, &plain, &plain]);
+        assert_eq!(found[1].name, "name");
     }
 }
