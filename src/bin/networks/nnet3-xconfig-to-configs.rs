@@ -1,7 +1,7 @@
 //! `nnet3-xconfig-to-configs`: expands a network described layer by layer into configs.
 
 use crate::networks::config_dir::{ConfigDir, existing_nodes};
-use anyhow::Context;
+use kaldi_lang::plain_text;
 use nnet3_core::nnet::Nnet;
 use std::path::Path;
 /// Read an xconfig, which describes a network layer by layer, and write the configs that nnet3-init reads.
@@ -38,9 +38,8 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
         None => Vec::new(),
     };
     let file = &options.xconfig_file;
-    let text = std::fs::read_to_string(file).with_context(|| file.clone())?;
-    let xconfig = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let network = nnet3_xconfig::expand(file, xconfig, existing)?;
+    let xconfig = plain_text::read(file)?;
+    let network = nnet3_xconfig::expand(file, &xconfig, existing)?;
     let command_line: Vec<String> =
         kaldi_cli::command_line().iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let dir = ConfigDir {
@@ -49,6 +48,6 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
         existing_model,
         nnet_edits: &options.nnet_edits,
     };
-    dir.write(xconfig, &network)?;
+    dir.write(&xconfig, &network)?;
     Ok(0)
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use kaldi_lang::plain_text;
 use nnet3_online::Speakers;
 use nnet3_online::speakers::SpeakerModel;
 
@@ -45,7 +46,7 @@ impl SpeakerArgs {
         if self.speaker_threshold.is_some() || !Path::new(file).exists() {
             return Ok(self.speaker_threshold);
         }
-        let text = std::fs::read_to_string(file).with_context(|| file.to_owned())?;
+        let text = plain_text::read(file)?;
         match text.trim().parse::<f32>() {
             Ok(number) if number.is_finite() => Ok(Some(number)),
             _ => bail!(
