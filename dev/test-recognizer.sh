@@ -174,6 +174,9 @@ on_clusters() {
   mkdir -p "$work/fake"
   many run.sh "$work/many_run" && many slurm.sh "$work/many_slurm" && cmp "$work/many_run/text" "$work/many_slurm/text" &&
     (( $(wc -l <"$work/many_run/text") == $(wc -l <"$work/list") )) && compgen -G "$work/fake/*" || return 1
+  # As if another model had been in the folder.
+  echo other >"$work/many_slurm/model"
+  ! many run.sh "$work/many_slurm" 2>"$work/refused" && grep -F "other sizes or times" "$work/refused" || return 1
   command -v kubectl >/dev/null || { echo "no kubectl here: not tested with k8s.sh"; return 0; }
   python3 tests/train/kubernetes.py 2 >"$work/port" 2>"$work/cluster.log" &
   pid=$!

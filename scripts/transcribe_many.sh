@@ -60,7 +60,7 @@ settings="$model $format $opts"
 files=$({ find -L "$model" -type f -printf '%P %s %T@\n' 2>/dev/null || true; } | sort | cksum)
 if [[ -e $to/settings ]]; then
   [[ $(<"$to/settings") == "$settings" ]] || fail "$to has texts by another model or of other options; take another folder"
-  [[ ! -e $to/model || $(<"$to/model") == "$files" ]] ||
+  [[ ! -e $to/model || $(<"$to/model") == "$files" ]] || ! compgen -G "$to/texts/*" >/dev/null ||
     fail "$to has texts by the model that was in $model before: its files have other sizes or times; take another folder"
 else printf '%s\n' "$settings" >"$to/settings"
 fi
