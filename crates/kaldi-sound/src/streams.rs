@@ -228,3 +228,85 @@ fn is_sound(kind: u8, mut notes: &[u8]) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bytes before another file.
+    fn before_next(bytes: &[u8]) -> Option<usize> {
+        let (mut streams, mut at) = (Streams::of(bytes).unwrap(), 0);
+        while at < bytes.len() {
+            match streams.next(&bytes[at..], true) {
+                Next::Bytes(size) => at += size as usize,
+                Next::Begin => return Some(at),
+                other => panic!("{other:?} at {at}"),
+            }
+        }
+        None
+    }
+
+    /// A pack of MPEG 2 or 1 at a time of 90 kHz below 2^15, with a packet of a stream.
+    fn pack(second: bool, time: u16, stream: &[u8]) -> Vec<u8> {
+        let low = u64::from(time);
+        let clock = match second {
+            true => (0x44 << 40 | 1 << 26 | low << 11 | 1 << 10 | 1) << 16,
+            false => (0x21 << 32 | 1 << 16 | low << 1 | 1) << 24,
+        };
+        let mut bytes = [&[0, 0, 1, 0xba][..], &clock.to_be_bytes()].concat();
+        if second {
+            bytes.extend([3, 0xf8]);
+        }
+        let head: &[u8] = if second { &[0x80, 0, 0] } else { &[0xff, 0x40, 0x20, 0x0f] };
+        let content = [head, &stream[1..], &[7; 20]].concat();
+        bytes.extend([0, 0, 1, stream[0], 0, content.len() as u8]);
+        bytes.extend(content);
+        bytes
+    }
+
+    #[test]
+    fn program_streams_with_other_sound_are_told_apart() {
+        for second in [true, false] {
+            let file = |stream: &[u8]| -> Vec<u8> {
+                (10..20).flat_map(|time| pack(second, 100 * time, stream)).collect()
+            };
+            let (one, two) = (file(&[0xc0]), file(&[0xbd, 0x80]));
+            assert_eq!(clock(&pack(second, 1234, &[0xc0])), Some(1234));
+            assert_eq!(before_next(&one), None);
+            assert_eq!(before_next(&[&one[..], &one].concat()), None);
+            assert_eq!(before_next(&[&one[..], &two].concat()), Some(one.len()));
+            assert_eq!(before_next(&[&two[..], &file(&[0xbd, 0x81])].concat()), Some(two.len()));
+            // (Subtitles are no sound, and a stream that begins later is one of the same film.)
+            assert_eq!(before_next(&[&one[..], &file(&[0xbd, 0x20])].concat()), None);
+            let later = [&one[..], &pack(second, 3000, &[0xc1]), &one].concat();
+            assert_eq!(before_next(&later), None);
+        }
+    }
+
+    /// A packet with a table of a transport stream.
+    fn table(number: u16, kind: u8, rows: &[u8]) -> Vec<u8> {
+        let mut packet = vec![SYNC, 0x40 | (number >> 8) as u8, number as u8, 0x10, 0];
+        packet.extend([kind, 0xb0, (rows.len() + 9) as u8, 0, 1, 0xc1, 0, 0]);
+        packet.extend(rows);
+        packet.resize(PACKET, 0xff);
+        packet
+    }
+
+    #[test]
+    fn transport_streams_with_other_sound_are_told_apart() {
+        let map = |kind: u8, stream: u8| table(0x100, 2, &[0xe1, 1, 0xf0, 0, kind, 0xe1, stream, 0xf0, 0]);
+        let filler = [&[SYNC, 1, 1, 0x10][..], &[0; 184]].concat();
+        let file = |programs: &[u8], kind: u8, stream: u8| {
+            [&table(0, 0, programs)[..], &map(kind, stream), &filler.repeat(5)].concat()
+        };
+        let single = [0, 1, 0xe1, 0];
+        let one = file(&single, 3, 1);
+        assert_eq!(before_next(&one.repeat(3)), None);
+        assert_eq!(before_next(&[&one[..], &one, &file(&single, 0x81, 1)].concat()), Some(2 * one.len()));
+        assert_eq!(before_next(&[&one[..], &file(&single, 3, 2)].concat()), Some(one.len()));
+        // Pictures alone, and several programs.
+        assert_eq!(before_next(&[&one[..], &file(&single, 2, 2)].concat()), None);
+        let several = [0, 1, 0xe1, 0, 0, 2, 0xe1, 5];
+        assert_eq!(before_next(&[file(&several, 3, 1), file(&several, 3, 2)].concat()), None);
+    }
+}

@@ -172,6 +172,18 @@ fn channels_that_cancel_each_other_out_are_a_warning() {
     let near: Vec<i16> = tone(8000, 400.0, 0.5).iter().flat_map(|&x| [x, -x / 2]).collect();
     let name = folder.write("b.wav", wave(8000, 2, &near));
     assert_eq!(read_with(&name, Channels::Mix, None).unwrap().2, []);
+    // In a part of the recording, which is read in pieces of any size.
+    let parts = [tone(8000, 400.0, 2.0), tone(8000, 600.0, 1.5), tone(8000, 400.0, 1.5)];
+    let sign = |part: usize| if part == 1 { -1 } else { 1 };
+    let mixed =
+        parts.iter().enumerate().flat_map(|(n, part)| part.iter().flat_map(move |&x| [x, sign(n) * x]));
+    let name = folder.write("d.wav", wave(8000, 2, &mixed.collect::<Vec<_>>()));
+    let warnings = read_with(&name, Channels::Mix, None).unwrap().2;
+    assert_eq!(warnings, [Warning::Cancelled { at: 2.0, seconds: 1.0 }]);
+    assert_eq!(
+        warnings[0].to_string(),
+        "the channels cancel each other out, and their mean is silent, for 1.00 s, the first at 2.00 s"
+    );
     let silent = folder.write("c.wav", wave(8000, 2, &[0; 800]));
     assert_eq!(read_with(&silent, Channels::Mix, None).unwrap().2, []);
 }
