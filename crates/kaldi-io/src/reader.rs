@@ -21,6 +21,8 @@ use crate::source::Source;
 use crate::text::{LONGEST_WORD, binary_excerpt, excerpt, found, is_binary, is_space};
 
 const BUFFER_SIZE: usize = 32 * 1024;
+/// The longest line, in bytes. What has no lines, such as a device, may have no end.
+const LONGEST_LINE: usize = 256 << 20;
 
 /// First bytes of a file compressed by gzip.
 const GZIP: &[u8] = b"\x1f\x8b\x08";
@@ -472,6 +474,10 @@ impl KaldiReader {
         while self.peek_byte()?.is_some() {
             let newline = self.buffered().iter().position(|&b| b == b'\n');
             let take = newline.unwrap_or(self.end - self.start);
+            if line.len() + take > LONGEST_LINE {
+                return Err(self
+                    .error(format!("expected a line of at most {LONGEST_LINE} bytes, found a longer one")));
+            }
             crate::memory::reserve_more(&mut line, take, "a line of the file")
                 .map_err(|e| self.error(e.to_string()))?;
             line.extend_from_slice(&self.buffer[self.start..self.start + take]);

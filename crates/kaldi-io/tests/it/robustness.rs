@@ -2,7 +2,9 @@
 
 use crate::common::{reader, written};
 use kaldi_io::holder::*;
-use kaldi_io::{CompressedMatrix, CompressionMethod, DenseMatrix, PackedMatrix, SparseMatrix, SparseVector};
+use kaldi_io::{
+    CompressedMatrix, CompressionMethod, DenseMatrix, KaldiReader, PackedMatrix, SparseMatrix, SparseVector,
+};
 
 /// A small generator, so that failures can be repeated.
 struct Random(u64);
@@ -64,4 +66,12 @@ fn damaged_input_of_every_format() {
     damage::<TokenHolder>("token".to_owned());
     damage::<TokenVectorHolder>(vec!["a".to_owned(), "b".to_owned()]);
     damage::<PosteriorHolder>(vec![vec![(3, 0.5)], vec![], vec![(1, 0.25), (2, 0.75)]]);
+}
+
+/// A device may have no end, and no line breaks.
+#[test]
+fn a_line_without_an_end_is_an_error() {
+    let mut r = KaldiReader::from_read("zeros", std::io::repeat(0));
+    let error = r.read_line().unwrap_err().chain();
+    assert!(error.contains("expected a line of at most 268435456 bytes, found a longer one"), "{error}");
 }
