@@ -29,6 +29,8 @@ const INEXACT: f64 = 0.3;
 /// Packets without a sample that cause no warning: this part of all, or these.
 const PARTS: u64 = 50;
 const FEW: u64 = 10;
+/// The message of some readers of ffmpeg at the end of a file.
+const END: &str = "Input/output error";
 /// A part of the message of ffmpeg about a recording of pictures alone, and our message.
 const NO_STREAM: &str = "does not contain any stream";
 pub(crate) const NO_SOUND: &str = "there is no sound in it";
@@ -250,12 +252,15 @@ fn message(lines: &[String]) -> String {
     }
 }
 
+/// A message without the name of the input before it.
+fn without_input(message: &str) -> &str {
+    message.trim_start_matches("/proc/self/fd/0: ").trim_start_matches("pipe:0: ")
+}
+
 /// The last error among messages.
 fn failure(lines: &[String]) -> &str {
     let errors = lines.iter().rev().filter_map(|line| of_level(line, &["fatal", "error"]));
-    let said =
-        errors.map(|error| error.trim_start_matches("/proc/self/fd/0: ").trim_start_matches("pipe:0: "));
-    let mut said = said.filter(|error| !error.starts_with("Conversion failed"));
+    let mut said = errors.map(without_input).filter(|error| !error.starts_with("Conversion failed"));
     said.next().or(lines.last().map(String::as_str)).unwrap_or("it failed")
 }
 
@@ -329,7 +334,9 @@ impl Blocks for Converted {
             certain: true,
             ..End::default()
         };
-        let errors: Vec<&str> = lines.iter().filter_map(|line| of_level(line, &["fatal", "error"])).collect();
+        let errors = lines.iter().filter_map(|line| of_level(line, &["fatal", "error"]));
+        // (The readers of some formats call the end of the file so. The input tells its own failures.)
+        let errors: Vec<&str> = errors.filter(|error| without_input(error) != END).collect();
         let each = |frames: u64| self.given / frames.max(1) as f64;
         let lost = decoded(&lines).filter(|(packets, frames)| packets > frames);
         let seconds = lost.map(|(packets, frames)| each(frames) * (packets - frames) as f64);
@@ -338,12 +345,9 @@ impl Blocks for Converted {
                 1 => String::new(),
                 count => format!(" (and {} more messages)", count - 1),
             };
-            let reason = format!("ffmpeg: {first}{more}");
-            end.warnings.push(match seconds {
-                Some(seconds) => Warning::Perhaps { at: f64::NAN, seconds, reason },
-                None => Warning::Other(format!("{reason}; sound may be missing")),
-            });
-        } else if let (Some((packets, frames)), Some(seconds)) = (lost, seconds)
+            let reason = format!("ffmpeg: {}{more}", without_input(first));
+            end.warnings.push(Warning::Perhaps { at: f64::NAN, seconds, reason });
+        } else if let Some((packets, frames)) = lost
             && frames + (packets / PARTS).max(FEW) < packets
         {
             let reason = format!("ffmpeg decoded {frames} of {packets} packets");

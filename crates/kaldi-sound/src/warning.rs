@@ -13,8 +13,8 @@ pub enum Warning {
     Gap { at: f64, seconds: f64, filled: bool },
     /// Packets that could not be decoded. Silence takes their place.
     Damaged { at: f64, seconds: f64, packets: u64 },
-    /// Sound that may be missing, at `at` or before. `seconds` is a guess of its length.
-    Perhaps { at: f64, seconds: f64, reason: String },
+    /// Sound that may be missing, at `at` or before. `seconds` is a guess of its length, if there is one.
+    Perhaps { at: f64, seconds: Option<f64>, reason: String },
     /// Sound at the end of the file that is not given. `seconds` is its length, if it is known.
     LeftOut { at: f64, seconds: Option<f64>, bytes: u64, reason: String },
     /// There are `count` tracks of sound, and the one with this number, from 1, is taken.
@@ -70,8 +70,11 @@ impl fmt::Display for Warning {
                     "{seconds:.2} s of sound ({packets}, the first at {at:.2} s) are damaged; silence takes their place"
                 )
             }
-            Warning::Perhaps { at, seconds, reason } => {
+            Warning::Perhaps { at, seconds: Some(seconds), reason } => {
                 write!(f, "{seconds:.2} s of sound may be missing, at {at:.2} s or before: {reason}")
+            }
+            Warning::Perhaps { at, seconds: None, reason } => {
+                write!(f, "sound may be missing, at {at:.2} s or before: {reason}")
             }
             Warning::LeftOut { at, seconds: Some(seconds), bytes, reason } => {
                 write!(f, "{seconds:.2} s of sound behind {at:.2} s ({bytes} bytes) are left out: {reason}")

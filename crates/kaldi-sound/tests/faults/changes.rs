@@ -441,3 +441,19 @@ fn bytes_that_are_no_sound_have_a_place() {
         assert!(said.contains("at 2.0") && warnings.len() == 1, "{file}, {other}: {said}");
     }
 }
+
+/// ffmpeg calls the end of Westwood audio a failure, and does not read a second file behind the first one.
+#[test]
+fn messages_of_ffmpeg_have_a_place() {
+    let folder = Folder::new("messages");
+    let from = folder.write("one.wav", wave(22_050, 1, &tone(22_050, 500.0, 2.0)));
+    let name = folder.path("a.aud");
+    if !ffmpeg(&format!("-i {from} -c:a adpcm_ima_ws -f wsaud {name}")) {
+        return;
+    }
+    assert_eq!(read(&name).unwrap().2, []);
+    let bytes = std::fs::read(&name).unwrap();
+    let (_, _, warnings) = read(&folder.write("two.aud", [&bytes[..], &bytes].concat())).unwrap();
+    let said = warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    assert!(said.starts_with("sound may be missing, at 2.00 s or before: ffmpeg: Invalid data"), "{said}");
+}
