@@ -205,6 +205,7 @@ fi
 if [[ -d $model/ivector ]]; then more+=(--ivector="$model/ivector"); fi
 if [[ -e $model/am/global_cmvn.stats ]]; then more+=(--global-cmvn="$model/am/global_cmvn.stats"); fi
 quietly "making the model folder" "$here/make_vosk_model.sh" --mdl="$mdl" --frame-subsampling-factor="$factor" --graph="$work/graph" --conf="$conf" "${more[@]}" "$model" "$work/model"
+rm -rf "$work/model/adaptation" # (Its lexicon lacks the new words.)
 cp "$tree" "$work/model/am/tree"
 cp "$work/old/phones.txt" "$work/model/graph/phones.txt"
 for name in model.conf online_cmvn.conf edges.conf; do

@@ -124,6 +124,16 @@ if [[ $REPLY ]]; then
     say "the network reads features minus a running mean, but vosk subtracts a fixed one: for vosk, train without (recognizer.sh without --cmvn=true)"
 fi
 
+# ---- what belongs to a network of recognizer.sh ----------------------------------------------------------------------
+# The silence that it hears around recordings, and the models by which nnet3-adapt-speaker adapts it.
+for folder in "$exp/model" "$exp"; do
+  if [[ -f $folder/am/final.mdl ]] && cmp -s "$folder/am/final.mdl" "$out/am/final.mdl"; then
+    [[ ! -f $folder/conf/edges.conf ]] || cp "$folder/conf/edges.conf" "$out/conf/"
+    [[ ! -d $folder/adaptation ]] || cp -r "$folder/adaptation" "$out/"
+    break
+  fi
+done
+
 # ---- i-vectors ------------------------------------------------------------------------------------------------------
 collect_ivectors() {
   local folder=${ivector:-$exp/ivector_extractor} name
@@ -211,4 +221,4 @@ if [[ $test == true ]]; then
   rm "$out/test.wav"
 fi
 mv -T "$out" "$to" 2>/dev/null || fail "$to is there already: something else has made it meanwhile"
-say "$to: $(du -sh "$to" | cut -f1), $(cd "$to" && find . -type f | sort | sed 's|^\./||' | paste -sd' ')"
+say "$to: $(du -sh "$to" | cut -f1), $(cd "$to" && find . -path ./adaptation -prune -o -type f -print | sort | sed 's|^\./||' | paste -sd' ')"

@@ -68,4 +68,5 @@ for part in $parts; do # lint: words of this script
 done
 say "done in $((SECONDS - began)) s. Word error rates ($dir/results.txt):"
 cat "$dir/results.txt"
+say "what was wrong: errors.txt (by word) and wrong.tsv (by utterance) in $dir/decode/SET"
 say "the model: $dir/model; e.g.: nnet3-transcribe $dir/model some.wav"

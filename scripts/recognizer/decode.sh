@@ -82,7 +82,7 @@ do_recognition() {
   mv "$private/results" "$dir/results.txt"
 }
 
-# Lattices, text, result (a line of the table) and errors.txt (words by how often they were wrong).
+# Lattices, text, result (a line of the table), errors.txt (words by how often they were wrong) and wrong.tsv (utterances with a wrong word).
 decode() {
   local feats=$dir/feats/$set/feats.scp features jobs reference=$dir/data/$set/text tree mdl graph lang self_loop_scale factor name=$set ivector_words
   set_system "$system"
@@ -112,6 +112,7 @@ decode() {
     $1 == "%SER" { ser = $2; utts = $5 }
     END { printf "%-26s %6d %7d %7.2f %% %5d %5d %5d %9.1f %%\n", set, utts, words, wer, sub_, del, ins, ser }' >"$out/result"
   count_errors "$reference" "$out/text" >"$out/errors.txt"
+  wrong_utterances "$reference" "$out/text" >"$out/wrong.tsv"
   count_by_speaker "$reference" "$out/text" "$dir/data/$set/utt2spk" >"$out/speakers.txt"
   [[ -s $out/speakers.txt ]] || rm "$out/speakers.txt"
 }
@@ -139,6 +140,14 @@ without_garbage() {
   garbage_word="$garbage_word" garbage="$garbage" awk '{ line = $1
     for (i = 2; i <= NF; i++) if (ENVIRON["garbage"] == "false" || $i != ENVIRON["garbage_word"]) line = line " " $i
     print line }'
+}
+
+# A table of the utterances that differ: key, what was said, what was recognised, with tabs between.
+wrong_utterances() { # <reference> <recognised>
+  awk 'BEGIN { print "utterance\tsaid\trecognised" }
+    { key = $1; $1 = ""; sub(/^ /, "") }
+    FILENAME == ARGV[1] { heard[key] = $0; next }
+    heard[key] != $0 { print key "\t" $0 "\t" heard[key] }' "$2" "$1"
 }
 
 # Lines `word, spoken, right, replaced, missed, put in`, the most wrong first. A word put in counts for itself.
@@ -172,6 +181,7 @@ collect_model() {
     fail_with_log "the model folder cannot be made" "$log.log"
   mv "$out/folder"/* "$out"
   rmdir "$out/folder"
+  rm -rf "$out/adaptation" "$out/conf/edges.conf" # (Of an earlier folder with the same network.)
   # (Programs that read the folder put silence around recordings, too.)
   if [[ $system == chain ]] && (( edge_frames > 0 )); then
     n=$edge_frames awk 'BEGIN { print "--edge-silence=" ENVIRON["n"] / 100 }' >"$out/conf/edges.conf"

@@ -6,7 +6,7 @@
 use std::num::NonZero;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use kaldi_align::{Event, System, Utterance};
 use kaldi_feat::cmvn::CmvnStats;
 use kaldi_feat::columns::Columns;
@@ -29,7 +29,7 @@ pub const PRIOR_FRAMES: f64 = 1000.0;
 const LEAST_CONFIDENCE: f32 = 0.7;
 
 /// The part of the doubt about words that a transform must remove.
-const LEAST_GAIN: f64 = 0.15;
+pub const LEAST_GAIN: f64 = 0.15;
 
 /// Seconds around the words of a sentence that belong to it.
 const MARGIN: f64 = 0.2;
@@ -127,10 +127,17 @@ impl Adaptation {
     pub fn open(model: &str) -> Result<Adaptation> {
         let path = |name: &str| Path::new(model).join(name).to_string_lossy().into_owned();
         let folder = path(FOLDER);
-        ensure!(
-            Path::new(&folder).is_dir(),
-            "{model} has no folder {FOLDER}: this model cannot adapt to a speaker (recognizer.sh --model=network --adapt-speakers=true makes one that can)"
-        );
+        if !Path::new(&folder).is_dir() {
+            let within = format!("{model}/model");
+            ensure!(
+                !Path::new(&within).join(FOLDER).is_dir(),
+                "{model} is the folder of recognizer.sh, which has the model in it: give {within}"
+            );
+            bail!(
+                "{model} has no folder {FOLDER}, so it cannot adapt to a speaker: the model folder of recognizer.sh has one, if it was trained with \
+                 transforms of speakers (--model=network --adapt-speakers=true), and models of adapt_model.sh have none"
+            );
+        }
         let mut system = System::load(&folder)?;
         system.options.prior_frames = PRIOR_FRAMES;
         ensure!(

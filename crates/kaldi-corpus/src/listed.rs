@@ -137,6 +137,20 @@ fn sounds(place: &Path, drafts: &mut Drafts) -> Result<FxHashMap<String, usize>>
     Ok(numbers)
 }
 
+/// A clause about a key that is a file's name, or the first fields of a table.
+fn hint_at_key(key: &str, is_known: impl Fn(&str) -> bool) -> String {
+    let stem = key.rsplit_once('.').map_or(key, |(stem, _)| stem);
+    if stem != key && is_known(stem) {
+        return format!("; keys are names without their ending: '{stem}'");
+    }
+    if let Some((first, _)) = key.split_once([',', ';', '|'])
+        && (is_known(first) || is_known(first.rsplit_once('.').map_or(first, |(stem, _)| stem)))
+    {
+        return "; blanks or a tab stand between a key and its words, no commas (a table .csv is a corpus of its own)".to_owned();
+    }
+    String::new()
+}
+
 /// Reads recordings and texts with the same keys.
 pub(crate) fn read(sound: &Path, texts: &Path, speakers: Option<&Path>) -> Result<Drafts> {
     for (setting, file) in [("text", Some(texts)), ("utt2spk", speakers)] {
@@ -161,9 +175,10 @@ pub(crate) fn read(sound: &Path, texts: &Path, speakers: Option<&Path>) -> Resul
                 drafts.drafts.push(Draft { sound, key: Some(key), span: None, speaker, text, place });
             }
             None => {
-                let hint = by_lower.get(&key.to_lowercase()).map_or_else(String::new, |other| {
-                    format!("; '{other}' differs in capitals only: both need the same key")
-                });
+                let hint = match by_lower.get(&key.to_lowercase()) {
+                    Some(other) => format!("; '{other}' differs in capitals only: both need the same key"),
+                    None => hint_at_key(&key, |key| numbers.contains_key(key)),
+                };
                 let sentence = format!("there is no '{key}' in {}{hint}", sound.display());
                 drafts.fault(Fault::loss(Kind::TextWithoutSound, place, sentence, 0.0));
             }

@@ -76,6 +76,8 @@ impl SpeakerParts {
         let mut features = spectral::read::<MfccArgs>("mfcc.conf", &path("mfcc.conf"))?;
         // Sound at a higher rate has all that the model needs.
         features.frames.allow_downsample = true;
+        // (The recogniser decides about sound at a lower rate; voices can be told apart by it.)
+        features.frames.allow_upsample = true;
         let mut network = Nnet::load(&path("final.ext.raw"))?;
         network.set_batchnorm_test_mode(true);
         network.set_dropout_test_mode(true);
@@ -135,6 +137,11 @@ impl SpeakerModel {
             return unfit("PLDA model of speaker vectors", parts.transform.rows, plda.dim());
         }
         Ok(SpeakerModel { parts, device: device.clone() })
+    }
+
+    /// The rate (in Hz) of the sound that the model was trained with.
+    pub fn sample_rate(&self) -> f32 {
+        self.parts.features.frames.sample_rate
     }
 
     /// Seconds from a frame of the features to the next.

@@ -113,8 +113,8 @@ fn language(options: &Options, old: &Old, new: &Words, old_file: &dyn Fn(&str) -
     }
     if is_lacking && !options.skip_unknown {
         bail!(
-            "stopped: words have no pronunciation; --new gives them one (of adapt_model.sh: --lexicon, --oov=g2p or --oov=letters), \
-             --skip-unknown=true leaves out sentences with such words"
+            "stopped: words have no pronunciation; --lexicon, --oov=g2p or --oov=letters of adapt_model.sh give them one (here: --new), \
+             and --skip-unknown=true leaves out sentences with such words"
         );
     }
     if texts.iter().all(|(_, sentences)| sentences.kept.is_empty()) {

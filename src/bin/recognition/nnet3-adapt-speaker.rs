@@ -13,7 +13,7 @@ use kaldi_io::text::count;
 use kaldi_sound::{Channels, Signal, SoundOptions, SoundStream};
 use nnet3::messages;
 use nnet3::options::threads;
-use nnet3::speaker_adaptation::{Adaptation, Certainty, Outcome, Part, Speech};
+use nnet3::speaker_adaptation::{Adaptation, Certainty, LEAST_GAIN, Outcome, Part, Speech};
 use nnet3_online::{Model, ModelOptions, Sentences, Transcript, needs_folder, piece};
 use nnet3_train::acoustic::AmNnet;
 
@@ -125,7 +125,8 @@ pub fn run(options: Options) -> Result<u8> {
     if !after.beats(&before) {
         place.write(None)?;
         messages::warn(&format!(
-            "{new} has the network of {folder}: the transform is hardly better or worse ({figures})"
+            "{new} has the network of {folder}, as the transform does not remove {:.0} % of the doubt about words: {figures}",
+            100.0 * LEAST_GAIN
         ));
         return Ok(0);
     }

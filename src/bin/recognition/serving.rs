@@ -281,6 +281,7 @@ pub fn serve(
     let listeners = Listeners::bind(address(args.port), args.wyoming_port.map(address))
         .map_err(|error| not_bound(error, args))?;
     let model = pieces.open(folder, at_startup)?;
+    speakers.compare(settings.speakers.as_ref(), &model);
     if let Some(folder) = paths.first() {
         bail!("expected one model, found --mdl={} and the folder '{folder}'", pieces.mdl);
     }

@@ -138,6 +138,7 @@ pub fn transcribe(arguments: &Arguments, mut paths: Vec<String>) -> Result<u8> {
     outputs.check(&sounds)?;
     let speakers = arguments.speakers.load()?;
     let model = arguments.pieces.open(folder, arguments.threads.at_startup)?;
+    arguments.speakers.compare(speakers.as_ref(), &model);
     arguments.lattices.as_deref().map_or(Ok(()), |folder| lattices::note_model(folder, &model))?;
     let keep_lattice = arguments.lattices.is_some();
     let options = RecognizerOptions { keep_lattice, ..arguments.words.recognizer(&model, phrases)? };

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use kaldi_lang::plain_text;
-use nnet3_online::Speakers;
+use nnet3::messages;
 use nnet3_online::speakers::SpeakerModel;
+use nnet3_online::{Model, Speakers};
 
 // Options for speakers.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -40,6 +41,19 @@ impl SpeakerArgs {
         let model = SpeakerModel::open(folder).context("--speakers")?;
         let model = Arc::new(model);
         Ok(Some(Speakers { model, threshold: self.threshold(&format!("{folder}/threshold"))? }))
+    }
+
+    /// Warns if sound that the recogniser takes lacks frequencies that the model of speakers hears.
+    pub fn compare(&self, speakers: Option<&Speakers>, recognizer: &Model) {
+        let Some(speakers) = speakers else { return };
+        let (needs, gets) = (speakers.model.sample_rate(), recognizer.sample_rate());
+        if gets < needs {
+            messages::warn(&format!(
+                "--speakers={}: this model was trained with {needs} samples per second, and the recogniser with {gets}: it tells voices apart \
+                 less well if recordings have no more",
+                self.speakers
+            ));
+        }
     }
 
     fn threshold(&self, file: &str) -> Result<Option<f32>> {
