@@ -135,7 +135,7 @@ impl Drafts {
             };
             let checked = problem.map_or(Ok(()), Err).and_then(|()| match result {
                 Err(sentence) => Err((Kind::UnreadableSound, sentence)),
-                Ok(probed) => self.complaints(number, probed, &place),
+                Ok(probed) => self.complaints((number, options.channels), probed, &place),
             });
             if let Ok(Probed { levels: Some(levels), .. }) = &checked {
                 let other = *first_with.entry(levels.hash).or_insert(number);
@@ -150,7 +150,7 @@ impl Drafts {
     }
 
     /// Warns of the faults of a recording that can be read, or says why it is not used.
-    fn complaints(&mut self, number: usize, probed: Probed, place: &str) -> Opened {
+    fn complaints(&mut self, (number, channels): (usize, Channels), probed: Probed, place: &str) -> Opened {
         if probed.rate == 0 {
             // It was not opened.
             return Ok(probed);
@@ -183,7 +183,12 @@ impl Drafts {
             }
         }
         if probed.channels > 1 {
-            let sentence = format!("it has {} channels", probed.channels);
+            let taken = match channels {
+                Channels::First | Channels::Each => "the first is taken".to_owned(),
+                Channels::Mix => "their mean is taken".to_owned(),
+                Channels::Number(channel) => format!("channel {channel} is taken"),
+            };
+            let sentence = format!("it has {} channels, and {taken} (see --channels)", probed.channels);
             self.fault(Fault::warning(Kind::SeveralChannels, place, sentence));
         }
         if let Some(levels) = &probed.levels {

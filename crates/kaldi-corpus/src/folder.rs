@@ -196,12 +196,12 @@ impl Tree {
             let dotted: Vec<String> = endings.into_iter().map(|ending| format!(".{ending}")).collect();
             let found = either_of(&dotted).replace(" or ", " and ");
             format!(
-                ": expected {looked_for} beside it, found {found} (`text-extension`={first} takes such files)"
+                ": expected {looked_for} beside it, found {found} (--text-extension={first} takes such files)"
             )
         };
         let of_sound = beside.into_iter().map(|(sound, endings)| (sound, clause(endings))).collect();
         let looked_for = format!(
-            ": expected {looked_for} beside it (`text-extension`=ENDINGS takes files with other endings)"
+            ": expected {looked_for} beside it (--text-extension=ENDINGS takes files with other endings)"
         );
         self.drafts.hints = Hints { looked_for, of_sound };
     }

@@ -199,7 +199,7 @@ fn other_endings_of_texts_can_be_named() {
         said.contains("expected .TextGrid, .eaf, .lab or .txt beside it, found .mb and .mb.cleaned"),
         "{said}"
     );
-    assert!(said.contains("`text-extension`=mb takes such files"), "{said}");
+    assert!(said.contains("--text-extension=mb takes such files"), "{said}");
 }
 
 #[test]
