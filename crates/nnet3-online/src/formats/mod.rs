@@ -1,6 +1,5 @@
 //! The forms that texts are written in.
 
-mod cues;
 mod subtitles;
 mod table;
 #[cfg(test)]
@@ -10,7 +9,8 @@ mod text;
 mod textgrid;
 mod turns;
 
-pub use self::subtitles::clock;
+pub use kaldi_subtitles::clock;
+
 use crate::json;
 pub use crate::segment::{Segment, sort_by_time};
 use crate::transcript::{Alternative, Word};

@@ -1,8 +1,7 @@
 //! Plain lines of text.
 
-use super::subtitles::clock;
 use super::turns::{Turn, turns};
-use super::{Parts, Segment};
+use super::{Parts, Segment, clock};
 use crate::transcript::text;
 
 /// A line for the recording, or for each turn if there are labels or times, or for each of several texts of a sentence.

@@ -1,4 +1,4 @@
-// Subtitles, by the rules of `nnet3-transcribe --format=srt` (crate nnet3-online, formats/cues.rs): a cue has at most two lines
+// Subtitles, by the rules of `nnet3-transcribe --format=srt` (crate kaldi-subtitles): a cue has at most two lines
 // of 42 characters and 7 seconds, and stays for a second or until the next one. Speech is split at pauses.
 const LINE = 42;
 const LONGEST = 7;

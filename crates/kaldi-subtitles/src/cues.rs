@@ -9,10 +9,6 @@
 
 use std::collections::BTreeMap;
 
-use super::turns::turns;
-use super::{Parts, Segment};
-use crate::transcript::Word;
-
 /// Characters of a line, at most.
 const LINE: usize = 42;
 /// Seconds that a cue is shown, at most, unless a single word takes longer.
@@ -24,9 +20,31 @@ const PAUSE: f64 = 0.5;
 /// Seconds without a word after which a long cue is split rather than in its middle.
 const SHORT_PAUSE: f64 = 0.2;
 
+/// A word with its times.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Word {
+    /// Its letters.
+    pub text: String,
+    /// Its begin, in seconds.
+    pub start: f64,
+    /// Its end, in seconds.
+    pub end: f64,
+}
+
+/// Words of one speaker in a row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    /// The words, in the order of time.
+    pub words: Vec<Word>,
+    /// Cues of other channels may be shown at the same time.
+    pub channel: usize,
+    /// The name of the speaker or channel; `None` if texts have no names.
+    pub label: Option<String>,
+}
+
 /// Text that is shown for a while.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Cue {
+pub struct Cue {
     /// Its begin, in seconds.
     pub start: f64,
     /// Its end, in seconds.
@@ -37,15 +55,14 @@ pub(super) struct Cue {
     pub label: Option<String>,
 }
 
-/// Makes subtitle cues from segments, in the order of time. Each cue begins after the end of the cue before it in its
+/// Makes subtitle cues from turns, in the order of time. Each cue begins after the end of the cue before it in its
 /// channel.
-pub(super) fn cues(parts: Parts, segments: &[Segment]) -> Vec<Cue> {
+pub fn cues(turns: impl IntoIterator<Item = Turn>) -> Vec<Cue> {
     let mut channels: BTreeMap<usize, Vec<Cue>> = BTreeMap::new();
-    for turn in turns(parts, segments) {
-        let label = parts.label(turn.channel, turn.speaker);
+    for turn in turns {
         let pieces: Vec<Word> = turn.words.iter().flat_map(broken).collect();
         for spoken in pieces.chunk_by(|a, b| b.start - a.end < PAUSE) {
-            add(spoken, label.as_deref(), channels.entry(turn.channel).or_default());
+            add(spoken, turn.label.as_deref(), channels.entry(turn.channel).or_default());
         }
     }
     let mut all = Vec::new();
@@ -129,7 +146,6 @@ fn broken(word: &Word) -> Vec<Word> {
         text: piece.iter().collect(),
         start: time(i * LINE),
         end: time(i * LINE + piece.len()),
-        confidence: word.confidence,
     };
     characters.chunks(LINE).enumerate().map(piece).collect()
 }
@@ -139,7 +155,7 @@ mod tests {
     use super::*;
 
     /// Words of a tenth of a second for each letter, one after the other; a number is a pause in tenths.
-    fn said(text: &str) -> Segment {
+    fn said(text: &str) -> Turn {
         let mut time = 0.0;
         let mut words = Vec::new();
         for text in text.split(' ') {
@@ -148,14 +164,14 @@ mod tests {
                 continue;
             }
             let end = time + text.chars().count() as f64 / 10.0;
-            words.push(Word { text: text.to_owned(), start: time, end, confidence: 1.0 });
+            words.push(Word { text: text.to_owned(), start: time, end });
             time = end;
         }
-        Segment { words, channel: 1, ..Segment::default() }
+        Turn { words, channel: 1, label: None }
     }
 
     fn shown(text: &str) -> Vec<Vec<String>> {
-        cues(Parts::default(), &[said(text)]).into_iter().map(|cue| cue.lines).collect()
+        cues([said(text)]).into_iter().map(|cue| cue.lines).collect()
     }
 
     #[test]
@@ -179,17 +195,14 @@ mod tests {
     fn a_short_cue_stays_for_a_second_or_until_the_next_one() {
         let times = |text: &str| -> Vec<(i64, i64)> {
             let tenths = |time: f64| (time * 10.0).round() as i64;
-            cues(Parts::default(), &[said(text)])
-                .iter()
-                .map(|cue| (tenths(cue.start), tenths(cue.end)))
-                .collect()
+            cues([said(text)]).iter().map(|cue| (tenths(cue.start), tenths(cue.end))).collect()
         };
         // A word of 0.2 s with room behind it, one with less room, a long one, and the last one.
         assert_eq!(times("ab 9 cd 6 abcdefghijkl 6 na"), [(0, 10), (11, 19), (19, 31), (37, 47)]);
         // Cues of two channels do not shorten each other.
         let mut other = said("ab");
         other.channel = 2;
-        let both = cues(Parts { channels: true, ..Parts::default() }, &[said("ab"), other]);
+        let both = cues([said("ab"), other]);
         assert!(both.iter().all(|cue| cue.end - cue.start == 1.0), "{both:?}");
     }
 
@@ -198,9 +211,9 @@ mod tests {
         let mut draw = fastrand::Rng::with_seed(3);
         for _ in 0..200 {
             let words: Vec<String> = (0..draw.usize(1..60)).map(|_| "ü".repeat(draw.usize(1..100))).collect();
-            let mut segment = said(&words.join(" "));
-            segment.words.iter_mut().for_each(|word| word.end += draw.f64() * 0.3);
-            let cues = cues(Parts::default(), std::slice::from_ref(&segment));
+            let mut turn = said(&words.join(" "));
+            turn.words.iter_mut().for_each(|word| word.end += draw.f64() * 0.3);
+            let cues = cues([turn]);
             let text: String =
                 cues.iter().flat_map(|cue| &cue.lines).flat_map(|line| line.split(' ')).collect();
             assert_eq!(text, words.concat());
