@@ -788,8 +788,8 @@ except (MemoryError, nnet3.Error) as error:
     def test_intervals_are_a_table_with_numbers_for_times_and_scores(self):
         def table(words):
             utterance = {"id": "u", "speaker": "s", "words": words} if words else {"id": "u", "speaker": "s", "not_aligned": "why"}
-            found = {"recordings": [{"recording": "r", "utterances": [utterance]}], "faults": [], "unknown_words": [], "warnings": []}
-            return nnet3.Alignment({**found, "doubtful_below": None, "textgrids": {}, "short_textgrids": {}}).to_pandas()
+            found = {"recordings": [{"recording": "r", "utterances": [utterance]}], "faults": [], "unknown_words": [], "warnings": [], "left_out": []}
+            return nnet3.Alignment({**found, "textgrids": {}, "short_textgrids": {}}).to_pandas()
 
         def word(score):
             phone = {"phone": "a", "begin": 0, "end": 0.5, "score": score}

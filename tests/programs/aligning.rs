@@ -287,10 +287,97 @@ fn pronunciations_of_unknown_words_are_guessed_and_written() {
     assert_eq!(f.read("out/guessed_pronunciations.txt").lines().next(), Some("dab d a b"));
     let again = run("nnet3-align", &all);
     assert!(again.status == 0 && again.stderr.contains("all is there already"), "{}", again.stderr);
+    // The table of unknown words is a list of words for g2p.
+    let table = f.path("out/unknown_words.tsv");
+    let guessed = run("g2p", &["--probabilities=false", &f.path("out/g2p.model"), &table, "-"]);
+    assert!(guessed.status == 0 && guessed.stdout.starts_with("dab d a b"), "{}", guessed.stderr);
     fails(
         &f,
         255,
         "nnet3-align --unknown-words=g2p @in letters @o",
         &["--unknown-words=g2p", "lexicon of letters"],
     );
+}
+
+#[test]
+fn results_of_other_texts_are_replaced_if_asked_for_and_subtitles_have_phrases() {
+    let (f, _) = corpus("replaced", 20);
+    let align = |more: &[&str]| {
+        let (from, to) = (f.path("in"), f.path("out"));
+        run("nnet3-align", &[&["--speakers=one", "--num-threads=1", &from, "letters", &to], more].concat())
+    };
+    let told = align(&["--formats=csv,srt", "--subtitles=phrases"]);
+    assert_eq!(told.status, 0, "{}", told.stderr);
+    // Wrong texts are found by the model.
+    let advice = format!("nnet3-align --validate=true --model={} ", f.path("out/model"));
+    assert!(told.stderr.contains(&advice), "{}", told.stderr);
+    // Four words are a phrase, as no pause is long.
+    let text = f.read("in/03.txt");
+    let subtitle = f.read("out/subtitles/03.srt");
+    let lines: Vec<&str> = subtitle.lines().collect();
+    assert!(lines.len() == 4 && lines[0] == "1" && lines[2] == text, "{subtitle}");
+    let words = align(&["--formats=csv,srt"]);
+    assert!(words.status == 0 && words.stderr.contains("going on with the model"), "{}", words.stderr);
+    let subtitle = f.read("out/subtitles/03.srt");
+    assert_eq!(subtitle.lines().filter(|line| line.contains("-->")).count(), 4, "{subtitle}");
+    // Another text, and other phones, are other inputs.
+    f.write("in/03.txt", text.replace(' ', " , "));
+    f.write("in/04.txt", "ab ab");
+    let model = f.read_bytes("out/model/final.mdl");
+    for more in [&[][..], &["--digraphs=ab"]] {
+        let refused = align(more);
+        assert!(
+            refused.status == 255 && refused.stderr.contains("--overwrite=true replaces them"),
+            "{}",
+            refused.stderr
+        );
+    }
+    f.write("out/notes", "mine");
+    let told = align(&["--overwrite=true", "--digraphs=ab"]);
+    assert_eq!(told.status, 0, "{}", told.stderr);
+    assert!(f.read("out/notes") == "mine" && f.read_bytes("out/model/final.mdl") != model);
+    assert!(!std::path::Path::new(&f.path("out/subtitles")).exists());
+    let csv = f.read("out/alignment.csv");
+    assert!(csv.lines().any(|line| line.contains(",phone,ab,")), "{csv}");
+    assert_eq!(csv.lines().filter(|line| line.starts_with("04,") && line.contains(",word,")).count(), 2);
+    // What the job needs is not removed, nor is a folder of others.
+    fails(
+        &f,
+        255,
+        "nnet3-align --overwrite=true @out/textgrids letters @out",
+        &["--overwrite=true", "whose results would be removed"],
+    );
+    fails(
+        &f,
+        255,
+        "nnet3-align --overwrite=true --speakers=one @in letters @in",
+        &["whose results would be removed"],
+    );
+    std::fs::create_dir(f.path("mine")).unwrap();
+    f.write("mine/notes", "mine");
+    fails(
+        &f,
+        255,
+        "nnet3-align --overwrite=true --speakers=one @in letters @mine",
+        &["found one with other files"],
+    );
+}
+
+#[test]
+fn options_that_cannot_be_used_are_told_before_the_work() {
+    let (f, _) = corpus("options", 2);
+    f.write("lexicon", "ab a b\nba b a\n");
+    for (line, message) in [
+        (
+            "nnet3-align --digraphs=ab,c @in letters @o",
+            &["--digraphs=ab,c", "two letters or more, found 'c'"][..],
+        ),
+        ("nnet3-align --digraphs=ab @in @lexicon @o", &["--digraphs=ab", "only a lexicon of letters"]),
+        ("nnet3-align --subtitles=phrases @in letters @o", &["--subtitles=phrases", "srt or vtt"]),
+        ("nnet3-align --subtitles=lines --formats=srt @in letters @o", &["expected words or phrases"]),
+        ("nnet3-align @lexicon @in @o", &["the lexicon is a folder; expected FOLDER LEXICON OUT"]),
+        ("corpus-to-data --lexicon=@in @in @o", &["expected a lexicon (a file, or letters), found a folder"]),
+    ] {
+        fails(&f, 255, line, message);
+    }
 }

@@ -38,6 +38,8 @@ pub struct AlignedWord {
     /// The mean over its frames of the log-likelihood by the aligned state, less that by the best state of all: 0 or
     /// negative, and very negative if something else was said.
     pub score: Option<f64>,
+    /// True if the score is far below those of most words. (Few scores have no such limit.)
+    pub is_doubtful: bool,
 }
 
 /// The alignment of an utterance.
@@ -60,8 +62,25 @@ pub struct AlignedUtterance {
 pub struct Results {
     /// The alignment, or the reason why there is none.
     pub utterances: Vec<Result<AlignedUtterance, String>>,
-    /// The lowest score of a word that is not doubtful.
-    pub doubtful_below: Option<f64>,
+    /// The number of doubtful words; `None` if there are too few scores to tell.
+    pub doubtful: Option<usize>,
+    /// Words of long recordings that are not aligned.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Words of a long recording that are in none of its utterances, one after the other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LeftOut {
+    /// The number of the recording.
+    pub recording: usize,
+    /// The place of the text.
+    pub place: String,
+    /// The end of the word before them, in seconds from the beginning of the recording.
+    pub begin: f64,
+    /// The beginning of the word behind them.
+    pub end: f64,
+    /// The words of the transcript.
+    pub words: Vec<String>,
 }
 
 /// Hundred-thousandths of a second are exact enough, and short to write.
@@ -106,6 +125,7 @@ pub(crate) fn in_seconds(
             is_any_speech: pronunciations.is_any_speech(text),
             phones: Vec::new(),
             score: None,
+            is_doubtful: false,
         })
         .collect();
     for phone in &alignment.phones {

@@ -183,6 +183,7 @@ mod tests {
             is_any_speech: false,
             phones: vec![phone(span)],
             score: None,
+            is_doubtful: false,
         };
         AlignedUtterance {
             begin,

@@ -1,12 +1,15 @@
 //! Pronunciations of words that the lexicon lacks, guessed from those that it has.
 
+use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::path::Path;
 
+use kaldi_corpus::normalise::is_mark;
 use kaldi_g2p::cache::learned;
 use kaldi_g2p::{Model, SearchOptions, TrainOptions};
 use kaldi_io::KaldiWriter;
 use kaldi_lang::lexicon::{Entry, Lexicon};
+use unicode_normalization::char::is_combining_mark;
 
 use crate::{Error, Result};
 
@@ -27,7 +30,25 @@ pub struct Guessed {
     model: Model,
 }
 
-/// Guesses pronunciations of words. The model is read from `cache` if that has one of this lexicon, and is trained otherwise.
+/// A word, as it is and without the signs that are no letters: first without those that no word of the lexicon has, then without
+/// any. (Noises have no letters.)
+fn spellings(word: &str, known: &BTreeSet<char>) -> Vec<String> {
+    let mut out = vec![word.to_owned()];
+    if is_mark(word) {
+        return out;
+    }
+    let is_letter = |c: char| c.is_alphanumeric() || is_combining_mark(c);
+    let kept: [&dyn Fn(char) -> bool; 2] = [&|c| is_letter(c) || known.contains(&c), &is_letter];
+    for keep in kept {
+        let spelling: String = word.chars().filter(|&c| keep(c)).collect();
+        if !spelling.is_empty() && !out.contains(&spelling) {
+            out.push(spelling);
+        }
+    }
+    out
+}
+
+/// Guesses pronunciations of words. A word that the model has no letters for is tried without the signs that are no letters. The model is read from `cache` if that has one of this lexicon, and is trained otherwise.
 ///
 /// # Errors
 /// The lexicon is too small or too odd to learn from; the cache is no model.
@@ -51,7 +72,13 @@ pub fn guess(
     let wanted =
         SearchOptions { count: MOST, min_probability: LEAST_PROBABILITY, ..SearchOptions::default() };
     let (mut entries, mut without, mut unsure) = (Vec::new(), Vec::new(), Vec::new());
+    let known: BTreeSet<char> = lexicon.entries.iter().flat_map(|entry| entry.word.chars()).collect();
     for (word, found) in words.iter().zip(model.pronounce_all(words, &wanted, threads)) {
+        let others = spellings(word, &known);
+        let found = others[1..].iter().fold(found, |found, spelling| match found {
+            Err(error) if error.is_of_word() => model.pronounce_with(spelling, &wanted).map_err(|_| error),
+            found => found,
+        });
         match found {
             Ok(found) => {
                 if let Some(first) = found.first().filter(|first| first.probability < UNSURE) {
@@ -111,13 +138,16 @@ mod tests {
         let lexicon = Lexicon::new("lexicon", entries);
         let folder = tempfile::tempdir().unwrap();
         let (cache, file) = (folder.path().join("g2p.model"), folder.path().join("guessed.txt"));
-        let wanted = ["tapi".to_owned(), "xyz".to_owned()];
+        let wanted = ["tapi", "xyz", "tap's", "-ta'pi", "(tap)"].map(str::to_owned);
         let one = NonZero::new(1).unwrap();
         let guess = || guess(&lexicon, &wanted, &["SIL", "SPN"], &cache, one).unwrap();
         let first = guess();
         assert_eq!(first.entries[0].phones, spelled("tapi"));
-        assert_eq!(first.without, ["xyz"]);
-        assert!(first.unsure.iter().all(|(word, probability)| word == "tapi" && *probability < 0.5));
+        // Signs that are no letters do not count; letters that the lexicon lacks, and noises, have no pronunciation.
+        assert_eq!(first.without, ["xyz", "tap's", "(tap)"]);
+        let of_signs = first.entries.iter().find(|entry| entry.word == "-ta'pi").unwrap();
+        assert_eq!(of_signs.phones, first.entries[0].phones);
+        assert!(first.unsure.iter().all(|(word, probability)| word.ends_with("pi") && *probability < 0.5));
         first.write(&cache, &file, false).unwrap();
         assert!(std::fs::read_to_string(&file).unwrap().starts_with("tapi tt aa pp ii\n"));
         assert_eq!(guess().entries, first.entries);

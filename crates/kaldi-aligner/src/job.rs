@@ -8,8 +8,9 @@ use kaldi_corpus::Corpus;
 use kaldi_fst::store::Symbols;
 use kaldi_lang::Lang;
 
+use crate::aligned::LeftOut;
 use crate::listen::Verdict;
-use crate::long::CutEvent;
+use crate::long::{CutEvent, CutUp};
 use crate::outputs::{TextRow, write_texts};
 use crate::{
     FeatureSettings, FrameTimes, Model, NetworkModel, Pronunciations, Result, Results, cepstra, long,
@@ -115,6 +116,8 @@ pub struct Job<'j> {
     pub pronunciations: &'j Pronunciations,
     /// Words and phones get scores.
     pub with_scores: bool,
+    /// No word of a long recording's text is left out.
+    pub all_words: bool,
     /// The number of threads.
     pub threads: NonZero<usize>,
 }
@@ -151,6 +154,15 @@ fn cutting(events: Hear<'_>, from: f64, to: f64) -> impl FnMut(CutEvent) + '_ {
             }
         });
     }
+}
+
+/// Tells of the cutting, and returns the words that are left out.
+fn told(cut: CutUp, events: Hear<'_>) -> Vec<LeftOut> {
+    let CutUp { utterances, pieces, left_out } = cut;
+    if utterances > 0 {
+        events(JobEvent::Cut { recordings: utterances, pieces });
+    }
+    left_out
 }
 
 /// The language of a training.
@@ -198,6 +210,7 @@ impl Job<'_> {
                 text: &utterance.text,
                 place: &utterance.place,
                 reason: reason.as_deref(),
+                unknown: pronunciations.lacking_in(&utterance.text),
             })
             .collect();
         write_texts(table, &rows, &scores)?;
@@ -228,11 +241,11 @@ impl Job<'_> {
             Begin::Adapt(model) => {
                 let lang = model.lang(pronunciations)?;
                 let mut extracted = self.features(&lang, &model.features, 0.2, events)?;
-                self.cut(&model, &lang, &mut extracted, (0.2, 0.25), events)?;
+                let left_out = self.cut(&model, &lang, &mut extracted, (0.2, 0.25), events)?;
                 events(JobEvent::Part("adaptation"));
                 let model = model.adapted(&lang, &extracted, self.threads, &mut hear(events, 0.25, 0.7))?;
                 trained(&model)?;
-                self.align(&model, &lang, &extracted, 0.7, events)
+                Ok(Results { left_out, ..self.align(&model, &lang, &extracted, 0.7, events)? })
             }
             Begin::Train(rate) => {
                 let lang = trained_lang(pronunciations)?;
@@ -266,15 +279,12 @@ impl Job<'_> {
         extracted: &mut cepstra::Extracted,
         (from, to): (f64, f64),
         events: Hear<'_>,
-    ) -> Result<()> {
+    ) -> Result<Vec<LeftOut>> {
         events(JobEvent::Part("cutting"));
         let show = cutting(&mut *events, from, to);
-        let (recordings, pieces) =
-            long::cut(&model.system, lang, &model.features, self.corpus, extracted, show)?;
-        if recordings > 0 {
-            events(JobEvent::Cut { recordings, pieces });
-        }
-        Ok(())
+        let inputs = (&mut *self.corpus, extracted);
+        let cut = long::cut(&model.system, lang, &model.features, inputs, self.all_words, show)?;
+        Ok(told(cut, events))
     }
 
     fn align(
@@ -300,22 +310,21 @@ impl Job<'_> {
         from: f64,
         events: Hear<'_>,
     ) -> Result<Results> {
-        self.cut(model, lang, &mut extracted, (from, from + 0.05), events)?;
-        self.align(model, lang, &extracted, from + 0.05, events)
+        let left_out = self.cut(model, lang, &mut extracted, (from, from + 0.05), events)?;
+        Ok(Results { left_out, ..self.align(model, lang, &extracted, from + 0.05, events)? })
     }
 
     fn run_network(self, model: &NetworkModel, events: Hear<'_>) -> Result<Results> {
-        let Job { corpus, pronunciations, with_scores, threads } = self;
+        let Job { corpus, pronunciations, with_scores, all_words, threads } = self;
         let lang = model.lang(pronunciations)?;
         events(JobEvent::Part("cutting"));
         let show = cutting(&mut *events, 0.0, 0.2);
-        let (recordings, pieces) = long::cut_by_network(model, &lang, corpus, show)?;
-        if recordings > 0 {
-            events(JobEvent::Cut { recordings, pieces });
-        }
+        let cut = long::cut_by_network(model, &lang, corpus, all_words, show)?;
+        let from = if cut.utterances > 0 { 0.2 } else { 0.0 };
+        let left_out = told(cut, events);
         events(JobEvent::Part("alignment"));
-        let from = if recordings > 0 { 0.2 } else { 0.0 };
         let show = |share: f64| events(JobEvent::Share(from + share * (1.0 - from)));
-        model.align(&lang, pronunciations, corpus, with_scores, threads, show)
+        let results = model.align(&lang, pronunciations, corpus, with_scores, threads, show)?;
+        Ok(Results { left_out, ..results })
     }
 }

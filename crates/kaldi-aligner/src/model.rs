@@ -20,7 +20,7 @@ use crate::edges::sharpen;
 use crate::kind;
 use crate::listen::{TextScores, text_scores};
 use crate::options_file::OPTIONS;
-use crate::pronunciations::Pronunciations;
+use crate::pronunciations::{Pronunciations, Unknown};
 use crate::scores;
 use crate::settings::{FeatureSettings, META, SilenceSettings, Uses};
 use crate::spoken;
@@ -214,8 +214,13 @@ impl Model {
 
     /// A sentence about words that would be aligned by the phone for anything spoken, if the model was trained without sound of it;
     /// `None` if there are none. The lexicon has the words of the corpus.
-    pub fn warning_of_speech(&self, pronunciations: &Pronunciations, corpus: &Corpus) -> Option<String> {
-        spoken::warning((&self.system, &self.phones, &self.silence), pronunciations, corpus)
+    pub fn warning_of_speech(
+        &self,
+        pronunciations: &Pronunciations,
+        unknown: Unknown,
+        corpus: &Corpus,
+    ) -> Option<String> {
+        spoken::warning((&self.system, &self.phones, &self.silence), pronunciations, unknown, corpus)
     }
 
     /// Scores the texts of a corpus: the scores, and the reasons why utterances are not aligned.
@@ -267,7 +272,7 @@ impl Model {
             Ok(alignment) => Ok(seconds(number, alignment)),
             Err(reason) => Err(said(number, reason)),
         });
-        let mut results = Results { utterances: utterances.collect(), doubtful_below: None };
+        let mut results = Results { utterances: utterances.collect(), doubtful: None, left_out: Vec::new() };
         if with_scores {
             scores::add(&self.system, extracted, &aligned, &mut results, threads)?;
         }

@@ -213,9 +213,9 @@ impl NetworkModel {
             aligned
         };
         let utterances = found.into_iter().map(|result| result.map(finish)).collect();
-        let mut results = Results { utterances, doubtful_below: None };
+        let mut results = Results { utterances, doubtful: None, left_out: Vec::new() };
         if with_scores {
-            results.doubtful_below = scores::threshold(&results);
+            scores::mark_doubtful(&mut results);
         }
         Ok(results)
     }

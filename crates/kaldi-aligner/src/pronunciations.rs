@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::path::Path;
 
 use kaldi_corpus::Corpus;
-use kaldi_corpus::vocabulary::Words;
+use kaldi_corpus::vocabulary::{Missing, Words};
 use kaldi_fst::store::Symbols;
 use kaldi_io::filename::RxFilename;
 use kaldi_lang::lang::placed;
@@ -40,6 +40,16 @@ pub enum Unknown {
     G2p,
     /// Their utterances are left out.
     Skip,
+}
+
+/// The share of phones, and of words, whose lack tells of another language. The phones that a sentence names.
+const MANY_PHONES: f64 = 0.25;
+const MANY_WORDS: f64 = 0.5;
+const NAMED: usize = 8;
+
+/// The words of a text.
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split(' ').filter(|word| !word.is_empty())
 }
 
 /// The word that stands for those without a pronunciation.
@@ -90,6 +100,11 @@ pub struct Pronunciations {
     model: Option<ModelPhones>,
     /// Words none of whose pronunciations has only phones of the model, each with a phone that the model lacks.
     lacking: BTreeMap<String, String>,
+    /// Phones of the lexicon, and those of them that the model lacks.
+    phones: BTreeSet<String>,
+    lacking_phones: BTreeSet<String>,
+    /// Letters and signs that are one phone together, the longest first.
+    digraphs: Vec<Vec<String>>,
 }
 
 impl Pronunciations {
@@ -100,6 +115,10 @@ impl Pronunciations {
     pub fn new(source: Source) -> Result<Pronunciations> {
         match &source {
             Source::File(file) => {
+                if std::path::Path::new(file).is_dir() {
+                    let message = "expected a lexicon (a file, or letters), found a folder".to_owned();
+                    return Err(Error::File { path: file.clone(), message });
+                }
                 if matches!(RxFilename::parse(file), Ok(RxFilename::File(path)) if !path.exists()) {
                     let message = "there is no such lexicon (a file, or letters)".to_owned();
                     return Err(Error::File { path: file.clone(), message });
@@ -147,8 +166,67 @@ impl Pronunciations {
         };
         let unknown_word = of_unknown.map_or(UNKNOWN_WORD, |entry| &entry.word).to_owned();
         let silence = (*silence).to_owned();
-        let (model, lacking) = (None, BTreeMap::new());
-        Ok(Pronunciations { lexicon, words, warnings, silence, spoken, unknown_word, source, model, lacking })
+        Ok(Pronunciations {
+            lexicon,
+            words,
+            warnings,
+            silence,
+            spoken,
+            unknown_word,
+            source,
+            model: None,
+            lacking: BTreeMap::new(),
+            phones: BTreeSet::new(),
+            lacking_phones: BTreeSet::new(),
+            digraphs: Vec::new(),
+        })
+    }
+
+    /// Takes groups of letters that are one phone each, for a lexicon of letters. Longer ones come before shorter ones.
+    ///
+    /// # Errors
+    /// The lexicon is not one of letters, or a group has fewer than two letters.
+    pub fn set_digraphs(&mut self, groups: &[String]) -> Result<()> {
+        let wrong = |message: &str| {
+            let value = groups.join(",");
+            Err(Error::Setting { setting: "digraphs", value, message: message.to_owned() })
+        };
+        if self.source != Source::Letters {
+            return wrong("only a lexicon of letters has use for them");
+        }
+        let mut digraphs: Vec<Vec<String>> = Vec::new();
+        for group in groups {
+            let signs = signs(&group.to_lowercase());
+            if signs.iter().filter(|sign| is_letter(sign)).count() < 2 {
+                return wrong(&format!("expected two letters or more, found '{group}'"));
+            }
+            digraphs.push(signs);
+        }
+        digraphs.sort_by_key(|digraph| std::cmp::Reverse(digraph.len()));
+        self.digraphs = digraphs;
+        Ok(())
+    }
+
+    /// The phones of a word of letters.
+    fn letters(&self, word: &str) -> Vec<String> {
+        let signs = signs(word);
+        let mut rest = signs.as_slice();
+        let mut out = Vec::new();
+        while let Some((first, behind)) = rest.split_first() {
+            match self.digraphs.iter().find(|digraph| rest.starts_with(digraph)) {
+                Some(digraph) => {
+                    out.push(digraph.concat());
+                    rest = &rest[digraph.len()..];
+                }
+                None => {
+                    if is_letter(first) {
+                        out.push(first.clone());
+                    }
+                    rest = behind;
+                }
+            }
+        }
+        out
     }
 
     /// Takes away pronunciations with phones that a model lacks. Words that are left without one are unknown words.
@@ -156,6 +234,9 @@ impl Pronunciations {
         let have_places = phones.iter().any(|(name, _)| name.ends_with("_B"));
         let model = ModelPhones { names: phones.clone(), have_places };
         let own = &self.spoken;
+        let phones = self.lexicon.entries.iter().flat_map(|entry| &entry.phones);
+        self.phones = phones.filter(|phone| *phone != own && **phone != self.silence).cloned().collect();
+        self.lacking_phones = self.phones.iter().filter(|phone| !model.has(phone)).cloned().collect();
         let mut lacking: BTreeMap<String, String> = BTreeMap::new();
         let (kept, gone): (Vec<Entry>, Vec<Entry>) =
             std::mem::take(&mut self.lexicon.entries).into_iter().partition(|entry| {
@@ -173,12 +254,50 @@ impl Pronunciations {
         (self.model, self.lacking) = (Some(model), lacking);
     }
 
+    /// A sentence if many phones of the lexicon, or most words of a corpus, are unknown: the model or the lexicon may be of another
+    /// language. `missing` are the words of the corpus that the lexicon or the model lacks.
+    pub fn warning_of_language(&self, corpus: &Corpus, missing: &[Missing]) -> Option<String> {
+        let words: BTreeSet<&str> =
+            corpus.utterances.iter().flat_map(|utterance| words_of(&utterance.text)).collect();
+        let of_letters: BTreeSet<String>;
+        let lacking: Vec<&String>;
+        let phones = match (&self.source, &self.model) {
+            (Source::Letters, Some(model)) => {
+                of_letters = words.iter().flat_map(|word| self.letters(word)).collect();
+                lacking = of_letters.iter().filter(|phone| !model.has(phone)).collect();
+                of_letters.len()
+            }
+            _ => {
+                lacking = self.lacking_phones.iter().collect();
+                self.phones.len()
+            }
+        };
+        if lacking.len() as f64 > MANY_PHONES * phones as f64 {
+            let first: Vec<&str> = lacking.iter().take(NAMED).map(|phone| phone.as_str()).collect();
+            return Some(format!(
+                "the model lacks {} of the {phones} phones of the lexicon ({}{}): it may be of another language, or call phones \
+                 by other names",
+                lacking.len(),
+                first.join(" "),
+                if lacking.len() > NAMED { " …" } else { "" }
+            ));
+        }
+        let unknown = missing.iter().filter(|missing| words.contains(missing.word.as_str())).count();
+        let who = if self.model.is_some() { "the lexicon or the model" } else { "the lexicon" };
+        (unknown as f64 > MANY_WORDS * words.len() as f64).then(|| {
+            format!(
+                "{who} lacks {unknown} of the {} words of the texts: it may be of another language",
+                words.len()
+            )
+        })
+    }
+
     /// A clause that says why a word of the lexicon has no pronunciation in the phones of the model; `None` if it has one.
     pub fn unusable(&self, word: &str) -> Option<String> {
         let own;
         let phone = match (&self.source, &self.model) {
             (Source::Letters, Some(model)) => {
-                own = letters(word);
+                own = self.letters(word);
                 model.lacking(&own)
             }
             _ => self.lacking.get(word).map(String::as_str),
@@ -238,17 +357,17 @@ impl Pronunciations {
         for word in needed.into_iter().filter(|word| !word.is_empty() && !known.contains(*word)) {
             match self.source {
                 Source::Letters if self.words.has(word) && !unusable.contains_key(word) => {
-                    entries.push(entry(word, letters(word)));
+                    entries.push(entry(word, self.letters(word)));
                 }
                 Source::Letters if self.words.has(word) && unknown == Unknown::Letters => {
-                    let found: Vec<String> = letters(word).into_iter().filter(is_in_model).collect();
+                    let found: Vec<String> = self.letters(word).into_iter().filter(is_in_model).collect();
                     if can_align(&found) {
                         entries.push(entry(word, found));
                     }
                 }
                 Source::File(_) | Source::Model if unknown == Unknown::Letters => {
                     let found: Vec<String> =
-                        letters(word).into_iter().filter(|letter| phones.contains(letter)).collect();
+                        self.letters(word).into_iter().filter(|letter| phones.contains(letter)).collect();
                     if can_align(&found) {
                         entries.push(entry(word, found));
                     }
@@ -287,6 +406,11 @@ impl Pronunciations {
         own.flat_map(|entry| &entry.phones).all(|phone| *phone == self.spoken)
     }
 
+    /// The number of words of a text that have no pronunciation of their own.
+    pub(crate) fn lacking_in(&self, text: &str) -> usize {
+        words_of(text).filter(|word| !self.has(word)).count()
+    }
+
     /// True if the word has a pronunciation of its own.
     pub fn has(&self, word: &str) -> bool {
         let entries = &self.lexicon.entries;
@@ -295,17 +419,22 @@ impl Pronunciations {
     }
 }
 
-/// The letters of a word, each with its marks; signs that are no letters have no sound.
-fn letters(word: &str) -> Vec<String> {
+/// The letters of a word, each with its marks, and its other signs; apostrophes are alike.
+fn signs(word: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for c in word.nfc() {
         match out.last_mut() {
-            Some(letter) if is_combining_mark(c) => letter.push(c),
-            _ if c.is_alphanumeric() => out.push(c.to_string()),
-            _ => {}
+            Some(sign) if is_combining_mark(c) && is_letter(sign) => sign.push(c),
+            _ if c == '\u{2019}' => out.push('\''.to_string()),
+            _ => out.push(c.to_string()),
         }
     }
     out
+}
+
+/// True for a letter with its marks; other signs have no sound.
+fn is_letter(sign: &str) -> bool {
+    sign.starts_with(char::is_alphanumeric)
 }
 
 #[cfg(test)]
@@ -390,7 +519,62 @@ mod tests {
     }
 
     #[test]
+    fn groups_of_letters_are_one_phone() {
+        let mut all = Pronunciations::new(Source::Letters).unwrap();
+        let set = |all: &mut Pronunciations, groups: &[&str]| {
+            all.set_digraphs(&groups.iter().map(|group| (*group).to_owned()).collect::<Vec<_>>())
+        };
+        set(&mut all, &["ng", "NGB", "mb", "c\u{2019}h", "ng'", "e\u{301}a"]).unwrap();
+        assert_eq!(all.letters("ngbambang"), ["ngb", "a", "mb", "a", "ng"]);
+        // Apostrophes belong to a group only if it has them.
+        assert_eq!(all.letters("ang'a n'ga c'hoar"), ["a", "ng'", "a", "n", "g", "a", "c'h", "o", "a", "r"]);
+        // Marks count, in both forms of Unicode.
+        assert_eq!(all.letters("éae\u{301}aea"), ["éa", "éa", "e", "a"]);
+        for (groups, found) in
+            [(["ng", "n"], "'n'"), (["ng", "e\u{301}"], "'e\u{301}'"), (["ng", "n'"], "'n''")]
+        {
+            let error = set(&mut all, &groups).unwrap_err().to_string();
+            assert!(error.starts_with("`digraphs`=ng,") && error.contains(found), "{error}");
+        }
+        let entries = vec![entry("ab", &["a", "b"])];
+        let mut listed = Pronunciations::of_lexicon(Lexicon::new("lexicon", entries)).unwrap();
+        assert!(set(&mut listed, &["ng"]).is_err());
+        all.limit(&symbols(&["<eps>", "SIL", "a", "ng"]));
+        assert_eq!(all.unusable("ngamba").as_deref(), Some("the model lacks the phone 'mb'"));
+        assert!(all.unusable("anga").is_none());
+    }
+
+    #[test]
+    fn a_model_or_a_lexicon_of_another_language_has_a_warning() {
+        let missing = |word: &str| Missing {
+            word: word.to_owned(),
+            count: 1,
+            utterances: 1,
+            place: String::new(),
+            remark: String::new(),
+        };
+        let entries = vec![entry("ab", &["a", "b"]), entry("cd", &["c", "d"])];
+        let mut all = Pronunciations::of_lexicon(Lexicon::new("lexicon", entries.clone())).unwrap();
+        let texts = corpus("ab cd x y");
+        let warning = |all: &Pronunciations, missing: &[Missing]| all.warning_of_language(&texts, missing);
+        assert_eq!(warning(&all, &[missing("x"), missing("y")]), None);
+        let told = warning(&all, &[missing("x"), missing("y"), missing("cd")]).unwrap();
+        assert!(told.starts_with("the lexicon lacks 3 of the 4 words"), "{told}");
+        all.limit(&symbols(&["<eps>", "SIL", "a_B", "b_E", "d_E"]));
+        assert_eq!(warning(&all, &[]), None);
+        let mut other = Pronunciations::of_lexicon(Lexicon::new("lexicon", entries)).unwrap();
+        other.limit(&symbols(&["<eps>", "SIL", "a_B", "b_E"]));
+        let told = warning(&other, &[]).unwrap();
+        assert!(told.starts_with("the model lacks 2 of the 4 phones of the lexicon (c d)"), "{told}");
+        let mut letters = Pronunciations::new(Source::Letters).unwrap();
+        letters.limit(&symbols(&["<eps>", "SIL", "a", "b", "c", "d"]));
+        let told = warning(&letters, &[]).unwrap();
+        assert!(told.starts_with("the model lacks 2 of the 6 phones of the lexicon (x y)"), "{told}");
+    }
+
+    #[test]
     fn letters_keep_their_marks() {
+        let letters = |word: &str| Pronunciations::new(Source::Letters).unwrap().letters(word);
         assert_eq!(letters("kye\u{301}ma"), ["k", "y", "é", "m", "a"]);
         assert_eq!(letters("ω\u{301}'nd"), ["ώ", "n", "d"]);
         assert_eq!(letters("\u{155}\u{329}-"), ["\u{155}\u{329}"]);

@@ -11,17 +11,20 @@ use kaldi_gmm::Likelihoods;
 use kaldi_hmm::TransitionModel;
 
 use crate::Result;
-use crate::aligned::{AlignedUtterance, Results};
+use crate::aligned::{AlignedUtterance, AlignedWord, Results};
 use crate::cepstra::Extracted;
 
-/// A word is doubtful if its score is below the median of all words by so many deviations.
+/// A score is low if it is below the median by so many deviations.
 const DEVIATIONS: f64 = 3.5;
 /// The factor that makes a standard deviation of the median distance from the median, for normal numbers.
 const NORMAL: f64 = 1.4826;
+/// Seconds of a word whose distance from the median counts as it is, and those from which on distances do not grow.
+const USUAL: f64 = 0.2;
+const LONG: f64 = 0.5;
 /// Fewer scores have no median worth the name.
 const LEAST_SCORES: usize = 20;
 
-/// Adds scores to words and phones, and finds the score below which words are doubtful.
+/// Adds scores to words and phones, and marks doubtful words.
 pub(crate) fn add(
     system: &System,
     extracted: &Extracted,
@@ -50,7 +53,7 @@ pub(crate) fn add(
             add_to(utterance, alignment, &scores);
         }
     }
-    results.doubtful_below = threshold(results);
+    mark_doubtful(results);
     Ok(())
 }
 
@@ -96,21 +99,66 @@ pub(crate) fn add_to(utterance: &mut AlignedUtterance, alignment: &Alignment, sc
     }
 }
 
-/// The score below which words are doubtful.
-pub(crate) fn threshold(results: &Results) -> Option<f64> {
-    let words = results.utterances.iter().flatten().flat_map(|utterance| &utterance.words);
-    low_outliers(words.filter_map(|word| word.score))
+/// Marks words whose scores are far below those of most, and counts them. See [`are_low`].
+pub(crate) fn mark_doubtful(results: &mut Results) {
+    let mut words: Vec<&mut AlignedWord> = results
+        .utterances
+        .iter_mut()
+        .flatten()
+        .flat_map(|utterance| &mut utterance.words)
+        .filter(|word| word.score.is_some())
+        .collect();
+    let scores: Vec<(f64, f64)> =
+        words.iter().filter_map(|word| Some((word.score?, word.end - word.begin))).collect();
+    let Some(are_low) = are_low(&scores) else { return };
+    words.iter_mut().zip(&are_low).for_each(|(word, is_low)| word.is_doubtful = *is_low);
+    results.doubtful = Some(are_low.into_iter().filter(|is_low| *is_low).count());
+}
+
+/// For each score of so many seconds, if it is far below most; `None` for a few scores.
+///
+/// The distance from the median counts by the square root of the time, as a mean of few frames varies more. Scores are skewed: those
+/// above the median are near it. So the deviation is estimated from those below.
+fn are_low(scores: &[(f64, f64)]) -> Option<Vec<bool>> {
+    let median = median(scores.iter().map(|(score, _)| *score))?;
+    let distance =
+        |(score, seconds): &(f64, f64)| (score - median) * (seconds.clamp(0.0, LONG) / USUAL).sqrt();
+    let distances: Vec<f64> = scores.iter().map(distance).collect();
+    let mut below: Vec<f64> = distances.iter().filter(|distance| **distance < 0.0).map(|d| -d).collect();
+    below.sort_by(f64::total_cmp);
+    let deviation = NORMAL * below.get(below.len() / 2).copied().unwrap_or_default();
+    Some(distances.into_iter().map(|distance| distance < -DEVIATIONS * deviation).collect())
+}
+
+/// The median; `None` for a few numbers.
+fn median(numbers: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut sorted: Vec<f64> = numbers.collect();
+    sorted.sort_by(f64::total_cmp);
+    (sorted.len() >= LEAST_SCORES).then(|| sorted[sorted.len() / 2])
 }
 
 /// The median less some deviations, which outliers do not change; `None` for a few scores.
 pub(crate) fn low_outliers(scores: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut scores: Vec<f64> = scores.collect();
-    if scores.len() < LEAST_SCORES {
-        return None;
+    let scores: Vec<f64> = scores.collect();
+    let middle = median(scores.iter().copied())?;
+    let deviation = median(scores.iter().map(|score| (score - middle).abs()))?;
+    Some(middle - DEVIATIONS * NORMAL * deviation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_words_vary_and_long_ones_with_low_scores_are_doubtful() {
+        // Scores near 0 that reach further down than up; words of 40 ms have larger deviations.
+        let mut scores: Vec<(f64, f64)> = (0..100).map(|n| (-3.0 + 0.005 * f64::from(n), 0.2)).collect();
+        scores.extend((0..100).map(|n| (-3.5 - 0.02 * f64::from(n), 0.2)));
+        assert_eq!(are_low(&scores).unwrap().iter().filter(|is_low| **is_low).count(), 0);
+        let odd = [(-9.0, 0.03), (-9.0, 0.3), (-9.0, 2.0), (-4.0, 2.0)];
+        scores.extend(odd);
+        let found = are_low(&scores).unwrap();
+        assert_eq!(found[200..], [false, true, true, false]);
+        assert_eq!(are_low(&scores[..19]), None);
     }
-    scores.sort_by(f64::total_cmp);
-    let median = scores[scores.len() / 2];
-    let mut distances: Vec<f64> = scores.iter().map(|score| (score - median).abs()).collect();
-    distances.sort_by(f64::total_cmp);
-    Some(median - DEVIATIONS * NORMAL * distances[distances.len() / 2])
 }

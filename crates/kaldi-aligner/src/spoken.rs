@@ -5,7 +5,7 @@ use kaldi_corpus::Corpus;
 use kaldi_fst::store::Symbols;
 use kaldi_hmm::TransitionModel;
 
-use crate::pronunciations::Pronunciations;
+use crate::pronunciations::{Pronunciations, Unknown};
 use crate::settings::SilenceSettings;
 
 /// Ends of names of phones by their places in words.
@@ -51,6 +51,7 @@ fn has_first_probabilities(transitions: &TransitionModel, state: usize) -> bool 
 pub(crate) fn warning(
     (system, phones, silence): (&System, &Symbols, &SilenceSettings),
     pronunciations: &Pronunciations,
+    unknown: Unknown,
     corpus: &Corpus,
 ) -> Option<String> {
     let name = phone(phones, silence, pronunciations)?;
@@ -61,9 +62,16 @@ pub(crate) fn warning(
     let mut found = words.filter(|word| !word.is_empty() && pronunciations.is_any_speech(word)).peekable();
     let first = (*found.peek()?).to_owned();
     let count = kaldi_io::text::count(found.count(), "word");
+    let ways = match unknown {
+        Unknown::Spoken | Unknown::Skip => "`unknown-words`=letters or g2p gives such words phones, ",
+        Unknown::Letters => "`unknown-words`=g2p guesses phones of such words, ",
+        Unknown::G2p => {
+            "`unknown-words`=letters takes letters as phones, if these are phones of the lexicon, "
+        }
+    };
     Some(format!(
         "{count} of the texts, such as '{first}', would be aligned by the phone '{name}', which stands for anything spoken; but \
-         the model was trained without sound of it, so that their times and those beside them are poor. `unknown-words`=letters \
-         or g2p gives such words phones, `unknown-words`=skip leaves their utterances out"
+         the model was trained without sound of it, so that their times and those beside them are poor. {ways}\
+         `unknown-words`=skip leaves their utterances out"
     ))
 }

@@ -59,8 +59,8 @@ pub enum Kind {
     IgnoredTiers,
     /// Samples at the limit of their range.
     Clipping,
-    /// Words of a text that were left out, because they are not heard in the recording.
-    WordsNotSpoken,
+    /// Words of a text that were left out, whether they are heard in the recording or not.
+    WordsLeftOut,
     /// A text that hardly fits the recording anywhere.
     TextDoesNotFit,
 }
@@ -105,9 +105,7 @@ impl Kind {
             Kind::SeveralTexts => ("recording with several texts", "recordings with several texts"),
             Kind::IgnoredTiers => ("tier that is not used", "tiers that are not used"),
             Kind::Clipping => ("clipped recording", "clipped recordings"),
-            Kind::WordsNotSpoken => {
-                ("text with words that are not in the sound", "texts with words that are not in the sound")
-            }
+            Kind::WordsLeftOut => ("text with words that are left out", "texts with words that are left out"),
             Kind::TextDoesNotFit => {
                 ("text that does not fit its recording", "texts that do not fit their recordings")
             }

@@ -28,6 +28,10 @@ pub struct Request {
     pub unknown: Unknown,
     /// True if words and phones get scores.
     pub with_scores: bool,
+    /// True if no word of a long recording's text is left out.
+    pub all_words: bool,
+    /// Groups of letters that are one phone each, for a lexicon of letters.
+    pub digraphs: Vec<String>,
     /// The number of threads.
     pub threads: NonZero<usize>,
 }
@@ -68,6 +72,9 @@ fn pronunciations(name: &str, opened: Option<&Opened>) -> Result<Pronunciations>
 pub fn align(request: Request, events: &mut dyn FnMut(JobEvent)) -> Result<Outcome> {
     let opened = request.model.as_deref().map(|model| as_path(|| Opened::open(model))).transpose()?;
     let mut pronunciations = pronunciations(&request.lexicon, opened.as_ref())?;
+    if !request.digraphs.is_empty() {
+        pronunciations.set_digraphs(&request.digraphs)?;
+    }
     let mut warnings = pronunciations.warnings.clone();
     warnings.extend(opened.iter().flat_map(|opened| opened.warnings.iter().cloned()));
     let mut corpus = read(&request.input, &request.reading).map_err(kaldi_aligner::Error::from)?;
@@ -78,6 +85,7 @@ pub fn align(request: Request, events: &mut dyn FnMut(JobEvent)) -> Result<Outco
     }
     let unusable = |word: &str| pronunciations.unusable(word);
     let missing = vocabulary::apply(&mut corpus, &rule, &pronunciations.words, &unusable, policy);
+    warnings.extend(pronunciations.warning_of_language(&corpus, &missing));
     let rate = corpus.common_rate();
     if let Some(rate) = rate {
         corpus.require_rate(rate.min(opened.as_ref().map_or(rate, |opened| opened.model.rate())));
@@ -91,7 +99,7 @@ pub fn align(request: Request, events: &mut dyn FnMut(JobEvent)) -> Result<Outco
     }
     pronunciations.complete(&corpus, request.unknown)?;
     if let Some(AnyModel::Gaussian(model)) = opened.as_ref().map(|opened| &opened.model) {
-        warnings.extend(model.warning_of_speech(&pronunciations, &corpus));
+        warnings.extend(model.warning_of_speech(&pronunciations, request.unknown, &corpus));
     }
     let begin = match (opened.map(|opened| opened.model), request.adapt) {
         (Some(AnyModel::Network(_)), true) => {
@@ -110,8 +118,8 @@ pub fn align(request: Request, events: &mut dyn FnMut(JobEvent)) -> Result<Outco
         let message = format!("`save_model`={}: no model is trained, as one is given", folder.display());
         return Err(Error::Request(message));
     }
-    let (with_scores, threads) = (request.with_scores, request.threads);
-    let job = Job { corpus: &mut corpus, pronunciations: &pronunciations, with_scores, threads };
+    let Request { with_scores, all_words, threads, .. } = request;
+    let job = Job { corpus: &mut corpus, pronunciations: &pronunciations, with_scores, all_words, threads };
     let save = |model: &Model| saved.map_or(Ok(()), |folder| as_path(|| model.save(folder)));
     let results = job.run(begin, save, events)?;
     if results.utterances.iter().all(std::result::Result::is_err) {

@@ -31,10 +31,10 @@ fn unknown(value: &str) -> Result<Unknown, &'static str> {
 }
 
 /// align(corpus, lexicon, ...): a dictionary with recordings (as `nnet3-align --formats=json` writes them), textgrids (name and
-/// text, in the long and in the short form), faults, unknown_words, warnings and doubtful_below. `nnet3.align` makes an
+/// text, in the long and in the short form), faults, unknown_words, left_out and warnings. `nnet3.align` makes an
 /// Alignment of it.
 #[pyfunction]
-#[pyo3(signature = (corpus, lexicon, model, adapt, save_model, unknown_words, text, speakers, text_extensions, tiers, channels, scores, threads))]
+#[pyo3(signature = (corpus, lexicon, model, adapt, save_model, unknown_words, text, speakers, text_extensions, tiers, channels, scores, threads, all_words, digraphs))]
 #[allow(clippy::too_many_arguments)] // (nnet3.align has their defaults.)
 pub fn align<'py>(
     py: Python<'py>,
@@ -51,6 +51,8 @@ pub fn align<'py>(
     channels: &str,
     scores: bool,
     threads: &Bound<'py, PyAny>,
+    all_words: bool,
+    digraphs: Vec<String>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let threads = arguments::threads(Some(threads))?;
     let request = Request {
@@ -72,6 +74,8 @@ pub fn align<'py>(
         save_model,
         unknown: parsed("unknown_words", unknown_words, unknown(unknown_words))?,
         with_scores: scores,
+        all_words,
+        digraphs,
         threads,
     };
     let Outcome { corpus, results, missing, warnings } =
@@ -80,6 +84,10 @@ pub fn align<'py>(
     let faults = corpus.faults.iter().map(|fault| json!({ "place": fault.place, "fault": fault.sentence }));
     let unknown =
         missing.iter().map(|word| json!({ "word": word.word, "count": word.count, "place": word.place }));
+    let left_out = results.left_out.iter().map(|gap| {
+        let recording = &corpus.recordings[gap.recording].id;
+        json!({ "recording": recording, "begin": gap.begin, "end": gap.end, "words": gap.words })
+    });
     let value = json!({
         "recordings": outputs::objects(&corpus, &results),
         "textgrids": long,
@@ -87,7 +95,7 @@ pub fn align<'py>(
         "faults": faults.collect::<Vec<_>>(),
         "unknown_words": unknown.collect::<Vec<_>>(),
         "warnings": warnings,
-        "doubtful_below": results.doubtful_below,
+        "left_out": left_out.collect::<Vec<_>>(),
     });
     to_python(py, &value)
 }

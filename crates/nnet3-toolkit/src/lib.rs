@@ -64,10 +64,10 @@ pub mod formats {
 pub mod align {
     pub use kaldi_align::{Event, Observer};
     pub use kaldi_aligner::cepstra::{Extracted, extract};
-    pub use kaldi_aligner::outputs::{Format, write};
+    pub use kaldi_aligner::outputs::{Format, Subtitles, write};
     pub use kaldi_aligner::{
         AlignedPhone, AlignedUtterance, AlignedWord, AnyModel, Begin, FeatureSettings, Job, JobEvent,
-        Pronunciations, Results, Source, Unknown,
+        LeftOut, Pronunciations, Results, Source, Unknown,
     };
     pub use kaldi_corpus::vocabulary::{Policy, apply};
     pub use kaldi_corpus::{Fault, Input, Options, read};

@@ -40,6 +40,7 @@ class Alignment:
     unknown_words: words that the lexicon lacks, with count and first place.
     warnings: oddities of the model and of the lexicon.
     doubtful: the words whose score is far below those of most, the worst first.
+    left_out: words of long recordings that are not aligned: recording, begin and end of the gap between their neighbours, words.
     """
 
     def __init__(self, found: dict[str, Any]) -> None:
@@ -49,15 +50,12 @@ class Alignment:
         self.warnings: list[str] = found["warnings"]
         self.intervals: list[Interval] = []
         self.not_aligned: list[tuple[str, str]] = []
+        self.left_out: list[dict[str, Any]] = found["left_out"]
+        self.doubtful: list[Interval] = []
         for recording in self.recordings:
             for utterance in recording["utterances"]:
                 self._add(recording["recording"], utterance)
-        below = found["doubtful_below"]
-        words = (interval for interval in self.intervals if interval.type == "word")
-        scored = [(word.score, word) for word in words if word.score is not None]
-        self.doubtful: list[Interval] = [
-            word for score, word in sorted(scored, key=lambda pair: pair[0]) if below is not None and score < below
-        ]
+        self.doubtful.sort(key=lambda word: word.score or 0.0)
         self._textgrids = {False: found["textgrids"], True: found["short_textgrids"]}
 
     def _add(self, recording: str, utterance: dict[str, Any]) -> None:
@@ -68,6 +66,8 @@ class Alignment:
             for kind, part in [("word", word), *(("phone", phone) for phone in word["phones"])]:
                 times = part["begin"], part["end"], part["score"]
                 self.intervals.append(Interval(recording, speaker, name, kind, part[kind], *times))
+                if part.get("doubtful", False):
+                    self.doubtful.append(self.intervals[-1])
 
     def to_textgrid(self, folder: Path | None = None, *, short: bool = False) -> dict[str, str]:
         """The TextGrid of each recording, by its path below the corpus without the ending (`anna/1`).
@@ -119,6 +119,8 @@ def align(
     channels: str = "first",
     scores: bool = True,
     threads: int | None = None,
+    all_words: bool = False,
+    digraphs: Sequence[str] = (),
 ) -> Alignment:
     """Finds out when each word and phone of a corpus is spoken, as nnet3-align does (see docs/alignment.md).
 
@@ -126,10 +128,12 @@ def align(
     texts, it is a folder of recordings or a list like wav.scp. `lexicon` is a file, "letters" (each letter is a sound) or "model"
     (the lexicon within a recogniser). Without `model`, a model is trained on these recordings; `adapt` trains a given one on.
     `save_model` keeps a trained or adapted model. `unknown_words` is spoken, letters, g2p or skip. `threads` is the number of
-    processors if it is None. Utterances that cannot be used are in the result's `faults` and `not_aligned`.
+    processors if it is None. `all_words` leaves no word of a long recording's text out. `digraphs` are groups of letters that are one
+    phone, for the lexicon "letters". Utterances that cannot be used are in the result's `faults` and `not_aligned`.
     """
-    if isinstance(text_extensions, str):
-        raise TypeError("text_extensions: expected a list of texts (str), found str")
+    for name, value in ("text_extensions", text_extensions), ("digraphs", digraphs):
+        if isinstance(value, str):
+            raise TypeError(f"{name}: expected a list of texts (str), found str")
     path = os.fspath
     found = _native.align(
         path(corpus),
@@ -145,5 +149,7 @@ def align(
         str(channels),
         scores,
         (os.cpu_count() or 1) if threads is None else threads,
+        all_words,
+        list(digraphs),
     )
     return Alignment(found)

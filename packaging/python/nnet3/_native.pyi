@@ -181,6 +181,8 @@ def align(
     channels: str,
     scores: bool,
     threads: int,
+    all_words: bool,
+    digraphs: list[str],
 ) -> dict[str, Any]: ...
 def features(
     samples: Samples, sample_rate: float, config: Path = "", kind: Literal["mfcc", "fbank", "plp"] = "mfcc"

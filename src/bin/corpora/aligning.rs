@@ -150,6 +150,7 @@ pub fn summary(to: &str, written: &[Written]) -> String {
         Written::Table(name) => name.to_owned(),
         Written::Doubtful { name, words: 1 } => format!("{name} (1 word whose sound does not fit)"),
         Written::Doubtful { name, words } => format!("{name} ({words} words whose sound does not fit)"),
+        Written::LeftOut { name, words } => format!("{name} ({} left out)", count(words, "word")),
     };
     let all: Vec<String> = written.iter().map(of).collect();
     format!("the results are in {to}: {}", all.join(", "))
@@ -166,12 +167,13 @@ mod tests {
             Written::Files { folder: "json", ending: "json", count: 1 },
             Written::Table("alignment.csv"),
             Written::Doubtful { name: "doubtful.tsv", words: 1 },
+            Written::LeftOut { name: "left_out.tsv", words: 13 },
             Written::Table(TABLE),
         ];
         assert_eq!(
             summary("out", &written),
             "the results are in out: 57 TextGrids in textgrids, 1 .json file in json, alignment.csv, \
-             doubtful.tsv (1 word whose sound does not fit), files.tsv (a line for each recording)"
+             doubtful.tsv (1 word whose sound does not fit), left_out.tsv (13 words left out), files.tsv (a line for each recording)"
         );
     }
 }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use kaldi_aligner::outputs::{self, Format, TABLE};
-use kaldi_aligner::state::{self, State};
-use kaldi_aligner::{AnyModel, Begin, Guessed, Job, Listened, Model, Pronunciations, Results, Unknown};
+use kaldi_aligner::outputs::{self, Format, LEFT_OUT, Subtitles, TABLE};
+use kaldi_aligner::state::{self, G2P, GUESSED, MODEL, State};
+use kaldi_aligner::{AnyModel, Begin, Guessed, Job, Listened, Model, Pronunciations, Results, Unknown, long};
 use kaldi_cli::Style;
 use kaldi_corpus::vocabulary::Policy;
 use kaldi_corpus::{Check, Corpus, Kind, MOST_LOST, write_faults};
@@ -59,6 +59,22 @@ pub struct Options {
     /// Forms of results, with commas between them: textgrid, short-textgrid, ctm, json, csv, srt (subtitles), vtt
     #[arg(long, value_name = "FORMATS", default_value = "textgrid,csv")]
     formats: String,
+    /// Words of a subtitle of srt and vtt: one (words), or those between two pauses, at most two lines of 42 characters for 7 s
+    /// (phrases)
+    #[arg(long, value_name = "words|phrases", default_value = "words", value_parser = subtitles)]
+    subtitles: Subtitles,
+    /// Groups of letters that are one phone each, with commas between them, for the lexicon letters, e.g. mb,ng,ts. At each place the
+    /// longest one counts
+    #[arg(long, value_name = "GROUPS", default_value = "", hide_default_value = true)]
+    digraphs: String,
+    /// If true, each word of the text of a long recording is aligned; otherwise words may be left out, as some may not have been
+    /// said (see left_out.tsv). For texts that are exact
+    #[arg(long, default_value_t = false)]
+    all_words: bool,
+    /// If true, results of other recordings, texts or options in the results' folder are removed, with their model: only what
+    /// this program writes, and only in a folder that it wrote
+    #[arg(long, default_value_t = false)]
+    overwrite: bool,
     /// Words that the lexicon lacks: spoken (one phone that stands for anything), letters (letters are phones), g2p (they are
     /// guessed from the words of the lexicon, and written to guessed_pronunciations.txt in the results' folder), or skip
     /// (their utterances are left out)
@@ -98,18 +114,19 @@ fn unknown(text: &str) -> Result<Unknown, String> {
     }
 }
 
-/// The model of pronunciations and the guessed ones in the results' folder.
-const G2P: &str = "g2p.model";
-const GUESSED: &str = "guessed_pronunciations.txt";
+fn subtitles(text: &str) -> Result<Subtitles, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "words" => Ok(Subtitles::Words),
+        "phrases" => Ok(Subtitles::Phrases),
+        _ => Err("expected words or phrases".to_owned()),
+    }
+}
 
 /// The table of texts in the report of --validate.
 const TEXTS: &str = "texts.tsv";
 
 /// The rate in Hz for recordings whose rates are not known.
 const DEFAULT_RATE: u32 = 16_000;
-
-/// The folder of the model in that of the results.
-const MODEL: &str = "model";
 
 pub fn main() -> ExitCode {
     kaldi_cli::run_advised(Style::Mixed, OF_MFA, run)
@@ -130,6 +147,13 @@ pub fn run(options: Options) -> Result<u8> {
     if formats.contains(&Format::TextGrid) && formats.contains(&Format::ShortTextGrid) {
         bail!("--formats={}: textgrid and short-textgrid are the same files", options.formats);
     }
+    let has_subtitles = formats.contains(&Format::Srt) || formats.contains(&Format::Vtt);
+    if options.subtitles != Subtitles::Words && !has_subtitles {
+        bail!("--subtitles=phrases: it has an effect beside srt or vtt in --formats only");
+    }
+    if options.overwrite && options.validate {
+        bail!("--overwrite=true: the report of --validate replaces one in the same folder without it");
+    }
     if options.adapt && options.model.is_empty() {
         bail!("--adapt=true: it has an effect beside --model only");
     }
@@ -148,6 +172,9 @@ pub fn run(options: Options) -> Result<u8> {
         folder => Some(Opened::open(folder.as_ref())?),
     };
     let out = PathBuf::from(&options.to);
+    if options.overwrite {
+        options.check_overwriting(&out)?;
+    }
     let mut pronunciations = options.pronunciations(opened.as_ref())?;
     let model = opened.map(|opened| {
         opened.warnings.iter().for_each(|warning| messages::warn(warning));
@@ -173,6 +200,9 @@ pub fn run(options: Options) -> Result<u8> {
         pronunciations.limit(model.phones());
     }
     let missing = normalise(&mut corpus, &pronunciations, policy, "")?;
+    if let Some(warning) = pronunciations.warning_of_language(&corpus, &missing) {
+        messages::warn(&warning);
+    }
     let rate = corpus.common_rate();
     if let Some(rate) = rate {
         corpus.require_rate(rate.min(model.as_ref().map_or(rate, AnyModel::rate)));
@@ -194,12 +224,14 @@ pub fn run(options: Options) -> Result<u8> {
         let excess = options.corpus.tell(&corpus)?;
         let guessed = guess(&mut pronunciations, &corpus, &options, &out, threads)?;
         pronunciations.complete(&corpus, options.unknown_words)?;
-        warn_of_speech(model.as_ref(), &pronunciations, &corpus);
+        warn_of_speech(model.as_ref(), &pronunciations, options.unknown_words, &corpus);
+        tell_of_long_ones(&corpus);
         if let Some(guessed) = guessed {
             guessed.write(&out.join(G2P), &out.join(GUESSED), pronunciations.lexicon.has_probabilities())?;
         }
         let total = corpus.utterances.len();
-        let job = Job { corpus: &mut corpus, pronunciations: &pronunciations, with_scores: false, threads };
+        let (corpus, pronunciations, with_scores) = (&mut corpus, &pronunciations, false);
+        let job = Job { corpus, pronunciations, with_scores, all_words: true, threads };
         let begin = model.map_or(Begin::Train(rate.unwrap_or(DEFAULT_RATE)), Begin::Given);
         let table = out.join(TEXTS);
         let Listened { wrong, doubtful, lost } = aligning::listen(&job, begin, &table)?;
@@ -227,14 +259,19 @@ pub fn run(options: Options) -> Result<u8> {
     options.corpus.judge(&corpus)?;
     let guessed = guess(&mut pronunciations, &corpus, &options, &out, threads)?;
     pronunciations.complete(&corpus, options.unknown_words)?;
-    warn_of_speech(model.as_ref(), &pronunciations, &corpus);
+    warn_of_speech(model.as_ref(), &pronunciations, options.unknown_words, &corpus);
     warn_of_little_speech(&corpus, model.is_some());
     let picture = options.picture_of(&corpus)?;
     let features = model.as_ref().map(AnyModel::fingerprint);
-    let kind = format!("{:?} {features:?} {}", options.unknown_words, options.adapt);
+    let all_words = if options.all_words { " all words" } else { "" };
+    let kind = format!("{:?} {features:?} {}{all_words}", options.unknown_words, options.adapt);
     let inputs = state::fingerprint(&corpus, &pronunciations.lexicon, &[options.model.clone(), kind]);
-    let outputs = format!("{formats:?} {}", options.scores);
-    let state = state::look(&out, &inputs, &outputs)?;
+    let phrases = if options.subtitles == Subtitles::Phrases { " phrases" } else { "" };
+    let outputs = format!("{formats:?} {}{phrases}", options.scores);
+    if options.overwrite {
+        state::clear(&out)?;
+    }
+    let state = if options.overwrite { State::New } else { state::look(&out, &inputs, &outputs)? };
     let has_picture = options.picture.is_empty() || Path::new(&options.picture).exists();
     if state == State::Ended && has_picture {
         messages::log(&format!("{}: all is there already", options.to));
@@ -257,14 +294,26 @@ pub fn run(options: Options) -> Result<u8> {
         None => Begin::Train(rate.unwrap_or(DEFAULT_RATE)),
     };
     let rate = begin.rate();
-    let job =
-        Job { corpus: &mut corpus, pronunciations: &pronunciations, with_scores: options.scores, threads };
+    let job = Job {
+        corpus: &mut corpus,
+        pronunciations: &pronunciations,
+        with_scores: options.scores,
+        all_words: options.all_words,
+        threads,
+    };
     let results = aligning::run(job, begin, |model| model.save(&trained))?;
     if !options.save_model.is_empty() {
         Model::open(&trained)?.save(options.save_model.as_ref())?;
     }
-    for fault in corpus.faults.iter().filter(|fault| fault.kind == Kind::TextDoesNotFit) {
-        messages::warn(&fault.to_string());
+    for fault in &corpus.faults {
+        match fault.kind {
+            Kind::TextDoesNotFit => messages::warn(&fault.to_string()),
+            Kind::WordsLeftOut => messages::warn(&format!(
+                "{fault} ({} has all of them with their times; --all-words=true leaves none out)",
+                out.join(LEFT_OUT).display()
+            )),
+            _ => {}
+        }
     }
     write_faults(&out.join("faults.tsv"), &corpus.faults)?;
     // (A picture that cannot be written does not cost the results.)
@@ -272,12 +321,13 @@ pub fn run(options: Options) -> Result<u8> {
         Some(id) => draw(&options.picture, &corpus, &results, &id, rate),
         None => Ok(()),
     };
-    let written = outputs::write(&out, &corpus, &results, &formats)?;
+    let written = outputs::write(&out, &corpus, &results, &formats, options.subtitles)?;
     let aligned = tell(&corpus, &results, &out.join(TABLE));
     let lost = corpus.utterances.len() - aligned;
     if aligned == 0 {
         bail!("no utterance could be aligned; {} has the reasons", out.join(TABLE).display());
     }
+    options.advise(&trained, makes_model);
     messages::log(&aligning::summary(&options.to, &written));
     drawn?;
     if lost as f64 > MOST_LOST * corpus.utterances.len() as f64 && !options.corpus.skips_bad() {
@@ -293,6 +343,24 @@ pub fn run(options: Options) -> Result<u8> {
 impl Options {
     /// The lexicon: a file, that of letters, or the one within the model.
     fn pronunciations(&self, opened: Option<&Opened>) -> Result<Pronunciations> {
+        let mut found = self.lexicon(opened)?;
+        let groups = self.digraphs.split(',').map(str::trim).filter(|group| !group.is_empty());
+        let groups: Vec<String> = groups.map(str::to_owned).collect();
+        if !groups.is_empty() {
+            found.set_digraphs(&groups)?;
+        }
+        Ok(found)
+    }
+
+    fn lexicon(&self, opened: Option<&Opened>) -> Result<Pronunciations> {
+        let is_name = matches!(self.lexicon.as_str(), "letters" | "model");
+        if !is_name && Path::new(&self.lexicon).is_dir() {
+            bail!(
+                "{}: the lexicon is a folder; expected FOLDER LEXICON OUT: recordings with texts, a lexicon (a file, letters or \
+                 model), and a folder for results",
+                self.lexicon
+            );
+        }
         if self.lexicon != "model" || Path::new("model").is_file() {
             return pronunciations(&self.lexicon);
         }
@@ -303,6 +371,29 @@ impl Options {
             Some(pronunciations) => Ok(pronunciations),
             None => bail!("the lexicon model: {} has none, as it is no recogniser", self.model),
         }
+    }
+
+    /// Fails if the folder of the results has inputs of this job, which would be removed.
+    fn check_overwriting(&self, out: &Path) -> Result<()> {
+        let Ok(out) = out.canonicalize() else { return Ok(()) };
+        for input in [&self.from, &self.lexicon, &self.model] {
+            if Path::new(input).canonicalize().is_ok_and(|input| input.starts_with(&out)) {
+                bail!("--overwrite=true: {input} is in {}, whose results would be removed", self.to);
+            }
+        }
+        Ok(())
+    }
+
+    /// Says how texts are found that are not what is said.
+    fn advise(&self, trained: &Path, makes_model: bool) {
+        if !self.scores {
+            return;
+        }
+        let model = if makes_model { trained.display().to_string() } else { self.model.clone() };
+        messages::log(&format!(
+            "texts that are not what is said are found by: nnet3-align --validate=true --model={model} {} {} REPORT",
+            self.from, self.lexicon
+        ));
     }
 
     /// The utterance that is drawn, if any.
@@ -341,11 +432,13 @@ fn guess(
     let guessed = pronunciations.guess(corpus, &out.join(G2P), threads)?;
     if let Some(guessed) = &guessed {
         let words: BTreeSet<&str> = guessed.entries.iter().map(|entry| entry.word.as_str()).collect();
-        messages::log(&format!(
-            "pronunciations of {} were guessed: see {}, which you can mend and append to the lexicon",
-            count(words.len(), "word"),
-            out.join(GUESSED).display()
-        ));
+        if !words.is_empty() {
+            messages::log(&format!(
+                "pronunciations of {} were guessed: see {}, which you can mend and append to the lexicon",
+                count(words.len(), "word"),
+                out.join(GUESSED).display()
+            ));
+        }
         if !guessed.unsure.is_empty() {
             let first = guessed.unsure.iter().take(5);
             let first: Vec<String> =
@@ -358,7 +451,7 @@ fn guess(
         }
         if let Some(first) = guessed.without.first() {
             messages::warn(&format!(
-                "{}, such as '{first}', {} letters that the lexicon cannot teach to pronounce",
+                "{}, such as '{first}', {} no guess: noises have none, nor words with letters that the lexicon does not teach",
                 count(guessed.without.len(), "word"),
                 either(guessed.without.len(), "has", "have")
             ));
@@ -368,11 +461,31 @@ fn guess(
 }
 
 /// Warns of unknown words whose phone the model was trained without.
-fn warn_of_speech(model: Option<&AnyModel>, pronunciations: &Pronunciations, corpus: &Corpus) {
+fn warn_of_speech(
+    model: Option<&AnyModel>,
+    pronunciations: &Pronunciations,
+    unknown: Unknown,
+    corpus: &Corpus,
+) {
     if let Some(AnyModel::Gaussian(model)) = model
-        && let Some(sentence) = model.warning_of_speech(pronunciations, corpus)
+        && let Some(sentence) = model.warning_of_speech(pronunciations, unknown, corpus)
     {
         messages::warn(&sentence);
+    }
+}
+
+/// Says that an alignment may leave words out.
+fn tell_of_long_ones(corpus: &Corpus) {
+    let long = long::long_ones(corpus).len();
+    if long > 0 {
+        messages::log(&format!(
+            "{} {} longer than {} s with one text: an alignment cuts {}, and leaves out words that do not fit, unless \
+             --all-words=true; --validate cannot tell which",
+            count(long, "recording"),
+            either(long, "is", "are"),
+            long::LONGEST,
+            either(long, "it", "them")
+        ));
     }
 }
 

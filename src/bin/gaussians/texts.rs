@@ -47,12 +47,14 @@ impl TextScoreOptions {
                 result.as_ref().err().map(ToString::to_string)
             };
             let reasons: Vec<Option<String>> = aligned.results.iter().map(reason).collect();
+            let is_unknown = |word: &&u32| i64::from(**word) == i64::from(lang.oov);
             let rows: Vec<TextRow> = (0..texts.len())
                 .map(|place| TextRow {
                     utterance: &data.utterances[place].key,
                     text: &texts[place],
                     place: "text",
                     reason: reasons[place].as_deref(),
+                    unknown: data.utterances[place].words.iter().filter(|word| is_unknown(word)).count(),
                 })
                 .collect();
             write_texts(self.text_scores.as_ref(), &rows, &scores)?;

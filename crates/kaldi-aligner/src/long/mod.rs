@@ -3,7 +3,7 @@
 //! The whole text is aligned with the whole recording in one search, whose memory grows with the paths within the beam only.
 //! Two things make it forgive texts that are not exact. Pauses stand for any sound: a frame of a pause is at least as likely as
 //! by the best of some pdfs, less a penalty. And words may be left out behind pauses, for a cost. The path is then cut at
-//! pauses, and words that were left out go. A text that fits hardly anywhere is a fault of the corpus: what forgives much aligns it,
+//! pauses, and words that were left out go, unless all words are wanted. A text that fits hardly anywhere is a fault of the corpus: what forgives much aligns it,
 //! too.
 
 mod pieces;
@@ -16,14 +16,16 @@ use kaldi_align::{System, Utterance};
 use kaldi_corpus::{Corpus, Fault, Kind};
 use kaldi_gmm::Likelihoods;
 use kaldi_io::DenseMatrix;
+use kaldi_io::text::either;
 use kaldi_lang::Lang;
 use rustc_hash::FxHashMap;
 
+use crate::aligned::LeftOut;
 use crate::cepstra::{Extracted, numbers};
 use crate::network::NetworkModel;
 use crate::settings::FeatureSettings;
 use crate::{Error, Result};
-use pieces::{Piece, pieces};
+use pieces::{Gap, Piece, gaps, pieces};
 use search::{Acoustics, Progress, rough};
 
 /// Seconds of an utterance that is not cut.
@@ -89,8 +91,8 @@ pub enum CutEvent {
 }
 
 /// Replaces long utterances by pieces, in the corpus and in its features. An utterance through which no path leads loses its features
-/// and gets a problem. One without features stays. Returns the number of utterances that were cut, and of their pieces. Words that are
-/// not in the sound, and texts that do not fit, are faults of the corpus.
+/// and gets a problem. One without features stays. Words that are left out, and texts that do not fit, are faults of the corpus. With
+/// `all_words`, none are left out.
 ///
 /// # Errors
 /// The language does not fit the system.
@@ -98,13 +100,13 @@ pub fn cut(
     system: &System,
     lang: &Lang,
     settings: &FeatureSettings,
-    corpus: &mut Corpus,
-    extracted: &mut Extracted,
+    (corpus, extracted): (&mut Corpus, &mut Extracted),
+    all_words: bool,
     events: impl FnMut(CutEvent),
-) -> Result<(usize, usize)> {
+) -> Result<CutUp> {
     let long = long_ones(corpus);
     if long.is_empty() {
-        return Ok((0, 0));
+        return Ok(CutUp::default());
     }
     let acoustics =
         Acoustics { hmms: system.model.hmms(), options: &system.options, seconds: settings.seconds() };
@@ -121,20 +123,19 @@ pub fn cut(
             let get = move |frame: usize, pdf: usize| likelihoods.get(frame, pdf);
             Ok(Some((features.rows, get, extracted.utterances[number].words.clone())))
         };
-        pieces_of((&long, &*corpus), &acoustics, lang, scores, events)?
+        pieces_of((&long, &*corpus), (&acoustics, all_words), lang, scores, events)?
     };
     let Found { cuts, without_path } = found;
     for number in without_path {
         extracted.utterances[number].features = DenseMatrix::new(0, 0);
-        extracted.problems[number] = Some(NO_PATH.to_owned());
+        let even = if all_words { "sound is" } else { "words and sound are" };
+        extracted.problems[number] = Some(format!(
+            "the text does not fit the sound: no path reaches its end, even if {even} left out"
+        ));
     }
     replace_features(extracted, corpus, &cuts, settings.seconds());
     Ok(replace(corpus, &cuts, settings.seconds()))
 }
-
-/// The problem of an utterance that no path of the forgiving search fits.
-const NO_PATH: &str =
-    "the text does not fit the sound: no path reaches its end, even if words and sound are left out";
 
 /// Replaces long utterances by pieces, with the log-likelihoods of a network. See [`cut`].
 ///
@@ -144,11 +145,12 @@ pub fn cut_by_network(
     model: &NetworkModel,
     lang: &Lang,
     corpus: &mut Corpus,
+    all_words: bool,
     events: impl FnMut(CutEvent),
-) -> Result<(usize, usize)> {
+) -> Result<CutUp> {
     let long = long_ones(corpus);
     if long.is_empty() {
-        return Ok((0, 0));
+        return Ok(CutUp::default());
     }
     let acoustics = Acoustics { hmms: model.hmms(), options: &model.options, seconds: model.times.seconds };
     let scores = |number: usize| {
@@ -156,7 +158,7 @@ pub fn cut_by_network(
         let words = numbers(&corpus.utterances[number].text, lang);
         Ok(Some((outputs.rows, move |frame: usize, pdf: usize| outputs.row(frame)[pdf], words)))
     };
-    let found = pieces_of((&long, &*corpus), &acoustics, lang, scores, events)?;
+    let found = pieces_of((&long, &*corpus), (&acoustics, all_words), lang, scores, events)?;
     Ok(replace(corpus, &found.cuts, model.times.seconds))
 }
 
@@ -168,9 +170,22 @@ struct Found {
     without_path: Vec<usize>,
 }
 
+/// What became of long utterances.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CutUp {
+    /// The number of utterances that were cut.
+    pub utterances: usize,
+    /// The number of their pieces.
+    pub pieces: usize,
+    /// Words that are in no piece.
+    pub left_out: Vec<LeftOut>,
+}
+
 /// An utterance that is cut.
 struct Cut {
     pieces: Vec<Piece>,
+    /// Words that are in no piece.
+    left_out: Vec<Gap>,
     /// See [`search::Rough::misfit`].
     misfit: Option<f64>,
 }
@@ -179,7 +194,7 @@ struct Cut {
 /// its words; `None` if it stays whole.
 fn pieces_of<G: Fn(usize, usize) -> f32>(
     (long, corpus): (&[usize], &Corpus),
-    acoustics: &Acoustics,
+    (acoustics, all_words): (&Acoustics, bool),
     lang: &Lang,
     scores: impl Fn(usize) -> Result<Option<(usize, G, Vec<u32>)>>,
     mut events: impl FnMut(CutEvent),
@@ -198,10 +213,11 @@ fn pieces_of<G: Fn(usize, usize) -> f32>(
                     }
                 });
             };
-            match rough(acoustics, lang, &lexicon, frames, get, &words, &mut tell) {
+            match rough(acoustics, lang, &lexicon, frames, get, (&words, all_words), &mut tell) {
                 Ok(Some(rough)) => {
                     let pieces = pieces(&rough.words, frames, acoustics.seconds);
-                    found.cuts.insert(number, Cut { pieces, misfit: rough.misfit });
+                    let left_out = gaps(&rough.words, frames);
+                    found.cuts.insert(number, Cut { pieces, left_out, misfit: rough.misfit });
                 }
                 Ok(None) => found.without_path.push(number),
                 // (The alignment says which word or phone it is.)
@@ -246,19 +262,22 @@ fn replace_features(extracted: &mut Extracted, corpus: &Corpus, found: &FxHashMa
     }
 }
 
-/// Puts pieces in the place of utterances. Frames are so many seconds apart. Returns the number of utterances that were cut, and of
-/// their pieces.
-fn replace(corpus: &mut Corpus, found: &FxHashMap<usize, Cut>, seconds: f64) -> (usize, usize) {
+/// Words of a text that a sentence names.
+const NAMED: usize = 5;
+
+/// Puts pieces in the place of utterances. Frames are so many seconds apart.
+fn replace(corpus: &mut Corpus, found: &FxHashMap<usize, Cut>, seconds: f64) -> CutUp {
     let old = std::mem::take(&mut corpus.utterances);
+    let mut all_left_out = Vec::new();
     for (number, utterance) in old.into_iter().enumerate() {
-        let Some(Cut { pieces, misfit }) = found.get(&number) else {
+        let Some(Cut { pieces, left_out, misfit }) = found.get(&number) else {
             corpus.utterances.push(utterance);
             continue;
         };
         let texts: Vec<&str> = utterance.text.split(' ').filter(|word| !word.is_empty()).collect();
         let begin = utterance.span.map_or(0.0, |(begin, _)| begin);
+        let time = |frame: usize| begin + frame as f64 * seconds;
         for (count, piece) in pieces.iter().enumerate() {
-            let time = |frame: usize| begin + frame as f64 * seconds;
             let text: Vec<&str> = piece.words.iter().map(|&place| texts[place]).collect();
             corpus.utterances.push(kaldi_corpus::Utterance {
                 id: piece_name(&utterance.id, count),
@@ -267,20 +286,26 @@ fn replace(corpus: &mut Corpus, found: &FxHashMap<usize, Cut>, seconds: f64) -> 
                 ..utterance.clone()
             });
         }
-        let kept: usize = pieces.iter().map(|piece| piece.words.len()).sum();
-        if kept < texts.len() {
-            let is_kept = |place: &usize| pieces.iter().any(|piece| piece.words.contains(place));
-            let lost: Vec<&str> =
-                (0..texts.len()).filter(|place| !is_kept(place)).take(5).map(|place| texts[place]).collect();
+        all_left_out.extend(left_out.iter().map(|gap| LeftOut {
+            recording: utterance.recording,
+            place: utterance.place.clone(),
+            begin: time(gap.frames.start),
+            end: time(gap.frames.end),
+            words: texts[gap.words.clone()].iter().map(|&word| word.to_owned()).collect(),
+        }));
+        let lost: Vec<&str> = left_out.iter().flat_map(|gap| &texts[gap.words.clone()]).copied().collect();
+        if !lost.is_empty() {
+            let named = lost[..lost.len().min(NAMED)].join(" ");
+            let more = if lost.len() > NAMED { " …" } else { "" };
             let sentence = format!(
-                "{} of {} words are not in the sound: {} …",
-                texts.len() - kept,
+                "{} of {} words {} left out, said or not: {named}{more}",
+                lost.len(),
                 texts.len(),
-                lost.join(" ")
+                either(lost.len(), "is", "are")
             );
-            corpus.faults.push(Fault::warning(Kind::WordsNotSpoken, utterance.place.clone(), sentence));
+            corpus.faults.push(Fault::warning(Kind::WordsLeftOut, utterance.place.clone(), sentence));
         }
-        let left_out = (texts.len() - kept) as f64 / texts.len().max(1) as f64;
+        let left_out = lost.len() as f64 / texts.len().max(1) as f64;
         let reason = match misfit {
             _ if left_out > MOST_LEFT_OUT => {
                 Some(format!("{:.0} % of its words are left out", 100.0 * left_out))
@@ -297,5 +322,9 @@ fn replace(corpus: &mut Corpus, found: &FxHashMap<usize, Cut>, seconds: f64) -> 
             corpus.faults.push(Fault::warning(Kind::TextDoesNotFit, utterance.place.clone(), sentence));
         }
     }
-    (found.len(), found.values().map(|cut| cut.pieces.len()).sum())
+    CutUp {
+        utterances: found.len(),
+        pieces: found.values().map(|cut| cut.pieces.len()).sum(),
+        left_out: all_left_out,
+    }
 }

@@ -19,6 +19,31 @@ pub(super) struct Piece {
     pub words: Vec<usize>,
 }
 
+/// Words of a long utterance that were left out one after the other.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Gap {
+    /// From the end of the word before them to the begin of the word behind them.
+    pub frames: Range<usize>,
+    /// Their places in the text.
+    pub words: Range<usize>,
+}
+
+/// The words without frames.
+pub(super) fn gaps(words: &[WordTime], frames: usize) -> Vec<Gap> {
+    let is_left_out = |word: &WordTime| word.end <= word.begin;
+    let (mut gaps, mut first) = (Vec::new(), 0);
+    for run in words.chunk_by(|a, b| is_left_out(a) == is_left_out(b)) {
+        let places = first..first + run.len();
+        first = places.end;
+        if is_left_out(&run[0]) {
+            let begin = places.start.checked_sub(1).map_or(0, |before| words[before].end);
+            let end = words.get(places.end).map_or(frames, |behind| behind.begin);
+            gaps.push(Gap { frames: begin..end, words: places });
+        }
+    }
+    gaps
+}
+
 /// Cuts words with their times into pieces.
 pub(super) fn pieces(words: &[WordTime], frames: usize, seconds: f64) -> Vec<Piece> {
     let in_frames = |length: f64| (length / seconds).round() as usize;
@@ -85,9 +110,19 @@ mod tests {
             let gap = words[pair[1].words[0]].begin - words[*pair[0].words.last().unwrap()].end;
             assert!(gap >= 20, "{pair:?}");
         }
+        let gap = Gap { frames: words[24].end..words[26].begin, words: 25..26 };
+        assert_eq!(gaps(&words, now + 200), [gap]);
         let first = &found[0];
         assert_eq!(first.frames.start, words[0].begin - 30);
         assert!(found.iter().all(|piece| piece.frames.len() < 2600));
+    }
+
+    #[test]
+    fn words_that_are_left_out_lie_between_their_neighbours() {
+        let out = word(0, 0);
+        let words = [out.clone(), word(10, 20), out.clone(), out.clone(), word(60, 80), out];
+        let found: Vec<_> = gaps(&words, 100).into_iter().map(|gap| (gap.frames, gap.words)).collect();
+        assert_eq!(found, [(0..10, 0..1), (20..60, 2..4), (80..100, 5..6)]);
     }
 
     #[test]

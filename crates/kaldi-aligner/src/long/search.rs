@@ -91,7 +91,7 @@ impl Frames<'_> {
 /// Rough times of the words of a text. `get` gives the log-likelihoods of frames and pdfs. `None` if no path reaches the end.
 ///
 /// There are two searches. The second one's costs follow from the words that the first one has found: sound is left out only if it
-/// fits its words worse than nearly all sound does.
+/// fits its words worse than nearly all sound does. With `all_words`, neither leaves a word out.
 ///
 /// # Errors
 /// A word has no pronunciation, or the model lacks a phone.
@@ -101,7 +101,7 @@ pub(super) fn rough(
     lexicon: &LexiconGraph,
     frames: usize,
     get: impl Fn(usize, usize) -> f32,
-    words: &[u32],
+    (words, all_words): (&[u32], bool),
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Option<Rough>, Reason> {
     let graph = lexicon.transcript(words)?;
@@ -113,7 +113,10 @@ pub(super) fn rough(
     };
     let told = Frames { progress: RefCell::new(progress), frames, search: Cell::new(0), told: Cell::new(0) };
     let search = |costs: Costs| {
-        let graph = forgiving(graph.clone(), lang.optional_silence, words.len(), costs.skip);
+        let graph = match all_words {
+            true => graph.clone(),
+            false => forgiving(graph.clone(), lang.optional_silence, words.len(), costs.skip),
+        };
         acoustics.search(&graph, &fillers, &best, costs.penalty, &get, &told)
     };
     let first = Costs { penalty: PENALTY * acoustics.seconds / 0.01, skip: SKIP };

@@ -53,6 +53,7 @@ fn of_word(word: &AlignedWord) -> Value {
         "end": microseconds(word.end),
         "unknown": word.is_unknown,
         "score": word.score.map(three_digits),
+        "doubtful": word.is_doubtful,
         "phones": word.phones.iter().map(of_phone).collect::<Vec<_>>(),
     })
 }

@@ -30,6 +30,14 @@ pub const TABLE: &str = "files.tsv";
 /// Tables of all words and phones, and of words whose sound does not fit.
 const CSV: &str = "alignment.csv";
 const DOUBTFUL: &str = "doubtful.tsv";
+/// The table of words of long recordings that are not aligned.
+pub const LEFT_OUT: &str = "left_out.tsv";
+
+/// All tables that [`write()`] may write.
+pub(crate) const TABLES: [&str; 6] = [CSV, ctm::NAMES[0], ctm::NAMES[1], DOUBTFUL, LEFT_OUT, TABLE];
+/// All folders that it may write, with the endings of their files.
+pub(crate) const FOLDERS: [(&str, &[&str]); 3] =
+    [("textgrids", &["TextGrid"]), ("json", &["json"]), ("subtitles", &["srt", "vtt"])];
 
 /// The forms of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,10 +52,20 @@ pub enum Format {
     Json,
     /// `alignment.csv`: a line for each word and phone.
     Csv,
-    /// Subtitles with a word each, in `subtitles`.
+    /// Subtitles, in `subtitles`.
     Srt,
     /// The same in the form of WebVTT.
     Vtt,
+}
+
+/// The words of a subtitle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Subtitles {
+    /// One word.
+    #[default]
+    Words,
+    /// The words between two pauses, as far as they can be read at once.
+    Phrases,
 }
 
 /// Names of forms on command lines.
@@ -117,14 +135,23 @@ pub enum Written {
     /// The table of words whose sound does not fit, with their number.
     #[allow(missing_docs)] // The comment of the variant explains its fields.
     Doubtful { name: &'static str, words: usize },
+    /// The table of words of long recordings that are not aligned, with their number.
+    #[allow(missing_docs)] // The comment of the variant explains its fields.
+    LeftOut { name: &'static str, words: usize },
 }
 
-/// Writes all files into a folder: those of `formats`, `doubtful.tsv` if there are scores, and last the table of files. Every
-/// file appears whole. Returns what was written, in this order.
+/// Writes all files into a folder: those of `formats`, `doubtful.tsv` if there are scores, `left_out.tsv` if words of long recordings
+/// were left out, and last the table of files. Every file appears whole. Returns what was written, in this order.
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn write(folder: &Path, corpus: &Corpus, results: &Results, formats: &[Format]) -> Result<Vec<Written>> {
+pub fn write(
+    folder: &Path,
+    corpus: &Corpus,
+    results: &Results,
+    formats: &[Format],
+    subtitles: Subtitles,
+) -> Result<Vec<Written>> {
     let names = file_names(corpus);
     let all = by_recording(corpus, results);
     let mut written = Vec::new();
@@ -156,7 +183,7 @@ pub fn write(folder: &Path, corpus: &Corpus, results: &Results, formats: &[Forma
                 }
                 Format::Json => json::text(corpus, of),
                 _ if of.aligned().next().is_none() => continue,
-                _ => subtitles::text(of, format == Format::Vtt),
+                _ => subtitles::text(of, subtitles, format == Format::Vtt),
             };
             let file = subfolder.join(format!("{}.{ending}", names[of.recording]));
             let parent = file.parent().unwrap_or(&subfolder);
@@ -166,13 +193,16 @@ pub fn write(folder: &Path, corpus: &Corpus, results: &Results, formats: &[Forma
         }
         written.push(Written::Files { folder: name, ending, count });
     }
-    if results.doubtful_below.is_some() {
-        let text = table::doubtful(corpus, &all, results);
-        write_file(&folder.join(DOUBTFUL), &text)?;
-        // (The first line has the names of the columns.)
-        written.push(Written::Doubtful { name: DOUBTFUL, words: text.lines().count().saturating_sub(1) });
+    if let Some(words) = results.doubtful {
+        write_file(&folder.join(DOUBTFUL), &table::doubtful(corpus, &all))?;
+        written.push(Written::Doubtful { name: DOUBTFUL, words });
     }
-    write_file(&folder.join(TABLE), &table::files(corpus, &all, results))?;
+    if !results.left_out.is_empty() {
+        write_file(&folder.join(LEFT_OUT), &table::left_out(corpus, &results.left_out))?;
+        let words = results.left_out.iter().map(|gap| gap.words.len()).sum();
+        written.push(Written::LeftOut { name: LEFT_OUT, words });
+    }
+    write_file(&folder.join(TABLE), &table::files(corpus, &all))?;
     written.push(Written::Table(TABLE));
     Ok(written)
 }

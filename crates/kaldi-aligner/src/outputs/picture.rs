@@ -256,6 +256,7 @@ mod tests {
             is_any_speech: false,
             phones: vec![phone],
             score: None,
+            is_doubtful: false,
         };
         let aligned =
             AlignedUtterance { begin: 2.0, end: 2.5, words: vec![word], log_likelihood: 0.0, retried: false };

@@ -6,11 +6,7 @@ use std::fmt::Write;
 use kaldi_corpus::{Corpus, Fault, Kind};
 
 use super::OfRecording;
-use crate::aligned::{AlignedWord, Results};
-
-fn is_doubtful(word: &AlignedWord, results: &Results) -> bool {
-    word.score.zip(results.doubtful_below).is_some_and(|(score, least)| score < least)
-}
+use crate::aligned::LeftOut;
 
 /// Names of the columns.
 const COLUMNS: [&str; 14] = [
@@ -31,7 +27,7 @@ const COLUMNS: [&str; 14] = [
 ];
 
 /// A line for each recording, with tabs between columns. The rates are those of speech without pauses.
-pub(super) fn files(corpus: &Corpus, all: &[OfRecording], results: &Results) -> String {
+pub(super) fn files(corpus: &Corpus, all: &[OfRecording]) -> String {
     let mut out = COLUMNS.join("\t") + "\n";
     for of in all {
         let recording = &corpus.recordings[of.recording];
@@ -46,7 +42,7 @@ pub(super) fn files(corpus: &Corpus, all: &[OfRecording], results: &Results) -> 
             for word in &utterance.words {
                 words += 1;
                 unknown += usize::from(word.is_unknown);
-                doubtful += usize::from(is_doubtful(word, results));
+                doubtful += usize::from(word.is_doubtful);
                 phones += word.phones.len();
                 spoken += word.end - word.begin;
                 pause = pause.max(last.map_or(0.0, |last| word.begin - last));
@@ -63,8 +59,10 @@ pub(super) fn files(corpus: &Corpus, all: &[OfRecording], results: &Results) -> 
         let plain = |text: &str| text.replace(['\t', '\n', '\r'], " ");
         let places: BTreeSet<&str> =
             of.utterances.iter().map(|(number, _)| corpus.utterances[*number].place.as_str()).collect();
-        let is_remark =
-            |fault: &&Fault| fault.kind == Kind::TextDoesNotFit && places.contains(fault.place.as_str());
+        let is_remark = |fault: &&Fault| {
+            matches!(fault.kind, Kind::TextDoesNotFit | Kind::WordsLeftOut)
+                && places.contains(fault.place.as_str())
+        };
         let remarks: Vec<&str> =
             corpus.faults.iter().filter(is_remark).map(|fault| fault.sentence.as_str()).collect();
         let _ = writeln!(
@@ -84,13 +82,23 @@ pub(super) fn files(corpus: &Corpus, all: &[OfRecording], results: &Results) -> 
     out
 }
 
+/// Words of long recordings that are not aligned, with the time between the words before and behind them.
+pub(super) fn left_out(corpus: &Corpus, all: &[LeftOut]) -> String {
+    let mut out = "recording\tbegin\tend\twords\n".to_owned();
+    for LeftOut { recording, begin, end, words, .. } in all {
+        let recording = &corpus.recordings[*recording].id;
+        let _ = writeln!(out, "{recording}\t{begin:.3}\t{end:.3}\t{}", words.join(" "));
+    }
+    out
+}
+
 /// Words whose score is low, the lowest first.
-pub(super) fn doubtful(corpus: &Corpus, all: &[OfRecording], results: &Results) -> String {
+pub(super) fn doubtful(corpus: &Corpus, all: &[OfRecording]) -> String {
     let mut rows: Vec<(f64, String)> = Vec::new();
     for of in all {
         let recording = &corpus.recordings[of.recording].id;
         for (number, utterance) in of.aligned() {
-            for word in utterance.words.iter().filter(|word| is_doubtful(word, results)) {
+            for word in utterance.words.iter().filter(|word| word.is_doubtful) {
                 let score = word.score.unwrap_or(0.0);
                 let id = &corpus.utterances[number].id;
                 let (begin, end, text) = (word.begin, word.end, &word.text);

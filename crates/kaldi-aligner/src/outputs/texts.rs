@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use kaldi_io::text::{count, either};
+
 use crate::Result;
 use crate::listen::{TextScores, Verdict};
 use crate::others::Beside;
@@ -21,6 +23,8 @@ pub struct TextRow<'r> {
     pub place: &'r str,
     /// The reason if the utterance is not aligned.
     pub reason: Option<&'r str>,
+    /// The number of its words that the lexicon lacks.
+    pub unknown: usize,
 }
 
 /// Writes a line for each text, with tabs between score, verdict (`not aligned`, `wrong`, `doubtful` or `fits`), utterance, place, text
@@ -51,7 +55,7 @@ pub fn write_texts(file: &Path, rows: &[TextRow], scores: &TextScores) -> Result
             Beside::Worse { text, gain } => {
                 let shown: String = text.chars().take(LONGEST).collect();
                 let more = if shown.len() < text.len() { " …" } else { "" };
-                Some(format!("better by {gain:.3}: {shown}{more}"))
+                Some(format!("better by {gain:.3} a frame: {shown}{more}"))
             }
             Beside::Alone => Some("no other text can be aligned".to_owned()),
             // (Of texts that fit, none is compared.)
@@ -60,7 +64,12 @@ pub fn write_texts(file: &Path, rows: &[TextRow], scores: &TextScores) -> Result
             }
             Beside::Best => None,
         };
-        let reason = row.reason.map(str::to_owned).or(better).unwrap_or_default();
+        let is_odd = scores.verdict(place) != Verdict::Fits;
+        let unknown = (is_odd && row.unknown > 0).then(|| {
+            format!("{} {} not in the lexicon", count(row.unknown, "word"), either(row.unknown, "is", "are"))
+        });
+        let reasons = row.reason.map(str::to_owned).or(better).into_iter().chain(unknown);
+        let reason = reasons.collect::<Vec<_>>().join("; ");
         let (reason, text) = (plain(&reason), plain(row.text));
         let _ =
             writeln!(out, "{score}\t{verdict}\t{}\t{}\t{text}\t{reason}", row.utterance, plain(row.place));
@@ -76,13 +85,13 @@ mod tests {
     fn the_worst_texts_come_first() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("texts.tsv");
-        let row = |utterance, reason| TextRow { utterance, text: "a\tb", place: "x.txt", reason };
+        let row = |utterance, reason| TextRow { utterance, text: "a\tb", place: "x.txt", reason, unknown: 0 };
         let rows = [
-            row("good", None),
+            TextRow { unknown: 1, ..row("good", None) },
             row("noisy", None),
             row("none", Some("too short")),
             row("bad", None),
-            row("alone", None),
+            TextRow { unknown: 3, ..row("alone", None) },
             row("unusual", None),
         ];
         let worse = |gain| Beside::Worse { text: "c".repeat(70), gain };
@@ -96,9 +105,15 @@ mod tests {
         let lines: Vec<&str> = text.lines().skip(1).collect();
         let shown = "c".repeat(60) + " …";
         assert_eq!(lines[0], "\tnot aligned\tnone\tx.txt\ta b\ttoo short");
-        assert_eq!(lines[1], "-8.000\twrong\talone\tx.txt\ta b\tno other text can be aligned");
-        assert_eq!(lines[2], format!("-5.000\twrong\tbad\tx.txt\ta b\tbetter by 2.000: {shown}"));
-        assert_eq!(lines[3], format!("-9.500\tdoubtful\tnoisy\tx.txt\ta b\tbetter by 0.100: {shown}"));
+        assert_eq!(
+            lines[1],
+            "-8.000\twrong\talone\tx.txt\ta b\tno other text can be aligned; 3 words are not in the lexicon"
+        );
+        assert_eq!(lines[2], format!("-5.000\twrong\tbad\tx.txt\ta b\tbetter by 2.000 a frame: {shown}"));
+        assert_eq!(
+            lines[3],
+            format!("-9.500\tdoubtful\tnoisy\tx.txt\ta b\tbetter by 0.100 a frame: {shown}")
+        );
         let unlike = "far below most scores, but no other text fits better";
         assert_eq!(lines[4], format!("-4.500\tdoubtful\tunusual\tx.txt\ta b\t{unlike}"));
         assert_eq!(lines[5], "-1.000\tfits\tgood\tx.txt\ta b\t");
