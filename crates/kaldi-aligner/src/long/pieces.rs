@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn words_that_are_left_out_lie_between_their_neighbours() {
         let out = word(0, 0);
-        let words = [out.clone(), word(10, 20), out.clone(), out.clone(), word(60, 80), out];
+        let words = [out, word(10, 20), out, out, word(60, 80), out];
         let found: Vec<_> = gaps(&words, 100).into_iter().map(|gap| (gap.frames, gap.words)).collect();
         assert_eq!(found, [(0..10, 0..1), (20..60, 2..4), (80..100, 5..6)]);
     }
