@@ -49,10 +49,19 @@ fn manual(command: Command, program: &str, out: &mut Vec<u8>) -> io::Result<()> 
     let page =
         clap_mangen::Man::new(command.mut_args(plain)).title(program.to_uppercase()).manual("nnet3 programs");
     page.render_title(out)?;
-    page.render_name_section(out)?;
-    write!(out, ".SH SYNOPSIS\n{}\n", roff(&synopsis))?;
-    page.render_description_section(out)?;
-    page.render_options_section(out)?;
+    // (Each section begins with the definitions that the title has.)
+    let mut section = |render: &dyn Fn(&mut Vec<u8>) -> io::Result<()>| {
+        let mut text = Vec::new();
+        render(&mut text)?;
+        let lines = text.split_inclusive(|&byte| byte == b'\n');
+        let rest = lines.skip_while(|line| line.starts_with(b".ie ") || line.starts_with(b".el "));
+        rest.for_each(|line| out.extend_from_slice(line));
+        io::Result::Ok(())
+    };
+    section(&|text| page.render_name_section(text))?;
+    section(&|text| write!(text, ".SH SYNOPSIS\n{}\n", roff(&synopsis)))?;
+    section(&|text| page.render_description_section(text))?;
+    section(&|text| page.render_options_section(text))?;
     let (see_also, examples): (Vec<&str>, Vec<&str>) =
         more.as_deref().unwrap_or_default().lines().partition(|line| line.starts_with(SEE_ALSO));
     for (heading, lines, prefix) in [("EXAMPLES", examples, "e.g.: "), ("SEE ALSO", see_also, SEE_ALSO)] {
