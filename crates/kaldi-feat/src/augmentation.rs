@@ -21,8 +21,9 @@ const COLOUR: [f64; 5] = [1.0, 0.5, 0.33, 0.33, 0.17];
 pub(crate) const COLOUR_OF_NOISE: [f64; 3] = [6.0, 3.0, 2.0];
 /// The energy of noise in one frame and band is the mean of so many exponential numbers, one for each point of the spectrum.
 const POINTS_OF_NOISE: i32 = 4;
-/// The lowest and the highest place of a cut, as parts of all bands: telephones and codecs of few bits leave out what lies above.
-const CUT: (f64, f64) = (0.65, 0.98);
+/// The lowest frequency of a cut, in Hz, and its highest place, as a part of all bands: telephones and codecs of few bits leave out what
+/// lies above.
+const CUT: (f64, f64) = (2800.0, 0.98);
 /// The lowest and the highest ratio of the loud frames to what is left in a band above a cut, in decibels: the rounding of samples.
 const REST: (f64, f64) = (60.0, 110.0);
 /// The loudness of an utterance: so large a part of its frames is softer.
@@ -187,9 +188,11 @@ impl Augmentation {
         let snr = draw.between(ranges.snr.0, ranges.snr.1) * DECIBEL;
         let noise = with_noise.then(|| (snr, draw.colour(&COLOUR_OF_NOISE, bins)));
         let is_cut = draw.between(0.0, 1.0) < ranges.cut;
-        let place = draw.between(CUT.0, CUT.1) * bins as f64;
+        let (lowest, highest) = (self.scale.bin_of(CUT.0), CUT.1 * bins as f64);
+        let place = draw.between(lowest.max(0.0), highest);
         let depth = draw.between(REST.0, REST.1) * DECIBEL;
-        let cut = is_cut.then_some(Cut { place, depth });
+        // (Bands that end below the lowest frequency stay.)
+        let cut = (is_cut && lowest < highest).then_some(Cut { place, depth });
         Change { warp, offsets, level, noise, cut }
     }
 
@@ -430,6 +433,13 @@ mod tests {
         let original = features(bands(), &tone(150.0));
         let augmentation = Augmentation::new(&bands(), ranges).unwrap();
         let loud = loudness(&original.data.iter().map(|&x| f64::from(x)).collect::<Vec<_>>(), 40);
+        // Telephone speech keeps what lies below 2.8 kHz.
+        let telephone = MelScale::new(&MelOptions { bins: 40, ..MelOptions::default() }, 8000.0).unwrap();
+        let lowest = telephone.bin_of(CUT.0);
+        assert!(
+            (2800.0 - telephone.centre(lowest.round() as usize)).abs() < 150.0 && lowest > 30.0,
+            "{lowest}"
+        );
         for copy in 1..50 {
             let cut = augmentation.apply(&original, "a", copy, 0).unwrap();
             let mean = |band: usize| {
