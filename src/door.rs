@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use kaldi_cli::roff;
+
 use crate::{FAMILIES, Family, Program, programs};
 
 pub const USAGE: &str = "\
@@ -80,12 +82,6 @@ pub fn generate(kind: &str) -> Option<String> {
         "fish" => Some(fish()),
         _ => None,
     }
-}
-
-/// Text of a manual page.
-fn roff(text: &str) -> String {
-    let text = text.replace('\\', "\\e").replace('-', "\\-");
-    if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
 }
 
 fn manual() -> String {

@@ -76,11 +76,11 @@ fn manual(command: Command, program: &str, out: &mut Vec<u8>) -> io::Result<()> 
     Ok(())
 }
 
-/// What begins the line of the help that names other programs.
+/// The beginning of the line of the help that names other programs.
 const SEE_ALSO: &str = "See also: ";
 
 /// Text of a manual page, in which `-` is not the one that hyphenates.
-fn roff(text: &str) -> String {
+pub fn roff(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
 }

@@ -62,6 +62,7 @@ mod standard;
 pub mod terminal;
 
 pub use arguments::command;
+pub use generate::roff;
 pub use group::Group;
 pub use kaldi_io::escape::shell_escape;
 pub use kaldi_io::host::FAILED;

@@ -170,7 +170,7 @@ struct Found {
     without_path: Vec<usize>,
 }
 
-/// What became of long utterances.
+/// Long utterances after the cut.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CutUp {
     /// The number of utterances that were cut.

@@ -366,7 +366,7 @@ fn damaged_packets_of_m4a_become_silence() {
     }
 }
 
-/// What was before the first fragment of MP4 is not known, but that it was there.
+/// A warning says that a fragment of MP4 is missing before the first one; its length is not known.
 #[test]
 fn a_missing_first_fragment_of_mp4_is_told() {
     let folder = Folder::new("first");
