@@ -10,6 +10,14 @@ set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
+ffmpeg_version=7:5.1.9-0+deb12u1
+# (apt-get update before; other libraries are those of the Debian packages ffmpeg and sox.)
+apt-get --quiet=2 download sox=14.4.2+git20190427-3.5 libsox3=14.4.2+git20190427-3.5 \
+  "ffmpeg=$ffmpeg_version" "libavcodec59=$ffmpeg_version" "libavdevice59=$ffmpeg_version" \
+  "libavfilter8=$ffmpeg_version" "libavformat59=$ffmpeg_version" "libavutil57=$ffmpeg_version" "libpostproc56=$ffmpeg_version" \
+  "libswresample4=$ffmpeg_version" "libswscale6=$ffmpeg_version" 2>/dev/null
+for package in *.deb; do dpkg --extract "$package" "$work"; done
+export PATH=$work/usr/bin:$PATH LD_LIBRARY_PATH=$work/usr/lib/x86_64-linux-gnu
 show() {
   ffmpeg -v error -y -i "$2" tone.wav
   echo "$1: $(soxi -D tone.wav) s, $(sox tone.wav -n stat 2>&1 | awk '/Rough/ { print $3 }') Hz"

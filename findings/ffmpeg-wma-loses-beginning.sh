@@ -10,6 +10,13 @@ set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
+ffmpeg_version=7:5.1.9-0+deb12u1
+# (apt-get update before; other libraries are those of the Debian package ffmpeg.)
+apt-get --quiet=2 download "ffmpeg=$ffmpeg_version" "libavcodec59=$ffmpeg_version" "libavdevice59=$ffmpeg_version" \
+  "libavfilter8=$ffmpeg_version" "libavformat59=$ffmpeg_version" "libavutil57=$ffmpeg_version" "libpostproc56=$ffmpeg_version" \
+  "libswresample4=$ffmpeg_version" "libswscale6=$ffmpeg_version" 2>/dev/null
+for package in *.deb; do dpkg --extract "$package" "$work"; done
+export PATH=$work/usr/bin:$PATH LD_LIBRARY_PATH=$work/usr/lib/x86_64-linux-gnu
 cat >show.py <<'SCRIPT'
 import array
 import sys

@@ -10,6 +10,10 @@ set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
+# (apt-get update before; other libraries are those of the Debian packages sox.)
+apt-get --quiet=2 download sox=14.4.2+git20190427-3.5 libsox3=14.4.2+git20190427-3.5 2>/dev/null
+for package in *.deb; do dpkg --extract "$package" "$work"; done
+export PATH=$work/usr/bin:$PATH LD_LIBRARY_PATH=$work/usr/lib/x86_64-linux-gnu
 for rate in 8000 16000 44100; do
   sox -R -r "$rate" -n -b 16 noise.wav synth 1 whitenoise gain -40
   sox noise.wav -n noiseprof profile
