@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Cuts long recordings with transcripts into utterances. See docs/recognizer.md.
+# Cuts long recordings with transcripts into utterances. See docs/recognizer.md#long-recordings.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export LC_ALL=C

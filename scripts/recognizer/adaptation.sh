@@ -97,7 +97,7 @@ write_options_of_cepstra() { # <file>
 frames_for_transform=6000
 
 # Of the speakers of a test, who may have said a little of what was recognised: virtual frames that draw a transform towards the identity, and
-# the least confidence of words that count. (Measured: docs/recognizer.md#adaptation-to-speakers. nnet3-adapt-speaker has the same.)
+# the least confidence of words that count. (Measured: docs/recognizer-methods.md#adaptation-to-speakers. nnet3-adapt-speaker has the same.)
 prior_frames=1000 least_confidence=0.7
 
 # trans.1 (if there are transforms), speakers (who have them), cmvn.ark (means of speakers) and global.stats, of the utterances of `set` and the text in
