@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Gives a recogniser a new language model and new words. See docs/recognizer.md.
+# Gives a recogniser a new language model and new words. See docs/your-own-words.md.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export LC_ALL=C
@@ -208,7 +208,7 @@ quietly "making the model folder" "$here/make_vosk_model.sh" --mdl="$mdl" --fram
 rm -rf "$work/model/adaptation" # (Its lexicon lacks the new words.)
 cp "$tree" "$work/model/am/tree"
 cp "$work/old/phones.txt" "$work/model/graph/phones.txt"
-for name in model.conf online_cmvn.conf edges.conf; do
+for name in model.conf online_cmvn.conf edges.conf bands.conf; do
   if [[ -e $settings/$name ]]; then cp "$settings/$name" "$work/model/conf/"; fi
 done
 [[ ! -s $work/new_words.txt ]] || cp "$work/new_words.txt" "$work/model/"

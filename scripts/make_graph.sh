@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Usage: make_graph.sh [--self-loop-scale=0.1] [--transition-scale=1.0] [--look-ahead=false] ARPA LANG TREE MODEL GRAPH
+# Usage: make_graph.sh [--self-loop-scale=0.1] [--transition-scale=1.0] [--look-ahead=false] [--phrases=false] ARPA LANG TREE MODEL GRAPH
 # Makes the decoding graph GRAPH/HCLG.fst of a language model, a lexicon, a tree and a model: the stages of Kaldi's utils/mkgraph.sh. Chain
 # models need --self-loop-scale=1.0. LANG has lexicon_disambig.fst (or L_disambig.fst), words.txt and phones/disambig.int. GRAPH gets words.txt
 # and, if LANG has them, phones.txt, phones/word_boundary.int, silence.csl and optional_silence.int too. ARPA may be a G.fst. The programs are taken from the PATH.
 # With --look-ahead=true GRAPH gets two halves instead, HCLr.fst and Gr.fst, with disambig_tid.int, as Kaldi's
 # utils/mkgraph_lookahead.sh makes them: the language model can then be replaced (nnet3-transcribe --phrases). The words of its words.txt have other numbers than those of LANG. ARPA must be an ARPA file.
+# With --phrases=true GRAPH has the folder phrases beside HCLG.fst: the first half alone, for phrases in place of the language model.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/common/usage.sh"
@@ -12,15 +13,16 @@ source "$here/common/values.sh"
 source "$here/common/folders.sh"
 fail() { echo "make_graph.sh: $*" >&2; exit 1; }
 
-self_loop_scale=0.1 transition_scale=1.0 look_ahead=false
+self_loop_scale=0.1 transition_scale=1.0 look_ahead=false phrases=false
 while [[ ${1-} == --*=* ]]; do
   case $1 in
     --self-loop-scale=*) number self_loop_scale decimal "${1%%=*}" "${1#*=}" 0 ;;
     --transition-scale=*) number transition_scale decimal "${1%%=*}" "${1#*=}" 0 ;;
     --look-ahead=true | --look-ahead=false) look_ahead=${1#*=} ;;
-    --look-ahead=*) shown "${1#*=}"; refuse_usage "--look-ahead: expected true or false, found '$REPLY'" ;;
+    --phrases=true | --phrases=false) phrases=${1#*=} ;;
+    --look-ahead=* | --phrases=*) shown "${1#*=}"; refuse_usage "${1%%=*}: expected true or false, found '$REPLY'" ;;
     *)
-      did_you_mean "$1" self-loop-scale transition-scale look-ahead help
+      did_you_mean "$1" self-loop-scale transition-scale look-ahead phrases help
       refuse_usage "unknown option '$1'$REPLY; --help says what there is" ;;
   esac
   shift
@@ -51,44 +53,45 @@ copy_files() { # <file> …
     mv -f "$work/copy" "$graph/$file"
   done
 }
+# Makes HCLr.fst, with the names of its words and its input labels without frames, in a folder.
+first_half() { # <folder>
+  local to=$1
+  fstdeterminizestar "$lexicon" | fstarcsort --sort_type=ilabel >"$to/L.fst"
+  fstcomposecontext --context-size="$width" --central-position="$position" --read-disambig-syms="$lang/phones/disambig.int" \
+    --write-disambig-syms="$to/disambig_ilabels.int" "$to/ilabels" "$to/L.fst" | fstarcsort --sort_type=ilabel >"$to/CL.fst"
+  make-h-transducer --disambig-syms-out="$to/disambig_tid.int" --transition-scale="$transition_scale" "$to/ilabels" "$tree" "$model" |
+    fstarcsort --sort_type=olabel >"$to/Ha.fst"
+  fstcompose "$to/Ha.fst" "$to/CL.fst" | fstdeterminizestar |
+    add-self-loops --disambig-syms="$to/disambig_tid.int" --self-loop-scale="$self_loop_scale" --reorder=true "$model" |
+    fstarcsort --sort_type=olabel | fstconvert --fst_type=olabel_lookahead --save_relabel_opairs="$to/relabel" >"$to/HCLr.fst"
+  awk 'NR == FNR { new[$1] = $2; next } { print $1, $2 in new ? new[$2] : $2 }' "$to/relabel" "$lang/words.txt" >"$to/words.txt"
+}
 # Makes both halves.
 two_halves() {
-  read -r width position < <(tree-info --print-args=false "$tree" |
-    awk '$1 == "context-width" { n = $2 } $1 == "central-position" { p = $2 } END { print n, p }')
-  number width whole "context width of $tree" "$width" 1 1000
-  number position whole "central position of $tree" "$position" 0 1000
-  fstdeterminizestar "$lexicon" | fstarcsort --sort_type=ilabel >"$work/L.fst"
-  fstcomposecontext --context-size="$width" --central-position="$position" --read-disambig-syms="$lang/phones/disambig.int" \
-    --write-disambig-syms="$work/disambig_ilabels.int" "$work/ilabels" "$work/L.fst" | fstarcsort --sort_type=ilabel >"$work/CL.fst"
-  make-h-transducer --disambig-syms-out="$work/disambig_tid.int" --transition-scale="$transition_scale" "$work/ilabels" "$tree" "$model" |
-    fstarcsort --sort_type=olabel >"$work/Ha.fst"
-  fstcompose "$work/Ha.fst" "$work/CL.fst" | fstdeterminizestar |
-    add-self-loops --disambig-syms="$work/disambig_tid.int" --self-loop-scale="$self_loop_scale" --reorder=true "$model" |
-    fstarcsort --sort_type=olabel | fstconvert --fst_type=olabel_lookahead --save_relabel_opairs="$work/relabel" >"$work/HCLr.fst"
-  awk 'NR == FNR { new[$1] = $2; next } { print $1, $2 in new ? new[$2] : $2 }' "$work/relabel" "$lang/words.txt" >"$work/words.txt"
+  first_half "$work"
   arpa2fst --disambig-symbol='#0' --read-symbol-table="$lang/words.txt" "$arpa" "$work/G.fst"
   # The composition wants backoff arcs without a label.
   awk '$1 == "#0" { print $2 }' "$lang/words.txt" >"$work/backoff"
   fstrmsymbols "$work/backoff" "$work/G.fst" | fstrelabel --relabel_ipairs="$work/relabel" --relabel_opairs="$work/relabel" |
     fstarcsort --sort_type=ilabel | fstconvert --fst_type=const >"$work/Gr.fst"
   copy_files phones.txt phones/word_boundary.int phones/silence.csl phones/optional_silence.int
-  rm -f "$graph/HCLG.fst"
+  rm -rf "$graph"/{HCLG.fst,phrases}
   mv -f "$work"/{words.txt,disambig_tid.int,Gr.fst,HCLr.fst} "$graph/"
   for file in HCLr.fst Gr.fst; do
     fstinfo --print-args=false "$graph/$file" |
       file=$file awk '/^# of (states|arcs)/ { n[++k] = $4 } END { print ENVIRON["file"] ": " n[1] " states, " n[2] " arcs" }'
   done
 }
+read -r width position < <(tree-info --print-args=false "$tree" |
+  awk '$1 == "context-width" { n = $2 } $1 == "central-position" { p = $2 } END { print n, p }')
+number width whole "context width of $tree" "$width" 1 1000
+number position whole "central position of $tree" "$position" 0 1000
 if [[ $look_ahead == true ]]; then two_halves; exit; fi
 if [[ $arpa != *.fst ]]; then
   grammar=$work/G.fst
   arpa2fst --disambig-symbol='#0' --read-symbol-table="$lang/words.txt" "$arpa" "$grammar"
 fi
 fsttablecompose "$lexicon" "$grammar" | fstdeterminizestar --use-log=true | fstminimizeencoded | fstpushspecial >"$work/LG.fst"
-read -r width position < <(tree-info --print-args=false "$tree" |
-  awk '$1 == "context-width" { n = $2 } $1 == "central-position" { p = $2 } END { print n, p }')
-number width whole "context width of $tree" "$width" 1 1000
-number position whole "central position of $tree" "$position" 0 1000
 fstcomposecontext --context-size="$width" --central-position="$position" --read-disambig-syms="$lang/phones/disambig.int" \
   --write-disambig-syms="$work/disambig_ilabels.int" "$work/ilabels" "$work/LG.fst" | fstarcsort --sort_type=ilabel >"$work/CLG.fst"
 make-h-transducer --disambig-syms-out="$work/disambig_tid.int" --transition-scale="$transition_scale" "$work/ilabels" "$tree" "$model" \
@@ -99,7 +102,13 @@ add-self-loops --self-loop-scale="$self_loop_scale" --reorder=true "$model" "$wo
 states=$(fstinfo --print-args=false "$work/HCLG.fst" | awk '/^# of states/ { print $4 }')
 number states whole "number of states" "$states"
 (( states > 0 )) || fail "the graph is empty: the words of $arpa are not in the lexicon"
+if [[ $phrases == true ]]; then
+  mkdir "$work/phrases" "$work/half"
+  first_half "$work/half"
+  mv "$work/half"/{HCLr.fst,words.txt,disambig_tid.int} "$work/phrases"
+fi
 copy_files words.txt phones.txt phones/word_boundary.int phones/silence.csl phones/optional_silence.int
-rm -f "$graph"/{HCLr,Gr}.fst
+rm -rf "$graph"/{HCLr.fst,Gr.fst,phrases}
+[[ $phrases == false ]] || mv "$work/phrases" "$graph/phrases"
 mv "$work/HCLG.fst" "$graph/HCLG.fst"
 fstinfo --print-args=false "$graph/HCLG.fst" | awk '/^# of (states|arcs)/ { n[++k] = $4 } END { print "HCLG.fst: " n[1] " states, " n[2] " arcs" }'

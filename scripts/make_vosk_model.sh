@@ -91,7 +91,9 @@ cp "$features" "$out/conf/"
 
 graph=${graph:-$exp/graph}
 [[ -d $graph ]] || fail "there is no decoding graph: looked for $graph; give --graph"
-if [[ -f $graph/HCLG.fst ]]; then cp "$graph/HCLG.fst" "$out/graph/"
+if [[ -f $graph/HCLG.fst ]]; then
+  cp "$graph/HCLG.fst" "$out/graph/"
+  [[ ! -d $graph/phrases ]] || cp -r "$graph/phrases" "$out/graph/"
 else
   needed "decoding graph" graph "$graph/HCLG.fst" "$graph/HCLr.fst"
   for name in Gr.fst disambig_tid.int; do [[ -f $graph/$name ]] || fail "$graph has HCLr.fst, but no $name"; done
@@ -125,10 +127,10 @@ if [[ $REPLY ]]; then
 fi
 
 # ---- what belongs to a network of recognizer.sh ----------------------------------------------------------------------
-# The silence that it hears around recordings, and the models by which nnet3-adapt-speaker adapts it.
+# The silence that it hears around recordings, bands that sound may lack, and the models by which nnet3-adapt-speaker adapts it.
 for folder in "$exp/model" "$exp"; do
   if [[ -f $folder/am/final.mdl ]] && cmp -s "$folder/am/final.mdl" "$out/am/final.mdl"; then
-    [[ ! -f $folder/conf/edges.conf ]] || cp "$folder/conf/edges.conf" "$out/conf/"
+    for name in edges.conf bands.conf; do [[ ! -f $folder/conf/$name ]] || cp "$folder/conf/$name" "$out/conf/"; done
     [[ ! -d $folder/adaptation ]] || cp -r "$folder/adaptation" "$out/"
     break
   fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Recognises thousands of recordings with many jobs. See docs/recognizer.md.
+# Recognises thousands of recordings with many jobs. See docs/transcribe.md.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export LC_ALL=C
@@ -12,12 +12,13 @@ source "$here/common/folders.sh"
 usage() {
   cat <<'HELP'
 usage: transcribe_many.sh --model=MODEL [options] LIST OUT
-Recognises the recordings of LIST with nnet3-transcribe, in jobs that --cmd runs. A line of LIST is a file, or a name, a tab and a file.
-OUT/texts gets a text for each recording, OUT/text all of them in the order of LIST (not for srt and vtt, whose files begin anew),
+Recognises the recordings of LIST with nnet3-transcribe, in jobs that --cmd runs. A line of LIST is a file, or a name, a tab and a file; or
+LIST is a folder of recordings. OUT/texts gets a text for each recording, OUT/text all of them in the order of LIST (not for subtitles and
+TextGrids, whose files begin anew),
 OUT/failed the recordings without a text, and OUT/results.tsv a table of all. Its column reason says why there is no text, or has the
 warnings about a recording with a text, such as seconds of sound that are missing; the last lines that the script prints count those
 recordings. A job that fails does not stop the others. The same command again does what is missing (an emptied text is missing, but an
-empty srt or ctm is that of a recording without words); with another LIST, recordings that are new or have changed since. e.g.:
+empty srt, ctm or rttm is that of a recording without words); with another LIST, recordings that are new or have changed since. e.g.:
   transcribe_many.sh --model=model --nj=40 --cmd='slurm.sh' recordings.txt texts
 HELP
   explain_options
@@ -26,7 +27,7 @@ HELP
 source "$here/train/options.sh"
 heading "Recognition"
 option model word "" "folder of the model"
-option format "text|json|srt|vtt|ctm" text "format of the texts"
+option format "text|json|srt|vtt|ctm|csv|tsv|rttm|textgrid" text "format of the texts"
 option opts text "" "further options of nnet3-transcribe, with blanks between them"
 heading "Running"
 option cmd text run.sh "what runs jobs, with its options: run.sh, slurm.sh, k8s.sh, or Kaldi's queue.pl and its relatives"
@@ -35,7 +36,7 @@ option batch integer 20 "recordings in a job; a job that fails does those that a
 option tries integer 2 "times that recordings are tried in a call"
 
 parse_options "$@"
-need_arguments "a list of recordings (LIST)" "a folder for the results (OUT)"
+need_arguments "a list or a folder of recordings (LIST)" "a folder for the results (OUT)"
 file_name list LIST "${arguments[0]}"
 [[ $model ]] || fail "--model is needed: the folder of the model"
 file_name model --model "$model"
@@ -66,7 +67,10 @@ else printf '%s\n' "$settings" >"$to/settings"
 fi
 printf '%s\n' "$files" >"$to/model"
 suffix=$format
-[[ $format != text ]] || suffix=txt
+case $format in
+  text) suffix=txt ;;
+  textgrid) suffix=TextGrid ;;
+esac
 make_private "$to"
 work=$private
 kinds=LOG program "$to/log/names.log" name-recordings --print-args=false "$list" "$to" "$suffix"

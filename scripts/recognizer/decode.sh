@@ -54,7 +54,7 @@ copy_language_model() {
 make_graph() {
   local tree mdl graph lang self_loop_scale factor skipped
   set_system "$system"
-  run "$log.log" "$here/make_graph.sh" --self-loop-scale="$self_loop_scale" "$dir/lm/lm.arpa" "$lang" "$tree" "$mdl" "$out"
+  run "$log.log" "$here/make_graph.sh" --phrases=true --self-loop-scale="$self_loop_scale" "$dir/lm/lm.arpa" "$lang" "$tree" "$mdl" "$out"
   skipped=$(grep -c "not in symbol table" "$log.log" || true)
   (( skipped == 0 )) || say "WARNING: n-grams of the language model with words that are not in the lexicon are left out, $skipped or more; see $log.log"
 }
@@ -171,7 +171,7 @@ do_model() {
   [[ $ivectors == false ]] || speakers=("=ivector_extractor")
   [[ $system == chain ]] || speakers+=("=gaussian/model")
   [[ $system != chain || $adapt_speakers == false ]] || speakers+=("=chain/adapted" "=gauss/model")
-  step "model folder" model collect_model "=graph" "=feats/train" "$beam" "$lattice_beam" "$max_active" "$edge_frames" "${speakers[@]}"
+  step "model folder" model collect_model "=graph" "=feats/train" "$beam" "$lattice_beam" "$max_active" "$edge_frames" "${versions-1}" "${speakers[@]}"
 }
 
 collect_model() {
@@ -181,11 +181,13 @@ collect_model() {
     fail_with_log "the model folder cannot be made" "$log.log"
   mv "$out/folder"/* "$out"
   rmdir "$out/folder"
-  rm -rf "$out/adaptation" "$out/conf/edges.conf" # (Of an earlier folder with the same network.)
+  rm -rf "$out/adaptation" "$out/conf"/{edges,bands}.conf # (Of an earlier folder with the same network.)
   # (Programs that read the folder put silence around recordings, too.)
   if [[ $system == chain ]] && (( edge_frames > 0 )); then
     n=$edge_frames awk 'BEGIN { print "--edge-silence=" ENVIRON["n"] / 100 }' >"$out/conf/edges.conf"
   fi
+  # (A part of the copies lack upper bands.)
+  if [[ $system == chain ]] && (( versions > 1 )); then echo --missing-bands=true >"$out/conf/bands.conf"; fi # lint: whole: versions
   if [[ $system == chain && $adapt_speakers == true ]]; then collect_adaptation
   elif [[ $system == gaussian ]]; then say "    nnet3-adapt-speaker cannot adapt a model of Gaussians to a speaker; --model=network --adapt-speakers=true makes one that it can"
   fi

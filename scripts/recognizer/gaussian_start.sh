@@ -27,10 +27,12 @@ check_texts() {
       print $1 "\t" $3 "\t" $5 "\t" ($2 == "not aligned" || (ENVIRON["treatment"] == "leave-out" && $2 == "wrong") ? "no" : "yes") "\t" $6
     }' "$dir/gauss/model/texts.tsv" >"$private/doubtful"
   mv "$private/doubtful" "$dir/doubtful_texts.tsv"
-  doubtful=$(($(wc -l <"$dir/doubtful_texts.tsv") - 1)) wrong=$(texts_left_out | wc -l)
+  doubtful=$(($(wc -l <"$dir/doubtful_texts.tsv") - 1)) wrong=$(texts_left_out | wc -l) # lint: whole: wrong
   (( doubtful > 0 )) || return 0
-  say "    $doubtful texts may not be what is said: $wrong that are not aligned or worse than other texts are left out of the network's training," \
-    "the others fit their sound far worse than most do; $dir/doubtful_texts.tsv has all, the worst first"
+  say "    $doubtful texts fit their sound far worse than most do, so they may not be what is said; $dir/doubtful_texts.tsv has them, the worst first."
+  if (( wrong > 0 )); then say "    The network is not trained on $wrong of them, which cannot be aligned, or fit worse than another text"
+  else say "    The network is trained on all of them"
+  fi
 }
 
 # The utterances of these texts.

@@ -21,8 +21,10 @@ program() { # <log> <program> <argument> …
 }
 
 say_log() { # <log> [LOG]: the messages of a program
-  driver=$driver kinds="WARNING ERROR ${2-}" awk '
-    BEGIN { n = split(ENVIRON["kinds"], kinds, " "); for (i = 1; i <= n; i++) wanted[kinds[i]] }
+  # (The name of a folder of temporary files tells nobody anything.)
+  driver=$driver kinds="WARNING ERROR ${2-}" hidden=${private:+$private/} awk '
+    BEGIN { n = split(ENVIRON["kinds"], kinds, " "); for (i = 1; i <= n; i++) wanted[kinds[i]]; hidden = ENVIRON["hidden"] }
+    hidden != "" { while (at = index($0, hidden)) $0 = substr($0, 1, at - 1) substr($0, at + length(hidden)) }
     /^[A-Z]+ \([^ ]*\) / {
       kind = $1
       said = kind in wanted

@@ -60,7 +60,7 @@ fn phrases_alone_are_recognised() {
     }
     f.write("phrases", "w2\nW3\n");
     let output = crate::command_lines::run(&f, &line);
-    let hint = "the word 'W3' is not in the vocabulary of the model: it is ignored ('w3' is there, with other capitals)";
+    let hint = "phrases, line 2: the word 'W3' is recognised as 'w3', which the model has";
     assert!(output.stderr.contains(hint), "{}", output.stderr);
     f.write("phrases", "zebra\n");
     fails(&f, 255, &line, &["has no word of the phrases, which have 'zebra'"]);

@@ -101,9 +101,9 @@ pub enum Error {
 
     /// A model whose graph is one file: its language model cannot be replaced.
     #[error(
-        "phrases need a model with a graph of two halves (HCLr.fst and Gr.fst), and this one has its language model within a \
-         single graph; scripts/adapt_model.sh --phrases=FILE makes a model of it that takes phrases, and scripts/make_graph.sh --look-ahead=true \
-         makes the halves alone"
+        "phrases need a model with a graph of two halves (HCLr.fst and Gr.fst) or with a folder graph/phrases, and this one has its \
+         language model within a single graph; scripts/adapt_model.sh --phrases=FILE makes a model of it that takes phrases, and \
+         scripts/make_graph.sh --look-ahead=true makes the halves alone"
     )]
     OneGraph,
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use kaldi_fst::labels::read_disambiguation;
 use kaldi_fst::store::{self, FileOrMemory, FlatOrNgrams, Names};
+use kaldi_fst::{FlatFst, Fst};
 use kaldi_graph::grammar::GrammarFst;
 use kaldi_io::{KaldiReader, read_object};
 use nnet3_decode::decoder::{
@@ -132,6 +133,19 @@ pub fn read_pair(files: PairFiles<'_>, num_transition_ids: usize) -> Result<(Gra
     let disambiguation = read_disambiguation(disambiguation)?;
     let pair = GraphPair::new(hcl_fst, grammar, &disambiguation, num_transition_ids);
     Ok((pair.map_err(Error::of(hcl))?, names))
+}
+
+/// Reads the first half of a graph alone: a pair whose language model is empty.
+///
+/// # Errors
+/// A file cannot be read, or has labels that are no transition-ids.
+pub(crate) fn read_half(hcl: &str, disambiguation: &str, num_transition_ids: usize) -> Result<GraphPair> {
+    let mut r = open(hcl)?;
+    let hcl_fst = store::read_look_ahead_file(&mut r)?;
+    r.finish()?;
+    let nothing = FlatFst::from(&Fst::<f32>::default()).into();
+    GraphPair::new(hcl_fst, nothing, &read_disambiguation(disambiguation)?, num_transition_ids)
+        .map_err(Error::of(hcl))
 }
 
 /// Reads a grammar, as make-grammar-fst writes it.

@@ -14,6 +14,7 @@ use rustc_hash::FxHashSet;
 
 use crate::error::{Error, Result};
 use crate::model_graph::ModelGraph;
+use crate::phrases::is_disambiguation;
 
 /// Steps along paths, for each arc of the graph and besides, after which a graph is given up. (A lexicon takes a few for each
 /// arc.)
@@ -25,7 +26,7 @@ const MOST_STEPS_BESIDES: usize = 1_000_000;
 pub struct Lexicon {
     /// Words and their phones, each pair once, in the order of words and phones.
     pub entries: Vec<(String, Vec<String>)>,
-    /// Words with a name and without a pronunciation, in the order of their numbers.
+    /// Words with a name and without a pronunciation, in the order of their numbers. Symbols such as `<s>` and `#0` are no words.
     pub without: Vec<String>,
     /// The phone that `phones.txt` has no name for, if it does not fit the model: phones then have names that are made up.
     pub nameless: Option<i32>,
@@ -67,8 +68,11 @@ impl Lexicon {
             spoken.insert(name);
             entries.insert((name.to_owned(), phones.iter().map(phone).collect()));
         }
-        let without =
-            model.words.iter().filter(|(number, name)| *number != EPSILON && !spoken.contains(name));
+        let is_word = |name: &str| !["<s>", "</s>"].contains(&name) && !is_disambiguation(name);
+        let without = model
+            .words
+            .iter()
+            .filter(|(number, name)| *number != EPSILON && is_word(name) && !spoken.contains(name));
         let without = without.map(|(_, name)| name.to_owned()).collect();
         Ok(Lexicon { entries: entries.into_iter().collect(), without, nameless: model.nameless })
     }

@@ -90,6 +90,9 @@ pub struct RecognizerOptions {
     /// Seconds of digital silence that is heard before and after each sound. Times are those of the sound. Models of recordings that are
     /// cut close to the words say how much they need.
     pub edge_silence: f64,
+    /// True for models that were also trained with sound whose upper bands are missing. With others there is a warning about such a
+    /// recording.
+    pub missing_bands: bool,
     /// Weight of graph costs in the choice of words and in their confidences.
     pub graph_scale: f64,
     /// True if transcripts have their lattice.
@@ -111,6 +114,7 @@ impl Default for RecognizerOptions {
             chunks: None,
             endpoint: None,
             edge_silence: 0.0,
+            missing_bands: false,
             graph_scale: GRAPH_SCALE,
             keep_lattice: false,
             alternatives: 0,

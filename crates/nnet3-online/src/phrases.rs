@@ -13,9 +13,9 @@ use std::sync::Arc;
 use kaldi_fst::store::Names;
 use kaldi_fst::{EPSILON, FlatFst, Fst};
 use kaldi_io::KaldiReader;
-use nnet3_decode::decoder::GraphPair;
 
 use crate::error::{Error, Result};
+use crate::first_half::FirstHalf;
 use crate::graph::SharedGraph;
 
 /// The share of the counted words in the probability of a state; the rest is for backing off.
@@ -24,14 +24,13 @@ const DISCOUNT: f32 = 0.5;
 const MOST_BYTES: u64 = 64 << 20;
 /// Words that an error quotes.
 const QUOTED: usize = 3;
-/// Words for which a similar one is sought.
-const HINTS: usize = 10;
 
 /// Phrases for the graph of a model. Clones share the grammar.
 #[derive(Debug, Clone)]
 pub struct Phrases {
     graph: SharedGraph,
     ignored: Arc<[Ignored]>,
+    replaced: Arc<[Replaced]>,
 }
 
 /// A word of a phrase that has no effect.
@@ -43,9 +42,17 @@ pub struct Ignored {
     pub word: String,
     /// True if the word has a name, but no path in the graph.
     pub is_pathless: bool,
-    /// A word that may be meant, such as one without capitals: a clause for a message. It is given to the first phrases that
-    /// have such words; empty if there is no such word.
-    pub hint: String,
+}
+
+/// A word of a phrase that the model has with other capitals, or in another Unicode form, alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaced {
+    /// The position of the phrase, from 0.
+    pub phrase: usize,
+    /// The word.
+    pub word: String,
+    /// The word of the model that takes its place.
+    pub by: String,
 }
 
 impl PartialEq for Phrases {
@@ -56,49 +63,28 @@ impl PartialEq for Phrases {
 }
 
 impl Phrases {
-    pub(crate) fn new<S: AsRef<str>>(pair: &GraphPair, names: &Names, phrases: &[S]) -> Result<Phrases> {
+    /// `names` are those of the model's words. The numbers of words that `half` has are those of its own names, if it has some.
+    pub(crate) fn new<S: AsRef<str>>(half: FirstHalf<'_>, names: &Names, phrases: &[S]) -> Result<Phrases> {
         let words = |phrase: &S| -> Vec<String> {
             phrase.as_ref().split_ascii_whitespace().map(str::to_owned).collect()
         };
         let phrases: Vec<Vec<String>> = phrases.iter().map(words).collect();
-        let mut numbers: HashMap<&str, Option<i32>> =
-            phrases.iter().flatten().map(|word| (word.as_str(), None)).collect();
-        for (number, name) in names.iter().filter(|&(number, _)| number != EPSILON) {
-            // (Disambiguation symbols are no words.)
-            if is_disambiguation(name) {
-                continue;
-            }
-            if let Some(slot @ None) = numbers.get_mut(name) {
-                *slot = Some(number);
-            }
-        }
-        let labels = pair.input_labels(&numbers.values().flatten().copied().collect());
-        let mut ignored = Vec::new();
-        let mut hints: HashMap<&str, String> = HashMap::new();
+        let numbers = numbers(names, phrases.iter().flatten().map(String::as_str));
+        let labels = half.input_labels(names, &numbers.values().flatten().copied().collect());
+        let (mut ignored, mut replaced) = (Vec::new(), Vec::new());
         let mut sentences = Vec::with_capacity(phrases.len());
         for (phrase, words) in phrases.iter().enumerate() {
             let mut sentence = Vec::new();
             for word in words {
-                let number = numbers.get(word.as_str()).copied().flatten();
-                match number.filter(|number| labels.contains_key(number)) {
-                    Some(number) => sentence.push(number),
-                    None => {
-                        let hint = match hints.get(word.as_str()) {
-                            Some(hint) => hint.clone(),
-                            None if hints.len() < HINTS && number.is_none() => {
-                                let hint = kaldi_io::alike::hint(word, names.iter().map(|(_, name)| name));
-                                hints.insert(word, hint.clone());
-                                hint
-                            }
-                            None => String::new(),
-                        };
-                        ignored.push(Ignored {
-                            phrase,
-                            word: word.clone(),
-                            is_pathless: number.is_some(),
-                            hint,
-                        });
-                    }
+                let numbers = numbers.get(word.as_str()).map_or(&[][..], Vec::as_slice);
+                let Some(&number) = numbers.iter().find(|number| labels.contains_key(number)) else {
+                    let is_pathless = numbers.iter().any(|&number| names.get(number) == Some(word));
+                    ignored.push(Ignored { phrase, word: word.clone(), is_pathless });
+                    continue;
+                };
+                sentence.push(number);
+                if let Some(by) = names.get(number).filter(|name| name != word) {
+                    replaced.push(Replaced { phrase, word: word.clone(), by: by.to_owned() });
                 }
             }
             sentences.push(sentence);
@@ -110,8 +96,8 @@ impl Phrases {
         for arc in grammar.states.iter_mut().flat_map(|state| &mut state.arcs) {
             arc.ilabel = labels.get(&arc.olabel).copied().unwrap_or(EPSILON);
         }
-        let pair = pair.with_grammar(FlatFst::from(&grammar).into());
-        Ok(Phrases { graph: pair.into(), ignored: ignored.into() })
+        let pair = half.pair.with_grammar(FlatFst::from(&grammar).into());
+        Ok(Phrases { graph: pair.into(), ignored: ignored.into(), replaced: replaced.into() })
     }
 
     /// The words that the model cannot recognise, in the order of the phrases.
@@ -119,13 +105,50 @@ impl Phrases {
         &self.ignored
     }
 
+    /// The words in whose place the model has another one, in the order of the phrases.
+    pub fn replaced(&self) -> &[Replaced] {
+        &self.replaced
+    }
+
     pub(crate) fn graph(&self) -> &SharedGraph {
         &self.graph
     }
 }
 
+/// Finds the numbers of words. A word without a number of its own has those of the words that look like it: they differ in capitals
+/// or in the Unicode form.
+fn numbers<'w>(names: &Names, words: impl Iterator<Item = &'w str>) -> HashMap<&'w str, Vec<i32>> {
+    // (Disambiguation symbols are no words.)
+    let named = || names.iter().filter(|&(number, name)| number != EPSILON && !is_disambiguation(name));
+    let mut numbers: HashMap<&str, Vec<i32>> = words.map(|word| (word, Vec::new())).collect();
+    for (number, name) in named() {
+        // (The first number of a name counts.)
+        if let Some(numbers) = numbers.get_mut(name)
+            && numbers.is_empty()
+        {
+            numbers.push(number);
+        }
+    }
+    let unknown = numbers.iter().filter(|(_, numbers)| numbers.is_empty());
+    let unknown: HashMap<String, Vec<i32>> =
+        unknown.map(|(word, _)| (kaldi_io::alike::folded(word), Vec::new())).collect();
+    if unknown.is_empty() {
+        return numbers;
+    }
+    let mut alike = unknown;
+    for (number, name) in named() {
+        if let Some(numbers) = alike.get_mut(&kaldi_io::alike::folded(name)) {
+            numbers.push(number);
+        }
+    }
+    for (word, numbers) in numbers.iter_mut().filter(|(_, numbers)| numbers.is_empty()) {
+        numbers.extend(alike.get(&kaldi_io::alike::folded(word)).into_iter().flatten());
+    }
+    numbers
+}
+
 /// True for `#0`, `#1` and so on. A graph reads no sound for such a symbol, so a loop of them would have no end.
-fn is_disambiguation(name: &str) -> bool {
+pub(crate) fn is_disambiguation(name: &str) -> bool {
     name.strip_prefix('#')
         .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
@@ -133,7 +156,7 @@ fn is_disambiguation(name: &str) -> bool {
 /// Quotes the first of the words.
 fn quoted(ignored: &[Ignored]) -> String {
     let shown: Vec<String> =
-        ignored.iter().take(QUOTED).map(|ignored| format!("'{}'{}", ignored.word, ignored.hint)).collect();
+        ignored.iter().take(QUOTED).map(|ignored| format!("'{}'", ignored.word)).collect();
     match ignored.len() {
         0 => "which are empty".to_owned(),
         1..=QUOTED => format!("which have {}", shown.join(", ")),

@@ -123,6 +123,7 @@ fn parts(features: SpectralOptions, network: LoopedForward, graph: SearchGraph) 
         },
         network: network.program().clone(),
         graph: graph.into(),
+        phrases: None,
         names: None,
         boundaries: None,
         speaker: Speaker::default(),

@@ -211,10 +211,7 @@ fn hear(
     let mut warnings: Vec<String> = ignored
         .map(|word| {
             let place = if word.is_pathless { "graph" } else { "vocabulary" };
-            format!(
-                "phrases: the word '{}' is not in the {place} of the model: it is ignored{}",
-                word.word, word.hint
-            )
+            format!("phrases: the word '{}' is not in the {place} of the model: it is ignored", word.word)
         })
         .collect();
     let options = RecognizerOptions { phrases, alternatives, ..model.options().clone() };

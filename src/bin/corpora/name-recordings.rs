@@ -10,7 +10,7 @@ use nnet3::messages;
 /// Name the recordings of a list, for jobs that recognise them, and remove texts of other recordings or of recordings that have
 /// changed since.
 ///
-/// A line of the list is a file, or a name, a tab and a file. Names are readable and unique. The folder gets names (name and path
+/// A line of the list is a file, or a name, a tab and a file; or the list is a folder of recordings. Names are readable and unique. The folder gets names (name and path
 /// of the recordings, in the order of the list) and recordings (name, path, size and time of change of all recordings so far). A
 /// name belongs to one path as long as the list has that path. Texts are the files texts/NAME.SUFFIX.
 #[derive(clap::Parser, Debug)]

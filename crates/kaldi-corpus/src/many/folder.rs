@@ -74,7 +74,17 @@ impl Folder {
 
     /// True if an empty file is a text of this form: that of a recording without words.
     pub(super) fn has_empty_texts(&self) -> bool {
-        ["srt", "ctm"].contains(&self.suffix.as_str())
+        ["srt", "ctm", "rttm"].contains(&self.suffix.as_str())
+    }
+
+    /// True of forms with a file for each recording.
+    pub(super) fn is_of_one_file(&self) -> bool {
+        ["srt", "vtt", "TextGrid"].contains(&self.suffix.as_str())
+    }
+
+    /// True of forms whose first line names columns.
+    pub(super) fn has_head(&self) -> bool {
+        ["csv", "tsv"].contains(&self.suffix.as_str())
     }
 
     /// True if a recording has a text.

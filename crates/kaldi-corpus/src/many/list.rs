@@ -1,10 +1,10 @@
-//! Lists of recordings: a file in each line, or a name, a tab and a file.
+//! Lists of recordings: a file in each line, or a name, a tab and a file; or a folder of recordings.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::{Error, Result};
+use crate::{Error, Result, path};
 
 /// The most bytes of a list that is in no file, such as a pipe.
 const MOST: u64 = 256 << 20;
@@ -18,11 +18,15 @@ pub struct Listed {
     pub path: String,
 }
 
-/// Reads a list. A file that is not there yet is no error.
+/// Reads a list. A file that is not there yet is no error. A folder stands for the recordings in it and below it, by the endings of
+/// their names, in the order of their paths.
 ///
 /// # Errors
 /// The list is no text, has no recording, or has a command; or blanks stand where a tab should separate a name and a file.
 pub fn read_list(list: &Path) -> Result<Vec<Listed>> {
+    if list.is_dir() {
+        return read_folder(list);
+    }
     let text = read(list)?;
     let at = |line: usize, message: &str| Error::Format {
         file: list.display().to_string(),
@@ -61,6 +65,21 @@ pub fn read_list(list: &Path) -> Result<Vec<Listed>> {
     }
     if found.is_empty() {
         return Err(Error::form(list, "there are no recordings"));
+    }
+    Ok(found)
+}
+
+fn read_folder(folder: &Path) -> Result<Vec<Listed>> {
+    let mut found = Vec::new();
+    for file in path::files(folder)?.iter().filter(|file| path::is_sound(file)) {
+        // (Tables of recordings have a line for each.)
+        let plain =
+            path::absolute(file).to_str().filter(|path| !path.contains(['\n', '\t'])).map(str::to_owned);
+        let message = "expected a name in UTF-8 without tabs and line breaks";
+        found.push(Listed { name: String::new(), path: plain.ok_or_else(|| Error::form(file, message))? });
+    }
+    if found.is_empty() {
+        return Err(Error::form(folder, "the folder has no recordings"));
     }
     Ok(found)
 }
@@ -128,6 +147,19 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_is_the_list_of_its_recordings() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("b")).unwrap();
+        for name in ["c.MP3", "b/a.wav", "b/a.txt", ".d.wav", "a.flac"] {
+            std::fs::write(folder.path().join(name), "x").unwrap();
+        }
+        let expected = ["a.flac", "b/a.wav", "c.MP3"];
+        let listed =
+            |name: &str| Listed { name: String::new(), path: folder.path().join(name).display().to_string() };
+        assert_eq!(read_list(folder.path()).unwrap(), expected.map(listed));
+    }
+
+    #[test]
     fn lists_that_are_none_are_refused_with_their_line() {
         let folder = tempfile::tempdir().unwrap();
         let (list, there) = (folder.path().join("list"), folder.path().join("there.wav"));
@@ -144,6 +176,9 @@ mod tests {
             let said = read_list(&list).unwrap_err().to_string();
             assert!(said.contains(fault), "{said}");
         }
+        let empty = folder.path().join("empty");
+        std::fs::create_dir(&empty).unwrap();
+        assert!(read_list(&empty).unwrap_err().to_string().ends_with("the folder has no recordings"));
         std::fs::write(&list, format!("\u{feff} {}\r\n\n a b \t/c\u{a0}\n", there.display())).unwrap();
         let found = read_list(&list).unwrap();
         assert_eq!(found[0], Listed { name: String::new(), path: there.display().to_string() });

@@ -70,14 +70,14 @@ impl Results {
 }
 
 impl Folder {
-    /// Joins the texts in the order of the list into `text` (but subtitles, which begin anew), and writes `failed` (name and path
+    /// Joins the texts in the order of the list into `text` (but subtitles and TextGrids, which begin anew), and writes `failed` (name and path
     /// of recordings without a text), `warnings` (name, path and warnings of recordings with a text) and `results.tsv`. `batches` is
     /// the folder of batches, whose links logs name. An empty file is no text, unless the form has such texts.
     ///
     /// # Errors
     /// A table or a text cannot be read, or a file cannot be written.
     pub fn collect(&self, batches: &Path) -> Result<Vec<Results>> {
-        let joins = !["srt", "vtt"].contains(&self.suffix.as_str());
+        let joins = !self.is_of_one_file();
         let said = self.said(batches)?;
         let mut kept = self.warnings()?;
         let (mut results, mut all) = (Vec::new(), String::new());
@@ -88,7 +88,8 @@ impl Folder {
                     let text =
                         String::from_utf8(bytes).map_err(|_| Error::form(&file, "this is not UTF-8"))?;
                     if joins {
-                        all += &text;
+                        let rest = text.split_once('\n').filter(|_| self.has_head() && !all.is_empty());
+                        all += rest.map_or(text.as_str(), |(_, rest)| rest);
                     }
                     // The first word of each line is the name.
                     let words = || {
@@ -163,15 +164,19 @@ impl Folder {
     }
 }
 
-/// A table of the first results for people. Those without a text come first, then those with warnings. The last lines have the
-/// number and the first names of recordings with warnings, and the number and length of those without a text.
+/// A table for people of the first recordings without a text, then of those with warnings; nothing if there are none. The last lines
+/// have the number and the first names of recordings with warnings, and the number and length of those without a text.
 pub fn table(results: &[Results]) -> String {
     let (there, missing): (Vec<_>, Vec<_>) = results.iter().partition(|one| one.has_text());
-    let (warned, good): (Vec<_>, Vec<_>) = there.into_iter().partition(|one| one.has_warnings());
-    let mut rows = vec![["recording", "result", "words", "file, or reason"].map(str::to_owned)];
-    rows.extend(missing.iter().chain(&warned).chain(&good).take(SHOWN).map(|one| {
-        let [name, result, words, path, reason] = one.columns();
-        [name, result, words, if reason.is_empty() { path } else { reason }]
+    let warned: Vec<_> = there.into_iter().filter(|one| one.has_warnings()).collect();
+    let bad = missing.len() + warned.len();
+    if bad == 0 {
+        return String::new();
+    }
+    let mut rows = vec![["recording", "result", "words", "reason"].map(str::to_owned)];
+    rows.extend(missing.iter().chain(&warned).take(SHOWN).map(|one| {
+        let [name, result, words, _, reason] = one.columns();
+        [name, result, words, reason]
     }));
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let [name, result, words] = [0, 1, 2].map(width);
@@ -180,8 +185,8 @@ pub fn table(results: &[Results]) -> String {
         line.trim_end_matches(is_blank).to_owned() + "\n"
     };
     let mut text: String = rows.iter().map(line).collect();
-    if results.len() > SHOWN {
-        text += &format!("… and {} more\n", results.len() - SHOWN);
+    if bad > SHOWN {
+        text += &format!("… and {} more\n", bad - SHOWN);
     }
     if !warned.is_empty() {
         let names: Vec<&str> = warned.iter().take(NAMED).map(|one| one.name.as_str()).collect();
@@ -284,12 +289,25 @@ mod tests {
         );
         many.write("out/texts/cut.txt", "cut three one\n");
         let (jobs, rows, shown) = many.call();
-        assert_eq!((jobs, rows[0].as_str(), shown.len()), (0, "cut|text|", 3));
+        assert_eq!((jobs, rows[0].as_str(), shown.len()), (0, "cut|text|", 0));
+    }
+
+    #[test]
+    fn tables_are_joined_with_one_line_of_names() {
+        let many = Many::new("csv");
+        many.call();
+        many.write("out/texts/cut.csv", "file,text\ncut,one\n");
+        many.write("out/texts/good.csv", "file,text\ngood,two\ngood,three\n");
+        many.call();
+        let joined = fs::read_to_string(many.path("out/text")).unwrap();
+        assert_eq!(joined, "file,text\ncut,one\ngood,two\ngood,three\n");
     }
 
     #[test]
     fn an_empty_file_is_a_text_of_forms_without_lines_for_silence() {
-        for (form, jobs) in [("srt", 0), ("ctm", 0), ("vtt", 1), ("json", 1), ("txt", 1)] {
+        for (form, jobs) in
+            [("srt", 0), ("ctm", 0), ("rttm", 0), ("vtt", 1), ("json", 1), ("txt", 1), ("csv", 1)]
+        {
             let many = Many::new(form);
             many.write(&format!("out/texts/cut.{form}"), "x\n");
             many.call();

@@ -14,6 +14,7 @@ macro_rules! refuse {
     };
 }
 
+pub mod bands;
 pub mod cmvn;
 pub mod edges;
 pub mod endpoint;

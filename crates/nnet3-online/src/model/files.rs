@@ -6,6 +6,7 @@ use crate::config::ivector::IvectorArgs;
 use crate::config::recognizer::ModelArgs;
 use crate::config::{self, read_file};
 use crate::error::{Error, Result};
+use crate::first_half::PhraseFiles;
 use crate::model::other_kinds;
 use crate::notice::Notice;
 use crate::options::Files;
@@ -58,15 +59,20 @@ const SETTINGS: [&str; 9] = [
 ];
 
 pub(super) enum GraphFiles {
-    Whole(String),
-    Pair { hcl: String, grammar: String, disambiguation: String },
+    /// One file, maybe with a first half beside it for phrases.
+    Whole(String, Option<PhraseFiles>),
+    Pair {
+        hcl: String,
+        grammar: String,
+        disambiguation: String,
+    },
 }
 
 impl GraphFiles {
     /// Returns the file with words as output labels.
     pub fn file_of_words(&self) -> &str {
         match self {
-            GraphFiles::Whole(file) => file,
+            GraphFiles::Whole(file, _) => file,
             GraphFiles::Pair { grammar, .. } => grammar,
         }
     }
@@ -101,6 +107,8 @@ pub(super) struct Pieces {
     pub word_boundary: Option<String>,
     /// The options of the silence around sound.
     pub edges: Option<String>,
+    /// Bands that sound may lack.
+    pub bands: Option<String>,
 }
 
 /// Finds the acoustic model of a folder, which says where the other files are.
@@ -145,7 +153,7 @@ impl Pieces {
             files.clone();
         Ok(Pieces {
             mdl: acoustic.ok_or(Error::NoFile("acoustic model"))?,
-            graph: GraphFiles::Whole(graph.ok_or(Error::NoFile("decoding graph"))?),
+            graph: GraphFiles::Whole(graph.ok_or(Error::NoFile("decoding graph"))?, None),
             words,
             base: Base::of([mfcc, fbank, plp]).unwrap_or(Base::Mfcc(String::new())),
             pitch,
@@ -155,6 +163,7 @@ impl Pieces {
             online_cmvn: None,
             word_boundary,
             edges: None,
+            bands: None,
         })
     }
 
@@ -171,8 +180,16 @@ impl Pieces {
         let or = |given: &Option<String>, name: &str| given.clone().or_else(|| there(name));
         notices.extend(["rescore", "rnnlm"].into_iter().filter_map(there).map(Notice::Unused));
         let (whole, hcl) = (format!("{graph}HCLG.fst"), format!("{graph}HCLr.fst"));
+        let of_phrases = |name: &str| format!("{graph}phrases/{name}");
         let graph_files = match (or(&given.graph, &whole), there(&hcl)) {
-            (Some(whole), _) => GraphFiles::Whole(whole),
+            (Some(whole), _) => {
+                let hcl = there(&of_phrases("HCLr.fst"));
+                let phrases = hcl.map(|hcl| -> Result<PhraseFiles> {
+                    let words = needed(&of_phrases("words.txt"))?;
+                    Ok(PhraseFiles { hcl, words, disambiguation: needed(&of_phrases("disambig_tid.int"))? })
+                });
+                GraphFiles::Whole(whole, phrases.transpose()?)
+            }
             (None, Some(hcl)) => GraphFiles::Pair {
                 hcl,
                 grammar: needed(&format!("{graph}Gr.fst"))?,
@@ -224,6 +241,7 @@ impl Pieces {
             online_cmvn: there(&format!("{conf}online_cmvn.conf")),
             word_boundary: or(&given.word_boundary, &format!("{phones}word_boundary.int")),
             edges: there(&format!("{conf}edges.conf")),
+            bands: there(&format!("{conf}bands.conf")),
         })
     }
 }

@@ -12,12 +12,14 @@ use nnet3_decode::align::WordBoundaries;
 
 use super::ModelParts;
 use super::files::{Base, GraphFiles, Pieces};
+use crate::config::bands::BandArgs;
 use crate::config::cmvn::OnlineCmvnArgs;
 use crate::config::edges::EdgeArgs;
 use crate::config::recognizer::ModelArgs;
 use crate::config::spectral::{self, FbankArgs, MfccArgs, PlpArgs};
 use crate::config::{pitch, read_file};
 use crate::error::{Error, Result};
+use crate::first_half::PhrasePart;
 use crate::graph::{self, PairFiles, SharedGraph};
 use crate::network::AcousticNetwork;
 use crate::notice::Notice;
@@ -43,13 +45,22 @@ pub(super) fn parts(
         Some(file) => read_file::<EdgeArgs>(file)?.seconds().map_err(Error::of(file))?,
         None => 0.0,
     };
+    let missing_bands = match &pieces.bands {
+        Some(file) => read_file::<BandArgs>(file)?.missing_bands,
+        None => false,
+    };
     let (features, speaker) = features(pieces, options)?;
     let device = nnet3_matrix::cpu_with(options.math).unwrap_or_else(|_| nnet3_matrix::cpu());
     let (acoustic, events) =
         AcousticNetwork::load(&pieces.mdl, &device, settings.acoustic_scale, options.weights)?;
     notices.extend(events);
     check_features(pieces, &features, &acoustic)?;
-    let (graph, names) = graph_and_names(pieces, acoustic.transitions.num_transition_ids())?;
+    let num_transition_ids = acoustic.transitions.num_transition_ids();
+    let (graph, names) = graph_and_names(pieces, num_transition_ids)?;
+    let phrases = match &pieces.graph {
+        GraphFiles::Whole(_, files) => files.clone().map(|files| PhrasePart::new(files, num_transition_ids)),
+        GraphFiles::Pair { .. } => None,
+    };
     let open = |file: &String| -> Result<WordBoundaries> {
         let boundaries = WordBoundaries::load(file)?;
         boundaries.check(&acoustic.transitions).map_err(Error::of(file))?;
@@ -65,10 +76,11 @@ pub(super) fn parts(
     notices.push(compiled);
     Ok(ModelParts {
         names: Some(names),
+        phrases,
         boundaries,
         speaker,
         observer: options.observer.filter(|_| options.observe_always || settings.looped.debugs()),
-        options: RecognizerOptions { endpoint, chunks, edge_silence, ..parts.options },
+        options: RecognizerOptions { endpoint, chunks, edge_silence, missing_bands, ..parts.options },
         ..parts
     })
 }
@@ -118,7 +130,7 @@ fn features(pieces: &Pieces, options: &ModelOptions) -> Result<(PipelineModel, S
 /// Reads the graph, and the names of its words, from it or from their own file.
 fn graph_and_names(pieces: &Pieces, ids: usize) -> Result<(SharedGraph, Names)> {
     let (graph, names): (SharedGraph, _) = match &pieces.graph {
-        GraphFiles::Whole(file) => {
+        GraphFiles::Whole(file, _) => {
             let (graph, names) = graph::read_whole(file, ids)?;
             (graph.into(), names)
         }

@@ -15,6 +15,7 @@ use nnet3_decode::CompactLattice;
 use nnet3_decode::align::align_words;
 
 use crate::error::{Error, Result};
+use crate::first_half::FirstHalf;
 use crate::graph::SharedGraph;
 use crate::notice::Notice;
 use crate::options::{ModelOptions, RecognizerOptions};
@@ -153,13 +154,19 @@ impl Model {
 
     /// Makes a grammar of phrases, for [`RecognizerOptions::phrases`]: sentences then consist of these phrases, or of their
     /// words in another order, which is less likely. A phrase is words with blanks between them. Words that the model cannot
-    /// recognise are ignored ([`Phrases::ignored`]). Probabilities are those of vosk.
+    /// recognise are ignored ([`Phrases::ignored`]); one that it has with other capitals is that one ([`Phrases::replaced`]). Probabilities are those of vosk.
     ///
     /// # Errors
-    /// The model has no graph of two halves or no names of words, or it can recognise no word of the phrases.
+    /// The graph of the model has no first half without a language model, or no names of words, or it can recognise no word of the
+    /// phrases.
     pub fn phrases<S: AsRef<str>>(&self, phrases: &[S]) -> Result<Phrases> {
-        let SharedGraph::Pair(pair) = &self.parts().graph else { return Err(Error::OneGraph) };
-        Phrases::new(pair, self.parts().names.as_ref().ok_or(Error::NoNames)?, phrases)
+        let parts = self.parts();
+        let half = match (&parts.graph, &parts.phrases) {
+            (SharedGraph::Pair(pair), _) => FirstHalf { pair, names: None },
+            (_, Some(part)) => part.half()?,
+            _ => return Err(Error::OneGraph),
+        };
+        Phrases::new(half, parts.names.as_ref().ok_or(Error::NoNames)?, phrases)
     }
 
     /// The word for sounds that are no known word: `[unk]`, `<unk>` or `<UNK>`, if the model has it.

@@ -12,6 +12,7 @@ use nnet3_decode::align::WordBoundaries;
 
 use crate::config::recognizer::RecognizerArgs;
 use crate::error::Result;
+use crate::first_half::PhrasePart;
 use crate::graph::SharedGraph;
 use crate::network::AcousticNetwork;
 use crate::notice::Notice;
@@ -29,6 +30,8 @@ pub struct ModelParts {
     pub network: Arc<LoopedProgram>,
     /// The decoding graph.
     pub graph: SharedGraph,
+    /// The first half of the graph alone, if the graph is one file and has one beside it.
+    pub phrases: Option<PhrasePart>,
     /// Names of words; needed for text, not for lattices.
     pub names: Option<Names>,
     /// Phones that begin and end words, for times that are exact to the frame.
@@ -66,6 +69,7 @@ impl ModelParts {
             silence_weighting,
             network: Arc::new(network),
             graph,
+            phrases: None,
             names: None,
             boundaries: None,
             speaker: Speaker::default(),

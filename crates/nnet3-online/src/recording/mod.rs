@@ -1,6 +1,8 @@
 //! Recordings: sound in pieces to sentences.
 
 #[cfg(feature = "sound")]
+mod bands;
+#[cfg(feature = "sound")]
 mod loudness;
 mod sentences;
 #[cfg(feature = "sound")]

@@ -84,6 +84,14 @@ impl Sentences {
         Ok(sentences)
     }
 
+    pub(super) fn model(&self) -> &Model {
+        &self.model
+    }
+
+    pub(super) fn options(&self) -> &RecognizerOptions {
+        &self.options
+    }
+
     fn need(&mut self, signals: usize) -> Result<()> {
         while self.recognizers.len() < signals {
             let mut recognizer = Recognizer::new(&self.model, self.model.sample_rate(), &self.options)?;

@@ -6,6 +6,7 @@ use std::fmt;
 
 use kaldi_sound::{Channels, SoundStream};
 
+use super::bands::Bands;
 use super::loudness::Loudness;
 use super::sentences::{Sentence, Sentences, piece};
 use crate::error::{Error, Result};
@@ -28,6 +29,8 @@ pub enum RecordingWarning {
     FirstChannel { count: usize },
     /// These channels (from 1) are silent, but `others` are not. `is_alone` if no other channel is recognised.
     Silent { channels: Vec<usize>, others: Vec<usize>, is_alone: bool },
+    /// There is no sound above this frequency (in Hz), and the model was not trained with such sound.
+    MissingBands { above: f64 },
 }
 
 impl RecordingWarning {
@@ -50,6 +53,14 @@ impl fmt::Display for RecordingWarning {
             }
             RecordingWarning::Silent { channels, others, .. } => {
                 write!(f, "channel {} is silent, but channel {} is not", list(channels), list(others))
+            }
+            RecordingWarning::MissingBands { above } => {
+                let above = above / 1000.0;
+                write!(
+                    f,
+                    "there is no sound above {above} kHz, as behind a telephone or strong compression: a model that never heard such sound \
+                     takes it for other words"
+                )
             }
         }
     }
@@ -92,6 +103,8 @@ pub struct Recording<S: BorrowMut<Sentences> = Sentences> {
     /// The number of signals that are recognised: the first ones of `loudness`.
     used: usize,
     loudness: Loudness,
+    /// `None` if the model can do without.
+    bands: Option<Bands>,
     stage: Stage,
     /// True if the sentences can be ended: they have not ended, and the search has not failed.
     can_end: bool,
@@ -126,6 +139,7 @@ impl<S: BorrowMut<Sentences>> Recording<S> {
         let rate = sound.sample_rate();
         sentences.borrow_mut().begin(rate as f32, signals.len())?;
         let has_others = count > 1 && options.channels.is_none();
+        let misses_bands = !sentences.borrow().options().missing_bands;
         Ok(Recording {
             sentences,
             sound: Some(sound),
@@ -134,6 +148,7 @@ impl<S: BorrowMut<Sentences>> Recording<S> {
             piece: piece(rate as f32),
             used: signals.len(),
             loudness: Loudness::new(count, &signals),
+            bands: misses_bands.then(|| Bands::new(rate)),
             stage: Stage::Reading,
             can_end: true,
             waiting: VecDeque::new(),
@@ -155,6 +170,9 @@ impl<S: BorrowMut<Sentences>> Recording<S> {
                     let is_alone = self.used == 1;
                     self.warnings.push(RecordingWarning::Silent { channels, others, is_alone });
                 }
+                let heard = f64::from(self.sentences.borrow().model().sample_rate()) / 2.0;
+                let highest = self.bands.as_ref().and_then(|bands| bands.highest(heard));
+                self.warnings.extend(highest.map(|above| RecordingWarning::MissingBands { above }));
                 Ok(None)
             }
             Stage::Reading => match self.read() {
@@ -176,6 +194,9 @@ impl<S: BorrowMut<Sentences>> Recording<S> {
             return self.end();
         }
         self.loudness.add(&samples);
+        if let Some(bands) = &mut self.bands {
+            samples[..self.used].iter().for_each(|samples| bands.add(samples));
+        }
         let accepted = self.sentences.borrow_mut().accept(&samples[..self.used]);
         self.can_end = accepted.is_ok();
         accepted.map_err(|error| self.named(error))

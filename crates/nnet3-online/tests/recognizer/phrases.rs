@@ -1,10 +1,11 @@
 //! Phrases beside a graph that was composed of them before, and several texts of a sentence beside a list of all paths.
 
-use kaldi_fst::{Algebra, EPSILON, Fst, ops};
+use kaldi_fst::{Algebra, EPSILON, Fst, ops, store};
+use kaldi_io::KaldiWriter;
 use nnet3_decode::decoder::GraphPair;
 use nnet3_decode::{CompactLattice, Scale, lattice};
-use nnet3_online::phrases::{Ignored, bigrams};
-use nnet3_online::{Alternative, SharedGraph, json};
+use nnet3_online::phrases::{Ignored, Replaced, bigrams};
+use nnet3_online::{Alternative, PhraseFiles, PhrasePart, Phrases, SharedGraph, json};
 
 use super::*;
 
@@ -56,18 +57,14 @@ fn phrases_are_a_graph_composed_before() {
     let model = pair();
     let phrases = ["three three", "one nine", " ", "silent", "four four  one"];
     let grammar = model.phrases(&phrases).unwrap();
-    let ignored = |phrase, word: &str, is_pathless| Ignored {
-        phrase,
-        word: word.to_owned(),
-        is_pathless,
-        hint: String::new(),
-    };
+    let ignored = |phrase, word: &str, is_pathless| Ignored { phrase, word: word.to_owned(), is_pathless };
     assert_eq!(grammar.ignored(), [ignored(1, "nine", false), ignored(3, "silent", true)]);
     let other_letters = model.phrases(&["One one", "ONE"]).unwrap();
-    let hints: Vec<&str> = other_letters.ignored().iter().map(|ignored| ignored.hint.as_str()).collect();
-    assert_eq!(hints, [" ('one' is there, with other capitals)"; 2]);
-    let error = model.phrases(&["One"]).unwrap_err().to_string();
-    assert!(error.ends_with("which have 'One' ('one' is there, with other capitals)"), "{error}");
+    let replaced = |phrase, word: &str| Replaced { phrase, word: word.to_owned(), by: "one".to_owned() };
+    assert_eq!(other_letters.replaced(), [replaced(0, "One"), replaced(1, "ONE")]);
+    assert_eq!(other_letters.ignored(), []);
+    let error = model.phrases(&["Ones"]).unwrap_err().to_string();
+    assert!(error.ends_with("which have 'Ones'"), "{error}");
     let expected = bigrams(&[vec![3, 3], vec![1], vec![], vec![], vec![4, 4, 1]]);
     let composed = ops::compose_transducers(&hcl(), &expected, true).unwrap();
     let composed = SearchGraph::new((&composed).into(), transitions().num_transition_ids()).unwrap();
@@ -103,6 +100,45 @@ fn phrases_are_a_graph_composed_before() {
         assert_eq!(recognizer.finish().unwrap().text(), expected);
     }
     assert!(transcript(&model, &options, &signal).text() != plain);
+}
+
+/// The first half is in files, with numbers of its own for words.
+#[test]
+fn phrases_beside_a_graph_with_a_language_model_are_those_of_two_halves() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let halves = ops::look_ahead(hcl());
+    let mut w = KaldiWriter::create(&file("HCLr.fst"), false).unwrap();
+    store::write_look_ahead(&mut w, &halves.fst).unwrap();
+    w.finish().unwrap();
+    let own: std::collections::BTreeMap<i32, i32> = halves.pairs.iter().copied().collect();
+    let words = [(1, "one"), (2, "two"), (3, "three"), (4, "four"), (5, "silent")]
+        .map(|(number, word)| format!("{word} {}\n", own.get(&number).copied().unwrap_or(number)));
+    std::fs::write(file("words.txt"), format!("<eps> 0\n{}", words.concat())).unwrap();
+    std::fs::write(file("disambig_tid.int"), "").unwrap();
+    let files = PhraseFiles {
+        hcl: file("HCLr.fst"),
+        words: file("words.txt"),
+        disambiguation: file("disambig_tid.int"),
+    };
+    // The model's words have other numbers, in another order.
+    let names = names(b"<eps> 0\nfour 1\nthree 2\nsilent 3\ntwo 4\none 5\n");
+    let parts = parts(features(), network(3), super::graph(&transitions()));
+    let phrases = Some(PhrasePart::new(files, transitions().num_transition_ids()));
+    let model = Model::from_parts(ModelParts { names, phrases, ..parts }).unwrap();
+    let reference = pair();
+    let given = ["three Three", "one nine", "silent", "four four  one"];
+    let (found, expected) = (model.phrases(&given).unwrap(), reference.phrases(&given).unwrap());
+    assert_eq!((found.ignored(), found.replaced()), (expected.ignored(), expected.replaced()));
+    assert_eq!((found.ignored().len(), found.replaced().len()), (2, 1));
+    let heard = |model: &Model, phrases: &Phrases, seed: u64| {
+        let options = RecognizerOptions { phrases: Some(phrases.clone()), ..RecognizerOptions::default() };
+        transcript(model, &options, &signal(16000, seed)).text()
+    };
+    for seed in 0..6 {
+        let expected = heard(&reference, &expected, seed);
+        assert!(!expected.is_empty() && heard(&model, &found, seed) == expected, "seed {seed}: {expected}");
+    }
 }
 
 #[test]

@@ -165,3 +165,36 @@ fn a_recording_without_a_frame_is_an_error() {
     let error = Recording::open("nowhere.wav", &model).err().unwrap();
     assert!(kaldi_io::error::chain(&error).contains("nowhere.wav"), "{error}");
 }
+
+/// Two seconds of tones up to 3.9 kHz.
+fn telephone() -> Vec<i16> {
+    let mut random = fastrand::Rng::with_seed(8);
+    let tones: Vec<(f64, f64)> =
+        (3..170).map(|place| (f64::from(place) * 23.0, random.f64() * 6.0)).collect();
+    let sample = |at: usize| -> f64 {
+        let time = at as f64 / f64::from(RATE);
+        tones.iter().map(|(frequency, phase)| (frequency * time * std::f64::consts::TAU + phase).sin()).sum()
+    };
+    (0..2 * RATE as usize).map(|at| (sample(at) * 300.0) as i16).collect()
+}
+
+#[test]
+fn missing_bands_are_said_of_models_that_never_heard_such_sound() {
+    let (model, options) = short_sentences();
+    let said = |missing_bands: bool, samples: Vec<i16>| -> Vec<String> {
+        let options = RecognizerOptions { missing_bands, ..options.clone() };
+        let mut sentences = Sentences::new(&model, &options).unwrap();
+        let mut recording =
+            Recording::new(wave(&[samples], 0), &mut sentences, &RecordingOptions::default()).unwrap();
+        recording.by_ref().for_each(|sentence| drop(sentence.unwrap()));
+        recording.warnings().iter().map(ToString::to_string).collect()
+    };
+    let found = said(false, telephone());
+    assert!(
+        found.len() == 1 && found[0].starts_with("there is no sound above 4 kHz, as behind"),
+        "{found:?}"
+    );
+    assert_eq!(said(true, telephone()), [""; 0]);
+    let mut random = fastrand::Rng::with_seed(9);
+    assert_eq!(said(false, (0..32000).map(|_| random.i16(-3000..3000)).collect()), [""; 0]);
+}

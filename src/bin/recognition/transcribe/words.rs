@@ -20,8 +20,8 @@ type Lines = Vec<(usize, String)>;
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct WordArgs {
     /// File of phrases, one a line: only these phrases, or their words in another order, are recognised. The phrase [unk]
-    /// stands for anything else: it is the model's word [unk], <unk> or <UNK>. The model needs a graph of two halves
-    /// (graph/HCLr.fst and graph/Gr.fst). Words that it does not know are ignored with a warning
+    /// stands for anything else: it is the model's word [unk], <unk> or <UNK>. Models of recognizer.sh and
+    /// published ones with graph/HCLr.fst take phrases. Words that the model does not know are ignored with a warning; capitals do not count
     #[arg(long, value_name = "FILE", default_value = "")]
     pub phrases: String,
     /// Write up to this many texts of each sentence, the likeliest first (forms text and json). 0: its words alone
@@ -86,25 +86,25 @@ impl WordArgs {
             .map(|(_, text)| if text == ANYTHING { model.garbage_word().unwrap_or(text) } else { text })
             .collect();
         let phrases = model.phrases(&texts).with_context(|| format!("--phrases={file}"))?;
-        let mut ignored: BTreeMap<(&str, bool), (&str, Vec<usize>)> = BTreeMap::new();
+        let mut remarks: BTreeMap<(&str, String), Vec<usize>> = BTreeMap::new();
+        let line = |phrase: usize| lines.get(phrase).map_or(0, |line| line.0);
         for word in phrases.ignored() {
-            let line = lines.get(word.phrase).map_or(0, |line| line.0);
-            let (hint, lines) = ignored.entry((&word.word, word.is_pathless)).or_default();
-            lines.push(line);
-            *hint = &word.hint;
-        }
-        for ((word, is_pathless), (hint, lines)) in ignored {
-            let others =
-                if lines.len() > 1 { format!(" and {} more", lines.len() - 1) } else { String::new() };
-            let cause = match (is_pathless, word == ANYTHING) {
+            let cause = match (word.is_pathless, word.word == ANYTHING) {
                 (true, _) => "is not in the graph of the model",
                 (false, true) => "stands for a word that the model lacks",
                 (false, false) => "is not in the vocabulary of the model",
             };
-            messages::warn(&format!(
-                "{file}, line {}{others}: the word '{word}' {cause}: it is ignored{hint}",
-                lines[0]
-            ));
+            let remark = (word.word.as_str(), format!("{cause}: it is ignored"));
+            remarks.entry(remark).or_default().push(line(word.phrase));
+        }
+        for word in phrases.replaced() {
+            let remark = (word.word.as_str(), format!("is recognised as '{}', which the model has", word.by));
+            remarks.entry(remark).or_default().push(line(word.phrase));
+        }
+        for ((word, remark), lines) in remarks {
+            let others =
+                if lines.len() > 1 { format!(" and {} more", lines.len() - 1) } else { String::new() };
+            messages::warn(&format!("{file}, line {}{others}: the word '{word}' {remark}", lines[0]));
         }
         Ok(phrases)
     }
