@@ -89,6 +89,13 @@ forget() {
 if [[ $restart == true ]]; then forget; fi
 old_setup=/dev/null
 [[ ! -e $dir/setup ]] || old_setup=$dir/setup
+# (A folder in which nothing was made yet, since the data did not fit the network, is taken again.)
+if [[ -e $dir/setup && ! -e $dir/egs && -z $(find "$dir" -maxdepth 1 -name '[1-9]*.raw' -o -maxdepth 1 -name '[1-9]*.mdl' -o -maxdepth 1 -name 'final.*') ]] &&
+  ! setup | cmp -s - "$old_setup"; then
+  say "$dir has no examples and no iteration yet: it begins anew with the present options and data"
+  forget
+  old_setup=/dev/null
+fi
 if ! setup | cmp -s - "$old_setup" && [[ -e $dir/setup || -n $(find "$dir" -maxdepth 1 -name '*.raw' -o -name '*.mdl') ]]; then
   say "$dir holds a training with other options or data (< then, > now):"
   setup | diff "$old_setup" - | grep '^[<>]' | head -n 20 >&2 || true

@@ -249,6 +249,14 @@ impl AmCopy {
         let mut model = load_acoustic(&self.nnet_in)?;
         if !self.set_raw_nnet.is_empty() {
             warn_of_removed_priors(model.set_nnet(load(&self.set_raw_nnet)?)?);
+            let (outputs, pdfs) = (model.num_pdfs(), model.transitions.num_pdfs());
+            if outputs != pdfs {
+                messages::warn(&format!(
+                    "--set-raw-nnet={}: the output of the network has dimension {outputs}, but the transition model of {} has {pdfs} pdfs: \
+                     nnet3-am-init makes a model of a network and another transition model",
+                    self.set_raw_nnet, self.nnet_in
+                ));
+            }
         }
         warn_of_removed_priors(model.change_nnet(|nnet| self.change(nnet))?);
         Ok(model)

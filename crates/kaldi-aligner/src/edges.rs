@@ -19,6 +19,8 @@ const LEAST: f64 = 6.0;
 const INNER_LEAST: f64 = 10.0;
 /// A closure is at most so much louder than the quietest twentieth of the utterance, in dB.
 const QUIET: f64 = 12.0;
+/// The part of the range of levels that counts as quiet.
+const QUIET_PART: f32 = 0.35;
 /// Seconds that are left of each phone.
 const SHORTEST: f64 = 0.01;
 /// Boundaries that differ by less touch.
@@ -65,6 +67,21 @@ impl Levels {
         let mut sorted = self.0.clone();
         sorted.sort_by(f32::total_cmp);
         sorted.get(sorted.len() / 20).map_or(0.0, |&level| f64::from(level))
+    }
+
+    /// The share of quiet levels between two times: quiet ones are at most [`QUIET_PART`] of the way from the quietest twentieth of the
+    /// utterance to the loudest one.
+    pub(crate) fn quiet_share(&self, from: f64, to: f64) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f32::total_cmp);
+        let twentieth = sorted.len() / 20;
+        let (Some(&low), Some(&high)) = (sorted.get(twentieth), sorted.iter().rev().nth(twentieth)) else {
+            return 0.0;
+        };
+        let limit = low + QUIET_PART * (high - low);
+        let place = |seconds: f64| ((seconds / STEP).round().max(0.0) as usize).min(self.0.len());
+        let levels = self.0.get(place(from)..place(to)).unwrap_or_default();
+        levels.iter().filter(|&&level| level < limit).count() as f64 / levels.len().max(1) as f64
     }
 
     /// The steepest rise or fall between two times; `None` if no place has the least difference with the quiet side below
@@ -219,6 +236,14 @@ mod tests {
         assert!((ends[0] - 0.302).abs() < NEAR && found.words[1].begin == ends[0], "{ends:?}");
         assert_eq!(ends[1..3], [0.38, 0.5]);
         assert!((ends[3] - 0.6).abs() < NEAR, "{ends:?}");
+    }
+
+    #[test]
+    fn quiet_parts_are_found() {
+        let levels = Levels::of(&sound(&[(0.5, 1.0)], 2.0), RATE);
+        assert!(levels.quiet_share(1.1, 1.9) > 0.95 && levels.quiet_share(0.55, 0.95) < 0.05);
+        assert!((levels.quiet_share(0.75, 1.25) - 0.5).abs() < 0.05);
+        assert_eq!(Levels::default().quiet_share(0.0, 1.0), 0.0);
     }
 
     #[test]

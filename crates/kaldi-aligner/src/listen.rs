@@ -124,7 +124,7 @@ pub fn text_scores(
         let features = front.features(place)?;
         let likelihoods = Likelihoods::new(&system.model.gmms, &features)?;
         let get = |frame: usize, pdf: i32| likelihoods.get(frame, pdf as usize);
-        Ok(Ok(texts.compare(finder, lang, (&utterances[place].words, alignment), get)))
+        Ok(Ok(texts.compare(finder, lang, (place, &utterances[place].words, alignment), get)))
     };
     let beside = passes.for_utterances(begin, work, |_| ())?;
     scores.beside = beside.into_iter().map(|result| result.unwrap_or(Beside::Best)).collect();

@@ -254,7 +254,7 @@ impl NetworkModel {
         let work = |finder: &mut PathFinder, number: usize, outputs: &DenseMatrix<f32>| {
             let Ok((_, alignment)) = &found[number] else { return Ok(Beside::Best) };
             let get = |frame: usize, pdf: i32| outputs.row(frame)[pdf as usize];
-            Ok(others.compare(finder, lang, (&texts[number], alignment), get))
+            Ok(others.compare(finder, lang, (number, &texts[number], alignment), get))
         };
         let (doubtful, settings) =
             ((corpus, &is_doubtful as &dyn Fn(usize) -> bool), others_settings(&self.options));

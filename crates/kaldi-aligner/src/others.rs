@@ -11,11 +11,15 @@ use rustc_hash::FxHashSet;
 
 use crate::listen::spoken_frames;
 
-/// Other texts that are tried at most.
+/// Other texts with about as many words that are tried at most.
 const MOST: usize = 20;
+/// Texts before and behind an utterance in the corpus that are tried first: texts are often shifted by one or two.
+const NEIGHBOURS: usize = 3;
 
 /// The distinct texts of a corpus.
 pub(crate) struct Texts {
+    /// All texts in the order of the corpus; empty ones for those that explain anything.
+    in_order: Vec<Vec<u32>>,
     /// By the number of words; texts with as many words are in the order of the corpus.
     sorted: Vec<Vec<u32>>,
 }
@@ -43,10 +47,24 @@ impl Texts {
         let is_text = |words: &&[u32]| {
             !words.is_empty() && !words.iter().any(|&word| i64::from(word) == i64::from(lang.oov))
         };
-        let mut sorted: Vec<Vec<u32>> =
-            texts.filter(is_text).filter(|words| known.insert(words)).map(<[u32]>::to_vec).collect();
+        let texts: Vec<&[u32]> = texts.collect();
+        let in_order =
+            texts.iter().map(|words| if is_text(words) { words.to_vec() } else { Vec::new() }).collect();
+        let mut sorted: Vec<Vec<u32>> = texts
+            .into_iter()
+            .filter(is_text)
+            .filter(|words| known.insert(words))
+            .map(<[u32]>::to_vec)
+            .collect();
         sorted.sort_by_key(Vec::len);
-        Texts { sorted }
+        Texts { in_order, sorted }
+    }
+
+    /// The texts of utterances beside one in the corpus, other than `words`.
+    fn beside<'t>(&'t self, place: usize, words: &'t [u32]) -> impl Iterator<Item = &'t [u32]> {
+        let around = self.in_order.iter().skip(place.saturating_sub(NEIGHBOURS));
+        let around = around.take(place.min(NEIGHBOURS) + 1 + NEIGHBOURS).map(Vec::as_slice);
+        around.filter(move |text| !text.is_empty() && *text != words)
     }
 
     /// Texts other than `words` with about as many words.
@@ -60,12 +78,12 @@ impl Texts {
         around.filter(move |text| *text != words).take(MOST)
     }
 
-    /// Compares the text of an utterance with others. `get` has the log-likelihoods of frames and pdfs.
+    /// Compares the text of an utterance, by its place in the corpus, with others. `get` has the log-likelihoods of frames and pdfs.
     pub(crate) fn compare(
         &self,
         finder: &mut PathFinder,
         lang: &Lang,
-        (words, alignment): (&[u32], &Alignment),
+        (place, words, alignment): (usize, &[u32], &Alignment),
         get: impl Fn(usize, i32) -> f32,
     ) -> Beside {
         let frames = alignment.ids.len();
@@ -73,7 +91,7 @@ impl Texts {
         let spoken = spoken_frames(alignment);
         let mut best: Option<(&[u32], f64)> = None;
         let mut is_alone = true;
-        for other in self.near(words) {
+        for other in self.beside(place, words).chain(self.near(words)) {
             // (A text that cannot be aligned explains nothing.)
             let Ok(found) = finder.find(other, frames, &get) else { continue };
             is_alone = false;
@@ -120,6 +138,8 @@ mod tests {
         let few = [vec![a], vec![b], vec![a], vec![], vec![unknown], vec![a, b]];
         let texts = Texts::new(&lang, few.iter().map(Vec::as_slice));
         assert_eq!(texts.near(&[a]).collect::<Vec<_>>(), [&[b][..], &[a, b]]);
+        assert_eq!(texts.beside(0, &[a]).collect::<Vec<_>>(), [&[b][..]]);
+        assert_eq!(texts.beside(5, &[a, b]).collect::<Vec<_>>(), [&[a][..]]);
         // All texts of 1 to 8 words.
         let all: Vec<Vec<u32>> = (1..=8_u32)
             .flat_map(|count| {

@@ -11,8 +11,8 @@ use kaldi_io::filename::RxFilename;
 use kaldi_lang::lang::placed;
 use kaldi_lang::lexicon::{Entry, Lexicon};
 use kaldi_lang::{LangOptions, TopologyKind};
-use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
+use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::guessed::{Guessed, guess};
 use crate::{Error, Result};
@@ -52,6 +52,9 @@ fn words_of(text: &str) -> impl Iterator<Item = &str> {
     text.split(' ').filter(|word| !word.is_empty())
 }
 
+/// Phones of models that are no letters.
+const NO_LETTERS: [&str; 6] = ["sil", "sp", "spn", "nsn", "lau", "oov"];
+
 /// The word that stands for those without a pronunciation.
 const UNKNOWN_WORD: &str = "<unk>";
 
@@ -72,6 +75,14 @@ impl ModelPhones {
         let here = placed(phones, self.have_places);
         let found = phones.iter().zip(&here).find(|(_, placed)| self.names.number(placed).is_none());
         found.map(|(phone, _)| phone.as_str())
+    }
+
+    /// The names of phones without the suffixes for places in words.
+    fn plain(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(|(name, _)| match name.rsplit_once('_') {
+            Some((plain, "B" | "I" | "E" | "S")) if self.have_places => plain,
+            _ => name,
+        })
     }
 
     /// True if the model has the phone at any place of a word.
@@ -141,7 +152,13 @@ impl Pronunciations {
         Pronunciations::of(lexicon, Vec::new(), Source::Model)
     }
 
-    fn of(lexicon: Lexicon, warnings: Vec<String>, source: Source) -> Result<Pronunciations> {
+    fn of(mut lexicon: Lexicon, warnings: Vec<String>, source: Source) -> Result<Pronunciations> {
+        // (A letter with its mark looks the same in each of Unicode's forms. Words are brought to one form, too.)
+        for phone in lexicon.entries.iter_mut().flat_map(|entry| &mut entry.phones) {
+            if !is_nfc(phone) {
+                *phone = phone.nfc().collect();
+            }
+        }
         let words = match source {
             Source::Letters => Words::Letters,
             Source::File(_) | Source::Model if lexicon.entries.is_empty() => {
@@ -229,10 +246,20 @@ impl Pronunciations {
         out
     }
 
-    /// Takes away pronunciations with phones that a model lacks. Words that are left without one are unknown words.
+    /// The groups of letters that are one phone each.
+    pub fn digraphs(&self) -> Vec<String> {
+        self.digraphs.iter().map(|digraph| digraph.concat()).collect()
+    }
+
+    /// Takes away pronunciations with phones that a model lacks. Words that are left without one are unknown words. If no groups of letters
+    /// were given for a lexicon of letters, those are taken that are phones of the model.
     pub fn limit(&mut self, phones: &Symbols) {
         let have_places = phones.iter().any(|(name, _)| name.ends_with("_B"));
         let model = ModelPhones { names: phones.clone(), have_places };
+        self.name_phones_as(&model);
+        if self.source == Source::Letters && self.digraphs.is_empty() {
+            self.digraphs = self.groups_of(&model);
+        }
         let own = &self.spoken;
         let phones = self.lexicon.entries.iter().flat_map(|entry| &entry.phones);
         self.phones = phones.filter(|phone| *phone != own && **phone != self.silence).cloned().collect();
@@ -252,6 +279,33 @@ impl Pronunciations {
         drop(known);
         self.lexicon = Lexicon::new(&self.lexicon.name, kept);
         (self.model, self.lacking) = (Some(model), lacking);
+    }
+
+    /// Gives phones the names of the model, which may be in another of Unicode's forms.
+    fn name_phones_as(&mut self, model: &ModelPhones) {
+        let others = model.plain().filter(|name| !is_nfc(name));
+        let names: BTreeMap<String, &str> = others.map(|name| (name.nfc().collect(), name)).collect();
+        for phone in self.lexicon.entries.iter_mut().flat_map(|entry| &mut entry.phones) {
+            if let Some(name) = names.get(phone.as_str()).filter(|_| !model.has(phone)) {
+                *phone = (*name).to_owned();
+            }
+        }
+    }
+
+    /// The phones of a model that are several letters.
+    fn groups_of(&self, model: &ModelPhones) -> Vec<Vec<String>> {
+        let is_sound = |name: &str| {
+            !name.starts_with(['<', '#'])
+                && !NO_LETTERS.contains(&name)
+                && name != self.silence
+                && name != self.spoken
+                && name == name.to_lowercase()
+        };
+        let names: BTreeSet<&str> = model.plain().filter(|name| is_sound(name)).collect();
+        let mut groups: Vec<Vec<String>> = names.into_iter().map(signs).collect();
+        groups.retain(|signs| signs.len() > 1 && signs.iter().filter(|sign| is_letter(sign)).count() > 1);
+        groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
+        groups
     }
 
     /// A sentence if many phones of the lexicon, or most words of a corpus, are unknown: the model or the lexicon may be of another
@@ -542,6 +596,38 @@ mod tests {
         all.limit(&symbols(&["<eps>", "SIL", "a", "ng"]));
         assert_eq!(all.unusable("ngamba").as_deref(), Some("the model lacks the phone 'mb'"));
         assert!(all.unusable("anga").is_none());
+    }
+
+    #[test]
+    fn groups_of_letters_are_those_of_the_model_unless_others_are_given() {
+        let model = symbols(&[
+            "<eps>", "SIL", "sil", "spn", "a_B", "a_I", "ng_I", "ng_E", "mb_B", "\u{e1}_E", "AA_B",
+        ]);
+        let mut all = Pronunciations::new(Source::Letters).unwrap();
+        all.limit(&model);
+        assert_eq!(all.digraphs(), ["mb", "ng"]);
+        assert_eq!(all.letters("mbang\u{e1}"), ["mb", "a", "ng", "\u{e1}"]);
+        let mut own = Pronunciations::new(Source::Letters).unwrap();
+        own.set_digraphs(&["nd".to_owned()]).unwrap();
+        own.limit(&model);
+        assert_eq!(own.digraphs(), ["nd"]);
+        let mut listed =
+            Pronunciations::of_lexicon(Lexicon::new("lexicon", vec![entry("a", &["a"])])).unwrap();
+        listed.limit(&model);
+        assert_eq!(listed.digraphs(), [""; 0]);
+    }
+
+    #[test]
+    fn phones_may_be_in_another_form_of_unicode_than_those_of_the_model() {
+        for (of_model, of_lexicon) in
+            [("\u{e1}", "a\u{301}"), ("a\u{301}", "\u{e1}"), ("a\u{301}", "a\u{301}")]
+        {
+            let entries = vec![entry("x", &[of_lexicon, "b"])];
+            let mut all = Pronunciations::of_lexicon(Lexicon::new("lexicon", entries)).unwrap();
+            all.limit(&symbols(&["<eps>", "SIL", of_model, "b"]));
+            assert_eq!(all.unusable("x"), None);
+            assert_eq!(all.lexicon.entries[0].phones, [of_model, "b"]);
+        }
     }
 
     #[test]

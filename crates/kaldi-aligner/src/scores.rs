@@ -13,6 +13,7 @@ use kaldi_hmm::TransitionModel;
 use crate::Result;
 use crate::aligned::{AlignedUtterance, AlignedWord, Results};
 use crate::cepstra::Extracted;
+use crate::edges::Levels;
 
 /// A score is low if it is below the median by so many deviations.
 const DEVIATIONS: f64 = 3.5;
@@ -21,6 +22,9 @@ const NORMAL: f64 = 1.4826;
 /// Seconds of a word whose distance from the median counts as it is, and those from which on distances do not grow.
 const USUAL: f64 = 0.2;
 const LONG: f64 = 0.5;
+/// A sound of so many seconds that is quiet for more than this share of its time is doubtful.
+const LONG_SOUND: f64 = 0.4;
+const QUIET_SHARE: f64 = 0.6;
 /// Fewer scores have no median worth the name.
 const LEAST_SCORES: usize = 20;
 
@@ -54,7 +58,25 @@ pub(crate) fn add(
         }
     }
     mark_doubtful(results);
+    mark_quiet(results, &extracted.levels);
     Ok(())
+}
+
+/// Marks words with a long sound where it is quiet: a sound that nobody has said fits silence well, and has a good score.
+fn mark_quiet(results: &mut Results, levels: &[Levels]) {
+    let mut found = 0;
+    for (utterance, levels) in results.utterances.iter_mut().zip(levels) {
+        let Ok(utterance) = utterance else { continue };
+        let begin = utterance.begin;
+        for word in utterance.words.iter_mut().filter(|word| !word.is_doubtful && !word.is_any_speech) {
+            word.is_doubtful = word.phones.iter().any(|phone| {
+                phone.end - phone.begin >= LONG_SOUND
+                    && levels.quiet_share(phone.begin - begin, phone.end - begin) > QUIET_SHARE
+            });
+            found += usize::from(word.is_doubtful);
+        }
+    }
+    results.doubtful = results.doubtful.map(|doubtful| doubtful + found);
 }
 
 /// For each frame of an alignment, its log-likelihood less that of the best of all pdfs.

@@ -2,7 +2,8 @@
 //! MESSAGE`.
 //!
 //! Training scripts search these lines, sometimes with function and file. So callers give function and file explicitly,
-//! as a [`Site`]. The sites that scripts search for are in [`sites`].
+//! as a [`Site`]. The sites that scripts search for are in [`sites`]. On a terminal, messages without a place in Kaldi's sources have the
+//! level and the program alone before them.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -161,11 +162,19 @@ pub fn log_line(site: &Site, message: &str) -> String {
 }
 
 fn print(level: &str, site: &Site, message: &str) {
-    let line = line(level, program(), site, message);
+    let line = match terminal::is_terminal() && *site == Site::PROGRAM {
+        true => short_line(level, program(), message),
+        false => line(level, program(), site, message),
+    };
     match colour(level).filter(|_| terminal::has_colours()) {
         Some(colour) => terminal::print(coloured(&line, level, colour).as_bytes()),
         None => terminal::print(line.as_bytes()),
     }
+}
+
+/// A line for a person at a terminal. The place in a program of Kaldi tells a person nothing if the message is none of Kaldi's.
+fn short_line(level: &str, program: &str, message: &str) -> String {
+    format!("{level} ({program}) {message}\n")
 }
 
 /// The colour of a level on terminals, as the number of an escape sequence: red, yellow.
@@ -300,6 +309,7 @@ mod tests {
             line("WARNING", "nnet3-copy", &Site::PROGRAM, "x"),
             "WARNING (nnet3-copy[5.5]:main():nnet3-copy.cc:1) x\n"
         );
+        assert_eq!(short_line("WARNING", "nnet3-copy", "x"), "WARNING (nnet3-copy) x\n");
         assert_eq!(num(7588.5), "7588.5");
         assert_eq!(num(-2.520_041_2), "-2.52004");
         assert_eq!(num(100.0 / 3.0), "33.3333");

@@ -107,6 +107,15 @@ pub struct Corpus {
 }
 
 impl Corpus {
+    /// The length of the shortest utterance in seconds; `None` without utterances.
+    pub fn shortest(&self) -> Option<f64> {
+        let seconds = |utterance: &Utterance| match utterance.span {
+            Some((begin, end)) => end - begin,
+            None => self.recordings[utterance.recording].seconds,
+        };
+        self.utterances.iter().map(seconds).reduce(f64::min)
+    }
+
     /// Seconds of an utterance.
     pub fn seconds(&self, utterance: &Utterance) -> f64 {
         match utterance.span {

@@ -57,6 +57,10 @@ pub enum Kind {
     SeveralTexts,
     /// Tiers that are left out.
     IgnoredTiers,
+    /// Columns of a table that are left out.
+    IgnoredColumns,
+    /// Recordings that are not where the input says.
+    FoundElsewhere,
     /// Samples at the limit of their range.
     Clipping,
     /// Words of a text that were left out, whether they are heard in the recording or not.
@@ -104,6 +108,12 @@ impl Kind {
             Kind::SeveralChannels => ("recording with several channels", "recordings with several channels"),
             Kind::SeveralTexts => ("recording with several texts", "recordings with several texts"),
             Kind::IgnoredTiers => ("tier that is not used", "tiers that are not used"),
+            Kind::IgnoredColumns => {
+                ("table with columns that are not used", "tables with columns that are not used")
+            }
+            Kind::FoundElsewhere => {
+                ("table with recordings that are elsewhere", "tables with recordings that are elsewhere")
+            }
             Kind::Clipping => ("clipped recording", "clipped recordings"),
             Kind::WordsLeftOut => ("text with words that are left out", "texts with words that are left out"),
             Kind::TextDoesNotFit => {

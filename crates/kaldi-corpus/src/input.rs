@@ -1,14 +1,16 @@
 //! The entry: an input, its form, the options of reading.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kaldi_sound::Channels;
 
+use crate::fault::Kind;
 use crate::probe::Check;
 use crate::speakers::SpeakerRule;
-use crate::tiers::TierRule;
+use crate::tiers::{self, TierRule};
 use crate::{Corpus, Error, Result, data_folder, folder, listed, table};
 
 /// The place of recordings and texts.
@@ -136,7 +138,29 @@ pub fn read(input: &Input, options: &Options) -> Result<Corpus> {
     if corpus.utterances.is_empty() {
         return Err(empty(&corpus, form, place));
     }
+    check_tiers(&corpus, &options.tiers)?;
     Ok(corpus)
+}
+
+/// Fails if a name of a tier fits no tier with texts: it may be misspelt, and a part of the corpus would be missing.
+fn check_tiers(corpus: &Corpus, rule: &TierRule) -> Result<()> {
+    let TierRule::Named(patterns) = rule else { return Ok(()) };
+    let places = corpus.utterances.iter().map(|utterance| &utterance.place);
+    let places = places.chain(corpus.faults.iter().map(|fault| &fault.place));
+    let tiers: BTreeSet<&str> = places.filter_map(|place| tiers::of_place(place)).collect();
+    if tiers.is_empty() {
+        return Ok(());
+    }
+    let is_there = |pattern: &String| tiers.iter().any(|tier| tiers::matched(pattern, tier).is_some());
+    match patterns.iter().find(|pattern| !is_there(pattern)) {
+        None => Ok(()),
+        Some(pattern) => {
+            let others = corpus.faults.iter().find(|fault| fault.kind == Kind::IgnoredTiers);
+            let others = others.map_or(String::new(), |fault| format!(" ({fault})"));
+            let message = format!("no file has a text in a tier '{pattern}'{others}");
+            Err(Error::Setting { setting: "tiers", value: patterns.join(","), message })
+        }
+    }
 }
 
 /// The error of an input without an utterance, with the first reasons.

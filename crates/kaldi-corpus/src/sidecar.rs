@@ -132,6 +132,57 @@ fn choose<'t, T>(
     chosen
 }
 
+/// Spans of texts that a tier must have to be compared with others, and the share of equal ones that tells of a translation.
+const FEWEST_SPANS: usize = 3;
+const EQUAL: f64 = 0.9;
+
+/// Beginnings and ends in seconds.
+type Spans = Vec<(f64, f64)>;
+
+/// True if a tier has the spans of another one. (Speakers do not take turns at the same times.)
+fn is_translation(of: &Spans, other: &Spans) -> bool {
+    let near = |a: f64, b: f64| (a - b).abs() < 2e-3;
+    let is_there = |span: &&(f64, f64)| other.iter().any(|one| near(one.0, span.0) && near(one.1, span.1));
+    let same = of.iter().filter(is_there).count();
+    of.len() >= FEWEST_SPANS && same as f64 >= EQUAL * of.len() as f64
+}
+
+impl<T> Chosen<'_, T> {
+    /// Leaves out tiers that have the spans of an earlier one, unless the rule names them. Returns warnings about them.
+    fn leave_out_translations(
+        &mut self,
+        rule: &TierRule,
+        place: &str,
+        name: impl Fn(&T) -> &str,
+        spans: impl Fn(&T) -> Spans,
+    ) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        if *rule != TierRule::Texts {
+            return faults;
+        }
+        let mut known: Vec<(String, Spans)> = Vec::new();
+        self.tiers.retain(|(tier, _)| {
+            let own = spans(tier);
+            match known.iter().find(|(_, other)| is_translation(&own, other)) {
+                Some((other, _)) => {
+                    let sentence = format!(
+                        "not used: the tier '{}' has the times of '{other}', as a translation has them (`tiers`=NAMES takes tiers \
+                         nevertheless)",
+                        name(tier)
+                    );
+                    faults.push(Fault::warning(Kind::IgnoredTiers, place, sentence));
+                    false
+                }
+                None => {
+                    known.push((name(tier).to_owned(), own));
+                    true
+                }
+            }
+        });
+        faults
+    }
+}
+
 impl<T> Chosen<'_, T> {
     /// The fault of a file without a usable tier, or a warning that names the tiers that are not used.
     fn fault(&self, place: &str, rule: &TierRule) -> Option<Fault> {
@@ -167,7 +218,7 @@ impl<T> Chosen<'_, T> {
 
 fn of_grid(grid: &TextGrid, place: &str, rule: &TierRule) -> Sidecar {
     let is_interval = |items: &Items| matches!(items, Items::Intervals(_));
-    let chosen = choose(
+    let mut chosen = choose(
         &grid.tiers,
         rule,
         |tier| &tier.name,
@@ -177,8 +228,21 @@ fn of_grid(grid: &TextGrid, place: &str, rule: &TierRule) -> Sidecar {
             Items::Points(_) => Vec::new(),
         },
     );
+    let translations = chosen.leave_out_translations(
+        rule,
+        place,
+        |tier| &tier.name,
+        |tier| match &tier.items {
+            Items::Intervals(intervals) => {
+                let with_text = intervals.iter().filter(|interval| !interval.text.trim().is_empty());
+                with_text.map(|interval| (interval.begin, interval.end)).collect()
+            }
+            Items::Points(_) => Vec::new(),
+        },
+    );
     let mut sidecar =
         Sidecar { faults: chosen.fault(place, rule).into_iter().collect(), ..Sidecar::default() };
+    sidecar.faults.extend(translations);
     for (tier, speaker) in &chosen.tiers {
         let Items::Intervals(intervals) = &tier.items else {
             let sentence = format!("the tier '{}' has points, not intervals", tier.name);
@@ -195,15 +259,25 @@ fn of_grid(grid: &TextGrid, place: &str, rule: &TierRule) -> Sidecar {
 
 fn of_eaf(eaf: Eaf, place: &str, rule: &TierRule) -> Sidecar {
     let has_times = |tier: &eaf::Tier| tier.annotations.iter().any(|annotation| annotation.owner.is_none());
-    let chosen = choose(
+    let mut chosen = choose(
         &eaf.tiers,
         rule,
         |tier| &tier.name,
         |tier| tier.parent.is_none() && has_times(tier),
         |tier| tier.annotations.iter().map(|annotation| annotation.text.as_str()).collect(),
     );
+    let translations = chosen.leave_out_translations(
+        rule,
+        place,
+        |tier| &tier.name,
+        |tier| {
+            let with_text = eaf.timed(tier).0.into_iter().filter(|(_, text)| !text.trim().is_empty());
+            with_text.map(|(span, _)| span).collect()
+        },
+    );
     let mut sidecar =
         Sidecar { faults: chosen.fault(place, rule).into_iter().collect(), ..Sidecar::default() };
+    sidecar.faults.extend(translations);
     for (tier, speaker) in &chosen.tiers {
         let speaker = tier.participant.clone().or_else(|| speaker.clone());
         let (timed, unknown) = eaf.timed(tier);
@@ -231,7 +305,7 @@ impl Sidecar {
 
 fn spoken(place: &str, tier: &str, speaker: &Option<String>, span: (f64, f64), text: &str) -> Option<Spoken> {
     let text = text::single_blanks(text);
-    let place = format!("{place}, tier '{tier}', {:.2} s", span.0);
+    let place = tiers::place(place, tier, span.0);
     (!text.is_empty()).then(|| Spoken { span: Some(span), speaker: speaker.clone(), text, place })
 }
 
@@ -268,6 +342,24 @@ mod tests {
         let words = parse(&file, "x", &"* - words".parse().unwrap());
         assert_eq!(words.spoken.len(), 2);
         assert_eq!(words.spoken[0].speaker.as_deref(), Some("Anna"));
+    }
+
+    #[test]
+    fn a_tier_with_the_times_of_another_is_a_translation() {
+        let times = [(1.0, 2.0), (3.0, 4.0), (5.0, 6.0)];
+        let texts = |words: [&'static str; 3]| -> Vec<(f64, f64, &'static str)> {
+            times.iter().zip(words).map(|(&(begin, end), word)| (begin, end, word)).collect()
+        };
+        let (anna, french) = (texts(["a", "b", "c"]), texts(["x", "y", "z"]));
+        let file = grid(&[("Anna", &anna), ("Bert", &[(2.0, 3.0, "d")]), ("traduction", &french)]);
+        let sidecar = parse(&file, "x", &TierRule::Texts);
+        assert_eq!(sidecar.spoken.len(), 4);
+        let sentence = &sidecar.faults[0].sentence;
+        assert!(
+            sentence.starts_with("not used: the tier 'traduction' has the times of 'Anna', as a translation"),
+            "{sentence}"
+        );
+        assert_eq!(parse(&file, "x", &"Anna,Bert,traduction".parse().unwrap()).spoken.len(), 7);
     }
 
     #[test]

@@ -36,6 +36,17 @@ pub(crate) fn matched<'n>(pattern: &str, name: &'n str) -> Option<&'n str> {
     }
 }
 
+/// The place of an utterance in a tier.
+pub(crate) fn place(file: &str, tier: &str, begin: f64) -> String {
+    format!("{file}, tier '{tier}', {begin:.2} s")
+}
+
+/// The tier of such a place.
+pub(crate) fn of_place(place: &str) -> Option<&str> {
+    let (_, rest) = place.split_once(", tier '")?;
+    Some(rest.rsplit_once("', ")?.0)
+}
+
 /// The units that an aligner's tier has.
 const WORDS: [&str; 6] = ["words", "word", "ort-mau", "wrd", "orthography - words", "tokens"];
 const PHONES: [&str; 12] = [

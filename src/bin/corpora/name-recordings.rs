@@ -3,8 +3,8 @@
 #![cfg(feature = "sound")]
 
 use anyhow::Result;
-use kaldi_corpus::many::{Folder, read_list};
-use kaldi_io::text::count;
+use kaldi_corpus::many::{Folder, List, read_list};
+use kaldi_io::text::{count, either};
 use nnet3::messages;
 
 /// Name the recordings of a list, for jobs that recognise them, and remove texts of other recordings or of recordings that have
@@ -24,9 +24,21 @@ pub struct Options {
     suffix: String,
 }
 
+/// Files that are named.
+const NAMED: usize = 3;
+
 pub fn run(options: Options) -> Result<u8> {
-    let listed = read_list(options.list.as_ref())?;
-    let again = Folder::new(&options.folder, &options.suffix).name(&listed)?;
+    let List { recordings, others } = read_list(options.list.as_ref())?;
+    if !others.is_empty() {
+        let first: Vec<String> = others.iter().take(NAMED).map(|file| file.display().to_string()).collect();
+        messages::log(&format!(
+            "{} of the folder {}: the names do not end as those of recordings do, for example {} (a list may have any names)",
+            count(others.len(), "file"),
+            either(others.len(), "is left out", "are left out"),
+            first.join(", ")
+        ));
+    }
+    let again = Folder::new(&options.folder, &options.suffix).name(&recordings)?;
     if again > 0 {
         messages::log(&format!(
             "{}, of other recordings or of recordings that have changed since: made again",

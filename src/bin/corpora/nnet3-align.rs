@@ -13,6 +13,7 @@ use kaldi_cli::Style;
 use kaldi_corpus::vocabulary::Policy;
 use kaldi_corpus::{Check, Corpus, Kind, MOST_LOST, write_faults};
 use kaldi_io::KaldiWriter;
+use kaldi_io::escape::shell_escape;
 use kaldi_io::text::{count, either};
 use nnet3::messages;
 use nnet3::options::threads;
@@ -104,14 +105,20 @@ pub struct Options {
     to: String,
 }
 
-fn unknown(text: &str) -> Result<Unknown, String> {
-    match text {
-        "spoken" => Ok(Unknown::Spoken),
-        "letters" => Ok(Unknown::Letters),
-        "g2p" => Ok(Unknown::G2p),
-        "skip" => Ok(Unknown::Skip),
-        _ => Err("expected spoken, letters, g2p or skip".to_owned()),
+const TREATMENTS: [Unknown; 4] = [Unknown::Spoken, Unknown::Letters, Unknown::G2p, Unknown::Skip];
+
+fn name_of(unknown: Unknown) -> &'static str {
+    match unknown {
+        Unknown::Spoken => "spoken",
+        Unknown::Letters => "letters",
+        Unknown::G2p => "g2p",
+        Unknown::Skip => "skip",
     }
+}
+
+fn unknown(text: &str) -> Result<Unknown, String> {
+    let found = TREATMENTS.into_iter().find(|unknown| name_of(*unknown) == text);
+    found.ok_or_else(|| "expected spoken, letters, g2p or skip".to_owned())
 }
 
 fn subtitles(text: &str) -> Result<Subtitles, String> {
@@ -124,6 +131,9 @@ fn subtitles(text: &str) -> Result<Subtitles, String> {
 
 /// The table of texts in the report of --validate.
 const TEXTS: &str = "texts.tsv";
+
+/// Utterances of more seconds are hard to align without a model.
+const LONG: f64 = 30.0;
 
 /// The rate in Hz for recordings whose rates are not known.
 const DEFAULT_RATE: u32 = 16_000;
@@ -198,6 +208,13 @@ pub fn run(options: Options) -> Result<u8> {
     let policy = if options.unknown_words == Unknown::Skip { Policy::Lose } else { Policy::Keep };
     if let Some(model) = &model {
         pronunciations.limit(model.phones());
+        let groups = pronunciations.digraphs();
+        if options.digraphs.is_empty() && !groups.is_empty() {
+            messages::log(&format!(
+                "letters: {} are one phone each, as in the model (--digraphs names other groups)",
+                groups.join(", ")
+            ));
+        }
     }
     let missing = normalise(&mut corpus, &pronunciations, policy, "")?;
     if let Some(warning) = pronunciations.warning_of_language(&corpus, &missing) {
@@ -301,7 +318,15 @@ pub fn run(options: Options) -> Result<u8> {
         all_words: options.all_words,
         threads,
     };
-    let results = aligning::run(job, begin, |model| model.save(&trained))?;
+    let needs_advice = matches!(begin, Begin::Train(_));
+    let shortest = job.corpus.shortest();
+    let results = aligning::run(job, begin, |model| model.save(&trained)).map_err(|error| match shortest {
+        Some(shortest) if needs_advice && shortest > LONG => error.context(format!(
+            "each of the texts belongs to {shortest:.0} s of sound or more, which is too long to train a model on: cut the recordings into \
+             sentences (a TextGrid may have their times), or give a model by --model"
+        )),
+        _ => error,
+    })?;
     if !options.save_model.is_empty() {
         Model::open(&trained)?.save(options.save_model.as_ref())?;
     }
@@ -390,9 +415,19 @@ impl Options {
             return;
         }
         let model = if makes_model { trained.display().to_string() } else { self.model.clone() };
+        let mut options = vec!["--validate=true".to_owned(), format!("--model={}", shell_escape(&model))];
+        options.extend(self.corpus.as_options());
+        if !self.digraphs.is_empty() {
+            options.push(format!("--digraphs={}", shell_escape(&self.digraphs)));
+        }
+        if self.unknown_words != Unknown::Spoken {
+            options.push(format!("--unknown-words={}", name_of(self.unknown_words)));
+        }
         messages::log(&format!(
-            "texts that are not what is said are found by: nnet3-align --validate=true --model={model} {} {} REPORT",
-            self.from, self.lexicon
+            "texts that are not what is said are found by: nnet3-align {} {} {} REPORT",
+            options.join(" "),
+            shell_escape(&self.from),
+            shell_escape(&self.lexicon)
         ));
     }
 

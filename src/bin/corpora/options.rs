@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use anyhow::{Result, bail};
 use kaldi_corpus::{Check, Corpus, Input, SpeakerRule, TierRule, read, report};
+use kaldi_io::escape::shell_escape;
 use kaldi_sound::Channels;
 use nnet3::options::threads;
 use nnet3::progress::Counter;
@@ -68,6 +69,29 @@ impl CorpusArgs {
             })),
         };
         Ok(read(&self.input(place)?, &options)?)
+    }
+
+    /// The options that another call for the same corpus needs, for a shell.
+    pub fn as_options(&self) -> Vec<String> {
+        let texts = [
+            ("text", &self.text, ""),
+            ("utt2spk", &self.utt2spk, ""),
+            ("speakers", &self.speakers, ""),
+            ("text-extension", &self.text_extension, "TextGrid,eaf,lab,txt"),
+            ("tiers", &self.tiers, ""),
+        ];
+        let given = texts.into_iter().filter(|(_, value, default)| value != default);
+        let mut all: Vec<String> =
+            given.map(|(name, value, _)| format!("--{name}={}", shell_escape(value))).collect();
+        match self.channels {
+            Channels::First | Channels::Each => {}
+            Channels::Mix => all.push("--channels=mix".to_owned()),
+            Channels::Number(number) => all.push(format!("--channels={number}")),
+        }
+        if self.skip_bad {
+            all.push("--skip-bad=true".to_owned());
+        }
+        all
     }
 
     /// True if any number of utterances may be lost.

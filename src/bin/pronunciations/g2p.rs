@@ -194,9 +194,7 @@ fn report_bad(bad: &[kaldi_g2p::Error], words: usize, skip: bool) -> Result<()> 
             0 => String::new(),
             more => format!(" (and {})", count(more, "more word")),
         };
-        bail!(
-            "{first}{more}; --skip-bad=true leaves such words out (of adapt_model.sh: --skip-unknown=true)"
-        );
+        bail!("{first}{more}; --skip-bad=true leaves such words out");
     }
     for error in bad.iter().take(SHOWN) {
         messages::warn(&error.to_string());

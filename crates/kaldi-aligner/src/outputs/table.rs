@@ -26,7 +26,7 @@ const COLUMNS: [&str; 14] = [
     "remark",
 ];
 
-/// A line for each recording, with tabs between columns. The rates are those of speech without pauses.
+/// A line for each recording, with tabs between columns, and for what was lost before. The rates are those of speech without pauses.
 pub(super) fn files(corpus: &Corpus, all: &[OfRecording]) -> String {
     let mut out = COLUMNS.join("\t") + "\n";
     for of in all {
@@ -79,7 +79,17 @@ pub(super) fn files(corpus: &Corpus, all: &[OfRecording]) -> String {
             plain(&remarks.join("; ")),
         );
     }
-    out
+    out + &lost(corpus)
+}
+
+/// A line for each loss before the alignment, such as a recording without a text: the file and the place in it, and the reason.
+fn lost(corpus: &Corpus) -> String {
+    let plain = |text: &str| text.replace(['\t', '\n', '\r'], " ");
+    let line = |fault: &Fault| {
+        let (place, seconds, count) = (plain(&fault.place), fault.lost.seconds, fault.lost.utterances);
+        format!("\t{place}\t{seconds:.3}\t{count}\t0{}{}\t\n", "\t".repeat(8), plain(&fault.sentence))
+    };
+    corpus.faults.iter().filter(|fault| fault.lost.utterances > 0).map(line).collect()
 }
 
 /// Words of long recordings that are not aligned, with the time between the words before and behind them.

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::{Error, Result, path};
 
@@ -18,12 +18,21 @@ pub struct Listed {
     pub path: String,
 }
 
+/// Recordings, and files of a folder that are taken for none.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct List {
+    /// The recordings in their order.
+    pub recordings: Vec<Listed>,
+    /// Files whose names do not end as those of recordings do.
+    pub others: Vec<PathBuf>,
+}
+
 /// Reads a list. A file that is not there yet is no error. A folder stands for the recordings in it and below it, by the endings of
 /// their names, in the order of their paths.
 ///
 /// # Errors
 /// The list is no text, has no recording, or has a command; or blanks stand where a tab should separate a name and a file.
-pub fn read_list(list: &Path) -> Result<Vec<Listed>> {
+pub fn read_list(list: &Path) -> Result<List> {
     if list.is_dir() {
         return read_folder(list);
     }
@@ -66,12 +75,14 @@ pub fn read_list(list: &Path) -> Result<Vec<Listed>> {
     if found.is_empty() {
         return Err(Error::form(list, "there are no recordings"));
     }
-    Ok(found)
+    Ok(List { recordings: found, others: Vec::new() })
 }
 
-fn read_folder(folder: &Path) -> Result<Vec<Listed>> {
+fn read_folder(folder: &Path) -> Result<List> {
     let mut found = Vec::new();
-    for file in path::files(folder)?.iter().filter(|file| path::is_sound(file)) {
+    let (files, others): (Vec<_>, Vec<_>) =
+        path::files(folder)?.into_iter().partition(|file| path::is_sound(file));
+    for file in &files {
         // (Tables of recordings have a line for each.)
         let plain =
             path::absolute(file).to_str().filter(|path| !path.contains(['\n', '\t'])).map(str::to_owned);
@@ -81,7 +92,7 @@ fn read_folder(folder: &Path) -> Result<Vec<Listed>> {
     if found.is_empty() {
         return Err(Error::form(folder, "the folder has no recordings"));
     }
-    Ok(found)
+    Ok(List { recordings: found, others })
 }
 
 const ASCII_BLANKS: [char; 6] = [' ', '\t', '\n', '\u{b}', '\u{c}', '\r'];
@@ -156,7 +167,9 @@ mod tests {
         let expected = ["a.flac", "b/a.wav", "c.MP3"];
         let listed =
             |name: &str| Listed { name: String::new(), path: folder.path().join(name).display().to_string() };
-        assert_eq!(read_list(folder.path()).unwrap(), expected.map(listed));
+        let found = read_list(folder.path()).unwrap();
+        assert_eq!(found.recordings, expected.map(listed));
+        assert_eq!(found.others, [folder.path().join("b/a.txt")]);
     }
 
     #[test]
@@ -180,7 +193,7 @@ mod tests {
         std::fs::create_dir(&empty).unwrap();
         assert!(read_list(&empty).unwrap_err().to_string().ends_with("the folder has no recordings"));
         std::fs::write(&list, format!("\u{feff} {}\r\n\n a b \t/c\u{a0}\n", there.display())).unwrap();
-        let found = read_list(&list).unwrap();
+        let found = read_list(&list).unwrap().recordings;
         assert_eq!(found[0], Listed { name: String::new(), path: there.display().to_string() });
         assert_eq!(found[1], Listed { name: "a b".to_owned(), path: "/c".to_owned() });
         let error = read_list(Path::new("/dev/zero")).unwrap_err().to_string();
@@ -193,7 +206,7 @@ mod tests {
         let (list, odd) = (folder.path().join("list"), folder.path().join("sox a.wav |"));
         std::fs::write(&odd, "x").unwrap();
         std::fs::write(&list, odd.display().to_string()).unwrap();
-        assert_eq!(read_list(&list).unwrap()[0].path, odd.display().to_string());
+        assert_eq!(read_list(&list).unwrap().recordings[0].path, odd.display().to_string());
     }
 
     #[test]
@@ -205,7 +218,7 @@ mod tests {
         std::fs::write(&plain, "x").unwrap();
         let (odd, plain) = (odd.display().to_string(), plain.display().to_string());
         std::fs::write(&list, format!("{odd}\r\nname\t{odd}\n{plain} \n{plain}\t\n")).unwrap();
-        let found = read_list(&list).unwrap();
+        let found = read_list(&list).unwrap().recordings;
         let paths: Vec<&str> = found.iter().map(|listed| &*listed.path).collect();
         assert_eq!(paths, [&odd, &odd, &plain, &plain]);
         assert_eq!(found[1].name, "name");

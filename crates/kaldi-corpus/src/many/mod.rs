@@ -12,6 +12,6 @@ mod names;
 mod results;
 
 pub use folder::Folder;
-pub use list::{Listed, read_list};
+pub use list::{List, Listed, read_list};
 pub use names::{give_names, plain};
 pub use results::{Outcome, Results, table};

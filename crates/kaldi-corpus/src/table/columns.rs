@@ -69,6 +69,9 @@ const BEGINS: [&str; 8] = ["start", "begin", "start_time", "begin_time", "offset
 const ENDS: [&str; 7] = ["end", "stop", "end_time", "stop_time", "tmax", "xmax", "to"];
 const DURATIONS: [&str; 4] = ["duration", "length", "dur", "seconds"];
 
+/// Rows of a table without a header that are looked at.
+const LOOKED_AT: usize = 1000;
+
 /// The place of each column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Columns {
@@ -97,8 +100,9 @@ pub(super) fn find(names: &[String], wanted: &[&str]) -> Option<usize> {
 pub(super) const GROUPS: [&[&str]; 6] = [&PATHS, &TEXTS, &SPEAKERS, &BEGINS, &ENDS, &DURATIONS];
 
 impl Columns {
-    /// Columns by the first rows. The error is a clause that says what the first line lacks.
-    pub fn find(first: &[String], second: Option<&[String]>) -> Result<Columns, String> {
+    /// Columns by the rows, of which the first may be a header. The error is a clause that says what the first line lacks.
+    pub fn find(rows: &[(usize, Vec<String>)]) -> Result<Columns, String> {
+        let first: &[String] = rows.first().map_or(&[], |(_, row)| row);
         let names: Vec<String> = first.iter().map(|name| plain(name)).collect();
         let [path, text, speaker, begin, end, duration] = GROUPS.map(|group| find(&names, group));
         let columns = |path, text, has_header| Columns {
@@ -129,19 +133,29 @@ impl Columns {
         }
         // Without a header: a path first, the text last.
         let looks_like_path = |cell: &str| !cell.is_empty() && !cell.trim().contains(char::is_whitespace);
-        let is_path = looks_like_path(&first[0])
-            && second.is_none_or(|row| row.first().is_some_and(|c| looks_like_path(c)));
+        let is_path = rows.iter().take(2).all(|(_, row)| row.first().is_some_and(|c| looks_like_path(c)));
         match first.len() {
             2 if is_path => Ok(columns(0, 1, false)),
             // LJSpeech: as it is written, as it is spoken. VITS' lists: speaker, text.
             3 if is_path => {
-                let has_blank = |row: &[String]| row.get(1).is_some_and(|cell| cell.trim().contains(' '));
-                let is_text = has_blank(first) || second.is_some_and(has_blank);
-                let plain = columns(0, 2, false);
-                Ok(match is_text {
-                    true => Columns { other_text: Some(1), ..plain },
-                    false => Columns { speaker: Some(1), ..plain },
-                })
+                let rows = || rows.iter().take(LOOKED_AT).map(|(_, row)| row).filter(|row| row.len() == 3);
+                let has_blank = |column: usize| rows().any(|row| row[column].trim().contains(' '));
+                let same = rows().filter(|row| letters(&row[1]) == letters(&row[2])).count();
+                match (has_blank(1), has_blank(2)) {
+                    (true, true) => Ok(Columns { other_text: Some(1), ..columns(0, 2, false) }),
+                    (true, false) if rows().all(|row| row[2].trim().is_empty()) => Ok(columns(0, 1, false)),
+                    (true, false) => Ok(Columns { speaker: Some(2), ..columns(0, 1, false) }),
+                    (false, true) => Ok(Columns { speaker: Some(1), ..columns(0, 2, false) }),
+                    (false, false) if 2 * same >= rows().count() => {
+                        Ok(Columns { other_text: Some(1), ..columns(0, 2, false) })
+                    }
+                    (false, false) => Err(format!(
+                        "expected a header, such as file,text,speaker: it cannot be told which of '{}' and '{}' is a text and which a \
+                         speaker",
+                        shortened(first[1].trim()),
+                        shortened(first[2].trim())
+                    )),
+                }
             }
             _ => Err(format!(
                 "expected a header with a column of recordings ({}, …) and one of texts ({}, …), found '{}'",
@@ -150,6 +164,20 @@ impl Columns {
                 shortened(&first.join(" "))
             )),
         }
+    }
+
+    /// A sentence about columns that are not used, if none has speakers; `header` is the first row.
+    pub fn unused(&self, header: &[String]) -> Option<String> {
+        let used = [Some(self.path), Some(self.text), self.other_text, self.begin, self.end, self.duration];
+        let others = header.iter().enumerate().filter(|(place, _)| !used.contains(&Some(*place)));
+        let others: Vec<String> = others.map(|(_, name)| format!("'{}'", name.trim())).collect();
+        (self.has_header && self.speaker.is_none() && !others.is_empty()).then(|| {
+            format!(
+                "no column has the name of one of speakers ({}, …); not used: {}",
+                SPEAKERS[..4].join(", "),
+                others.join(", ")
+            )
+        })
     }
 
     /// The row of these cells, or a clause that says what it lacks.
@@ -169,6 +197,11 @@ impl Columns {
     }
 }
 
+/// The letters and digits of a text, without capitals.
+fn letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -184,9 +217,12 @@ mod tests {
         line.split('|').map(str::to_owned).collect()
     }
 
+    fn find(lines: &[&str]) -> Result<Columns, String> {
+        Columns::find(&(1..).zip(lines.iter().map(|line| cells(line))).collect::<Vec<_>>())
+    }
+
     fn row(first: &str, second: &str) -> Row {
-        let (first, second) = (cells(first), cells(second));
-        Columns::find(&first, Some(&second)).unwrap().row(2, &second).unwrap()
+        find(&[first, second]).unwrap().row(2, &cells(second)).unwrap()
     }
 
     #[test]
@@ -207,15 +243,33 @@ mod tests {
         assert_eq!((speech.path.as_str(), speech.text.as_str()), ("LJ001-0002", "in being modern"));
         let list = row("a.wav|3|one two", "b.wav|4|three");
         assert_eq!((list.speaker.as_deref(), list.text.as_str()), (Some("4"), "three"));
-        let error = Columns::find(&cells("a b|c"), None).unwrap_err();
+        let other = row("a.wav|one two|3", "b.wav|three|4");
+        assert_eq!((other.speaker.as_deref(), other.text.as_str()), (Some("4"), "three"));
+        let spoken = row("a|1|one", "b|Two.|two");
+        assert_eq!((spoken.speaker, spoken.text.as_str()), (None, "two"));
+        let error = find(&["a/0.wav|Zero.|anna", "a/1.wav|One.|anna"]).unwrap_err();
+        assert!(error.contains("which of 'Zero.' and 'anna' is a text and which a speaker"), "{error}");
+        let error = find(&["a b|c"]).unwrap_err();
         assert!(error.contains("expected a header"), "{error}");
-        let error = Columns::find(&cells("path|speaker|age"), None).unwrap_err();
+        let error = find(&["path|speaker|age"]).unwrap_err();
         assert!(error.contains("column with the text"), "{error}");
     }
 
     #[test]
+    fn columns_that_are_not_used_are_said_if_speakers_are_missing() {
+        let said = |header: &str| find(&[header, "a|b|c"]).unwrap().unused(&cells(header));
+        assert_eq!(
+            said("file|text|who").as_deref(),
+            Some(
+                "no column has the name of one of speakers (client_id, speaker, speaker_id, speakerid, …); not used: 'who'"
+            )
+        );
+        assert_eq!((said("file|text|speaker"), said("file|text|start")), (None, None));
+    }
+
+    #[test]
     fn rows_of_another_width_are_faults() {
-        let columns = Columns::find(&cells("path|text"), None).unwrap();
+        let columns = find(&["path|text"]).unwrap();
         assert_eq!(columns.row(3, &cells("a|b|c")), Err("expected 2 columns, found 3".to_owned()));
         assert!(columns.row(3, &cells("|b")).unwrap_err().contains("empty"));
     }

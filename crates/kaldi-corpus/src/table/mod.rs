@@ -50,8 +50,10 @@ fn parse(content: &str, place: &str, faults: &mut Vec<Fault>) -> Result<Vec<Row>
     let Some((_, first)) = separated.first() else {
         return Err(Error::form(Path::new(place), "the file is empty"));
     };
-    let columns = Columns::find(first, separated.get(1).map(|(_, row)| row.as_slice()));
+    let columns = Columns::find(&separated);
     let columns = columns.map_err(|message| Error::Format { file: place.to_owned(), line: 1, message })?;
+    let unused = columns.unused(first);
+    faults.extend(unused.map(|sentence| Fault::warning(Kind::IgnoredColumns, place, sentence)));
     let body = separated.iter().skip(usize::from(columns.has_header));
     Ok(body
         .filter_map(|(line, cells)| match columns.row(*line, cells) {
@@ -72,6 +74,8 @@ struct Finder<'t> {
     beside: &'t Path,
     /// Files below the table's folder by name without ending; made when it is first needed.
     all: Option<FxHashMap<String, Vec<PathBuf>>>,
+    /// Names that were found by their last part alone: how many, and the first with its file.
+    elsewhere: Option<(usize, String, PathBuf)>,
 }
 
 impl Finder<'_> {
@@ -99,7 +103,15 @@ impl Finder<'_> {
         let stem = path::without_sound_extension(&stem);
         let all = self.all.get_or_insert_with(|| index(self.beside));
         match all.get(stem).map(Vec::as_slice) {
-            Some([only]) => Ok(only.clone()),
+            Some([only]) => {
+                match &mut self.elsewhere {
+                    // (A name without folders says nothing about its place.)
+                    _ if given.components().count() < 2 => {}
+                    Some((count, ..)) => *count += 1,
+                    none => *none = Some((1, name.to_owned(), only.clone())),
+                }
+                Ok(only.clone())
+            }
             Some(several) => {
                 let places =
                     several.iter().take(2).map(|file| file.strip_prefix(self.beside).unwrap_or(file));
@@ -134,7 +146,7 @@ pub(crate) fn read(file: &Path) -> Result<Drafts> {
     let rows = parse(&content, &place, &mut faults)?;
     faults.into_iter().for_each(|fault| drafts.fault(fault));
     let beside = file.parent().unwrap_or(Path::new("/"));
-    let mut finder = Finder { beside, all: None };
+    let mut finder = Finder { beside, all: None, elsewhere: None };
     let mut numbers: FxHashMap<PathBuf, usize> = FxHashMap::default();
     for row in rows {
         let place = format!("{place}, line {}", row.line);
@@ -163,6 +175,17 @@ pub(crate) fn read(file: &Path) -> Result<Drafts> {
         });
         let text = text::single_blanks(&row.text);
         drafts.drafts.push(Draft { sound, key: None, span, speaker: row.speaker, text, place });
+    }
+    if let Some((count, name, file)) = finder.elsewhere {
+        let file = file.strip_prefix(beside).unwrap_or(&file).display();
+        let sentence = format!(
+            "{} not where the table says, and found by the name alone: '{name}' is {file}",
+            match count {
+                1 => "1 recording is".to_owned(),
+                _ => format!("{count} recordings are"),
+            }
+        );
+        drafts.fault(Fault::warning(Kind::FoundElsewhere, &place, sentence));
     }
     Ok(drafts)
 }

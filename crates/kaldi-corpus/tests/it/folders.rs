@@ -163,6 +163,23 @@ fn elans_files_name_their_recording_and_their_speakers() {
 }
 
 #[test]
+fn a_name_of_a_tier_that_no_file_has_is_an_error() {
+    let folder = Folder::new();
+    folder.waves(&["a.wav", "b.wav"]);
+    folder.put("a.TextGrid", grid(&[("Anna", &[(0.1, 0.4, "yes")]), ("Bert", &[(0.5, 0.9, "no")])]));
+    folder.put("b.TextGrid", grid(&[("Anna", &[(0.1, 0.4, "one")])]));
+    let named = |tiers: &str| Options { tiers: tiers.parse().unwrap(), ..Options::default() };
+    assert_eq!(folder.read("", &named("Anna,Bert")).utterances.len(), 3);
+    assert_eq!(folder.read("", &named("A*,Bert")).utterances.len(), 3);
+    let error = folder.fails("", &named("Anna,Bret"));
+    assert!(
+        error.starts_with("`tiers`=Anna,Bret: no file has a text in a tier 'Bret' (")
+            && error.contains("not used: the tiers 'Bert'"),
+        "{error}"
+    );
+}
+
+#[test]
 fn lists_within_a_tree_have_a_line_for_each_recording() {
     let folder = Folder::new();
     folder.waves(&["84/121123/84-121123-0000.wav", "84/121123/84-121123-0001.wav"]);

@@ -59,7 +59,7 @@ fn rows_may_be_parts_of_a_recording() {
         ["Anna_B-a-0000010-0000050 Anna_B 0.1-0.5 one, two", "Bert-a-0000050-0000090 Bert 0.5-0.9 three"]
     );
     assert_eq!(corpus.recordings.len(), 1);
-    assert_eq!(faults(&corpus), ["BadSpan 1", "BadSpan 1"]);
+    assert_eq!(faults(&corpus), ["BadSpan 1", "BadSpan 1", "FoundElsewhere 0"]);
     assert!(corpus.utterances[0].place.ends_with("t.csv, line 2"));
 }
 

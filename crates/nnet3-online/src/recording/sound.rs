@@ -12,6 +12,9 @@ use super::sentences::{Sentence, Sentences, piece};
 use crate::error::{Error, Result};
 use crate::model::Model;
 
+/// Models that were trained with missing bands have heard sound up to this frequency (in Hz) at least, as a telephone leaves it.
+const LEAST_KNOWN: f64 = 3000.0;
+
 /// Choices for a recording.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RecordingOptions {
@@ -29,7 +32,7 @@ pub enum RecordingWarning {
     FirstChannel { count: usize },
     /// These channels (from 1) are silent, but `others` are not. `is_alone` if no other channel is recognised.
     Silent { channels: Vec<usize>, others: Vec<usize>, is_alone: bool },
-    /// There is no sound above this frequency (in Hz), and the model was not trained with such sound.
+    /// There is no sound above this frequency (in Hz), and the model was not trained with such sound, or with sound of 3 kHz at least.
     MissingBands { above: f64 },
 }
 
@@ -103,8 +106,7 @@ pub struct Recording<S: BorrowMut<Sentences> = Sentences> {
     /// The number of signals that are recognised: the first ones of `loudness`.
     used: usize,
     loudness: Loudness,
-    /// `None` if the model can do without.
-    bands: Option<Bands>,
+    bands: Bands,
     stage: Stage,
     /// True if the sentences can be ended: they have not ended, and the search has not failed.
     can_end: bool,
@@ -139,7 +141,6 @@ impl<S: BorrowMut<Sentences>> Recording<S> {
         let rate = sound.sample_rate();
         sentences.borrow_mut().begin(rate as f32, signals.len())?;
         let has_others = count > 1 && options.channels.is_none();
-        let misses_bands = !sentences.borrow().options().missing_bands;
         Ok(Recording {
             sentences,
             sound: Some(sound),
@@ -148,7 +149,7 @@ impl<S: BorrowMut<Sentences>> Recording<S> {
             piece: piece(rate as f32),
             used: signals.len(),
             loudness: Loudness::new(count, &signals),
-            bands: misses_bands.then(|| Bands::new(rate)),
+            bands: Bands::new(rate),
             stage: Stage::Reading,
             can_end: true,
             waiting: VecDeque::new(),
@@ -170,8 +171,10 @@ impl<S: BorrowMut<Sentences>> Recording<S> {
                     let is_alone = self.used == 1;
                     self.warnings.push(RecordingWarning::Silent { channels, others, is_alone });
                 }
-                let heard = f64::from(self.sentences.borrow().model().sample_rate()) / 2.0;
-                let highest = self.bands.as_ref().and_then(|bands| bands.highest(heard));
+                let sentences = self.sentences.borrow();
+                let heard = f64::from(sentences.model().sample_rate()) / 2.0;
+                let knows = |above: f64| sentences.options().missing_bands && above >= LEAST_KNOWN;
+                let highest = self.bands.highest(heard).filter(|&above| !knows(above));
                 self.warnings.extend(highest.map(|above| RecordingWarning::MissingBands { above }));
                 Ok(None)
             }
@@ -194,9 +197,7 @@ impl<S: BorrowMut<Sentences>> Recording<S> {
             return self.end();
         }
         self.loudness.add(&samples);
-        if let Some(bands) = &mut self.bands {
-            samples[..self.used].iter().for_each(|samples| bands.add(samples));
-        }
+        samples[..self.used].iter().for_each(|samples| self.bands.add(samples));
         let accepted = self.sentences.borrow_mut().accept(&samples[..self.used]);
         self.can_end = accepted.is_ok();
         accepted.map_err(|error| self.named(error))

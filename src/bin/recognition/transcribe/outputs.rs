@@ -105,6 +105,14 @@ impl Texts {
                 formats.push(*format);
             }
         });
+        if let ([format], Some(named)) = (&formats[..], Format::of_suffix(ending))
+            && ![*format, Format::Text].contains(&named)
+        {
+            let (format, named) = (format.name(), named.name());
+            nnet3::messages::warn(&format!(
+                "--output={file}: the name is that of {named}, the form is {format} (--format)"
+            ));
+        }
         if formats.is_empty() {
             let named = Format::of_suffix(ending);
             if named.is_none() && !ending.is_empty() && !is_special(file) {
