@@ -27,6 +27,8 @@ pub mod random_paths;
 mod reach;
 pub mod state_table;
 pub mod store;
+pub mod strings;
+pub mod subsets;
 pub mod text;
 pub mod weight;
 

@@ -50,7 +50,7 @@ pub use compose_transducers::compose_transducers;
 pub use concat::concatenate;
 pub use connect::connect;
 pub use determinize::{
-    Determinized, Empty, Same, SubsetRules, determinize, determinize_pairs, determinize_rounded,
+    Determinized, Empty, SubsetRules, determinize, determinize_pairs, determinize_rounded,
     determinize_with_epsilons,
 };
 pub use determinize_labels::{Determinize, determinize_labels};

@@ -3,8 +3,9 @@
 //! A path of an index is a factor: its words are input labels. The last arc has a number that tells factors of the same words
 //! apart as input, and the utterance as output.
 
-use kaldi_fst::ops::{self, Determinized, Empty, Same, SubsetRules};
+use kaldi_fst::ops::{self, Determinized, Empty, SubsetRules};
 use kaldi_fst::state_table::LastInFirstOut;
+use kaldi_fst::subsets::Same;
 use kaldi_fst::{Algebra, Arc, EPSILON, Fst, State, StateId};
 use nnet3_decode::times::state_times;
 use nnet3_decode::{CompactLattice, order};

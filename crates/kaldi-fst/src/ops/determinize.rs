@@ -1,27 +1,22 @@
 //! Determinization of acceptors (Mohri, "Finite-State Transducers in Language and Speech Processing", 1997): a
 //! state of the result is a set of (input state, residual weight) pairs.
+//!
+//! Sets and their algebra are those of [`crate::subsets`]. The loop is not that of
+//! [`determinize_star`](fn@super::determinize_star): its order is a parameter, it stops with a part of the result, arcs of pairs
+//! of labels need no strings, and the way through arcs without labels is that of an FST whose states are sorted.
 
 use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
-
-use rustc_hash::{FxHashMap, FxHasher};
+use std::convert::Infallible;
 
 use crate::error::{Error, Result};
 use crate::fst::{Arc, EPSILON, Fst, State, StateId};
 use crate::state_table::{FirstInFirstOut, Order};
+use crate::strings::Strings;
+use crate::subsets::{Element, Same, Subsets, by_label, merge, take_common};
 use crate::weight::Divisible;
 
 /// Residuals are rounded to multiples of this, as by OpenFst, so that sets that differ by rounding only are one.
 const DELTA: f32 = 1.0 / 1024.0;
-
-/// Sets of states that are one.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Same {
-    /// Residuals are rounded to multiples of this number, and have to be equal then, as in OpenFst.
-    Rounded(f32),
-    /// Residuals differ by at most this number, as in Kaldi's `DeterminizeStar`. The set that was found last counts.
-    Near(f32),
-}
 
 /// Arcs without labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,9 +43,6 @@ pub struct Determinized<W> {
     /// False if states were left without arcs, since there were too many.
     pub complete: bool,
 }
-
-/// States with their residual weights, in the order of the states.
-type Subset<W> = Vec<(StateId, W)>;
 
 /// The acceptor with at most one arc of each label from each state, in the order of labels. Every state can be reached.
 /// An error for arcs without labels, and as soon as there would be more than `limit` states.
@@ -84,77 +76,67 @@ pub fn determinize_rounded<W: Divisible>(fst: &Fst<W>, delta: f32, limit: usize)
 /// in the order in which they are found; the order in which their arcs are found is `O`.
 pub fn determinize_pairs<W: Divisible, O: Order>(fst: &Fst<W>, rules: SubsetRules) -> Determinized<W> {
     let Some(start) = fst.start else { return Determinized { fst: Fst::default(), complete: true } };
-    let mut subsets = Subsets::<W, O>::new(rules.same);
-    subsets.find(vec![(start, W::one())]);
+    let mut search = Search::<W, O>::new(rules.same);
+    search.set.push(Element { state: start, string: Strings::EMPTY, weight: W::one() });
+    search.find();
     let mut out = Fst { start: Some(0), states: Vec::new() };
+    let mut reached = Vec::new();
     let mut expanded = 0;
-    while let Some(id) = subsets.waiting.take(subsets.all.len()) {
-        let subset = &subsets.all[id as usize];
-        let (final_weight, by_labels) = match rules.empty {
-            Empty::Counts => arcs_of(fst, subset, rules.empty),
-            Empty::Passed => arcs_of(fst, &closure(fst, subset), rules.empty),
+    while let Some(id) = search.waiting.take(search.subsets.len()) {
+        let subset = search.subsets.get(id);
+        let final_weight = match rules.empty {
+            Empty::Counts => leave(fst, subset, rules.empty, &mut reached),
+            Empty::Passed => leave(fst, &closure(fst, subset), rules.empty, &mut reached),
         };
-        let mut arcs = Vec::with_capacity(by_labels.len());
-        for ((ilabel, olabel), mut next) in by_labels {
-            let weight = normalize(&mut next, rules.same);
-            arcs.push(Arc { ilabel, olabel, weight, next: subsets.find(next) });
+        let mut arcs = Vec::new();
+        for ((ilabel, olabel), same_labels) in by_label(&mut reached) {
+            let (weight, next) = search.arc(same_labels);
+            arcs.push(Arc { ilabel, olabel, weight, next });
         }
-        out.states.resize_with(subsets.all.len(), State::default);
+        arcs.shrink_to_fit();
+        let found = search.subsets.len();
+        out.states.resize_with(found, State::default);
         out.states[id as usize] = State { final_weight, arcs };
         expanded += 1;
-        if subsets.all.len() > rules.most_states && expanded < subsets.all.len() {
+        if found > rules.most_states && expanded < found {
             return Determinized { fst: out, complete: false };
         }
     }
     Determinized { fst: out, complete: true }
 }
 
-/// The weight of ending in a set, and for each pair of labels the states that it leads to, some of them maybe several times.
-fn arcs_of<W: Divisible>(
+/// An element that a pair of labels leads to.
+type Reached<W> = ((i32, i32), Element<W>);
+
+/// Returns the weight of ending in a set, and puts into `reached` the states that its arcs lead to, some of them maybe several
+/// times.
+fn leave<W: Divisible>(
     fst: &Fst<W>,
-    subset: &Subset<W>,
+    subset: &[Element<W>],
     empty: Empty,
-) -> (W, BTreeMap<(i32, i32), Subset<W>>) {
-    let mut by_labels: BTreeMap<(i32, i32), Subset<W>> = BTreeMap::new();
+    reached: &mut Vec<Reached<W>>,
+) -> W {
+    reached.clear();
     let mut final_weight = W::zero();
-    for (state, residual) in subset {
-        let data = fst.state(*state);
+    for element in subset {
+        let data = fst.state(element.state);
         if data.is_final() {
-            final_weight = final_weight.plus(&residual.times(&data.final_weight));
+            final_weight = final_weight.plus(&element.weight.times(&data.final_weight));
         }
         for arc in data.arcs.iter().filter(|arc| !arc.weight.is_zero()) {
             if empty == Empty::Counts || !arc.is_epsilon() {
-                let reached = (arc.next, residual.times(&arc.weight));
-                by_labels.entry((arc.ilabel, arc.olabel)).or_default().push(reached);
+                let weight = element.weight.times(&arc.weight);
+                let next = Element { state: arc.next, string: Strings::EMPTY, weight };
+                reached.push(((arc.ilabel, arc.olabel), next));
             }
         }
     }
-    (final_weight, by_labels)
-}
-
-/// Sorts the set, keeps the best of equal states, and takes out the weight that all have in common.
-fn normalize<W: Divisible>(subset: &mut Subset<W>, same: Same) -> W {
-    subset.sort_by_key(|(state, _)| *state);
-    subset.dedup_by(|(later, other), (state, residual)| {
-        let same = later == state;
-        if same {
-            *residual = residual.plus(other);
-        }
-        same
-    });
-    let common = subset.iter().fold(W::zero(), |sum, (_, residual)| sum.plus(residual));
-    for (_, residual) in subset {
-        *residual = residual.divide(&common);
-        if let Same::Rounded(delta) = same {
-            *residual = residual.quantized(delta);
-        }
-    }
-    common
+    final_weight
 }
 
 /// Adds the states that arcs without labels lead to, each with the weights of all ways to it.
-fn closure<W: Divisible>(fst: &Fst<W>, subset: &Subset<W>) -> Subset<W> {
-    let mut found: BTreeMap<StateId, W> = subset.iter().cloned().collect();
+fn closure<W: Divisible>(fst: &Fst<W>, subset: &[Element<W>]) -> Vec<Element<W>> {
+    let mut found: BTreeMap<StateId, W> = subset.iter().map(|e| (e.state, e.weight.clone())).collect();
     let mut closed = Vec::with_capacity(found.len());
     while let Some((state, residual)) = found.pop_first() {
         for arc in fst.state(state).arcs.iter().filter(|arc| arc.is_epsilon()) {
@@ -162,67 +144,52 @@ fn closure<W: Divisible>(fst: &Fst<W>, subset: &Subset<W>) -> Subset<W> {
             let known = found.entry(arc.next).or_insert_with(W::zero);
             *known = known.plus(&weight);
         }
-        closed.push((state, residual));
+        closed.push(Element { state, string: Strings::EMPTY, weight: residual });
     }
     closed
 }
 
 /// The sets that were found, which are the states of the result, and those that wait for arcs.
-struct Subsets<W, O> {
+struct Search<W, O> {
     same: Same,
-    all: Vec<Subset<W>>,
-    /// For each hash, the set that was found last.
-    last_found: FxHashMap<u64, StateId>,
-    /// For each set, the one with the same hash that was found before it.
-    found_before: Vec<Option<StateId>>,
+    subsets: Subsets<W, Same>,
+    /// The set that is looked for.
+    set: Vec<Element<W>>,
+    /// (All strings of acceptors are empty.)
+    strings: Strings,
     waiting: O,
 }
 
-impl<W: Divisible, O: Order> Subsets<W, O> {
+impl<W: Divisible, O: Order> Search<W, O> {
     fn new(same: Same) -> Self {
-        Subsets {
+        Search {
             same,
-            all: Vec::new(),
-            last_found: FxHashMap::default(),
-            found_before: Vec::new(),
+            subsets: Subsets::new(same),
+            set: Vec::new(),
+            strings: Strings::default(),
             waiting: O::default(),
         }
     }
 
-    /// The number of a set, which is new or known.
-    fn find(&mut self, subset: Subset<W>) -> StateId {
-        let hash = self.hash(&subset);
-        let mut candidate = self.last_found.get(&hash).copied();
-        while let Some(known) = candidate {
-            if self.is_same(&self.all[known as usize], &subset) {
-                return known;
-            }
-            candidate = self.found_before[known as usize];
-        }
-        let id = self.all.len() as StateId;
-        self.found_before.push(self.last_found.insert(hash, id));
-        self.all.push(subset);
-        self.waiting.add(id);
-        id
+    /// The number of the set that is looked for, which is new or known.
+    fn find(&mut self) -> StateId {
+        self.subsets.find(&self.set).unwrap_or_else(|vacant| {
+            let id = self.subsets.add(&self.set, vacant);
+            self.waiting.add(id);
+            id
+        })
     }
 
-    /// Residuals that may be near each other have no part in it.
-    fn hash(&self, subset: &Subset<W>) -> u64 {
-        let mut hasher = FxHasher::default();
-        for (state, residual) in subset {
-            state.hash(&mut hasher);
-            if let Same::Rounded(_) = self.same {
-                residual.bits().hash(&mut hasher);
-            }
+    /// The arc to the states that its labels lead to: its weight, and the number of their set.
+    fn arc(&mut self, reached: &[Reached<W>]) -> (W, StateId) {
+        let Ok(()) = merge(reached, &mut self.set, |known, other| {
+            known.weight = known.weight.plus(&other.weight);
+            Ok::<(), Infallible>(())
+        });
+        let (_, weight) = take_common(&mut self.set, &mut self.strings, W::plus);
+        if let Same::Rounded(delta) = self.same {
+            self.set.iter_mut().for_each(|element| element.weight = element.weight.quantized(delta));
         }
-        hasher.finish()
-    }
-
-    fn is_same(&self, a: &Subset<W>, b: &Subset<W>) -> bool {
-        let is_same = |a: &W, b: &W| match self.same {
-            Same::Rounded(_) => a.bits() == b.bits(),
-            Same::Near(delta) => a.is_near(b, delta),
-        };
-        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && is_same(&a.1, &b.1))
+        (weight, self.find())
     }
 }

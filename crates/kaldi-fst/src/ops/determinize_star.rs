@@ -3,23 +3,24 @@
 //!
 //! A state of the result is a set of states of the input, each with its remaining output and its remaining cost. Empty
 //! moves add states to a set, but they do not belong to the identity of the set.
+//!
+//! Sets and their algebra are those of [`crate::subsets`]. The loop differs from that of
+//! [`determinize_pairs`](super::determinize_pairs): an output may need several arcs, two outputs of one input are an error,
+//! the semiring is a value, and empty moves may form cycles.
 
 mod closure;
-mod strings;
 
 use std::ops::Range;
-
-use rustc_hash::{FxHashMap, FxHasher};
-use std::hash::{Hash, Hasher};
 
 use crate::error::{Error, Result};
 use crate::fst::{Arc, EPSILON, Fst, State, StateId};
 use crate::ops::arc_sort::sort_arcs;
 use crate::ops::labels::Side;
-use crate::ops::semiring::{Semiring, approximately_equal};
+use crate::ops::semiring::Semiring;
 use crate::ops::shortest_distance::check_cycles;
+use crate::strings::{StringId, Strings};
+use crate::subsets::{Same, Subsets, by_label, merge, take_common};
 use closure::Closure;
-use strings::{StringId, Strings};
 
 /// Default tolerance of OpenFst and Kaldi for equal costs.
 pub const DELTA: f32 = 1.0 / 1024.0;
@@ -65,22 +66,23 @@ impl Ambiguity {
     /// Returns one of two outputs of the same input; the second number of each is its cost.
     fn choose(self, strings: &Strings, first: (StringId, f32), second: (StringId, f32)) -> Result<StringId> {
         match self {
-            Ambiguity::Refuse => strings.check_same(first.0, second.0).map(|()| first.0),
+            Ambiguity::Refuse => check_same(strings, first.0, second.0).map(|()| first.0),
             Ambiguity::Cheapest if second.1 < first.1 => Ok(second.0),
             Ambiguity::Cheapest => Ok(first.0),
         }
     }
 }
 
-/// A state that the input may be in.
-#[derive(Debug, Clone, Copy)]
-struct Element {
-    state: StateId,
-    /// Residual output labels.
-    string: StringId,
-    /// Residual cost.
-    weight: f32,
+/// Returns an error unless the two are the same: one input must not have two outputs.
+fn check_same(strings: &Strings, a: StringId, b: StringId) -> Result<()> {
+    if a == b {
+        return Ok(());
+    }
+    Err(Error::NotFunctional { first: strings.to_vec(a), second: strings.to_vec(b) })
 }
+
+/// A state that the input may be in, its residual output labels and its residual cost.
+type Element = crate::subsets::Element<f32>;
 
 /// An arc of the result that writes a string.
 struct StringArc {
@@ -101,96 +103,66 @@ pub fn determinize_star(mut fst: Fst, options: DeterminizeStar) -> Result<Fst> {
     sort_arcs(&mut fst, Side::Input);
     let Some(start) = fst.start else { return Ok(Fst::default()) };
     check_cycles(&fst, options.delta, |arc| arc.ilabel == EPSILON)?;
-    let mut subsets = Subsets::new(&fst, options);
-    subsets.scratch.push(Element { state: start, string: Strings::EMPTY, weight: 0.0 });
-    subsets.find();
-    while let Some(state) = subsets.waiting.pop() {
-        subsets.expand(state)?;
-        if let Some(limit) = options.most_states.filter(|&limit| subsets.ranges.len() > limit) {
+    let mut search = Search::new(&fst, options);
+    search.set.push(Element { state: start, string: Strings::EMPTY, weight: 0.0 });
+    search.find();
+    while let Some(state) = search.waiting.pop() {
+        search.expand(state)?;
+        if let Some(limit) = options.most_states.filter(|&limit| search.subsets.len() > limit) {
             return Err(Error::TooManyStates { limit });
         }
     }
-    Ok(subsets.finish())
+    Ok(search.finish())
 }
 
-struct Subsets<'f> {
+struct Search<'f> {
     fst: &'f Fst,
     options: DeterminizeStar,
     strings: Strings,
     closure: Closure,
-    /// The elements of all sets, one set after the other.
-    elements: Vec<Element>,
-    /// The range of each result state's set.
-    ranges: Vec<Range<usize>>,
-    /// For each hash of states and strings, the state that was found last.
-    last_found: FxHashMap<u64, StateId>,
-    /// For each state of the result, the state with the same hash that was found before it.
-    found_before: Vec<Option<StateId>>,
+    /// The states of the result.
+    subsets: Subsets<f32, Same>,
     /// States without arcs so far; the last one is next.
     waiting: Vec<StateId>,
     arcs: Vec<StringArc>,
     /// The arcs of each state of the result, as ranges.
     arc_ranges: Vec<Range<usize>>,
     /// The set that is looked for.
-    scratch: Vec<Element>,
+    set: Vec<Element>,
     closed: Vec<Element>,
     /// Elements reached by a label from the present state.
     reached: Vec<(i32, Element)>,
 }
 
-impl<'f> Subsets<'f> {
-    fn new(fst: &'f Fst, options: DeterminizeStar) -> Subsets<'f> {
-        Subsets {
+impl<'f> Search<'f> {
+    fn new(fst: &'f Fst, options: DeterminizeStar) -> Search<'f> {
+        Search {
             fst,
             options,
             strings: Strings::default(),
             closure: Closure::new(fst.states.len()),
-            elements: Vec::new(),
-            ranges: Vec::new(),
-            last_found: FxHashMap::default(),
-            found_before: Vec::new(),
+            subsets: Subsets::new(Same::Near(options.delta)),
             waiting: Vec::new(),
             arcs: Vec::new(),
             arc_ranges: Vec::new(),
-            scratch: Vec::new(),
+            set: Vec::new(),
             closed: Vec::new(),
             reached: Vec::new(),
         }
     }
 
-    /// The state that is the set in `scratch`.
+    /// The state that is the set that is looked for.
     fn find(&mut self) -> StateId {
-        let mut hasher = FxHasher::default();
-        self.scratch.iter().for_each(|element| (element.state, element.string).hash(&mut hasher));
-        let hash = hasher.finish();
-        let mut candidate = self.last_found.get(&hash).copied();
-        while let Some(state) = candidate {
-            if self.is_same(&self.elements[self.ranges[state as usize].clone()]) {
-                return state;
-            }
-            candidate = self.found_before[state as usize];
-        }
-        let state = self.ranges.len() as StateId;
-        self.found_before.push(self.last_found.insert(hash, state));
-        let begin = self.elements.len();
-        self.elements.extend_from_slice(&self.scratch);
-        self.ranges.push(begin..self.elements.len());
-        self.arc_ranges.push(0..0);
-        self.waiting.push(state);
-        state
-    }
-
-    fn is_same(&self, set: &[Element]) -> bool {
-        set.len() == self.scratch.len()
-            && set.iter().zip(&self.scratch).all(|(a, b)| {
-                a.state == b.state
-                    && a.string == b.string
-                    && approximately_equal(a.weight, b.weight, self.options.delta)
-            })
+        self.subsets.find(&self.set).unwrap_or_else(|vacant| {
+            let state = self.subsets.add(&self.set, vacant);
+            self.arc_ranges.push(0..0);
+            self.waiting.push(state);
+            state
+        })
     }
 
     fn expand(&mut self, state: StateId) -> Result<()> {
-        let set = &self.elements[self.ranges[state as usize].clone()];
+        let set = self.subsets.get(state);
         self.closure.of(self.fst, self.options, &mut self.strings, set, &mut self.closed)?;
         let begin = self.arcs.len();
         self.add_end()?;
@@ -202,10 +174,9 @@ impl<'f> Subsets<'f> {
                 self.reached.push((arc.ilabel, Element { state: arc.next, string, weight }));
             }
         }
-        self.reached.sort_by_key(|(label, element)| (*label, element.state));
-        let reached = std::mem::take(&mut self.reached);
-        for same_label in reached.chunk_by(|a, b| a.0 == b.0) {
-            self.add_arc(same_label)?;
+        let mut reached = std::mem::take(&mut self.reached);
+        for (label, same_label) in by_label(&mut reached) {
+            self.add_arc(label, same_label)?;
         }
         self.reached = reached;
         self.arc_ranges[state as usize] = begin..self.arcs.len();
@@ -242,30 +213,19 @@ impl<'f> Subsets<'f> {
         Ok(())
     }
 
-    /// `reached` is sorted by state.
-    fn add_arc(&mut self, reached: &[(i32, Element)]) -> Result<()> {
+    /// Adds the arc of a label to the states that it leads to.
+    fn add_arc(&mut self, ilabel: i32, reached: &[(i32, Element)]) -> Result<()> {
         let DeterminizeStar { semiring, ambiguity, .. } = self.options;
-        self.scratch.clear();
-        for (_, element) in reached {
-            match self.scratch.last_mut() {
-                Some(same) if same.state == element.state => {
-                    let (old, new) = ((same.string, same.weight), (element.string, element.weight));
-                    same.string = ambiguity.choose(&self.strings, old, new)?;
-                    same.weight = semiring.plus(same.weight, element.weight);
-                }
-                _ => self.scratch.push(*element),
-            }
-        }
-        let strings = self.scratch.iter().map(|element| element.string);
-        let string = strings.reduce(|a, b| self.strings.common_prefix(a, b)).unwrap_or(Strings::EMPTY);
-        let weights = self.scratch.iter().map(|element| element.weight);
-        let weight = weights.reduce(|a, b| semiring.plus(a, b)).unwrap_or(f32::INFINITY);
-        for element in &mut self.scratch {
-            element.weight -= weight;
-            element.string = self.strings.without_prefix(element.string, string);
-        }
+        merge(reached, &mut self.set, |known, other| {
+            let (old, new) = ((known.string, known.weight), (other.string, other.weight));
+            known.string = ambiguity.choose(&self.strings, old, new)?;
+            known.weight = semiring.plus(known.weight, other.weight);
+            Ok(())
+        })?;
+        let (string, weight) =
+            take_common(&mut self.set, &mut self.strings, |&a: &f32, &b: &f32| semiring.plus(a, b));
         let next = Some(self.find());
-        self.arcs.push(StringArc { ilabel: reached[0].0, string, weight, next });
+        self.arcs.push(StringArc { ilabel, string, weight, next });
         Ok(())
     }
 
@@ -281,7 +241,8 @@ impl<'f> Subsets<'f> {
         let mut labels = Vec::new();
         for (s, range) in self.arc_ranges.into_iter().enumerate() {
             for arc in &self.arcs[range] {
-                self.strings.labels(arc.string, &mut labels);
+                labels.clear();
+                self.strings.append_to(arc.string, &mut labels);
                 let (mut from, mut ilabel, mut weight) = (s as StateId, arc.ilabel, arc.weight);
                 // Of a string that leads to a state, the last label belongs on the arc to that state.
                 let through = if arc.next.is_some() { labels.len().saturating_sub(1) } else { labels.len() };

@@ -8,8 +8,6 @@ pub mod incremental;
 mod phones;
 mod reduced;
 mod search;
-mod strings;
-mod subsets;
 mod tasks;
 
 use kaldi_fst::ops;

@@ -1,13 +1,17 @@
 //! The search: tasks in the order of the cost of the best path through them, or states with the last found first.
+//!
+//! Sets and their algebra are those of [`kaldi_fst::subsets`]. The loop is not one of `kaldi_fst::ops`: it makes arcs in the
+//! order of whole paths, not all arcs of a state at once, and it counts memory as the reference does. A set is known by its
+//! elements before the closure and, without those that are only passed through, after it.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
-use std::ops::Range;
+use std::convert::Infallible;
 
-use kaldi_fst::{Algebra, Arc, Divisible, EPSILON, State, StateId};
+use kaldi_fst::strings::{StringId, Strings};
+use kaldi_fst::subsets::{Subsets, Tolerance, Vacant, by_label, merge, take_common};
+use kaldi_fst::{Algebra, Arc, EPSILON, State, StateId};
 
-use super::strings::{EMPTY, StringId, Strings};
-use super::subsets::{Element, Known, hash};
 use super::tasks::{self, Tasks};
 use super::{Event, Options};
 use crate::error::{Error, Result};
@@ -23,10 +27,21 @@ struct OutArc {
     next: StateId,
 }
 
+/// An element of a subset: a state, its residual weight, and the transition-ids not yet on an arc.
+type Element = kaldi_fst::subsets::Element<LatticeWeight>;
+
+/// Weights are the same if their sums of costs differ by at most this.
+#[derive(Clone, Copy)]
+struct NearInSum(f32);
+
+impl Tolerance<LatticeWeight> for NearInSum {
+    fn is_same(&self, a: &LatticeWeight, b: &LatticeWeight) -> bool {
+        a.approx_equal(b, self.0)
+    }
+}
+
 /// A state of the result.
 struct OutState {
-    /// The elements of the subset, as a range in the pool of elements.
-    subset: Range<usize>,
     arcs: Vec<OutArc>,
     end: Option<(StringId, LatticeWeight)>,
     /// The cost of the best way here.
@@ -109,11 +124,13 @@ pub struct Search {
     /// States of a higher cost are not expanded.
     cutoff: f64,
     strings: Strings,
-    pool: Vec<Element>,
     states: Vec<OutState>,
-    minimal: Known<StateId>,
-    /// For subsets before their epsilon closure: the state, and the common weight of the way there.
-    initial: Known<(StateId, StringId, LatticeWeight)>,
+    /// The subsets of the states of the result.
+    minimal: Subsets<LatticeWeight, NearInSum>,
+    /// Subsets before their epsilon closure.
+    initial: Subsets<LatticeWeight, NearInSum>,
+    /// For each of those: the state, and the common weight of the way there.
+    ways: Vec<(StateId, StringId, LatticeWeight)>,
     queue: Tasks<Task>,
     /// States to be expanded, in a depth-first search.
     stack: Vec<StateId>,
@@ -129,7 +146,6 @@ pub struct Search {
 #[derive(Default)]
 struct Scratch {
     by_word: Vec<(i32, Element)>,
-    ids: Vec<i32>,
     closure: Vec<Element>,
     waiting: BinaryHeap<std::cmp::Reverse<StateId>>,
     /// For each state of the input, its place in `closure` plus one.
@@ -164,11 +180,11 @@ impl Search {
             beam,
             backward,
             cutoff: best + beam,
-            strings: Strings::new(),
-            pool: Vec::new(),
+            strings: Strings::default(),
             states: Vec::new(),
-            minimal: Known::default(),
-            initial: Known::default(),
+            minimal: Subsets::new(NearInSum(options.delta)),
+            initial: Subsets::new(NearInSum(options.delta)),
+            ways: Vec::new(),
             queue: Tasks::default(),
             stack: Vec::new(),
             tasks: 0,
@@ -178,11 +194,11 @@ impl Search {
             scratch: Scratch { places: vec![0; lattice.states.len()], ..Scratch::default() },
         };
         if let Some(start) = lattice.start {
-            let mut subset = vec![Element { state: start, string: EMPTY, weight: LatticeWeight::ONE }];
+            let mut subset =
+                vec![Element { state: start, string: Strings::EMPTY, weight: LatticeWeight::ONE }];
             search.close(&mut subset);
             subset.retain(|element| search.input.counts(element.state));
-            let hash = hash(&subset);
-            search.add_state(&subset, hash, 0.0);
+            search.state_after(&subset, 0.0);
             if search.options.depth_first {
                 // (The estimates of the reference do not count the first set here.)
                 search.num_elements = 0;
@@ -271,18 +287,19 @@ impl Search {
         let mut tasks = std::mem::take(&mut self.queue);
         let all = |search: &mut Search, tasks: &mut Tasks<Task>, f: &mut dyn FnMut(&mut StringId)| {
             let in_tasks = tasks.iter_mut().flat_map(|task| &mut task.subset);
-            search.pool.iter_mut().chain(in_tasks).for_each(|element| f(&mut element.string));
+            in_tasks.for_each(|element| f(&mut element.string));
+            search.minimal.strings_mut().chain(search.initial.strings_mut()).for_each(&mut *f);
             for state in &mut search.states {
                 state.arcs.iter_mut().for_each(|arc| f(&mut arc.string));
                 state.end.iter_mut().for_each(|(string, _)| f(string));
             }
-            search.initial.values_mut().for_each(|(_, string, _)| f(string));
+            search.ways.iter_mut().for_each(|(_, string, _)| f(string));
         };
         all(self, &mut tasks, &mut |string| marks[*string as usize] = true);
         let numbers = self.strings.keep(marks);
         all(self, &mut tasks, &mut |string| *string = numbers[*string as usize]);
-        self.minimal.rehash(&self.pool);
-        self.initial.rehash(&self.pool);
+        self.minimal.rehash();
+        self.initial.rehash();
         self.queue = tasks;
     }
 
@@ -310,37 +327,32 @@ impl Search {
 
     /// Returns the state for a subset before its epsilon closure, and the common weight of the way there.
     fn state_of(&mut self, initial: &[Element], forward: f64) -> (StateId, StringId, LatticeWeight) {
-        let delta = self.options.delta;
-        let initial_hash = hash(initial);
-        if let Some(&known) = self.initial.find(&self.pool, initial, initial_hash, delta) {
-            return known;
-        }
+        let vacant = match self.initial.find(initial) {
+            Ok(known) => return self.ways[known as usize],
+            Err(vacant) => vacant,
+        };
         let mut subset = initial.to_vec();
         self.close(&mut subset);
         subset.retain(|element| self.input.counts(element.state));
         let (string, weight) = self.normalize(&mut subset);
-        let subset_hash = hash(&subset);
-        let found = self.minimal.find(&self.pool, &subset, subset_hash, delta).copied();
-        let state = found.unwrap_or_else(|| self.add_state(&subset, subset_hash, forward + weight.cost()));
-        let range = self.store(initial);
-        self.initial.insert(range, initial_hash, (state, string, weight));
+        let state = self.state_after(&subset, forward + weight.cost());
+        self.initial.add(initial, vacant);
+        self.num_elements += initial.len();
+        self.ways.push((state, string, weight));
         (state, string, weight)
     }
 
-    fn store(&mut self, subset: &[Element]) -> Range<usize> {
-        let begin = self.pool.len();
-        self.pool.extend_from_slice(subset);
-        self.num_elements += subset.len();
-        begin..self.pool.len()
+    /// Returns the state for a subset after its epsilon closure. `forward` is the cost of the way there, if the state is new.
+    fn state_after(&mut self, subset: &[Element], forward: f64) -> StateId {
+        self.minimal.find(subset).unwrap_or_else(|vacant| self.add_state(subset, vacant, forward))
     }
 
-    fn add_state(&mut self, subset: &[Element], hash: u64, forward: f64) -> StateId {
-        let state = self.states.len() as StateId;
-        let range = self.store(subset);
-        self.minimal.insert(range.clone(), hash, state);
+    fn add_state(&mut self, subset: &[Element], vacant: Vacant, forward: f64) -> StateId {
+        let state = self.minimal.add(subset, vacant);
+        self.num_elements += subset.len();
         let end = self.end_of(subset).filter(|(_, weight)| weight.cost() + forward <= self.cutoff);
         let has_end = end.is_some();
-        self.states.push(OutState { subset: range, arcs: Vec::new(), end, forward });
+        self.states.push(OutState { arcs: Vec::new(), end, forward });
         if self.options.depth_first {
             self.stack.push(state);
         } else {
@@ -365,19 +377,14 @@ impl Search {
     fn add_tasks(&mut self, state: StateId, forward: f64) {
         let mut by_word = std::mem::take(&mut self.scratch.by_word);
         by_word.clear();
-        for i in self.states[state as usize].subset.clone() {
-            let element = self.pool[i];
+        for element in self.minimal.get(state) {
             for arc in self.input.with_word(element.state) {
-                let string = match arc.ilabel {
-                    EPSILON => element.string,
-                    id => self.strings.successor(element.string, id),
-                };
+                let string = self.strings.append(element.string, arc.ilabel);
                 let weight = element.weight.times(&arc.weight);
                 by_word.push((arc.olabel, Element { state: arc.next, string, weight }));
             }
         }
-        by_word.sort_by_key(|(word, element)| (*word, element.state));
-        for group in by_word.chunk_by(|a, b| a.0 == b.0) {
+        for (word, group) in by_label(&mut by_word) {
             let path =
                 |(_, element): &(i32, Element)| element.weight.cost() + self.backward[element.state as usize];
             let priority = forward + group.iter().map(path).fold(f64::INFINITY, f64::min);
@@ -385,18 +392,14 @@ impl Search {
                 continue;
             }
             let mut subset: Vec<Element> = Vec::with_capacity(group.len());
-            for &(_, element) in group {
-                match subset.last_mut().filter(|last| last.state == element.state) {
-                    None => subset.push(element),
-                    Some(last) => {
-                        let (new, old) = ((element.weight, element.string), (last.weight, last.string));
-                        if compare(&self.strings, new, old).is_gt() {
-                            *last = element;
-                        }
-                    }
+            let Ok(()) = merge(group, &mut subset, |known, other| {
+                let (new, old) = ((other.weight, other.string), (known.weight, known.string));
+                if compare(&self.strings, new, old).is_gt() {
+                    *known = *other;
                 }
-            }
-            self.queue.push(Task { priority, number: self.tasks, state, word: group[0].0, subset });
+                Ok::<(), Infallible>(())
+            });
+            self.queue.push(Task { priority, number: self.tasks, state, word, subset });
             self.tasks += 1;
         }
         self.scratch.by_word = by_word;
@@ -404,18 +407,7 @@ impl Search {
 
     /// Removes the common part of all elements: the prefix of their strings, and the best weight.
     fn normalize(&mut self, subset: &mut [Element]) -> (StringId, LatticeWeight) {
-        let Some((first, others)) = subset.split_first() else { return (EMPTY, LatticeWeight::ZERO) };
-        let (mut prefix, mut weight) = (first.string, first.weight);
-        for element in others {
-            prefix = self.strings.common_prefix(prefix, element.string);
-            weight = weight.plus(&element.weight);
-        }
-        let length = self.strings.length(prefix);
-        for element in subset {
-            element.weight = element.weight.divide(&weight);
-            element.string = self.strings.without_prefix(element.string, length, &mut self.scratch.ids);
-        }
-        (prefix, weight)
+        take_common(subset, &mut self.strings, LatticeWeight::plus)
     }
 
     /// Adds the states that arcs without words lead to, each with the best way there, in the order of states.
@@ -453,7 +445,7 @@ impl Search {
                     if ordering.is_lt() {
                         continue;
                     }
-                    let string = next_string(&mut self.strings, &element, arc);
+                    let string = self.strings.append(element.string, arc.ilabel);
                     let better = ordering.is_gt()
                         || compare(&self.strings, (weight, string), (known.weight, known.string)).is_gt();
                     if better {
@@ -461,7 +453,7 @@ impl Search {
                     }
                     continue;
                 }
-                let string = next_string(&mut self.strings, &element, arc);
+                let string = self.strings.append(element.string, arc.ilabel);
                 closure.push(Element { state: arc.next, string, weight });
                 *place = closure.len() as u32;
                 waiting.push(std::cmp::Reverse(arc.next));
@@ -494,7 +486,7 @@ impl Search {
             }
             for arc in self.input.without_word(element.state) {
                 let weight = element.weight.times(&arc.weight);
-                let string = next_string(&mut self.strings, &element, arc);
+                let string = self.strings.append(element.string, arc.ilabel);
                 let next = Element { state: arc.next, string, weight };
                 let place = &mut places[arc.next as usize];
                 if *place == 0 {
@@ -526,12 +518,5 @@ impl Search {
             arcs: state.arcs.iter().map(|a| Arc::new(a.word, weight(a.string, a.weight), a.next)).collect(),
         };
         CompactLattice { start, states: self.states.iter().map(state).collect() }
-    }
-}
-
-fn next_string(strings: &mut Strings, element: &Element, arc: &Arc<LatticeWeight>) -> StringId {
-    match arc.ilabel {
-        EPSILON => element.string,
-        id => strings.successor(element.string, id),
     }
 }

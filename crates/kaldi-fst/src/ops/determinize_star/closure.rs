@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use super::strings::Strings;
-use super::{DeterminizeStar, Element};
+use super::{DeterminizeStar, Element, check_same};
 use crate::error::{Error, Result};
 use crate::fst::{EPSILON, Fst};
 use crate::ops::semiring::approximately_equal;
+use crate::strings::Strings;
 
 struct Entry {
     element: Element,
@@ -90,7 +90,7 @@ impl Closure {
             self.entries.push(Entry { element: nothing, further: element.weight, waiting: true });
             return Ok(());
         };
-        strings.check_same(entry.element.string, element.string)?;
+        check_same(strings, entry.element.string, element.string)?;
         entry.further = options.semiring.plus(entry.further, element.weight);
         let total = options.semiring.plus(entry.element.weight, entry.further);
         if !entry.waiting && !approximately_equal(total, entry.element.weight, options.delta) {

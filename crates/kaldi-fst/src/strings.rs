@@ -1,45 +1,63 @@
-//! Sequences of transition-ids that share their beginnings.
+//! Strings of labels that share their beginnings: what a determinization has read and not written yet.
 
-/// A sequence in a [`Strings`]; equal sequences have equal numbers.
+use crate::fst::EPSILON;
+
+/// A string in a tree of [`Strings`]; equal strings have equal numbers.
 pub type StringId = u32;
-
-/// The sequence without elements.
-pub const EMPTY: StringId = 0;
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// The string of all but the last element.
+    /// The string of all labels but the last.
     parent: StringId,
     last: i32,
     length: u32,
 }
 
-/// A tree of sequences, with a table that finds the longer by one element.
+/// A tree of strings, with a table that finds the longer by one label.
+#[derive(Debug, Clone)]
 pub struct Strings {
     entries: Vec<Entry>,
-    /// Numbers of entries, at places that follow from parent and element; [`EMPTY`] marks a free place.
+    /// Numbers of entries, at places that follow from parent and label; [`Strings::EMPTY`] marks a free place.
     table: Vec<StringId>,
+    scratch: Vec<i32>,
 }
 
-const SMALLEST_TABLE: usize = 1 << 10;
+const SMALLEST_TABLE: usize = 1 << 6;
+
+impl Default for Strings {
+    fn default() -> Strings {
+        let root = Entry { parent: Strings::EMPTY, last: EPSILON, length: 0 };
+        Strings { entries: vec![root], table: vec![Strings::EMPTY; SMALLEST_TABLE], scratch: Vec::new() }
+    }
+}
 
 impl Strings {
-    pub fn new() -> Strings {
-        let root = Entry { parent: EMPTY, last: 0, length: 0 };
-        Strings { entries: vec![root], table: vec![EMPTY; SMALLEST_TABLE] }
-    }
+    /// The string without labels.
+    pub const EMPTY: StringId = 0;
 
-    /// Number of sequences without the empty one.
+    /// Number of strings without the empty one.
     pub fn len(&self) -> usize {
         self.entries.len() - 1
     }
 
-    /// The sequence with one more element.
-    pub fn successor(&mut self, parent: StringId, last: i32) -> StringId {
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The string followed by the label. If the label is 0, it is the string itself.
+    #[inline]
+    pub fn append(&mut self, string: StringId, label: i32) -> StringId {
+        match label {
+            EPSILON => string,
+            _ => self.longer(string, label),
+        }
+    }
+
+    fn longer(&mut self, parent: StringId, last: i32) -> StringId {
         let mut place = self.place(parent, last);
         loop {
             let found = self.table[place];
-            if found == EMPTY {
+            if found == Self::EMPTY {
                 break;
             }
             let entry = self.entries[found as usize];
@@ -65,38 +83,39 @@ impl Strings {
     }
 
     fn rebuild_table(&mut self, size: usize) {
-        self.table = vec![EMPTY; size];
+        self.table = vec![Self::EMPTY; size];
         for id in 1..self.entries.len() {
             let Entry { parent, last, .. } = self.entries[id];
             let mut place = self.place(parent, last);
-            while self.table[place] != EMPTY {
+            while self.table[place] != Self::EMPTY {
                 place = (place + 1) & (size - 1);
             }
             self.table[place] = id as StringId;
         }
     }
 
-    pub fn length(&self, id: StringId) -> usize {
-        self.entries[id as usize].length as usize
+    /// The number of labels.
+    pub fn length(&self, string: StringId) -> usize {
+        self.entries[string as usize].length as usize
     }
 
-    /// Writes the sequence to the end of `out`.
-    pub(crate) fn append_to(&self, mut id: StringId, out: &mut Vec<i32>) {
+    /// Writes the labels to the end of `out`.
+    pub fn append_to(&self, mut string: StringId, out: &mut Vec<i32>) {
         let from = out.len();
-        out.resize(from + self.length(id), 0);
+        out.resize(from + self.length(string), EPSILON);
         for slot in out[from..].iter_mut().rev() {
-            *slot = self.entries[id as usize].last;
-            id = self.entries[id as usize].parent;
+            *slot = self.entries[string as usize].last;
+            string = self.entries[string as usize].parent;
         }
     }
 
-    pub fn to_vec(&self, id: StringId) -> Vec<i32> {
+    pub fn to_vec(&self, string: StringId) -> Vec<i32> {
         let mut out = Vec::new();
-        self.append_to(id, &mut out);
+        self.append_to(string, &mut out);
         out
     }
 
-    /// The longest sequence that both begin with.
+    /// The longest string that both begin with.
     pub fn common_prefix(&self, mut a: StringId, mut b: StringId) -> StringId {
         while a != b {
             let (x, y) = (self.entries[a as usize], self.entries[b as usize]);
@@ -110,37 +129,39 @@ impl Strings {
         a
     }
 
-    /// The sequence without its first `count` elements. `scratch` is any memory.
-    pub fn without_prefix(&mut self, id: StringId, count: usize, scratch: &mut Vec<i32>) -> StringId {
+    /// The string without its first `count` labels.
+    pub fn without_prefix(&mut self, string: StringId, count: usize) -> StringId {
         if count == 0 {
-            return id;
+            return string;
         }
-        let rest = self.length(id) - count;
-        scratch.clear();
-        let mut at = id;
-        for _ in 0..rest {
-            scratch.push(self.entries[at as usize].last);
-            at = self.entries[at as usize].parent;
+        let mut labels = std::mem::take(&mut self.scratch);
+        labels.clear();
+        let mut shorter = string;
+        for _ in count..self.length(string) {
+            labels.push(self.entries[shorter as usize].last);
+            shorter = self.entries[shorter as usize].parent;
         }
-        scratch.iter().rev().fold(EMPTY, |string, &element| self.successor(string, element))
+        let rest = labels.iter().rev().fold(Self::EMPTY, |rest, &label| self.longer(rest, label));
+        self.scratch = labels;
+        rest
     }
 
-    /// One sequence after the other.
+    /// One string after the other.
     pub fn concatenate(&mut self, a: StringId, b: StringId) -> StringId {
         match (a, b) {
-            (EMPTY, other) | (other, EMPTY) => other,
-            _ => self.to_vec(b).into_iter().fold(a, |string, element| self.successor(string, element)),
+            (Self::EMPTY, other) | (other, Self::EMPTY) => other,
+            _ => self.to_vec(b).into_iter().fold(a, |string, label| self.longer(string, label)),
         }
     }
 
-    /// Forgets all sequences but those marked and their beginnings. Gives the new numbers.
+    /// Forgets all strings but those marked and their beginnings. Gives the new numbers.
     pub fn keep(&mut self, mut marked: Vec<bool>) -> Vec<StringId> {
         for id in (1..self.entries.len()).rev() {
             if marked[id] {
                 marked[self.entries[id].parent as usize] = true;
             }
         }
-        let mut numbers = vec![EMPTY; self.entries.len()];
+        let mut numbers = vec![Self::EMPTY; self.entries.len()];
         let mut kept = vec![self.entries[0]];
         for id in (1..self.entries.len()).filter(|&id| marked[id]) {
             let entry = self.entries[id];
@@ -152,7 +173,7 @@ impl Strings {
         numbers
     }
 
-    /// A mark for each sequence.
+    /// A mark for each string.
     pub fn marks(&self) -> Vec<bool> {
         vec![false; self.entries.len()]
     }
@@ -162,18 +183,17 @@ impl Strings {
 mod tests {
     use super::*;
 
-    fn make(strings: &mut Strings, elements: &[i32]) -> StringId {
-        elements.iter().fold(EMPTY, |string, &element| strings.successor(string, element))
+    fn make(strings: &mut Strings, labels: &[i32]) -> StringId {
+        labels.iter().fold(Strings::EMPTY, |string, &label| strings.append(string, label))
     }
 
     #[test]
     fn against_lists() {
         let mut rng = fastrand::Rng::with_seed(1);
-        let mut strings = Strings::new();
+        let mut strings = Strings::default();
         let mut lists: Vec<Vec<i32>> =
             (0..3000).map(|_| (0..rng.usize(0..8)).map(|_| rng.i32(1..4)).collect()).collect();
         lists.push(Vec::new());
-        let mut scratch = Vec::new();
         for pair in lists.windows(2) {
             let (a, b) = (make(&mut strings, &pair[0]), make(&mut strings, &pair[1]));
             let common = pair[0].iter().zip(&pair[1]).take_while(|(x, y)| x == y).count();
@@ -181,14 +201,26 @@ mod tests {
             let both = strings.concatenate(a, b);
             assert_eq!(strings.to_vec(both), [&pair[0][..], &pair[1]].concat());
             assert_eq!(both, make(&mut strings, &[&pair[0][..], &pair[1]].concat()));
-            let rest = strings.without_prefix(b, common, &mut scratch);
+            let rest = strings.without_prefix(b, common);
             assert_eq!(strings.to_vec(rest), pair[1][common..]);
+            assert_eq!(rest, make(&mut strings, &pair[1][common..]));
         }
     }
 
     #[test]
+    fn labels_of_number_0_add_nothing() {
+        let mut strings = Strings::default();
+        let with = make(&mut strings, &[1, EPSILON, 2, EPSILON]);
+        assert_eq!((with, strings.len()), (make(&mut strings, &[1, 2]), 2));
+        assert_eq!(strings.append(Strings::EMPTY, EPSILON), Strings::EMPTY);
+        let mut out = vec![7];
+        strings.append_to(with, &mut out);
+        assert_eq!(out, [7, 1, 2]);
+    }
+
+    #[test]
     fn what_is_kept_stays_the_same() {
-        let mut strings = Strings::new();
+        let mut strings = Strings::default();
         let (a, _b, c) =
             (make(&mut strings, &[1, 2, 3]), make(&mut strings, &[1, 4, 4, 4]), make(&mut strings, &[2]));
         let mut marks = strings.marks();
