@@ -111,8 +111,11 @@ class ModuleTest(InteropTest):
             list(nnet3.MatrixReader("ark:cut"))
         with self.assertRaisesRegex(ValueError, "kind: expected mfcc, fbank or plp, found mel"):
             nnet3.features(SAMPLES, RATE, kind="mel")
+        # Without a file of options, features are of the rate that is given.
+        self.assertEqual(nnet3.features(SAMPLES, 8000).shape, (1 + (len(SAMPLES) - 200) // 80, 13))
+        Path("mfcc.conf").write_text("--sample-frequency=16000\n")
         with self.assertRaisesRegex(nnet3.Error, "8000"):
-            nnet3.features(SAMPLES, 8000)
+            nnet3.features(SAMPLES, 8000, "mfcc.conf")
 
     def test_names_are_paths_and_no_commands(self):
         model = nnet3.Model(make_recognizer(self))
@@ -450,6 +453,10 @@ class ModuleTest(InteropTest):
                     writer.write("b", np.zeros((0, 0), "f4"))
             self.assertEqual([(key, matrix.shape) for key, matrix in nnet3.MatrixReader("ark:out")],
                              [("a", (0, 0)), ("a", (0, 0)), ("b", (0, 0))])
+            # Kaldi's programs refuse another header of an empty matrix.
+            token = b"F" if dtype == "float32" else b"D"
+            entries = b"".join(key + b" \0B" + token + b"M \4\0\0\0\0\4\0\0\0\0" for key in (b"a", b"a", b"b"))
+            self.assertEqual(Path("out").read_bytes(), entries)
 
     def test_features_are_those_of_the_programs(self):
         Path("wav.scp").write_text(f"u {SPEECH}\n")

@@ -78,8 +78,14 @@ pub fn align<'py>(
         digraphs,
         threads,
     };
-    let Outcome { corpus, results, missing, warnings } =
+    let Outcome { corpus, results, missing, mut warnings } =
         detach(py, || align_corpus(request, &mut |_| ()).map_err(raised))?;
+    if corpus.own_speakers > 1 {
+        warnings.push(format!(
+            "each of {} recordings is taken for a speaker of its own; speakers=\"one\", \"folder\" and others say who speaks",
+            corpus.own_speakers
+        ));
+    }
     let [long, short] = [false, true].map(|short| outputs::textgrids(&corpus, &results, short));
     let faults = corpus.faults.iter().map(|fault| json!({ "place": fault.place, "fault": fault.sentence }));
     let unknown =

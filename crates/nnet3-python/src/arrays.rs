@@ -186,29 +186,28 @@ fn dense<T>(shape: &[usize], data: Vec<T>) -> DenseMatrix<T> {
 
 /// Returns a matrix of single precision that is to be written under a name.
 pub fn stored_matrix(object: &Bound<'_, PyAny>, key: &str) -> PyResult<DenseMatrix<f32>> {
-    let matrix = matrix(object, key)?;
-    warn_if_empty(object.py(), key, (matrix.rows, matrix.cols))?;
-    Ok(matrix)
+    storable(object.py(), key, matrix(object, key)?)
 }
 
 /// Returns a matrix of double precision that is to be written under a name.
 pub fn stored_double_matrix(object: &Bound<'_, PyAny>, key: &str) -> PyResult<DenseMatrix<f64>> {
-    let matrix = double_matrix(object, key)?;
-    warn_if_empty(object.py(), key, (matrix.rows, matrix.cols))?;
-    Ok(matrix)
+    storable(object.py(), key, double_matrix(object, key)?)
 }
 
-/// Warns that files lose the one dimension of a matrix without elements.
-fn warn_if_empty(py: Python<'_>, key: &str, shape: (usize, usize)) -> PyResult<()> {
-    match shape {
-        (0, 1..) | (1.., 0) => warn(
-            py,
-            &format!(
-                "{key}: a matrix of {} × {} is written as 0 × 0: Kaldi's files have no other empty matrix",
-                shape.0, shape.1
-            ),
-        ),
-        _ => Ok(()),
+/// The matrix as files have it. One without elements loses its one dimension, with a warning: Kaldi's programs refuse it otherwise.
+fn storable<T>(py: Python<'_>, key: &str, matrix: DenseMatrix<T>) -> PyResult<DenseMatrix<T>> {
+    match (matrix.rows, matrix.cols) {
+        (0, 1..) | (1.., 0) => {
+            warn(
+                py,
+                &format!(
+                    "{key}: a matrix of {} × {} is written as 0 × 0: Kaldi's files have no other empty matrix",
+                    matrix.rows, matrix.cols
+                ),
+            )?;
+            Ok(DenseMatrix { rows: 0, cols: 0, data: Vec::new() })
+        }
+        _ => Ok(matrix),
     }
 }
 

@@ -30,7 +30,7 @@ fn options(kind: &str, config: &str) -> PyResult<SpectralOptions> {
 /// `samples` is an array of int16, or of float32 or float64: floats between -1 and 1 are multiplied by 32768; if one is 2 or more, or
 /// -2 or less, or if all are -1, 0 or 1, they have the values of int16. It may be bytes with 16 bits a sample, too, the low byte first.
 /// A sample that is NaN or infinite raises ValueError. `sample_rate` is in Hz; `rate=` is its older name. `config` is a file of options, one
-/// `--name=value` a line, such as conf/mfcc.conf; without it options have their usual values, with dither. `kind` is mfcc,
+/// `--name=value` a line, such as conf/mfcc.conf; without it features are of the given rate, and other options have their usual values, with dither. `kind` is mfcc,
 /// fbank or plp.
 #[pyfunction]
 #[pyo3(signature = (samples, sample_rate = None, config = PathBuf::new(), kind = "mfcc", *, rate = None))]
@@ -52,7 +52,10 @@ pub fn features<'py>(
             "config: expected the name of a file that neither begins nor ends with a blank, found {config:?}"
         )));
     }
-    let options = as_path(|| options(kind, &config))?;
+    let mut options = as_path(|| options(kind, &config))?;
+    if config.is_empty() {
+        options.frames.sample_rate = rate;
+    }
     let found = detach(py, || -> PyResult<DenseMatrix<f32>> {
         let mut extractor = Extractor::new(options).map_err(raised)?;
         let found = extractor.features(&samples, rate, 1.0).map_err(raised)?;

@@ -15,6 +15,7 @@ use crate::arrays;
 use crate::error::raised;
 use crate::names::{self, Source};
 use crate::network::Network;
+use crate::recording::ignored_words;
 use crate::scale::Scale;
 use crate::stack::detach;
 
@@ -124,8 +125,8 @@ impl Model {
 
 /// Recognizer(model, sample_rate, phrases=None, alternatives=0): recognises one sound after another, sentence by sentence.
 ///
-/// `sample_rate` is in Hz; `rate=` is its older name. `phrases` is a list of texts that take the place of the model's language model; it needs a graph of two
-/// halves. With `alternatives`, 1000 at most, results have the likeliest texts. A recogniser may pass from thread to thread.
+/// `sample_rate` is in Hz; `rate=` is its older name. `phrases` is a list of texts that take the place of the model's language model; it needs a model of recognizer.sh, or a
+/// graph of two halves; a UserWarning names words that the model lacks. With `alternatives`, 1000 at most, results have the likeliest texts. A recogniser may pass from thread to thread.
 #[pyclass(module = "nnet3", frozen)]
 pub struct Recognizer(Mutex<Box<Session>>); // (Larger than the stack that a thread of Python may have.)
 
@@ -170,8 +171,12 @@ impl Recognizer {
         let phrases = arguments::texts("phrases", phrases)?;
         let alternatives = arguments::alternatives(alternatives)?;
         let model = &model.model;
+        let phrases =
+            detach(py, || phrases.map(|phrases| model.phrases(&phrases)).transpose().map_err(raised))?;
+        for sentence in phrases.iter().flat_map(ignored_words) {
+            arrays::warn(py, &sentence)?;
+        }
         detach(py, || {
-            let phrases = phrases.map(|phrases| model.phrases(&phrases)).transpose().map_err(raised)?;
             let options =
                 nnet3_online::RecognizerOptions { phrases, alternatives, ..model.options().clone() };
             let recognizer = nnet3_online::Recognizer::new(model, rate, &options).map_err(raised)?;

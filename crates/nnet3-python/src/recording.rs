@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use kaldi_io::KaldiReader;
 use kaldi_sound::{Channels, RawForm, SoundOptions, SoundStream};
 use nnet3_online::formats::{self, Parts, Segment, sort_by_time};
+use nnet3_online::phrases::{Ignored, Phrases};
 use nnet3_online::{Model, RecognizerOptions, Recording, RecordingOptions, Sentences};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -199,6 +200,15 @@ struct Heard {
     warnings: Vec<String>,
 }
 
+/// Sentences about words of phrases that have no effect.
+pub fn ignored_words(phrases: &Phrases) -> Vec<String> {
+    let sentence = |word: &Ignored| {
+        let place = if word.is_pathless { "graph" } else { "vocabulary" };
+        format!("phrases: the word '{}' is not in the {place} of the model: it is ignored", word.word)
+    };
+    phrases.ignored().iter().map(sentence).collect()
+}
+
 fn hear(
     model: &Model,
     sound: &mut Sound,
@@ -207,13 +217,7 @@ fn hear(
     alternatives: usize,
 ) -> PyResult<Heard> {
     let phrases = phrases.map(|phrases| model.phrases(&phrases)).transpose().map_err(raised)?;
-    let ignored = phrases.iter().flat_map(|phrases| phrases.ignored());
-    let mut warnings: Vec<String> = ignored
-        .map(|word| {
-            let place = if word.is_pathless { "graph" } else { "vocabulary" };
-            format!("phrases: the word '{}' is not in the {place} of the model: it is ignored", word.word)
-        })
-        .collect();
+    let mut warnings = phrases.as_ref().map(ignored_words).unwrap_or_default();
     let options = RecognizerOptions { phrases, alternatives, ..model.options().clone() };
     let sentences = Sentences::new(model, &options).map_err(raised)?;
     let stream = sound.open().map_err(raised)?;
@@ -221,10 +225,13 @@ fn hear(
     let mut recording =
         Recording::new(stream, sentences, &options).map_err(|error| of_recording(sound, error))?;
     let mut segments = Vec::new();
-    for sentence in recording.by_ref() {
-        let sentence = sentence.map_err(|error| of_recording(sound, error))?;
-        warnings.extend(sentence.transcript.warnings.iter().map(ToString::to_string));
-        segments.push(sentence.into_segment(0.0).0);
+    while let Some(sentences) = recording.advance().map_err(|error| of_recording(sound, error))? {
+        // (Ctrl-C, for a main thread that waits for a long recording.)
+        Python::attach(|py| py.check_signals())?;
+        for sentence in sentences {
+            warnings.extend(sentence.transcript.warnings.iter().map(ToString::to_string));
+            segments.push(sentence.into_segment(0.0).0);
+        }
     }
     warnings.extend(recording.warnings().iter().map(ToString::to_string));
     sort_by_time(&mut segments);
