@@ -139,10 +139,18 @@ const EQUAL: f64 = 0.9;
 /// Beginnings and ends in seconds.
 type Spans = Vec<(f64, f64)>;
 
-/// True if a tier has the spans of another one. (Speakers do not take turns at the same times.)
+/// Seconds by which equal times may differ.
+const NEAR: f64 = 2e-3;
+
+/// True if a tier has the spans of another one, which are sorted. (Speakers do not take turns at the same times.)
 fn is_translation(of: &Spans, other: &Spans) -> bool {
-    let near = |a: f64, b: f64| (a - b).abs() < 2e-3;
-    let is_there = |span: &&(f64, f64)| other.iter().any(|one| near(one.0, span.0) && near(one.1, span.1));
+    let is_there = |span: &&(f64, f64)| {
+        let first = other.partition_point(|one| one.0 < span.0 - NEAR);
+        other[first..]
+            .iter()
+            .take(2)
+            .any(|one| (one.0 - span.0).abs() < NEAR && (one.1 - span.1).abs() < NEAR)
+    };
     let same = of.iter().filter(is_there).count();
     of.len() >= FEWEST_SPANS && same as f64 >= EQUAL * of.len() as f64
 }
@@ -162,7 +170,8 @@ impl<T> Chosen<'_, T> {
         }
         let mut known: Vec<(String, Spans)> = Vec::new();
         self.tiers.retain(|(tier, _)| {
-            let own = spans(tier);
+            let mut own = spans(tier);
+            own.sort_by(|a, b| a.0.total_cmp(&b.0));
             match known.iter().find(|(_, other)| is_translation(&own, other)) {
                 Some((other, _)) => {
                     let sentence = format!(

@@ -53,6 +53,7 @@ impl Strings {
         }
     }
 
+    #[inline]
     fn longer(&mut self, parent: StringId, last: i32) -> StringId {
         let mut place = self.place(parent, last);
         loop {
@@ -76,6 +77,7 @@ impl Strings {
         id
     }
 
+    #[inline]
     fn place(&self, parent: StringId, last: i32) -> usize {
         let key = u64::from(parent) << 32 | u64::from(last as u32);
         // (Fibonacci hashing: the upper bits of a product are well mixed.)
@@ -95,11 +97,13 @@ impl Strings {
     }
 
     /// The number of labels.
+    #[inline]
     pub fn length(&self, string: StringId) -> usize {
         self.entries[string as usize].length as usize
     }
 
     /// Writes the labels to the end of `out`.
+    #[inline]
     pub fn append_to(&self, mut string: StringId, out: &mut Vec<i32>) {
         let from = out.len();
         out.resize(from + self.length(string), EPSILON);
@@ -116,6 +120,7 @@ impl Strings {
     }
 
     /// The longest string that both begin with.
+    #[inline]
     pub fn common_prefix(&self, mut a: StringId, mut b: StringId) -> StringId {
         while a != b {
             let (x, y) = (self.entries[a as usize], self.entries[b as usize]);
@@ -130,6 +135,7 @@ impl Strings {
     }
 
     /// The string without its first `count` labels.
+    #[inline]
     pub fn without_prefix(&mut self, string: StringId, count: usize) -> StringId {
         if count == 0 {
             return string;

@@ -99,6 +99,7 @@ impl<W: Clone, T: Tolerance<W>> Subsets<W, T> {
     }
 
     /// The set of a number, which must be one of the table.
+    #[inline]
     pub fn get(&self, number: StateId) -> &[Element<W>] {
         let begin = number.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
         &self.elements[begin..self.ends[number as usize]]
@@ -146,7 +147,8 @@ impl<W: Clone, T: Tolerance<W>> Subsets<W, T> {
     fn hash(&self, set: &[Element<W>]) -> u64 {
         let mut hasher = FxHasher::default();
         for Element { state, string, weight } in set {
-            (state, string).hash(&mut hasher);
+            // (One word is mixed once.)
+            hasher.write_u64(u64::from(*state) << 32 | u64::from(*string));
             self.tolerance.hash(weight, &mut hasher);
         }
         hasher.finish()
