@@ -173,7 +173,7 @@ impl<S: BorrowMut<Sentences>> Recording<S> {
                 }
                 let sentences = self.sentences.borrow();
                 let heard = f64::from(sentences.model().sample_rate()) / 2.0;
-                let knows = |above: f64| sentences.options().missing_bands && above >= LEAST_KNOWN;
+                let knows = |above: f64| sentences.options().missing_bands && above > LEAST_KNOWN;
                 let highest = self.bands.highest(heard).filter(|&above| !knows(above));
                 self.warnings.extend(highest.map(|above| RecordingWarning::MissingBands { above }));
                 Ok(None)
