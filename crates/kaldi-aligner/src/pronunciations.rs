@@ -8,13 +8,13 @@ use kaldi_corpus::Corpus;
 use kaldi_corpus::vocabulary::{Missing, Words};
 use kaldi_fst::store::Symbols;
 use kaldi_io::filename::RxFilename;
-use kaldi_lang::lang::placed;
 use kaldi_lang::lexicon::{Entry, Lexicon};
 use kaldi_lang::{LangOptions, TopologyKind};
-use unicode_normalization::char::is_combining_mark;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::guessed::{Guessed, guess};
+use crate::letters::{is_letter, signs};
+use crate::model_phones::ModelPhones;
 use crate::{Error, Result};
 
 /// The source of pronunciations.
@@ -52,45 +52,8 @@ fn words_of(text: &str) -> impl Iterator<Item = &str> {
     text.split(' ').filter(|word| !word.is_empty())
 }
 
-/// Phones of models that are no letters.
-const NO_LETTERS: [&str; 6] = ["sil", "sp", "spn", "nsn", "lau", "oov"];
-
 /// The word that stands for those without a pronunciation.
 const UNKNOWN_WORD: &str = "<unk>";
-
-/// The phones of a model.
-#[derive(Debug, Clone)]
-struct ModelPhones {
-    names: Symbols,
-    /// True if phones have names of their own at the beginning, inside and at the end of words.
-    have_places: bool,
-}
-
-impl ModelPhones {
-    /// The first phone of a pronunciation that the model lacks.
-    fn lacking<'p>(&self, phones: &'p [String]) -> Option<&'p str> {
-        if phones.is_empty() {
-            return None;
-        }
-        let here = placed(phones, self.have_places);
-        let found = phones.iter().zip(&here).find(|(_, placed)| self.names.number(placed).is_none());
-        found.map(|(phone, _)| phone.as_str())
-    }
-
-    /// The names of phones without the suffixes for places in words.
-    fn plain(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().map(|(name, _)| match name.rsplit_once('_') {
-            Some((plain, "B" | "I" | "E" | "S")) if self.have_places => plain,
-            _ => name,
-        })
-    }
-
-    /// True if the model has the phone at any place of a word.
-    fn has(&self, phone: &str) -> bool {
-        let named = |suffix: &str| self.names.number(&format!("{phone}{suffix}")).is_some();
-        ["", "_B", "_I", "_E", "_S"].into_iter().any(named)
-    }
-}
 
 /// A lexicon with what belongs to it.
 #[derive(Debug, Clone)]
@@ -254,11 +217,10 @@ impl Pronunciations {
     /// Takes away pronunciations with phones that a model lacks. Words that are left without one are unknown words. If no groups of letters
     /// were given for a lexicon of letters, those are taken that are phones of the model.
     pub fn limit(&mut self, phones: &Symbols) {
-        let have_places = phones.iter().any(|(name, _)| name.ends_with("_B"));
-        let model = ModelPhones { names: phones.clone(), have_places };
+        let model = ModelPhones::new(phones);
         self.name_phones_as(&model);
         if self.source == Source::Letters && self.digraphs.is_empty() {
-            self.digraphs = self.groups_of(&model);
+            self.digraphs = model.groups(&[&self.silence, &self.spoken]);
         }
         let own = &self.spoken;
         let phones = self.lexicon.entries.iter().flat_map(|entry| &entry.phones);
@@ -283,29 +245,12 @@ impl Pronunciations {
 
     /// Gives phones the names of the model, which may be in another of Unicode's forms.
     fn name_phones_as(&mut self, model: &ModelPhones) {
-        let others = model.plain().filter(|name| !is_nfc(name));
-        let names: BTreeMap<String, &str> = others.map(|name| (name.nfc().collect(), name)).collect();
+        let names = model.decomposed();
         for phone in self.lexicon.entries.iter_mut().flat_map(|entry| &mut entry.phones) {
             if let Some(name) = names.get(phone.as_str()).filter(|_| !model.has(phone)) {
                 *phone = (*name).to_owned();
             }
         }
-    }
-
-    /// The phones of a model that are several letters.
-    fn groups_of(&self, model: &ModelPhones) -> Vec<Vec<String>> {
-        let is_sound = |name: &str| {
-            !name.starts_with(['<', '#'])
-                && !NO_LETTERS.contains(&name)
-                && name != self.silence
-                && name != self.spoken
-                && name == name.to_lowercase()
-        };
-        let names: BTreeSet<&str> = model.plain().filter(|name| is_sound(name)).collect();
-        let mut groups: Vec<Vec<String>> = names.into_iter().map(signs).collect();
-        groups.retain(|signs| signs.len() > 1 && signs.iter().filter(|sign| is_letter(sign)).count() > 1);
-        groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
-        groups
     }
 
     /// A sentence if many phones of the lexicon, or most words of a corpus, are unknown: the model or the lexicon may be of another
@@ -471,24 +416,6 @@ impl Pronunciations {
         // (Sorted by bytes.)
         entries.binary_search_by(|entry| entry.word.as_bytes().cmp(word.as_bytes())).is_ok()
     }
-}
-
-/// The letters of a word, each with its marks, and its other signs; apostrophes are alike.
-fn signs(word: &str) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    for c in word.nfc() {
-        match out.last_mut() {
-            Some(sign) if is_combining_mark(c) && is_letter(sign) => sign.push(c),
-            _ if c == '\u{2019}' => out.push('\''.to_string()),
-            _ => out.push(c.to_string()),
-        }
-    }
-    out
-}
-
-/// True for a letter with its marks; other signs have no sound.
-fn is_letter(sign: &str) -> bool {
-    sign.starts_with(char::is_alphanumeric)
 }
 
 #[cfg(test)]
