@@ -253,7 +253,7 @@ check "transcribe_many.sh: names" arguments_of "$s/transcribe_many.sh" --model=m
 check "make_graph.sh: names" arguments_of "$s/make_graph.sh" lm/lm.arpa lang tree/tree net.xconfig new
 options_of_make_graph() {
   local option value
-  for option in --self-loop-scale --transition-scale --look-ahead; do
+  for option in --self-loop-scale --transition-scale --look-ahead --phrases; do
     for value in "${numbers[@]}" "${texts[@]}"; do
       $quick && (( turn++ % 9 )) && continue
       attempt "$s/make_graph.sh" "$option=$value" lm/lm.arpa lang tree/tree net.xconfig new
