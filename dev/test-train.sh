@@ -240,6 +240,7 @@ check "train.sh: values that make no sense are refused" eval 'refuses x "${tdnn[
 sed 's/dim=4/dim=5/' "$data/tdnn.xconfig" >"$work/five.xconfig"
 check "train.sh: features that do not fit the network are refused" \
   eval 'refuses five --xconfig="$work/five.xconfig" | grep -q "have 4 columns, but the network.s input has 5"' # lint: words of this script
+check "train.sh: a folder in which nothing was made yet is taken again" reaches 0.95 five "${tdnn[@]}"
 check "train.sh: features and targets through pipes" reaches 0.95 pipes "${tdnn[@]}" \
   --feats="ark:copy-feats scp:$data/feats.scp ark:- |" --targets="ark:copy-int-vector ark:$data/ali.ark ark:- |"
 check "train.sh: examples on the fly" reaches 0.95 fly "${tdnn[@]}" --on-the-fly=true

@@ -90,7 +90,7 @@ if [[ $restart == true ]]; then forget; fi
 old_setup=/dev/null
 [[ ! -e $dir/setup ]] || old_setup=$dir/setup
 # (A folder in which nothing was made yet, since the data did not fit the network, is taken again.)
-if [[ -e $dir/setup && ! -e $dir/egs && -z $(find "$dir" -maxdepth 1 -name '[1-9]*.raw' -o -maxdepth 1 -name '[1-9]*.mdl' -o -maxdepth 1 -name 'final.*') ]] &&
+if [[ -e $dir/setup && ! -e $dir/egs && -z $(find "$dir" -maxdepth 1 \( -name '[1-9]*.raw' -o -name '[1-9]*.mdl' -o -name 'final.*' \)) ]] &&
   ! setup | cmp -s - "$old_setup"; then
   say "$dir has no examples and no iteration yet: it begins anew with the present options and data"
   forget

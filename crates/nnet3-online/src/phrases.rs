@@ -130,12 +130,11 @@ fn numbers<'w>(names: &Names, words: impl Iterator<Item = &'w str>) -> HashMap<&
         }
     }
     let unknown = numbers.iter().filter(|(_, numbers)| numbers.is_empty());
-    let unknown: HashMap<String, Vec<i32>> =
+    let mut alike: HashMap<String, Vec<i32>> =
         unknown.map(|(word, _)| (kaldi_io::alike::folded(word), Vec::new())).collect();
-    if unknown.is_empty() {
+    if alike.is_empty() {
         return numbers;
     }
-    let mut alike = unknown;
     for (number, name) in named() {
         if let Some(numbers) = alike.get_mut(&kaldi_io::alike::folded(name)) {
             numbers.push(number);
