@@ -224,7 +224,7 @@ impl CompressedMatrix {
             Codes::OneByte(_) => "CM3",
         };
         w.write_token(token)?;
-        if self.rows == 0 {
+        if self.rows == 0 || self.cols == 0 {
             // Kaldi's own reader leaves 4 of these bytes unread; `GeneralMatrix` therefore never writes this.
             return w.write_bytes(&[0; 20]);
         }

@@ -104,7 +104,8 @@ impl<T: Real> DenseMatrix<T> {
     }
 }
 
-/// Writes a matrix of `rows` × `cols` `values`, row after row, as [`DenseMatrix::write`] does.
+/// Writes a matrix of `rows` × `cols` `values`, row after row, as [`DenseMatrix::write`] does. A matrix without rows or
+/// without columns is written as 0 × 0: Kaldi's readers stop at any other empty size (`MatrixBase::Resize`).
 ///
 /// # Panics
 /// If the number of values is not rows · cols.
@@ -116,6 +117,7 @@ pub fn write_matrix<T: Real>(w: &mut KaldiWriter, rows: usize, cols: usize, valu
     if w.writes_whole_numbers_as_bytes() && rounded::write(w, rows, cols, values)? {
         return Ok(());
     }
+    let (rows, cols) = if values.is_empty() { (0, 0) } else { (rows, cols) };
     w.write_token(&format!("{}M", T::LETTER))?;
     w.write_i32(w.count(rows)?)?;
     w.write_i32(w.count(cols)?)?;

@@ -32,6 +32,11 @@ fn full_matrix() {
     assert_eq!(written(true, |w| empty.write(w)), hex("'FM ' 04 00 00 00 00 04 00 00 00 00"));
     assert_eq!(written(false, |w| empty.write(w)), b" [ ]\n");
     assert_eq!(read_all(false, b" [ ]\n", DenseMatrix::<f32>::read), empty);
+    // Kaldi's `Resize` asserts that a matrix without rows has no columns, and the other way round.
+    for (rows, cols) in [(0, 13), (13, 0)] {
+        let no_rows_or_no_columns = DenseMatrix::<f32>::new(rows, cols);
+        assert_eq!(written(true, |w| no_rows_or_no_columns.write(w)), written(true, |w| empty.write(w)));
+    }
 }
 
 #[test]
