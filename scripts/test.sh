@@ -16,8 +16,13 @@
 #   NNET3_RNNLM_DIR        training of recurrent language models
 # The summary counts the tests that compared less without them; NNET3_REQUIRE_DATA=1 makes these fail. It names the parts
 # that failed, and the parts that took long.
+#
+# NNET3_TEST_MINUTES=N: tests of scripts and packages that have not begun after N minutes are not run; the summary names them.
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/common/values.sh"
+minutes=999999
+if [[ ${NNET3_TEST_MINUTES-} ]]; then number minutes whole NNET3_TEST_MINUTES "$NNET3_TEST_MINUTES" 0; fi
 quick=false
 if [[ ${1-} == --quick ]]; then
   quick=true
@@ -35,6 +40,52 @@ log=$(mktemp)
 NNET3_SKIPPED=$(mktemp) # tests write here what they lack
 export NNET3_SKIPPED
 trap 'rm -f "$log" "$NNET3_SKIPPED"' EXIT
+
+# Runs functions of this file at the same time, for parts that leave cores idle. What a part prints comes when it has
+# ended, in the order of the arguments; its counts are added to those of the whole.
+together() {
+  local part folder line good bad
+  folder=$(mktemp -d) || exit
+  for part; do
+    (
+      passed=0 failed=0
+      failed_parts=() times=() log=$folder/$part.log
+      "$part" >"$folder/$part.out" 2>&1 </dev/null
+      {
+        echo "$passed $failed"
+        printf 'time %s\n' "${times[@]}"
+        (( failed == 0 )) || printf 'part %s\n' "${failed_parts[@]}"
+      } >"$folder/$part.counts"
+    ) &
+  done
+  wait
+  for part; do
+    cat "$folder/$part.out"
+    # A part that was killed has no counts.
+    if [[ ! -s $folder/$part.counts ]]; then
+      failed=$((failed + 1)) failed_parts+=("$part: it ended before its end")
+      continue
+    fi
+    { read -r good bad # lint: whole: good bad
+      passed=$((passed + good)) # lint: whole: passed
+      failed=$((failed + bad))
+      while read -r line; do
+        case $line in
+          time\ *) times+=("${line#time }") ;;
+          part\ *) failed_parts+=("${line#part }") ;;
+        esac
+      done
+    } <"$folder/$part.counts"
+  done
+  rm -rf "$folder"
+}
+
+left_out=()
+
+# Runs a function of this file, unless the minutes of NNET3_TEST_MINUTES are over.
+in_time() {
+  if (( SECONDS < 60 * minutes )); then "$@"; else left_out+=("$*"); fi
+}
 
 # Begins a part.
 title() {
@@ -303,13 +354,12 @@ rust_tests --workspace
 rust_tests -p nnet3-matrix "${pure_rust[@]}"
 doc_tests
 interop_tests
-hostile_script_tests
-training_tests
-recognizer_tests
-package_tests
+in_time together hostile_script_tests training_tests recognizer_tests
+in_time package_tests
 report_skipped
 title "seconds of the parts above ten"
 printf '%s\n' "${times[@]}" | awk '$1 > 10'
+if (( ${#left_out[@]} )); then printf '\n== NOT RUN after %s minutes (NNET3_TEST_MINUTES)\n' "$((SECONDS / 60))"; printf '%s\n' "${left_out[@]}"; fi
 if (( failed > 0 )); then printf '\n== FAILED\n'; printf '%s\n' "${failed_parts[@]}"; fi
 
 printf '\n%d passed, %d failed\n' "$passed" "$failed"
