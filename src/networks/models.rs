@@ -143,9 +143,8 @@ trait CopyProgram: clap::Parser {
 /// Copy 'raw' nnet3 neural network to standard output, possibly changing it.
 #[derive(clap::Parser)]
 pub struct Copy {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: crate::options::OutputMode,
     #[command(flatten)]
     edit: EditOptions,
     /// Sets the test mode of batch-norm components
@@ -158,12 +157,12 @@ pub struct Copy {
 impl Copy {
     /// The whole of `nnet3-copy`.
     pub fn run(self) -> Result<u8> {
-        let rounds = self.edit.rounds(self.binary)?;
+        let rounds = self.edit.rounds(self.mode.binary)?;
         let nnet = self.copy()?;
         if rounds {
             nnet.save_rounded(&self.nnet_out)?
         } else {
-            nnet.save(&self.nnet_out, self.binary)?
+            nnet.save(&self.nnet_out, self.mode.binary)?
         }
         self.log();
         Ok(0)
@@ -174,7 +173,7 @@ impl CopyProgram for Copy {
     const NAME: &str = "nnet3-copy";
 
     fn writes_raw_to_stdout(&self) -> bool {
-        self.binary && self.nnet_out == "-"
+        self.mode.binary && self.nnet_out == "-"
     }
 
     fn copy(&self) -> Result<Nnet> {
@@ -190,7 +189,7 @@ impl CopyProgram for Copy {
         } else {
             nnet.set_batchnorm_test_mode(self.batchnorm_test_mode);
         }
-        if edit.rounds(self.binary)? {
+        if edit.rounds(self.mode.binary)? {
             nnet.round_weights();
         }
         Ok(nnet)
@@ -210,9 +209,8 @@ impl CopyProgram for Copy {
     after_help = "e.g.:\n nnet3-am-copy --binary=false 1.mdl text.mdl\n nnet3-am-copy --raw=true 1.mdl 1.raw"
 )]
 pub struct AmCopy {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: crate::options::OutputMode,
     /// If true, write only 'raw' neural net without transition model and priors
     #[arg(long, default_value_t = false)]
     raw: bool,
@@ -232,12 +230,12 @@ pub struct AmCopy {
 impl AmCopy {
     /// The whole of `nnet3-am-copy`.
     pub fn run(self) -> Result<u8> {
-        let rounds = self.edit.rounds(self.binary)?;
+        let rounds = self.edit.rounds(self.mode.binary)?;
         let model = self.model()?;
         match (self.raw, rounds) {
-            (true, false) => model.into_nnet().save(&self.nnet_out, self.binary)?,
+            (true, false) => model.into_nnet().save(&self.nnet_out, self.mode.binary)?,
             (true, true) => model.into_nnet().save_rounded(&self.nnet_out)?,
-            (false, false) => model.save(&self.nnet_out, self.binary)?,
+            (false, false) => model.save(&self.nnet_out, self.mode.binary)?,
             (false, true) => model.save_rounded(&self.nnet_out)?,
         }
         self.log();
@@ -274,7 +272,7 @@ impl AmCopy {
         if edit.prepare_for_test {
             prepare::for_test(nnet)?;
         }
-        if edit.rounds(self.binary)? {
+        if edit.rounds(self.mode.binary)? {
             nnet.round_weights();
         }
         Ok(())
@@ -285,7 +283,7 @@ impl CopyProgram for AmCopy {
     const NAME: &str = "nnet3-am-copy";
 
     fn writes_raw_to_stdout(&self) -> bool {
-        self.raw && self.binary && self.nnet_out == "-"
+        self.raw && self.mode.binary && self.nnet_out == "-"
     }
 
     fn copy(&self) -> Result<Nnet> {

@@ -10,9 +10,8 @@ use super::{device, threads};
 
 #[derive(Args, Clone, Debug)]
 pub struct CombineArgs {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    pub binary: bool,
+    #[command(flatten)]
+    pub mode: crate::options::OutputMode,
     /// The maximum number of objective evaluations in order to figure out the best number of models to combine
     #[arg(long, default_value_t = 30)]
     pub max_objective_evaluations: i32,

@@ -16,10 +16,13 @@ pub mod forward;
 pub mod fraction;
 pub mod gmm_update;
 pub mod made_with;
+pub mod output_mode;
 pub mod prob;
 pub mod threads;
 pub mod training;
 pub mod unprefixed;
 pub mod weights;
+
+pub use output_mode::OutputMode;
 
 pub use nnet3_online::config::{pitch, spectral};

@@ -16,9 +16,8 @@ pub struct TrainArgs {
     /// Seed for random number generator
     #[arg(long, default_value_t = 0)]
     pub srand: i32,
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    pub binary: bool,
+    #[command(flatten)]
+    pub mode: crate::options::OutputMode,
     /// yes|no|optional|wait: whether to run on a GPU (optional: if there is one)
     #[arg(long, default_value = "optional", value_parser = device::USE_GPU)]
     pub use_gpu: String,

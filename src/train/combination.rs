@@ -69,7 +69,7 @@ impl<E: ExampleKind> Combination<'_, E> {
                 training_log::compilation(computer.runner().compiler());
             })?;
         }
-        models::save_trained(&best.nnet, &output, self.options.binary)?;
+        models::save_trained(&best.nnet, &output, self.options.mode.binary)?;
         kaldi_log!(site, "Finished combining neural nets, wrote model to {output}");
         Ok(0)
     }

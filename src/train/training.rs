@@ -70,7 +70,7 @@ where
             prepare: self.prepare,
             lines: self.lines,
         };
-        let output = Output { wxfilename: self.output, binary: args.binary };
+        let output = Output { wxfilename: self.output, binary: args.mode.binary };
         training.run(nnet, || egs.finish(), output, began)
     }
 }

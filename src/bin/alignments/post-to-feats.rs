@@ -15,9 +15,8 @@ use nnet3::{messages, tables};
 #[command(after_help = "e.g.: post-to-feats --post-dim=50 ark:post.ark ark:feat.ark\n\
     See also: post-to-weights, append-vector-to-feats")]
 pub struct Options {
-    /// If true, output files in binary (only relevant if output is a file)
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Dimensionality of the posteriors (required)
     #[arg(long, default_value_t = 0)]
     post_dim: i32,
@@ -43,7 +42,7 @@ pub fn run(options: Options) -> Result<u8> {
     let posterior = read_posterior(&mut reader)?;
     reader.finish()?;
     let features = to_matrix(&posterior, dim).with_context(|| from.clone())?;
-    kaldi_io::write_object(to, options.binary, &features)?;
+    kaldi_io::write_object(to, options.mode.binary, &features)?;
     messages::log(&format!("Wrote posteriors as feature-matrix to {to}"));
     Ok(0)
 }

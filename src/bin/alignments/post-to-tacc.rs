@@ -14,9 +14,8 @@ use nnet3::{messages, tables};
         get-post-on-ali"
 )]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// If true, accumulate counts per pdf-id rather than transition-id. As in the reference, the last transition-id does
     /// not count then
     #[arg(long, default_value_t = false)]
@@ -48,7 +47,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
     } else {
         counts.as_slice().iter().map(|&count| count as f32).collect()
     };
-    write_object(&options.accs, options.binary, &counts)?;
+    write_object(&options.accs, options.mode.binary, &counts)?;
     messages::log(&format!(
         "Done computing transition stats over {done} utterances; wrote stats to {}",
         options.accs

@@ -8,9 +8,8 @@ use nnet3::messages;
 // Options of programs that estimate a mixture from statistics.
 #[derive(clap::Args)]
 pub struct EstimationOptions {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    pub binary: bool,
+    #[command(flatten)]
+    pub mode: nnet3::options::OutputMode,
     /// GMM parameters that will be updated: a subset of mvw.
     #[arg(long, default_value = "mvw")]
     pub update_flags: String,

@@ -21,9 +21,8 @@ use nnet3::tables::{self, Input};
     after_help = "e.g.: fgmm-global-acc-stats-post scp:post.scp 2048 scp:train.scp 1.acc\nSee also: fgmm-global-acc-stats"
 )]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// GMM parameters that will be updated: a subset of mvw.
     #[arg(long, default_value = "mvw")]
     update_flags: String,
@@ -84,5 +83,5 @@ pub fn run(options: Options) -> Result<u8> {
     })?;
     features.close()?;
     weights.map_or(Ok(()), |table| table.close())?;
-    finish(&counts, &total, stats.as_ref(), options.binary, &options.stats_out)
+    finish(&counts, &total, stats.as_ref(), options.mode.binary, &options.stats_out)
 }

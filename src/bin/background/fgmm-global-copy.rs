@@ -7,14 +7,13 @@ use kaldi_gmm::FullGmm;
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: fgmm-global-copy --binary=false 1.model - | less")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     model_in: String,
     model_out: String,
 }
 
 pub fn run(options: Options) -> anyhow::Result<u8> {
     let files = (options.model_in.as_str(), options.model_out.as_str());
-    convert::<FullGmm, FullGmm>(files, options.binary, "model", Ok)
+    convert::<FullGmm, FullGmm>(files, options.mode.binary, "model", Ok)
 }

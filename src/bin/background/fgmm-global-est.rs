@@ -38,7 +38,7 @@ pub fn run(options: Options) -> Result<u8> {
             }
         }
     }
-    write_object(&options.model_out, options.estimation.binary, &gmm)?;
+    write_object(&options.model_out, options.estimation.mode.binary, &gmm)?;
     messages::log(&format!("Written model to {}", options.model_out));
     Ok(0)
 }

@@ -14,9 +14,8 @@ use nnet3::messages;
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: fgmm-global-init-from-accs 1.acc 2048 1.mdl\nSee also: fgmm-global-est")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     #[command(flatten)]
     limits: FullLimits,
     stats_in: String,
@@ -37,7 +36,7 @@ pub fn run(options: Options) -> Result<u8> {
     let bad = gmm.gconsts().iter().filter(|gconst| gconst.is_infinite()).count();
     messages::log(&format!("FullGmm has {bad} bad GConsts"));
     warnings.iter().for_each(|text| messages::warn(text));
-    write_object(&options.model_out, options.binary, &gmm)?;
+    write_object(&options.model_out, options.mode.binary, &gmm)?;
     messages::log(&format!("Written model to {}", options.model_out));
     Ok(0)
 }

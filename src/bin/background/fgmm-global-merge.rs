@@ -10,9 +10,8 @@ use nnet3::messages;
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: fgmm-global-merge all.ubm sizes 1.ubm 2.ubm")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     fgmm_out: String,
     sizes_file_out: String,
     #[arg(value_name = "<fgmm-in1> <fgmm-in2> ...", num_args = 2.., required = true)]
@@ -27,7 +26,7 @@ pub fn run(options: Options) -> Result<u8> {
         sizes += &format!("{} ", gmm.num_gauss());
         merged.append(&gmm).with_context(|| file.clone())?;
     }
-    write_object(&options.fgmm_out, options.binary, &merged)?;
+    write_object(&options.fgmm_out, options.mode.binary, &merged)?;
     let mut out = KaldiWriter::create(&options.sizes_file_out, false)?;
     out.write_bytes((sizes + "\n").as_bytes())?;
     out.finish()?;

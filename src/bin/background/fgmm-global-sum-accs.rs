@@ -7,14 +7,13 @@ use kaldi_gmm::stats::Full;
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: fgmm-global-sum-accs sum.acc 1.acc 2.acc")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     stats_out: String,
     #[arg(value_name = "<stats-in1> <stats-in2> ...", num_args = 1.., required = true)]
     stats_in: Vec<String>,
 }
 
 pub fn run(options: Options) -> anyhow::Result<u8> {
-    sum::<Full>(&options.stats_in, options.binary, &options.stats_out)
+    sum::<Full>(&options.stats_in, options.mode.binary, &options.stats_out)
 }

@@ -7,14 +7,13 @@ use kaldi_gmm::FullGmm;
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: fgmm-global-to-gmm 1.fgmm 1.gmm\nSee also: gmm-global-to-fgmm")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     fgmm_in: String,
     gmm_out: String,
 }
 
 pub fn run(options: Options) -> anyhow::Result<u8> {
     let files = (options.fgmm_in.as_str(), options.gmm_out.as_str());
-    convert(files, options.binary, "diagonal GMM", |gmm: FullGmm| gmm.to_diag())
+    convert(files, options.mode.binary, "diagonal GMM", |gmm: FullGmm| gmm.to_diag())
 }

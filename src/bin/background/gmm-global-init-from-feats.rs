@@ -17,9 +17,8 @@ use nnet3::tables::Input;
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: gmm-global-init-from-feats scp:train.scp 1.mdl\nSee also: gmm-global-est")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Number of Gaussians in the model
     #[arg(long, default_value_t = 100)]
     num_gauss: i32,
@@ -80,7 +79,7 @@ pub fn run(options: Options) -> Result<u8> {
         Line::Log(text) => messages::log(&text),
         Line::Warning(text) => messages::warn(&text),
     })?;
-    write_object(&options.model_out, options.binary, &gmm)?;
+    write_object(&options.model_out, options.mode.binary, &gmm)?;
     messages::log(&format!("Wrote model to {}", options.model_out));
     Ok(0)
 }

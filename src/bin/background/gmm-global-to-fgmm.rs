@@ -7,14 +7,13 @@ use kaldi_gmm::{DiagGmm, FullGmm};
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: gmm-global-to-fgmm 1.gmm 1.fgmm\nSee also: fgmm-global-to-gmm")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     gmm_in: String,
     fgmm_out: String,
 }
 
 pub fn run(options: Options) -> anyhow::Result<u8> {
     let files = (options.gmm_in.as_str(), options.fgmm_out.as_str());
-    convert(files, options.binary, "full GMM", |gmm: DiagGmm| FullGmm::from_diag(&gmm))
+    convert(files, options.mode.binary, "full GMM", |gmm: DiagGmm| FullGmm::from_diag(&gmm))
 }

@@ -17,9 +17,8 @@ use crate::background::utterances::{self, Sources};
 // Options of programs that collect statistics.
 #[derive(clap::Args)]
 pub struct StatisticsOptions {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    pub binary: bool,
+    #[command(flatten)]
+    pub mode: nnet3::options::OutputMode,
     /// GMM parameters that will be updated: a subset of mvw.
     #[arg(long, default_value = "mvw")]
     pub update_flags: String,
@@ -88,7 +87,7 @@ where
         Ok(Ok(()))
     })?;
     seconds.map_or(Ok(()), |table| table.close())?;
-    finish(&counts, &total, stats.as_ref(), options.binary, stats_out)
+    finish(&counts, &total, stats.as_ref(), options.mode.binary, stats_out)
 }
 
 /// Logs results and writes statistics.

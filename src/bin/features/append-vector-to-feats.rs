@@ -15,9 +15,8 @@ use nnet3::{messages, tables};
 #[command(after_help = "e.g.: append-vector-to-feats scp:feats.scp scp:ivectors.scp ark:-\n\
     See also: paste-feats, concat-feats")]
 pub struct Options {
-    /// If true, output files in binary (only relevant if output is a file)
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     #[arg(value_name = "(<in-rspecifier1>|<in-rxfilename1>)")]
     feats_in: String,
     #[arg(value_name = "(<in-rspecifier2>|<in-rxfilename2>)")]
@@ -31,7 +30,7 @@ pub fn run(options: Options) -> Result<u8> {
     if !tables::are_tables(from, to)? {
         let vector: Vec<f32> = read_object(&options.vectors_in)?;
         let features = append_vector(&read_matrix(from)?, &vector).with_context(|| from.clone())?;
-        kaldi_io::write_object(to, options.binary, &features)?;
+        kaldi_io::write_object(to, options.mode.binary, &features)?;
         messages::log(&format!("Wrote appended features to {to}"));
         return Ok(0);
     }

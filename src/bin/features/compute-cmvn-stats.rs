@@ -19,9 +19,8 @@ pub struct Options {
     /// Rspecifier for speaker to utterance-list map
     #[arg(long, default_value = "")]
     spk2utt: String,
-    /// Write in binary mode (only relevant if output is a file)
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Rspecifier for a vector of floats for each utterance, that's a per-frame weight.
     #[arg(long, default_value = "")]
     weights: String,
@@ -146,7 +145,7 @@ fn global(options: &Options, accumulator: &mut Accumulator) -> Result<()> {
     match stats.filter(|_| accumulator.done > 0) {
         Some(stats) => {
             let matrix = stats.to_matrix().convert::<f32>();
-            kaldi_io::write_object(&options.stats_out, options.binary, &matrix)?;
+            kaldi_io::write_object(&options.stats_out, options.mode.binary, &matrix)?;
             messages::log(&format!("Wrote global CMVN stats to {}", options.stats_out));
         }
         None => messages::error(&format!(

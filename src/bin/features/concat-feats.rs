@@ -12,9 +12,8 @@ use kaldi_io::object::read_matrix;
 #[command(after_help = "e.g. concat-feats mfcc/foo.ark:12343 mfcc/foo.ark:56789 -\n\
     See also: copy-feats, append-vector-to-feats, paste-feats")]
 pub struct Options {
-    /// If true, output files in binary
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// At least two inputs, and the output
     #[arg(value_name = "<in-rxfilename1> <in-rxfilename2> [<in-rxfilename3> ...] <out-wxfilename>", required = true, num_args = 3..)]
     arguments: Vec<String>,
@@ -28,6 +27,6 @@ pub fn run(options: Options) -> Result<u8> {
     for name in names {
         inputs.push(read_matrix(name)?);
     }
-    kaldi_io::write_object(to, options.binary, &concat(&inputs)?)?;
+    kaldi_io::write_object(to, options.mode.binary, &concat(&inputs)?)?;
     Ok(0)
 }

@@ -17,9 +17,8 @@ use nnet3::tables::{self, Input, Output};
     See also: copy-matrix, select-feats, extract-feature-segments, subset-feats, subsample-feats, splice-feats, \
     paste-feats, concat-feats")]
 pub struct Options {
-    /// Binary-mode output (not relevant if writing to archive)
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Read input as HTK features
     #[arg(long)]
     htk_in: bool,
@@ -101,7 +100,7 @@ fn copy_file(options: &Options) -> Result<u8> {
     } else {
         kaldi_io::object::read_matrix(&options.feats_in)?
     };
-    kaldi_io::write_object(&options.feats_out, options.binary, &features)?;
+    kaldi_io::write_object(&options.feats_out, options.mode.binary, &features)?;
     messages::log(&format!("Copied features from {} to {}", options.feats_in, options.feats_out));
     Ok(0)
 }

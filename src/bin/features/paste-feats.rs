@@ -20,9 +20,8 @@ pub struct Options {
     /// If lengths differ by up to this many frames, trim to the shortest, otherwise leave the utterance out.
     #[arg(long, default_value_t = 0)]
     length_tolerance: i32,
-    /// If true, output files in binary (only relevant if output is a file)
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// At least two inputs, and the output
     #[arg(value_name = "<in-rspecifier1> <in-rspecifier2> [<in-rspecifier3> ...] <out-wspecifier>", required = true, num_args = 3..)]
     arguments: Vec<String>,
@@ -42,7 +41,7 @@ pub fn run(options: Options) -> Result<u8> {
         }
         return match paste(&inputs, tolerance) {
             Ok(pasted) => {
-                kaldi_io::write_object(to, options.binary, &pasted)?;
+                kaldi_io::write_object(to, options.mode.binary, &pasted)?;
                 messages::log(&format!("Wrote appended features to {to}"));
                 Ok(0)
             }

@@ -17,9 +17,8 @@ pub struct Options {
     /// Number of time-frames to shift the features (may be negative)
     #[arg(long, default_value_t = 0, allow_negative_numbers = true)]
     shift: i32,
-    /// Binary-mode output (not relevant if writing to archive)
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     #[arg(value_name = "(<feature-rspecifier>|<feats-rxfilename>)")]
     feats_in: String,
     #[arg(value_name = "(<feature-wspecifier>|<feats-wxfilename>)")]
@@ -33,7 +32,7 @@ pub fn run(options: Options) -> Result<u8> {
         if features.rows == 0 {
             bail!("{from}: {}", tables::NO_FRAMES);
         }
-        kaldi_io::write_object(to, options.binary, &frames::shift(&features, options.shift))?;
+        kaldi_io::write_object(to, options.mode.binary, &frames::shift(&features, options.shift))?;
         return Ok(0);
     }
     let output = tables::map::<MatrixHolder, MatrixHolder>(from, to, |key, features| {

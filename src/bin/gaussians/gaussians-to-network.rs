@@ -21,9 +21,8 @@ use nnet3_train::acoustic::AmNnet;
     after_help = "e.g.: gaussians-to-network exp/lda final.mdl\nSee also: train-gaussians, nnet3-latgen-faster, gmm-latgen-faster"
 )]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Scale of the outputs, so that decoders need none.
     #[arg(long, default_value_t = 0.1)]
     acoustic_scale: f32,
@@ -71,7 +70,7 @@ pub fn run(options: Options) -> Result<u8> {
         layers.features.widen(options.input_dim).context("--input-dim")?;
     }
     let model = AmNnet::new(system.model.transitions, network(&layers)?)?;
-    model.save(&options.am_nnet_out, options.binary)?;
+    model.save(&options.am_nnet_out, options.mode.binary)?;
     messages::log(&format!(
         "Wrote {} pdfs of at most {} Gaussians as a network to {}",
         model.num_pdfs(),

@@ -14,9 +14,8 @@ use nnet3::messages;
     after_help = "e.g.:\n gmm-acc-stats-twofeats 1.mdl 1.ali scp:train.scp scp:train_new.scp ark:1.ali 1.acc"
 )]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     model_in: String,
     feature1_rspecifier: String,
     feature2_rspecifier: String,
@@ -86,7 +85,7 @@ pub fn run(options: Options) -> Result<u8> {
     ));
     let stats = stats.unwrap_or_else(|| ModelStats::new(&transitions, &model, model.dim(), Parts::ALL));
     LogLikelihood { sum: stats.log_likelihood, frames: stats.frames }.log_overall();
-    write_object(&options.stats_out, options.binary, &stats)?;
+    write_object(&options.stats_out, options.mode.binary, &stats)?;
     messages::log("Written accs.");
     Ok(counts.status())
 }

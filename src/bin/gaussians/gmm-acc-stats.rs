@@ -13,9 +13,8 @@ use nnet3::messages;
     after_help = "e.g.:\n gmm-acc-stats 1.mdl scp:train.scp ark:1.post 1.acc\nSee also: gmm-acc-stats-ali, gmm-est"
 )]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// GMM parameters that will be updated: subset of mvwt.
     #[arg(long, default_value = "mvwt")]
     update_flags: String,
@@ -61,7 +60,7 @@ pub fn run(options: Options) -> Result<u8> {
     )?;
     messages::log(&format!("Done {} files, {} with errors.", counts.done, counts.missing + counts.failed));
     LogLikelihood { sum: stats.log_likelihood, frames: stats.frames }.log_overall();
-    write_object(&options.stats_out, options.binary, &stats)?;
+    write_object(&options.stats_out, options.mode.binary, &stats)?;
     messages::log("Written accs.");
     Ok(counts.status())
 }

@@ -13,9 +13,8 @@ use nnet3::messages;
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n gmm-acc-stats2 1.mdl \"ark:feats\" ark:1.post 1.num_acc 1.den_acc")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// GMM parameters that will be updated: subset of mvwt.
     #[arg(long, default_value = "mvwt")]
     update_flags: String,
@@ -68,8 +67,8 @@ pub fn run(options: Options) -> Result<u8> {
         num(total.frames),
         num(weights / total.frames)
     ));
-    write_object(&options.num_stats_out, options.binary, &stats[0])?;
-    write_object(&options.den_stats_out, options.binary, &stats[1])?;
+    write_object(&options.num_stats_out, options.mode.binary, &stats[0])?;
+    write_object(&options.den_stats_out, options.mode.binary, &stats[1])?;
     messages::log("Written accs.");
     Ok(counts.status())
 }

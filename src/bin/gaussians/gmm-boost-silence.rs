@@ -14,9 +14,8 @@ use nnet3::{gaussians, messages};
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: gmm-boost-silence --boost=1.5 1:2:3 1.mdl 1_boostsil.mdl")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Factor by which to boost silence probs
     #[arg(long, default_value_t = 1.5)]
     boost: f32,
@@ -49,7 +48,7 @@ pub fn run(options: Options) -> Result<u8> {
         pdfs.len(),
         num(options.boost.into())
     ));
-    gaussians::write_model(&options.model_out, options.binary, &transitions, &model)?;
+    gaussians::write_model(&options.model_out, options.mode.binary, &transitions, &model)?;
     messages::log(&format!("Wrote model to {}", options.model_out));
     Ok(0)
 }

@@ -10,9 +10,8 @@ use nnet3::messages;
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n gmm-copy --binary=false 1.mdl 1_txt.mdl")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Copy the acoustic model (AmDiagGmm object)
     #[arg(long, default_value_t = true)]
     copy_am: bool,
@@ -32,7 +31,7 @@ pub fn run(options: Options) -> Result<u8> {
     let transitions = copy_tm.then(|| TransitionModel::read(&mut r)).transpose()?;
     let mixtures = copy_am.then(|| AmDiagGmm::read(&mut r)).transpose()?;
     r.finish()?;
-    let mut w = KaldiWriter::create(&options.model_out, options.binary)?;
+    let mut w = KaldiWriter::create(&options.model_out, options.mode.binary)?;
     transitions.map_or(Ok(()), |transitions| transitions.write(&mut w))?;
     mixtures.map_or(Ok(()), |mixtures| mixtures.write(&mut w))?;
     w.finish()?;

@@ -15,9 +15,8 @@ use crate::gaussians::mixing::MixingOptions;
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: gmm-est 1.mdl 1.acc 2.mdl\nSee also: gmm-acc-stats-ali, gmm-mixup")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// GMM parameters to update: subset of mvwt.
     #[arg(long, default_value = "mvwt")]
     update_flags: String,
@@ -80,7 +79,7 @@ pub fn run(options: Options) -> Result<u8> {
     if !options.write_occs.is_empty() {
         write_object(&options.write_occs, false, &occupancies)?;
     }
-    gaussians::write_model(&options.model_out, options.binary, &transitions, &model)?;
+    gaussians::write_model(&options.model_out, options.mode.binary, &transitions, &model)?;
     messages::log(&format!("Written model to {}", options.model_out));
     Ok(0)
 }

@@ -11,9 +11,8 @@ use nnet3::{messages, trees};
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n gmm-init-biphone topo 39 bi.mdl bi.tree")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// rxfilename of a file with a list of phones on each line; the phones of a line share their pdfs.
     #[arg(long, default_value = "")]
     shared_phones: String,
@@ -56,6 +55,6 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
     let tree = full_biphone(&sets, &topology, &context_independent, counts.as_ref(), &mut trees::print)?;
     let gmm = DiagGmm::single(&vec![1.0; dim], &vec![1.0; dim])?;
     let files = (options.model_out.as_str(), options.tree_out.as_str());
-    trees::write_flat(files, options.binary, &tree, topology, &gmm, |_| Ok(()))?;
+    trees::write_flat(files, options.mode.binary, &tree, topology, &gmm, |_| Ok(()))?;
     Ok(0)
 }

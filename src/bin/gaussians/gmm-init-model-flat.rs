@@ -14,9 +14,8 @@ use nnet3::{gaussians, messages, trees};
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n gmm-init-model-flat tree topo 1.mdl ark:feats.scp\nSee also: gmm-init-mono")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Dimension of model (use this if not providing features).
     #[arg(long, default_value_t = 40)]
     dim: usize,
@@ -51,7 +50,7 @@ pub fn run(options: Options) -> Result<u8> {
     let transitions = trees::new_transitions(&tree, topology)
         .with_context(|| format!("{} and {}", options.tree_in, options.topo_in))?;
     let mixtures = AmDiagGmm::flat(&gmm, tree.num_pdfs())?;
-    gaussians::write_model(&options.model_out, options.binary, &transitions, &mixtures)?;
+    gaussians::write_model(&options.model_out, options.mode.binary, &transitions, &mixtures)?;
     messages::log("Wrote model.");
     Ok(0)
 }

@@ -12,9 +12,8 @@ use nnet3::{gaussians, messages, trees};
         gmm-init-model tree treeacc topo 1.mdl prev/tree prev/30.mdl"
 )]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// File to write state occupancies to.
     #[arg(long, default_value = "")]
     write_occs: String,
@@ -46,11 +45,11 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
     };
     let mixtures = mixtures.with_context(|| options.tree_stats_in.clone())?;
     if !options.write_occs.is_empty() {
-        let mut w = KaldiWriter::create(&options.write_occs, options.binary)?;
+        let mut w = KaldiWriter::create(&options.write_occs, options.mode.binary)?;
         write_vector(&mut w, &init::occupancies(&stats, &tree)?)?;
         w.finish()?;
     }
-    gaussians::write_model(&options.model_out, options.binary, &transitions, &mixtures)?;
+    gaussians::write_model(&options.model_out, options.mode.binary, &transitions, &mixtures)?;
     messages::log("Wrote model.");
     Ok(0)
 }

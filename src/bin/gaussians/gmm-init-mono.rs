@@ -14,9 +14,8 @@ use nnet3_core::c_rand::CRand;
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n gmm-init-mono topo 39 mono.mdl mono.tree")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// rspecifier for training features [used to set mean and variance]
     #[arg(long, default_value = "")]
     train_feats: String,
@@ -53,7 +52,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
     let tree = monophone(&sets, &topology, &mut trees::print)?;
     let mut generator = CRand::default();
     let files = (options.model_out.as_str(), options.tree_out.as_str());
-    trees::write_flat(files, options.binary, &tree, topology, &gmm, |gmm| {
+    trees::write_flat(files, options.mode.binary, &tree, topology, &gmm, |gmm| {
         if options.perturb_factor == 0.0 {
             return Ok(());
         }

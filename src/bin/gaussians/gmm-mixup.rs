@@ -13,9 +13,8 @@ use crate::gaussians::mixing::MixingOptions;
 #[command(after_help = "e.g. of mixing up:\n gmm-mixup --mix-up=4000 1.mdl 1.occs 2.mdl\n\
     e.g. of merging:\n gmm-mixup --mix-down=2000 1.mdl 1.occs 2.mdl")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     #[command(flatten)]
     mixing: MixingOptions,
     model_in: String,
@@ -29,7 +28,7 @@ pub fn run(options: Options) -> Result<u8> {
         let occupancies: Vec<f32> = read_object(&options.state_occs_in)?;
         options.mixing.apply(&mut model, &occupancies).with_context(|| options.state_occs_in.clone())?;
     }
-    gaussians::write_model(&options.model_out, options.binary, &transitions, &model)?;
+    gaussians::write_model(&options.model_out, options.mode.binary, &transitions, &model)?;
     messages::log(&format!("Written model to {}", options.model_out));
     Ok(0)
 }

@@ -10,9 +10,8 @@ use nnet3::messages;
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n gmm-sum-accs 1.acc 1.1.acc 1.2.acc")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     stats_out: String,
     #[arg(value_name = "<stats-in1> <stats-in2> ...", num_args = 1.., required = true)]
     stats_in: Vec<String>,
@@ -23,7 +22,7 @@ pub fn run(options: Options) -> Result<u8> {
     for file in &options.stats_in[1..] {
         read_object_by::<ModelStats, _>(file, |r| sum.add_from(r))?;
     }
-    write_object(&options.stats_out, options.binary, &sum)?;
+    write_object(&options.stats_out, options.mode.binary, &sum)?;
     messages::log(&format!(
         "Summed {} stats, total count {}, avg like/frame {}",
         options.stats_in.len(),

@@ -19,9 +19,8 @@ use nnet3_train::acoustic::AmNnet;
         train-gaussians, align-gaussians, gaussians-to-network"
 )]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// File of statistics (compute-cmvn-stats) whose mean is subtracted from cepstra.
     #[arg(long, default_value = "")]
     cmvn_stats: String,
@@ -56,7 +55,7 @@ pub fn run(options: Options) -> Result<u8> {
     let mut model = AmNnet::load(&options.am_nnet_in)?;
     put_before(&layer, &mut model)
         .with_context(|| format!("{} behind features of {}", options.am_nnet_in, options.gaussians_dir))?;
-    model.save(&options.am_nnet_out, options.binary)?;
+    model.save(&options.am_nnet_out, options.mode.binary)?;
     messages::log(&format!(
         "Wrote a network that reads cepstra of dimension {} to {}",
         layer.cepstra, options.am_nnet_out

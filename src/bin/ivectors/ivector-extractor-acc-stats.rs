@@ -20,9 +20,8 @@ use crate::ivectors::posteriors;
     See also: ivector-extractor-sum-accs, ivector-extractor-est"
 )]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// If true, update the Gaussian variances
     #[arg(long, default_value_t = true)]
     update_variances: bool,
@@ -75,7 +74,7 @@ pub fn run(options: Options) -> Result<u8> {
     counts.done -= failures;
     let errors = counts.missing + counts.failed + failures;
     messages::log(&format!("Done {} files, {errors} with errors.  Total frames {frames}", counts.done));
-    write_object(&options.stats_out, options.binary, &stats)?;
+    write_object(&options.stats_out, options.mode.binary, &stats)?;
     messages::log(&format!("Wrote stats to {}", options.stats_out));
     Ok(counts.status())
 }

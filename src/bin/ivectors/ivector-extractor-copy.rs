@@ -8,9 +8,8 @@ use kaldi_ivector::IvectorExtractor;
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: ivector-extractor-copy --binary=false 0.ie 0_txt.ie")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Accepted as in Kaldi; has no effect
     #[arg(long, default_value_t = 400)]
     ivector_dim: i32,
@@ -26,6 +25,6 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let extractor: IvectorExtractor = read_object(&options.ivector_extractor_in)?;
-    write_object(&options.ivector_extractor_out, options.binary, &extractor)?;
+    write_object(&options.ivector_extractor_out, options.mode.binary, &extractor)?;
     Ok(0)
 }

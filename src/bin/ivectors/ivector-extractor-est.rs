@@ -13,9 +13,8 @@ use nnet3::options::threads;
 #[command(after_help = "e.g.: ivector-extractor-est 0.ie 1.acc 1.ie\n\
     See also: ivector-extractor-acc-stats, ivector-extractor-sum-accs")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Number of threads used in update
     #[arg(long, default_value_t = 8)]
     num_threads: i32,
@@ -49,7 +48,7 @@ pub fn run(options: Options) -> Result<u8> {
         Note::Log(line) => messages::log(&line),
         Note::Warning(line) => messages::warn(&line),
     })?;
-    write_object(&options.model_out, options.binary, &extractor)?;
+    write_object(&options.model_out, options.mode.binary, &extractor)?;
     messages::log(&format!(
         "The proportion of within-Gaussian variance explained by the iVectors is {}.",
         num(explained_variance(&extractor, &stats.counts))

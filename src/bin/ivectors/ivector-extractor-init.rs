@@ -12,9 +12,8 @@ use nnet3_core::c_rand::CRand;
 #[command(after_help = "e.g.: ivector-extractor-init 4.fgmm 0.ie\n\
     See also: gmm-global-to-fgmm, ivector-extractor-acc-stats")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Dimension of iVector
     #[arg(long, default_value_t = 400)]
     ivector_dim: usize,
@@ -32,7 +31,7 @@ pub fn run(options: Options) -> Result<u8> {
     let mixture: FullGmm = read_object(&options.fgmm_in)?;
     let mut rand = CRand::default();
     let extractor = initialize(&mixture, options.ivector_dim, options.use_weights, &mut || rand.next())?;
-    write_object(&options.ivector_extractor_out, options.binary, &extractor)?;
+    write_object(&options.ivector_extractor_out, options.mode.binary, &extractor)?;
     messages::log(&format!(
         "Initialized iVector extractor with iVector dimension {} and wrote it to {}",
         extractor.ivector_dim(),

@@ -10,9 +10,8 @@ use nnet3::messages;
 #[command(after_help = "e.g.: ivector-extractor-sum-accs 1.acc 2.acc 3.acc sum.acc\n\
     See also: ivector-extractor-acc-stats, ivector-extractor-est")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// If true, the program makes sure to open all filehandles before reading for any (useful when summing accs from long
     /// processes)
     #[arg(long, default_value_t = false)]
@@ -40,7 +39,7 @@ pub fn run(options: Options) -> Result<u8> {
         sum.read_and_add(&mut reader)?;
         reader.finish()?;
     }
-    write_object(output, options.binary, &sum)?;
+    write_object(output, options.mode.binary, &sum)?;
     messages::log(&format!("Wrote summed stats to {output}"));
     Ok(0)
 }

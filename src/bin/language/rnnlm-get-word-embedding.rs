@@ -10,9 +10,8 @@ use nnet3_rnnlm::features::WordFeatures;
     after_help = "e.g.: rnnlm-get-word-embedding word_features.txt feat_embedding.mat word_embedding.mat"
 )]
 pub struct Options {
-    /// If true, write output in binary format
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     word_features_in: String,
     feature_embedding_in: String,
     word_embedding_out: String,
@@ -22,6 +21,6 @@ pub fn run(options: Options) -> Result<u8> {
     let embedding: DenseMatrix<f32> = read_object(&options.feature_embedding_in)?;
     let features = WordFeatures::load(&options.word_features_in, embedding.rows)?;
     let words = features.word_embedding(&embedding).with_context(|| options.word_features_in.clone())?;
-    write_object(&options.word_embedding_out, options.binary, &words)?;
+    write_object(&options.word_embedding_out, options.mode.binary, &words)?;
     Ok(0)
 }

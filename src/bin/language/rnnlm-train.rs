@@ -47,9 +47,8 @@ pub struct Options {
     /// pairs (feature-index, value). If present, the matrix read via --read-embedding will be a feature-embedding matrix.
     #[arg(long, default_value = "")]
     read_sparse_word_features: String,
-    /// If true, write outputs in binary form.
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     #[command(flatten)]
     objective: ObjectiveArguments,
     #[command(flatten)]
@@ -108,10 +107,10 @@ pub fn run(options: Options) -> Result<u8> {
             "values of the embeddings are nan or infinite: the model is not written (are learning rates too high?)"
         );
     }
-    models::save_trained(&done.nnet, &options.write_rnnlm, options.binary)?;
+    models::save_trained(&done.nnet, &options.write_rnnlm, options.mode.binary)?;
     kaldi_log!(WROTE, "Wrote RNNLM to {}", options.write_rnnlm);
     if let Some(name) = embedding_out {
-        write_object(name, options.binary, &done.embedding)?;
+        write_object(name, options.mode.binary, &done.embedding)?;
         kaldi_log!(WROTE, "Wrote embedding matrix to {name}");
     }
     Ok(0)

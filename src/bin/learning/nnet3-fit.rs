@@ -35,9 +35,8 @@ pub struct Options {
     /// Seed for random number generator
     #[arg(long, default_value_t = 0)]
     srand: i32,
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Print the optimizer, the rate and the size of the state of each part, without training
     #[arg(long)]
     dry_run: bool,
@@ -72,7 +71,7 @@ pub fn run(options: Options) -> Result<u8> {
         shuffle: options.shuffle,
         in_memory: options.in_memory,
         srand: options.srand,
-        binary: options.binary,
+        binary: options.mode.binary,
         dry_run: options.dry_run,
         egs: options.training_examples_in,
         output: options.raw_model_out,

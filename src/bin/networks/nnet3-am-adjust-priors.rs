@@ -15,9 +15,8 @@ const DIAGNOSTICS: kaldi_cli::log::Site =
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n nnet3-am-adjust-priors final.mdl counts.vec final.mdl")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Accepted for the sake of scripts; as in the reference, these priors are not floored
     #[arg(long, default_value_t = 1.0e-15)]
     prior_floor: f32,
@@ -47,7 +46,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
             );
         }
     }
-    model.save(output, options.binary)?;
+    model.save(output, options.mode.binary)?;
     messages::log(&format!("Modified priors of neural network model and wrote it to {output}"));
     Ok(0)
 }

@@ -16,9 +16,8 @@ use nnet3_train::acoustic::AmNnet;
         See also: nnet3-average, nnet3-am-copy"
 )]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     am_nnet_in1: String,
     /// Further models, and last the file to write
     #[arg(value_name = "<am-nnet-in2> ... <am-nnet-inN> <am-nnet-out>", required = true)]
@@ -57,7 +56,7 @@ pub fn run(options: Options) -> Result<u8> {
     if !log_priors.is_empty() {
         whole.adjust_priors(log_priors.iter().map(|log| log.exp()).collect())?;
     }
-    whole.save(&output, options.binary)?;
+    whole.save(&output, options.mode.binary)?;
     messages::log(&format!("Wrote a model with the mean of {} networks to {output}", networks.len()));
     Ok(0)
 }

@@ -16,9 +16,8 @@ use nnet3_train::acoustic::AmNnet;
         nnet3-init, nnet3-am-copy, nnet3-am-info, nnet3-am-train-transitions, nnet3-am-adjust-priors"
 )]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// (<tree-in> <topology-in> | <transition-model-in>) <raw-nnet-in> <am-nnet-out>
     #[arg(value_name = "(<tree-in> <topology-in>|<trans-model-in>) <input-raw-nnet> <output-am-nnet>", num_args = 3..=4, required = true)]
     files: Vec<String>,
@@ -44,7 +43,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
             model.transitions.num_pdfs()
         ));
     }
-    model.save(output, options.binary)?;
+    model.save(output, options.mode.binary)?;
     messages::log(&format!("Initialized am-nnet (neural net acoustic model) and wrote to {output}"));
     Ok(0)
 }

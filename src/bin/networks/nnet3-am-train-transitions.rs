@@ -13,9 +13,8 @@ const UPDATE: Site = Site::new("MleUpdate", "transition-model.cc", 518);
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n nnet3-am-train-transitions 1.nnet \"ark:gunzip -c ali.*.gz|\" 2.nnet")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// If true, also set priors in neural net (we divide by these in test time)
     #[arg(long, default_value_t = true)]
     set_priors: bool,
@@ -53,7 +52,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
     }
     messages::log(&format!("Accumulated transition stats from {utterances} utterances."));
     update(&options, &mut model, &counts).with_context(|| format!("{input} and {alignments}"))?;
-    model.save(&options.nnet_out, options.binary)?;
+    model.save(&options.nnet_out, options.mode.binary)?;
     messages::log(&format!(
         "Trained transitions of neural network model and wrote it to {}",
         options.nnet_out

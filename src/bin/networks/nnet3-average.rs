@@ -15,9 +15,8 @@ const WEIGHTS: Site = Site::new("GetWeights", "nnet3-average.cc", 52);
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: nnet3-average 1.1.nnet 1.2.nnet 1.3.nnet 2.nnet")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Colon-separated list of weights, one for each input model. These will be normalized to sum to one.
     #[arg(long, default_value = "")]
     weights: String,
@@ -45,7 +44,7 @@ pub fn run(options: Options) -> Result<u8> {
     };
     kaldi_io::KaldiWriter::check(&output)?;
     let nnet = average(&models, &weights, threads, |name| Ok(Nnet::load(name)?))?;
-    models::save_trained(&nnet, &output, options.binary)?;
+    models::save_trained(&nnet, &output, options.mode.binary)?;
     kaldi_log!(SITE, "Averaged parameters of {} neural nets, and wrote to {output}", models.len());
     Ok(0)
 }

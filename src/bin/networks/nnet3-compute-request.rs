@@ -31,9 +31,8 @@ pub struct Options {
     /// Output file of the gradient: the network with its parameters replaced by their gradient
     #[arg(long, default_value = "")]
     gradient: String,
-    /// Write the gradient in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Seed for random number generator (dropout)
     #[arg(long, default_value_t = 0)]
     srand: i32,
@@ -112,7 +111,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
         write_table(&options.input_derivs, &results.input_derivs)?;
     }
     if let (false, Some(gradient)) = (options.gradient.is_empty(), &results.gradient) {
-        gradient.save(&options.gradient, options.binary)?;
+        gradient.save(&options.gradient, options.mode.binary)?;
     }
     Ok(0)
 }

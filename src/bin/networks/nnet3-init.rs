@@ -11,9 +11,8 @@ use nnet3_core::nnet::Nnet;
 /// Search for examples in scripts in /egs/wsj/s5/steps/nnet3/
 #[derive(clap::Parser)]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Seed for random number generator
     #[arg(long, default_value_t = 0)]
     srand: i32,
@@ -34,7 +33,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
     nnet.read_config(lines, &random)?;
     nnet3::report::orphans(&nnet);
     nnet3::report::edits(&nnet.edit_with(initialize, &random)?);
-    nnet.save(&output[0], options.binary)?;
+    nnet.save(&output[0], options.mode.binary)?;
     kaldi_log!(Site::main("nnet3-init.cc", 78), "Initialized raw neural net and wrote it to {}", output[0]);
     Ok(0)
 }

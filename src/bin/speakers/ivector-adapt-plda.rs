@@ -24,9 +24,8 @@ pub struct Options {
     /// Scale that determines how much of excess variance in a particular direction gets attributed to between-class covar.
     #[arg(long, default_value_t = 0.7)]
     between_covar_scale: f32,
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     plda_in: String,
     ivectors_rspecifier: String,
     plda_out: String,
@@ -64,6 +63,6 @@ pub fn run(options: Options) -> Result<u8> {
             num(*between)
         ));
     }
-    kaldi_io::write_object(&options.plda_out, options.binary, &adapted.model)?;
+    kaldi_io::write_object(&options.plda_out, options.mode.binary, &adapted.model)?;
     Ok(0)
 }

@@ -28,9 +28,8 @@ pub struct Options {
     /// Floor the eigenvalues of the interpolated covariance matrix to the product of its largest eigenvalue and this number.
     #[arg(long, default_value_t = 1e-6)]
     covariance_floor: f32,
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     ivector_rspecifier: String,
     utt2spk_rspecifier: String,
     lda_matrix_out: String,
@@ -57,7 +56,7 @@ pub fn run(options: Options) -> Result<u8> {
         num(factor.into()),
         variances.join(" ")
     ));
-    kaldi_io::write_object(&options.lda_matrix_out, options.binary, &lda.transform)?;
+    kaldi_io::write_object(&options.lda_matrix_out, options.mode.binary, &lda.transform)?;
     messages::log(&format!("Wrote LDA transform to {}", options.lda_matrix_out));
     Ok(0)
 }

@@ -16,9 +16,8 @@ pub struct Options {
     /// Number of iterations of E-M used for PLDA estimation
     #[arg(long, default_value_t = 10)]
     num_em_iters: i32,
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     spk2utt_rspecifier: String,
     ivector_rspecifier: String,
     plda_out: String,
@@ -49,6 +48,6 @@ pub fn run(options: Options) -> Result<u8> {
         "Diagonal of between-class variance in normalized space is  [ {} ]",
         psi.join(" ")
     ));
-    kaldi_io::write_object(&options.plda_out, options.binary, &found.model)?;
+    kaldi_io::write_object(&options.plda_out, options.mode.binary, &found.model)?;
     Ok(0)
 }

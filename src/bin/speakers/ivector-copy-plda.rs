@@ -10,9 +10,8 @@ pub struct Options {
     /// Factor used in smoothing within-class covariance (add this factor times between-class covar)
     #[arg(long, default_value_t = 0.0)]
     smoothing: f32,
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Accepted as in Kaldi; has no effect
     #[arg(long, default_value_t = true)]
     normalize_length: bool,
@@ -32,6 +31,6 @@ pub fn run(options: Options) -> Result<u8> {
     if smoothing != 0.0 {
         model.smooth(smoothing.into());
     }
-    kaldi_io::write_object(&options.plda_out, options.binary, &model)?;
+    kaldi_io::write_object(&options.plda_out, options.mode.binary, &model)?;
     Ok(0)
 }

@@ -12,9 +12,8 @@ use kaldi_speaker::logistic::LogisticRegression;
     scaled_priors.mdl\nSee also: logistic-regression-train, logistic-regression-eval"
 )]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Filename to a vector (in text or binary) by which the prior probabilities of the classes are multiplied
     #[arg(long, default_value = "")]
     scale_priors: String,
@@ -28,6 +27,6 @@ pub fn run(options: Options) -> Result<u8> {
         let scales: Vec<f32> = kaldi_io::read_object(&options.scale_priors)?;
         model.scale_priors(&scales).with_context(|| options.scale_priors.clone())?;
     }
-    kaldi_io::write_object(&options.model_out, options.binary, &model)?;
+    kaldi_io::write_object(&options.model_out, options.mode.binary, &model)?;
     Ok(0)
 }

@@ -26,9 +26,8 @@ pub struct Options {
     /// Power rule for determining the number of mixtures to create.
     #[arg(long, default_value_t = 0.15)]
     power: f64,
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     vector_rspecifier: String,
     classes_rspecifier: String,
     model_out: String,
@@ -80,6 +79,6 @@ pub fn run(options: Options) -> Result<u8> {
         log(second);
         messages::log("Finished training mixture components.");
     }
-    kaldi_io::write_object(&options.model_out, options.binary, &trained.model)?;
+    kaldi_io::write_object(&options.model_out, options.mode.binary, &trained.model)?;
     Ok(0)
 }

@@ -11,9 +11,8 @@ use nnet3::{messages, tables};
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: copy-int-vector --binary=false foo -\n  copy-int-vector ark:1.ali ark,t:-")]
 pub struct Options {
-    /// Write in binary mode (only relevant if output is a file)
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     #[arg(value_name = "(<vector-in-rspecifier>|<vector-in-rxfilename>)")]
     vector_in: String,
     #[arg(value_name = "(<vector-out-wspecifier>|<vector-out-wxfilename>)")]
@@ -31,7 +30,7 @@ pub fn run(options: Options) -> Result<u8> {
     let mut reader = KaldiReader::open(from)?;
     let vector = reader.read_i32_vector()?;
     reader.finish()?;
-    let mut writer = KaldiWriter::create(to, options.binary)?;
+    let mut writer = KaldiWriter::create(to, options.mode.binary)?;
     writer.write_i32_vector(&vector)?;
     writer.finish()?;
     messages::log(&format!("Copied vector to {to}"));

@@ -13,9 +13,8 @@ use nnet3::tables;
 #[command(after_help = "e.g.: copy-matrix --binary=false 1.mat -\n  copy-matrix ark:2.trans ark,t:-\n\
     See also: copy-feats, which has other format options; matrix-sum")]
 pub struct Options {
-    /// Write in binary mode (only relevant if output is a file)
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Multiply matrices by this
     #[arg(long, default_value_t = 1.0)]
     scale: f32,
@@ -49,7 +48,7 @@ pub fn run(options: Options) -> Result<u8> {
     let names = (options.matrix_in.as_str(), options.matrix_out.as_str());
     tables::convert::<MatrixHolder>(
         names,
-        options.binary,
+        options.mode.binary,
         ("matrix", "matrices."),
         read_matrix,
         |mut matrix| {

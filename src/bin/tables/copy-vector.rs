@@ -13,9 +13,8 @@ use nnet3::tables;
 #[command(after_help = "e.g.: copy-vector --binary=false 1.mat -\n  copy-vector ark:2.trans ark,t:-\n\
     See also: append-vector-to-feats, vector-scale, vector-sum")]
 pub struct Options {
-    /// Write in binary mode (only relevant if output is a file)
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Truncate the vectors to this dimension, or fill them up with zeros (if not negative)
     #[arg(long, default_value_t = -1)]
     change_dim: i32,
@@ -34,11 +33,17 @@ pub fn run(options: Options) -> Result<u8> {
         (..0, 1.0) => "vectors.".to_owned(),
         (dim, scale) => format!("vectors, setting dim to {dim} scaled by {}", num(scale.into())),
     };
-    tables::convert::<VectorHolder>(names, options.binary, ("vector", &several), read_object, |mut vector| {
-        if let Ok(dim) = usize::try_from(options.change_dim) {
-            vector.resize(dim, 0.0);
-        }
-        vector.iter_mut().for_each(|x| *x *= options.scale);
-        Ok(vector)
-    })
+    tables::convert::<VectorHolder>(
+        names,
+        options.mode.binary,
+        ("vector", &several),
+        read_object,
+        |mut vector| {
+            if let Ok(dim) = usize::try_from(options.change_dim) {
+                vector.resize(dim, 0.0);
+            }
+            vector.iter_mut().for_each(|x| *x *= options.scale);
+            Ok(vector)
+        },
+    )
 }

@@ -20,9 +20,8 @@ pub struct Options {
     /// Scale applied to second matrix (only for tables)
     #[arg(long, default_value_t = 1.0)]
     scale2: f32,
-    /// If true, write output as binary (only relevant if output is a file)
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// If true, compute average instead of sum
     #[arg(long)]
     average: bool,
@@ -33,6 +32,6 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let scales = [options.scale1, options.scale2];
-    Sum { arguments: &options.arguments, scales, average: options.average, binary: options.binary }
+    Sum { arguments: &options.arguments, scales, average: options.average, binary: options.mode.binary }
         .run::<DenseMatrix<f32>>()
 }

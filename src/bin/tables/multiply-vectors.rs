@@ -19,9 +19,8 @@ pub struct Options {
     /// If lengths differ by up to this many elements, trim to the shortest, otherwise leave the utterance out.
     #[arg(long, default_value_t = 0)]
     length_tolerance: i32,
-    /// If true, output files in binary (only relevant if output is a file)
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// At least two inputs, and the output
     #[arg(value_name = "<vector-in1> <vector-in2> [<vector-in3> ...] <vector-out>", required = true, num_args = 3..)]
     arguments: Vec<String>,
@@ -42,7 +41,7 @@ pub fn run(options: Options) -> Result<u8> {
         }
         let product = product(&vectors, tolerance)
             .map_err(|lengths| anyhow!("{} exceeds tolerance {tolerance}", mismatch(lengths)))?;
-        kaldi_io::write_object(to, options.binary, &product)?;
+        kaldi_io::write_object(to, options.mode.binary, &product)?;
         messages::log(&format!("Wrote multiplied vector to {to}"));
         return Ok(0);
     }

@@ -8,9 +8,8 @@ use nnet3::messages;
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: sum-matrices mat 1.mat 2.mat 3.mat\nSee also: matrix-sum, sum-lda-accs")]
 pub struct Options {
-    /// Write accumulators in binary mode.
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     sum_out: String,
     #[arg(value_name = "<sum-in1> <sum-in2> ...", required = true)]
     sum_in: Vec<String>,
@@ -25,7 +24,7 @@ pub fn run(options: Options) -> Result<u8> {
         }
         sum.data.iter_mut().zip(&other.data).for_each(|(to, x)| *to += x);
     }
-    kaldi_io::write_object(&options.sum_out, options.binary, &sum)?;
+    kaldi_io::write_object(&options.sum_out, options.mode.binary, &sum)?;
     // (The two blanks are the reference's.)
     messages::log(&format!(
         "Summed {} matrices  of dimension {} by {}",

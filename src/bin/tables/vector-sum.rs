@@ -13,9 +13,8 @@ use anyhow::Result;
     vector-sum --binary=false 1.vec 2.vec 3.vec sum.vec\n\
     See also: copy-vector")]
 pub struct Options {
-    /// If true, write output as binary (only relevant if output is a file)
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// If true, compute average instead of sum
     #[arg(long)]
     average: bool,
@@ -25,6 +24,6 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    let Options { binary, average, arguments } = &options;
-    Sum { arguments, scales: [1.0, 1.0], average: *average, binary: *binary }.run::<Vec<f32>>()
+    let Options { mode, average, arguments } = &options;
+    Sum { arguments, scales: [1.0, 1.0], average: *average, binary: mode.binary }.run::<Vec<f32>>()
 }

@@ -17,9 +17,8 @@ use nnet3_core::Random;
         See also: sum-lda-accs, est-lda, nnet3-acc-lda-stats"
 )]
 pub struct Options {
-    /// Write accumulators in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Randomized pruning threshold for posteriors
     #[arg(long, default_value_t = 0.0)]
     rand_prune: f32,
@@ -82,7 +81,7 @@ pub fn run(options: Options) -> Result<u8> {
         messages::error(&format!("{}: there are no statistics to write", options.lda_acc_out));
         return Ok(NOTHING_DONE);
     }
-    write_object(&options.lda_acc_out, options.binary, &stats)?;
+    write_object(&options.lda_acc_out, options.mode.binary, &stats)?;
     messages::log("Written statistics.");
     Ok(0)
 }

@@ -21,9 +21,8 @@ pub struct Options {
     /// If true, treat last column of transform b as an offset term (only relevant if a is affine)
     #[arg(long, default_value_t = false)]
     b_is_affine: bool,
-    /// Write in binary mode (only relevant if output is a wxfilename)
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// rspecifier for mapping from utterance to speaker: A is then by utterance and B by speaker
     #[arg(long, default_value = "")]
     utt2spk: String,
@@ -61,7 +60,7 @@ impl Options {
         }
         let product = compose(&a, &b, self.b_is_affine)
             .with_context(|| format!("{} and {}", self.transform_a, self.transform_b))?;
-        Ok(write_object(&self.transform_out, self.binary, &product)?)
+        Ok(write_object(&self.transform_out, self.mode.binary, &product)?)
     }
 
     fn two_tables(&self, output: &mut Output<MatrixHolder>) -> Result<()> {

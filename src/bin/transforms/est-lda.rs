@@ -8,9 +8,8 @@ use kaldi_feat::lda_estimate::{LdaOptions, lda};
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: est-lda --dim=40 lda.mat 1.acc 2.acc\nSee also: nnet-get-feature-transform")]
 pub struct Options {
-    /// Write matrix in binary mode.
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Write full LDA matrix to this location.
     #[arg(long, default_value = "")]
     write_full_matrix: String,
@@ -44,9 +43,9 @@ pub fn run(options: Options) -> Result<u8> {
         within_class_factor: options.within_class_factor.into(),
     };
     let (matrix, full) = lda(&directions(&stats, dim)?, stats.classes(), &lda_options)?;
-    kaldi_io::write_object(&options.lda_matrix_out, options.binary, &matrix)?;
+    kaldi_io::write_object(&options.lda_matrix_out, options.mode.binary, &matrix)?;
     if !options.write_full_matrix.is_empty() {
-        kaldi_io::write_object(&options.write_full_matrix, options.binary, &full)?;
+        kaldi_io::write_object(&options.write_full_matrix, options.mode.binary, &full)?;
     }
     Ok(0)
 }

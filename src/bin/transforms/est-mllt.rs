@@ -14,9 +14,8 @@ use nnet3::messages;
     after_help = "e.g.: est-mllt 2.mat 1a.macc 1b.macc ...\nSee also: gmm-acc-mllt, gmm-transform-means"
 )]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     mllt_mat_out: String,
     #[arg(value_name = "<stats-in1> <stats-in2> ...", num_args = 1.., required = true)]
     stats_in: Vec<String>,
@@ -48,6 +47,6 @@ pub fn run(options: Options) -> Result<u8> {
         num(count),
         num(estimate.log_determinant)
     ));
-    write_object(&options.mllt_mat_out, options.binary, &estimate.matrix)?;
+    write_object(&options.mllt_mat_out, options.mode.binary, &estimate.matrix)?;
     Ok(0)
 }

@@ -19,9 +19,8 @@ use nnet3::tables::Input;
     (vectors): est-pca --read-vectors=true --dim=50 ark:ivectors.ark pca.mat"
 )]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// If true, read in single vectors instead of feature matrices.
     #[arg(long, default_value_t = false)]
     read_vectors: bool,
@@ -92,9 +91,9 @@ pub fn run(options: Options) -> Result<u8> {
     if pca.floored > 0 {
         messages::warn(&format!("Floored {} eigenvalues of covariance", pca.floored));
     }
-    write_object(&options.pca_matrix_out, options.binary, &pca.transform)?;
+    write_object(&options.pca_matrix_out, options.mode.binary, &pca.transform)?;
     if !options.write_full_matrix.is_empty() {
-        write_object(&options.write_full_matrix, options.binary, &pca.full)?;
+        write_object(&options.write_full_matrix, options.mode.binary, &pca.full)?;
     }
     Ok(0)
 }

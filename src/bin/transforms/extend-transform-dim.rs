@@ -16,9 +16,8 @@ pub struct Options {
     /// Larger dimension we are changing matrix to
     #[arg(long, default_value_t = -1)]
     new_dimension: i32,
-    /// Write in binary mode (only relevant if output is a wxfilename)
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     #[arg(value_name = "(<transform-A-rspecifier>|<transform-A-rxfilename>)")]
     transform_in: String,
     #[arg(value_name = "(<transform-out-wspecifier>|<transform-out-wxfilename>)")]
@@ -38,7 +37,7 @@ pub fn run(options: Options) -> Result<u8> {
         return output.finish();
     }
     let transform = read_matrix(from)?;
-    write_object(to, options.binary, &extend(&transform, dim).with_context(|| from.clone())?)?;
+    write_object(to, options.mode.binary, &extend(&transform, dim).with_context(|| from.clone())?)?;
     messages::log(&format!("Increased transform dim from {} to {dim} and wrote to {to}", transform.rows));
     Ok(0)
 }

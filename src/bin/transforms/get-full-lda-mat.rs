@@ -11,9 +11,8 @@ use kaldi_io::write_object;
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: get-full-lda-mat final.mat full.mat full_lda_mllt.mat full_lda_mllt_inv.mat")]
 pub struct Options {
-    /// Write matrices in binary mode.
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     lda_mllt_rxfilename: String,
     full_lda_rxfilename: String,
     full_lda_mllt_wxfilename: String,
@@ -24,9 +23,9 @@ pub fn run(options: Options) -> Result<u8> {
     let (part, full) = (&options.lda_mllt_rxfilename, &options.full_lda_rxfilename);
     let both = full_lda(&read_matrix(part)?, &read_matrix(full)?);
     let (matrix, inverse) = both.with_context(|| format!("{part} and {full}"))?;
-    write_object(&options.full_lda_mllt_wxfilename, options.binary, &matrix)?;
+    write_object(&options.full_lda_mllt_wxfilename, options.mode.binary, &matrix)?;
     if let Some(file) = &options.inv_full_lda_mllt_wxfilename {
-        write_object(file, options.binary, &inverse)?;
+        write_object(file, options.mode.binary, &inverse)?;
     }
     Ok(0)
 }

@@ -15,9 +15,8 @@ use crate::transforms::lda::check_rand_prune;
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n gmm-acc-mllt 1.mdl scp:train.scp ark:1.post 1.macc\nSee also: est-mllt")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Randomized pruning parameter to speed up accumulation (larger -> more pruning. May exceed one).
     #[arg(long, default_value_t = 0.25)]
     rand_prune: f32,
@@ -66,7 +65,7 @@ pub fn run(options: Options) -> Result<u8> {
         counts.done, counts.missing, counts.failed
     ));
     all.log_overall();
-    write_object(&options.stats_out, options.binary, &stats)?;
+    write_object(&options.stats_out, options.mode.binary, &stats)?;
     messages::log("Written accs.");
     Ok(counts.status())
 }

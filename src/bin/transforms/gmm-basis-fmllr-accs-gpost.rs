@@ -12,9 +12,8 @@ use crate::transforms::speakers::{OfGaussians, Tables};
     after_help = "e.g.: gmm-basis-fmllr-accs-gpost --spk2utt=ark:spk2utt 1.mdl scp:feats.scp ark:1.gpost 1.accs\nSee also: gmm-basis-fmllr-training"
 )]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// rspecifier for speaker to utterance-list map
     #[arg(long, default_value = "")]
     spk2utt: String,
@@ -27,5 +26,5 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let Options { spk2utt, feature_rspecifier: features, gpost_rspecifier: posteriors, .. } = &options;
     let tables = Tables { spk2utt, features, posteriors };
-    accumulate::<OfGaussians>(&options.model_in, &tables, &options.accs_out, options.binary)
+    accumulate::<OfGaussians>(&options.model_in, &tables, &options.accs_out, options.mode.binary)
 }

@@ -12,9 +12,8 @@ use nnet3::{gaussians, messages};
     after_help = "e.g.: gmm-basis-fmllr-training 1.mdl fmllr.basis 1.accs 2.accs\nSee also: gmm-basis-fmllr-accs, gmm-est-basis-fmllr"
 )]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     model_in: String,
     basis_out: String,
     #[arg(value_name = "<accs-in1> <accs-in2> ...", num_args = 1.., required = true)]
@@ -39,7 +38,7 @@ pub fn run(options: Options) -> Result<u8> {
         "Sum of the [per-frame] eigenvalues, that is the log-likelihood improvement, is {}",
         num(variances.iter().sum())
     ));
-    write_object(&options.basis_out, options.binary, &basis)?;
+    write_object(&options.basis_out, options.mode.binary, &basis)?;
     messages::log(&format!("Summed {} gradient scatter stats", files.len()));
     messages::log(&format!("Generate {} bases, written to {}", basis.elements.len(), options.basis_out));
     Ok(0)

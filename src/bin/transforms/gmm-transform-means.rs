@@ -8,9 +8,8 @@ use nnet3::{gaussians, messages};
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.: gmm-transform-means 2.mat 2.mdl 3.mdl\nSee also: est-mllt")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     transform_matrix: String,
     model_in: String,
     model_out: String,
@@ -20,7 +19,7 @@ pub fn run(options: Options) -> Result<u8> {
     let transform = read_matrix(&options.transform_matrix)?;
     let (transitions, mut model) = gaussians::read_model(&options.model_in)?;
     model.transform_means(&transform).with_context(|| options.transform_matrix.clone())?;
-    gaussians::write_model(&options.model_out, options.binary, &transitions, &model)?;
+    gaussians::write_model(&options.model_out, options.mode.binary, &transitions, &model)?;
     messages::log(&format!("Written model to {}", options.model_out));
     Ok(0)
 }

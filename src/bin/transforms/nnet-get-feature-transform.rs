@@ -15,9 +15,8 @@ use nnet3::messages;
     after_help = "e.g.: nnet-get-feature-transform lda.mat 1.acc 2.acc\nSee also: est-lda, sum-lda-accs"
 )]
 pub struct Options {
-    /// Write outputs in binary mode.
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// If supplied, write to this file the Cholesky factor of the within-class covariance
     #[arg(long, default_value = "")]
     write_cholesky: String,
@@ -62,12 +61,12 @@ pub fn run(options: Options) -> Result<u8> {
             num(transform.largest_singular_value)
         ));
     }
-    write_object(&options.matrix_out, options.binary, &transform.matrix)?;
+    write_object(&options.matrix_out, options.mode.binary, &transform.matrix)?;
     if !options.write_cholesky.is_empty() {
-        write_object(&options.write_cholesky, options.binary, &directions.cholesky())?;
+        write_object(&options.write_cholesky, options.mode.binary, &directions.cholesky())?;
     }
     if !options.write_within_covar.is_empty() {
-        write_object(&options.write_within_covar, options.binary, &directions.within_covariance())?;
+        write_object(&options.write_within_covar, options.mode.binary, &directions.within_covariance())?;
     }
     Ok(0)
 }

@@ -19,9 +19,8 @@ const OUTPUT: &str = "output";
     after_help = "e.g.: nnet3-acc-lda-stats 0.raw ark:1.egs 1.acc\nSee also: nnet-get-feature-transform"
 )]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Randomized pruning threshold for posteriors
     #[arg(long, default_value_t = 0.0)]
     rand_prune: f32,
@@ -49,6 +48,6 @@ pub fn run(options: Options) -> Result<u8> {
     }
     let (count, table) = (egs.count(), egs.name().to_owned());
     egs.close()?;
-    lda::write_stats(&stats, &table, count, &options.lda_stats_out, options.binary)?;
+    lda::write_stats(&stats, &table, count, &options.lda_stats_out, options.mode.binary)?;
     Ok(0)
 }

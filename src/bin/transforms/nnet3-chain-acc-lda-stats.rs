@@ -20,9 +20,8 @@ use nnet3_train::sequence::output_request;
     after_help = "e.g.: nnet3-chain-acc-lda-stats 0.raw ark:1.cegs 1.acc\nSee also: nnet-get-feature-transform"
 )]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Randomized pruning threshold for posteriors
     #[arg(long, default_value_t = 0.0)]
     rand_prune: f32,
@@ -53,6 +52,6 @@ pub fn run(options: Options) -> Result<u8> {
     }
     let (count, table) = (egs.count(), egs.name().to_owned());
     egs.close()?;
-    lda::write_stats(&stats, &table, count, &options.lda_stats_out, options.binary)?;
+    lda::write_stats(&stats, &table, count, &options.lda_stats_out, options.mode.binary)?;
     Ok(0)
 }

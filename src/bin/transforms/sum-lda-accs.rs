@@ -7,9 +7,8 @@ use anyhow::Result;
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: sum-lda-accs lda.acc 1.acc 2.acc")]
 pub struct Options {
-    /// Write accumulators in binary mode.
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     stats_out: String,
     #[arg(value_name = "<stats-in1> <stats-in2> ...", required = true)]
     stats_in: Vec<String>,
@@ -17,6 +16,6 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let sum = lda::read_stats(&options.stats_in)?;
-    kaldi_io::write_object(&options.stats_out, options.binary, &sum)?;
+    kaldi_io::write_object(&options.stats_out, options.mode.binary, &sum)?;
     Ok(0)
 }

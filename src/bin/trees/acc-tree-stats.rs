@@ -11,9 +11,8 @@ use nnet3::{messages, tables, trees};
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n acc-tree-stats 1.mdl scp:train.scp ark:1.ali 1.tacc")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Variance floor for tree clustering.
     #[arg(long, default_value_t = 0.01)]
     var_floor: f32,
@@ -88,7 +87,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
         return Ok(NOTHING_DONE);
     }
     let stats = accumulator.finish();
-    write_object(&options.tree_accs_out, options.binary, &stats)?;
+    write_object(&options.tree_accs_out, options.mode.binary, &stats)?;
     messages::log(&format!("Number of separate stats (context-dependent states) is {}", stats.entries.len()));
     Ok(0)
 }

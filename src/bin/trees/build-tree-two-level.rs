@@ -13,9 +13,8 @@ use nnet3::{messages, trees};
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n build-tree-two-level treeacc roots.txt 1.qst topo tree tree.map")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Context window size [must match acc-tree-stats]
     #[arg(long, default_value_t = 3)]
     context_width: i32,
@@ -57,8 +56,8 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
             .with_context(context)?;
     let tree = ContextDependency::new(width, central, to_pdf)?;
     check_phones(&stats, &roots, &topology, central, &mut trees::print).with_context(context)?;
-    write_object(&options.tree_out, options.binary, &tree)?;
-    let mut w = KaldiWriter::create(&options.mapping_out, options.binary)?;
+    write_object(&options.tree_out, options.mode.binary, &tree)?;
+    let mut w = KaldiWriter::create(&options.mapping_out, options.mode.binary)?;
     w.write_i32_vector(&mapping)?;
     w.finish()?;
     messages::log("Wrote tree and mapping");

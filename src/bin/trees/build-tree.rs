@@ -12,9 +12,8 @@ use nnet3::{messages, trees};
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n build-tree treeacc roots.txt 1.qst topo tree")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Context window size [must match acc-tree-stats]
     #[arg(long, default_value_t = 3)]
     context_width: i32,
@@ -65,7 +64,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
         }
     }
     check_phones(&stats, &roots, &topology, central, &mut trees::print).with_context(context)?;
-    write_object(&options.tree_out, options.binary, &tree)?;
+    write_object(&options.tree_out, options.mode.binary, &tree)?;
     messages::log("Wrote tree");
     Ok(0)
 }

@@ -11,9 +11,8 @@ use nnet3::{messages, trees};
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n compile-questions topo questions.txt questions.qst")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// Context window size [must match acc-tree-stats].
     #[arg(long, default_value_t = 3)]
     context_width: i32,
@@ -65,7 +64,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
     let last = classes - 1;
     messages::log(&format!("Setting questions for hmm-position [hmm-position ranges from 0 to {last}]"));
     let questions = Questions::about_phones(&sets, &topology, width, options.num_iters_refine);
-    write_object(&options.questions_out, options.binary, &questions)?;
+    write_object(&options.questions_out, options.mode.binary, &questions)?;
     messages::log(&format!("Wrote questions to {}", options.questions_out));
     Ok(0)
 }

@@ -8,9 +8,8 @@ use nnet3::messages;
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n copy-transition-model --binary=false 1.mdl 1.txt")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     /// A transition model or a model that has one
     #[arg(value_name = "<transition-model or model file>")]
     transition_model_in: String,
@@ -19,7 +18,7 @@ pub struct Options {
 
 pub fn run(options: Options) -> anyhow::Result<u8> {
     let model: TransitionModel = read_object(&options.transition_model_in)?;
-    write_object(&options.transition_model_out, options.binary, &model)?;
+    write_object(&options.transition_model_out, options.mode.binary, &model)?;
     messages::log("Copied transition model.");
     Ok(0)
 }

@@ -10,9 +10,8 @@ use nnet3::messages;
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n sum-tree-stats treeacc 1.treeacc 2.treeacc 3.treeacc")]
 pub struct Options {
-    /// Write output in binary mode
-    #[arg(long, default_value_t = true)]
-    binary: bool,
+    #[command(flatten)]
+    mode: nnet3::options::OutputMode,
     tree_accs_out: String,
     #[arg(value_name = "<tree-accs-in1> <tree-accs-in2> ...", num_args = 1.., required = true)]
     tree_accs_in: Vec<String>,
@@ -28,7 +27,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
         messages::error(&format!("{}: there are no statistics to write", options.tree_accs_out));
         return Ok(NOTHING_DONE);
     }
-    write_object(&options.tree_accs_out, options.binary, &stats)?;
+    write_object(&options.tree_accs_out, options.mode.binary, &stats)?;
     messages::log(&format!("Wrote summed accs ( {} individual stats)", stats.entries.len()));
     Ok(0)
 }
