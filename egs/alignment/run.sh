@@ -37,11 +37,9 @@ dir=${dir:-exp}
 plain_name --dir "$dir"
 say() { printf '\n== %s\n' "$*"; }
 
-if ! command -v nnet3-align >/dev/null; then
-  say "The programs"
-  programs=$(../digits/local/build.sh)
-  PATH=$programs:$PATH
-fi
+say "The programs"
+programs=$(../digits/local/programs.sh)
+PATH=$programs:$PATH
 claim_folder "$dir" egs/alignment/run.sh
 
 if [[ $mboshi ]]; then

@@ -15,7 +15,7 @@ usage: run.sh [options]
   --clip TEXT        limits on gradients (--clip-norm=1)
   --num-epochs N     (4)
   --length N         characters to make up (400)
-  --nnet3 FILE       the program (built from this repository)
+  --nnet3 FILE       the program (on the PATH, or in target/release, or built)
 END
 }
 
@@ -48,8 +48,9 @@ number length whole --length "$length" 1 1000000000
 plain_name --dir "$dir"
 plain_name "the recipe's folder" "$PWD"
 if [[ -z $nnet3 ]]; then
-  programs=$(../digits/local/build.sh)
+  programs=$(../digits/local/programs.sh)
   nnet3=$programs/nnet3
+  [[ -x $nnet3 ]] || nnet3=$(realpath "$programs/nnet3-train") # a folder of links may lack it
 fi
 plain_name --nnet3 "$nnet3"
 nnet3=$(realpath -m "$nnet3")

@@ -51,11 +51,9 @@ say() { printf '\n== %s\n' "$*"; }
 
 say "What the recipe needs"
 ../digits/local/install.sh
-if ! command -v nnet3-train >/dev/null; then
-  say "The programs"
-  programs=$(../digits/local/build.sh)
-  PATH=$programs:$PATH
-fi
+say "The programs"
+programs=$(../digits/local/programs.sh)
+PATH=$programs:$PATH
 
 say "Speech"
 recipe=(local/make_speech.py local/grammar.py conf/grammar.txt conf/voices.txt ../digits/local/{espeak,lang,sound}.py)

@@ -16,7 +16,7 @@ usage: run.sh [options]
   --num-utts N      training utterances (1600)
   --num-epochs N    passes over the training data (8)
   --nj N            parallel jobs, for data and for training (2)
-  --stage N         begin with this stage: 1 build, 2 data, 3 training, 4 graph, 5 decoding, 6 scores,
+  --stage N         begin with this stage: 1 programs, 2 data, 3 training, 4 graph, 5 decoding, 6 scores,
                     7 figures (1)
   --last-stage N    end with this one (7)
 Data made by an earlier run are used again if they were made the same way, and so is a training of the same kind on the same
@@ -93,7 +93,10 @@ stage() { # <number> <heading> <log to read when it fails> <function>
 # ---- 0, 1: tools ----------------------------------------------------------------------------------------------------
 install_tools() { local/install.sh; }
 
-build() { local/build.sh >/dev/null; }
+find_programs() {
+  programs=$(local/programs.sh)
+  PATH=$programs:$PATH
+}
 
 # ---- 2: data --------------------------------------------------------------------------------------------------------
 make_data() {
@@ -186,8 +189,8 @@ draw() { "$python" local/plots.py --data "$data" "$dir"; }
 current="stage 0 (what the recipe needs)"
 echo "== Stage 0: what the recipe needs"
 install_tools
-stage 1 "building the programs" "" build
-PATH=$(cd ../.. && realpath -m "${CARGO_TARGET_DIR:-target}")/release:$PATH
+stage 1 "the programs" "" find_programs
+(( first_stage == 1 )) || find_programs
 stage 2 "speech, features and phone labels" "$log" make_data
 stage 3 "training" "$log" train
 stage 4 "decoding graph" "$log" make_graph

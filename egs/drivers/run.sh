@@ -11,14 +11,14 @@ usage() {
   cat <<'END'
 usage: run.sh [options] <s5>
   <s5>              egs/wsj/s5 of a Kaldi checkout: its steps/ and utils/ are used as they are
-  --bin DIR         folder of the programs (../../target/release)
+  --bin DIR         folder of the programs (on the PATH, or target/release, or built)
   --dir DIR         working folder (exp)
   --only NAMES      the drivers to run, separated by commas (raw_dnn,raw_rnn,dnn,rnn,chain_tree,chain_e2e_tree,
                     chain,chain_e2e,chain2,chain2_multi,decode)
 END
 }
 
-bin=../../target/release
+bin=
 dir=exp
 only=raw_dnn,raw_rnn,dnn,rnn,chain_tree,chain_e2e_tree,chain,chain_e2e,chain2,chain2_multi,decode
 while (( $# )); do
@@ -38,15 +38,19 @@ IFS=, read -ra names <<<"$only"
 for name in "${names[@]}"; do
   [[ $name && $all_drivers == *",$name,"* ]] || { shown "$name"; refuse_value "--only: expected drivers of ${all_drivers:1:-1}, found '$REPLY'"; }
 done
-for name in bin dir; do plain_name "--$name" "${!name}"; done
+plain_name --dir "$dir"
+[[ ! $bin ]] || plain_name --bin "$bin"
 plain_name "<s5>" "$1"
 plain_name "the recipe's folder" "$PWD"
 s5=$1
 if [[ $s5 != /* ]]; then s5=$caller/$s5; fi
 s5=$(realpath "$s5")
 [[ -f $s5/steps/nnet3/train_raw_dnn.py ]] || { echo "run.sh: $s5 has no steps/nnet3/train_raw_dnn.py" >&2; exit 2; }
+if [[ -z $bin ]]; then
+  bin=$(../digits/local/programs.sh)
+fi
 bin=$(realpath "$bin")
-[[ -x $bin/nnet3-train ]] || { echo "run.sh: no nnet3-train in $bin; cargo build --release makes it" >&2; exit 2; }
+[[ -x $bin/nnet3-train ]] || { echo "run.sh: there is no nnet3-train in $bin" >&2; exit 2; }
 digits=$(realpath ../digits)
 [[ -f $digits/data/made_by ]] || PATH=$bin:$PATH "$digits/run.sh" --stage 2 --last-stage 2
 if [[ ,$only, == *,decode,* && ! -f $digits/exp/tdnn/posteriors.vec ]]; then

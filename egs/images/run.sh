@@ -13,7 +13,7 @@ usage: run.sh [options]
   --dir DIR          experiment folder (exp)
   --csv FILE         digits.csv.gz of scikit-learn (taken from its package, which pip downloads)
   --num-epochs N     (10)
-  --nnet3 FILE       the program (built from this repository)
+  --nnet3 FILE       the program (on the PATH, or in target/release, or built)
 END
 }
 
@@ -38,8 +38,9 @@ plain_name --dir "$dir"
 [[ ! $csv ]] || plain_name --csv "$csv"
 plain_name "the recipe's folder" "$PWD"
 if [[ -z $nnet3 ]]; then
-  programs=$(../digits/local/build.sh)
+  programs=$(../digits/local/programs.sh)
   nnet3=$programs/nnet3
+  [[ -x $nnet3 ]] || nnet3=$(realpath "$programs/nnet3-train") # a folder of links may lack it
 fi
 plain_name --nnet3 "$nnet3"
 nnet3=$(realpath "$nnet3")

@@ -14,7 +14,7 @@ usage: run.sh [options]
   --digits DIR      a finished experiment of egs/digits (../digits/exp/tdnn; made by ../digits/run.sh if it is missing)
   --data DIR        its data (../digits/data)
   --dir DIR         where results go (exp)
-  --programs DIR    folder of this repository's programs (built from it)
+  --programs DIR    folder of this repository's programs (on the PATH, or target/release, or built)
   --num-waves N     utterances of each of two test sets (100)
   --browser WHAT    yes: the page is made and tried in chromium; page: it is only made; no (yes)
 END
@@ -58,7 +58,7 @@ fi
 # <set>: its wave files, as <name> <file>. Files in the list are named from the recipe's folder.
 waves() { awk '{ if ($2 !~ /^\//) $2 = "../digits/" $2; print }' "$data/$1/wav.scp"; }
 if [[ -z $programs ]]; then
-  programs=$(../digits/local/build.sh)
+  programs=$(../digits/local/programs.sh)
 fi
 PATH=$(realpath "$programs"):$PATH
 if ! cmp -s requirements.txt .venv/requirements.txt; then

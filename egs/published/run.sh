@@ -9,7 +9,7 @@ source ../../scripts/common/folders.sh
 usage() {
   cat <<'END'
 usage: run.sh [options]
-  --bin DIR         folder of the programs (built from this repository)
+  --bin DIR         folder of the programs (on the PATH, or target/release, or built)
   --dir DIR         working folder (exp)
   --sentences FILE  what is spoken: a name and a sentence on each line (conf/sentences.txt)
   --turns N         how often each of the two takes all sentences, in turns (3)
@@ -40,7 +40,7 @@ claim_folder "$dir" egs/published/run.sh
 
 local/install.sh
 if [[ -z $bin ]]; then
-  bin=$(../digits/local/build.sh)
+  bin=$(../digits/local/programs.sh)
 fi
 [[ -x $bin/nnet3-transcribe ]] || { echo "run.sh: there is no nnet3-transcribe in $bin" >&2; exit 2; }
 bin=$(realpath "$bin")

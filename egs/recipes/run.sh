@@ -16,7 +16,7 @@ KALDI is a checkout of Kaldi (git clone https://github.com/kaldi-asr/kaldi); it 
   --quick           little data, and the first systems only
   --every           with --quick, too, all systems
   --dir DIR         where recipes run (exp); with --quick exp/quick
-  --programs DIR    programs (built from this repository: target/release)
+  --programs DIR    programs (on the PATH, or target/release, or built)
   --seed N          other data for another number (1)
   --sentences N     sentences to train on in mini_librispeech (2000; with --quick 600), vosk (2000; 400) and aishell (1500; 300), and a tenth
                     of that to test on; mini_librispeech needs 500, aishell without --quick 401
@@ -81,7 +81,7 @@ done
 cd "$here"
 ../digits/local/install.sh ${programs:+--built} flac sox perl gzip bc
 if [[ ! $programs ]]; then
-  programs=$(../digits/local/build.sh)
+  programs=$(../digits/local/programs.sh)
 fi
 [[ -x $programs/nnet3 ]] || refuse_value "there is no $programs/nnet3"
 programs=$(realpath "$programs")

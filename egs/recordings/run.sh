@@ -45,11 +45,9 @@ for corpus in digits mboshi yesno; do
 done
 say() { printf '\n== %s\n' "$*"; }
 
-if ! command -v nnet3-train >/dev/null; then
-  say "The programs"
-  programs=$(../digits/local/build.sh)
-  PATH=$programs:$PATH
-fi
+say "The programs"
+programs=$(../digits/local/programs.sh)
+PATH=$programs:$PATH
 claim_folder "$dir" egs/recordings/run.sh
 make_private "$dir"
 trap remove_private EXIT

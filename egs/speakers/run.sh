@@ -46,11 +46,9 @@ say() { printf '\n== %s\n' "$*"; }
 
 say "What the recipe needs"
 ../digits/local/install.sh
-if ! command -v nnet3-train >/dev/null; then
-  say "The programs"
-  programs=$(../digits/local/build.sh)
-  PATH=$programs:$PATH
-fi
+say "The programs"
+programs=$(../digits/local/programs.sh)
+PATH=$programs:$PATH
 
 say "Speech"
 recipe=(local/make_voices.py conf/variants.txt ../commands/local/{make_speech,grammar}.py ../commands/conf/grammar.txt ../digits/local/{espeak,sound}.py)

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Usage: install.sh [--built] [PROGRAM …]
 # Installs what the recipe needs and the machine lacks: Debian packages with apt, Python packages into ./.venv. A PROGRAM is one that has
-# to be there, and is in the package of its name. --built: nnet3 is built elsewhere, so that nothing is needed to build it.
+# to be there, and is in the package of its name. --built, or programs that are there (programs.sh): nothing is needed to build them.
 # Looks for each thing itself rather than for a mark left by an earlier run; installs, and asks the network, only for what
 # is missing. Run from the recipe's folder.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../../scripts/common/usage.sh"
 built=false
 if [[ ${1-} == --built ]]; then built=true; shift; fi
+if "$(dirname "${BASH_SOURCE[0]}")/programs.sh" --built >/dev/null 2>&1; then built=true; fi
 plain_usage 0 20 "$@"
 
 fail() { echo "install.sh: $*" >&2; exit 1; }
