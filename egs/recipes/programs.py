@@ -6,8 +6,9 @@
 FOLDER is a recipe for Kaldi: run.sh, local/, and steps/ and utils/ as links or copies. Starts at the scripts, names
 within FOLDER; without them, at all scripts that lie in FOLDER itself. Follows every script that a script names.
 Prints a line for each program of Kaldi or OpenFst that `nnet3 --list` lacks, and for each tool of others that is not on
-the PATH, with the places that name it. Names that differ from that of a program by a letter or two are listed as misspelt. Looks for `nnet3` on the PATH, then in target/release and target/debug. The
-status is 0 if all is there, 1 if something is missing, 2 if there was nothing to look at.
+the PATH, with the places that name it. Scripts of the recipe that are named and do not exist are listed, too, commands that exist nowhere, and names
+that differ from that of a program by a letter or two, each with the name that may have been meant. Looks for `nnet3` on the PATH, then in
+target/release and target/debug. The status is 0 if all is there, 1 if something is missing, 2 if there was nothing to look at.
 
     programs.py --write KALDI [RECIPE ...]
 
@@ -22,6 +23,8 @@ import shutil
 import subprocess
 import sys
 import time
+
+from called import lost_scripts, misspelt, unknown_commands
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -97,7 +100,9 @@ def code(path):
     """The text of a script without its comments and without the lines of its usage message. Lines keep their numbers."""
     with open(path, encoding="utf-8", errors="replace") as f:
         lines = f.read().split("\n")
-    return "\n".join("" if re.match(r"\s*echo\s", line) else re.sub(r"(^|\s)#.*", "", line) for line in lines)
+    # (Of a message stays the file that it goes to.)
+    return "\n".join(re.sub(r"\s*echo\s.*?(>\s*[\w./-]+)?$", r"\1", line) if re.match(r"\s*echo\s", line) else re.sub(r"(^|\s)#.*", "", line)
+                     for line in lines)
 
 
 class Progress:
@@ -156,50 +161,6 @@ def words(text):
     return found | {name + "-parallel" for name in re.findall(r"([a-z0-9-]+)\$\{?thread_string\b", text)}
 
 
-# A word where a command or an argument of a script such as run.pl stands, and not a path, an option or a part of one.
-COMMAND = re.compile(r"(?:^|(?<=[\s|;&(`:\"']))([a-z][a-z0-9]*(?:-[a-z0-9]+)+)(?=\s|$)", re.M)
-# Shorter names resemble many words.
-SHORTEST = 8
-
-
-def distance(a, b, most):
-    """Letters that are changed, left out, added or exchanged with the next one to make b of a; more than most if there are more."""
-    if abs(len(a) - len(b)) > most:
-        return most + 1
-    # (A change of a letter changes the letters of a word by two at most.)
-    if len(set(a) ^ set(b)) > 2 * most:
-        return most + 1
-    before, last = [], list(range(len(b) + 1))
-    for i, letter in enumerate(a, 1):
-        row = [i]
-        for j, other in enumerate(b, 1):
-            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (letter != other))
-            if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
-                cost = min(cost, before[j - 2] + 1)
-            row.append(cost)
-        if min(row) > most and min(last) > most:
-            return most + 1
-        before, last = last, row
-    return last[-1]
-
-
-def misspelt(texts, known, progress=None):
-    """Words of scripts at places of commands that are no program, each with the program that it resembles most."""
-    found, names = {}, sorted(set().union(*(COMMAND.findall(text) for text in texts)))
-    for number, name in enumerate(names):
-        if progress:
-            progress.say("compared", number, "of", len(names), "names with those of programs")
-        most = 1 if len(name) < 12 else 2
-        # (Jobs are called after programs, with a number.)
-        base = re.sub(r"-(parallel|\d+)$", "", name)
-        if len(name) < SHORTEST or name in known or base in known:
-            continue
-        near = [(distance(name, program, most), program) for program in known if len(program) >= SHORTEST]
-        if near and min(near)[0] <= most:
-            found[name] = min(near)[1]
-    return found
-
-
 def tool(name):
     """Matches a tool that stands in a script as a word of its own, not as a part of the name of a file or an option."""
     return rf"(?<![\w./$=-]){re.escape(name)}(?![\w./=-])"
@@ -226,6 +187,23 @@ def own_scripts(folder):
         folders[:] = sorted(name for name in folders if name not in ("data", "exp") and not name.startswith("."))
         found += [os.path.relpath(os.path.join(place, name), folder) for name in sorted(files) if name.endswith((".sh", ".pl", ".py"))]
     return found
+
+
+def all_scripts(folder):
+    """Names of all scripts of a recipe from its folder, links to Kaldi's folders of scripts included."""
+    found = set()
+    for inner in (".", *KALDIS_FOLDERS):
+        for place, folders, files in os.walk(os.path.join(folder, inner)):
+            folders[:] = [name for name in folders if name not in ("data", "exp") and not name.startswith(".")]
+            found.update(os.path.normpath(os.path.relpath(os.path.join(place, name), folder)) for name in files)
+    return found
+
+
+def listing(places):
+    """The first two places, and how many there are besides."""
+    places = sorted(set(places))
+    rest = f" and {len(places) - 2} more" if len(places) > 2 else ""
+    return ", ".join(places[:2]) + rest
 
 
 def lost_folders(folder, texts):
@@ -261,31 +239,37 @@ def report(folder, starts):
     for number, text in enumerate(shells.values()):
         others |= tools(text)
         progress.say("looked for tools in", number, "of", len(shells), "scripts")
-    near = misspelt(shells.values(), kaldis | ours, progress)
-    wrong = {name: program for name, program in near.items() if name not in TOOLS}
+    files = all_scripts(root)
+    names_of_files = {os.path.basename(name) for name in files}
+    wrong = {**unknown_commands(shells, kaldis | ours, lambda name: name in names_of_files or shutil.which(name)),
+             **misspelt(shells.values(), kaldis | ours, progress)}
+    wrong = {name: program for name, program in wrong.items() if name not in TOOLS}
+    lost_names = lost_scripts(shells, root, files)
     progress.end()
 
     def show(name, pattern, why, texts):
-        lines = [(path, number, line) for path in texts for number, line in enumerate(texts[path].split("\n"), 1)]
-        places = sorted(f"{shown(path, root)}:{number}" for path, number, line in lines if re.search(pattern, line))
-        rest = f" and {len(places) - 2} more" if len(places) > 2 else ""
-        print(f"{name}: {why}: {', '.join(places[:2])}{rest}")
+        word = name.removesuffix("-parallel")  # (A search for a word is fast; it must be there for a pattern to match.)
+        lines = [(path, number, line) for path, text in texts.items() if word in text for number, line in enumerate(text.split("\n"), 1) if word in line]
+        print(f"{name}: {why}: {listing(f'{shown(path, root)}:{number}' for path, number, line in lines if re.search(pattern, line))}")
 
     missing = sorted(programs - ours)
     for name in missing:
-        base = name[: -len("-parallel")] if name.endswith("-parallel") else name
+        base = name.removesuffix("-parallel")
         pattern = rf"(?<![\w-])(?:{re.escape(name)}(?![\w-])|{re.escape(base)}\$\{{?thread_string\b)"
         show(name, pattern, "does not exist here" + (f" ({reasons[name]})" if name in reasons else ""), texts)
     absent = sorted(name for name in others if not shutil.which(name))
     for name in absent:
         show(name, tool(name), "a tool of others that is not on the PATH", shells)
     for name in sorted(wrong):
-        show(name, rf"(?<![\w./$=-]){re.escape(name)}(?![\w./=-])", f"no program has this name; it looks like {wrong[name]}", shells)
+        looks = f"; it looks like {wrong[name]}" if wrong[name] else ""
+        show(name, rf"(?<![\w./$=-]){re.escape(name)}(?![\w./=-])", f"no program has this name{looks}", shells)
+    for name, (places, near) in sorted(lost_names.items()):
+        print(f"{name}: there is no such script{f' (did you mean {near}?)' if near else ''}: {listing(f'{shown(path, root)}:{number}' for path, number in places)}")
     lost = lost_folders(root, texts)
     for name in lost:
         print(f"WARNING: {folder}/{name} is not there: link or copy Kaldi's; what its scripts call is not listed", file=sys.stderr)
     print(f"scripts: {len(texts)}; programs of Kaldi and OpenFst: {len(programs)}; of these here: {len(programs) - len(missing)}")
-    return 1 if missing or absent or wrong or lost else 0
+    return 1 if missing or absent or wrong or lost or lost_names else 0
 
 
 def write_lists(kaldi, recipes):

@@ -37,6 +37,10 @@ class Programs(unittest.TestCase):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
+    def program(self, name):
+        self.write(name, "#!/bin/sh\n")
+        (self.folder / name).chmod(0o755)
+
     def run_on(self, *arguments):
         environment = {**os.environ, "PATH": f"{self.folder / 'bin'}:/usr/bin:/bin"}
         return subprocess.run([sys.executable, RECIPES / "programs.py", *arguments], capture_output=True, text=True, env=environment, cwd=self.folder)
@@ -68,14 +72,66 @@ class Programs(unittest.TestCase):
             "copy-feat: no program has this name; it looks like copy-feats: run.sh:3",
             "gmm-latgen-fastr: no program has this name; it looks like gmm-latgen-faster: run.sh:2"])
         # Options, files, variables and words of other kinds are not.
-        self.write("right/run.sh", "copy-feats --copy-feat=1 a.copy-feat $copy-feat copy-feat.sh b/copy-feat/c\nnum-threads max-active copy-feats-1\n# copy-faets\n")
+        self.write("right/run.sh", "copy-feats --copy-feat=1 a.copy-feat $copy-feat copy-feat.sh b/copy-feat/c \\\n  num-threads max-active copy-feats-1\n# copy-faets\n")
         found = self.run_on("right")
         self.assertEqual((found.returncode, found.stdout), (0, "scripts: 1; programs of Kaldi and OpenFst: 1; of these here: 1\n"))
+
+    def test_commands_that_exist_nowhere_are_listed(self):
+        # Two letters of a name that is not long; no resemblance at all; behind a log, in a pipe of a table's name, after a continued pipe.
+        self.write("odd/run.sh", "\n".join([
+            "gmm-ets a b",
+            "run.pl exp/x.log \\",
+            "  cpoy-faets a b",
+            'x="ark:feats-of-mine a |"',
+            "copy-feats a b |\\",
+            "  gnm-latgen-fasetr c",
+            "if make-nothing; then true; fi", ""]))
+        found = self.run_on("odd")
+        self.assertEqual((found.returncode, found.stdout.splitlines()[:-1]), (1, [
+            "cpoy-faets: no program has this name; it looks like copy-feats: run.sh:3",
+            "feats-of-mine: no program has this name: run.sh:4",
+            "gmm-ets: no program has this name; it looks like gmm-est: run.sh:1",
+            "gnm-latgen-fasetr: no program has this name; it looks like gmm-latgen-faster: run.sh:6",
+            "make-nothing: no program has this name: run.sh:7"]))
+
+    def test_words_that_are_no_commands_are_not_listed(self):
+        self.program("bin/on-the-path")
+        self.write("fine/local/in-the-recipe", "")
+        self.write("fine/run.sh", "\n".join([
+            "my-function() { on-the-path; }",
+            "my-function && in-the-recipe",
+            "cat <<EOF >conf/net",
+            "relu-layer name=x",
+            "EOF",
+            "copy-feats --edits='x y; set-rate z' \\",
+            "  train-set",
+            "for x in dev-set test-set; do copy-feats $x; done",
+            "x=(one-word two-words)", ""]))
+        found = self.run_on("fine")
+        self.assertEqual((found.returncode, found.stdout), (0, "scripts: 1; programs of Kaldi and OpenFst: 1; of these here: 1\n"))
+
+    def test_scripts_that_do_not_exist_are_listed_with_the_lines_that_call_them(self):
+        self.write("kaldi/steps/align.sh", "steps/nothing.sh\n")
+        self.write("lost/run.sh", "steps/trian.sh a\nsteps/align.sh || utils/unusde.sh\n$cmd x.log local/gone.py\n./local/gone.py\nlocal/unused.sh\n"
+                   "[ -f local/score.sh ] && local/score.sh\necho x >local/made.sh\nlocal/made.sh\n$dir/local/other.sh local/$x.sh\nsid/none.sh\n")
+        self.write("lost/local/here.sh", "")
+        for name in ("steps", "utils"):
+            (self.folder / "lost" / name).symlink_to(self.folder / "kaldi" / name)
+        found = self.run_on("lost", "run.sh")
+        self.assertEqual((found.returncode, found.stdout.splitlines()[:-1]), (1, [
+            "local/gone.py: there is no such script: run.sh:3, run.sh:4",
+            "local/unused.sh: there is no such script (did you mean utils/unused.sh?): run.sh:5",
+            "steps/nothing.sh: there is no such script: steps/align.sh:1",
+            "steps/trian.sh: there is no such script (did you mean steps/train.sh?): run.sh:1",
+            "utils/unusde.sh: there is no such script (did you mean utils/unused.sh?): run.sh:2"]))
+        # Of a folder that is not there at all, only the folder is named.
+        self.assertIn("WARNING: lost/sid is not there", found.stderr)
 
     def test_long_work_says_how_far_it_is(self):
         sys.path.insert(0, str(RECIPES))
         self.addCleanup(sys.path.remove, str(RECIPES))
-        from programs import Progress, distance
+        from called import distance
+        from programs import Progress
         for terminal, expected in ((False, "programs.py: read 3 scripts\n"), (True, "\rprograms.py: read 3 scripts\x1b[K\r\x1b[K")):
             stream = io.StringIO()
             stream.isatty = lambda terminal=terminal: terminal
