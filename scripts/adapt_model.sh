@@ -214,3 +214,4 @@ done
 [[ ! -s $work/new_words.txt ]] || cp "$work/new_words.txt" "$work/model/"
 mv -T "$work/model" "$to" 2>/dev/null || fail "$to is there already: something else has made it meanwhile"
 say "$to: $(du -sh "$to" | cut -f1)"
+say "no recording was recognised: compare both models on some whose words you know (docs/your-own-words.md#is-it-better); the new one may be worse on others"

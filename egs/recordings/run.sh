@@ -53,11 +53,11 @@ make_private "$dir"
 trap remove_private EXIT
 source local/corpora.sh
 table=$dir/results.tsv
-printf 'corpus\ttraining minutes\tutterances\twords\tword errors %%\tcharacter errors %%\tseconds\n' >"$table"
+printf 'corpus\ttraining minutes\tutterances\twords\tword errors %%\tcharacter errors %%\tseconds\tremark\n' >"$table"
 
 [[ ! $yesno ]] || { say "yesno"; train_yesno; }
 [[ ! $digits ]] || { say "Digits"; train_digits; }
 [[ ! $mboshi ]] || { say "Mboshi"; train_mboshi; }
 
 say "Results ($table)"
-awk -F'\t' '{ printf "%-26s %9s %11s %7s %14s %19s %8s\n", $1, $2, $3, $4, $5, $6, $7 }' "$table"
+awk -F'\t' '{ line = sprintf("%-26s %9s %11s %7s %14s %19s %8s  %s", $1, $2, $3, $4, $5, $6, $7, $8); sub(/ +$/, "", line); print line }' "$table"

@@ -77,7 +77,7 @@ do_recognition() {
   fi
   {
     printf '%-26s %6s %7s %9s %5s %5s %5s %11s\n' set utts words WER sub del ins "wrong utts"
-    cat "${table[@]/%//result}"
+    cat "${table[@]/%//result}" | mark_results
   } >"$private/results"
   mv "$private/results" "$dir/results.txt"
 }

@@ -8,9 +8,16 @@ recogniser() { # <name> <folder of data> <lexicon> [<option of recognizer.sh> â€
     ../../scripts/recognizer.sh --nj="$nj" --data="$data/train" --test-data="$data/test" --lexicon="$lexicon" "$@" "$out" 2>&1 | tee "$out.log" | grep --line-buffered -v iteration
     result "$name" "$out/decode/test" $((SECONDS - began)) >"$private/result"
     [[ ! -d $out/adapted/decode/test ]] || result "$name, adapted" "$out/adapted/decode/test" '' >>"$private/result"
+    remark_worse "$private/result"
     mv "$private/result" "$out.result"
   fi
   cat "$out.result" >>"$table"
+}
+
+# Adds a last column: a remark where the adapted model makes more word errors than the one of the line before.
+remark_worse() { # <lines of the table>
+  awk -F'\t' '{ print $0 "\t" (NR > 1 && $5 > before ? "worse than without adaptation" : ""); before = $5 + 0 }' "$1" >"$1.remarks"
+  mv "$1.remarks" "$1"
 }
 
 # A line of the table. (The first column of a recogniser's table of results has 26 characters, and blanks in it.)
@@ -102,7 +109,7 @@ END
     recogniser "digits without $speaker" "$data/$speaker" "$data/lexicon.txt"
   done
   awk -F'\t' '/^digits without/ { how = $1; if (!sub(/.*, /, ", ", how)) how = ""; n[how]++; sum[how] += $5; s[how] += $7 }
-    END { for (how in n) printf "digits, mean of %d speakers%s\t\t\t\t%.2f\t\t%d\n", n[how], how, sum[how] / n[how], s[how] }' "$table" | sort >"$dir/mean"
+    END { for (how in n) printf "digits, mean of %d speakers%s\t\t\t\t%.2f\t\t%d\t\n", n[how], how, sum[how] / n[how], s[how] }' "$table" | sort >"$dir/mean"
   cat "$dir/mean" >>"$table"
 }
 
