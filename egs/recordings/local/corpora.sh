@@ -1,11 +1,39 @@
 # What the corpora of this recipe are, as data folders; trainings on them; lines of the table of results.
 
+# Lines of recognizer.sh for people: of the iterations of a training one now and then, and, where nothing is said for long, how long that has been.
+quiet=20 # seconds
+progress() { # <name>
+  local line part='' step=beginning shown=$SECONDS since=$SECONDS status # lint: whole: shown since status
+  while true; do
+    status=0
+    IFS= read -r -t "$quiet" line || status=$? # lint: seconds
+    if (( status > 128 )); then
+      part+=$line
+      echo "    … $1: $step (for $((SECONDS - since)) s)"
+      shown=$SECONDS
+      continue
+    fi
+    line=$part$line part=
+    if (( status == 0 )) && [[ $line == *' iteration '* ]]; then
+      step=${line#train.sh: } since=$SECONDS
+      if (( SECONDS - shown >= quiet )); then
+        echo "    … $1: $step"
+        shown=$SECONDS
+      fi
+    elif [[ $line ]]; then
+      echo "$line"
+      step=${line#*: } since=$SECONDS shown=$SECONDS
+    fi
+    (( status == 0 )) || break
+  done
+}
+
 # Trains a recogniser if it is not there, and adds lines to the table: of the model folder, and, if speakers have transforms, adapted to them.
 recogniser() { # <name> <folder of data> <lexicon> [<option of recognizer.sh> …]
   local name=$1 data=$2 lexicon=$3 out=$dir/${1// /_} began=$SECONDS
   shift 3
   if [[ ! -s $out.result ]]; then
-    ../../scripts/recognizer.sh --nj="$nj" --data="$data/train" --test-data="$data/test" --lexicon="$lexicon" "$@" "$out" 2>&1 | tee "$out.log" | grep --line-buffered -v iteration
+    ../../scripts/recognizer.sh --nj="$nj" --data="$data/train" --test-data="$data/test" --lexicon="$lexicon" "$@" "$out" 2>&1 | tee "$out.log" | progress "$name"
     result "$name" "$out/decode/test" $((SECONDS - began)) >"$private/result"
     [[ ! -d $out/adapted/decode/test ]] || result "$name, adapted" "$out/adapted/decode/test" '' >>"$private/result"
     remark_worse "$private/result"
@@ -103,7 +131,11 @@ END
   fi
   mapfile -t names < <(awk '{ print $2 }' "$data/all/utt2spk" | sort -u)
   [[ $speakers == true ]] || chosen_speakers
+  local number=0 began=$SECONDS here left
   for speaker in "${names[@]}"; do
+    number=$((number + 1)) here=$SECONDS left=
+    (( number == 1 )) || left=", about $(((here - began) * (${#names[@]} - number + 1) / (number - 1))) s left"
+    echo "-- speaker $number of ${#names[@]}, $speaker: $((here - began)) s so far$left"
     part_of "$data/all" "_${speaker}_" not "$data/$speaker/train"
     part_of "$data/all" "_${speaker}_" yes "$data/$speaker/test"
     recogniser "digits without $speaker" "$data/$speaker" "$data/lexicon.txt"
