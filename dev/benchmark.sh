@@ -24,7 +24,7 @@ for argument; do
     --waiting=*) waiting=true options+=("${argument#*=}") ;;
     --only=* | --allow=*) options+=("$argument") ;;
     --help | -h) show_usage; exit 0 ;;
-    -*) refuse_usage "unknown option '$argument'; --help says what there is" ;;
+    -*) refuse_option "$argument" 1 "$(show_usage)" ;;
     *) folder=$argument ;;
   esac
 done

@@ -11,7 +11,7 @@ HELP
 }
 case ${1-} in
   -h | --help) usage; exit 0 ;;
-  -*) echo "fuzz-command-lines.sh: unknown option '$1'" >&2; usage >&2; exit 1 ;;
+  -*) refuse_option "$1" 1 "$(usage)" ;;
 esac
 (( $# <= 2 )) || { usage >&2; exit 1; }
 number count whole COUNT "${1:-10000}" 1

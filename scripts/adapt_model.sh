@@ -13,7 +13,8 @@ usage() {
   cat <<'HELP'
 usage: adapt_model.sh [options] MODEL OUT
 Makes the model folder OUT, for nnet3-transcribe and vosk, of the recogniser MODEL: the same acoustic model with another language model and
-with new words. MODEL is a published model folder or a folder of recognizer.sh. Nothing is trained but n-grams. e.g.:
+with new words. MODEL is a published model folder or a folder of recognizer.sh. Nothing is trained but n-grams. With the same options and files, a
+folder OUT that is there stays. e.g.:
   adapt_model.sh --text=corpus.txt --lexicon=new_words.txt model-ko adapted
   adapt_model.sh --phrases=names.txt --g2p='./phones_of_words.py' exp adapted
 HELP
@@ -54,12 +55,19 @@ done
 plain_words --g2p "$g2p"
 [[ $text || $phrases ]] || fail "give --text or --phrases: a language model comes from sentences"
 [[ -d $model ]] || fail "$model: there is no such folder"
-[[ ! -e $to && ! -L $to ]] || fail "$to is there already"
 within decimal 0 1 old-weight phrases-weight
 within whole 1 9 lm-order
 is_less "$old_weight" 1 || fail "--old-weight=$old_weight: expected less than 1"
 is_less 0 "$silence_probability" || fail "--silence-probability=$silence_probability: expected more than 0"
 is_less "$silence_probability" 1 || fail "--silence-probability=$silence_probability: expected less than 1"
+parts=("$model")
+[[ ! -e $model/lang/phones/align_lexicon.txt ]] || # a folder of recognizer.sh, which has logs and the like, too
+  parts=("$model"/{lang,conf,model,lm/lm.arpa,tree/tree,chain/model/final.mdl,gaussian/model/network.mdl})
+inputs=$(describe_inputs "${parts[@]}" "$text" "$phrases" "$lexicon" "$old_lm" "$tree")
+if [[ -e $to || -L $to ]]; then
+  if is_made "$to" "$inputs" am/final.mdl; then exit; fi
+  fail "$to is there already, made of other files or with other options; take another folder"
+fi
 if ! command -v nnet3-recover >/dev/null && [[ -x $here/../target/release/nnet3-recover ]]; then
   PATH=$(cd "$here/../target/release" && pwd):$PATH
 fi
@@ -212,6 +220,7 @@ for name in model.conf online_cmvn.conf edges.conf bands.conf; do
   if [[ -e $settings/$name ]]; then cp "$settings/$name" "$work/model/conf/"; fi
 done
 [[ ! -s $work/new_words.txt ]] || cp "$work/new_words.txt" "$work/model/"
+keep_inputs "$work/model" "$inputs"
 mv -T "$work/model" "$to" 2>/dev/null || fail "$to is there already: something else has made it meanwhile"
 say "$to: $(du -sh "$to" | cut -f1)"
 say "no recording was recognised: compare both models on some whose words you know (docs/your-own-words.md#is-it-better); the new one may be worse on others"

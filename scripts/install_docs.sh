@@ -2,7 +2,9 @@
 # Usage: install_docs.sh [PREFIX [BINARY]]
 # Writes a manual page and completions for bash, zsh and fish for nnet3, for every program and for the scripts that people call
 # to PREFIX/share (default: ~/.local).
-# Builds the programs if need be, unless it is told which BINARY `nnet3` holds them.
+# Takes the BINARY that is given, or `nnet3` on the PATH or in target/release, or builds it, and says which. Started again, it writes the same files anew. e.g.:
+#   install_docs.sh
+#   install_docs.sh /usr/local
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common/usage.sh"
 plain_usage 0 2 "$@"
@@ -10,9 +12,9 @@ share=$(realpath -m "${1:-$HOME/.local}")/share
 binary=${2:+$(realpath "$2")}
 cd "$(dirname "$0")/.."
 if [[ -z $binary ]]; then
-  cargo build --release --bins
-  binary=$(cargo metadata --no-deps --format-version 1 |
-    python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')/release/nnet3
+  programs=$(egs/digits/local/programs.sh)
+  binary=$programs/nnet3
+  [[ -x $binary ]] || binary=$(realpath "$programs/nnet3-train") # a folder of links may lack it
 fi
 
 count=0
@@ -28,7 +30,7 @@ document() { # <name> <command> …
 }
 document nnet3 "$binary"
 while read -r program; do document "$program" "$binary" "$program"; done < <("$binary" --list=names)
-for script in recognizer.sh train.sh transcribe_many.sh adapt_model.sh segment_long.sh make_vosk_model.sh; do
+for script in recognizer.sh train.sh transcribe_many.sh adapt_model.sh segment_long.sh make_vosk_model.sh make_graph.sh; do
   document "$script" "scripts/$script"
 done
 echo "manual pages and completions of $count programs and scripts are in $share"

@@ -1,38 +1,42 @@
 #!/usr/bin/env bash
-# Usage: make_graph.sh [--self-loop-scale=0.1] [--transition-scale=1.0] [--look-ahead=false] [--phrases=false] ARPA LANG TREE MODEL GRAPH
-# Makes the decoding graph GRAPH/HCLG.fst of a language model, a lexicon, a tree and a model: the stages of Kaldi's utils/mkgraph.sh. Chain
-# models need --self-loop-scale=1.0. LANG has lexicon_disambig.fst (or L_disambig.fst), words.txt and phones/disambig.int. GRAPH gets words.txt
-# and, if LANG has them, phones.txt, phones/word_boundary.int, silence.csl and optional_silence.int too. ARPA may be a G.fst. The programs are taken from the PATH.
-# With --look-ahead=true GRAPH gets two halves instead, HCLr.fst and Gr.fst, with disambig_tid.int, as Kaldi's
-# utils/mkgraph_lookahead.sh makes them: the language model can then be replaced (nnet3-transcribe --phrases). The words of its words.txt have other numbers than those of LANG. ARPA must be an ARPA file.
-# With --phrases=true GRAPH has the folder phrases beside HCLG.fst: the first half alone, for phrases in place of the language model.
+# Makes a decoding graph of a language model, a lexicon, a tree and an acoustic model: the stages of Kaldi's utils/mkgraph.sh.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-source "$here/common/usage.sh"
+
+driver=make_graph.sh
+source "$here/train/messages.sh"
 source "$here/common/values.sh"
 source "$here/common/folders.sh"
-fail() { echo "make_graph.sh: $*" >&2; exit 1; }
 
-self_loop_scale=0.1 transition_scale=1.0 look_ahead=false phrases=false
-while [[ ${1-} == --*=* ]]; do
-  case $1 in
-    --self-loop-scale=*) number self_loop_scale decimal "${1%%=*}" "${1#*=}" 0 ;;
-    --transition-scale=*) number transition_scale decimal "${1%%=*}" "${1#*=}" 0 ;;
-    --look-ahead=true | --look-ahead=false) look_ahead=${1#*=} ;;
-    --phrases=true | --phrases=false) phrases=${1#*=} ;;
-    --look-ahead=* | --phrases=*) shown "${1#*=}"; refuse_usage "${1%%=*}: expected true or false, found '$REPLY'" ;;
-    *)
-      did_you_mean "$1" self-loop-scale transition-scale look-ahead phrases help
-      refuse_usage "unknown option '$1'$REPLY; --help says what there is" ;;
-  esac
-  shift
-done
-plain_usage 5 5 "$@"
-file_name arpa ARPA "$1"
-file_name lang LANG "$2"
-file_name tree TREE "$3"
-file_name model MODEL "$4"
-file_name graph GRAPH "$5"
+usage() {
+  cat <<'HELP'
+usage: make_graph.sh [options] ARPA LANG TREE MODEL GRAPH
+Makes the decoding graph GRAPH/HCLG.fst of a language model (an ARPA file or a G.fst), a lexicon, a tree and a model: the stages of Kaldi's
+utils/mkgraph.sh. LANG has lexicon_disambig.fst (or L_disambig.fst), words.txt and phones/disambig.int. GRAPH gets words.txt and, if LANG has
+them, phones.txt, phones/word_boundary.int, silence.csl and optional_silence.int too. The programs are taken from the PATH. With the same
+arguments and files, a graph that is there stays. e.g.:
+  make_graph.sh --self-loop-scale=1.0 exp/lm/lm.arpa exp/lang exp/tree/tree exp/chain/model/final.mdl exp/graph
+HELP
+  explain_options
+}
+
+source "$here/train/options.sh"
+heading "Scales"
+option self-loop-scale number 0.1 "scale of the probabilities of self-loops; chain models need 1.0"
+option transition-scale number 1.0 "scale of the other probabilities of transitions"
+heading "Form"
+option look-ahead bool false "two halves instead, HCLr.fst and Gr.fst, with disambig_tid.int, as Kaldi's utils/mkgraph_lookahead.sh makes them: the \
+language model can then be replaced (nnet3-transcribe --phrases). The words of its words.txt have other numbers than those of LANG. ARPA must be an ARPA file"
+option phrases bool false "also the folder GRAPH/phrases beside HCLG.fst: the first half alone, for phrases in place of the language model"
+
+parse_options "$@"
+need_arguments "a language model (ARPA)" "a folder of lexicon and words (LANG)" "a tree (TREE)" "a model (MODEL)" "a folder for the graph (GRAPH)"
+within decimal 0 1000000 self-loop-scale transition-scale
+file_name arpa ARPA "${arguments[0]}"
+file_name lang LANG "${arguments[1]}"
+file_name tree TREE "${arguments[2]}"
+file_name model MODEL "${arguments[3]}"
+file_name graph GRAPH "${arguments[4]}"
 lexicon=$lang/lexicon_disambig.fst
 [[ -e $lexicon ]] || lexicon=$lang/L_disambig.fst
 for file in "$arpa" "$lexicon" "$lang/words.txt" "$lang/phones/disambig.int" "$tree" "$model"; do [[ -r $file ]] || fail "cannot read $file"; done
@@ -41,6 +45,8 @@ claim_folder "$graph" make_graph.sh
 trap remove_private EXIT
 make_private "$graph"
 work=$private
+inputs=$(describe_inputs "$arpa" "$lexicon" "$lang/words.txt" "$lang/phones/disambig.int" "$tree" "$model")
+if is_made "$graph" "$inputs" HCLG.fst HCLr.fst; then exit; fi
 grammar=$arpa
 [[ $look_ahead == false || $arpa != *.fst ]] || fail "--look-ahead=true needs an ARPA file, found $arpa"
 # Copies the other files of LANG.
@@ -86,7 +92,12 @@ read -r width position < <(tree-info --print-args=false "$tree" |
   awk '$1 == "context-width" { n = $2 } $1 == "central-position" { p = $2 } END { print n, p }')
 number width whole "context width of $tree" "$width" 1 1000
 number position whole "central position of $tree" "$position" 0 1000
-if [[ $look_ahead == true ]]; then two_halves; exit; fi
+rm -f "$graph/.made-of"
+if [[ $look_ahead == true ]]; then
+  two_halves
+  keep_inputs "$graph" "$inputs"
+  exit
+fi
 if [[ $arpa != *.fst ]]; then
   grammar=$work/G.fst
   arpa2fst --disambig-symbol='#0' --read-symbol-table="$lang/words.txt" "$arpa" "$grammar"
@@ -112,3 +123,4 @@ rm -rf "$graph"/{HCLr.fst,Gr.fst,phrases}
 [[ $phrases == false ]] || mv "$work/phrases" "$graph/phrases"
 mv "$work/HCLG.fst" "$graph/HCLG.fst"
 fstinfo --print-args=false "$graph/HCLG.fst" | awk '/^# of (states|arcs)/ { n[++k] = $4 } END { print "HCLG.fst: " n[1] " states, " n[2] " arcs" }'
+keep_inputs "$graph" "$inputs"

@@ -12,7 +12,7 @@ usage() {
 usage: make_vosk_model.sh [options] EXPDIR OUT
 Makes the model folder OUT (am/, conf/, graph/, and ivector/ where the network reads i-vectors) of a recogniser in EXPDIR: a folder of
 recognizer.sh, or one of Kaldi's prepare_online_decoding.sh with --graph. Pieces that are missing or do not fit each other are named, and the
-folder is tried with nnet3-transcribe before it appears. e.g.:
+folder is tried with nnet3-transcribe before it appears. With the same options and files, a folder OUT that is there stays. e.g.:
   make_vosk_model.sh exp model
   make_vosk_model.sh --graph=exp/chain/tree/graph exp/chain/tdnn_online model
 HELP
@@ -45,12 +45,18 @@ file_name exp EXPDIR "${arguments[0]}"
 file_name to OUT "${arguments[1]}"
 if [[ $to == */ && $to != / ]]; then to=${to%/}; fi
 [[ -d $exp ]] || fail "$exp: there is no such folder"
-[[ ! -e $to && ! -L $to ]] || fail "$to is there already"
 for name in mdl graph conf ivector global-cmvn; do
   variable=${name//-/_}
   [[ ! ${!variable} ]] || file_name "$variable" "--$name" "${!variable}" # lint: an option's name
 done
 within whole 1 1000000000 max-active frame-subsampling-factor
+within decimal 0 1000000 beam lattice-beam acoustic-scale
+inputs=$(describe_inputs "$mdl" "$exp"/{final.mdl,am/final.mdl,chain/model/final.mdl} "${graph:-$exp/graph}" "${conf:-$exp/conf}" \
+  "${ivector:-$exp/ivector_extractor}" "$global_cmvn" "$exp/feats/train/global_cmvn.stats")
+if [[ -e $to || -L $to ]]; then
+  if is_made "$to" "$inputs" am/final.mdl; then exit; fi
+  fail "$to is there already, made of other files or with other options; take another folder"
+fi
 if ! command -v nnet3-transcribe >/dev/null && [[ -x $here/../target/release/nnet3-transcribe ]]; then
   PATH=$(cd "$here/../target/release" && pwd):$PATH
 fi
@@ -222,5 +228,6 @@ if [[ $test == true ]]; then
     fail "the pieces do not fit each other: $(grep -m1 -e ERROR "$log" || tail -n 1 "$log")"
   rm "$out/test.wav"
 fi
+keep_inputs "$out" "$inputs"
 mv -T "$out" "$to" 2>/dev/null || fail "$to is there already: something else has made it meanwhile"
-say "$to: $(du -sh "$to" | cut -f1), $(cd "$to" && find . -path ./adaptation -prune -o -type f -print | sort | sed 's|^\./||' | paste -sd' ')"
+say "$to: $(du -sh "$to" | cut -f1), $(cd "$to" && find . -path ./adaptation -prune -o -type f ! -name .made-of -print | sort | sed 's|^\./||' | paste -sd' ')"

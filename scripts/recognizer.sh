@@ -19,7 +19,6 @@ nnet3-transcribe and vosk. Started again, it goes on where it was; steps whose i
   recognizer.sh --data=data/train --test-data=data/dev,data/test --lexicon=lexicon.txt --arpa=lm.arpa exp
 HELP
   explain_options
-  printf '\n  --config=FILE\n        reads options from a file, one --name=value a line; # begins a comment\n'
 }
 
 source "$here/train/options.sh"

@@ -15,7 +15,7 @@ usage() {
 usage: segment_long.sh [options] DATA EXPDIR OUT
 Cuts the recordings of DATA (wav.scp, and text with the transcript of each whole recording) into utterances, with the recogniser that
 recognizer.sh has made in EXPDIR: recognises each recording with a language model of its own transcript, and keeps the stretches between
-pauses where what is heard is what the transcript says. OUT is a data folder with segments. e.g.:
+pauses where what is heard is what the transcript says. OUT is a data folder with segments; with the same options and files, it stays. e.g.:
   segment_long.sh data/lectures exp data/lectures_cut
 HELP
   explain_options
@@ -64,6 +64,11 @@ mkdir -p "$to/log"
 make_private "$to"
 work=$private
 model=$exp/chain/model/final.mdl
+# (Recordings that are files count with their size and time.)
+inputs=$(describe_inputs "$data/wav.scp" "$data/text" "$model" "$exp/tree/tree" "$exp/lang" "$exp/conf"
+  awk 'NF == 2 { print $2 }' "$data/wav.scp" | { xargs -r -d '\n' stat -c '%n %s %Y' -- 2>/dev/null || true; } | cksum)
+if is_made "$to" "$inputs" segments; then exit; fi
+rm -f "$to/.made-of"
 
 nnet3-am-info --print-args=false "$model" >"$work/info" 2>"$to/log/info.log" || fail_with_log "$model is no acoustic model" "$to/log/info.log"
 number ivector_dim whole "columns of the network's i-vectors" "$(awk '$1 == "ivector-dim:" { print $2 }' "$work/info")" -1
@@ -146,3 +151,4 @@ mkdir -p "$work/out"
 kinds=LOG program "$to/log/utterances.log" cut-long-recordings --print-args=false --max-seconds="$max_seconds" --min-pause="$min_pause" \
   --max-unmatched="$max_unmatched" --window="$window" "$data" "$exp/lang/words.txt" "$work" "$work/out"
 for name in wav.scp segments text utt2spk; do mv "$work/out/$name" "$to/$name"; done
+keep_inputs "$to" "$inputs"

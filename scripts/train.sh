@@ -21,7 +21,6 @@ options, an interrupted training goes on from its last whole iteration. e.g.:
   train.sh --objective=chain --feats=data/train --tree-dir=exp/tree --lat-dir=exp/tri3_lats --xconfig=network.xconfig exp/chain
 HELP
   explain_options
-  printf '\n  --config=FILE\n        reads options from a file, one --name=value a line; # begins a comment\n'
 }
 
 source "$here/train/options.sh"

@@ -125,7 +125,7 @@ check_deb() {
   number pages whole "number of manual pages" "$pages"
   (( pages >= 40 )) || fail "there are no manual pages"
   inside "$root" bash -n /usr/share/bash-completion/completions/nnet3-train
-  for driver in train recognizer adapt_model make_graph make_vosk_model run slurm k8s; do
+  for driver in train recognizer adapt_model make_graph make_vosk_model segment_long transcribe_many run slurm k8s; do
     inside "$root" "/usr/share/nnet3/scripts/$driver.sh" --help >/dev/null || fail "$driver.sh --help does not run"
   done
   copy_tests "$root/repository"

@@ -32,7 +32,7 @@ make_deb() {
   # The drivers, with all that they call.
   local share=$root/usr/share/nnet3
   install -d "$share"
-  tar -c --exclude=__pycache__ scripts/{train,run,slurm,k8s,recognizer,adapt_model,make_graph,make_vosk_model}.sh \
+  tar -c --exclude=__pycache__ scripts/{train,run,slurm,k8s,recognizer,adapt_model,make_graph,make_vosk_model,segment_long,transcribe_many}.sh \
     scripts/{common,train,jobs,recognizer} | tar -x -C "$share"
 
   install -D -m 644 packaging/debian/copyright "$root/usr/share/doc/nnet3/copyright"

@@ -25,7 +25,7 @@ write_drivers() { # <folder of the wheel's data>
   local share=$1/data/share/nnet3 name
   rm -rf "$1/data"
   mkdir -p "$share"
-  tar -c --exclude=__pycache__ scripts/{train,run,slurm,k8s,recognizer,adapt_model,make_graph,make_vosk_model}.sh \
+  tar -c --exclude=__pycache__ scripts/{train,run,slurm,k8s,recognizer,adapt_model,make_graph,make_vosk_model,segment_long,transcribe_many}.sh \
     scripts/{common,train,jobs,recognizer} | tar -x --no-same-owner -C "$share"
   for name in recognizer.sh train.sh; do
     printf '#!/bin/sh\nd=${0%%/*}; [ -x "$d/nnet3" ] || d=$(dirname "$(readlink -f "$0")"); exec "$d/../share/nnet3/scripts/%s" "$@"\n' "$name" \

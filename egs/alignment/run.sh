@@ -27,7 +27,7 @@ while (( $# )); do
     --dir) dir=$2; shift ;;
     --mboshi) mboshi=$2; shift ;;
     --help | -h) usage; exit 0 ;;
-    *) echo "run.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
+    *) refuse_option "$1" 2 "$(usage)" ;;
   esac
   shift
 done

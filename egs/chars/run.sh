@@ -38,7 +38,7 @@ while (( $# )); do
     --num-epochs) num_epochs=$2 ;;
     --length) length=$2 ;;
     --nnet3) nnet3=$2 ;;
-    *) echo "run.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
+    *) refuse_option "$1" 2 "$(usage)" ;;
   esac
   shift 2
 done

@@ -43,7 +43,7 @@ while (( $# )); do
     --stage) first_stage=$2; shift ;;
     --last-stage) last_stage=$2; shift ;;
     --help | -h) usage; exit 0 ;;
-    *) echo "run.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
+    *) refuse_option "$1" 2 "$(usage)" ;;
   esac
   shift
 done

@@ -27,7 +27,7 @@ while (( $# )); do
       (( $# > 1 )) || { echo "run.sh: $1 needs a value" >&2; exit 2; }
       printf -v "${1#--}" %s "$2"; shift ;; # lint: one of these options
     --help | -h) usage; exit 0 ;;
-    -*) echo "run.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
+    -*) refuse_option "$1" 2 "$(usage)" ;;
     *) break ;;
   esac
   shift

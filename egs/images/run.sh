@@ -29,7 +29,7 @@ while (( $# )); do
     --csv) csv=$2 ;;
     --num-epochs) num_epochs=$2 ;;
     --nnet3) nnet3=$2 ;;
-    *) echo "run.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
+    *) refuse_option "$1" 2 "$(usage)" ;;
   esac
   shift 2
 done

@@ -37,7 +37,7 @@ while (( $# )); do
     --programs) programs=$2 ;;
     --num-waves) num_waves=$2 ;;
     --browser) browser=$2 ;;
-    *) echo "run.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
+    *) refuse_option "$1" 2 "$(usage)" ;;
   esac
   shift 2
 done

@@ -29,7 +29,7 @@ while (( $# )); do
     --bin | --dir | --sentences | --turns)
       (( $# > 1 )) || { echo "run.sh: $1 needs a value" >&2; exit 2; }
       printf -v "${1#--}" %s "$2"; shift 2 ;; # lint: one of these options
-    *) echo "run.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
+    *) refuse_option "$1" 2 "$(usage)" ;;
   esac
 done
 number turns whole --turns "$turns" 1 1000

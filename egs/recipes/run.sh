@@ -41,7 +41,7 @@ while (( $# )); do
     --at-once) at_once=$2; shift ;;
     --vosk) vosk=$2; shift ;;
     --help | -h) usage; exit 0 ;;
-    -*) echo "run.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
+    -*) refuse_option "$1" 2 "$(usage)" ;;
     *) arguments+=("$1") ;;
   esac
   shift

@@ -30,3 +30,31 @@ remove_private() {
   if [[ $private ]]; then rm -rf "$private"; fi
   private=
 }
+
+# ---- results that stay -----------------------------------------------------------------------------------------------
+# A folder that is made in one go has a file `.made-of`: the options of the script, and sums of the files that it was made of.
+
+# Prints the options, and a line for each file or folder. What comes through a pipe or from a device is new each time.
+describe_inputs() { # <file or folder> …
+  local path
+  options_except ''
+  for path; do
+    if [[ -d $path ]]; then echo "$path $(find -L "$path" -type f -printf '%P %s %T@\n' 2>/dev/null | sort | cksum)"
+    elif [[ -f $path ]]; then echo "$path $(cksum <"$path")"
+    elif [[ -e $path ]]; then echo "$path $(date +%s%N)"
+    elif [[ $path ]]; then echo "$path is not there"
+    fi
+  done
+}
+
+# True, and says so, if a folder was made of these inputs.
+is_made() { # <folder> <inputs, described> <result in the folder> …
+  local folder=$1 inputs=$2 result
+  [[ -f $folder/.made-of && $(tr -d '\0' <"$folder/.made-of") == "$inputs" ]] || return 1
+  for result in "${@:3}"; do
+    if [[ -s $folder/$result ]]; then say "$folder is there already, made of the same files with the same options"; return; fi
+  done
+  return 1
+}
+
+keep_inputs() { printf '%s\n' "$2" >"$1/.made-of"; } # <folder> <inputs, described>

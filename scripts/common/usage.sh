@@ -15,7 +15,10 @@ plain_usage() { # <least> <most> [<argument> ...]
   for argument; do
     case $argument in
       --help | -h) show_usage; exit 0 ;;
-      -*) refuse_usage "unknown option '$argument'; --help says what there is" ;;
+      -*)
+        declare -F refuse_option >/dev/null || source "$(dirname "${BASH_SOURCE[0]}")/values.sh"
+        refuse_option "$argument" 1 "$(show_usage)"
+        ;;
     esac
   done
   if (( $# >= least && $# <= most )); then return; fi

@@ -73,17 +73,14 @@ did_you_mean() { # <wrong option> <name> …
   [[ $wrong =~ ^[a-z0-9-]{1,100}$ ]] || return 0
   REPLY=$(printf '%s\n' "$@" | wrong=$wrong awk '
     function least(x, y) { return x < y ? x : y }
-    function letters(a, b,   i, j, before, row, old) { # that differ
-      for (j = 0; j <= length(b); j++) row[j] = j
-      for (i = 1; i <= length(a); i++) {
-        before = row[0]; row[0] = i
-        for (j = 1; j <= length(b); j++) {
-          old = row[j]
-          row[j] = least(before + (substr(a, i, 1) != substr(b, j, 1)), least(old, row[j - 1]) + 1)
-          before = old
-        }
+    function letters(a, b,   i, j, d) { # that differ; two that have changed places count once
+      for (i = 0; i <= length(a); i++) d[i, 0] = i
+      for (j = 0; j <= length(b); j++) d[0, j] = j
+      for (i = 1; i <= length(a); i++) for (j = 1; j <= length(b); j++) {
+        d[i, j] = least(d[i - 1, j - 1] + (substr(a, i, 1) != substr(b, j, 1)), least(d[i - 1, j], d[i, j - 1]) + 1)
+        if (i > 1 && j > 1 && substr(a, i, 1) == substr(b, j - 1, 1) && substr(a, i - 1, 1) == substr(b, j, 1)) d[i, j] = least(d[i, j], d[i - 2, j - 2] + 1)
       }
-      return row[length(b)]
+      return d[length(a), length(b)]
     }
     function has_all(all, some,   words, n, i) { # words of a name
       n = split(some, words, "-")
@@ -107,6 +104,17 @@ did_you_mean() { # <wrong option> <name> …
       if (d >= 0 && (best < 0 || d < best || d == best && $0 < name)) { best = d; name = $0 }
     }
     END { if (best >= 0) printf " (did you mean --%s?)", name }')
+}
+
+# Ends a script with a sentence about an option that its help does not name.
+refuse_option() { # <option> <status> <help>
+  local names REPLY='' option
+  mapfile -t names < <(grep -oE -e '--[a-z][a-z0-9-]*' <<<"$3" | sed 's/^--//' | sort -u)
+  shown "$1"
+  option=$REPLY
+  did_you_mean "$1" "${names[@]}" help
+  printf "%s: unknown option '%s'%s; --help says what there is\n" "${0##*/}" "$option" "$REPLY" >&2
+  exit "$2"
 }
 
 # ---- names ----------------------------------------------------------------------------------------------------------

@@ -179,6 +179,7 @@ collect_model() {
   set_system "$system"
   "$here/make_vosk_model.sh" --mdl="$mdl" --frame-subsampling-factor="$factor" --beam="$beam" --lattice-beam="$lattice_beam" --max-active="$max_active" "$dir" "$out/folder" >"$log.log" 2>&1 ||
     fail_with_log "the model folder cannot be made" "$log.log"
+  rm "$out/folder/.made-of"
   mv "$out/folder"/* "$out"
   rmdir "$out/folder"
   rm -rf "$out/adaptation" "$out/conf"/{edges,bands}.conf # (Of an earlier folder with the same network.)

@@ -124,6 +124,7 @@ check_options() {
     [[ ! ${option_given[$name]-} ]] || fail "--$name is for --start=flat"
   done
   plain_words --train-opts "$train_opts"
+  check_train_opts
   [[ $lexicon ]] || fail "give a --lexicon; see --help"
   letters=false
   if [[ $lexicon == letters ]]; then letters=true lexicon=; fi
@@ -179,6 +180,16 @@ check_options() {
   done
   ! is_less 1 "$garbage_factor" || fail "--garbage-factor=$garbage_factor: expected at most 1"
   is_less "$silence_probability" 1 || fail "--silence-probability=$silence_probability: expected less than 1"
+}
+
+# Options of train.sh are checked now, and not when the training begins.
+check_train_opts() {
+  local more said word
+  [[ $train_opts ]] || return 0
+  read -ra more <<<"$train_opts"
+  for word in "${more[@]}"; do [[ $word == --* ]] || fail "--train-opts: expected options of train.sh such as --report=false, found '$word'"; done
+  said=$("$here/train.sh" "${more[@]}" 2>&1) || true
+  [[ $said == *"ERROR: expected the folder of the training"* ]] || fail "--train-opts: ${said#train.sh: }"
 }
 
 # The names of the folders are those of results.

@@ -30,6 +30,7 @@ explain_options() {
     printf '%s%s\n' "${option_help[$name]}" "${option_default[$name]:+ (${option_default[$name]})}" |
       fold -s -w 104 | sed 's/^/        /; s/ *$//'
   done
+  printf '\n  --config=FILE\n        reads options from a file, one --name=value a line; # begins a comment\n  --help\n        shows this\n'
 }
 
 kind_of_value() { # <option>

@@ -1,5 +1,6 @@
-"""recognizer.sh takes the options that recipes give it."""
+"""Options of scripts: those that recipes give recognizer.sh, and the help of all."""
 
+import os
 import re
 import subprocess
 import tempfile
@@ -30,6 +31,84 @@ class Options(unittest.TestCase):
 
     def test_options_that_do_not_go_together_are_seen(self):
         self.assertIn("is for --start=flat", recognizer(["--flat-epochs=3"]))
+
+
+class Help(unittest.TestCase):
+    """What `--help` of a script of scripts/ says, and what the script says of a wrong option."""
+
+    def call(self, *command, folder=None):
+        """Runs a command in an empty folder. The programs of the toolkit and of clusters are stand-ins that fail."""
+        with tempfile.TemporaryDirectory() as empty:
+            stubs = Path(empty, "bin")
+            stubs.mkdir()
+            for name in ("nnet3-train", "nnet3-transcribe", "nnet3-recover", "nnet3-copy-egs", "nnet3-shuffle-egs", "sbatch", "kubectl"):
+                (stubs / name).write_text("#!/bin/sh\nexit 1\n")
+                (stubs / name).chmod(0o755)
+            environment = {**os.environ, "PATH": f"{stubs}:{ROOT / 'scripts'}:/usr/bin:/bin"}
+            run = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=empty, check=False)
+        return run.returncode, run.stdout, run.stderr
+
+    def scripts(self):
+        return sorted((ROOT / "scripts").glob("*.sh"))
+
+    def test_an_example_of_the_help_has_options_that_there_are(self):
+        for script in self.scripts():
+            _, text, _ = self.call(script, "--help")
+            if script.name == "test.sh":
+                continue  # (It would install what it needs.)
+            self.assertIn("e.g.:", text, script.name)
+            examples = text.split("e.g.:\n", 1)[1].split("\n\n")[0].replace("\\\n", " ").split("\n")
+            commands = []
+            for line in examples:
+                line = line.strip()
+                if line.startswith(script.name):
+                    commands.append(line)
+                elif line:
+                    commands[-1] += " " + line.rstrip("\\")
+            self.assertTrue(commands, script.name)
+            if script.name == "install_docs.sh":
+                continue
+            for command in commands:
+                status, _, said = self.call("bash", "-c", command)
+                self.assertNotEqual(status, 0, command)
+                self.assertNotRegex(said, "unknown option|needs a value|ERROR: expected|line [0-9]+:", command)
+
+    def test_options_have_their_defaults_in_the_help(self):
+        for script in self.scripts():
+            source = script.read_text() + "".join((ROOT / "scripts" / part).read_text() for part in re.findall(r'source "\$here/(\w+/option_list\.sh)"', script.read_text()))
+            options = re.findall(r"^option ([a-z0-9-]+) (?:'[^']*'|\"[^\"]*\"|\S+) (\"[^\"]*\"|\S+) ", source, re.M)
+            if not options:
+                continue
+            _, text, _ = self.call(script, "--help")
+            for name, default in options:
+                lines = re.search(rf"^  --{name}=.*\n((?:        .*\n)+)", text, re.M)
+                self.assertTrue(lines, f"{script.name} --{name}")
+                if default.strip('"') and "$" not in default:
+                    self.assertIn(f"({default})", " ".join(lines.group(1).split()), f"{script.name} --{name}")
+            for name in ("--config=FILE", "--help"):
+                self.assertIn(f"\n  {name}\n", text, script.name)
+
+    def test_a_misspelt_option_has_a_hint(self):
+        wrong = {"recognizer": "--flat-epoch=3", "train": "--xconfg=x", "adapt_model": "--old-wieght=1", "make_graph": "--self-loop-scal=1", "test": "--quik",
+                 "make_vosk_model": "--lattice-baem=6", "segment_long": "--max-second=3", "transcribe_many": "--btach=3", "run": "--max-job-run=2",
+                 "slurm": "--partitoin=x", "k8s": "--volumne=x"}
+        self.assertEqual(set(wrong), {script.stem for script in self.scripts()} - {"install_docs"})
+        for name, option in wrong.items():
+            status, _, said = self.call(ROOT / "scripts" / f"{name}.sh", option, "a", "b")
+            self.assertNotEqual(status, 0)
+            self.assertRegex(said, rf"{name}\.sh: unknown option '?{option.split('=')[0]}[^ ]* ?\(did you mean --[a-z-]+\?\)", name)
+
+    def test_values_of_the_wrong_kind_are_refused_at_once(self):
+        for command, expected in (("make_graph.sh --look-ahead=maybe a b c d e", "--look-ahead=maybe: expected true or false"),
+                                  ("make_vosk_model.sh --beam=wide . new", "--beam: expected a number, found 'wide'"),
+                                  ("segment_long.sh --nj=2.5 a b c", "--nj: expected a whole number"),
+                                  ("transcribe_many.sh --model=m --format=docx l o", "--format=docx: expected text or json"),
+                                  ("adapt_model.sh --oov=guess m o", "--oov=guess: expected error or g2p or letters"),
+                                  ("run.sh --retries=often x.log true", "--retries: expected a whole number"),
+                                  ("slurm.sh --mem=much x.log true", "--mem much: expected a size such as 4G")):
+            status, _, said = self.call("bash", "-c", command)
+            self.assertNotEqual(status, 0)
+            self.assertIn(expected, said, command)
 
 
 if __name__ == "__main__":
