@@ -29,6 +29,7 @@ source "$here/train/schedule.sh"
 source "$here/train/losses.sh"
 source "$here/train/data.sh"
 source "$here/train/network.sh"
+source "$here/train/alignments.sh"
 source "$here/train/examples.sh"
 source "$here/train/chain.sh"
 source "$here/train/iteration.sh"
@@ -114,6 +115,8 @@ fi
 began=$SECONDS
 check_gpu
 describe_network
+check_pdfs
+check_lengths
 if [[ $objective == chain ]]; then
   suffix=mdl
   make_denominator

@@ -50,7 +50,9 @@ check_chain_options() {
 
 # tree, 0.trans_mdl, phone_lm.fst, den.fst, normalization.fst in DIR.
 make_denominator() {
-  local from=${graph_dir:-$tree_dir} pdfs words
+  local from=${graph_dir:-$tree_dir} words
+  [[ $xent_regularize =~ ^0*\.?0*$ ]] || grep -q '^output-node name=output-xent ' "$dir/network.info" ||
+    fail "--xent-regularize=$xent_regularize needs an output node 'output-xent'; give 0 for a network without it"
   cp "$from/tree" "$dir/tree"
   [[ -s $dir/0.trans_mdl ]] || run "$dir/log/transitions.log" copy-transition-model "$from/final.mdl" "$dir/0.trans_mdl"
   if [[ ! -s $dir/phone_lm.fst ]]; then
@@ -66,12 +68,6 @@ make_denominator() {
     run "$dir/log/make_den_fst.log" chain-make-den-fst "$dir/tree" "$dir/0.trans_mdl" "$dir/phone_lm.fst" "$dir/den.fst" \
       "$dir/normalization.fst"
   fi
-  pdfs=$(tree-info --print-args=false "$dir/tree" 2>"$dir/log/tree_info.log" | sed -n 's/^num-pdfs //p')
-  [[ $pdfs ]] || fail_with_log "the tree cannot be read" "$dir/log/tree_info.log"
-  number pdfs whole "number of pdfs in $from/tree" "$pdfs"
-  (( num_targets == pdfs )) || fail "the network's output has $num_targets columns, but $from/tree has $pdfs pdfs"
-  [[ $xent_regularize =~ ^0*\.?0*$ ]] || grep -q '^output-node name=output-xent ' "$dir/network.info" ||
-    fail "--xent-regularize=$xent_regularize needs an output node 'output-xent'; give 0 for a network without it"
 }
 
 # Sets REPLY to the script file of the utterances' supervision, or of their training graphs.

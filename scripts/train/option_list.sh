@@ -187,13 +187,14 @@ check_minibatch_size() {
 }
 
 check_data_options() {
+  local file
   if [[ $objective == chain ]]; then check_chain_options
   elif [[ $tree_dir || $lat_dir || $graph_dir ]]; then fail "--tree-dir, --lat-dir and --graph-dir are for --objective=chain"
   elif [[ $calibrate == true ]]; then fail "--calibrate=true is for --objective=chain"
   fi
   if [[ $ali_dir ]]; then
     [[ ! $targets && $target_type == ali ]] || fail "--ali-dir takes the place of --targets"
-    need_file ali-dir "$ali_dir/final.mdl"
+    for file in final.mdl ali.1.gz; do need_file ali-dir "$ali_dir/$file"; done
     [[ ! $valid_feats ]] || fail "--ali-dir and --valid-feats do not go together: validation data come from the training data"
   fi
   if [[ $egs_dir ]]; then
