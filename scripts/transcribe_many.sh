@@ -33,7 +33,8 @@ heading "Running"
 option cmd text run.sh "what runs jobs, with its options: run.sh, slurm.sh, k8s.sh, or Kaldi's queue.pl and its relatives"
 option nj integer 4 "jobs at a time"
 option batch integer 20 "recordings in a job; a job that fails does those that are left again"
-option tries integer 2 "times that recordings are tried in a call"
+option tries integer 2 "times that recordings are tried in a call, if their job was killed or lacked memory and the like; a recording that cannot be read, or has no sound, \
+is tried once"
 
 parse_options "$@"
 need_arguments "a list or a folder of recordings (LIST)" "a folder for the results (OUT)"
@@ -76,21 +77,67 @@ work=$private
 kinds=LOG program "$to/log/names.log" name-recordings --print-args=false "$list" "$to" "$suffix"
 rm -f "$to/log"/try*.log
 
+# ---- faults that stay ---------------------------------------------------------------------------------------------------
+# Reasons that may be gone the next time.
+passing='memory|allocat|too many open files|temporarily|no space left|quota|timed? ?out|input/output error|stale|connection|network|interrupted|signal|busy|cuda|gpu'
+
+# Prints the names of recordings that a job named, and then came to its end: their faults are in the recordings. (A job that was killed may
+# have warned of a recording that it was at.)
+settled() { # <log> …
+  passing=$passing links="$work/batches/" awk '
+    function end_of_log(   name) {
+      if (ended) for (name in reason) if (tolower(reason[name]) !~ ENVIRON["passing"]) print name
+      split("", reason); ended = 0
+    }
+    FNR == 1 { end_of_log() }
+    / files could not be transcribed/ { ended = 1 }
+    /WARNING|ERROR/ && (at = index($0, ENVIRON["links"])) {
+      file = substr($0, at + length(ENVIRON["links"]))
+      why = file
+      if (!sub(/^[^:]*: /, "", why)) why = ""
+      sub(/: .*/, "", file); sub(/^[0-9]+\//, "", file); sub(/\.[^.]*$/, "", file)
+      reason[file] = why
+    }
+    END { end_of_log() }' "$@"
+}
+
+# Ends the script if all jobs ended with an error of their own before any recording: of the model, or of --opts.
+check_jobs() { # <log> …
+  local log error=''
+  for log; do
+    grep -q '^# Ended (code 255) ' "$log" && ! grep -qF "$work/batches/" <(grep -e '^WARNING' -e '^ERROR' "$log") || return 0
+    error=$(grep -m1 '^ERROR (' "$log") || return 0
+  done
+  [[ $error && ! ${error,,} =~ $passing ]] || return 0
+  fail "no recording was tried: ${error#ERROR (*) }; see $1"
+}
+
 # ---- jobs -----------------------------------------------------------------------------------------------------------
 read -ra words <<<"$opts"
-size=$batch # lint: whole: size
+size=$batch left=$to # lint: whole: size
+: >"$work/settled"
 for ((try = 1; try <= tries; try++)); do
   rm -rf "$work/batches"
-  jobs=$(program "$to/log/batches.log" batch-recordings --print-args=false --size="$size" "$to" "$suffix" "$work/batches") || exit 1
+  jobs=$(program "$to/log/batches.log" batch-recordings --print-args=false --size="$size" "$left" "$suffix" "$work/batches") || exit 1
   number jobs whole "number of jobs" "$jobs"
   (( jobs > 0 )) || break
-  say "try $try: $jobs jobs of at most $size recordings; logs are in $to/log"
+  say "try $try: $(counted "$jobs" job) of at most $(counted "$size" recording); logs are in $to/log"
   start --max-jobs-run "$nj" JOB=1:"$jobs" "$to/log/try$try.JOB.log" nnet3-transcribe --format="$format" --output-dir="$to/texts" "${words[@]}" \
     "$model" "$work/batches/JOB/*"
   wait "$process" || true # texts say what is missing
+  logs=("$to/log/try$try".*.log)
+  check_jobs "${logs[@]}"
+  settled "${logs[@]}" >>"$work/settled"
+  # What is left is a folder with the same texts and fewer names.
+  mkdir -p "$work/left"
+  ln -sfn "$to/texts" "$work/left/texts"
+  awk -F'\t' 'FILENAME == ARGV[1] { settled[$1]; next } !($1 in settled)' "$work/settled" "$to/names" >"$work/left/names"
+  left=$work/left
   size=$(( size > 5 ? size / 5 : 1 ))
 done
 
+kept=$(sort -u "$work/settled" | wc -l) # lint: whole: kept
+(( kept == 0 || tries == 1 )) || say "$(counted "$kept" "recording has a fault that would stay" "recordings have faults that would stay"): tried once"
 program "$to/log/collect.log" collect-texts --print-args=false "$to" "$suffix" "$work/batches" >&2
 number missing whole "number of recordings without a text" "$(wc -l <"$to/failed")"
 number there whole "number of texts" "$(( $(wc -l <"$to/names") - missing ))"
