@@ -10,21 +10,22 @@ source ../../scripts/common/folders.sh
 usage() {
   cat <<'END'
 usage: run.sh [options]
+  --first           a tenth of the speech and Gaussian models, without a network: half a minute, for a first transcript
   --quick           a fifth of the speech and small networks: a minute or two on two idle cores, for a first look
-  --dir DIR         experiment folder, relative to egs/commands (exp, with --quick exp/quick)
-  --data DIR        data folder, relative to egs/commands (data, with --quick data/quick)
+  --dir DIR         experiment folder, relative to egs/commands (exp; with --quick exp/quick, with --first exp/first)
+  --data DIR        data folder, relative to egs/commands (data; with --quick data/quick, with --first data/first)
   --nj N            parallel jobs (2)
   --options WORDS   further options of recognizer.sh, separated by blanks
 Started again, it goes on where it was.
 END
 }
 
-dir='' data='' nj=2 quick=false more=
+dir='' data='' nj=2 size=whole more=
 while (( $# )); do
   case $1 in
     --dir | --data | --nj | --options)
       (( $# > 1 )) || { echo "run.sh: $1 needs a value" >&2; exit 2; } ;;&
-    --quick) quick=true ;;
+    --first | --quick) size=${1#--} ;;
     --dir) dir=$2; shift ;;
     --data) data=$2; shift ;;
     --nj) nj=$2; shift ;;
@@ -36,11 +37,12 @@ while (( $# )); do
 done
 number nj whole --nj "$nj" 1 10000
 # Without the garbage word, so that figures can be compared with those of the reference's programs (--options --garbage=true trains it).
-num_train=2400 num_test=120 training=(--start=flat --garbage=false --network=tiny --num-epochs=6 --flat-epochs=4)
-if $quick; then
-  dir=${dir:-exp/quick} data=${data:-data/quick}
-  num_train=480 num_test=40 training=(--start=flat --garbage=false --network=tiny --num-epochs=4 --flat-epochs=3)
-fi
+case $size in
+  whole) num_train=2400 num_test=120 training=(--start=flat --decode-flat=true --garbage=false --network=tiny --num-epochs=6 --flat-epochs=4) ;;
+  quick) num_train=480 num_test=40 training=(--start=flat --decode-flat=true --garbage=false --network=tiny --num-epochs=4 --flat-epochs=3) ;;
+  first) num_train=240 num_test=20 training=(--model=gaussian --garbage=false) ;;
+esac
+if [[ $size != whole ]]; then dir=${dir:-exp/$size} data=${data:-data/$size}; fi
 dir=${dir:-exp} data=${data:-data}
 plain_words --options "$more"
 read -ra more <<<"$more"
@@ -68,13 +70,23 @@ fi
 
 say "The recogniser"
 ../../scripts/recognizer.sh --data="$data/train" --test-data="$data/seen_clean,$data/seen_noisy,$data/unseen_clean,$data/unseen_noisy" \
-  --lexicon=conf/lexicon.txt --decode-flat=true --nj="$nj" --use-gpu=no "${training[@]}" "${more[@]}" "$dir"
+  --lexicon=conf/lexicon.txt --nj="$nj" --use-gpu=no "${training[@]}" "${more[@]}" "$dir"
 
 say "The model folder, as others use it: nnet3-transcribe"
 for set in seen_noisy unseen_noisy; do
   nnet3-transcribe --print-args=false "$dir/model" "$data/$set"/wav/*.wav 2>"$dir/log/transcribe.log" |
     compute-wer --print-args=false --text --mode=all "ark:$data/$set/text" ark:- 2>>"$dir/log/transcribe.log" | sed -n "s/^%WER/$set: WER/p"
 done
+
+if [[ $size == first ]]; then
+  say "The first recordings of voices that it was not trained on"
+  find "$data/unseen_noisy/wav" -name '*.wav' | sort | head -n 4 >"$dir/log/first"
+  mapfile -t waves <"$dir/log/first"
+  nnet3-transcribe --print-args=false "$dir/model" "${waves[@]}" 2>>"$dir/log/transcribe.log" | tee "$dir/first.txt"
+  echo "(said: $(cut -d' ' -f1 "$dir/first.txt" | while read -r key; do sed -n "s/^$key //p" "$data/unseen_noisy/text"; done | paste -sd';'))"
+  printf '\nDone in %d s. Model folder: %s; now: nnet3-transcribe %s some.wav\n' "$((SECONDS - started))" "$(realpath "$dir/model")" "$(realpath "$dir/model")"
+  exit
+fi
 
 say "Pictures"
 python3 local/pictures.py "$dir" unseen_noisy "$dir/figures"

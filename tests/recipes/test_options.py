@@ -22,9 +22,10 @@ class Options(unittest.TestCase):
     def test_options_of_egs_commands_go_together(self):
         script = (ROOT / "egs/commands/run.sh").read_text()
         kinds = re.findall(r"training=\(([^)]*)\)", script)
-        self.assertEqual(len(kinds), 2, "the whole and --quick")
+        self.assertEqual(len(kinds), 3, "the whole, --quick and --first")
         fixed = re.findall(r"--[a-z-]+=(?:true|false|no)\b", script[script.index("recognizer.sh --data"):].split('"$dir"')[0])
-        self.assertIn("--decode-flat=true", fixed)
+        self.assertIn("--use-gpu=no", fixed)
+        self.assertEqual([("--decode-flat=true" in kind) for kind in kinds], [True, True, False])
         for kind in kinds:
             said = recognizer([*fixed, *kind.split()])
             self.assertEqual(said, "recognizer.sh: --data=FOLDER/nowhere: there is no such folder or table\n")
