@@ -40,7 +40,8 @@ option lm-order integer 3 "words in the n-grams of --text and --phrases"
 heading "Graph"
 option tree text "" "tree of the model (MODEL/am/tree, MODEL/tree, tree/tree of a folder of recognizer.sh, or recovered from the graph)"
 option silence-probability number 0.5 "probability of a pause between two words"
-option look-ahead bool true "a graph of two halves, whose language model can be replaced; false: one graph, for small language models"
+option look-ahead bool true "a graph of two halves, whose language model can be replaced; false: one graph, for small language models, and without the option for Gaussian \
+models of recognizer.sh"
 
 parse_options "$@"
 need_arguments "a recogniser (MODEL)" "a new folder (OUT)"
@@ -102,6 +103,8 @@ if [[ -e $model/lang/phones/align_lexicon.txt ]]; then # a folder of recognizer.
   if cmp -s "$model/model/am/final.mdl" "$model/gaussian/model/network.mdl"; then # Gaussian models recognise
     mdl=$model/gaussian/model/network.mdl tree=${tree:-$model/gaussian/model/tree}
     self_loop_scale=0.1 factor=1
+    # (Their trees ask for the phones that follow, for which a half without the language model is too large.)
+    [[ ${option_given[look-ahead]-} ]] || look_ahead=false
   fi
   tree=${tree:-$model/tree/tree} old_lm=${old_lm:-$model/lm/lm.arpa}
   grep -v '^#' "$lang/phones.txt" >"$work/old/phones.txt"

@@ -52,9 +52,10 @@ copy_language_model() {
 }
 
 make_graph() {
-  local tree mdl graph lang self_loop_scale factor skipped
+  local tree mdl graph lang self_loop_scale factor skipped phrases=true
   set_system "$system"
-  run "$log.log" "$here/make_graph.sh" --phrases=true --self-loop-scale="$self_loop_scale" "$dir/lm/lm.arpa" "$lang" "$tree" "$mdl" "$out"
+  [[ $system != gaussian ]] || phrases=false # (Their trees ask for the phone that follows.)
+  run "$log.log" "$here/make_graph.sh" --phrases="$phrases" --self-loop-scale="$self_loop_scale" "$dir/lm/lm.arpa" "$lang" "$tree" "$mdl" "$out"
   skipped=$(grep -c "not in symbol table" "$log.log" || true)
   (( skipped == 0 )) || say "WARNING: n-grams of the language model with words that are not in the lexicon are left out, $skipped or more; see $log.log"
 }
@@ -190,7 +191,7 @@ collect_model() {
   # (A part of the copies lack upper bands.)
   if [[ $system == chain ]] && (( versions > 1 )); then echo --missing-bands=true >"$out/conf/bands.conf"; fi # lint: whole: versions
   if [[ $system == chain && $adapt_speakers == true ]]; then collect_adaptation
-  elif [[ $system == gaussian ]]; then say "    nnet3-adapt-speaker cannot adapt a model of Gaussians to a speaker; --model=network --adapt-speakers=true makes one that it can"
+  elif [[ $system == gaussian ]]; then say "    nnet3-adapt-speaker cannot adapt a model of Gaussians to a speaker (--model=network --adapt-speakers=true makes one that it can), and it takes no --phrases"
   fi
 }
 
