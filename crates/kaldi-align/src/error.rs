@@ -2,6 +2,8 @@
 
 use kaldi_io::IoError;
 
+use crate::interrupt::Interrupted;
+
 pub type Result<T> = std::result::Result<T, Error>;
 
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +25,9 @@ pub enum Error {
 
     #[error(transparent)]
     Lang(#[from] kaldi_lang::Error),
+
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
 
     /// Data, models and languages that do not fit each other.
     #[error("{0}")]

@@ -11,6 +11,7 @@
 //! - [`equal`], [`loudness`]: first alignments, without a model.
 //! - [`passes`]: passes over a corpus. [`estimate`], [`tree`]: updates from their sums.
 //! - [`as_network`]: a system as layers of a network.
+//! - [`interrupt`]: work that ends early.
 //!
 //! Sums have a fixed order ([`parallel`]), so results do not depend on the number of threads. This crate does not print: an
 //! [`Observer`] hears of events, and each utterance that is not aligned has a [`Reason`].
@@ -23,6 +24,7 @@ pub mod equal;
 pub mod error;
 pub mod estimate;
 pub mod features;
+pub mod interrupt;
 pub mod loudness;
 pub mod network;
 pub mod observer;

@@ -11,6 +11,7 @@ use kaldi_io::DenseMatrix;
 use crate::equal::{equal_path, paused_path};
 use crate::error::{Error, Reason, Result};
 use crate::features::Front;
+use crate::interrupt;
 use crate::loudness::Loudness;
 use crate::network::{Builder, Hmms, Model, Network, TransitionScales};
 use crate::parallel::in_order;
@@ -183,7 +184,11 @@ impl Passes<'_> {
         let of_piece = |piece: usize| -> Result<Vec<(usize, std::result::Result<T, Reason>)>> {
             let mut state = begin();
             let members = corpus.pieces[piece].members.iter();
-            members.map(|&place| Ok((place, work(&mut state, place)?))).collect()
+            let one = |&place: &usize| {
+                interrupt::check()?;
+                Ok((place, work(&mut state, place)?))
+            };
+            members.map(one).collect()
         };
         in_order(self.threads, corpus.pieces.len(), of_piece, |found: Result<Vec<_>>| {
             let found = found?;

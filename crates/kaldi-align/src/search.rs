@@ -1,5 +1,6 @@
 //! The best path through a network.
 
+use crate::interrupt;
 use crate::network::Network;
 
 /// A path through a network, frame by frame.
@@ -29,6 +30,9 @@ const FEW_TOKENS: usize = 1 << 20;
 /// Nodes that are followed in a frame, at most. (Texts of minutes have fewer. The time of a search grows with the frames alone then,
 /// even if the text of an hour is wrong.)
 const MOST_ACTIVE: usize = 5_000;
+
+/// Frames between two questions whether the path is still wanted.
+const FRAMES_UNASKED: usize = 32;
 
 /// Memory of a search, for use by the next one.
 #[derive(Debug)]
@@ -104,6 +108,9 @@ impl Search {
             self.reach(node, cost, NONE, 0);
         }
         for frame in 1..frames {
+            if frame % FRAMES_UNASKED == 0 && interrupt::is_over() {
+                return None;
+            }
             let mut active = std::mem::take(&mut self.next);
             std::mem::swap(&mut active, &mut self.active);
             let limit = best + beam;

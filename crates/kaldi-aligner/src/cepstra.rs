@@ -2,8 +2,8 @@
 
 use std::num::NonZero;
 
-use kaldi_align::Utterance;
 use kaldi_align::parallel::in_order;
+use kaldi_align::{Utterance, interrupt};
 use kaldi_corpus::{Corpus, Recording};
 use kaldi_feat::spectral::Extractor;
 use kaldi_io::DenseMatrix;
@@ -13,6 +13,9 @@ use kaldi_sound::{Channels, Signal, SoundStream};
 use crate::edges::Levels;
 use crate::settings::FeatureSettings;
 use crate::{Error, Result};
+
+/// Samples that are read at once.
+const PIECE: usize = 1 << 16;
 
 /// Utterances with features, in the order of the corpus' utterances. Features of an utterance that has none are empty.
 pub struct Extracted {
@@ -129,7 +132,15 @@ pub fn samples(recording: &Recording, rate: u32) -> kaldi_sound::Result<Vec<f32>
     };
     let stream = SoundStream::open(&recording.source.rxfilename())?;
     let mut signal = Signal::new(stream, channels, Some(rate))?;
-    let samples = signal.read_to_end()?;
+    let mut samples = Vec::new();
+    // (Nobody takes a part of them: the work is over.)
+    while !interrupt::is_over() {
+        let more = signal.read(PIECE)?;
+        if more.is_empty() {
+            break;
+        }
+        samples.extend(more);
+    }
     signal.close()?;
     Ok(samples)
 }

@@ -34,6 +34,9 @@ pub enum Error {
     Sound(#[from] kaldi_sound::Error),
     #[error(transparent)]
     G2p(#[from] kaldi_g2p::Error),
+    /// The caller wants no result any more.
+    #[error(transparent)]
+    Interrupted(#[from] kaldi_align::interrupt::Interrupted),
     /// A file or folder that cannot be used.
     #[error("{path}: {message}")]
     File { path: String, message: String },

@@ -42,6 +42,7 @@ pub use aligned::{AlignedPhone, AlignedUtterance, AlignedWord, LeftOut, Results}
 pub use error::{Error, Result};
 pub use guessed::Guessed;
 pub use job::{AnyModel, Begin, Job, JobEvent, Listened};
+pub use kaldi_align::interrupt;
 pub use model::Model;
 pub use network::{NetworkModel, Scorer, Scoring};
 pub use options_file::OPTIONS;

@@ -6,7 +6,7 @@ use kaldi_align::network::Hmms;
 use kaldi_align::parallel::in_order;
 use kaldi_align::passes::{AlignSettings, PathFinder};
 use kaldi_align::phone_graph::LexiconGraph;
-use kaldi_align::{AlignOptions, Alignment};
+use kaldi_align::{AlignOptions, Alignment, interrupt};
 use kaldi_corpus::Corpus;
 use kaldi_fst::store::Symbols;
 use kaldi_hmm::{ContextDependency, TransitionModel};
@@ -130,6 +130,7 @@ impl NetworkModel {
             let mut scorer = self.scoring.scorer()?;
             let mut finder = PathFinder::new(self.hmms(), lexicon, settings);
             let one = |&number: &usize| {
+                interrupt::check().map_err(|interrupted| interrupted.to_string())?;
                 let outputs = scorer.score(part(&sound, corpus.utterances[number].span, self.rate))?;
                 work(&mut finder, number, &self.checked(outputs)?)
             };

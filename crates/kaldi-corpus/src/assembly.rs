@@ -123,8 +123,7 @@ impl Drafts {
     /// Opens all recordings.
     fn open(&mut self, options: &Options) -> Vec<Opened> {
         let sources: Vec<Source> = self.sounds.iter().map(|sound| sound.source.clone()).collect();
-        let progress = options.progress.as_deref();
-        let results = probe::probe_all(&sources, options.check, options.channels, options.threads, progress);
+        let results = probe::probe_all(&sources, options);
         let mut first_with: FxHashMap<u64, usize> = FxHashMap::default();
         let mut opened = Vec::with_capacity(results.len());
         for (number, result) in results.into_iter().enumerate() {

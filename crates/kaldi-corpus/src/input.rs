@@ -50,6 +50,9 @@ impl fmt::Display for Form {
 /// A function that gets the number of recordings that were opened, and of all.
 pub type Progress = Arc<dyn Fn(usize, usize) + Send + Sync>;
 
+/// A function that says if the corpus is still wanted. Threads that open recordings call it.
+pub type Wanted = Arc<dyn Fn() -> bool + Send + Sync>;
+
 /// Settings of [`read`].
 #[derive(Clone)]
 pub struct Options {
@@ -68,6 +71,8 @@ pub struct Options {
     pub threads: usize,
     /// Hears of the progress.
     pub progress: Option<Progress>,
+    /// Once it says no, recordings are left unopened, and count as unreadable.
+    pub is_wanted: Option<Wanted>,
 }
 
 impl Default for Options {
@@ -80,6 +85,7 @@ impl Default for Options {
             check: Check::default(),
             threads: 1,
             progress: None,
+            is_wanted: None,
         }
     }
 }

@@ -10,6 +10,7 @@ use kaldi_io::{KaldiReader, threads};
 use kaldi_sound::{Channels, SoundStream};
 
 use crate::corpus::Source;
+use crate::input::Options;
 
 /// The part of a recording that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord)]
@@ -184,14 +185,10 @@ impl Measure {
     }
 }
 
-/// Opens all recordings on several threads; the results are in their order. `progress` gets the number that are done.
-pub(crate) fn probe_all(
-    sources: &[Source],
-    check: Check,
-    channels: Channels,
-    threads: usize,
-    progress: Option<&(dyn Fn(usize, usize) + Send + Sync)>,
-) -> Vec<Result<Probed, String>> {
+/// Opens all recordings on several threads; the results are in their order.
+pub(crate) fn probe_all(sources: &[Source], options: &Options) -> Vec<Result<Probed, String>> {
+    let Options { check, channels, threads, .. } = *options;
+    let is_wanted = || options.is_wanted.as_ref().is_none_or(|is_wanted| is_wanted());
     let next = AtomicUsize::new(0);
     let done = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<Result<Probed, String>>>> =
@@ -199,11 +196,11 @@ pub(crate) fn probe_all(
     let work = |()| {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some(source) = sources.get(number) else { return };
+            let Some(source) = sources.get(number).filter(|_| is_wanted()) else { return };
             *results[number].lock().unwrap_or_else(PoisonError::into_inner) =
                 Some(probe(source, check, channels));
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            if let Some(progress) = progress {
+            if let Some(progress) = &options.progress {
                 progress(done, sources.len());
             }
         }

@@ -2,7 +2,9 @@
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use kaldi_aligner::interrupt::{self, Answer};
 use kaldi_aligner::{AnyModel, Begin, Job, JobEvent, Model, Pronunciations, Results, Source, Unknown};
 use kaldi_corpus::vocabulary::{self, Missing, Policy};
 use kaldi_corpus::{Corpus, Input, Options, read};
@@ -65,11 +67,25 @@ fn pronunciations(name: &str, opened: Option<&Opened>) -> Result<Pronunciations>
     }
 }
 
-/// Aligns a corpus. Utterances that cannot be used or aligned are faults of the corpus and reasons in the results.
+fn check() -> Result<()> {
+    Ok(interrupt::check().map_err(kaldi_aligner::Error::from)?)
+}
+
+/// The settings of a reading that ends early if the work of this thread does.
+fn while_wanted(reading: Options) -> Options {
+    let answer = interrupt::answer();
+    let is_wanted = move || !interrupt::is_over() && !answer.as_ref().is_some_and(Answer::is_over);
+    Options { is_wanted: Some(Arc::new(is_wanted)), ..reading }
+}
+
+/// Aligns a corpus. Utterances that cannot be used or aligned are faults of the corpus and reasons in the results. Within
+/// [`kaldi_aligner::interrupt::while_wanted`] it can be ended early.
 ///
 /// # Errors
-/// The input, the lexicon or the model cannot be read; the model cannot be trained on; or no utterance can be aligned.
+/// The input, the lexicon or the model cannot be read; the model cannot be trained on; no utterance can be aligned; or the work is
+/// interrupted.
 pub fn align(request: Request, events: &mut dyn FnMut(JobEvent)) -> Result<Outcome> {
+    check()?;
     let opened = request.model.as_deref().map(|model| as_path(|| Opened::open(model))).transpose()?;
     let mut pronunciations = pronunciations(&request.lexicon, opened.as_ref())?;
     if !request.digraphs.is_empty() {
@@ -77,7 +93,9 @@ pub fn align(request: Request, events: &mut dyn FnMut(JobEvent)) -> Result<Outco
     }
     let mut warnings = pronunciations.warnings.clone();
     warnings.extend(opened.iter().flat_map(|opened| opened.warnings.iter().cloned()));
-    let mut corpus = read(&request.input, &request.reading).map_err(kaldi_aligner::Error::from)?;
+    let corpus = read(&request.input, &while_wanted(request.reading));
+    check()?;
+    let mut corpus = corpus.map_err(kaldi_aligner::Error::from)?;
     let policy = if request.unknown == Unknown::Skip { Policy::Lose } else { Policy::Keep };
     let rule = pronunciations.words.rule();
     if let Some(opened) = &opened {
@@ -96,6 +114,7 @@ pub fn align(request: Request, events: &mut dyn FnMut(JobEvent)) -> Result<Outco
     if request.unknown == Unknown::G2p {
         // (No file: nothing is kept.)
         pronunciations.guess(&corpus, Path::new(""), request.threads)?;
+        check()?;
     }
     pronunciations.complete(&corpus, request.unknown)?;
     if let Some(AnyModel::Gaussian(model)) = opened.as_ref().map(|opened| &opened.model) {
@@ -120,7 +139,10 @@ pub fn align(request: Request, events: &mut dyn FnMut(JobEvent)) -> Result<Outco
     }
     let Request { with_scores, all_words, threads, .. } = request;
     let job = Job { corpus: &mut corpus, pronunciations: &pronunciations, with_scores, all_words, threads };
-    let save = |model: &Model| saved.map_or(Ok(()), |folder| as_path(|| model.save(folder)));
+    let save = |model: &Model| {
+        interrupt::check()?;
+        saved.map_or(Ok(()), |folder| as_path(|| model.save(folder)))
+    };
     let results = job.run(begin, save, events)?;
     if results.utterances.iter().all(std::result::Result::is_err) {
         let first = results.utterances.iter().find_map(|result| result.as_ref().err());

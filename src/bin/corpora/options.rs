@@ -67,6 +67,7 @@ impl CorpusArgs {
             progress: Some(Arc::new(move |done, all| {
                 bar.get_or_init(|| progress::steps("recordings", all as u64)).set(done as u64);
             })),
+            ..kaldi_corpus::Options::default()
         };
         Ok(read(&self.input(place)?, &options)?)
     }

@@ -1,5 +1,8 @@
 //! Recordings with faults.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use kaldi_corpus::{Check, Options};
 
 use crate::support::{Folder, faults, utterances, wave};
@@ -68,4 +71,20 @@ fn a_name_that_programs_would_take_for_a_command_is_never_run() {
     let corpus = folder.read("", &Options::default());
     assert_eq!(faults(&corpus), ["BadName 1"]);
     assert!(!mark.exists());
+}
+
+#[test]
+fn recordings_are_left_unopened_once_the_corpus_is_not_wanted() {
+    let folder = Folder::new();
+    let names = ["a", "b", "c", "d"];
+    folder.waves(&names.map(|name| format!("{name}.wav")).each_ref().map(String::as_str));
+    with_texts(&folder, &names);
+    let left = Arc::new(AtomicUsize::new(2));
+    let take = |left: usize| left.checked_sub(1);
+    let is_wanted = move || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok();
+    let options = Options { is_wanted: Some(Arc::new(is_wanted)), ..Options::default() };
+    let corpus = folder.read("", &options);
+    assert_eq!(utterances(&corpus), ["a a all word", "b b all word"]);
+    assert_eq!(faults(&corpus), ["UnreadableSound 1", "UnreadableSound 1"]);
+    assert!(corpus.faults[0].sentence.contains("it was not opened"), "{}", corpus.faults[0]);
 }
