@@ -37,9 +37,9 @@ impl Segment {
     }
 }
 
-/// Puts the sentences of several channels in the order of time.
+/// Puts the sentences of several channels in the order of time, and those that begin at the same time in the order of channels.
 pub fn sort_by_time(segments: &mut [Segment]) {
-    segments.sort_by(|a, b| a.begin().total_cmp(&b.begin()));
+    segments.sort_by(|a, b| a.begin().total_cmp(&b.begin()).then(a.channel.cmp(&b.channel)));
 }
 
 #[cfg(test)]
@@ -47,6 +47,16 @@ mod tests {
     use crate::voices::Phrase;
 
     use super::*;
+
+    #[test]
+    fn sentences_of_the_same_time_are_in_the_order_of_channels() {
+        let sentence = |start: f64, channel: usize| Segment { start, channel, ..Segment::default() };
+        let mut all =
+            [sentence(1.0, 2), sentence(0.0, 2), sentence(1.0, 1), sentence(0.0, 3), sentence(0.0, 1)];
+        sort_by_time(&mut all);
+        let order = all.map(|segment| (segment.start, segment.channel));
+        assert_eq!(order, [(0.0, 1), (0.0, 2), (0.0, 3), (1.0, 1), (1.0, 2)]);
+    }
 
     #[test]
     fn unsure_words_are_left_out() {
