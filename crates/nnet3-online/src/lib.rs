@@ -72,7 +72,7 @@ pub use effort::Effort;
 pub use error::{Error, Result};
 pub use first_half::{PhraseFiles, PhrasePart};
 pub use graph::SharedGraph;
-pub use model::{IVECTOR_PERIOD, Inputs, Model, ModelParts, acoustic_model, needs_folder};
+pub use model::{IVECTOR_PERIOD, Inputs, LowRate, Model, ModelParts, acoustic_model, needs_folder};
 pub use network::AcousticNetwork;
 pub use notice::Notice;
 pub use options::{Files, MakeObserver, ModelOptions, RecognizerOptions};

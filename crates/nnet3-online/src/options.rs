@@ -26,7 +26,7 @@ pub struct ModelOptions {
     pub weights: WeightForm,
     /// Arithmetic of the network's products. Where bf16 would not be faster, they are in floats.
     pub math: CpuMath,
-    /// Take sound at a lower rate than the model's as well.
+    /// Take sound at a lower rate than the model's as well. [`Model::low_rate`](crate::Model::low_rate) describes what it lacks.
     pub allow_upsample: bool,
     /// Threads that prepare the estimation of i-vectors.
     pub threads: NonZero<usize>,
@@ -42,7 +42,7 @@ impl Default for ModelOptions {
             files: Files::default(),
             weights: WeightForm::Float,
             math: CpuMath::Fp32,
-            allow_upsample: false,
+            allow_upsample: true,
             threads: NonZero::<usize>::MIN,
             observer: None,
             observe_always: false,

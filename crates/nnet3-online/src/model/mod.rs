@@ -3,6 +3,7 @@
 mod files;
 mod inputs;
 mod load;
+mod low_rate;
 pub(crate) mod other_kinds;
 mod parts;
 
@@ -25,6 +26,7 @@ use crate::words::word_alignment;
 
 pub use files::{acoustic_model, needs_folder};
 pub use inputs::{IVECTOR_PERIOD, Inputs};
+pub use low_rate::{LEAST_KNOWN, LowRate};
 pub use parts::ModelParts;
 
 /// A model. Clones share everything, so that one model serves recognisers on many threads.
@@ -90,6 +92,11 @@ impl Model {
     /// The rate (in Hz) of sound that needs no resampling.
     pub fn sample_rate(&self) -> f32 {
         self.parts().features.sample_rate()
+    }
+
+    /// Returns the bands that sound at this rate (in Hz) lacks. `None` if it lacks none, or if the model was trained with such sound.
+    pub fn low_rate(&self, rate: f32) -> Option<LowRate> {
+        LowRate::of(rate, self.sample_rate(), self.options().missing_bands)
     }
 
     /// The transition-ids of the model.

@@ -10,10 +10,7 @@ use super::bands::Bands;
 use super::loudness::Loudness;
 use super::sentences::{Sentence, Sentences, piece};
 use crate::error::{Error, Result};
-use crate::model::Model;
-
-/// Models that were trained with missing bands have heard sound up to this frequency (in Hz) at least, as a telephone leaves it.
-const LEAST_KNOWN: f64 = 3000.0;
+use crate::model::{LEAST_KNOWN, LowRate, Model};
 
 /// Choices for a recording.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,6 +31,8 @@ pub enum RecordingWarning {
     Silent { channels: Vec<usize>, others: Vec<usize>, is_alone: bool },
     /// There is no sound above this frequency (in Hz), and the model was not trained with such sound, or with sound of 3 kHz at least.
     MissingBands { above: f64 },
+    /// The recording has a lower rate than the model, and the model was not trained with such sound.
+    LowRate(LowRate),
 }
 
 impl RecordingWarning {
@@ -51,6 +50,7 @@ impl fmt::Display for RecordingWarning {
         let list = |numbers: &[usize]| numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
         match self {
             RecordingWarning::Sound(warning) => warning.fmt(f),
+            RecordingWarning::LowRate(low) => low.fmt(f),
             RecordingWarning::FirstChannel { count } => {
                 write!(f, "the first of {count} channels is taken")
             }
@@ -172,10 +172,15 @@ impl<S: BorrowMut<Sentences>> Recording<S> {
                     self.warnings.push(RecordingWarning::Silent { channels, others, is_alone });
                 }
                 let sentences = self.sentences.borrow();
-                let heard = f64::from(sentences.model().sample_rate()) / 2.0;
-                let knows = |above: f64| sentences.options().missing_bands && above > LEAST_KNOWN;
-                let highest = self.bands.highest(heard).filter(|&above| !knows(above));
-                self.warnings.extend(highest.map(|above| RecordingWarning::MissingBands { above }));
+                let (rate, missing_bands) =
+                    (sentences.model().sample_rate(), sentences.options().missing_bands);
+                let knows = |above: f64| missing_bands && above > LEAST_KNOWN;
+                let highest = self.bands.highest(f64::from(rate) / 2.0).filter(|&above| !knows(above));
+                let low =
+                    || LowRate::of(self.rate as f32, rate, missing_bands).map(RecordingWarning::LowRate);
+                // (One warning says what is missing. The bands are missing whatever the rate is.)
+                let missing = highest.map(|above| RecordingWarning::MissingBands { above }).or_else(low);
+                self.warnings.extend(missing);
                 Ok(None)
             }
             Stage::Reading => match self.read() {
