@@ -54,7 +54,7 @@ check_wheel() {
   # The programs and the module are two binaries.
   $debug || at_most "$($static_openblas && echo 40 || echo 16)" "$wheel"
   python3 -m venv "$work/venv"
-  # (numpy is for the module alone, and comes from where it was put the first time.)
+  # (numpy, which the wheel needs, comes from where it was put the first time.)
   local wheels=$cache/wheels pip=("$work/venv/bin/python" -m pip --disable-pip-version-check)
   if ! compgen -G "$wheels/numpy-*.whl" >/dev/null; then
     if $offline; then fail "$wheels lacks numpy"; fi
@@ -62,7 +62,7 @@ check_wheel() {
     "${pip[@]}" download --quiet --only-binary :all: --dest "$wheels" numpy
   fi
   began=$SECONDS
-  "${pip[@]}" install --quiet --no-index "$wheel"
+  "${pip[@]}" install --quiet --no-index --find-links "$wheels" "$wheel"
   mkdir "$work/commands"
   for command in "${system_commands[@]}"; do
     if command=$(type -P "$command"); then ln -s "$(realpath "$command")" "$work/commands/${command##*/}"; fi
@@ -78,7 +78,6 @@ check_wheel() {
     ln -s "$(realpath "$(type -P perl)")" "$work/commands/perl"
     "${alone[@]}" "$work/repository/tests/package/stock_driver.sh" "$work/driver" "$work/kaldi"
   fi
-  "${pip[@]}" install --quiet --no-index --find-links "$wheels" numpy
   "${alone[@]}" "$work/venv/bin/python" packaging/python/tests/test_module.py "$work/acceptance"
   "${pip[@]}" uninstall --quiet --yes nnet3
   [[ ! -e $work/venv/bin/nnet3 && ! -e $work/venv/bin/nnet3-info ]] || fail "pip uninstall leaves programs"
