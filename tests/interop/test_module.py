@@ -320,6 +320,7 @@ class ModuleTest(InteropTest):
         for number in (-1, 1001, 2**40, 2**70):
             for function, arguments in ((nnet3.transcribe, (model, SPEECH)), (nnet3.Recognizer, (model, RATE))):
                 refused(ValueError, f"^alternatives: expected a number from 0 to 1000, found {number}", function, *arguments, alternatives=number)
+        Path("corpus").mkdir()
         for threads in (0, -1, -2**70):
             refused(ValueError, "^threads: expected at least 1, found", nnet3.Model, folder, threads=threads)
             refused(ValueError, "^threads: expected at least 1, found", nnet3.align, "corpus", "letters", threads=threads)
@@ -362,14 +363,24 @@ class ModuleTest(InteropTest):
     @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy is not installed")
     def test_results_have_types(self):
         Path("use.py").write_text(
-            "import nnet3\nimport numpy as np\n"
-            "model = nnet3.Model('m')\nresult = nnet3.transcribe(model, 'x.wav', sample_rate=16000.0)\n"
-            "word: str = result['segments'][0]['words'][0]['word']\n"
+            "import array\nfrom pathlib import Path\nimport nnet3\nimport numpy as np\n"
+            "model = nnet3.Model('m', allow_upsample=False)\nresult = nnet3.transcribe(model, 'x.wav', sample_rate=16000.0)\n"
+            "word: str = result['segments'][0]['words'][0]['word']\nrecording: nnet3.Recording = result\n"
+            "segment: nnet3.Segment = result.segments[0]\nstart: float = segment.start\nfirst: nnet3.Word = segment.words[0]\n"
             "with nnet3.MatrixReader('ark:a', commands=False) as reader:\n    names: list[str] = [name for name, _ in reader]\n"
+            "    shape = reader['a'].shape\n    there: bool = 'a' in reader\n"
+            "nnet3.MatrixReader(Path('a.scp'))\n"
             "with nnet3.VectorWriter('ark:a') as writer:\n    writer.write('a', np.zeros(3))\n"
             "outputs = nnet3.compute('raw', {'u': np.zeros((3, 2))}, frames_per_chunk=50)\n"
             "scores = model.compute(np.zeros((3, 2)), frames_per_chunk=50)\n"
-            "text: str = nnet3.Recognizer(model, 16000).final_result()['text']\n"
+            "recognizer = nnet3.Recognizer(model, 16000)\nrate: float = recognizer.sample_rate\n"
+            "for sound in (b'12', bytearray(4), memoryview(b'1234'), array.array('h', [1])):\n    recognizer.accept(sound)\n"
+            "sentence: nnet3.Sentence = recognizer.final_result()\ntext: str = sentence['text']\n"
+            "aligned = nnet3.align({'a.wav': 'x'}, 'letters', progress=lambda done, total, name: print(done / total, name))\n"
+            "nnet3.align([(Path('a.wav'), 'x')], 'letters', progress=True)\n"
+            "interval: nnet3.Interval = aligned.intervals[0]\nseconds: float = interval.duration\n"
+            "try:\n    nnet3.run('x')\nexcept nnet3.ProgramError as error:\n    status: int = error.status\n"
+            "except (nnet3.NotFoundError, nnet3.ArchiveError, nnet3.Error) as other:\n    print(other)\n"
         )
         Path("misuse.py").write_text(
             "import nnet3\nimport numpy as np\n"
@@ -378,13 +389,16 @@ class ModuleTest(InteropTest):
             "model.compute(np.zeros((3, 2)), chunk=50)\n"
             "nnet3.MatrixReader('ark:a').__enter__().nothing\n"
             "nnet3.compute('raw', [1])\n"
+            "nnet3.transcribe(model, 'x.wav').segment\n"
+            "nnet3.Recognizer(model, 16000).accept('text')\n"
+            "nnet3.align([('a.wav', 'x')], 'letters', progress=7)\n"
         )
         environment = {**os.environ, "MYPYPATH": FOLDER.name}
         check = [sys.executable, "-m", "mypy", "--python-version=3.12", "--cache-dir=cache", "--follow-imports=silent"]
         done = subprocess.run([*check, "use.py"], env=environment, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         done = subprocess.run([*check, "misuse.py"], env=environment, capture_output=True, text=True, check=False)
-        self.assertEqual(sorted(int(line.split(":")[1]) for line in done.stdout.splitlines() if "error:" in line), [4, 5, 6, 7], done.stdout)
+        self.assertEqual(sorted(int(line.split(":")[1]) for line in done.stdout.splitlines() if "error:" in line), [4, 5, 6, 7, 8, 9, 10], done.stdout)
 
     def test_a_loop_over_a_failed_command_raises(self):
         with nnet3.MatrixWriter("ark:a.ark") as writer:
@@ -566,7 +580,8 @@ class ModuleTest(InteropTest):
         refused(ValueError, r"samples × channels, found one of 2 × \d+: is it turned", pair.T, sample_rate=RATE)
         refused(ValueError, "sample 5 is NaN", np.where(np.arange(9) == 5, np.nan, 0.1), sample_rate=RATE)
         refused(ValueError, "channels=left: ", SPEECH, channels="left")
-        refused(ValueError, "sample_rate and channels: ", SAMPLES, sample_rate=1)
+        refused(ValueError, "sample_rate: expected a number from 1000 to 192000", SAMPLES, sample_rate=1)
+        refused(ValueError, "sample_rate and channels: ", np.zeros((300, 300), "i2"), sample_rate=RATE)
         refused(nnet3.Error, "has no channel 3", pair, sample_rate=RATE, channels=3)
         refused(nnet3.Error, "recording: expected a recording, found a text", b"this is no sound, but a text")
         refused(nnet3.Error, "phrases need a model with a graph of two halves", SPEECH, phrases=["w1"])

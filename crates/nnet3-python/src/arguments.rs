@@ -3,6 +3,7 @@
 use std::num::NonZero;
 use std::ops::RangeInclusive;
 
+use kaldi_sound::RATES;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -82,6 +83,21 @@ pub fn sample_rate(sample_rate: Option<&Bound<'_, PyAny>>, rate: Option<&Bound<'
         false => Err(PyValueError::new_err(format!(
             "sample_rate: expected a positive number, found {}",
             shown(given)
+        ))),
+    }
+}
+
+/// Returns the rate of samples for a recogniser, in Hz. Raises ValueError if no recogniser takes it.
+pub fn recognised_rate(
+    sample_rate: Option<&Bound<'_, PyAny>>,
+    rate: Option<&Bound<'_, PyAny>>,
+) -> PyResult<f64> {
+    let value = self::sample_rate(sample_rate, rate)?;
+    let (least, most) = (*RATES.start(), *RATES.end());
+    match (f64::from(least)..=f64::from(most)).contains(&value) {
+        true => Ok(value),
+        false => Err(PyValueError::new_err(format!(
+            "sample_rate: expected a number from {least} to {most} (Hz), found {value}"
         ))),
     }
 }

@@ -5,16 +5,75 @@ use numpy::{
     Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn,
     PyUntypedArrayMethods,
 };
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyModuleNotFoundError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::arguments::type_name;
 use crate::error::raised;
 use crate::scale::Samples;
 
 /// Imports numpy. Without it, the crate numpy would panic.
 fn need_numpy(py: Python<'_>) -> PyResult<()> {
-    py.import("numpy").map(drop)
+    let Err(error) = py.import("numpy") else { return Ok(()) };
+    if !error.is_instance_of::<PyModuleNotFoundError>(py) {
+        return Err(error);
+    }
+    let clear =
+        PyModuleNotFoundError::new_err("numpy is not installed, and nnet3 needs it: pip install numpy");
+    clear.set_cause(py, Some(error));
+    Err(clear)
+}
+
+/// The memory of an object that is no array of numpy.
+pub enum Buffer<'py> {
+    /// Bytes.
+    Bytes(Vec<u8>),
+    /// Numbers, as an array of numpy.
+    Array(Bound<'py, PyAny>),
+}
+
+/// The memory of bytes, bytearray, memoryview, array.array and the like; `None` of other objects and of arrays of numpy.
+pub fn buffer<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Buffer<'py>>> {
+    let py = object.py();
+    if let Ok(bytes) = object.cast::<PyBytes>() {
+        return Ok(Some(Buffer::Bytes(bytes.as_bytes().to_vec())));
+    }
+    if is_array(object)? {
+        return Ok(None);
+    }
+    let builtins = py.import("builtins")?;
+    let view = match builtins.getattr("memoryview")?.call1((object,)) {
+        Ok(view) => view,
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let format = view.getattr("format")?.extract::<String>()?;
+    Ok(Some(match format.as_str() {
+        "B" | "b" | "c" => Buffer::Bytes(builtins.getattr("bytes")?.call1((view,))?.extract()?),
+        _ => {
+            need_numpy(py)?;
+            Buffer::Array(py.import("numpy")?.getattr("asarray")?.call1((view,))?)
+        }
+    }))
+}
+
+/// True of arrays of numpy. (Who has one has imported numpy.)
+fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let modules = object.py().import("sys")?.getattr("modules")?;
+    match modules.call_method1("get", ("numpy",))? {
+        module if module.is_none() => Ok(false),
+        module => object.is_instance(&module.getattr("ndarray")?),
+    }
+}
+
+/// The array of an object that can be one, such as a tensor or a column of a table; other objects are returned as they are.
+fn array_of<'py>(object: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'py, PyAny>> {
+    need_plain(object, what)?;
+    match !is_array(object)? && object.hasattr("__array__")? {
+        true => object.py().import("numpy")?.getattr("asarray")?.call1((object,)),
+        false => Ok(object.clone()),
+    }
 }
 
 /// Imports numpy, and raises ValueError for an array with a mask: its elements are read without it.
@@ -63,7 +122,7 @@ fn check_range(
 
 /// Returns a vector of single precision. Raises ValueError if a number is too large for that.
 pub fn vector(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f32>> {
-    need_plain(object, what)?;
+    let object = &array_of(object, what)?;
     if let Ok(array) = object.extract::<PyReadonlyArray1<'_, f32>>() {
         return collected(array.as_array().iter().copied(), what);
     }
@@ -83,34 +142,46 @@ fn check_finite(values: &[f32], what: &str) -> PyResult<()> {
     }
 }
 
-/// Returns the samples of an array of float32, float64 or int16, or of bytes with 16 bits a sample, which `of_bytes` joins to
-/// those before.
+/// Returns the samples of an array (of samples, or of samples × 1) of float32, float64 or int16, or of bytes with 16 bits a
+/// sample, which `of_bytes` joins to those before.
 pub fn samples(
     object: &Bound<'_, PyAny>,
     of_bytes: impl FnOnce(&[u8]) -> PyResult<Vec<f32>>,
 ) -> PyResult<Samples> {
     const WHAT: &str = "samples";
-    need_plain(object, WHAT)?;
+    let object = &match buffer(object)? {
+        Some(Buffer::Bytes(bytes)) => return Ok(Samples::Wave(of_bytes(&bytes)?)),
+        Some(Buffer::Array(array)) => array,
+        None => only_channel(array_of(object, WHAT)?)?,
+    };
     if let Ok(array) = object.extract::<PyReadonlyArray1<'_, i16>>() {
         return Ok(Samples::Wave(collected(array.as_array().iter().map(|&x| f32::from(x)), WHAT)?));
     }
-    if let Ok(bytes) = object.cast::<PyBytes>() {
-        return Ok(Samples::Wave(of_bytes(bytes.as_bytes())?));
-    }
     let values =
         vector(object, WHAT).map_err(|error| match error.is_instance_of::<PyTypeError>(object.py()) {
-            true => unexpected(object, WHAT, "a vector of float32, float64 or int16, or bytes"),
+            true => {
+                unexpected(object, WHAT, "a vector of float32, float64 or int16, or bytes or another buffer")
+            }
             false => error,
         })?;
     check_finite(&values, WHAT)?;
     Ok(Samples::Floats(values))
 }
 
+/// The samples of an array of samples × 1, as recorders give them; other objects are returned as they are.
+fn only_channel(object: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
+    let shape = object.getattr("shape").and_then(|shape| shape.extract::<Vec<usize>>());
+    match shape.as_deref() {
+        Ok([_, 1]) => object.call_method1("reshape", (-1,)),
+        _ => Ok(object),
+    }
+}
+
 /// Returns the samples of a whole sound with the values of wave files, all channels of the first one first, and the number of
 /// channels. The array has samples, or samples × channels.
 pub fn sound(object: &Bound<'_, PyAny>) -> PyResult<(Vec<i16>, usize)> {
     const WHAT: &str = "recording";
-    need_plain(object, WHAT)?;
+    let object = &array_of(object, WHAT)?;
     let channels = |shape: &[usize]| match *shape {
         [_] => Ok(1),
         [samples, channels] if samples == 0 || channels == 0 => {
@@ -155,7 +226,7 @@ pub fn whole_samples(bytes: &[u8]) -> PyResult<Vec<f32>> {
 
 /// Returns a matrix of single precision. Raises ValueError if a number is too large for that.
 pub fn matrix(object: &Bound<'_, PyAny>, what: &str) -> PyResult<DenseMatrix<f32>> {
-    need_plain(object, what)?;
+    let object = &array_of(object, what)?;
     if let Ok(array) = object.extract::<PyReadonlyArray2<'_, f32>>() {
         return Ok(dense(array.shape(), collected(array.as_array().iter().copied(), what)?));
     }
@@ -170,7 +241,7 @@ pub fn matrix(object: &Bound<'_, PyAny>, what: &str) -> PyResult<DenseMatrix<f32
 
 /// Returns a matrix of double precision.
 pub fn double_matrix(object: &Bound<'_, PyAny>, what: &str) -> PyResult<DenseMatrix<f64>> {
-    need_plain(object, what)?;
+    let object = &array_of(object, what)?;
     if let Ok(array) = object.extract::<PyReadonlyArray2<'_, f32>>() {
         return Ok(dense(array.shape(), collected(array.as_array().iter().map(|&x| f64::from(x)), what)?));
     }
@@ -218,7 +289,7 @@ pub fn warn(py: Python<'_>, text: &str) -> PyResult<()> {
 
 /// Returns a vector of double precision.
 pub fn double_vector(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f64>> {
-    need_plain(object, what)?;
+    let object = &array_of(object, what)?;
     match object.extract::<PyReadonlyArray1<'_, f64>>() {
         Ok(array) => collected(array.as_array().iter().copied(), what),
         Err(_) => collected(vector(object, what)?.into_iter().map(f64::from), what),
@@ -240,7 +311,7 @@ fn unexpected(object: &Bound<'_, PyAny>, what: &str, expected: &str) -> PyErr {
     let text = |name: &str| Some(object.getattr(name).ok()?.str().ok()?.to_string());
     let found = match (text("shape"), text("dtype")) {
         (Some(shape), Some(dtype)) => format!("an array of shape {shape} and type {dtype}"),
-        _ => object.get_type().to_string(),
+        _ => type_name(object),
     };
     PyTypeError::new_err(format!("{what}: expected {expected}, found {found}"))
 }

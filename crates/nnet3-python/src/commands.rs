@@ -6,7 +6,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use kaldi_io::filename::{RxFilename, as_path};
 use kaldi_io::table::{Rspecifier, RspecifierKind, Wspecifier, WspecifierKind};
 use kaldi_io::{IoError, KaldiReader};
 use pyo3::PyErr;
@@ -14,11 +16,17 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error::{raised, raised_with};
+use crate::tables::TableName;
 
 /// A specifier of a table, as it is opened.
 pub struct Specifier {
     text: String,
-    copy: Option<Copy>,
+    /// True if the archive or script has this name, whatever characters are in it.
+    is_path: bool,
+    /// `None` once the table is closed, too.
+    copy: Mutex<Option<Copy>>,
+    /// The name as the caller gave it.
+    given: String,
 }
 
 /// A copy of a script, whose lines have been checked. The script itself may change between the check and its use.
@@ -29,55 +37,103 @@ struct Copy {
 }
 
 impl Specifier {
+    fn new(name: TableName) -> Specifier {
+        match name {
+            TableName::Specifier(text) => {
+                Specifier { given: text.clone(), text, is_path: false, copy: Mutex::new(None) }
+            }
+            TableName::Path(text) => {
+                let given = text.split_once(':').map_or(&*text, |(_, path)| path).to_owned();
+                Specifier { given, text, is_path: true, copy: Mutex::new(None) }
+            }
+        }
+    }
+
     /// An rspecifier. Raises ValueError if commands are not allowed and it is one, or a line of its script is.
-    pub fn to_read(text: &str, commands: bool) -> PyResult<Specifier> {
+    pub fn to_read(name: TableName, commands: bool) -> PyResult<Specifier> {
+        let mut specifier = Specifier::new(name);
         if commands {
-            return Ok(Specifier { text: text.to_owned(), copy: None });
+            return Ok(specifier);
         }
-        let spec = Rspecifier::parse(text).map_err(raised)?;
-        refuse(text, &spec.rxfilename)?;
-        match spec.kind {
-            RspecifierKind::Archive => Ok(Specifier { text: text.to_owned(), copy: None }),
-            RspecifierKind::Script => Specifier::of_script(text, &spec.rxfilename),
+        let spec = Rspecifier::parse(&specifier.text).map_err(raised)?;
+        specifier.refuse(&spec.rxfilename)?;
+        if spec.kind == RspecifierKind::Script {
+            specifier.copy_script(&spec.rxfilename)?;
         }
+        Ok(specifier)
     }
 
     /// A wspecifier. Raises ValueError if commands are not allowed and it is one, or a line of its script is.
-    pub fn to_write(text: &str, commands: bool) -> PyResult<Specifier> {
+    pub fn to_write(name: TableName, commands: bool) -> PyResult<Specifier> {
+        let mut specifier = Specifier::new(name);
         if commands {
-            return Ok(Specifier { text: text.to_owned(), copy: None });
+            return Ok(specifier);
         }
-        match Wspecifier::parse(text).map_err(raised)?.kind {
-            WspecifierKind::Archive { archive } => refuse(text, &archive)?,
+        match Wspecifier::parse(&specifier.text).map_err(raised)?.kind {
+            WspecifierKind::Archive { archive } => specifier.refuse(&archive)?,
             WspecifierKind::Both { archive, script } => {
-                refuse(text, &archive)?;
-                refuse(text, &script)?;
+                specifier.refuse(&archive)?;
+                specifier.refuse(&script)?;
             }
             WspecifierKind::Script { script } => {
-                refuse(text, &script)?;
-                return Specifier::of_script(text, &script);
+                specifier.refuse(&script)?;
+                specifier.copy_script(&script)?;
             }
         }
-        Ok(Specifier { text: text.to_owned(), copy: None })
+        Ok(specifier)
     }
 
-    fn of_script(text: &str, script: &str) -> PyResult<Specifier> {
-        let copy = Copy::new(script)?;
-        let options = text.split_once(':').map_or(text, |(options, _)| options);
-        Ok(Specifier { text: format!("{options}:{}", copy.file), copy: Some(copy) })
+    /// Raises ValueError if a name may be a command.
+    fn refuse(&self, name: &str) -> PyResult<()> {
+        if self.is_path { Ok(()) } else { refuse(&self.text, name) }
     }
 
-    /// The text for kaldi-io.
-    pub fn text(&self) -> &str {
-        &self.text
+    /// Checks the lines of a script, and lets a copy take its place.
+    fn copy_script(&mut self, script: &str) -> PyResult<()> {
+        let copy = match self.is_path {
+            true => as_path(|| Copy::new(script)),
+            false => Copy::new(script),
+        }?;
+        let options = self.text.split_once(':').map_or(&*self.text, |(options, _)| options);
+        self.text = format!("{options}:{}", copy.file);
+        self.copy = Mutex::new(Some(copy));
+        Ok(())
+    }
+
+    /// Opens the table with a function that takes a specifier. Raises what the module raises for its errors.
+    pub fn open<T>(&self, open: impl FnOnce(&str) -> kaldi_io::error::Result<T>) -> PyResult<T> {
+        let opened = if self.is_path { as_path(|| open(&self.text)) } else { open(&self.text) };
+        opened.map_err(|error| self.raised(error))
+    }
+
+    /// The name as the caller gave it.
+    pub fn given(&self) -> &str {
+        &self.given
+    }
+
+    /// True if entries can be looked up: the table to read is a file, which can be opened again.
+    pub fn is_file(&self) -> bool {
+        let name = Rspecifier::parse(&self.text).map(|spec| spec.rxfilename);
+        let is_file =
+            |name: &str| matches!(RxFilename::parse(name), Ok(RxFilename::File(file)) if file.is_file());
+        self.is_path || name.is_ok_and(|name| is_file(&name))
+    }
+
+    /// Removes what is not needed behind the last error of the table.
+    pub fn release(&self) {
+        drop(self.copy().take());
+    }
+
+    fn copy(&self) -> MutexGuard<'_, Option<Copy>> {
+        self.copy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The exception for an error of the table, with the name of the script and not of its copy.
     pub fn raised(&self, error: IoError) -> PyErr {
-        match &self.copy {
-            Some(copy) => raised_with(error, |text| text.replace(&copy.file, &copy.script)),
-            None => raised(error),
-        }
+        raised_with(error, |text| match &*self.copy() {
+            Some(copy) => text.replace(&copy.file, &copy.script),
+            None => text,
+        })
     }
 }
 

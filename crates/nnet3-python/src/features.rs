@@ -1,6 +1,6 @@
 //! Features of sound.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kaldi_feat::spectral::{Extractor, SpectralOptions};
 use kaldi_io::DenseMatrix;
@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 
 use crate::arguments;
 use crate::arrays;
-use crate::error::raised;
+use crate::error::{not_found, raised};
 use crate::names;
 use crate::stack::detach;
 
@@ -51,6 +51,10 @@ pub fn features<'py>(
         return Err(PyValueError::new_err(format!(
             "config: expected the name of a file that neither begins nor ends with a blank, found {config:?}"
         )));
+    }
+    if !config.is_empty() && !Path::new(&config).exists() {
+        let sentence = format!("config: there is no file {config:?}");
+        return Err(PyErr::from_type(not_found(py)?.clone(), (sentence,)));
     }
     let mut options = as_path(|| options(kind, &config))?;
     if config.is_empty() {

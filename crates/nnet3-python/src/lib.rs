@@ -16,7 +16,11 @@ mod network;
 mod recognizer;
 mod recording;
 mod scale;
+mod signals;
 mod stack;
+mod tables;
+mod told;
+mod wording;
 
 use pyo3::prelude::*;
 
@@ -26,6 +30,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     stack::print_no_missing_memory();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("Error", module.py().get_type::<error::Error>())?;
+    module.add("NotFoundError", error::not_found(module.py())?)?;
     module.add_class::<recognizer::Model>()?;
     module.add_class::<recognizer::Recognizer>()?;
     module.add_class::<network::Network>()?;

@@ -7,6 +7,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::arguments::type_name;
+use crate::error::raised_with;
 
 /// The source of data.
 pub enum Source {
@@ -14,6 +15,21 @@ pub enum Source {
     Path(String),
     /// `command |`.
     Command(String),
+}
+
+/// A remark about names with blanks.
+const BAR: &str = " (a command needs | at its end)";
+
+/// A clause about the name of a missing file; empty if there is nothing to say.
+fn hint(name: &str) -> &'static str {
+    let name = name.trim();
+    if name.ends_with('|') {
+        return "; a name is never a command here: command=\"…\", without the bar, runs one";
+    }
+    match ["http://", "https://"].iter().any(|start| name.starts_with(start)) {
+        true => "; only files have names here: command=\"curl -sL 'URL'\" reads an address",
+        false => "",
+    }
 }
 
 /// The text of a path. Raises ValueError if it is not UTF-8.
@@ -69,6 +85,15 @@ impl Source {
                 "expected {what}, the name of a file, or command, and not both"
             ))),
         }
+    }
+
+    /// The exception for an error of reading the source. One about a missing file says what reads sound or models that are no files.
+    pub fn raised(&self, error: impl std::error::Error + 'static) -> PyErr {
+        raised_with(error, |text| match self {
+            // (The remark is for programs, whose names may be commands.)
+            Source::Path(name) if !Path::new(name).exists() => text.replace(BAR, "") + hint(name),
+            _ => text,
+        })
     }
 
     /// The name in messages and results.

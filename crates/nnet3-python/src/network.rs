@@ -14,9 +14,11 @@ use pyo3::prelude::*;
 
 use crate::arguments::{real, whole};
 use crate::arrays;
-use crate::error::raised;
+use crate::error::{raised, raised_with};
 use crate::names::{self, Source};
+use crate::signals::Signals;
 use crate::stack::detach;
+use crate::wording;
 
 /// Network(path, output="output", command=None): a network that computes on the CPU, of a raw model or of an acoustic model.
 ///
@@ -35,16 +37,16 @@ pub struct Network {
 }
 
 /// Reads a raw network, or the network of an acoustic model with the logarithms of its priors.
-fn load(path: &str) -> PyResult<(Nnet, Vec<f32>)> {
-    match Nnet::load(path) {
+fn load(source: &Source) -> PyResult<(Nnet, Vec<f32>)> {
+    match source.open(Nnet::load) {
         Ok(nnet) => Ok((nnet, Vec::new())),
         // A raw network has no transition model.
-        Err(raw) => match AmNnet::load(path) {
+        Err(raw) => match source.open(AmNnet::load) {
             Ok(model) => {
                 let priors = model.log_priors().map_err(raised)?;
                 Ok((model.into_nnet(), priors))
             }
-            Err(_) => Err(raised(raw)),
+            Err(_) => Err(source.raised(raw)),
         },
     }
 }
@@ -107,7 +109,8 @@ impl Network {
     ///
     /// `features`: an array of frames × input dimension. `ivectors`: a vector, or an array with a row every
     /// `online_ivector_period` frames. The other arguments are options of nnet3-compute. `use_priors` subtracts the
-    /// logarithms of the priors of an acoustic model. Raises Error if dimensions do not fit the network.
+    /// logarithms of the priors of an acoustic model. Raises Error if dimensions do not fit the network. Other threads of Python
+    /// run meanwhile, and Ctrl-C ends the computation.
     #[pyo3(signature = (
         features, ivectors = None, *, frames_per_chunk = None, frame_subsampling_factor = None, extra_left_context = None,
         extra_right_context = None, extra_left_context_initial = None, extra_right_context_final = None,
@@ -180,7 +183,8 @@ impl Network {
         };
         let log_priors = if use_priors { self.log_priors.clone() } else { Vec::new() };
         let scaling = OutputScaling { log_priors, scale: acoustic_scale };
-        let output = detach(py, || self.run(&features, ivectors, chunking, scaling).map_err(raised))?;
+        let of_arguments = |error| raised_with(error, |text| wording::of_compute(&text));
+        let output = detach(py, || self.run(&features, ivectors, chunking, scaling).map_err(of_arguments))?;
         arrays::to_matrix(py, output)
     }
 }
@@ -192,7 +196,7 @@ impl Network {
     }
 
     fn open(source: &Source, output: &str) -> PyResult<Network> {
-        let (mut nnet, log_priors) = source.open(load)?;
+        let (mut nnet, log_priors) = load(source)?;
         let path = source.name();
         let outputs: Vec<String> = nnet.output_nodes().map(|node| nnet.node_name(node).to_owned()).collect();
         if !outputs.iter().any(|name| name == output) {
@@ -225,6 +229,8 @@ impl Network {
         let compiler = CachingCompiler::new(Default::default(), Default::default());
         let mut forward =
             GroupedForward::new(&self.nnet, &nnet3_matrix::cpu(), chunking, scaling, compiler, 1)?;
+        // (All of it runs on this thread.)
+        forward.executors().iter_mut().for_each(|executor| executor.observe(Box::new(Signals::default())));
         forward.accept(features, ivectors)?;
         forward.finish()?;
         Ok(forward.next_output().unwrap_or_default())

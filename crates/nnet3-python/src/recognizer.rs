@@ -1,32 +1,39 @@
 //! Recognition.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nnet3_online::{ModelOptions, SampleBytes, State, Steps, Transcript, json};
 use numpy::PyArray2;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyType};
 use serde_json::Value;
 
 use crate::arguments;
 use crate::arrays;
-use crate::error::raised;
+use crate::error::{raised, raised_with};
 use crate::names::{self, Source};
 use crate::network::Network;
 use crate::recording::ignored_words;
-use crate::scale::Scale;
+use crate::scale::{Samples, Scale};
+use crate::signals::Signals;
 use crate::stack::detach;
+use crate::wording;
 
-/// Model(folder, allow_upsample=False, threads=1): the folder of a recogniser's model, which recognisers on many threads share.
+/// Model(folder, allow_upsample=True, threads=1): the folder of a recogniser's model, which recognisers on many threads share.
 ///
-/// The folder has vosk's form, as published or as scripts/recognizer.sh makes it. `allow_upsample` takes sound at a lower
-/// rate than the model's as well. `threads` prepare the i-vector extractor.
+/// The folder has vosk's form, as published or as scripts/recognizer.sh makes it. Sound at a lower rate than the model's is
+/// upsampled, with a UserWarning, since more words are wrong then; with allow_upsample=False it raises Error. `threads` prepare the
+/// i-vector extractor. A model can be pickled, for other processes: it is opened again there.
 #[pyclass(module = "nnet3", frozen)]
 pub struct Model {
     pub(crate) model: nnet3_online::Model,
     folder: PathBuf,
+    allow_upsample: bool,
+    threads: NonZero<usize>,
     /// The network for `compute`, once it has been needed.
     network: PyOnceLock<Py<Network>>,
 }
@@ -37,8 +44,8 @@ type Inputs<'py> = (Bound<'py, PyArray2<f32>>, Option<Bound<'py, PyArray2<f32>>>
 #[pymethods]
 impl Model {
     #[new]
-    #[pyo3(signature = (folder, allow_upsample = false, threads = None))]
-    #[pyo3(text_signature = "(folder, allow_upsample=False, threads=1)")]
+    #[pyo3(signature = (folder, allow_upsample = true, threads = None))]
+    #[pyo3(text_signature = "(folder, allow_upsample=True, threads=1)")]
     fn new(
         py: Python<'_>,
         folder: &Bound<'_, PyAny>,
@@ -48,8 +55,8 @@ impl Model {
         let folder = names::path("folder", folder)?;
         let threads = arguments::threads(threads)?;
         let options = ModelOptions { allow_upsample, threads, ..ModelOptions::default() };
-        let model = detach(py, || nnet3_online::Model::open(&folder, &options).map_err(raised))?;
-        Ok(Model { model, folder, network: PyOnceLock::new() })
+        let model = detach(py, || nnet3_online::Model::open(&folder, &options).map_err(of_model))?;
+        Ok(Model { model, folder, allow_upsample, threads, network: PyOnceLock::new() })
     }
 
     /// network(output="output"): the network of the acoustic model.
@@ -92,8 +99,9 @@ impl Model {
         sample_rate: Option<&Bound<'py, PyAny>>,
         rate: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Inputs<'py>> {
-        let rate = arguments::sample_rate(sample_rate, rate)? as f32;
+        let rate = arguments::recognised_rate(sample_rate, rate)? as f32;
         let samples = arrays::samples(samples, arrays::whole_samples)?.alone()?;
+        self.check_rate(py, rate)?;
         let made = detach(py, || self.model.inputs(rate, &samples).map_err(raised))?;
         let ivectors = made.ivectors.map(|ivectors| arrays::to_matrix(py, ivectors)).transpose()?;
         Ok((arrays::to_matrix(py, made.features)?, ivectors))
@@ -121,16 +129,66 @@ impl Model {
     fn word_number(&self, word: &str) -> Option<i32> {
         self.model.word_number(word)
     }
+
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> (Bound<'py, PyType>, (PathBuf, bool, usize)) {
+        let model = this.get();
+        (this.get_type(), (model.folder.clone(), model.allow_upsample, model.threads.get()))
+    }
+}
+
+impl Model {
+    /// Warns of sound at a lower rate (in Hz) than the model's, or raises Error if the model does not take it.
+    fn check_rate(&self, py: Python<'_>, rate: f32) -> PyResult<()> {
+        let least = self.model.sample_rate();
+        if rate >= least {
+            return Ok(());
+        }
+        if !self.allow_upsample {
+            return Err(of_model(nnet3_online::Error::LowRate { rate, least }));
+        }
+        match low_rate(&self.model, rate) {
+            Some(sentence) => arrays::warn(py, &sentence),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The model of an argument. Raises TypeError for other objects, such as the name of its folder.
+pub fn model_of<'a, 'py>(object: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, Model>> {
+    object.cast::<Model>().map_err(|_| {
+        let found = arguments::type_name(object);
+        PyTypeError::new_err(format!(
+            "model: expected a Model, as nnet3.Model(folder) opens it, found {found}"
+        ))
+    })
+}
+
+/// A sentence about sound at this rate (in Hz), if the model needs a higher one.
+pub fn low_rate(model: &nnet3_online::Model, rate: f32) -> Option<String> {
+    model.low_rate(rate).map(|low| low.to_string())
+}
+
+/// The exception for an error of a recogniser.
+pub fn of_model(error: nnet3_online::Error) -> PyErr {
+    raised_with(error, |text| wording::in_python(&text, wording::MODEL))
 }
 
 /// Recognizer(model, sample_rate, phrases=None, alternatives=0): recognises one sound after another, sentence by sentence.
 ///
-/// `sample_rate` is in Hz; `rate=` is its older name. `phrases` is a list of texts that take the place of the model's language model; it needs a model of recognizer.sh, or a
-/// graph of two halves; a UserWarning names words that the model lacks. With `alternatives`, 1000 at most, results have the likeliest texts. A recogniser may pass from thread to thread.
+/// `sample_rate` is in Hz, from 1000 to 192000; `rate=` is its older name. A UserWarning says if it is lower than the model's.
+/// `phrases` is a list of texts that take the place of the model's language model; it needs a model of recognizer.sh, or a
+/// graph of two halves; a UserWarning names words that the model lacks. With `alternatives`, 1000 at most, results have the likeliest
+/// texts. A recogniser may pass from thread to thread.
 #[pyclass(module = "nnet3", frozen)]
-pub struct Recognizer(Mutex<Box<Session>>); // (Larger than the stack that a thread of Python may have.)
+pub struct Recognizer {
+    session: Mutex<Box<Session>>, // (Larger than the stack that a thread of Python may have.)
+    model: Py<Model>,
+    /// In Hz.
+    rate: f32,
+    alternatives: usize,
+}
 
-/// Samples that are cut into steps at once.
+/// Samples that are cut into steps at once, and between two looks for signals.
 const PIECE: usize = 1 << 16;
 
 struct Session {
@@ -145,12 +203,12 @@ struct Session {
     odd: SampleBytes,
     /// The scale of the sound's floats, once they tell.
     scale: Option<Scale>,
-    alternatives: bool,
+    alternatives: usize,
 }
 
 impl Recognizer {
     fn session(&self) -> MutexGuard<'_, Box<Session>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -161,54 +219,86 @@ impl Recognizer {
     #[pyo3(text_signature = "(model, sample_rate, phrases=None, alternatives=0)")]
     fn new(
         py: Python<'_>,
-        model: &Model,
+        model: &Bound<'_, PyAny>,
         sample_rate: Option<&Bound<'_, PyAny>>,
         phrases: Option<&Bound<'_, PyAny>>,
         alternatives: Option<&Bound<'_, PyAny>>,
         rate: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Recognizer> {
-        let rate = arguments::sample_rate(sample_rate, rate)? as f32;
+        let rate = arguments::recognised_rate(sample_rate, rate)? as f32;
         let phrases = arguments::texts("phrases", phrases)?;
         let alternatives = arguments::alternatives(alternatives)?;
-        let model = &model.model;
+        let model = model_of(model)?;
+        let of = model.clone().unbind();
+        let folder = model.get();
+        let model = &folder.model;
         let phrases =
             detach(py, || phrases.map(|phrases| model.phrases(&phrases)).transpose().map_err(raised))?;
         for sentence in phrases.iter().flat_map(ignored_words) {
             arrays::warn(py, &sentence)?;
         }
-        detach(py, || {
+        folder.check_rate(py, rate)?;
+        let session = detach(py, || {
             let options =
                 nnet3_online::RecognizerOptions { phrases, alternatives, ..model.options().clone() };
-            let recognizer = nnet3_online::Recognizer::new(model, rate, &options).map_err(raised)?;
-            Ok(Recognizer(Mutex::new(Box::new(Session {
+            let recognizer = nnet3_online::Recognizer::new(model, rate, &options).map_err(of_model)?;
+            Ok(Box::new(Session {
                 recognizer,
                 rate,
                 steps: Steps::new(rate),
                 is_over: false,
                 odd: SampleBytes::default(),
                 scale: None,
-                alternatives: alternatives > 0,
-            }))))
-        })
+                alternatives,
+            }))
+        })?;
+        Ok(Recognizer { session: Mutex::new(session), model: of, rate, alternatives })
+    }
+
+    fn __repr__(&self) -> String {
+        let folder = self.model.get().folder.display().to_string();
+        let (rate, alternatives) = (self.rate, self.alternatives);
+        let texts = if alternatives > 0 { format!(", {alternatives} alternatives") } else { String::new() };
+        format!("<nnet3.Recognizer of {folder:?}: {rate} Hz{texts}>")
+    }
+
+    /// The model.
+    #[getter]
+    fn model(&self, py: Python<'_>) -> Py<Model> {
+        self.model.clone_ref(py)
+    }
+
+    /// The rate of the samples in Hz.
+    #[getter]
+    fn sample_rate(&self) -> f32 {
+        self.rate
     }
 
     /// accept(samples): takes the next samples. Returns True at the end of a sentence: then call result().
     ///
-    /// `samples` is an array of int16, float32 or float64, or bytes with 16 bits a sample, the low byte first; an odd byte at their end
-    /// belongs to the first sample of the next bytes. Floats are between -1 and 1, or have the values of int16: the first ones that
+    /// `samples` is an array of int16, float32 or float64 (of samples, or of samples × 1), or bytes, or another buffer, with 16 bits a
+    /// sample, the low byte first; an odd byte at their end belongs to the first sample of the next bytes. Floats are between -1 and 1, or have the values of int16: the first ones that
     /// are not all -1, 0 or 1 decide that for the sound, as in features(). A ValueError says that a louder one contradicts it, or that
     /// a sample is NaN or infinite; these samples are not taken. The search gets samples in steps of 0.2 s from the beginning of
-    /// the sound, whatever the sizes of pieces.
+    /// the sound, whatever the sizes of pieces. Ctrl-C ends a call with many samples; the next ones then begin another sound.
     fn accept(&self, py: Python<'_>, samples: &Bound<'_, PyAny>) -> PyResult<bool> {
         let samples =
             arrays::samples(samples, |bytes| Ok(self.session().odd.take(bytes, i16::from_le_bytes)))?;
         detach(py, || {
-            let mut session = self.session();
-            if session.is_over {
-                session.scale = None;
+            let samples = self.session().scaled(samples)?;
+            let mut signals = Signals::default();
+            // (Piece by piece: steps are copies.)
+            let (first, others) = samples.split_at(PIECE.min(samples.len()));
+            let mut has_ended = self.session().accept(first)?.unwrap_or(false);
+            for piece in others.chunks(PIECE) {
+                // (Not while the session is locked: another thread may wait for it with the interpreter's lock.)
+                if let Err(error) = signals.check() {
+                    self.session().is_over = true;
+                    return Err(error);
+                }
+                has_ended = self.session().accept(piece)?.unwrap_or(has_ended);
             }
-            let samples = samples.in_sound(&mut session.scale)?;
-            session.accept(&samples).map_err(raised)
+            Ok(has_ended)
         })
     }
 
@@ -223,8 +313,8 @@ impl Recognizer {
         })
     }
 
-    /// Ends the sentence: a dictionary with start, end, text and words (word, start, end, conf). Times are in seconds from
-    /// the beginning of the sound.
+    /// Ends the sentence, and returns it as a Sentence: a dictionary with start, end, text and words (word, start, end, conf). Times are
+    /// in seconds from the beginning of the sound.
     fn result<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.end(py, |session| match session.is_over {
             true => Ok(Transcript::default()),
@@ -260,33 +350,40 @@ impl Recognizer {
             let mut session = self.session();
             let transcript = finish(&mut session).map_err(raised)?;
             let mut value = json::sentence(&transcript.words);
-            if let (true, Some(value)) = (session.alternatives, value.as_object_mut())
+            if let (1.., Some(value)) = (session.alternatives, value.as_object_mut())
                 && let Value::Object(found) = json::alternatives(&transcript.alternatives)
             {
                 value.extend(found);
             }
             Ok(value)
         })?;
-        to_python(py, &value)
+        to_python(py, "sentence", &value)
     }
 }
 
 impl Session {
-    fn accept(&mut self, samples: &[f32]) -> nnet3_online::Result<bool> {
+    /// The samples with the values of wave files.
+    fn scaled(&mut self, samples: Samples) -> PyResult<Vec<f32>> {
+        if self.is_over {
+            self.scale = None;
+        }
+        samples.in_sound(&mut self.scale)
+    }
+
+    /// Takes the next samples. True if a sentence has ended, `None` if they do not complete a step.
+    fn accept(&mut self, samples: &[f32]) -> PyResult<Option<bool>> {
         // After an error only another sound can be begun.
         if std::mem::replace(&mut self.is_over, true) {
-            self.recognizer.reset(self.rate)?;
+            self.recognizer.reset(self.rate).map_err(of_model)?;
             self.steps = Steps::new(self.rate);
         }
-        let mut state = State::Listening;
-        // (Piece by piece: steps are copies.)
-        for piece in samples.chunks(PIECE) {
-            for step in self.steps.add(piece) {
-                state = self.recognizer.accept(&step)?;
-            }
+        let mut has_ended = None;
+        for step in self.steps.add(samples) {
+            let state = self.recognizer.accept(&step).map_err(of_model)?;
+            has_ended = Some(matches!(state, State::Endpoint { .. }));
         }
         self.is_over = false;
-        Ok(matches!(state, State::Endpoint { .. }))
+        Ok(has_ended)
     }
 
     /// Takes the samples behind the last whole step, and ends the sound.
@@ -299,7 +396,8 @@ impl Session {
     }
 }
 
-/// A value of Python.
-pub fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
-    py.import("json")?.call_method1("loads", (value.to_string(),))
+/// A value of Python, made by a function of `nnet3._results`.
+pub fn to_python<'py>(py: Python<'py>, function: &str, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    let plain = py.import("json")?.call_method1("loads", (value.to_string(),))?;
+    py.import("nnet3._results")?.call_method1(function, (plain,))
 }

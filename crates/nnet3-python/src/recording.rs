@@ -12,10 +12,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::arguments::{self, type_name};
-use crate::arrays;
+use crate::arrays::{self, Buffer};
 use crate::error::{Error, raised};
 use crate::names::Source;
-use crate::recognizer::{self, to_python};
+use crate::recognizer::{model_of, of_model, to_python};
 use crate::stack::detach;
 
 /// The name of a recording that has no other.
@@ -33,20 +33,21 @@ enum Sound {
 }
 
 /// transcribe(model, recording, *, command=None, sample_rate=None, channels="first", phrases=None, alternatives=0): the sentences of
-/// a recording, a dictionary with file, text and segments as `nnet3-transcribe --format=json` prints it.
+/// a recording, a Recording: a dictionary with file, text and segments as `nnet3-transcribe --format=json` prints it.
 ///
 /// `recording` is one of these:
 /// the name of a file of any format that nnet3-transcribe reads (a name is never taken for a command);
 /// a file object, or bytes, of such a file;
 /// an array of samples with `sample_rate` in Hz, or an array of samples × channels: int16, or float32 and float64 between -1 and 1 or
 /// with the values of int16, as features() takes them;
-/// bytes of int16 samples, the low byte first, with `sample_rate`.
+/// bytes, or another buffer, of int16 samples, the low byte first, with `sample_rate`.
 /// `command` takes its place: a shell command that writes sound to its standard output.
 ///
-/// `channels` is first, mix, each, or a number from 1. `phrases` is a list of texts that take the place of the model's language
-/// model. With `alternatives`, 1000 at most, segments have that many texts. If parts of the recording are missing or damaged, the chosen channel
-/// alone is silent, a word of the phrases is unknown, or a sentence has no exact text, the dictionary has a list `warnings`, and each
-/// one is a UserWarning, too. A recording without samples, or with too few for a frame, raises Error.
+/// `channels` is first, mix, each, or a number from 1. With "each", segments of all channels are in the order of their beginnings, and
+/// those that begin at the same time in the order of channels. `phrases` is a list of texts that take the place of the model's language
+/// model. With `alternatives`, 1000 at most, segments have that many texts. If parts of the recording are missing or damaged, its rate is
+/// lower than the model's, the chosen channel alone is silent, a word of the phrases is unknown, or a sentence has no exact text, the
+/// dictionary has a list `warnings`, and each one is a UserWarning, too. A recording without samples, or with too few for a frame, raises Error.
 #[pyfunction]
 #[pyo3(signature = (
     model, recording = None, *, command = None, sample_rate = None, channels = None, phrases = None, alternatives = None,
@@ -58,7 +59,7 @@ enum Sound {
 #[allow(clippy::too_many_arguments)] // They are keywords.
 pub fn transcribe<'py>(
     py: Python<'py>,
-    model: &recognizer::Model,
+    model: &Bound<'py, PyAny>,
     recording: Option<&Bound<'py, PyAny>>,
     command: Option<&str>,
     sample_rate: Option<&Bound<'py, PyAny>>,
@@ -67,13 +68,13 @@ pub fn transcribe<'py>(
     alternatives: Option<&Bound<'py, PyAny>>,
     rate: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let model = &model.model;
+    let model = &model_of(model)?.get().model;
     let channels = channels.map_or(Ok(Channels::First), which)?;
     let phrases = arguments::texts("phrases", phrases)?;
     let alternatives = arguments::alternatives(alternatives)?;
     let rate = match (sample_rate, rate) {
         (None, None) => None,
-        _ => Some(whole_rate(arguments::sample_rate(sample_rate, rate)?)?),
+        _ => Some(whole_rate(arguments::recognised_rate(sample_rate, rate)?)?),
     };
     let mut sound = Sound::of(recording, command, rate)?;
     let parts =
@@ -86,7 +87,7 @@ pub fn transcribe<'py>(
         }
         recording["warnings"] = heard.warnings.into();
     }
-    to_python(py, &recording)
+    to_python(py, "recording", &recording)
 }
 
 /// Returns a rate of samples that are whole Hz. Raises ValueError for other ones.
@@ -128,14 +129,19 @@ impl Sound {
             }
             return Ok(Sound::Named(Source::new("recording", Some(&path), None)?));
         }
-        if let Some(bytes) = bytes_of(recording)? {
-            return Ok(Sound::Bytes { name: UNNAMED.to_owned(), bytes, raw: raw(1)? });
+        let mut recording = recording.clone();
+        match arrays::buffer(&recording)? {
+            Some(Buffer::Bytes(bytes)) => {
+                return Ok(Sound::Bytes { name: UNNAMED.to_owned(), bytes, raw: raw(1)? });
+            }
+            Some(Buffer::Array(array)) => recording = array,
+            None => {}
         }
         if recording.hasattr("read")? {
             let name = recording.getattr("name").and_then(|name| name.extract::<String>());
             let read = recording.call_method0("read")?;
-            let bytes = bytes_of(&read)?.ok_or_else(|| {
-                PyTypeError::new_err(match read.is_instance_of::<PyString>() {
+            let Some(Buffer::Bytes(bytes)) = arrays::buffer(&read)? else {
+                return Err(PyTypeError::new_err(match read.is_instance_of::<PyString>() {
                     true => {
                         "recording: expected a file that is open for bytes (mode 'rb'), found one of text"
                             .to_owned()
@@ -144,8 +150,8 @@ impl Sound {
                         "recording: expected bytes of the object's read(), found {}",
                         type_name(&read)
                     ),
-                })
-            })?;
+                }));
+            };
             let name = name.unwrap_or_else(|_| UNNAMED.to_owned());
             if bytes.is_empty() {
                 return Err(Error::new_err(format!(
@@ -154,7 +160,7 @@ impl Sound {
             }
             return Ok(Sound::Bytes { name, bytes, raw: raw(1)? });
         }
-        let (samples, channels) = arrays::sound(recording)?;
+        let (samples, channels) = arrays::sound(&recording)?;
         if rate.is_none() {
             return Err(PyTypeError::new_err(
                 "sample_rate: expected the rate of the array's samples in Hz, found none",
@@ -172,26 +178,16 @@ impl Sound {
     }
 
     /// Opens the sound, once: bytes are then in the stream alone.
-    fn open(&mut self) -> kaldi_sound::Result<SoundStream> {
+    fn open(&mut self) -> PyResult<SoundStream> {
         match self {
-            Sound::Named(source) => source.open(SoundStream::open),
+            Sound::Named(source) => source.open(SoundStream::open).map_err(|error| source.raised(error)),
             Sound::Bytes { name, bytes, raw } => {
                 let reader = KaldiReader::from_bytes(name.as_str(), std::mem::take(bytes));
-                SoundStream::from_reader_with(reader, &SoundOptions { track: None, raw: *raw })
+                let options = SoundOptions { track: None, raw: *raw };
+                SoundStream::from_reader_with(reader, &options).map_err(raised)
             }
         }
     }
-}
-
-/// The bytes of bytes, bytearray or memoryview; `None` of other objects.
-fn bytes_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
-    let builtins = object.py().import("builtins")?;
-    for kind in ["bytes", "bytearray", "memoryview"] {
-        if object.is_instance(&builtins.getattr(kind)?)? {
-            return Ok(Some(builtins.getattr("bytes")?.call1((object,))?.extract()?));
-        }
-    }
-    Ok(None)
 }
 
 /// The sentences of a recording, and its warnings.
@@ -220,7 +216,7 @@ fn hear(
     let mut warnings = phrases.as_ref().map(ignored_words).unwrap_or_default();
     let options = RecognizerOptions { phrases, alternatives, ..model.options().clone() };
     let sentences = Sentences::new(model, &options).map_err(raised)?;
-    let stream = sound.open().map_err(raised)?;
+    let stream = sound.open()?;
     let options = RecordingOptions { channels: Some(channels) };
     let mut recording =
         Recording::new(stream, sentences, &options).map_err(|error| of_recording(sound, error))?;
@@ -242,6 +238,6 @@ fn hear(
 fn of_recording(sound: &Sound, error: nnet3_online::Error) -> PyErr {
     match error {
         nnet3_online::Error::Recording(_) => raised(error),
-        _ => raised(nnet3_online::Error::File { file: sound.name().to_owned(), source: error.into() }),
+        _ => of_model(nnet3_online::Error::File { file: sound.name().to_owned(), source: error.into() }),
     }
 }

@@ -25,11 +25,22 @@ pub fn detach<T: Ungil + Send>(
         py.detach(|| catch_unwind(AssertUnwindSafe(on_stack)).unwrap_or_else(|panic| Err(Panic(panic))));
     match done {
         Ok(result) => result,
-        Err(Panic(panic)) => match no_memory(panic.as_ref()) {
-            Some(message) => Err(PyMemoryError::new_err(message)),
-            None => resume_unwind(panic),
+        Err(Panic(panic)) => match panic.downcast::<Raised>() {
+            Ok(raised) => Err(raised.0),
+            Err(panic) => match no_memory(panic.as_ref()) {
+                Some(message) => Err(PyMemoryError::new_err(message)),
+                None => resume_unwind(panic),
+            },
         },
     }
+}
+
+/// An exception that ends work in the midst.
+struct Raised(PyErr);
+
+/// Ends the work of [`detach`] on this thread, which then raises the exception. For work that cannot return it.
+pub fn unwind(error: PyErr) -> ! {
+    resume_unwind(Box::new(Raised(error)))
 }
 
 /// True if the address space is limited, as by `ulimit -v`.

@@ -3,9 +3,14 @@
 import struct
 import sys
 
+from ._native import Error
 
-class ArchiveError(ValueError):
-    """What is not an archive, or not one of matrices and vectors of floating-point numbers."""
+
+class ArchiveError(Error, ValueError):
+    """What is not an archive, or not one of matrices and vectors of floating-point numbers. It is a ValueError, too."""
+
+
+ArchiveError.__module__ = "nnet3"
 
 
 def check_key(key):

@@ -1,15 +1,20 @@
+import array
+import mmap
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
-from typing import Any, Literal, Protocol, TypedDict, TypeVar, Union
+from typing import Any, Literal, Protocol, TypeVar, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._results import Recording, Sentence
+
 Floats = Union[NDArray[np.float32], NDArray[np.float64]]
 Precision = Union[Literal["float32", "float64"], type[np.float32], type[np.float64], np.dtype[Any]]
 Path = Union[str, os.PathLike[str]]
-Samples = Union[Floats, NDArray[np.int16], bytes]
+Buffer = Union[bytes, bytearray, memoryview, array.array[Any], mmap.mmap]
+Samples = Union[Floats, NDArray[np.int16], Buffer]
 
 class _SupportsRead(Protocol):
     def read(self) -> bytes: ...
@@ -17,68 +22,13 @@ class _SupportsRead(Protocol):
 _R = TypeVar("_R", bound=_Reader)
 _W = TypeVar("_W", bound=_Writer)
 
-class _Word(TypedDict):
-    """A word; times are in seconds."""
-
-    word: str
-    start: float
-    end: float
-    conf: float
-
-class _AlternativeWord(TypedDict):
-    word: str
-    start: float
-    end: float
-
-class _AlternativeParts(TypedDict, total=False):
-    """Parts that not all have: words of a text that is not empty, and the probability that transcribe tells."""
-
-    result: list[_AlternativeWord]
-    probability: float
-
-class _Alternative(_AlternativeParts):
-    text: str
-    confidence: float
-
-class _SegmentParts(TypedDict, total=False):
-    channel: int
-    alternatives: list[_Alternative]
-
-class _Segment(_SegmentParts):
-    """A sentence. It has a channel with channels="each", and alternatives if they are asked for."""
-
-    start: float
-    end: float
-    text: str
-    words: list[_Word]
-
-class _RecordingParts(TypedDict, total=False):
-    warnings: list[str]
-
-class _Recording(_RecordingParts):
-    """The result of transcribe."""
-
-    file: str
-    text: str
-    segments: list[_Segment]
-
-class _SentenceParts(TypedDict, total=False):
-    alternatives: list[_Alternative]
-
-class _Sentence(_SentenceParts):
-    """The result of a recogniser. Times are None without words."""
-
-    start: float | None
-    end: float | None
-    text: str
-    words: list[_Word]
-
 __version__: str
 
 class Error(RuntimeError): ...
+class NotFoundError(Error, FileNotFoundError): ...
 
 class Model:
-    def __init__(self, folder: Path, allow_upsample: bool = False, threads: int = 1) -> None: ...
+    def __init__(self, folder: Path, allow_upsample: bool = True, threads: int = 1) -> None: ...
     @property
     def sample_rate(self) -> float: ...
     @property
@@ -106,10 +56,14 @@ class Recognizer:
     def __init__(
         self, model: Model, sample_rate: float, phrases: Sequence[str] | None = None, alternatives: int = 0
     ) -> None: ...
+    @property
+    def model(self) -> Model: ...
+    @property
+    def sample_rate(self) -> float: ...
     def accept(self, samples: Samples) -> bool: ...
     def partial(self) -> str: ...
-    def result(self) -> _Sentence: ...
-    def final_result(self) -> _Sentence: ...
+    def result(self) -> Sentence: ...
+    def final_result(self) -> Sentence: ...
     def reset(self) -> None: ...
 
 class Network:
@@ -143,7 +97,9 @@ class Network:
     ) -> NDArray[np.float32]: ...
 
 class _Reader:
-    def __init__(self, rspecifier: str, dtype: Precision | None = None, *, commands: bool = True) -> None: ...
+    def __init__(self, rspecifier: Path, dtype: Precision | None = None, *, commands: bool = True) -> None: ...
+    def __getitem__(self, key: str) -> NDArray[Any]: ...
+    def __contains__(self, key: str) -> bool: ...
     def __iter__(self) -> Iterator[tuple[str, NDArray[Any]]]: ...
     def __next__(self) -> tuple[str, NDArray[Any]]: ...
     def close(self) -> None: ...
@@ -156,7 +112,7 @@ class MatrixReader(_Reader): ...
 class VectorReader(_Reader): ...
 
 class _Writer:
-    def __init__(self, wspecifier: str, dtype: Precision | None = None, *, commands: bool = True) -> None: ...
+    def __init__(self, wspecifier: Path, dtype: Precision | None = None, *, commands: bool = True) -> None: ...
     def write(self, key: str, array: Floats) -> None: ...
     def close(self) -> None: ...
     def __enter__(self: _W) -> _W: ...
@@ -183,17 +139,18 @@ def align(
     threads: int,
     all_words: bool,
     digraphs: list[str],
+    progress: Callable[[float, str], object] | None,
 ) -> dict[str, Any]: ...
 def features(
     samples: Samples, sample_rate: float, config: Path = "", kind: Literal["mfcc", "fbank", "plp"] = "mfcc"
 ) -> NDArray[np.float32]: ...
 def transcribe(
     model: Model,
-    recording: Path | bytes | bytearray | memoryview | _SupportsRead | Floats | NDArray[np.int16] | None = None,
+    recording: Path | Buffer | _SupportsRead | Floats | NDArray[np.int16] | None = None,
     *,
     command: str | None = None,
     sample_rate: float | None = None,
     channels: Literal["first", "mix", "each"] | int = "first",
     phrases: Sequence[str] | None = None,
     alternatives: int = 0,
-) -> _Recording: ...
+) -> Recording: ...

@@ -9,18 +9,27 @@ import sysconfig
 from collections.abc import Iterator
 from typing import Union, overload
 
+from ._native import Error, NotFoundError
+
 Data = Union[bytes, bytearray, memoryview]
 Argument = Union[str, "os.PathLike[str]", int, float]
 
 
-class ProgramError(RuntimeError):
+class ProgramError(Error):
     """A program failed. The message has what it said, the exception its `status` and `log`."""
 
     def __init__(self, failure: str, status: int, log: str) -> None:
+        self._failure = failure
         said = [line for line in log.splitlines() if line.startswith(("ERROR", "WARNING", "nnet3: "))] or log.splitlines()[-5:]
         super().__init__(f"{failure}: " + ("\n".join(said[-5:]) or "it said nothing"))
         self.status = status
         self.log = log
+
+    def __reduce__(self) -> tuple[type[ProgramError], tuple[str, int, str]]:
+        return type(self), (self._failure, self.status, self.log)
+
+
+ProgramError.__module__ = "nnet3"
 
 
 def _folders() -> Iterator[str]:
@@ -36,12 +45,12 @@ def _folders() -> Iterator[str]:
 
 
 def find_bin(name: str = "nnet3") -> str:
-    """The path of a program, `nnet3` (the binary that holds them all) by default; FileNotFoundError where there is none."""
+    """The path of a program, `nnet3` (the binary that holds them all) by default. Raises NotFoundError where there is none."""
     for folder in [*_folders(), *os.environ.get("PATH", "").split(os.pathsep)]:
         path = os.path.join(folder, name)
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return path
-    raise FileNotFoundError(f"there is no program {name!r} in {', '.join(_folders())} or on the PATH")
+    raise NotFoundError(f"there is no program {name!r} in {', '.join(_folders())} or on the PATH")
 
 
 def command(name: str, *arguments: Argument) -> list[str]:
