@@ -39,7 +39,7 @@ class ModuleTest(InteropTest):
         public = [name for name in dir(nnet3._native) if not name.startswith("_")]
         self.assertEqual(sorted(name for name in there if not name.startswith("_")), sorted(public))
         for name in public:
-            self.assertTrue(getattr(nnet3, name).__doc__, name)
+            self.assertRegex(getattr(nnet3, name).__doc__, r"^[A-Z]\w* [a-z]", f"{name}: the signature stands above the sentences, not in them")
             for method in getattr(there[name], "body", []):
                 if isinstance(method, ast.FunctionDef):
                     self.assertTrue(hasattr(getattr(nnet3, name), method.name), f"{name}.{method.name}")

@@ -371,35 +371,35 @@ macro_rules! writer {
 reader!(
     MatrixReader,
     [MatrixHolder, DoubleMatrixHolder],
-    "MatrixReader(rspecifier, dtype=\"float32\", *, commands=True): iterates over (name, array) of a table of matrices of any precision, \
-     compressed ones too.\n\n`rspecifier` is the name of an archive or a script, which its contents tell apart, or else its ending (.ark, \
-     .scp); or an rspecifier of Kaldi, such as scp:feats.scp or ark:command |. Arrays have the type `dtype`, float32 or float64. An \
-     rspecifier, or a line of a script, that ends with `|` is run as a shell command; with commands=False it raises \
-     ValueError.\n\nreader[name] is the array of a name, and `name in reader` says if there is one, beside the iteration and at any time \
-     before close(): for tables in files. A script is the better choice: of an archive, all arrays up to that one are read, and stay in \
-     memory. A table that is no file raises TypeError.",
+    "Iterates over the names and arrays of a table of matrices of any precision, compressed ones too.\n\n\
+     `rspecifier` is the name of an archive or a script, which its contents tell apart, or else its ending (.ark, .scp); or an\n\
+     rspecifier of Kaldi, such as scp:feats.scp or ark:command |. Arrays have the type `dtype`, float32 or float64. An rspecifier, or\n\
+     a line of a script, that ends with `|` is run as a shell command; with commands=False it raises ValueError.\n\n\
+     reader[name] is the array of a name, and `name in reader` says if there is one, beside the iteration and until close(): of\n\
+     tables in files. A script is the better choice: of an archive, all arrays up to that one are read, and stay in memory. A table\n\
+     that is no file raises TypeError.",
     arrays::to_matrix
 );
 reader!(
     VectorReader,
     [VectorHolder, DoubleVectorHolder],
-    "VectorReader(rspecifier, dtype=\"float32\", *, commands=True): iterates over (name, array) of a table of vectors of any precision, \
-     and finds them by name. All else is as in MatrixReader.",
+    "Iterates over the names and arrays of a table of vectors of any precision, and finds them by name.\n\n\
+     All else is as in MatrixReader.",
     arrays::to_vector
 );
 writer!(
     MatrixWriter,
     [MatrixHolder, DoubleMatrixHolder],
-    "MatrixWriter(wspecifier, dtype=\"float32\", *, commands=True): writes a table of matrices of single or (float64) double \
-     precision.\n\n`wspecifier` is one of Kaldi, such as ark,scp:out.ark,out.scp, or the name of an archive that ends with .ark. A number \
-     that float32 cannot hold raises ValueError. A wspecifier, or a line of a script, that begins with `|` is run as a shell command; \
-     with commands=False it raises ValueError. If a `with` block ends with an exception, the table replaces no file.",
+    "Writes a table of matrices of single precision, or with dtype float64 of double precision.\n\n\
+     `wspecifier` is one of Kaldi, such as ark,scp:out.ark,out.scp, or the name of an archive that ends with .ark. A number that\n\
+     float32 cannot hold raises ValueError. A wspecifier, or a line of a script, that begins with `|` is run as a shell command; with\n\
+     commands=False it raises ValueError. If a `with` block ends with an exception, the table replaces no file.",
     [arrays::stored_matrix, arrays::stored_double_matrix]
 );
 writer!(
     VectorWriter,
     [VectorHolder, DoubleVectorHolder],
-    "VectorWriter(wspecifier, dtype=\"float32\", *, commands=True): writes a table of vectors of single or (float64) double precision. \
+    "Writes a table of vectors of single precision, or with dtype float64 of double precision.\n\n\
      All else is as in MatrixWriter.",
     [arrays::vector, arrays::double_vector]
 );

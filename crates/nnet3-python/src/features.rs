@@ -25,7 +25,7 @@ fn options(kind: &str, config: &str) -> PyResult<SpectralOptions> {
     }
 }
 
-/// features(samples, sample_rate, config="", kind="mfcc"): features of sound, a float32 array of frames × dimension.
+/// Features of sound, a float32 array of frames × dimension.
 ///
 /// `samples` is an array of int16, or of float32 or float64: floats between -1 and 1 are multiplied by 32768; if one is 2 or more, or
 /// -2 or less, or if all are -1, 0 or 1, they have the values of int16. It may be bytes with 16 bits a sample, too, the low byte first.

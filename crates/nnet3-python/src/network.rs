@@ -20,7 +20,7 @@ use crate::signals::Signals;
 use crate::stack::detach;
 use crate::wording;
 
-/// Network(path, output="output", command=None): a network that computes on the CPU, of a raw model or of an acoustic model.
+/// A network that computes on the CPU, of a raw model or of an acoustic model.
 ///
 /// `path` is the name of a file, whatever characters it has. `command` takes its place: a shell command that writes the model to its
 /// standard output.
@@ -105,7 +105,7 @@ impl Network {
         self.nnet.output_dim("output")
     }
 
-    /// compute(features, ivectors=None, ...): outputs for an utterance, a float32 array of output frames × output dimension.
+    /// Outputs for an utterance, a float32 array of output frames × output dimension.
     ///
     /// `features`: an array of frames × input dimension. `ivectors`: a vector, or an array with a row every
     /// `online_ivector_period` frames. The other arguments are options of nnet3-compute. `use_priors` subtracts the

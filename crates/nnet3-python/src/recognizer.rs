@@ -23,7 +23,7 @@ use crate::signals::Signals;
 use crate::stack::detach;
 use crate::wording;
 
-/// Model(folder, allow_upsample=True, threads=1): the folder of a recogniser's model, which recognisers on many threads share.
+/// The folder of a recogniser's model, which recognisers on many threads share.
 ///
 /// The folder has vosk's form, as published or as scripts/recognizer.sh makes it. Sound at a lower rate than the model's is
 /// upsampled, with a UserWarning, since more words are wrong then; with allow_upsample=False it raises Error. `threads` prepare the
@@ -59,15 +59,14 @@ impl Model {
         Ok(Model { model, folder, allow_upsample, threads, network: PyOnceLock::new() })
     }
 
-    /// network(output="output"): the network of the acoustic model.
+    /// The network of the acoustic model, with this output.
     #[pyo3(signature = (output = "output"))]
     fn network(&self, py: Python<'_>, output: &str) -> PyResult<Network> {
         let file = nnet3_online::acoustic_model(&self.folder).map_err(raised)?;
         Network::read(py, &Source::Path(file), output)
     }
 
-    /// compute(features, ivectors=None, ...): the acoustic model's scores of pdfs. The same as network().compute(...), for a
-    /// network that is read once.
+    /// The acoustic model's scores of pdfs: the same as network().compute(...), for a network that is read once.
     #[pyo3(signature = (features, ivectors = None, **options))]
     #[pyo3(
         text_signature = "($self, features, ivectors=None, *, frames_per_chunk=50, frame_subsampling_factor=1, \
@@ -85,8 +84,8 @@ impl Model {
         network.bind(py).call_method("compute", (features, ivectors), options)
     }
 
-    /// inputs(samples, sample_rate): what the network reads of a sound, a pair of arrays for compute(): features, and i-vectors with a row
-    /// every 10 frames. i-vectors are None if the network reads none.
+    /// What the network reads of a sound, a pair of arrays for compute(): features, and i-vectors with a row every 10 frames, or None if
+    /// the network reads none.
     ///
     /// `samples` are those of features(). The features are those of the recogniser, with pitch if the model has it. I-vectors are
     /// those of a new speaker. Silence counts as speech in them, unlike in a recogniser.
@@ -173,7 +172,7 @@ pub fn of_model(error: nnet3_online::Error) -> PyErr {
     raised_with(error, |text| wording::in_python(&text, wording::MODEL))
 }
 
-/// Recognizer(model, sample_rate, phrases=None, alternatives=0): recognises one sound after another, sentence by sentence.
+/// Recognises one sound after another, sentence by sentence.
 ///
 /// `sample_rate` is in Hz, from 1000 to 192000; `rate=` is its older name. A UserWarning says if it is lower than the model's.
 /// `phrases` is a list of texts that take the place of the model's language model; it needs a model of recognizer.sh, or a
@@ -274,7 +273,7 @@ impl Recognizer {
         self.rate
     }
 
-    /// accept(samples): takes the next samples. Returns True at the end of a sentence: then call result().
+    /// Takes the next samples. Returns True at the end of a sentence: then call result().
     ///
     /// `samples` is an array of int16, float32 or float64 (of samples, or of samples × 1), or bytes, or another buffer, with 16 bits a
     /// sample, the low byte first; an odd byte at their end belongs to the first sample of the next bytes. Floats are between -1 and 1, or have the values of int16: the first ones that

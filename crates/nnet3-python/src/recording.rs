@@ -32,8 +32,7 @@ enum Sound {
     },
 }
 
-/// transcribe(model, recording, *, command=None, sample_rate=None, channels="first", phrases=None, alternatives=0): the sentences of
-/// a recording, a Recording: a dictionary with file, text and segments as `nnet3-transcribe --format=json` prints it.
+/// The sentences of a recording, a Recording: a dictionary with file, text and segments as `nnet3-transcribe --format=json` prints it.
 ///
 /// `recording` is one of these:
 /// the name of a file of any format that nnet3-transcribe reads (a name is never taken for a command);

@@ -102,8 +102,8 @@ fn option(text: &str, (option, argument): &Argument) -> Option<(String, usize)> 
 
 /// True if the words before an option are a command.
 fn is_of_program(before: &str) -> bool {
-    let words = before.split_whitespace().rev();
-    let last = words.skip_while(|word| word.starts_with("--")).next().unwrap_or_default();
+    let mut words = before.split_whitespace().rev();
+    let last = words.find(|word| !word.starts_with("--")).unwrap_or_default();
     let last = last.trim_start_matches(['(', '\'', '"']);
     last.ends_with(".sh") || ["nnet3-", "corpus-"].iter().any(|start| last.starts_with(start))
 }
