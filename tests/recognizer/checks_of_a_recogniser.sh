@@ -146,6 +146,31 @@ KILLER
   [[ $said == *"no recording was tried: "*beem* && $said != *"try 2"* ]]
 }
 
+# The same call again says that the result is there; with another file it is refused, or the graph made again.
+same_again() {
+  local call said exp=$work/exp
+  learned || return 1
+  echo 'lo mi' >"$work/again.txt"
+  for call in "adapt_model.sh --text=$work/again.txt --old-weight=0 $exp" "make_vosk_model.sh --graph=$work/again_graph $exp" \
+    "make_graph.sh --self-loop-scale=1.0 $work/again.arpa $exp/lang $exp/chain/model/tree $exp/chain/model/final.mdl"; do
+    rm -rf "$work/again" "$work/again_graph"
+    cp -r "$exp/graph" "$work/again_graph"
+    cp "$exp/lm/lm.arpa" "$work/again.arpa"
+    # shellcheck disable=SC2086
+    scripts/$call "$work/again" && said=$(scripts/$call "$work/again" 2>&1) || return 1 # lint: words of this script
+    echo "$said"
+    [[ $said == *"$work/again is there already, made of the same files with the same options" ]] || return 1
+    echo 'ru mi' >>"$work/again.txt"
+    touch "$work/again_graph/HCLG.fst"
+    sed -i 's/^-0/-1/' "$work/again.arpa"
+    # shellcheck disable=SC2086
+    said=$(scripts/$call "$work/again" 2>&1) # lint: words of this script
+    echo "$said"
+    [[ $said != *"made of the same files"* ]] || return 1
+    [[ $call == make_graph* || $said == *"is there already, made of other files or with other options"* ]] || return 1
+  done
+}
+
 # What Kaldi's decode.sh, align.sh, prepare_online_decoding.sh and mkgraph.sh read, with the values that were used.
 has_what_kaldi_reads() {
   learned || return 1
@@ -257,6 +282,7 @@ a_recogniser() {
   check "a graph of two halves: the same texts, phrases, the lexicon" looks_ahead
   check "another language model and a new word, with the tree and without" adapts
   check "no Python on the PATH: many recordings by run.sh, slurm.sh and k8s.sh" on_clusters
+  check "called again: adapt_model.sh, make_vosk_model.sh and make_graph.sh say what is there" same_again
   check "many recordings: only faults that can pass are tried again" tries_what_can_pass
   check "with another option, it does what depends on it" does_what_has_changed
   check "killed and started again, it ends with the same bytes" survives_kills
