@@ -124,7 +124,7 @@ transforms_of_speakers() {
     mv "$out/aligned/trans.1" "$out"
     rm "$out/transforms"
   fi
-  say "    $(num_aligned "$out/aligned") of $(wc -l <"$data/text") utterances are aligned for transforms; $(
+  say "    $(wc -l <"$data/text") of $(wc -l <"$from/text") utterances are taken for transforms (a minute of a speaker is enough), $(num_aligned "$out/aligned") of them fit their texts; $(
     people_with_transforms "$from" "$out" | wc -l) of $(people_of "$from" | wc -l) speakers have one"
   rm -rf "$data" "$out/aligned" "$out/texts" "$out/weights"
 }
@@ -152,7 +152,7 @@ features_for_training() {
   with=$(((versions - 1) / 2)) awk '$1 !~ /^aug[0-9]+-/ || substr($1, 4) + 0 <= ENVIRON["with"] + 0 { print $1 }' "$from/utt2spk" >"$out/with" # lint: whole: versions
   edges=0 features_of_speakers "$dir/speakers/train"
   for name in text utt2spk spk2utt utt2uniq utt2num_frames; do cp "$from/$name" "$out"; done
-  count_step "features for the network" "$(wc -l <"$from/feats.scp")" "$(wc -l <"$out/feats.scp")" /dev/null
+  count_step "features for the network" "$(wc -l <"$from/feats.scp")" "$(wc -l <"$out/feats.scp")" /dev/null "$out/utt2num_frames"
 }
 
 # feats.scp of all utterances of `set`: those in OUT/with whose speakers have transforms with them, the others with the mean of all speakers

@@ -49,7 +49,7 @@ make_copies() {
   for name in text utt2num_frames utt2uniq; do names_of_copies false "$feats/$name" | sort >"$out/$name"; done
   names_of_copies true "$feats/utt2spk" | sort >"$out/utt2spk"
   speakers_of "$out/utt2spk" >"$out/spk2utt"
-  count_step "copies" "$(( versions * $(wc -l <"$feats/feats.scp") ))" "$(wc -l <"$out/feats.scp")" /dev/null
+  count_step "copies" "$(( versions * $(wc -l <"$feats/feats.scp") ))" "$(wc -l <"$out/feats.scp")" /dev/null "$out/utt2num_frames"
 }
 
 # A copy's phones are where the original has them.
@@ -103,7 +103,7 @@ pad_features() {
   sed -i "s| $out/| $to/|" "$out/feats.scp"
   rm -f "$out"/part.* "$out"/feats.*.scp "$out"/{inner,outer}*
   for name in text utt2spk spk2utt utt2uniq; do cp "$feats/$name" "$out"; done
-  count_step "with silence around a part of them" "$(wc -l <"$feats/feats.scp")" "$(wc -l <"$out/feats.scp")" /dev/null
+  count_step "with silence around a part of them" "$(wc -l <"$feats/feats.scp")" "$(wc -l <"$out/feats.scp")" /dev/null "$out/utt2num_frames"
 }
 
 pad_alignments() {

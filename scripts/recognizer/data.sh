@@ -26,7 +26,11 @@ make_set() { # <set> <folder> <corpus> <texts> <speakers of utterances> <rate or
   if [[ $set != train ]]; then
     sed -i '/^LOG ([^ ]*) texts: /d; s/; --speakers=one,.*/; utt2spk in a data folder, a tier or a column says who speaks/' "$log"
   fi
-  say_log "$log" LOG
+  # (The rule in one line.)
+  awk '/^LOG \([^ ]*\) texts: / { sub(/^LOG \([^ ]*\) texts: /, ""); rule = rule (rule == "" ? "" : "; ") $0; next }
+    rule != "" { print "LOG (rule) texts become words by this rule: " rule; rule = "" } { print }
+    END { if (rule != "") print "LOG (rule) texts become words by this rule: " rule }' "$log" >"$private/shown.log"
+  say_log "$private/shown.log" LOG
   if (( status != 0 )); then
     grep -q '^ERROR (' "$log" || fail_with_log "corpus-to-data failed with status $status" "$log"
     bad=true

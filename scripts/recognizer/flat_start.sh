@@ -56,6 +56,7 @@ train_flat() {
 
 # ---- alignments -----------------------------------------------------------------------------------------------------
 do_alignments() {
+  [[ $model != gaussian ]] || return 0 # (They are for the network.)
   if [[ $start == flat ]]; then step "alignments" ali make_alignments "=flat/model"
   else step "alignments for the network" ali alignments_of_gaussians "=gauss/model" "@$dir/lang/topo" "$wrong_texts"
   fi

@@ -30,7 +30,8 @@ check_texts() {
   doubtful=$(($(wc -l <"$dir/doubtful_texts.tsv") - 1)) wrong=$(texts_left_out | wc -l) # lint: whole: wrong
   (( doubtful > 0 )) || return 0
   say "    $doubtful texts fit their sound far worse than most do, so they may not be what is said; $dir/doubtful_texts.tsv has them, the worst first."
-  if (( wrong > 0 )); then say "    The network is not trained on $wrong of them, which cannot be aligned, or fit worse than another text"
+  if [[ $model == gaussian ]]; then say "    The Gaussian models are trained on all of them that can be aligned"
+  elif (( wrong > 0 )); then say "    The network is not trained on $wrong of them, which cannot be aligned, or fit worse than another text"
   else say "    The network is trained on all of them"
   fi
 }

@@ -17,7 +17,7 @@ do_data() {
   [[ $garbage == false ]] || sounds=", and $(counted "$(wc -l <"$dir/data/garbage/utt2dur")" sound) for the garbage word"
   [[ $perturb == false ]] || times=", three times at different speeds"
   for set in "${tests[@]}"; do held+=" $set ($(wc -l <"$dir/data/$set/text"))"; done
-  say "$(counted "$people" utterance) to train on, about $hours hours$sounds$times; for tests:$held"
+  say "$(counted "$people" utterance) to train on, $(length_of "$(h=$hours awk 'BEGIN { print 3600 * ENVIRON["h"] }')")$sounds$times; for tests:$held"
   check_adaptation
 }
 
@@ -100,7 +100,7 @@ make_features() {
   done
   speakers_of "$out/utt2spk" >"$out/spk2utt"
   missing=$(awk 'NR == FNR { has[$1] = 1; next } !($1 in has) { print $1 }' "$out/feats.scp" "$from/text")
-  say "features of $set: $(wc -l <"$out/feats.scp") of $(wc -l <"$from/text") utterances, $(awk '{ n += $2 } END { printf "%.2f", n / 360000 }' "$out/utt2num_frames") hours"
+  say "features of $set: $(wc -l <"$out/feats.scp") of $(wc -l <"$from/text") utterances, $(length_of "$(awk '{ n += $2 } END { print n / 100 }' "$out/utt2num_frames")")"
   if [[ $missing ]]; then
     say "without features, or shorter than a tenth of a second: $(counted "$(wc -w <<<"$missing")" utterance) of $set, such as $(head -n 1 <<<"$missing")"
     { grep -h -e '^WARNING' -e '^ERROR' "$log".*.log || true; } | head -n 3 | sed 's/^/    /' >&2

@@ -23,7 +23,7 @@ class Counts(unittest.TestCase):
             status, lines = self.count("true", "alignments", 10, 7, losses, lengths)
             self.assertEqual(status, 0)
             self.assertEqual(lines[:2], [
-                "alignments: 7 of 10 utterances",
+                "alignments: 7 of 10 utterances (7.0 s of 70.5 s)",
                 "    3 are left out (63.5 s, and 1 of unknown length): 2: no path; 1: other; the first: a b c"])
             lengths.write_text("a 3600\nb 3600\nc 360\n")
             self.assertIn("3 are left out (2.10 h): ", self.count("true", "alignments", 10, 7, losses, lengths)[1][1])

@@ -67,7 +67,9 @@ letters() { # <text>: the characters of each utterance as words, words apart by 
     LC_ALL=C.UTF-8 sed 's/\(.\)/\1 /g; s/^\([^\t]*\)\t/\1\t/' | awk -F'\t' '{ gsub(/ /, "", $1); print $1 " " $2 }'
 }
 
-corpus_to_data() { corpus-to-data --print-args=false "$@"; }
+corpus_to_data() { # with its messages as those of a script
+  corpus-to-data --print-args=false "$@" 2> >(sed 's/^LOG ([^ ]*) /corpus-to-data: /; s/^\(WARNING\|ERROR\) ([^ ]*) /corpus-to-data: \1: /' >&2)
+}
 
 # Utterances whose keys match (or with `not` do not match) a pattern, as a folder of their own.
 part_of() { # <folder> <pattern> <yes|not> <new folder>
