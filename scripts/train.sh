@@ -58,6 +58,16 @@ check_gpu() {
   fi
 }
 
+# Options of the program that trains are tried now, and not when examples are there: without arguments it fails in any case.
+check_train_opts() {
+  local more said
+  [[ $train_opts ]] || return 0
+  read -ra more <<<"$train_opts"
+  said=$("nnet3-${kind}train" --print-args=false "${more[@]}" 2>&1 | sed -n 's/^ERROR ([^ ]*) //p' | head -n 1) || true
+  [[ ! $said || $said == "Called with "* ]] || fail "--train-opts: $said"
+}
+check_train_opts
+
 # ---- one training in a folder, and always the same one --------------------------------------------------------------
 if [[ -f $dir/setup && $(head -n 1 "$dir/setup") == --feats=* ]] && ! grep -qsxF train.sh "$dir/.made-by"; then
   echo train.sh >>"$dir/.made-by" # a training that was begun before folders were marked

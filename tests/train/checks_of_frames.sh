@@ -101,6 +101,7 @@ frames() {
   check "train.sh: other options in the same folder are refused" \
     eval 'refuses plain "${tdnn[@]}" --cleanup=false --momentum=0.6 | grep -q -- --momentum=0.5' # lint: words of this script
   check "train.sh: unknown options are refused" eval 'refuses x --num-epoch=3 | grep -qF "unknown option --num-epoch (did you mean --num-epochs?)"' # lint: words of this script
+  check "train.sh: options of nnet3-train that there are not are refused at the start" refuses_early "--train-opts: " train early8 "${tdnn[@]}" --train-opts=--momentumm=0.5
   check "train.sh: values that make no sense are refused" eval 'refuses x "${tdnn[@]}" --srand=x | grep -q "whole number"' # lint: words of this script
   sed 's/dim=4/dim=5/' "$data/tdnn.xconfig" >"$work/five.xconfig"
   check "train.sh: features that do not fit the network are refused" \
