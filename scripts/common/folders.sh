@@ -34,10 +34,10 @@ remove_private() {
 # ---- results that stay -----------------------------------------------------------------------------------------------
 # A folder that is made in one go has a file `.made-of`: the options of the script, and sums of the files that it was made of.
 
-# Prints the options, and a line for each file or folder. What comes through a pipe or from a device is new each time.
+# Prints the options but those of running, and a line for each file or folder. What comes through a pipe or from a device is new each time.
 describe_inputs() { # <file or folder> …
   local path
-  options_except ''
+  options_except Running
   for path; do
     if [[ -d $path ]]; then echo "$path $(find -L "$path" -type f -printf '%P %s %T@\n' 2>/dev/null | sort | cksum)"
     elif [[ -f $path ]]; then echo "$path $(cksum <"$path")"
