@@ -7,7 +7,7 @@ max_lost=0.02
 count_step() { # <what> <utterances in> <utterances used> <file of losses> [<file of lengths>]
   local what=$1 all=$2 used=$3 losses=$4 lengths=${5-/dev/null} lost reasons into out gone # lint: whole: all used
   lost=$((all - used))
-  IFS=$'\t' read -r into out gone < <(lengths_of_step "$losses" "$lengths")
+  IFS=$'\t' read -r into out gone < <(lengths_of_step "$losses" "$lengths") || true
   if [[ ! $into ]]; then say "$what: $used of $all utterances"
   elif [[ $out == "$into" ]]; then say "$what: $used of $all utterances ($into)"
   else say "$what: $used of $all utterances ($out of $into)"

@@ -10,7 +10,7 @@ COUNTS = Path(__file__).resolve().parents[2] / "scripts/recognizer/counts.sh"
 
 class Counts(unittest.TestCase):
     def count(self, skip_bad, *arguments):
-        script = f'say() {{ echo "$*"; }}; fail() {{ echo "ERROR $*"; exit 1; }}; skip_bad={skip_bad}; source "$0"; count_step "$@"'
+        script = f'set -euo pipefail; say() {{ echo "$*"; }}; fail() {{ echo "ERROR $*"; exit 1; }}; skip_bad={skip_bad}; source "$0"; count_step "$@"'
         run = subprocess.run(["bash", "-c", script, COUNTS, *map(str, arguments)], capture_output=True, text=True)
         self.assertEqual(run.stderr, "")
         return run.returncode, run.stdout.splitlines()
