@@ -11,7 +11,7 @@
 #![allow(unsafe_code)]
 
 use nnet3_matrix::cuda::{Engine, GpuBackend, GpuMath, Mat, Op, Outcome, Product};
-use nnet3_matrix::{Device, DeviceFault, Element, Memory};
+use nnet3_matrix::{Device, DeviceFault, Element, Gemm, Memory};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -201,12 +201,11 @@ impl Twin {
             nnet3_matrix::Matrix::from_vec(m.rows as usize, m.cols as usize, values)
         };
         let (a, b, mut c) = (factor(p.a), factor(p.b), matrix(p.c));
-        let ([a, b], product) = ([a.view(), b.view()], c.view_mut());
+        let (op_a, op_b) = (p.transpose_a.of(a.view()), p.transpose_b.of(b.view()));
+        let product = Gemm::set(c.view_mut(), op_a, op_b).times(p.alpha);
         match p.bias.map(matrix) {
-            Some(bias) => {
-                cpu.gemm_with_bias(product, p.alpha, a, p.transpose_a, b, p.transpose_b, bias.view())
-            }
-            None => cpu.gemm(product, p.alpha, a, p.transpose_a, b, p.transpose_b, p.beta),
+            Some(bias) => cpu.gemm_with_bias(product.with_bias(bias.view())),
+            None => cpu.gemm(Gemm { beta: p.beta, ..product }),
         }
         for (place, &x) in self.elements(p.c).zip(&c.to_vec()) {
             let address = p.c.address_of(place) as usize;

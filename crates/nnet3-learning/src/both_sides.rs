@@ -10,7 +10,7 @@ use nnet3_component::gradient::{Piece, PieceRows, Products, RowProducts, Rows};
 use nnet3_component::preconditioners::Preconditioners;
 use nnet3_component::winograd::Filter;
 use nnet3_component::{Component, Context};
-use nnet3_matrix::{Factor, Transpose::No, Transpose::Yes, View, ViewMut};
+use nnet3_matrix::{Factor, Gemm, View, ViewMut};
 
 /// Estimates for the inputs (extended by 1 if there is a bias) and for the output derivatives.
 #[derive(Clone)]
@@ -172,14 +172,14 @@ impl BothSides {
         let mut right = workspace.take(all, width.next_multiple_of(ALIGNED));
         let (left, right) = (left.view_mut(), right.view_mut().col_range(0..width));
         let (of_w, of_v) = (left.col_range(0..rank), right.row_range(rank..all));
-        backend.gemm(of_w, 1.0, plain.as_view(), No, w, Yes, 0.0);
-        backend.gemm(of_v, 1.0, v, No, plain.as_view(), No, 0.0);
+        backend.gemm(Gemm::set(of_w, plain, w.transposed()));
+        backend.gemm(Gemm::set(of_v, v, plain));
         let mut of_both = workspace.take(v.rows(), rank);
-        backend.gemm(of_both.view_mut(), 1.0, v, No, of_w.as_view(), No, 0.0);
-        backend.gemm(of_v, -1.0, of_both.view(), No, w, No, 1.0);
+        backend.gemm(Gemm::set(of_both.view_mut(), v, of_w));
+        backend.gemm(Gemm::add(of_v, of_both.view(), w).times(-1.0));
         backend.copy(right.row_range(0..rank), w);
         backend.copy_transposed(left.col_range(rank..all), v);
-        backend.gemm(plain, -1.0, left.as_view(), No, right.as_view(), No, 1.0);
+        backend.gemm(Gemm::add(plain, left, right).times(-1.0));
 
         let factor = Factor { times: rate, element: factor.view() };
         backend.add_by(linear, factor, plain_linear.as_view());
@@ -236,12 +236,12 @@ impl BothSides {
         let mut excess = workspace.take(seen.w().rows(), dim + 1);
         let excess = excess.view_mut();
         let (excess, excess_bias) = (excess.col_range(0..dim), excess.col_range(dim..dim + 1));
-        backend.gemm(excess, 1.0, seen.w(), No, plain.as_view(), No, 0.0);
-        backend.gemm(linear, -1.0, seen.w(), Yes, excess.as_view(), No, 1.0);
+        backend.gemm(Gemm::set(excess, seen.w(), plain));
+        backend.gemm(Gemm::add(linear, seen.w().transposed(), excess).times(-1.0));
         backend.add(linear, 1.0, plain.as_view());
         if let Some((plain, bias)) = plain_bias {
-            backend.gemm(excess_bias, 1.0, seen.w(), No, plain.as_view(), Yes, 0.0);
-            backend.gemm(bias, -1.0, excess_bias.as_view(), Yes, seen.w(), No, 1.0);
+            backend.gemm(Gemm::set(excess_bias, seen.w(), plain.transposed()));
+            backend.gemm(Gemm::add(bias, excess_bias.transposed(), seen.w()).times(-1.0));
             backend.add(bias, 1.0, plain.as_view());
         }
         self.output.learn(context, seen);
@@ -305,15 +305,15 @@ impl BothSides {
         let (w, last) = (seen.w().col_range(0..dim), seen.w().col_range(dim..seen.w().cols()));
         let mut excess = workspace.take(out_dim, seen.w().rows());
         let excess = excess.view_mut();
-        backend.gemm(excess, 1.0, plain.as_view(), No, w, Yes, 0.0);
+        backend.gemm(Gemm::set(excess, plain, w.transposed()));
         if let Some(bias) = bias {
             let mut sums = workspace.take(1, out_dim);
             backend.col_sums(sums.view_mut(), rate, derivs, 0.0);
-            backend.gemm(excess, 1.0, sums.view(), Yes, last, Yes, 1.0);
+            backend.gemm(Gemm::add(excess, sums.view().transposed(), last.transposed()));
             backend.add(bias, 1.0, sums.view());
-            backend.gemm(bias, -1.0, last, Yes, excess.as_view(), Yes, 1.0);
+            backend.gemm(Gemm::add(bias, last.transposed(), excess.transposed()).times(-1.0));
         }
-        backend.gemm(linear, -1.0, excess.as_view(), No, w, No, 1.0);
+        backend.gemm(Gemm::add(linear, excess, w).times(-1.0));
         backend.add(linear, 1.0, plain.as_view());
         self.input.learn(context, seen);
     }
@@ -337,9 +337,9 @@ impl BothSides {
             }
             backend.set(ones.row_range(rows), 1.0);
         });
-        backend.gemm(linear, rate * norm, derivs, Yes, values.as_view(), No, 1.0);
+        backend.gemm(Gemm::add(linear, derivs.transposed(), values).times(rate * norm));
         if let Some(bias) = bias {
-            backend.gemm(bias, rate * norm, ones.as_view(), Yes, derivs, No, 1.0);
+            backend.gemm(Gemm::add(bias, ones.transposed(), derivs).times(rate * norm));
         }
     }
 
@@ -367,13 +367,13 @@ impl BothSides {
         let rank = seen.w().rows();
         let mut products = context.workspace.take(rank + 1, derivs.cols());
         let products = products.view_mut();
-        backend.gemm(products, 1.0, seen.h_and_one(), Yes, derivs, No, 0.0);
+        backend.gemm(Gemm::set(products, seen.h_and_one().transposed(), derivs));
         let (excess, sums) =
             (products.as_view().row_range(0..rank), products.as_view().row_range(rank..rank + 1));
-        backend.gemm(linear, -rate, excess, Yes, seen.w().col_range(0..dim), No, 1.0);
+        backend.gemm(Gemm::add(linear, excess.transposed(), seen.w().col_range(0..dim)).times(-rate));
         if let Some(bias) = bias {
             backend.add(bias, rate, sums);
-            backend.gemm(bias, -rate, seen.w().col_range(dim..dim + 1), Yes, excess, No, 1.0);
+            backend.gemm(Gemm::add(bias, seen.w().col_range(dim..dim + 1).transposed(), excess).times(-rate));
         }
         self.input.learn(context, seen);
     }

@@ -8,7 +8,7 @@ use nnet3_base::snapshot::Keeper;
 use nnet3_component::gradient::{Products, Rows};
 use nnet3_component::preconditioners::NaturalGradientSettings;
 use nnet3_component::{Component, Context};
-use nnet3_matrix::{Transpose::No, Transpose::Yes, ViewMut};
+use nnet3_matrix::{Gemm, ViewMut};
 
 /// An estimate for each parameter.
 pub(crate) struct ByRows {
@@ -37,7 +37,7 @@ impl Rule for ByRows {
         let of_linear = gradient.col_range(0..cols);
         match products {
             Products::Rows(p) if p.first.len() == 1 && p.taps.is_none() => {
-                backend.gemm(of_linear, 1.0, p.deriv, Yes, p.input, No, 0.0)
+                backend.gemm(Gemm::set(of_linear, p.deriv.transposed(), p.input))
             }
             _ => {
                 backend.set(of_linear, 0.0);

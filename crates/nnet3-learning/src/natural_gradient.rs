@@ -18,7 +18,7 @@ use nnet3_component::Context;
 use nnet3_component::gradient::{Piece, PieceRows};
 use nnet3_component::preconditioners::NaturalGradientSettings;
 use nnet3_matrix::low_rank::LowRankUpdate;
-use nnet3_matrix::{Accumulator, Factor, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
+use nnet3_matrix::{Accumulator, Factor, Gemm, Scratch, View, ViewMut};
 pub(crate) use on_device::{correction_moves_less, restore_norms};
 use remote::Postponed;
 pub(crate) use remote::update_together;
@@ -153,7 +153,7 @@ impl NaturalGradient {
             fill(block, rows.clone());
             let whole = Piece { x: PieceRows::Dense(block.as_view()), columns: 0..x.cols() };
             let h = pass.observe(context, &estimate, std::iter::once(whole), rows, &mut self.energies);
-            context.backend.gemm(block, -1.0, h.as_view(), No, estimate.w(), No, 1.0);
+            context.backend.gemm(Gemm::add(block, h, estimate.w()).times(-1.0));
             context.backend.accumulate_dot(&mut self.energies, AFTER, 1.0, block.as_view(), block.as_view());
         }
         self.update_later(context, estimate, pass);
@@ -184,7 +184,7 @@ impl NaturalGradient {
         assert_eq!(estimate.dim, cols, "rows of another dimension");
         let rank = estimate.rank();
         let mut ww = workspace.take(rank, rank);
-        backend.gemm(ww.view_mut(), 1.0, estimate.w(), No, estimate.w(), Yes, 0.0);
+        backend.gemm(Gemm::set(ww.view_mut(), estimate.w(), estimate.w().transposed()));
 
         let mut pass = Pass::new(context, &estimate, (rows, 1), self.updating());
         if let Some(wide_h) = &mut pass.wide_h {
@@ -196,7 +196,7 @@ impl NaturalGradient {
             let block = x.clone().map(|piece| piece.row_range(rows.clone()));
             let h = pass.observe(context, &estimate, block, rows.clone(), energies).as_view();
             let mut hww = workspace.take(h.rows(), rank);
-            backend.gemm(hww.view_mut(), 1.0, h, No, ww.view(), No, 0.0);
+            backend.gemm(Gemm::set(hww.view_mut(), h, ww.view()));
             backend.accumulate_dot(energies, AFTER, -2.0, h, h);
             backend.accumulate_dot(energies, AFTER, 1.0, hww.view(), h);
         }
@@ -254,7 +254,7 @@ impl NaturalGradient {
         backend.accumulate_dot(&mut self.energies, BEFORE, 1.0, x, x);
         let j_of = |estimate: &Estimate| {
             let mut j = workspace.take(estimate.rank(), dim.next_multiple_of(ALIGNED));
-            backend.gemm(j.view_mut().col_range(0..dim), 1.0, estimate.w(), No, products.as_view(), No, 0.0);
+            backend.gemm(Gemm::set(j.view_mut().col_range(0..dim), estimate.w(), products));
             j
         };
         let estimate = match self.estimate.take() {
@@ -273,8 +273,8 @@ impl NaturalGradient {
         let mut small = workspace.take(2 * rank, rank);
         let small = small.view_mut();
         let (ww, l) = (small.row_range(0..rank), small.row_range(rank..2 * rank));
-        backend.gemm(ww, 1.0, estimate.w(), No, estimate.w(), Yes, 0.0);
-        backend.gemm(l, 1.0, estimate.w(), No, j, Yes, 0.0);
+        backend.gemm(Gemm::set(ww, estimate.w(), estimate.w().transposed()));
+        backend.gemm(Gemm::set(l, estimate.w(), j.transposed()));
         backend.accumulate_dot(&mut self.energies, AFTER, -2.0, estimate.w(), j);
         backend.accumulate_dot(&mut self.energies, AFTER, 1.0, ww.as_view(), l.as_view());
         let pass = Pass { rows, wide_h: None, j: self.updating().then_some(wide_j), moments: None };

@@ -4,7 +4,7 @@
 use nnet3_base::text::number;
 use nnet3_component::Context;
 use nnet3_matrix::backend::{Constant, Decision};
-use nnet3_matrix::{Accumulator, Factor, Matrix, SumRange, Transpose::No, Transpose::Yes};
+use nnet3_matrix::{Accumulator, Factor, Gemm, Matrix, SumRange};
 
 /// Moves `matrix` one step towards rows (columns, if there are more rows than columns) that are orthogonal and of equal
 /// length. The length is `constraint`. If `constraint` is negative, the length makes the change orthogonal to the
@@ -20,15 +20,16 @@ pub fn constrain(context: Context<'_>, matrix: &mut Matrix, constraint: f32, nor
         return;
     }
     let small = rows.min(cols);
-    let (left, right) = if rows <= cols { (No, Yes) } else { (Yes, No) };
     let mut products = workspace.take(small, small);
-    backend.gemm(products.view_mut(), 1.0, matrix.view(), left, matrix.view(), right, 0.0);
+    let (m, m_transposed) = (matrix.view().into(), matrix.view().transposed());
+    let (left, right) = if rows <= cols { (m, m_transposed) } else { (m_transposed, m) };
+    backend.gemm(Gemm::set(products.view_mut(), left, right));
 
     // M = keep M + take P M, or keep M + take M P.
     let mut taken = workspace.take(rows, cols);
     match rows <= cols {
-        true => backend.gemm(taken.view_mut(), 1.0, products.view(), No, matrix.view(), No, 0.0),
-        false => backend.gemm(taken.view_mut(), 1.0, matrix.view(), No, products.view(), No, 0.0),
+        true => backend.gemm(Gemm::set(taken.view_mut(), products.view(), matrix.view())),
+        false => backend.gemm(Gemm::set(taken.view_mut(), matrix.view(), products.view())),
     }
     if constraint > 0.0 {
         let square = (constraint as f64).powi(2);

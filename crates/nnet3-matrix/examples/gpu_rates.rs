@@ -7,7 +7,7 @@
 use nnet3_matrix::cuda::GpuMath;
 use nnet3_matrix::cuda::driver::{self, Settings, Unavailable};
 use nnet3_matrix::low_rank::{Due, FLAGS, LowRankUpdate};
-use nnet3_matrix::{Accumulator, Device, Factor, Matrix, Transpose, cpu};
+use nnet3_matrix::{Accumulator, Device, Factor, Gemm, Matrix, cpu};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -75,7 +75,6 @@ impl Bench {
 
     /// Widths that are no multiple of four begin rows at odd addresses.
     fn products(&self, math: &str) {
-        use Transpose::{No, Yes};
         let rows = 6400 / self.smaller;
         let shapes = [
             (rows, 320, 1536),
@@ -100,15 +99,18 @@ impl Bench {
                 );
             };
             let device = &self.device;
-            let forward = self.seconds(|| device.gemm(c.view_mut(), 1.0, a.view(), No, b.view(), Yes, 0.0));
+            let forward =
+                self.seconds(|| device.gemm(Gemm::set(c.view_mut(), a.view(), b.view().transposed())));
             report("forward", forward);
             let bias = self.random(1, n);
             let with_bias = self.seconds(|| {
-                device.gemm_with_bias(c.view_mut(), 1.0, a.view(), No, b.view(), Yes, bias.view())
+                device.gemm_with_bias(
+                    Gemm::set(c.view_mut(), a.view(), b.view().transposed()).with_bias(bias.view()),
+                )
             });
             report("forward with bias", with_bias);
             let parameters =
-                self.seconds(|| device.gemm(gradient.view_mut(), 1.0, c.view(), Yes, a.view(), No, 0.0));
+                self.seconds(|| device.gemm(Gemm::set(gradient.view_mut(), c.view().transposed(), a.view())));
             report("gradient", parameters);
         }
     }
@@ -160,7 +162,7 @@ impl Estimate {
         let mut moments = Matrix::zeros(&bench.device, 2 * rank, rank);
         for half in [0..rank, rank..2 * rank] {
             let to = moments.view_mut().row_range(half);
-            bench.device.gemm(to, 1.0, x.view(), Transpose::Yes, x.view(), Transpose::No, 0.0);
+            bench.device.gemm(Gemm::set(to, x.view().transposed(), x.view()));
         }
         let state = [vec![1.0; rank], vec![0.5; rank], vec![0.1]].concat();
         Estimate {

@@ -5,8 +5,8 @@
 
 use nnet3_matrix::cpu::{VectorLevel, set_vector_level, vector_level};
 use nnet3_matrix::{
-    Accumulator, Activation, ColumnTerm, Device, IndexTable, Map, Matrix, OffsetTable, Transpose, cpu,
-    set_num_threads,
+    Accumulator, Activation, ColumnTerm, Device, Gemm, IndexTable, LstmBackward, LstmSums, Map, Matrix,
+    OffsetTable, Transpose, cpu, set_num_threads,
 };
 use serde_json::json;
 use std::time::Instant;
@@ -50,7 +50,7 @@ fn products(device: &Device) {
             let shape = |t, rows, cols| if t == No { (rows, cols) } else { (cols, rows) };
             let ((ra, ca), (rb, cb)) = (shape(ta, m, k), shape(tb, k, n));
             let (a, b, mut c) = (random(device, ra, ca), random(device, rb, cb), Matrix::zeros(device, m, n));
-            let time = seconds(|| device.gemm(c.view_mut(), 1.0, a.view(), ta, b.view(), tb, 0.0));
+            let time = seconds(|| device.gemm(Gemm::set(c.view_mut(), ta.of(a.view()), tb.of(b.view()))));
             let rate = 2.0 * (m * n * k) as f64 / time / 1e9;
             let transpose = format!("{ta:?} {tb:?}");
             let rate = rounded(rate, 10.0);
@@ -168,17 +168,15 @@ fn others(device: &Device, wanted: &str, rows: usize, cols: usize) {
     let (mut values, mut derivs) = (Accumulator::zeros(5 * cells), Accumulator::zeros(5 * cells));
     report("lstm_cell", 1.4, &mut || device.lstm_cell(output.view_mut(), input.view(), params.view()));
     report("lstm_cell_backward", 2.4, &mut || {
-        let sums = Some((&mut values, &mut derivs));
-        let (to, params_to) = (in_deriv.view_mut(), params_deriv.view_mut());
-        device.lstm_cell_backward(
-            input.view(),
-            params.view(),
-            out_deriv.view(),
-            repair.view(),
-            to,
-            params_to,
-            sums,
-        )
+        device.lstm_cell_backward(LstmBackward {
+            input: input.view(),
+            params: params.view(),
+            out_deriv: out_deriv.view(),
+            self_repair: repair.view(),
+            in_deriv: in_deriv.view_mut(),
+            params_deriv: params_deriv.view_mut(),
+            sums: Some(LstmSums { values: &mut values, derivs: &mut derivs }),
+        })
     });
     // Attention with one head of 60 dimensions over 15 positions; floats of the products' operands.
     let (n, k, context, shift) = (rows, 60, 15, 3);

@@ -223,6 +223,14 @@ impl HmmWayBack<'_> {
     }
 }
 
+/// The result of a step of the backward recursion.
+#[derive(Clone, Copy, Debug)]
+pub struct HmmPosteriors<'a> {
+    /// Becomes the posteriors of the symbols times `factor`: emissions × n.
+    pub values: ViewMut<'a>,
+    pub factor: f32,
+}
+
 /// Panics unless the view has this shape.
 #[track_caller]
 pub(crate) fn shape(view: &View<'_>, rows: usize, cols: usize) {

@@ -25,11 +25,15 @@ pub mod sparse;
 pub mod view;
 pub mod workspace;
 
-pub use backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, Memory, SumRange, Transpose};
+pub use backend::{
+    Activation, Averages, Backend, Band, ColSumsAndDots, ColumnTerm, Count, Factor, Gemm, GemmBlocks,
+    GemmWithBias, LstmBackward, LstmSums, Map, Memory, NormalizedPlus, Operand, SumRange, SumRatio,
+    Transpose,
+};
 pub use cpu::{CpuMath, Helper, InHalves, cpu, cpu_with, load_library, set_num_threads};
 pub use element::Element;
 pub use fault::{DeviceFault, check};
-pub use hmm::{Hmm, HmmArc, HmmStep, HmmWayBack};
+pub use hmm::{Hmm, HmmArc, HmmPosteriors, HmmStep, HmmWayBack};
 pub use learning_step::{Learned, LearningStep, Share, StepRule};
 pub use memory::{Accumulator, Arena, Device, IndexTable, Matrix, OffsetTable, RowLists};
 pub use panels::{PanelLayout, PanelProducts, PanelView, Panels, Start, WeightForm};

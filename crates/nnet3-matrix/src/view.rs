@@ -7,6 +7,7 @@
 
 #![allow(unsafe_code)]
 
+use crate::backend::{Operand, Transpose};
 use crate::element::Element;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -78,6 +79,13 @@ pub struct Blocks<V> {
     /// Elements from the start of one view to the start of the next.
     pub(crate) step: usize,
     count: usize,
+}
+
+impl Blocks<View<'_>> {
+    /// The transposes of the views, as factors of products.
+    pub fn transposed(self) -> Operand<Self> {
+        Transpose::Yes.of(self)
+    }
 }
 
 impl<V: Copy> Blocks<V> {
@@ -179,6 +187,11 @@ macro_rules! common_methods {
 impl<'a> View<'a> {
     common_methods!(View);
 
+    /// The transpose, as a factor of a product.
+    pub fn transposed(self) -> Operand<View<'a>> {
+        Transpose::Yes.of(self)
+    }
+
     /// # Safety
     ///
     /// The elements from `pointer` to the end of the last row must stay allocated on `device` for `'a`. While a
@@ -203,6 +216,11 @@ impl<'a> View<'a> {
 
 impl<'a> ViewMut<'a> {
     common_methods!(ViewMut);
+
+    /// The transpose, as a factor of a product.
+    pub fn transposed(self) -> Operand<View<'a>> {
+        self.as_view().transposed()
+    }
 
     /// # Safety
     ///

@@ -1,8 +1,8 @@
 //! The suite of primitives on a CUDA device. Without a device it is skipped with a message; `NNET3_REQUIRE_GPU` makes
 //! that a failure.
 
-use nnet3_matrix::Device;
 use nnet3_matrix::cuda::driver::{self, Activity, Debug, Settings};
+use nnet3_matrix::{Device, Gemm, GemmBlocks, Matrix};
 use nnet3_primitives_suite::{primitive_tests, run_all, with_both_forms};
 use std::sync::{Arc, OnceLock};
 
@@ -47,7 +47,6 @@ fn operands_in_both_forms() {
 fn the_same_bytes_each_time() {
     let Some((device, activity)) = opened() else { return };
     let (captured, replayed) = (activity.captured(), activity.replayed());
-    use nnet3_matrix::{Matrix, Transpose};
     let mut results = Vec::new();
     for _ in 0..4 {
         let (mut a, mut c) = (Matrix::zeros(&device, 1500, 700), Matrix::zeros(&device, 700, 700));
@@ -59,26 +58,23 @@ fn the_same_bytes_each_time() {
         device.fill_normal(x.view_mut(), 8);
         for _ in 0..4 {
             device.mark();
-            device.gemm(c.view_mut(), 1.0, a.view(), Transpose::Yes, a.view(), Transpose::No, 0.0);
+            device.gemm(Gemm::set(c.view_mut(), a.view().transposed(), a.view()));
             let products = c.view_mut();
             device.softmax(products, products.as_view());
             device.col_sums(row.view_mut(), 1.0, a.view(), 0.0);
             device.add_to_rows(c.view_mut(), 1.0, row.view());
-            let (no, yes) = (Transpose::No, Transpose::Yes);
             let deriv = x.view().sub(0..1500, 0..128);
-            device.gemm(gradient.view_mut(), 0.5, a.view(), yes, deriv, no, 0.0);
-            device.gemm_with_bias(biased.view_mut(), 1.0, a.view(), yes, a.view(), no, row.view());
+            device.gemm(Gemm::set(gradient.view_mut(), a.view().transposed(), deriv).times(0.5));
+            device.gemm_with_bias(
+                Gemm::set(biased.view_mut(), a.view().transposed(), a.view()).with_bias(row.view()),
+            );
             let blocks = x.view().blocks((6400, 32), 1, (0, 32), 2);
             let rows = x.view().blocks((6400, 40), 1, (0, 0), 2);
-            device.gemm_blocks(
+            device.gemm_blocks(GemmBlocks::set(
                 pair.view_mut().blocks((40, 32), 1, (0, 32), 2),
-                1.0,
-                rows,
-                yes,
+                rows.transposed(),
                 blocks,
-                no,
-                0.0,
-            );
+            ));
             device.mark();
             let values = [&c, &gradient, &pair, &biased].into_iter().flat_map(Matrix::to_vec);
             let bits: Vec<u32> = values.map(f32::to_bits).collect();

@@ -1,8 +1,7 @@
 //! Counts the threads of a process that multiplies. The test does without the usual harness, which has threads of its
 //! own.
 
-use nnet3_matrix::Transpose::No;
-use nnet3_matrix::{Matrix, cpu, set_num_threads};
+use nnet3_matrix::{Gemm, Matrix, cpu, set_num_threads};
 
 fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(1, |tasks| tasks.count())
@@ -12,7 +11,7 @@ fn multiply() {
     let (a, b) =
         (Matrix::from_vec(600, 500, vec![0.5; 300_000]), Matrix::from_vec(500, 700, vec![1.0; 350_000]));
     let mut c = Matrix::zeros(&cpu(), 600, 700);
-    cpu().gemm(c.view_mut(), 1.0, a.view(), No, b.view(), No, 0.0);
+    cpu().gemm(Gemm::set(c.view_mut(), a.view(), b.view()));
     assert!(c.to_vec().iter().all(|&sum| sum == 250.0));
 }
 

@@ -2,7 +2,7 @@
 
 use super::operand::CLOSE;
 use super::*;
-use nnet3_matrix::{View, ViewMut};
+use nnet3_matrix::{NormalizedPlus, View, ViewMut};
 
 pub(crate) fn set_rows(device: &Device) {
     cases(device, |case, rows, cols| {
@@ -101,9 +101,9 @@ pub(crate) fn normalize_cols_and_add(device: &Device) {
             let added = factor.at(0, j) * other.at(i, j);
             ((x - mean) * scale + added, (x.abs() + mean.abs()) * scale.abs() + added.abs())
         };
-        let rows = (mean.view(), scale.view(), factor.view());
+        let [mean, scale, factor, other] = [&mean, &scale, &factor, &other].map(|operand| operand.view());
         let run = |dst: ViewMut<'_>, src: View<'_>| {
-            device.normalize_cols_and_add(dst, src, rows.0, rows.1, rows.2, other.view())
+            device.normalize_cols_and_add(dst, NormalizedPlus { src, mean, scale, factor, other })
         };
         run(dst.view_mut(), src.view());
         dst.expect(CLOSE, |i, j| of(src.at(i, j), i, j));

@@ -3,7 +3,7 @@
 use super::operand::CLOSE;
 use super::*;
 use nnet3_matrix::Element;
-use nnet3_matrix::hmm::{Hmm, HmmArc, HmmStep, HmmWayBack};
+use nnet3_matrix::hmm::{Hmm, HmmArc, HmmPosteriors, HmmStep, HmmWayBack};
 
 /// Sums of a few dozen products.
 const SUM: f64 = 2e-6;
@@ -86,7 +86,8 @@ pub(crate) fn hmm_backward(device: &Device) {
             initial: initial.view(),
             entries: entries.view_mut(),
         };
-        device.hmm_backward(way, posteriors.view_mut(), -0.5, hmm, step(sources, leak), next.view());
+        let result = HmmPosteriors { values: posteriors.view_mut(), factor: -0.5 };
+        device.hmm_backward(way, result, hmm, step(sources, leak), next.view());
         posteriors.expect(SUM, |symbol, n| {
             // A main entry's part is a difference of sums over all entries of its state.
             let (mut sum, mut size) = (0.0, 0.0);

@@ -1,7 +1,7 @@
 //! The LSTM cell; derivatives are compared with differences of the forward function in `f64`.
 
 use super::*;
-use nnet3_matrix::{Accumulator, Matrix, ViewMut};
+use nnet3_matrix::{Accumulator, LstmBackward, LstmSums, Matrix, ViewMut};
 
 /// Inputs of one cell in one row: i, f, g, o parts, previous c.
 type In = [f64; 5];
@@ -121,20 +121,20 @@ pub(crate) fn lstm_cell_backward(device: &Device) {
         let before: Vec<f64> = (0..5 * cells).map(|_| case.normal() as f64).collect();
         let (mut values, mut slopes) =
             (Accumulator::from_vec(before.clone()), Accumulator::from_vec(before.clone()));
-        let (out_deriv_view, repair_view) = (out_deriv.view(), repair.view());
-        type Sums<'a> = Option<(&'a mut Accumulator, &'a mut Accumulator)>;
-        let run = |in_deriv: ViewMut<'_>, params_deriv: ViewMut<'_>, sums: Sums<'_>| {
-            device.lstm_cell_backward(
+        let (out_deriv_view, self_repair) = (out_deriv.view(), repair.view());
+        let run = |in_deriv: ViewMut<'_>, params_deriv: ViewMut<'_>, sums: Option<LstmSums<'_>>| {
+            device.lstm_cell_backward(LstmBackward {
                 input,
                 params,
-                out_deriv_view,
-                repair_view,
+                out_deriv: out_deriv_view,
+                self_repair,
                 in_deriv,
                 params_deriv,
                 sums,
-            )
+            })
         };
-        run(in_deriv.view_mut(), params_deriv.view_mut(), Some((&mut values, &mut slopes)));
+        let sums = LstmSums { values: &mut values, derivs: &mut slopes };
+        run(in_deriv.view_mut(), params_deriv.view_mut(), Some(sums));
         let exact: Vec<Derivatives> = (0..rows * cells)
             .map(|k| {
                 let (i, c) = (k / cells, k % cells);

@@ -3,7 +3,7 @@
 use super::operand::form_of_factors;
 use super::*;
 use nnet3_matrix::bytes::rounded;
-use nnet3_matrix::{Element, Matrix, Start, Transpose, View, WeightForm};
+use nnet3_matrix::{Element, Gemm, GemmBlocks, Matrix, Start, Transpose, View, WeightForm};
 
 /// Rounding of sums of products, relative to the sum of sizes. Units that multiply halves may add with fewer bits.
 fn sum_rounding(form: Element) -> f64 {
@@ -24,7 +24,7 @@ fn check(case: &mut Case, m: usize, k: usize, n: usize) {
     // With beta 0 the old contents must not reach the result.
     let mut c = if beta == 0.0 { case.operand(m, n, |_, _, _| f32::NAN) } else { case.normals(m, n) };
     let device = case.device.clone();
-    device.gemm(c.view_mut(), alpha, a.view(), ta, b.view(), tb, beta);
+    device.gemm(Gemm { alpha, beta, ..Gemm::set(c.view_mut(), ta.of(a.view()), tb.of(b.view())) });
     let form = form_of_factors([&a, &b, &c]);
     c.expect(sum_rounding(form), |i, j| {
         let old = if beta == 0.0 { 0.0 } else { beta as f64 * c.at(i, j) };
@@ -53,7 +53,8 @@ fn check_with_bias(case: &mut Case, m: usize, k: usize, n: usize) {
     let b = if tb == Transpose::No { case.normals(k, n) } else { case.normals(n, k) };
     let (bias, mut c) = (case.normals(1, n), case.operand(m, n, |_, _, _| f32::NAN));
     let device = case.device.clone();
-    device.gemm_with_bias(c.view_mut(), alpha, a.view(), ta, b.view(), tb, bias.view());
+    let product = Gemm::set(c.view_mut(), ta.of(a.view()), tb.of(b.view())).times(alpha);
+    device.gemm_with_bias(product.with_bias(bias.view()));
     let form = form_of_factors([&a, &b, &c]);
     c.expect(sum_rounding(form), |i, j| {
         let terms = (0..k).map(|l| alpha as f64 * op(&a, form, ta, i, l) * op(&b, form, tb, l, j));
@@ -94,7 +95,7 @@ pub(crate) fn gemm_edge_cases(device: &Device) {
     cases(device, |case, rows, cols| {
         let x = case.normals(rows, cols);
         let mut gram = case.normals(rows, rows);
-        device.gemm(gram.view_mut(), 1.0, x.view(), Transpose::No, x.view(), Transpose::Yes, 0.0);
+        device.gemm(Gemm::set(gram.view_mut(), x.view(), x.view().transposed()));
         let form = form_of_factors([&x, &x, &gram]);
         gram.expect(sum_rounding(form), |i, j| {
             let terms = (0..cols).map(|l| x.factor_at(form, i, l) * x.factor_at(form, j, l));
@@ -107,7 +108,7 @@ pub(crate) fn gemm_edge_cases(device: &Device) {
         let mut out = Matrix::zeros(device, rows, 2);
         let view = out.view_mut().col_range(1..2);
         let factor = vectors.view().sub(0..cols, 1..2);
-        device.gemm(view, 1.0, x.view(), Transpose::No, factor, Transpose::No, 1.0);
+        device.gemm(Gemm::add(view, x.view(), factor));
         for (i, pair) in out.to_vec().chunks(2).enumerate() {
             let form = form_of_factors([&x, &vectors, &vectors]);
             let want: f64 = (0..cols).map(|l| x.factor_at(form, i, l) * vectors.factor_at(form, l, 1)).sum();
@@ -124,7 +125,7 @@ pub(crate) fn gemm_of_few_rows(device: &Device) {
         let (alpha, beta) = (case.one_of(&[1.0, -0.6]), case.one_of(&[0.0, 1.0, 0.4]));
         let mut c =
             if beta == 0.0 { case.operand(m, cols, |_, _, _| f32::NAN) } else { case.normals(m, cols) };
-        device.gemm(c.view_mut(), alpha, a.view(), Transpose::No, b.view(), Transpose::Yes, beta);
+        device.gemm(Gemm { alpha, beta, ..Gemm::set(c.view_mut(), a.view(), b.view().transposed()) });
         let form = form_of_factors([&a, &b, &c]);
         c.expect(sum_rounding(form), |i, j| {
             let old = if beta == 0.0 { 0.0 } else { beta as f64 * c.at(i, j) };
@@ -158,7 +159,11 @@ pub(crate) fn gemm_blocks(device: &Device) {
         let (a_blocks, b_blocks) =
             (a.view().blocks(shape_a, 1, step_a, count), b.view().blocks(shape_b, 1, step_b, count));
         let device = case.device.clone();
-        device.gemm_blocks(blocks, alpha, a_blocks, ta, b_blocks, tb, beta);
+        device.gemm_blocks(GemmBlocks {
+            alpha,
+            beta,
+            ..GemmBlocks::set(blocks, ta.of(a_blocks), tb.of(b_blocks))
+        });
         let form = form_of_factors([&a, &b, &c]);
         let element = |x: &Operand, t, step: (usize, usize), q: usize, i: usize, j: usize| {
             let (i, j) = if t == Transpose::No { (i, j) } else { (j, i) };

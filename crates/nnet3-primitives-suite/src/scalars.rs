@@ -5,7 +5,7 @@
 use super::operand::CLOSE;
 use super::*;
 use nnet3_matrix::backend::{Constant, Decision};
-use nnet3_matrix::{Accumulator, Band, Count, Factor, Matrix, SumRange};
+use nnet3_matrix::{Accumulator, Averages, Band, Count, Factor, Matrix, SumRange, SumRatio};
 
 /// Rounding of a sum of squares.
 const SUM: f64 = 1e-6;
@@ -87,7 +87,8 @@ pub(crate) fn compare_averages(device: &Device) {
         for band in bands.map(|(low, high)| Band { low, high }) {
             let mut dst = case.normals(1, cols);
             let mut remote = Accumulator::from_vec(sums.clone());
-            device.compare_averages(dst.view_mut(), &mut remote, first, blocks, Count::Known(2.0), band);
+            let averages = Averages { sums: &mut remote, first, blocks, count: Count::Known(2.0) };
+            device.compare_averages(dst.view_mut(), averages, band);
             dst.expect(0.0, |_, j| match average(j) {
                 x if x <= band.low => (1.0, 0.0),
                 x if x > band.high => (-1.0, 0.0),
@@ -112,7 +113,8 @@ pub(crate) fn compare_averages_by_sum(device: &Device) {
                     false => (Count::Sum(&mut counts, 1), rows),
                 };
                 let (mut dst, mut remote) = (case.normals(1, cols), Accumulator::from_vec(sums.clone()));
-                device.compare_averages(dst.view_mut(), &mut remote, 0, blocks, count, band);
+                let averages = Averages { sums: &mut remote, first: 0, blocks, count };
+                device.compare_averages(dst.view_mut(), averages, band);
                 dst.expect(0.0, |_, j| {
                     let sum: f64 = (0..blocks).map(|k| sums[k * cols + j]).sum();
                     match sum / blocks as f64 / divisor {
@@ -157,7 +159,8 @@ pub(crate) fn ratio_of_sums(device: &Device) {
             let factor = Factor { times, element: factors.view().col_range(1..2) };
             let mut dst = case.normals(1, 1);
             let mut sums = Accumulator::from_vec(all.clone());
-            device.ratio_of_sums(dst.view_mut(), factor, &mut sums, above, below, 5.0);
+            let ratio = SumRatio { factor, sums: &mut sums, above, below, otherwise: 5.0 };
+            device.ratio_of_sums(dst.view_mut(), ratio);
             let factor = times as f64 * element as f64;
             let ratio = (factor * all[above] / all[below]) as f32;
             let none = factor == 0.0 || denominator == 0.0;

@@ -1,7 +1,7 @@
 //! Sums.
 
 use super::*;
-use nnet3_matrix::{Accumulator, Activation, ColumnTerm, Element};
+use nnet3_matrix::{Accumulator, Activation, ColSumsAndDots, ColumnTerm, Element};
 
 /// Rounding of sums in several `f32` lanes, relative to the sum of sizes.
 const SUM: f64 = 1e-6;
@@ -75,7 +75,14 @@ pub(crate) fn col_sums_and_dots(device: &Device) {
         let (a, b) = (case.normals(rows, cols), case.normals(rows, cols));
         let mut out = [(); 4].map(|()| case.operand_in(Element::Float, 1, cols, |_, _, _| f32::NAN));
         let [sums, dots, sums_alone, dots_alone] = &mut out;
-        device.col_sums_and_dots(sums.view_mut(), 0.7, dots.view_mut(), -0.3, a.view(), b.view());
+        device.col_sums_and_dots(ColSumsAndDots {
+            sums: sums.view_mut(),
+            sums_factor: 0.7,
+            dots: dots.view_mut(),
+            dots_factor: -0.3,
+            a: a.view(),
+            b: b.view(),
+        });
         device.col_sums(sums_alone.view_mut(), 0.7, b.view(), 0.0);
         device.col_dots(dots_alone.view_mut(), -0.3, a.view(), b.view(), 0.0);
         let contents = |operand: &mut Operand| device.download(operand.view_mut().as_view());

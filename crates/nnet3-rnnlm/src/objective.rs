@@ -5,7 +5,7 @@
 //! words but 0, or over a sample of words, each over the probability with which it got there. The derivative of q is
 //! exp(min(l, 0)).
 
-use nnet3_matrix::{Map, Scratch, Transpose::No, Transpose::Yes, View, ViewMut, Workspace};
+use nnet3_matrix::{Gemm, Map, Scratch, View, ViewMut, Workspace};
 
 use crate::error::{Error, Result};
 use crate::example::RnnlmExample;
@@ -129,7 +129,7 @@ impl Evaluation<'_> {
             let output = self.output.row_range(first..end);
             let mut scores = self.workspace.take(end - first, words - 1);
             let scores = scores.view_mut();
-            backend.gemm(scores, 1.0, output, No, embedding, Yes, 0.0);
+            backend.gemm(Gemm::set(scores, output, embedding.transposed()));
             let weights = &self.example.output_weights[first..end];
             let places = places(self.example.output_words[first..end].iter().map(|word| word - 1));
             self.value.numerator += self.numerator(scores.as_view(), &places, weights);
@@ -143,10 +143,10 @@ impl Evaluation<'_> {
                 backend.scale(scores, scale);
                 backend.add_elements(scores, -1.0, &vec![1.0; places.len()], &places);
                 backend.scale_rows(scores, weights.view());
-                backend.gemm(deriv.row_range(first..end), -1.0, scores.as_view(), No, embedding, No, 0.0);
+                backend.gemm(Gemm::set(deriv.row_range(first..end), scores, embedding).times(-1.0));
                 if let Some(embedding_deriv) = embedding_deriv {
                     let deriv = embedding_deriv.row_range(1..words);
-                    backend.gemm(deriv, -1.0, scores.as_view(), Yes, output, No, 1.0);
+                    backend.gemm(Gemm::add(deriv, scores.transposed(), output).times(-1.0));
                 }
             }
         }
@@ -164,7 +164,7 @@ impl Evaluation<'_> {
             backend.copy_rows(embedding.view_mut(), 1.0, self.embedding, &rows_of(sample));
             let mut scores = self.workspace.take(rows, count);
             let scores = scores.view_mut();
-            backend.gemm(scores, 1.0, output, No, embedding.view(), Yes, 0.0);
+            backend.gemm(Gemm::set(scores, output, embedding.view().transposed()));
             let weights = &self.example.output_weights[first..first + rows];
             let places = places(self.example.output_words[first..first + rows].iter().copied());
             self.value.numerator += self.numerator(scores.as_view(), &places, weights);
@@ -183,10 +183,10 @@ impl Evaluation<'_> {
                 backend.scale_rows(scores, weights.view());
                 let scores = scores.as_view();
                 let deriv = deriv.row_range(first..first + rows);
-                backend.gemm(deriv, -1.0, scores, No, embedding.view(), No, 0.0);
+                backend.gemm(Gemm::set(deriv, scores, embedding.view()).times(-1.0));
                 if let Some(embedding_deriv) = embedding_deriv {
                     let mut of_sample = self.workspace.take(count, dim);
-                    backend.gemm(of_sample.view_mut(), -1.0, scores, Yes, output, No, 0.0);
+                    backend.gemm(Gemm::set(of_sample.view_mut(), scores.transposed(), output).times(-1.0));
                     backend.add_rows(*embedding_deriv, 1.0, of_sample.view(), &places_in(sample, words));
                 }
             }

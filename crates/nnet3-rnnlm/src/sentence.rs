@@ -6,7 +6,7 @@ use nnet3_core::execute::Executor;
 use nnet3_core::forward::{StepForward, StepState};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::OptimizeOptions;
-use nnet3_matrix::{Matrix, Transpose::No, Transpose::Yes};
+use nnet3_matrix::{Gemm, Matrix};
 
 use crate::error::{Error, Result};
 use crate::training::check_network;
@@ -133,7 +133,7 @@ impl SentenceModel {
         let predicted = Matrix::from_slice(self.embedding.device(), 1, dim, predicted);
         let mut scores = Matrix::from_vec(1, words - 1, vec![0.0; words - 1]);
         let embedding = self.embedding.view().row_range(1..words);
-        self.embedding.device().gemm(scores.view_mut(), 1.0, predicted.view(), No, embedding, Yes, 0.0);
+        self.embedding.device().gemm(Gemm::set(scores.view_mut(), predicted.view(), embedding.transposed()));
         log_sum_of_scores(&scores.values())
     }
 }

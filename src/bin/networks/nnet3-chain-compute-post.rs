@@ -10,7 +10,7 @@ use nnet3::options::forward::{IvectorOptions, SimpleOptions};
 use nnet3::{chain, models, prepare, training_log};
 use nnet3_chain::posteriors::denominator_posteriors;
 use nnet3_core::forward::{GroupedForward, OutputScaling};
-use nnet3_matrix::{Matrix, Transpose, WeightForm, cpu};
+use nnet3_matrix::{Gemm, Matrix, WeightForm, cpu};
 
 const SITE: Site = Site::main("nnet3-chain-compute-post.cc", 1);
 
@@ -55,7 +55,7 @@ fn transformed(posteriors: DenseMatrix<f32>, by: &DenseMatrix<f32>) -> DenseMatr
     let posteriors = Matrix::from_vec(rows, posteriors.cols, posteriors.data);
     let by = Matrix::from_vec(cols, by.cols, by.data.clone());
     let mut out = Matrix::zeros(&device, rows, cols);
-    device.gemm(out.view_mut(), 1.0, posteriors.view(), Transpose::No, by.view(), Transpose::Yes, 0.0);
+    device.gemm(Gemm::set(out.view_mut(), posteriors.view(), by.view().transposed()));
     DenseMatrix { rows, cols, data: out.to_vec() }
 }
 

@@ -1,7 +1,7 @@
 //! The forward-backward algorithm over all sequences of a minibatch, in probabilities that are scaled in each frame.
 
 use nnet3_matrix::workspace::{Scratch, Workspace};
-use nnet3_matrix::{Accumulator, Device, HmmStep, HmmWayBack, Map, View, ViewMut};
+use nnet3_matrix::{Accumulator, Device, HmmPosteriors, HmmStep, HmmWayBack, Map, View, ViewMut};
 
 use super::graph::DenominatorGraph;
 
@@ -179,7 +179,8 @@ impl Sequences<'_, '_> {
             self.likelihoods(likelihoods, frame);
             // The sum over posteriors is wanted at the first frame.
             let factor = if frame == 0 { 1.0 } else { posteriors.factor };
-            device.hmm_backward(way, occupation, factor, hmm, step(frame), alpha(frame + 1).as_view());
+            let result = HmmPosteriors { values: occupation, factor };
+            device.hmm_backward(way, result, hmm, step(frame), alpha(frame + 1).as_view());
             if frame == 0 {
                 device.col_sums(occupied.view_mut(), 1.0, occupation.as_view(), 0.0);
                 device.accumulate_dot(sums, OCCUPIED, 1.0, occupied.view(), ones.view());

@@ -6,8 +6,7 @@ use crate::repeated::Repeated;
 use crate::updatable::{Updatable, UpdatableSettings};
 use crate::*;
 use nnet3_base::text;
-use nnet3_matrix::Blocks;
-use nnet3_matrix::Transpose::{No, Yes};
+use nnet3_matrix::{Blocks, GemmBlocks};
 
 pub const TYPES: &[&ComponentType] = &[BlockAffine::TYPE];
 
@@ -118,7 +117,7 @@ impl Component for BlockAffine {
         let input = input.blocks((input.rows(), ins), 1, (0, ins), self.num_blocks);
         context.backend.set_rows(output, self.bias.view());
         let output = output.blocks((output.rows(), outs), 1, (0, outs), self.num_blocks);
-        context.backend.gemm_blocks(output, 1.0, input, No, self.blocks(), Yes, 1.0);
+        context.backend.gemm_blocks(GemmBlocks::add(output, input, self.blocks().transposed()));
     }
 
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
@@ -126,7 +125,7 @@ impl Component for BlockAffine {
         let derivs = args.out_deriv.blocks((rows, outs), 1, (0, outs), count);
         if let Some(in_deriv) = args.in_deriv {
             let in_derivs = in_deriv.blocks((rows, ins), 1, (0, ins), count);
-            context.backend.gemm_blocks(in_derivs, 1.0, derivs, No, self.blocks(), No, 1.0);
+            context.backend.gemm_blocks(GemmBlocks::add(in_derivs, derivs, self.blocks()));
         }
         let (input, deriv) = (args.in_value, args.out_deriv);
         update.products(context, Products::Blocks { count, input, deriv });

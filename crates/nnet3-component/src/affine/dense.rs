@@ -8,8 +8,7 @@ use crate::updatable::{Updatable, UpdatableSettings};
 use crate::*;
 use nnet3_base::config::ConfigLine;
 use nnet3_base::text;
-use nnet3_matrix::Transpose::No;
-use nnet3_matrix::{Element, FormedScratch};
+use nnet3_matrix::{Element, FormedScratch, Gemm};
 use std::mem::take;
 
 const PLAIN: &ComponentType = &ComponentType::updatable::<Affine>(
@@ -263,7 +262,9 @@ impl Component for Affine {
             let (linear, rows) = (self.linear.view(), in_deriv.rows());
             let taps = args.taps.filter(|taps| taps.summed);
             match taps.and_then(|taps| Some((taps, taps.filter(context.backend, rows, linear)?))) {
-                None => context.backend.gemm(in_deriv, 1.0, deriv, No, linear, No, args.beta()),
+                None => {
+                    context.backend.gemm(Gemm { beta: args.beta(), ..Gemm::set(in_deriv, deriv, linear) })
+                }
                 Some((taps, filter)) => {
                     if args.sets {
                         context.backend.set(in_deriv, 0.0);

@@ -12,7 +12,7 @@ use crate::{
 use nnet3_base::error::Result;
 use nnet3_base::random::Random;
 use nnet3_base::text::{mean_stats, rms_stats};
-use nnet3_matrix::{Matrix, Transpose, View, ViewMut};
+use nnet3_matrix::{Gemm, Matrix, View, ViewMut};
 use std::mem::take;
 
 pub const TYPES: &[&ComponentType] = &[FixedAffine::TYPE, FixedScale::TYPE, FixedBias::TYPE];
@@ -133,7 +133,7 @@ impl Component for FixedAffine {
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
         let Some(in_deriv) = args.in_deriv else { return };
         let linear = self.linear.view();
-        context.backend.gemm(in_deriv, 1.0, args.out_deriv, Transpose::No, linear, Transpose::No, 1.0);
+        context.backend.gemm(Gemm::add(in_deriv, args.out_deriv, linear));
     }
     fn constants_mut(&mut self) -> Vec<&mut Matrix> {
         vec![&mut self.linear, &mut self.bias]

@@ -7,7 +7,7 @@ use crate::preconditioners::*;
 use crate::updatable::{Updatable, UpdatableSettings};
 use crate::*;
 use nnet3_base::text;
-use nnet3_matrix::Transpose::{No, Yes};
+use nnet3_matrix::Gemm;
 use std::mem::take;
 
 pub const TYPES: &[&ComponentType] = &[Linear::TYPE];
@@ -136,7 +136,7 @@ impl Component for Linear {
 
     fn propagate(&self, context: Context<'_>, Propagate { input, output, sets, .. }: Propagate<'_>) {
         let beta = if sets { 0.0 } else { 1.0 };
-        context.backend.gemm(output, 1.0, input, No, self.params.view(), Yes, beta);
+        context.backend.gemm(Gemm { beta, ..Gemm::set(output, input, self.params.view().transposed()) });
     }
 
     fn sets_output(&self) -> bool {
@@ -159,7 +159,7 @@ impl Component for Linear {
         update.products(context, Products::row_by_row(args.in_value, args.out_deriv));
         if let Some(in_deriv) = args.in_deriv {
             let beta = args.beta();
-            context.backend.gemm(in_deriv, 1.0, args.out_deriv, No, self.params.view(), No, beta);
+            context.backend.gemm(Gemm { beta, ..Gemm::set(in_deriv, args.out_deriv, self.params.view()) });
         }
     }
 

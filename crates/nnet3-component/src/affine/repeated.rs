@@ -8,7 +8,7 @@ use crate::preconditioners::Preconditioning;
 use crate::updatable::{Updatable, UpdatableSettings};
 use crate::*;
 use nnet3_base::text;
-use nnet3_matrix::Transpose::No;
+use nnet3_matrix::Gemm;
 
 const EXAMPLE: &str = "input-dim=6 output-dim=4 num-repeats=2 bias-stddev=1";
 const PLAIN: &ComponentType = &ComponentType::updatable::<Repeated>(
@@ -127,7 +127,7 @@ impl Component for Repeated {
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
         if let Some(in_deriv) = args.in_deriv {
             let (in_deriv, deriv) = (self.blocks_mut(in_deriv), self.blocks(args.out_deriv));
-            context.backend.gemm(in_deriv, 1.0, deriv, No, self.linear.view(), No, 1.0);
+            context.backend.gemm(Gemm::add(in_deriv, deriv, self.linear.view()));
         }
         let (input, deriv) = (self.blocks(args.in_value), self.blocks(args.out_deriv));
         update.products(context, Products::row_by_row(input, deriv));

@@ -7,7 +7,7 @@
 
 use crate::Context;
 use nnet3_matrix::backend::MOST_INTERLEAVED;
-use nnet3_matrix::{FormedScratch, Start, Transpose::No, Transpose::Yes, View, ViewMut};
+use nnet3_matrix::{FormedScratch, Gemm, Start, View, ViewMut};
 use std::ops::Range;
 
 /// The times of a layer: N output rows, each of the input rows first\[k\] + n · stride.
@@ -88,16 +88,18 @@ impl Times<'_> {
                 }
                 let spliced = spliced.view();
                 match start {
-                    Start::Zero => backend.gemm(output, 1.0, spliced, No, linear, Yes, 0.0),
-                    Start::Row(row) => backend.gemm_with_bias(output, 1.0, spliced, No, linear, Yes, row),
-                    Start::Output => backend.gemm(output, 1.0, spliced, No, linear, Yes, 1.0),
+                    Start::Zero => backend.gemm(Gemm::set(output, spliced, linear.transposed())),
+                    Start::Row(row) => {
+                        backend.gemm_with_bias(Gemm::set(output, spliced, linear.transposed()).with_bias(row))
+                    }
+                    Start::Output => backend.gemm(Gemm::add(output, spliced, linear.transposed())),
                 }
             }
             Some(Narrow::Output) if linear.is_contiguous() => {
                 let rows = self.rows();
                 let mut products = context.workspace.take(rows.len(), count * out_dim);
                 let weights = linear.reshape(count * out_dim, dim);
-                backend.gemm(products.view_mut(), 1.0, input.row_range(rows), No, weights, Yes, 0.0);
+                backend.gemm(Gemm::set(products.view_mut(), input.row_range(rows), weights.transposed()));
                 if let Start::Row(row) = start {
                     backend.set_rows(output, row);
                 }
@@ -122,14 +124,14 @@ impl Times<'_> {
         let (backend, (dim, out_dim), count) = (context.backend, self.dims, self.first.len());
         if let Some(interleaved) = interleaved {
             let weights = linear.reshape(count * out_dim, dim);
-            backend.gemm(in_deriv.row_range(self.rows()), 1.0, interleaved, No, weights, No, 1.0);
+            backend.gemm(Gemm::add(in_deriv.row_range(self.rows()), interleaved, weights));
             return true;
         }
         if self.narrow(context) != Some(Narrow::Input) {
             return false;
         }
         let mut spliced = context.workspace.take(self.outputs, count * dim);
-        backend.gemm(spliced.view_mut(), 1.0, out_deriv, No, linear, No, 0.0);
+        backend.gemm(Gemm::set(spliced.view_mut(), out_deriv, linear));
         for (k, &first) in self.first.iter().enumerate() {
             let columns = spliced.view().col_range(k * dim..(k + 1) * dim);
             backend.add(in_deriv.every(first, self.stride, self.outputs), 1.0, columns);

@@ -14,7 +14,7 @@ use crate::updatable::{Updatable, UpdatableSettings};
 use crate::winograd::Filter;
 use crate::*;
 use nnet3_base::text;
-use nnet3_matrix::{Start, Transpose::No};
+use nnet3_matrix::{Gemm, Start};
 use std::mem::take;
 
 const NAME: &str = "TdnnComponent";
@@ -430,7 +430,7 @@ impl Component for Tdnn {
                     let first = part.first + block.start * part.stride;
                     let rows = in_deriv.every(first, part.stride, block.len());
                     let linear = linear.col_range(part.columns);
-                    context.backend.gemm(rows, 1.0, out_deriv.row_range(block.clone()), No, linear, No, 1.0);
+                    context.backend.gemm(Gemm::add(rows, out_deriv.row_range(block.clone()), linear));
                 }
             }
         }

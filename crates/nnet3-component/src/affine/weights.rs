@@ -1,7 +1,7 @@
 //! The linear part of an affine function, in its form in memory.
 
 use crate::parameters::row_blocks;
-use nnet3_matrix::{Backend, PanelView, Start, Transpose::No, Transpose::Yes, View, ViewMut};
+use nnet3_matrix::{Backend, Gemm, PanelView, Start, View, ViewMut};
 use std::ops::Range;
 
 /// The weights of O outputs for I terms.
@@ -98,9 +98,11 @@ impl<'w> Weights<'w> {
                 let linear = linear.col_range(first..first + tap.cols());
                 let input = tap.row_range(rows.clone());
                 match start {
-                    Start::Zero => backend.gemm(output, 1.0, input, No, linear, Yes, 0.0),
-                    Start::Row(row) => backend.gemm_with_bias(output, 1.0, input, No, linear, Yes, row),
-                    Start::Output => backend.gemm(output, 1.0, input, No, linear, Yes, 1.0),
+                    Start::Zero => backend.gemm(Gemm::set(output, input, linear.transposed())),
+                    Start::Row(row) => {
+                        backend.gemm_with_bias(Gemm::set(output, input, linear.transposed()).with_bias(row))
+                    }
+                    Start::Output => backend.gemm(Gemm::add(output, input, linear.transposed())),
                 }
                 (start, first) = (Start::Output, first + tap.cols());
             }

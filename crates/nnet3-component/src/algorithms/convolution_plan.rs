@@ -15,7 +15,7 @@ use crate::grid::{Grid, Times, error, gcd};
 use crate::winograd::{Heights, PlaneFilter};
 use nnet3_base::error::{Error, Result};
 use nnet3_base::index::Index;
-use nnet3_matrix::{Backend, IndexTable, Transpose::No, Transpose::Yes, View, ViewMut};
+use nnet3_matrix::{Backend, Gemm, IndexTable, View, ViewMut};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -316,8 +316,10 @@ impl Plan {
             let weights = params.col_range(self.params(step));
             let output = output.row_range(outputs).reshape(rows, filters);
             match is_first {
-                true => context.backend.gemm_with_bias(output, 1.0, gathered, No, weights, Yes, bias),
-                false => context.backend.gemm(output, 1.0, gathered, No, weights, Yes, 1.0),
+                true => context
+                    .backend
+                    .gemm_with_bias(Gemm::set(output, gathered, weights.transposed()).with_bias(bias)),
+                false => context.backend.gemm(Gemm::add(output, gathered, weights.transposed())),
             }
         }
     }
@@ -357,11 +359,11 @@ impl Plan {
             let into = in_deriv.row_range(inputs);
             let deriv = out_deriv.row_range(outputs).reshape(rows, filters);
             if step.gather == Gather::All {
-                backend.gemm(into.reshape(rows, weights.cols()), 1.0, deriv, No, weights, No, 1.0);
+                backend.gemm(Gemm::add(into.reshape(rows, weights.cols()), deriv, weights));
                 continue;
             }
             let gathered = self.part(step, into.rows(), temporary.view_mut());
-            backend.gemm(gathered.reshape(rows, weights.cols()), 1.0, deriv, No, weights, No, 0.0);
+            backend.gemm(Gemm::set(gathered.reshape(rows, weights.cols()), deriv, weights));
             match &step.gather {
                 Gather::All => {}
                 Gather::Range(columns) => {
@@ -413,13 +415,8 @@ impl Plan {
             let gathered = self.gather(context.backend, step, input.row_range(inputs), temporary.view_mut());
             let deriv = out_deriv.row_range(outputs).reshape(rows, filters);
             context.backend.gemm(
-                params_deriv.col_range(self.params(step)),
-                rate,
-                deriv,
-                Yes,
-                gathered,
-                No,
-                1.0,
+                Gemm::add(params_deriv.col_range(self.params(step)), deriv.transposed(), gathered)
+                    .times(rate),
             );
         }
     }

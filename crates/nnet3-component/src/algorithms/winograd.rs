@@ -19,7 +19,7 @@ mod tiles;
 
 use crate::{Context, Weights};
 use form::{Form, MOST_TERMS, Term};
-use nnet3_matrix::{Backend, Scratch, Start, Transpose::No, Transpose::Yes, View, ViewMut};
+use nnet3_matrix::{Backend, Gemm, Scratch, Start, View, ViewMut};
 pub(super) use plane::{Heights, PlaneFilter};
 use tiles::{Runs, Tiles};
 
@@ -228,7 +228,7 @@ impl Filter {
             for k in 0..self.form.products() {
                 self.sum_derivs(backend, sums, k, runs, out_deriv);
                 let [weights, _] = self.weights(weights, mixed.view(), k).parts();
-                backend.gemm(product(k), 1.0, sums.as_view(), No, weights, No, 0.0);
+                backend.gemm(Gemm::set(product(k), sums, weights));
             }
             for run in runs {
                 for input in 0..self.form.products() {
@@ -243,7 +243,7 @@ impl Filter {
             for (k, in_deriv) in in_derivs.iter().enumerate().take(self.form.taps) {
                 let (in_deriv, derivs) =
                     (in_deriv.row_range(rows.clone()), out_deriv.row_range(rows.clone()));
-                backend.gemm(in_deriv, 1.0, derivs, No, tap(linear, k, self.form.taps), No, 1.0);
+                backend.gemm(Gemm::add(in_deriv, derivs, tap(linear, k, self.form.taps)));
             }
         }
     }
@@ -277,7 +277,7 @@ impl Filter {
             for k in 0..form.products() {
                 self.sum_inputs(backend, inputs, k, runs, taps);
                 self.sum_derivs(backend, derivs, k, runs, out_deriv);
-                backend.gemm(weights(k), rate, derivs.as_view(), Yes, inputs.as_view(), No, 1.0);
+                backend.gemm(Gemm::add(weights(k), derivs.transposed(), inputs).times(rate));
             }
         }
         for k in 0..form.taps {
@@ -288,7 +288,7 @@ impl Filter {
         for rows in self.tiles.rest() {
             for (k, input) in taps.iter().enumerate().take(self.form.taps) {
                 let (input, derivs) = (input.row_range(rows.clone()), out_deriv.row_range(rows.clone()));
-                backend.gemm(own(k), rate, derivs, Yes, input, No, 1.0);
+                backend.gemm(Gemm::add(own(k), derivs.transposed(), input).times(rate));
             }
         }
     }
@@ -372,7 +372,11 @@ mod tests {
                 backend.add_to_rows(expected.view_mut(), 1.0, bias);
             }
             for (k, input) in views.iter().enumerate() {
-                backend.gemm(expected.view_mut(), 1.0, *input, No, tap(linear.view(), k, taps), Yes, 1.0);
+                backend.gemm(Gemm::add(
+                    expected.view_mut(),
+                    *input,
+                    tap(linear.view(), k, taps).transposed(),
+                ));
             }
             for weights in all_weights {
                 let mut found = old.clone();
@@ -388,7 +392,7 @@ mod tests {
         filter.backward_data(context, &into, out_deriv.view(), linear.view());
         for k in 0..taps {
             let into = expected.view_mut().row_range(tap_rows(k));
-            backend.gemm(into, 1.0, out_deriv.view(), No, tap(linear.view(), k, taps), No, 1.0);
+            backend.gemm(Gemm::add(into, out_deriv.view(), tap(linear.view(), k, taps)));
         }
         assert_close(&found, &expected, &filter);
 
@@ -397,7 +401,7 @@ mod tests {
         filter.backward_params(context, found.view_mut(), 0.3, out_deriv.view(), &views);
         for (k, input) in views.iter().enumerate() {
             let into = expected.view_mut().col_range(k * DIM..(k + 1) * DIM);
-            backend.gemm(into, 0.3, out_deriv.view(), Yes, *input, No, 1.0);
+            backend.gemm(Gemm::add(into, out_deriv.view().transposed(), *input).times(0.3));
         }
         assert_close(&found, &expected, &filter);
     }
@@ -442,7 +446,7 @@ mod tests {
             filter.forward(context, filtered.view_mut(), &views, Weights::Plain(w.view()), Start::Zero);
             let mut plain = Matrix::zeros(x.device(), ROWS, OUT_DIM);
             for (k, view) in views.iter().enumerate() {
-                context.backend.gemm(plain.view_mut(), 1.0, *view, No, tap(w.view(), k, taps), Yes, 1.0);
+                context.backend.gemm(Gemm::add(plain.view_mut(), *view, tap(w.view(), k, taps).transposed()));
             }
             let error = |m: Matrix| {
                 let errors = m.to_vec().into_iter().enumerate();

@@ -8,7 +8,7 @@ use crate::updatable::{Updatable, UpdatableSettings};
 use crate::*;
 use nnet3_base::config::ConfigLine;
 use nnet3_base::text;
-use nnet3_matrix::{IndexTable, Transpose::No, Transpose::Yes};
+use nnet3_matrix::{Gemm, IndexTable};
 
 mod maxpooling;
 
@@ -342,7 +342,7 @@ impl Component for Convolution {
         let windows = self.windows(context, input);
         each_window(output, windows.view(), self.shape(), |output, windows| {
             context.backend.add_to_rows(output, 1.0, self.bias.view());
-            context.backend.gemm(output, 1.0, windows, No, self.filters.view(), Yes, 1.0);
+            context.backend.gemm(Gemm::add(output, windows, self.filters.view().transposed()));
         });
     }
 
@@ -351,7 +351,7 @@ impl Component for Convolution {
         if let Some(in_deriv) = args.in_deriv {
             let mut windows = context.workspace.take(args.out_deriv.rows(), self.columns.len());
             each_window(args.out_deriv, windows.view_mut(), self.shape(), |deriv, windows| {
-                backend.gemm(windows, 1.0, deriv, No, self.filters.view(), No, 0.0)
+                backend.gemm(Gemm::set(windows, deriv, self.filters.view()))
             });
             backend.add_to_cols(in_deriv, windows.view(), &self.columns);
         }

@@ -13,7 +13,9 @@ use kaldi_io::writer::KaldiWriter;
 use nnet3_base::error::Result;
 use nnet3_base::snapshot::Keeper;
 use nnet3_base::text::{number, summarize};
-use nnet3_matrix::{Accumulator, Activation, Backend, Band, ColumnTerm, Count, Factor, View, ViewMut};
+use nnet3_matrix::{
+    Accumulator, Activation, Averages, Backend, Band, ColumnTerm, Count, Factor, View, ViewMut,
+};
 
 /// Value in files and configs of a threshold that is not set.
 const UNSET: f32 = -1000.0;
@@ -254,7 +256,8 @@ impl NonlinearStats {
             Some(count) => Count::Known(count),
             None => Count::Sum(self.count.on_device(), 0),
         };
-        context.backend.compare_averages(terms, &mut self.deriv_sum, 0, blocks, count, band);
+        let averages = Averages { sums: &mut self.deriv_sum, first: 0, blocks, count };
+        context.backend.compare_averages(terms, averages, band);
         if known.is_some_and(|count| count < 0.0) {
             context.backend.scale(terms, -1.0);
         }

@@ -8,7 +8,7 @@ use crate::winograd::{Filter, Taps};
 use crate::{Component, Context, downcast_mut};
 use nnet3_matrix::backend::MOST_INTERLEAVED;
 use nnet3_matrix::sparse::{SparseProducts, SparseRows};
-use nnet3_matrix::{Accumulator, IndexTable, Transpose::No, Transpose::Yes, View, ViewMut};
+use nnet3_matrix::{Accumulator, Gemm, GemmBlocks, IndexTable, View, ViewMut};
 use std::ops::Range;
 
 /// Factors of a gradient. The gradient of a linear part is a sum of products of output derivatives with inputs. The
@@ -158,14 +158,16 @@ impl<'a> PieceRows<'a> {
     /// dst = X · matrixᵀ + `beta` · dst, `beta` being 0 or 1.
     pub fn product(&self, context: Context<'_>, dst: ViewMut<'_>, matrix: View<'_>, beta: f32) {
         match *self {
-            PieceRows::Dense(x) => context.backend.gemm(dst, 1.0, x, No, matrix, Yes, beta),
+            PieceRows::Dense(x) => {
+                context.backend.gemm(Gemm { beta, ..Gemm::set(dst, x, matrix.transposed()) })
+            }
             PieceRows::Sparse { x, first, .. } => {
                 keep_or_zero(context, dst, beta);
                 products(context).add_product(dst, x, first, matrix);
             }
             PieceRows::Picked(PickedRows { table, numbers, .. }) => {
                 let mut of_table = context.workspace.take(table.rows(), dst.cols());
-                context.backend.gemm(of_table.view_mut(), 1.0, table, No, matrix, Yes, 0.0);
+                context.backend.gemm(Gemm::set(of_table.view_mut(), table, matrix.transposed()));
                 match beta {
                     0.0 => context.backend.copy_rows(dst, 1.0, of_table.view(), numbers),
                     _ => context.backend.add_rows(dst, 1.0, of_table.view(), numbers),
@@ -177,7 +179,9 @@ impl<'a> PieceRows<'a> {
     /// dst = `alpha` · derivsᵀ · X + `beta` · dst, `beta` being 0 or 1.
     pub fn gradient(&self, context: Context<'_>, dst: ViewMut<'_>, alpha: f32, derivs: View<'_>, beta: f32) {
         match *self {
-            PieceRows::Dense(x) => context.backend.gemm(dst, alpha, derivs, Yes, x, No, beta),
+            PieceRows::Dense(x) => {
+                context.backend.gemm(Gemm { alpha, beta, ..Gemm::set(dst, derivs.transposed(), x) })
+            }
             PieceRows::Sparse { x, first, .. } => {
                 keep_or_zero(context, dst, beta);
                 products(context).add_gradient(dst, alpha, derivs, x, first);
@@ -185,7 +189,7 @@ impl<'a> PieceRows<'a> {
             PieceRows::Picked(PickedRows { table, numbers, .. }) => {
                 let mut sums = context.workspace.zeros(table.rows(), derivs.cols());
                 context.backend.add_to_picked_rows(sums.view_mut(), 1.0, derivs, numbers);
-                context.backend.gemm(dst, alpha, sums.view(), Yes, table, No, beta);
+                context.backend.gemm(Gemm { alpha, beta, ..Gemm::set(dst, sums.view().transposed(), table) });
             }
         }
     }
@@ -281,7 +285,7 @@ impl<'a> RowProducts<'a> {
         let ((offsets, input), count) = (self.windows(of_input), self.first.len());
         let mut products = context.workspace.take(input.rows(), count * w.rows());
         let w = w.reshape(count * w.rows(), input.cols());
-        context.backend.gemm(products.view_mut(), 1.0, input, No, w, Yes, 0.0);
+        context.backend.gemm(Gemm::set(products.view_mut(), input, w.transposed()));
         context.backend.sum_interleaved(h, products.view(), &offsets[..count], false);
         true
     }
@@ -293,7 +297,7 @@ impl<'a> RowProducts<'a> {
         let mut interleaved = context.workspace.take(input.rows(), count * h.cols());
         context.backend.interleave_rows(interleaved.view_mut(), h, &offsets[..count]);
         let j = j.reshape(count * h.cols(), input.cols());
-        context.backend.gemm(j, 1.0, interleaved.view(), Yes, input, No, 0.0);
+        context.backend.gemm(Gemm::set(j, interleaved.view().transposed(), input));
         true
     }
 
@@ -313,14 +317,22 @@ impl<'a> RowProducts<'a> {
         {
             let (linear, input) =
                 (linear.reshape(derivs.cols(), dim), self.input.row_range(top..top + derivs.rows()));
-            return context.backend.gemm(linear, rate, derivs, Yes, input, No, beta);
+            return context.backend.gemm(Gemm {
+                alpha: rate,
+                beta,
+                ..Gemm::set(linear, derivs.transposed(), input)
+            });
         }
         if let Some(step) = self.constant_step() {
             let inputs = self.input.row_range(self.first[0]..self.input.rows());
             let inputs = inputs.blocks((derivs.rows(), dim), self.stride, (step, 0), count);
             let derivs = derivs.blocks((derivs.rows(), derivs.cols()), 1, (0, 0), count);
             let blocks = linear.blocks((derivs.first().cols(), dim), 1, (0, dim), count);
-            return backend.gemm_blocks(blocks, rate, derivs, Yes, inputs, No, beta);
+            return backend.gemm_blocks(GemmBlocks {
+                alpha: rate,
+                beta,
+                ..GemmBlocks::set(blocks, derivs.transposed(), inputs)
+            });
         }
         for Piece { x, columns } in self.pieces() {
             x.gradient(context, linear.col_range(columns), rate, derivs, beta);
@@ -343,7 +355,7 @@ impl<'a> Products<'a> {
                 let derivs = deriv.blocks((rows, outs), 1, (0, outs), count);
                 let inputs = input.blocks((rows, ins), 1, (0, ins), count);
                 let blocks = linear.blocks((outs, ins), 1, (outs, 0), count);
-                context.backend.gemm_blocks(blocks, rate, derivs, Yes, inputs, No, 1.0);
+                context.backend.gemm_blocks(GemmBlocks::add(blocks, derivs.transposed(), inputs).times(rate));
             }
             Products::Patches { plan, input, deriv } => {
                 plan.backward_params(context, linear, rate, input, deriv)

@@ -12,7 +12,7 @@ use nnet3_base::config::ConfigLine;
 use nnet3_base::error::Result;
 use nnet3_base::snapshot::Keeper;
 use nnet3_base::text::{number, summarize};
-use nnet3_matrix::{Accumulator, Backend, Factor, Matrix, View, ViewMut};
+use nnet3_matrix::{Accumulator, Backend, ColSumsAndDots, Factor, Matrix, NormalizedPlus, View, ViewMut};
 
 pub const TYPES: &[&ComponentType] = &[BatchNorm::TYPE];
 
@@ -249,10 +249,18 @@ impl Component for BatchNorm {
         let sums = sums.view_mut();
         let (through_variance, mean) = (sums.row(0), sums.row(1));
         let factor = self.settings().deriv_factor(rows);
-        backend.col_sums_and_dots(mean, 1.0 / rows as f32, through_variance, factor, out_value, out_deriv);
+        backend.col_sums_and_dots(ColSumsAndDots {
+            sums: mean,
+            sums_factor: 1.0 / rows as f32,
+            dots: through_variance,
+            dots_factor: factor,
+            a: out_value,
+            b: out_deriv,
+        });
         backend.multiply(through_variance, scale);
         let (mean, factor) = (mean.as_view(), through_variance.as_view());
-        backend.normalize_cols_and_add(in_deriv, out_deriv, mean, scale, factor, out_value);
+        let terms = NormalizedPlus { src: out_deriv, mean, scale, factor, other: out_value };
+        backend.normalize_cols_and_add(in_deriv, terms);
     }
 
     fn constants_mut(&mut self) -> Vec<&mut Matrix> {

@@ -12,7 +12,7 @@ use kaldi_io::writer::KaldiWriter;
 use nnet3_base::error::Result;
 use nnet3_base::snapshot::Keeper;
 use nnet3_base::text::number;
-use nnet3_matrix::{Accumulator, Backend, ColumnTerm, Factor, Map, View, ViewMut};
+use nnet3_matrix::{Accumulator, Backend, ColumnTerm, Factor, Map, SumRatio, View, ViewMut};
 
 pub const TYPES: &[&ComponentType] = &[ClipGradient::TYPE];
 
@@ -118,8 +118,10 @@ impl ClipGradient {
         }
         let (proportion, above) = (chosen.col_range(0..1), chosen.col_range(1..2));
         backend.set(above, 1.0);
-        let one = Factor { times: 1.0, element: above.as_view() };
-        backend.ratio_of_sums(proportion, one, &mut self.totals, CLIPPED, COUNT, 0.0);
+        let factor = Factor { times: 1.0, element: above.as_view() };
+        let sums = &mut self.totals;
+        let clipped = SumRatio { factor, sums, above: CLIPPED, below: COUNT, otherwise: 0.0 };
+        backend.ratio_of_sums(proportion, clipped);
         let difference = Map::Affine { scale: 1.0, offset: -self.repair_threshold };
         backend.map(above, proportion.as_view(), difference);
         backend.map(above, above.as_view(), Map::Heaviside);
@@ -185,10 +187,12 @@ impl ClipGradient {
         // The repair is zero if the proportion of clipped rows is small enough.
         backend.multiply(proportion, repairs.element);
         let pull = Factor { times: self.repair_scale, element: proportion.as_view() };
-        backend.ratio_of_sums(factor, pull, sizes, BEFORE, EXCESS, 0.0);
+        let pull = SumRatio { factor: pull, sums: sizes, above: BEFORE, below: EXCESS, otherwise: 0.0 };
+        backend.ratio_of_sums(factor, pull);
         backend.add_by(d, by(-1.0 / REPAIR_PROBABILITY), excess.as_view());
         add_row_norms(context, sizes, AFTER, d.as_view(), columns);
-        backend.ratio_of_sums(factor, repairs, sizes, BEFORE, AFTER, 1.0);
+        let kept = SumRatio { factor: repairs, sums: sizes, above: BEFORE, below: AFTER, otherwise: 1.0 };
+        backend.ratio_of_sums(factor, kept);
         backend.scale_by(d, by(1.0));
     }
 }

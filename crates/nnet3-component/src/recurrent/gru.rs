@@ -15,7 +15,7 @@ use crate::*;
 use nnet3_base::config::ConfigLine;
 use nnet3_base::snapshot::Keeper;
 use nnet3_base::text::rms_stats;
-use nnet3_matrix::{Activation, Transpose::No, Transpose::Yes};
+use nnet3_matrix::{Activation, Gemm};
 use std::ops::Range;
 
 /// So many rows later, a minibatch's weight has fallen to 1/e; this is no key, and not in files.
@@ -226,7 +226,7 @@ impl Component for Gru {
         let mut q = context.workspace.take(input.rows(), self.w.cols());
         backend.product(q.view_mut(), input.col_range(at.r), input.col_range(at.s_prev));
         backend.copy(h, input.col_range(at.h_part));
-        backend.gemm(h, 1.0, q.view(), No, self.w.view(), Yes, 1.0);
+        backend.gemm(Gemm::add(h, q.view(), self.w.view().transposed()));
         backend.activate(h, h.as_view(), Activation::Tanh);
         set_cell(context, c, input.col_range(at.z), h.as_view(), input.col_range(at.c_prev));
     }
@@ -248,7 +248,7 @@ impl Component for Gru {
             let values = (input(&at.z), h, input(&at.c_prev));
             add_gate_derivs(context, (into(&at.z), into(&at.c_prev)), values, dc);
             backend.add(into(&at.h_part), 1.0, deriv.view());
-            backend.gemm(q.view_mut(), 1.0, deriv.view(), No, self.w.view(), No, 0.0);
+            backend.gemm(Gemm::set(q.view_mut(), deriv.view(), self.w.view()));
             backend.add_product(into(&at.r), 1.0, q.view(), input(&at.s_prev));
             backend.add_product(into(&at.s_prev), 1.0, q.view(), input(&at.r));
         }

@@ -11,7 +11,7 @@ use crate::*;
 use kaldi_io::text::format_g;
 use nnet3_base::snapshot::Keeper;
 use nnet3_base::text::{number, rms_stats, summarize};
-use nnet3_matrix::{Accumulator, Band, Count};
+use nnet3_matrix::{Accumulator, Averages, Band, Count, LstmBackward, LstmSums};
 
 pub const TYPES: &[&ComponentType] = &[LstmNonlinearity::TYPE];
 
@@ -103,8 +103,9 @@ impl LstmNonlinearity {
             let count = Count::OneMore(&mut self.totals, COUNT);
             // Below it, not at it.
             let low = (self.self_repair[unit] as f64).next_down();
-            let (sums, band) = (&mut self.deriv_sum, Band { low, high: f64::INFINITY });
-            context.backend.compare_averages(chosen.row(unit), sums, unit * cells, 1, count, band);
+            let averages = Averages { sums: &mut self.deriv_sum, first: unit * cells, blocks: 1, count };
+            let band = Band { low, high: f64::INFINITY };
+            context.backend.compare_averages(chosen.row(unit), averages, band);
         }
     }
 
@@ -333,21 +334,29 @@ impl Stepwise for LstmNonlinearity {
         sums: ViewMut<'_>,
         mut update: Update<'_>,
     ) {
-        let amounts = sums.row_range(AMOUNTS).as_view();
+        let self_repair = sums.row_range(AMOUNTS).as_view();
         let mut nothing = context.workspace.take(0, 0);
         let nothing = nothing.view_mut();
         let in_deriv = args.in_deriv.unwrap_or(nothing);
-        let run = |own: &Self, gradient: ViewMut<'_>, sums: Option<(&mut Accumulator, &mut Accumulator)>| {
-            let params = own.params.view();
-            let (backend, input) = (context.backend, args.in_value);
-            backend.lstm_cell_backward(input, params, args.out_deriv, amounts, in_deriv, gradient, sums)
+        let run = |own: &Self, params_deriv: ViewMut<'_>, sums: Option<LstmSums<'_>>| {
+            let (input, params, out_deriv) = (args.in_value, own.params.view(), args.out_deriv);
+            context.backend.lstm_cell_backward(LstmBackward {
+                input,
+                params,
+                out_deriv,
+                self_repair,
+                in_deriv,
+                params_deriv,
+                sums,
+            })
         };
 
         // The sums leave the target while the cells run: it may be this object, whose parameters are read.
         let Some(target) = update.reborrow().target(self) else { return run(self, nothing, None) };
         let (mut values, mut derivs) =
             (std::mem::take(&mut target.value_sum), std::mem::take(&mut target.deriv_sum));
-        run(self, sums.row_range(GRADIENT), Some((&mut values, &mut derivs)));
+        let of_cells = LstmSums { values: &mut values, derivs: &mut derivs };
+        run(self, sums.row_range(GRADIENT), Some(of_cells));
         if let Some(target) = update.target(self) {
             (target.value_sum, target.deriv_sum) = (values, derivs);
         }

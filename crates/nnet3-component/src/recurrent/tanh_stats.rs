@@ -8,7 +8,9 @@ use kaldi_io::writer::KaldiWriter;
 use nnet3_base::error::Result;
 use nnet3_base::snapshot::Keeper;
 use nnet3_base::text::{number, summarize};
-use nnet3_matrix::{Accumulator, Activation, Backend, Band, ColumnTerm, Count, Factor, View, ViewMut};
+use nnet3_matrix::{
+    Accumulator, Activation, Averages, Backend, Band, ColumnTerm, Count, Factor, View, ViewMut,
+};
 
 const THRESHOLD: Field<f32> = field(
     "self-repair-threshold",
@@ -135,7 +137,8 @@ impl TanhStats {
         // Below it, not at it.
         let band = Band { low: (self.threshold as f64).next_down(), high: f64::INFINITY };
         let count = Count::Sum(&mut self.totals, COUNT);
-        backend.compare_averages(repaired.view_mut(), &mut self.deriv_sum, 0, 1, count, band);
+        let averages = Averages { sums: &mut self.deriv_sum, first: 0, blocks: 1, count };
+        backend.compare_averages(repaired.view_mut(), averages, band);
         let ones = repaired.view();
         backend.accumulate_dot(&mut self.totals, REPAIRED, 1.0, ones, ones);
         backend.add_scaled_cols(deriv, -self.scale / PROBABILITY, repaired.view(), h);

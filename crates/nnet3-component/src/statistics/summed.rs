@@ -9,7 +9,7 @@ use crate::pooling::{Pooling, Windows};
 use crate::row_ranges::Ranges;
 use crate::statistics::{Extraction, Groups};
 use crate::{Backprop, Component, Context, PrecomputedIndexes, precomputed};
-use nnet3_matrix::{View, ViewMut};
+use nnet3_matrix::{ColSumsAndDots, View, ViewMut};
 use std::any::Any;
 
 /// If windows have at least this many frames on average, a call for each window is worth it.
@@ -101,8 +101,10 @@ impl Extraction {
             let sums = row.col_range(self.sums());
             match self.include_variance() {
                 true => {
-                    let squares = row.col_range(self.square_sums());
-                    context.backend.col_sums_and_dots(sums, 1.0, squares, 1.0, frames, frames)
+                    let dots = row.col_range(self.square_sums());
+                    let (a, b) = (frames, frames);
+                    let both = ColSumsAndDots { sums, sums_factor: 1.0, dots, dots_factor: 1.0, a, b };
+                    context.backend.col_sums_and_dots(both)
                 }
                 false => context.backend.col_sums(sums, 1.0, frames, 0.0),
             }

@@ -11,7 +11,7 @@ use nnet3_core::execute::{CachingCompiler, CompilerOptions};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::{OptimizeOptions, optimize_observed};
 use nnet3_core::request::ComputationRequest;
-use nnet3_matrix::{Matrix, Transpose, cpu, set_num_threads};
+use nnet3_matrix::{Gemm, Matrix, cpu, set_num_threads};
 use std::fmt;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -239,7 +239,7 @@ pub fn sgemm() -> f64 {
     let mut best = f64::INFINITY;
     for _ in 0..6 {
         let start = Instant::now();
-        device.gemm(c.view_mut(), 1.0, a.view(), Transpose::No, a.view(), Transpose::Yes, 0.0);
+        device.gemm(Gemm::set(c.view_mut(), a.view(), a.view().transposed()));
         best = best.min(start.elapsed().as_secs_f64());
     }
     2.0 * (SIZE as f64).powi(3) / best / 1e9

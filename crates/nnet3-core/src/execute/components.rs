@@ -8,8 +8,7 @@ use nnet3_compiler::lower::{self, Affine, FilterProduct, InputDerivative, Mode, 
 use nnet3_component::{Backprop, Component, Context, PrecomputedIndexes, Update, Weights};
 use nnet3_learning::Plain;
 use nnet3_learning::second_thread::Handover;
-use nnet3_matrix::Transpose::No;
-use nnet3_matrix::{Start, View, ViewMut};
+use nnet3_matrix::{Gemm, Start, View, ViewMut};
 use nnet3_network::Nnet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -189,10 +188,10 @@ impl Executor {
         let out_deriv = self.view(program, product.out_deriv).as_view();
         let beta = if product.adds { 1.0 } else { 0.0 };
         match product.rows {
-            None => self.device.gemm(in_deriv, 1.0, out_deriv, No, linear, No, beta),
+            None => self.device.gemm(Gemm { beta, ..Gemm::set(in_deriv, out_deriv, linear) }),
             Some(lists) => {
                 let mut all = self.workspace.take(out_deriv.rows(), linear.cols());
-                self.device.gemm(all.view_mut(), 1.0, out_deriv, No, linear, No, 0.0);
+                self.device.gemm(Gemm::set(all.view_mut(), out_deriv, linear));
                 let lists = &self.list(program).row_lists()[lists];
                 self.device.sum_row_lists(in_deriv, 1.0, all.view(), lists, product.adds);
             }

@@ -12,7 +12,7 @@ use nnet3_compiler::computation::Command;
 use nnet3_compiler::lower::{PickedBackprop, PickedPropagate, PickedTerm};
 use nnet3_component::gradient::{PickedRows, Piece, PieceRows};
 use nnet3_component::{Products, Weights};
-use nnet3_matrix::{IndexTable, Matrix, Scratch, Start, Transpose::No, View, ViewMut, Workspace};
+use nnet3_matrix::{Gemm, IndexTable, Matrix, Scratch, Start, View, ViewMut, Workspace};
 use nnet3_network::Nnet;
 
 /// Largest number of distinct rows for each hundred rows at which their products are faster.
@@ -254,7 +254,9 @@ impl Executor {
                     context.backend.add_to_picked_rows(sums.view_mut(), 1.0, deriv, &picks.numbers);
                     let (linear, beta) =
                         (linear.col_range(term.columns.clone()), if k == 0 { 0.0 } else { 1.0 });
-                    context.backend.gemm(derivative.view_mut(), 1.0, sums.view(), No, linear, No, beta);
+                    context
+                        .backend
+                        .gemm(Gemm { beta, ..Gemm::set(derivative.view_mut(), sums.view(), linear) });
                 }
                 distinct.derivative = Some(derivative);
             });

@@ -10,7 +10,7 @@ use nnet3_base::error::Result;
 use nnet3_compiler::computation::Command;
 use nnet3_compiler::flops;
 use nnet3_matrix::cpu::library_product;
-use nnet3_matrix::{Device, Matrix, Transpose};
+use nnet3_matrix::{Device, Gemm, Matrix};
 use nnet3_network::Nnet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -241,13 +241,13 @@ impl Product {
 
     /// Seconds of one product, by BLAS if `by_blas` and the device is the host.
     fn seconds(&mut self, by_blas: bool, wall_clock: bool) -> f64 {
-        let ([a, b], no) = (&self.factors, Transpose::No);
+        let [a, b] = &self.factors;
         self.device.synchronize();
         let clock = Clock::start(wall_clock);
         for _ in 0..self.times {
             match by_blas && self.device.is_host() {
                 true => library_product(self.result.view_mut(), a.view(), b.view()),
-                false => self.device.gemm(self.result.view_mut(), 1.0, a.view(), no, b.view(), no, 0.0),
+                false => self.device.gemm(Gemm::set(self.result.view_mut(), a.view(), b.view())),
             }
         }
         self.device.synchronize();

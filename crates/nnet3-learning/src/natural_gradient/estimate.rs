@@ -8,7 +8,7 @@ use nnet3_base::error::Result;
 use nnet3_base::random::Random;
 use nnet3_base::snapshot::{Keeper, wrong};
 use nnet3_component::Context;
-use nnet3_matrix::{Accumulator, Matrix, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
+use nnet3_matrix::{Accumulator, Gemm, Matrix, Scratch, View, ViewMut};
 
 /// Largest accepted deviation from orthonormal rows.
 const ORTHONORMAL_TOLERANCE: f64 = 1e-3;
@@ -126,7 +126,7 @@ impl Estimate {
     pub fn know_products(&mut self, context: Context<'_>) {
         if self.products.is_none() {
             let mut products = context.workspace.hand_out(self.rank(), self.rank());
-            context.backend.gemm(products.view_mut(), 1.0, self.w(), No, self.w(), Yes, 0.0);
+            context.backend.gemm(Gemm::set(products.view_mut(), self.w(), self.w().transposed()));
             self.products = Some(products);
         }
     }
@@ -147,7 +147,7 @@ impl Estimate {
                 x.product(context, h, self.w().col_range(columns.clone()), 1.0);
                 x.copy_to(context, left.col_range(columns));
             }
-            backend.gemm(left, -1.0, h.as_view(), No, self.w(), No, 1.0);
+            backend.gemm(Gemm::add(left, h, self.w()).times(-1.0));
             backend.accumulate_dot(&mut energy, 0, 1.0, left.as_view(), left.as_view());
         }
         energy.values()[0]
@@ -158,8 +158,8 @@ impl Estimate {
         let mut lk = context.workspace.take(2 * self.rank(), self.rank());
         let (backend, l) = (context.backend, lk.view_mut().row_range(0..self.rank()));
         match h.filter(|h| h.rows() <= self.dim) {
-            Some(h) => backend.gemm(l, 1.0, h, Yes, h, No, 0.0),
-            None => backend.gemm(l, 1.0, self.w(), No, j, Yes, 0.0),
+            Some(h) => backend.gemm(Gemm::set(l, h.transposed(), h)),
+            None => backend.gemm(Gemm::set(l, self.w(), j.transposed())),
         }
         self.second_moments(context, lk, j)
     }
@@ -167,7 +167,7 @@ impl Estimate {
     /// Completes Hᵀ H by J Jᵀ below.
     pub fn second_moments<'w>(&self, context: Context<'_>, mut lk: Scratch<'w>, j: View<'_>) -> Scratch<'w> {
         let k = lk.view_mut().row_range(self.rank()..2 * self.rank());
-        context.backend.gemm(k, 1.0, j, No, j, Yes, 0.0);
+        context.backend.gemm(Gemm::set(k, j, j.transposed()));
         lk
     }
 
@@ -179,7 +179,7 @@ impl Estimate {
         let mut a = context.workspace.take(rank, rank + 1);
         backend.upload(a.view_mut(), &factors.combination);
         backend.add_scaled_rows(j, 1.0, a.view().col_range(rank..rank + 1), self.w());
-        backend.gemm(self.w_mut(), 1.0, a.view().col_range(0..rank), No, j.as_view(), No, 0.0);
+        backend.gemm(Gemm::set(self.w_mut(), a.view().col_range(0..rank), j));
         self.d.copy_from_slice(factors.d());
         self.rho = factors.rho;
         if factors.reorthogonalise || careful {
@@ -198,7 +198,7 @@ impl Estimate {
         let mut rows = workspace.doubles(rank * dim);
         let mut rows_on_host = workspace.floats(rank * dim);
 
-        backend.gemm(small.view_mut(), 1.0, self.w(), No, self.w(), Yes, 0.0);
+        backend.gemm(Gemm::set(small.view_mut(), self.w(), self.w().transposed()));
         backend.download_into(small.view(), &mut small_on_host);
         root.iter_mut().zip(shrinkage).for_each(|(root, e)| *root = e.sqrt());
         let mut deviation: f64 = 0.0;
@@ -220,7 +220,7 @@ impl Estimate {
             }
             backend.upload(small.view_mut(), &small_on_host);
             backend.copy(spare, self.w());
-            backend.gemm(self.w_mut(), 1.0, small.view(), No, spare.as_view(), No, 0.0);
+            backend.gemm(Gemm::set(self.w_mut(), small.view(), spare));
         } else {
             backend.download_into(self.w(), &mut rows_on_host);
             rows.iter_mut().zip(&*rows_on_host).for_each(|(row, &w)| *row = w as f64);

@@ -5,7 +5,7 @@ use super::{BEFORE, Estimate, NaturalGradient, Pass, Piece, size};
 use nnet3_component::Context;
 use nnet3_component::gradient::{PieceRows, RowProducts};
 use nnet3_matrix::low_rank::Observed;
-use nnet3_matrix::{Accumulator, Transpose::No, Transpose::Yes, View, ViewMut};
+use nnet3_matrix::{Accumulator, Gemm, View, ViewMut};
 
 /// The observation of rows X, of which X - X̂ = H W.
 pub(crate) struct SeenThere<'w> {
@@ -101,11 +101,11 @@ impl NaturalGradient {
                 x.gradient(context, j.view_mut().col_range(columns), 1.0, h, 0.0);
             }
             if let Some(ones) = &ones {
-                backend.gemm(j.view_mut().col_range(dim..width), 1.0, h, Yes, ones.view(), No, 0.0);
+                backend.gemm(Gemm::set(j.view_mut().col_range(dim..width), h.transposed(), ones.view()));
             }
         }
         let mut moments = workspace.take(2 * rank, rank);
-        backend.gemm(moments.view_mut().row_range(0..rank), 1.0, h, Yes, h, No, 0.0);
+        backend.gemm(Gemm::set(moments.view_mut().row_range(0..rank), h.transposed(), h));
         pass.moments = Some(moments);
         SeenThere { estimate, pass, ones: if one { rows as f64 } else { 0.0 } }
     }
@@ -148,7 +148,9 @@ fn directions_of<'a>(
         let mut of_one = context.workspace.take(1, w.rows());
         backend.copy_transposed(of_one.view_mut(), w.col_range(dim..w.cols()));
         if let Some(Piece { x: PieceRows::Dense(first), columns }) = x.clone().next() {
-            backend.gemm_with_bias(h, 1.0, first, No, w.col_range(columns), Yes, of_one.view());
+            backend.gemm_with_bias(
+                Gemm::set(h, first, w.col_range(columns).transposed()).with_bias(of_one.view()),
+            );
             x.next();
         } else {
             backend.set_rows(h, of_one.view());

@@ -6,9 +6,7 @@ use nnet3_base::error::Result;
 use nnet3_base::snapshot::{Keeper, wrong};
 use nnet3_component::Context;
 use nnet3_matrix::low_rank::{CORRECT, Due, FINITE, FLAGS, LowRank, LowRankUpdate};
-use nnet3_matrix::{
-    Accumulator, Device, Factor, Matrix, Scratch, Transpose::No, Transpose::Yes, View, ViewMut,
-};
+use nnet3_matrix::{Accumulator, Device, Factor, Gemm, Matrix, Scratch, View, ViewMut};
 
 /// d, e and ρ of an estimate, and the latest decision of the device.
 #[derive(Clone, Debug)]
@@ -143,7 +141,7 @@ impl Estimate {
         // W += A (J + diag(carry) W) - W, if that is finite.
         let mut change = workspace.take(rank, self.dim);
         backend.add_scaled_rows(j, 1.0, a.col_range(rank..rank + 1), self.w());
-        backend.gemm(change.view_mut(), 1.0, a.col_range(0..rank), No, j.as_view(), No, 0.0);
+        backend.gemm(Gemm::set(change.view_mut(), a.col_range(0..rank), j));
         backend.add(change.view_mut(), -1.0, self.w());
         let flag = |k: usize| Factor { times: 1.0, element: flags.view().col_range(k..k + 1) };
         backend.add_by(self.w_mut(), flag(FINITE), change.view());
@@ -151,9 +149,9 @@ impl Estimate {
         // W += C W, if that is necessary.
         let mut products = workspace.take(rank, rank);
         let mut correction = workspace.take(rank, rank);
-        backend.gemm(products.view_mut(), 1.0, self.w(), No, self.w(), Yes, 0.0);
+        backend.gemm(Gemm::set(products.view_mut(), self.w(), self.w().transposed()));
         device.low_rank_correction(correction.view_mut(), flags.view_mut(), state, products.view(), careful);
-        backend.gemm(change.view_mut(), 1.0, correction.view(), No, self.w(), No, 0.0);
+        backend.gemm(Gemm::set(change.view_mut(), correction.view(), self.w()));
         let flag = |k: usize| Factor { times: 1.0, element: flags.view().col_range(k..k + 1) };
         backend.add_by(self.w_mut(), flag(CORRECT), change.view());
         device.low_rank_restart(self.w_mut(), flags.view(), state);

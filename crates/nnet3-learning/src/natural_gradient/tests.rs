@@ -4,7 +4,7 @@ use super::oracle::Dense;
 use super::*;
 use nalgebra::DMatrix;
 use nnet3_base::random::Random;
-use nnet3_matrix::{Matrix, Workspace};
+use nnet3_matrix::{Gemm, Matrix, Workspace};
 
 /// Rows with a spectrum that falls off, and a mean.
 fn rows(random: &Random, n: usize, dim: usize) -> Vec<f32> {
@@ -79,8 +79,8 @@ fn products_tell_as_much_as_rows() {
             let seen = by_products.observe_products(context, x.view());
             let mut found = x.clone();
             let mut h = Matrix::zeros(x.device(), n, 20);
-            context.backend.gemm(h.view_mut(), 1.0, x.view(), No, seen.w(), Yes, 0.0);
-            context.backend.gemm(found.view_mut(), -1.0, h.view(), No, seen.w(), No, 1.0);
+            context.backend.gemm(Gemm::set(h.view_mut(), x.view(), seen.w().transposed()));
+            context.backend.gemm(Gemm::add(found.view_mut(), h.view(), seen.w()).times(-1.0));
             context.backend.scale(found.view_mut(), seen.factor);
             by_products.learn(context, seen);
 

@@ -4,6 +4,16 @@
 use super::rows::PickedRows;
 use crate::view::{View, ViewMut};
 
+/// Terms of [`RowsWithVectors::normalize_cols_and_add`]: two matrices and three rows.
+#[derive(Clone, Copy, Debug)]
+pub struct NormalizedPlus<'a> {
+    pub src: View<'a>,
+    pub mean: View<'a>,
+    pub scale: View<'a>,
+    pub factor: View<'a>,
+    pub other: View<'a>,
+}
+
 /// Functions of the rows of matrices and of vectors. See the conventions of [`crate::backend`].
 pub trait RowsWithVectors: PickedRows {
     /// Each row of dst = row (1 × cols).
@@ -35,15 +45,8 @@ pub trait RowsWithVectors: PickedRows {
         self.scale_cols(dst, scale);
     }
     /// Each row i: dst.row(i) = (src.row(i) - mean) ⊙ scale + factor ⊙ other.row(i); in place with `src` allowed.
-    fn normalize_cols_and_add(
-        &self,
-        dst: ViewMut<'_>,
-        src: View<'_>,
-        mean: View<'_>,
-        scale: View<'_>,
-        factor: View<'_>,
-        other: View<'_>,
-    ) {
+    fn normalize_cols_and_add(&self, dst: ViewMut<'_>, terms: NormalizedPlus<'_>) {
+        let NormalizedPlus { src, mean, scale, factor, other } = terms;
         self.normalize_cols(dst, src, mean, scale);
         self.add_scaled_cols(dst, 1.0, factor, other);
     }

@@ -1,6 +1,6 @@
 //! Steps of the forward and backward recursion of a hidden Markov model, for several sequences, a column each.
 
-use crate::hmm::{Hmm, HmmStep, HmmWayBack};
+use crate::hmm::{Hmm, HmmPosteriors, HmmStep, HmmWayBack};
 use crate::view::{View, ViewMut};
 
 /// Steps of the recursions of hidden Markov models. See the conventions of [`crate::backend`].
@@ -22,8 +22,7 @@ pub trait HiddenMarkovModels {
     fn hmm_backward(
         &self,
         way: HmmWayBack<'_>,
-        posteriors: ViewMut<'_>,
-        factor: f32,
+        posteriors: HmmPosteriors<'_>,
         hmm: &Hmm,
         step: HmmStep<'_>,
         next: View<'_>,

@@ -34,34 +34,35 @@ pub enum Count<'a> {
     OneMore(&'a mut Accumulator, usize),
 }
 
+/// n averages of sums: number j is the mean of sums\[first + j + k · n\] over k < `blocks`, divided by `count`.
+#[derive(Debug)]
+pub struct Averages<'a> {
+    pub sums: &'a mut Accumulator,
+    pub first: usize,
+    pub blocks: usize,
+    pub count: Count<'a>,
+}
+
+/// factor · sums\[above\] / sums\[below\], or `otherwise` if the factor or sums\[below\] is 0.
+#[derive(Debug)]
+pub struct SumRatio<'a> {
+    pub factor: Factor<'a>,
+    pub sums: &'a mut Accumulator,
+    pub above: usize,
+    pub below: usize,
+    pub otherwise: f32,
+}
+
 /// Numbers that a device computes from its sums. See the conventions of [`crate::backend`].
 pub trait Scalars: Storage + WholeMatrices {
-    /// dst\[j\] = +1 if the average of sums\[first + j + k · n\] over k < `blocks`, divided by `count`, is too small,
-    /// -1 if it is too large, else 0. `dst` is 1 × n.
-    fn compare_averages(
-        &self,
-        dst: ViewMut<'_>,
-        sums: &mut Accumulator,
-        first: usize,
-        blocks: usize,
-        count: Count<'_>,
-        band: Band,
-    );
+    /// dst\[j\] = +1 if average number j is too small, -1 if it is too large, else 0. `dst` is 1 × n.
+    fn compare_averages(&self, dst: ViewMut<'_>, averages: Averages<'_>, band: Band);
     /// dst = (p, 1) if the proportion p = sums\[index\] / `count`, in `f32`, is above `most`, else (p, 0); `dst` is 1 × 2.
     fn proportion_above(&self, dst: ViewMut<'_>, sums: &mut Accumulator, index: usize, count: f32, most: f32);
     /// dst = √(sums\[first\] / sums\[first + 1\]), or 1 if the first of them is 0; `dst` is 1 × 1.
     fn root_of_ratio(&self, dst: ViewMut<'_>, sums: &mut Accumulator, first: usize);
-    /// dst = factor · sums\[above\] / sums\[below\], in `f64`, or `otherwise` if the factor or sums\[below\] is 0;
-    /// `dst` is 1 × 1.
-    fn ratio_of_sums(
-        &self,
-        dst: ViewMut<'_>,
-        factor: Factor<'_>,
-        sums: &mut Accumulator,
-        above: usize,
-        below: usize,
-        otherwise: f32,
-    );
+    /// dst = the ratio, computed in `f64`; `dst` is 1 × 1.
+    fn ratio_of_sums(&self, dst: ViewMut<'_>, ratio: SumRatio<'_>);
     /// sums *= factor; 0 sets to exactly zero.
     fn scale_sums_by(&self, sums: &mut Accumulator, factor: Factor<'_>) {
         sums.scale(self.value_of(factor).into())

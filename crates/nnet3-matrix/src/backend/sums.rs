@@ -18,6 +18,17 @@ pub enum ColumnTerm {
     AtLeast(f32),
 }
 
+/// sums = sums_factor · (column sums of b), dots = dots_factor · (column sums of a ⊙ b). Both are rows.
+#[derive(Clone, Copy, Debug)]
+pub struct ColSumsAndDots<'a> {
+    pub sums: ViewMut<'a>,
+    pub sums_factor: f32,
+    pub dots: ViewMut<'a>,
+    pub dots_factor: f32,
+    pub a: View<'a>,
+    pub b: View<'a>,
+}
+
 /// Sums over rows, columns and all elements. See the conventions of [`crate::backend`].
 pub trait Reductions: Elementwise {
     /// Sum of all elements (`f64` accumulation).
@@ -28,17 +39,9 @@ pub trait Reductions: Elementwise {
     fn col_sums(&self, row: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32);
     /// row = alpha · (column sums of a ⊙ b) + beta · row, i.e. diag(aᵀ b).
     fn col_dots(&self, row: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32);
-    /// sums = sums_factor · (column sums of b), dots = dots_factor · (column sums of a ⊙ b): as [`Reductions::col_sums`] and
-    /// [`Reductions::col_dots`] one after the other.
-    fn col_sums_and_dots(
-        &self,
-        sums: ViewMut<'_>,
-        sums_factor: f32,
-        dots: ViewMut<'_>,
-        dots_factor: f32,
-        a: View<'_>,
-        b: View<'_>,
-    ) {
+    /// As [`Reductions::col_sums`] and [`Reductions::col_dots`] one after the other.
+    fn col_sums_and_dots(&self, both: ColSumsAndDots<'_>) {
+        let ColSumsAndDots { sums, sums_factor, dots, dots_factor, a, b } = both;
         self.col_sums(sums, sums_factor, b, 0.0);
         self.col_dots(dots, dots_factor, a, b, 0.0);
     }
@@ -50,7 +53,14 @@ pub trait Reductions: Elementwise {
     /// As [`Reductions::moments`], by other primitives.
     fn moments_step_by_step(&self, moments: ViewMut<'_>, src: View<'_>, factor: f32, epsilon: f32) {
         let per_row = 1.0 / src.rows() as f32;
-        self.col_sums_and_dots(moments.row(0), per_row, moments.row(1), per_row, src, src);
+        self.col_sums_and_dots(ColSumsAndDots {
+            sums: moments.row(0),
+            sums_factor: per_row,
+            dots: moments.row(1),
+            dots_factor: per_row,
+            a: src,
+            b: src,
+        });
         self.finish_moments(moments, factor, epsilon);
     }
     /// The last step of [`Reductions::moments`]: sets the scales after means and means of squares.

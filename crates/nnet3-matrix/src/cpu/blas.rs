@@ -11,13 +11,13 @@ mod memory;
 mod threads;
 
 use super::whole;
-use crate::backend::Transpose;
+use crate::backend::{Gemm, Operand, Transpose};
 use crate::view::{View, ViewMut};
 use cblas_sys::{CBLAS_LAYOUT, CBLAS_TRANSPOSE, CBLAS_UPLO};
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::OnceLock;
 
-type Gemm = unsafe extern "C" fn(
+type Sgemm = unsafe extern "C" fn(
     CBLAS_LAYOUT,
     CBLAS_TRANSPOSE,
     CBLAS_TRANSPOSE,
@@ -33,7 +33,7 @@ type Gemm = unsafe extern "C" fn(
     *mut f32,
     c_int,
 );
-type Gemv = unsafe extern "C" fn(
+type Sgemv = unsafe extern "C" fn(
     CBLAS_LAYOUT,
     CBLAS_TRANSPOSE,
     c_int,
@@ -47,7 +47,7 @@ type Gemv = unsafe extern "C" fn(
     *mut f32,
     c_int,
 );
-type Syrk = unsafe extern "C" fn(
+type Ssyrk = unsafe extern "C" fn(
     CBLAS_LAYOUT,
     CBLAS_UPLO,
     CBLAS_TRANSPOSE,
@@ -65,9 +65,9 @@ type Syrk = unsafe extern "C" fn(
 struct Library {
     /// The library's own name, or the name it was found by.
     name: &'static str,
-    sgemm: Gemm,
-    sgemv: Gemv,
-    ssyrk: Syrk,
+    sgemm: Sgemm,
+    sgemv: Sgemv,
+    ssyrk: Ssyrk,
     /// Only OpenBLAS has these two.
     set_num_threads: Option<unsafe extern "C" fn(c_int)>,
     corename: Option<unsafe extern "C" fn() -> *const c_char>,
@@ -191,35 +191,30 @@ fn leading(view: &View<'_>) -> c_int {
     int(view.stride().max(view.cols()).max(1))
 }
 
-/// c = alpha · op(a) · op(b) + beta · c, of shapes that fit. No shape is empty, and c is apart from a and b.
-pub(super) fn gemm(
-    c: ViewMut<'_>,
-    alpha: f32,
-    a: View<'_>,
-    ta: Transpose,
-    b: View<'_>,
-    tb: Transpose,
-    beta: f32,
-) {
+/// Computes a product of shapes that fit. No shape is empty, and c is apart from a and b.
+pub(super) fn gemm(product: Gemm<'_>) {
     let (Some(library), Some(_place)) = (library(), memory::place()) else {
-        return plain_gemm(c, alpha, (a, ta), (b, tb), beta);
+        return plain_gemm(product);
     };
-    let k = if ta == Transpose::No { a.cols() } else { a.rows() };
+    let Gemm { c, alpha, a, b, beta } = product;
     if c.rows() == 1 {
         // cᵀ = op(b)ᵀ op(a)ᵀ
-        let flipped = if tb == Transpose::No { Transpose::Yes } else { Transpose::No };
-        return gemv(library, (c, 1), alpha, b, flipped, (a, spacing(&a)), beta);
+        let matrix = if b.is_transposed() { b.matrix.into() } else { b.matrix.transposed() };
+        return gemv(library, Gemv { y: (c, 1), alpha, matrix, x: (a.matrix, spacing(&a.matrix)), beta });
     }
     if c.cols() == 1 {
-        return gemv(library, (c, c.stride()), alpha, a, ta, (b, spacing(&b)), beta);
+        let x = (b.matrix, spacing(&b.matrix));
+        return gemv(library, Gemv { y: (c, c.stride()), alpha, matrix: a, x, beta });
     }
+    let ((_, k), ta, tb) = (a.shape(), code(a.transpose), code(b.transpose));
+    let (a, b) = (a.matrix, b.matrix);
     // SAFETY: shapes were checked by the caller, strides are at least the row lengths, the memory of all views is
     // allocated, and c, the only one written, overlaps neither factor.
     unsafe {
         (library.sgemm)(
             CBLAS_LAYOUT::CblasRowMajor,
-            code(ta),
-            code(tb),
+            ta,
+            tb,
             int(c.rows()),
             int(c.cols()),
             int(k),
@@ -238,7 +233,7 @@ pub(super) fn gemm(
 /// c = aᵀ a: half of it by BLAS. As for [`gemm`]; c has more than one row.
 pub(super) fn gram(c: ViewMut<'_>, a: View<'_>) {
     let (Some(library), Some(_place)) = (library(), memory::place()) else {
-        return plain_gemm(c, 1.0, (a, Transpose::Yes), (a, Transpose::No), 0.0);
+        return plain_gemm(Gemm::set(c, a.transposed(), a));
     };
     // SAFETY: as in `gemm`.
     unsafe {
@@ -265,15 +260,16 @@ fn spacing(vector: &View<'_>) -> usize {
 }
 
 /// y = alpha · op(matrix) · x + beta · y; vectors come with the distance between their elements.
-fn gemv(
-    library: &Library,
-    y: (ViewMut<'_>, usize),
+struct Gemv<'a> {
+    y: (ViewMut<'a>, usize),
     alpha: f32,
-    matrix: View<'_>,
-    transpose: Transpose,
-    x: (View<'_>, usize),
+    matrix: Operand<View<'a>>,
+    x: (View<'a>, usize),
     beta: f32,
-) {
+}
+
+fn gemv(library: &Library, Gemv { y, alpha, matrix, x, beta }: Gemv<'_>) {
+    let Operand { matrix, transpose } = matrix;
     let mut beta = beta;
     if beta == 0.0 {
         // Some versions of OpenBLAS multiply NaN by 0 here.
@@ -300,20 +296,15 @@ fn gemv(
 }
 
 /// As [`gemm`], without a library.
-fn plain_gemm(
-    c: ViewMut<'_>,
-    alpha: f32,
-    (a, ta): (View<'_>, Transpose),
-    (b, tb): (View<'_>, Transpose),
-    beta: f32,
-) {
-    /// Distances between neighbours in a column and in a row of op(view).
-    fn strides(view: &View<'_>, transpose: Transpose) -> (isize, isize) {
-        let stride = view.stride() as isize;
-        if transpose == Transpose::No { (stride, 1) } else { (1, stride) }
+fn plain_gemm(Gemm { c, alpha, a, b, beta }: Gemm<'_>) {
+    /// Distances between neighbours in a column and in a row of op(m).
+    fn strides(factor: &Operand<View<'_>>) -> (isize, isize) {
+        let stride = factor.matrix.stride() as isize;
+        if factor.is_transposed() { (1, stride) } else { (stride, 1) }
     }
-    let k = if ta == Transpose::No { a.cols() } else { a.rows() };
-    let ((row_a, col_a), (row_b, col_b)) = (strides(&a, ta), strides(&b, tb));
+    let (_, k) = a.shape();
+    let ((row_a, col_a), (row_b, col_b)) = (strides(&a), strides(&b));
+    let (a, b) = (a.matrix, b.matrix);
     let (m, n) = (c.rows(), c.cols());
     let row_c = c.stride() as isize;
     // SAFETY: shapes were checked by the caller, the memory of all views is allocated, and c, the only one written,

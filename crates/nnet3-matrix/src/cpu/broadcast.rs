@@ -6,7 +6,7 @@ use super::elementwise::{Combine, combine_row};
 use super::halves::{by_rows, part};
 use super::nontemporal::set;
 use super::simd::{self, Kernel, Simd};
-use crate::backend::RowsWithVectors;
+use crate::backend::{NormalizedPlus, RowsWithVectors};
 use crate::view::{View, ViewMut};
 
 #[track_caller]
@@ -139,15 +139,8 @@ impl RowsWithVectors for CpuBackend {
             with_two_rows(dst, src, [mean, scale], |x, mean, scale| (x - mean) * scale)
         })
     }
-    fn normalize_cols_and_add(
-        &self,
-        dst: ViewMut<'_>,
-        src: View<'_>,
-        mean: View<'_>,
-        scale: View<'_>,
-        factor: View<'_>,
-        other: View<'_>,
-    ) {
+    fn normalize_cols_and_add(&self, dst: ViewMut<'_>, terms: NormalizedPlus<'_>) {
+        let NormalizedPlus { src, mean, scale, factor, other } = terms;
         by_rows(dst, &[src, mean, scale, factor, other], |rows| {
             let [src, other] = [src, other].map(|source| part(source, rows.clone()));
             normalize_and_add(dst.row_range(rows), src, [mean, scale, factor], other)

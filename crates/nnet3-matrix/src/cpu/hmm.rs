@@ -5,7 +5,7 @@ use super::access::{Rows, RowsMut, split_all};
 use super::simd::{self, Kernel, Simd, VectorLevel};
 use super::vector::Vector;
 use crate::backend::HiddenMarkovModels;
-use crate::hmm::{Hmm, HmmStep, HmmWayBack, Term, shape};
+use crate::hmm::{Hmm, HmmPosteriors, HmmStep, HmmWayBack, Term, shape};
 use crate::view::{View, ViewMut};
 use std::ops::Range;
 
@@ -357,14 +357,14 @@ impl HiddenMarkovModels for CpuBackend {
     fn hmm_backward(
         &self,
         way: HmmWayBack<'_>,
-        posteriors: ViewMut<'_>,
-        factor: f32,
+        posteriors: HmmPosteriors<'_>,
         hmm: &Hmm,
         step: HmmStep<'_>,
         next: View<'_>,
     ) {
         let n = step.check(hmm);
         way.check(hmm, n);
+        let HmmPosteriors { values: posteriors, factor } = posteriors;
         shape(&posteriors.as_view(), hmm.emissions(), n);
         shape(&next, hmm.states(), n);
         let sources = [step.alpha, step.likelihoods, step.scale, next, way.initial];

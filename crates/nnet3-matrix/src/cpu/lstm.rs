@@ -7,8 +7,7 @@ use super::CpuBackend;
 use super::access::{Rows, RowsMut, overlap, source, split};
 use super::math::{sigmoid, tanh};
 use super::simd::{self, Kernel, Simd};
-use crate::backend::RecurrentCells;
-use crate::memory::Accumulator;
+use crate::backend::{LstmBackward, LstmSums, RecurrentCells};
 use crate::view::{View, ViewMut};
 use std::cell::RefCell;
 
@@ -327,17 +326,8 @@ impl RecurrentCells for CpuBackend {
         let (output, [input, params]) = split(output, [input, params]);
         simd::run(Forward { output, input, params })
     }
-    #[allow(clippy::too_many_arguments)]
-    fn lstm_cell_backward(
-        &self,
-        input: View<'_>,
-        params: View<'_>,
-        out_deriv: View<'_>,
-        self_repair: View<'_>,
-        in_deriv: ViewMut<'_>,
-        params_deriv: ViewMut<'_>,
-        sums: Option<(&mut Accumulator, &mut Accumulator)>,
-    ) {
+    fn lstm_cell_backward(&self, cell: LstmBackward<'_>) {
+        let LstmBackward { input, params, out_deriv, self_repair, in_deriv, params_deriv, sums } = cell;
         let cells = cells_of(&input, &params);
         let rows = input.rows();
         let has = |view: &View<'_>, rows: usize, cols: usize| {
@@ -355,7 +345,7 @@ impl RecurrentCells for CpuBackend {
             has(&params_deriv.as_view(), 3, cells);
             split(params_deriv, sources).0
         });
-        let sums = sums.map(|(values, derivs)| {
+        let sums = sums.map(|LstmSums { values, derivs }| {
             assert!(
                 values.len() == 5 * cells && derivs.len() == 5 * cells,
                 "{} sums for {cells} cells",

@@ -2,20 +2,13 @@
 
 use super::CpuBackend;
 use super::access::{destination, source};
-use crate::backend::{Band, Count, Factor, Scalars};
+use crate::backend::{Averages, Band, Count, Factor, Scalars, SumRatio};
 use crate::memory::Accumulator;
 use crate::view::ViewMut;
 
 impl Scalars for CpuBackend {
-    fn compare_averages(
-        &self,
-        dst: ViewMut<'_>,
-        sums: &mut Accumulator,
-        first: usize,
-        blocks: usize,
-        count: Count<'_>,
-        band: Band,
-    ) {
+    fn compare_averages(&self, dst: ViewMut<'_>, averages: Averages<'_>, band: Band) {
+        let Averages { sums, first, blocks, count } = averages;
         let n = dst.cols();
         assert_eq!(dst.rows(), 1, "rows");
         let count = match count {
@@ -56,15 +49,8 @@ impl Scalars for CpuBackend {
         let [above, below] = [first, first + 1].map(|k| sums.values()[k]);
         destination(dst).row(0)[0] = if above == 0.0 { 1.0 } else { (above / below).sqrt() as f32 };
     }
-    fn ratio_of_sums(
-        &self,
-        dst: ViewMut<'_>,
-        factor: Factor<'_>,
-        sums: &mut Accumulator,
-        above: usize,
-        below: usize,
-        otherwise: f32,
-    ) {
+    fn ratio_of_sums(&self, dst: ViewMut<'_>, ratio: SumRatio<'_>) {
+        let SumRatio { factor, sums, above, below, otherwise } = ratio;
         assert_eq!((dst.rows(), dst.cols()), (1, 1), "one number");
         let factor = factor.times as f64 * source(factor.element).row(0)[0] as f64;
         let [above, below] = [above, below].map(|k| sums.values()[k]);

@@ -36,7 +36,7 @@ impl SparseProducts for CpuBackend {
 mod tests {
     use super::*;
     use crate::cpu::cpu;
-    use crate::{Matrix, Transpose::No, Transpose::Yes};
+    use crate::{Gemm, Matrix};
 
     /// Compares with products of the same rows as a dense matrix. Some rows are empty; columns come in any order and
     /// may repeat.
@@ -65,11 +65,11 @@ mod tests {
             let (w, e) = (random(OUT, x.cols(), 1), random(rows, OUT, 2));
             let mut outputs = [random(rows, OUT, 3), random(rows, OUT, 3)];
             sparse.add_product(outputs[0].view_mut(), &x, first, w.view());
-            device.gemm(outputs[1].view_mut(), 1.0, dense, No, w.view(), Yes, 1.0);
+            device.gemm(Gemm::add(outputs[1].view_mut(), dense, w.view().transposed()));
             assert!(near(&outputs[0], &outputs[1]));
             let mut gradients = [random(OUT, x.cols(), 4), random(OUT, x.cols(), 4)];
             sparse.add_gradient(gradients[0].view_mut(), 0.5, e.view(), &x, first);
-            device.gemm(gradients[1].view_mut(), 0.5, e.view(), Yes, dense, No, 1.0);
+            device.gemm(Gemm::add(gradients[1].view_mut(), e.view().transposed(), dense).times(0.5));
             assert!(near(&gradients[0], &gradients[1]));
         }
     }

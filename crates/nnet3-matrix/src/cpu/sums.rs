@@ -9,7 +9,7 @@ use super::access::{
 use super::elementwise::derivative;
 use super::lanes::{RowSet, at, cut, total};
 use super::simd::{self, Kernel, Simd};
-use crate::backend::{Activation, ColumnTerm, Reductions, WholeMatrices};
+use crate::backend::{Activation, ColSumsAndDots, ColumnTerm, Reductions, WholeMatrices};
 use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
 use std::ops::Range;
@@ -366,15 +366,8 @@ impl Reductions for CpuBackend {
     fn col_dots(&self, row: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32) {
         col_dots(row, alpha, a, b, beta)
     }
-    fn col_sums_and_dots(
-        &self,
-        sums: ViewMut<'_>,
-        sums_factor: f32,
-        dots: ViewMut<'_>,
-        dots_factor: f32,
-        a: View<'_>,
-        b: View<'_>,
-    ) {
+    fn col_sums_and_dots(&self, both: ColSumsAndDots<'_>) {
+        let ColSumsAndDots { sums, sums_factor, dots, dots_factor, a, b } = both;
         same_shape(&a, &b);
         if b.rows() <= HEIGHT || b.cols() <= NARROW {
             col_sums(sums, sums_factor, b, 0.0);

@@ -45,8 +45,8 @@ macro_rules! library {
         $(
             /// # Safety
             /// The conditions in NVIDIA's documentation of the function.
-            #[allow(non_snake_case, clippy::too_many_arguments)]
-            pub unsafe fn $function($($argument: $type),*) -> u32 {
+            #[allow(non_upper_case_globals)]
+            pub const $function: unsafe fn($($type),*) -> u32 = |$($argument),*| {
                 // `cudarc` declares these arguments.
                 const _: unsafe fn($($type),*) -> $status = sys::$function;
                 type Function = unsafe extern "C" fn($($type),*) -> u32;
@@ -60,7 +60,7 @@ macro_rules! library {
                     Some(function) => unsafe { function($($argument),*) },
                     None => NO_FUNCTION,
                 }
-            }
+            };
         )*
     };
 }

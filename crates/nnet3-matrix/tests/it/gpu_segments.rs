@@ -2,7 +2,9 @@
 //! earlier work.
 
 use nnet3_matrix::cuda::{Engine, GpuBackend, Op, Outcome};
-use nnet3_matrix::{Accumulator, Activation, ColumnTerm, Device, IndexTable, Matrix, Memory, Transpose};
+use nnet3_matrix::{
+    Accumulator, Activation, ColumnTerm, Device, Gemm, GemmBlocks, IndexTable, Matrix, Memory,
+};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -107,7 +109,7 @@ impl Bench {
         backend.set(x, 0.0);
         backend.add(x, alpha, y.as_view());
         backend.copy_rows(y, 1.0, x.as_view(), &self.table);
-        backend.gemm(x.sub(0..30, 0..30), 1.0, y.as_view(), Transpose::No, y.as_view(), Transpose::Yes, 0.0);
+        backend.gemm(Gemm::set(x.sub(0..30, 0..30), y, y.transposed()));
         backend.softmax(y, y.as_view());
         backend.activate(x, x.as_view(), Activation::Tanh);
         backend.accumulate(&mut self.sums, 0, x.as_view(), ColumnTerm::Value);
@@ -150,15 +152,7 @@ fn products_in_blocks_are_one_operation() {
     let blocks = |rows, cols| y.blocks((rows, cols), 1, (0, 10), 4);
     let products = x.blocks((10, 10), 1, (0, 10), 4);
     bench.notes.take();
-    bench.device.gemm_blocks(
-        products,
-        1.0,
-        blocks(30, 10),
-        Transpose::Yes,
-        blocks(30, 10),
-        Transpose::No,
-        0.0,
-    );
+    bench.device.gemm_blocks(GemmBlocks::set(products, blocks(30, 10).transposed(), blocks(30, 10)));
     bench.device.mark();
     let [Note::Run(Op::Product(product))] = bench.notes.take()[..] else { panic!("one product") };
     assert_eq!((product.count, product.steps), (4, [10, 10, 10]));
@@ -170,11 +164,11 @@ fn products_in_blocks_are_one_operation() {
 fn a_product_with_a_bias_is_one_operation() {
     let bench = &mut Bench::new(true);
     let rows = Matrix::zeros(&bench.device, 2, 40);
-    let (x, y, no) = (bench.x.view_mut(), bench.y.view(), Transpose::No);
+    let (x, y) = (bench.x.view_mut(), bench.y.view());
     bench.notes.take();
     let product = |row: usize| {
         let square = y.sub(0..30, 0..30);
-        bench.device.gemm_with_bias(x, 0.5, square, no, y, no, rows.view().row(row));
+        bench.device.gemm_with_bias(Gemm::set(x, square, y).times(0.5).with_bias(rows.view().row(row)));
         bench.device.mark();
         let [Note::Run(Op::Product(product))] = bench.notes.take()[..] else { panic!("one product") };
         product

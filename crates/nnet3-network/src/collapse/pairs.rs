@@ -11,7 +11,7 @@ use nnet3_component::linear::Linear;
 use nnet3_component::tdnn::Tdnn;
 use nnet3_component::time_height::TimeHeightConvolution;
 use nnet3_component::{Component, Updatable, UpdatableSettings};
-use nnet3_matrix::{Matrix, Transpose::No};
+use nnet3_matrix::{Gemm, Matrix};
 
 /// The replacement of a pair.
 pub(super) enum Merged {
@@ -144,7 +144,7 @@ fn affine_then_affine(
         for i in 0..copies {
             let block = linear.view_mut().col_range(i * linear1.cols()..(i + 1) * linear1.cols());
             let factor = linear2.view().col_range(i * inner..(i + 1) * inner);
-            device.gemm(block, 1.0, factor, No, linear1.view(), No, 0.0);
+            device.gemm(Gemm::set(block, factor, linear1.view()));
         }
         let Some(bias1) = bias1 else { return (linear, bias2.clone()) };
         let bias = affine_of_row(linear2, &or_zeros(bias2, linear2), &bias1.to_vec());

@@ -10,7 +10,7 @@ use nnet3_core::nnet::Nnet;
 use nnet3_core::random::Random;
 use nnet3_core::request::{ComputationRequest, IoSpecification};
 use nnet3_matrix::cuda::GpuMath;
-use nnet3_matrix::{IndexTable, Matrix, Transpose};
+use nnet3_matrix::{Gemm, IndexTable, Matrix};
 use nnet3_train::NnetExample;
 use nnet3_train::example::NnetIo;
 
@@ -181,11 +181,13 @@ fn counts_by_hand() {
     let ranges = IndexTable::new(vec![0, 10, -1, -1, 98, 100]);
     let found = count(&mut || device.add_row_ranges(small.view_mut(), 1.0, large.view(), &ranges));
     assert_eq!(found, kernel((2 + 12) * 5, 2 * 5));
-    let (no, yes) = (Transpose::No, Transpose::Yes);
     let mut square = Matrix::zeros(&device, 3, 3);
     for beta in [0, 1] {
         let found = count(&mut || {
-            device.gemm(square.view_mut(), 1.0, small.view(), no, other.view(), yes, beta as f32)
+            device.gemm(Gemm {
+                beta: beta as f32,
+                ..Gemm::set(square.view_mut(), small.view(), other.view().transposed())
+            })
         });
         let read = 4 * (2 * 15 + beta * 9);
         assert_eq!(found, Count { kernels: 0, products: 1, flops: 2 * 3 * 3 * 5, read, written: 4 * 9 });
@@ -193,7 +195,9 @@ fn counts_by_hand() {
     // The bias is read once, and old contents are not.
     let row = Matrix::zeros(&device, 1, 3);
     let found = count(&mut || {
-        device.gemm_with_bias(square.view_mut(), 1.0, small.view(), no, other.view(), yes, row.view())
+        device.gemm_with_bias(
+            Gemm::set(square.view_mut(), small.view(), other.view().transposed()).with_bias(row.view()),
+        )
     });
     let read = 4 * (2 * 15 + 3);
     assert_eq!(found, Count { kernels: 0, products: 1, flops: 2 * 3 * 3 * 5, read, written: 4 * 9 });

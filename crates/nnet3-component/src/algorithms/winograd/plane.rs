@@ -15,7 +15,7 @@ use super::form::Form;
 use super::tiles::{Runs, Tiles};
 use super::{ROWS_OF_A_MIXTURE, WORK_OF_A_TERM, terms, weighted_sum};
 use crate::Context;
-use nnet3_matrix::{Backend, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
+use nnet3_matrix::{Backend, Gemm, Scratch, View, ViewMut};
 use std::ops::Range;
 
 /// With fewer filters, products of such short sums are too slow.
@@ -239,8 +239,10 @@ impl PlaneFilter {
                     let (weights, operand) = (mixed.view().row_range(self.place(i, j)), operand.as_view());
                     // Product (1, 1) is in every output, with factor 1.
                     match (i, j) {
-                        (1, 1) => backend.gemm_with_bias(product(j), 1.0, operand, No, weights, Yes, bias),
-                        _ => backend.gemm(product(j), 1.0, operand, No, weights, Yes, 0.0),
+                        (1, 1) => backend.gemm_with_bias(
+                            Gemm::set(product(j), operand, weights.transposed()).with_bias(bias),
+                        ),
+                        _ => backend.gemm(Gemm::set(product(j), operand, weights.transposed())),
                     }
                 }
                 for (high, p, cols) in self.outputs() {
@@ -295,7 +297,7 @@ impl PlaneFilter {
                 for j in 0..heights {
                     self.sum_deriv_heights(backend, operand, j, of_time.as_view());
                     let weights = mixed.view().row_range(self.place(i, j));
-                    backend.gemm(product(j), 1.0, operand.as_view(), No, weights, No, 0.0);
+                    backend.gemm(Gemm::set(product(j), operand, weights));
                 }
                 // Tiles overlap. Heights are reached in order, each one by its first tile before others.
                 let mut reached = 0;
@@ -351,7 +353,7 @@ impl PlaneFilter {
                     self.sum_input_heights(backend, inputs, j, inputs_of_time.as_view());
                     self.sum_deriv_heights(backend, derivs, j, derivs_of_time.as_view());
                     let to = mixed.row_range(self.place(i, j));
-                    backend.gemm(to, rate, derivs.as_view(), Yes, inputs.as_view(), No, 1.0);
+                    backend.gemm(Gemm::add(to, derivs.transposed(), inputs).times(rate));
                 }
             }
         }

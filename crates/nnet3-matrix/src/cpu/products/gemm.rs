@@ -4,7 +4,7 @@
 
 use super::halves::{self, Cut, Wake};
 use super::{bf16, packed, unpacked};
-use crate::backend::{Products, Transpose};
+use crate::backend::{Gemm, Products};
 use crate::cpu::CpuBackend;
 use crate::cpu::access::{on_host, overlap};
 use crate::cpu::arithmetic::Arithmetic;
@@ -15,36 +15,25 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Checks that c and the factors agree on their shapes, and that c lies apart from the factors. Returns rows and columns
 /// of the product and the number of terms of its sums.
-fn check(
-    c: &ViewMut<'_>,
-    (a, transpose_a): (&View<'_>, Transpose),
-    (b, transpose_b): (&View<'_>, Transpose),
-) -> (usize, usize, usize) {
-    let size = |v: &View<'_>, t| if t == Transpose::No { (v.rows(), v.cols()) } else { (v.cols(), v.rows()) };
-    let ((m, k), (k_of_b, n)) = (size(a, transpose_a), size(b, transpose_b));
+fn check(Gemm { c, a, b, .. }: &Gemm<'_>) -> (usize, usize, usize) {
+    let ((m, k), (k_of_b, n)) = (a.shape(), b.shape());
     assert!(
         c.rows() == m && c.cols() == n && k == k_of_b,
         "product of {m} x {k} and {k_of_b} x {n} into {} x {}",
         c.rows(),
         c.cols()
     );
-    [&c.as_view(), a, b].into_iter().for_each(on_host);
-    for factor in [a, b] {
+    [&c.as_view(), &a.matrix, &b.matrix].into_iter().for_each(on_host);
+    for factor in [&a.matrix, &b.matrix] {
         assert!(!overlap(&c.as_view(), factor), "product overlaps a factor: {c:?}, {factor:?}");
     }
     (m, n, k)
 }
 
-/// c (m × n) = alpha · op(a) (m × k) · op(b) (k × n) + beta · c.
-pub(in crate::cpu) fn gemm(
-    arithmetic: Arithmetic,
-    c: ViewMut<'_>,
-    alpha: f32,
-    (a, transpose_a): (View<'_>, Transpose),
-    (b, transpose_b): (View<'_>, Transpose),
-    beta: f32,
-) {
-    let (m, n, k) = check(&c, (&a, transpose_a), (&b, transpose_b));
+/// Computes the product of m × k and k × n elements.
+pub(in crate::cpu) fn gemm(arithmetic: Arithmetic, product: Gemm<'_>) {
+    let (m, n, k) = check(&product);
+    let Gemm { c, alpha, a, beta, .. } = product;
     if c.is_empty() {
         return;
     }
@@ -56,60 +45,46 @@ pub(in crate::cpu) fn gemm(
         }
         return;
     }
-    match halves::cut(m, n, k).filter(|_| transpose_a == Transpose::No && is_alone()) {
-        None => in_one(arithmetic, c, alpha, (a, transpose_a), (b, transpose_b), beta),
-        Some(cut) => in_halves(arithmetic, cut, c, alpha, a, (b, transpose_b), beta),
+    match halves::cut(m, n, k).filter(|_| !a.is_transposed() && is_alone()) {
+        None => in_one(arithmetic, product),
+        Some(cut) => in_halves(arithmetic, cut, product),
     }
 }
 
 /// A product in one piece. No factor is empty, and shapes fit.
-pub(in crate::cpu) fn in_one(
-    arithmetic: Arithmetic,
-    c: ViewMut<'_>,
-    alpha: f32,
-    (a, transpose_a): (View<'_>, Transpose),
-    (b, transpose_b): (View<'_>, Transpose),
-    beta: f32,
-) {
-    let (m, n) = (c.rows(), c.cols());
-    let k = if transpose_a == Transpose::No { a.cols() } else { a.rows() };
+pub(in crate::cpu) fn in_one(arithmetic: Arithmetic, product: Gemm<'_>) {
+    let Gemm { c, a, b, .. } = product;
+    let (m, n, (_, k)) = (c.rows(), c.cols(), a.shape());
+    let transposed = [a, b].map(|factor| factor.is_transposed());
     if let Arithmetic::Halves(kernel) = arithmetic
         && bf16::pays(m, n, k)
     {
-        return bf16::product(kernel, c, alpha, (a, transpose_a), (b, transpose_b), beta);
+        return bf16::product(kernel, product);
     }
-    if (transpose_a, transpose_b) == (Transpose::No, Transpose::Yes) && unpacked::pays(m, n, k) {
-        return unpacked::product(c, alpha, a, b, beta);
+    if transposed == [false, true] && unpacked::pays(m, n, k) {
+        return unpacked::product(product);
     }
-    if is_alone() && packed::pays((m, n, k), [transpose_a, transpose_b].map(|t| t == Transpose::Yes)) {
-        return packed::product(c, alpha, (a, transpose_a), (b, transpose_b), beta);
+    if is_alone() && packed::pays((m, n, k), transposed) {
+        return packed::product(product);
     }
-    blas::gemm(c, alpha, a, transpose_a, b, transpose_b, beta)
+    blas::gemm(product)
 }
 
-fn in_halves(
-    arithmetic: Arithmetic,
-    cut: Cut,
-    c: ViewMut<'_>,
-    alpha: f32,
-    a: View<'_>,
-    (b, transpose_b): (View<'_>, Transpose),
-    beta: f32,
-) {
+fn in_halves(arithmetic: Arithmetic, cut: Cut, product: Gemm<'_>) {
+    let Gemm { c, a, b, .. } = product;
     let half = |second: bool| {
         let part = |cut: usize, length: usize| if second { cut..length } else { 0..cut };
-        let (c, a, b) = match cut {
-            Cut::Row(row) => (c.row_range(part(row, c.rows())), a.row_range(part(row, c.rows())), b),
+        let half = match cut {
+            Cut::Row(row) => {
+                let rows = part(row, c.rows());
+                Gemm { c: c.row_range(rows.clone()), a: a.row_range(rows), ..product }
+            }
             Cut::Column(column) => {
                 let columns = part(column, c.cols());
-                let b_part = match transpose_b {
-                    Transpose::No => b.col_range(columns.clone()),
-                    Transpose::Yes => b.row_range(columns.clone()),
-                };
-                (c.col_range(columns), a, b_part)
+                Gemm { c: c.col_range(columns.clone()), b: b.col_range(columns), ..product }
             }
         };
-        in_one(arithmetic, c, alpha, (a, Transpose::No), (b, transpose_b), beta);
+        in_one(arithmetic, half);
     };
     // SAFETY: the halves write different elements of c, which neither factor has; views of all these elements belong to this
     // thread, which waits for the other one.
@@ -122,17 +97,19 @@ fn is_alone() -> bool {
 
 /// c = aᵀ · a.
 pub(in crate::cpu) fn gram(c: ViewMut<'_>, a: View<'_>) {
-    let (n, _, k) = check(&c, (&a, Transpose::Yes), (&a, Transpose::No));
+    let product = Gemm::set(c, a.transposed(), a);
+    let (n, _, k) = check(&product);
     if n < 2 || k == 0 || (is_alone() && packed::pays((n, n, k), [true, false])) {
-        return gemm(Arithmetic::Floats, c, 1.0, (a, Transpose::Yes), (a, Transpose::No), 0.0);
+        return gemm(Arithmetic::Floats, product);
     }
     blas::gram(c, a);
 }
 
 /// c = a · b by BLAS, for any setting of other products; for comparisons.
 pub fn library_product(c: ViewMut<'_>, a: View<'_>, b: View<'_>) {
-    check(&c, (&a, Transpose::No), (&b, Transpose::No));
-    blas::gemm(c, 1.0, a, Transpose::No, b, Transpose::No, 0.0)
+    let product = Gemm::set(c, a, b);
+    check(&product);
+    blas::gemm(product)
 }
 
 /// True if OpenBLAS for AVX-512 has a special kernel for products as small as this one. That kernel sums all terms in
@@ -157,17 +134,8 @@ pub fn set_num_threads(threads: usize) {
 }
 
 impl Products for CpuBackend {
-    fn gemm(
-        &self,
-        c: ViewMut<'_>,
-        alpha: f32,
-        a: View<'_>,
-        transpose_a: Transpose,
-        b: View<'_>,
-        transpose_b: Transpose,
-        beta: f32,
-    ) {
-        gemm(self.arithmetic, c, alpha, (a, transpose_a), (b, transpose_b), beta)
+    fn gemm(&self, product: Gemm<'_>) {
+        gemm(self.arithmetic, product)
     }
     /// In floats: such products are statistics.
     fn gram(&self, c: ViewMut<'_>, a: View<'_>) {
@@ -178,13 +146,14 @@ impl Products for CpuBackend {
 #[cfg(test)]
 pub(in crate::cpu) mod tests {
     use super::*;
+    use crate::backend::Transpose;
     use crate::{Arena, cpu::cpu};
 
-    /// c = alpha · op(a) · op(b) + beta · c for m × n products of k terms, of matrices with gaps between their rows.
+    /// Compares m × n products of k terms, of matrices with gaps between their rows, with sums in double precision.
     pub fn check(
         (m, n, k): (usize, usize, usize),
         (transpose_a, transpose_b): (Transpose, Transpose),
-        product: impl Fn(ViewMut<'_>, f32, View<'_>, View<'_>, f32),
+        product: impl Fn(Gemm<'_>),
     ) {
         let mut state = 5u64;
         let mut random = || {
@@ -217,7 +186,8 @@ pub(in crate::cpu) mod tests {
                 old.fill(f32::NAN);
                 cpu().upload(c, &old);
             }
-            product(c, alpha, a.as_view(), b.as_view(), beta);
+            let (a, b) = (transpose_a.of(a.as_view()), transpose_b.of(b.as_view()));
+            product(Gemm { c, alpha, a, b, beta });
             for (e, found) in cpu().download(c.as_view()).into_iter().enumerate() {
                 let (i, j) = (e / n, e % n);
                 let start = if beta == 0.0 { 0.0 } else { (beta * old[e]) as f64 };
@@ -259,10 +229,11 @@ pub(in crate::cpu) mod tests {
                 let matrix =
                     |rows, cols, values: &[f32]| crate::Matrix::from_vec(rows, cols, values.to_vec());
                 let (of_a, of_b, mut of_c) = (matrix(ra, ca, &a), matrix(rb, cb, &b), matrix(m, n, &c));
+                let (op_a, op_b) = (ta.of(of_a.view()), tb.of(of_b.view()));
                 if (ta, tb) == (No, Yes) && m * n <= 1200 && k >= 32 {
-                    unpacked::product(of_c.view_mut(), 1.0, of_a.view(), of_b.view(), 1.0);
+                    unpacked::product(Gemm::add(of_c.view_mut(), op_a, op_b));
                 } else {
-                    packed::product(of_c.view_mut(), 1.0, (of_a.view(), ta), (of_b.view(), tb), 1.0);
+                    packed::product(Gemm::add(of_c.view_mut(), op_a, op_b));
                 }
                 for (e, found) in of_c.to_vec().into_iter().enumerate() {
                     let (i, j) = (e / n, e % n);
@@ -277,14 +248,7 @@ pub(in crate::cpu) mod tests {
                 }
                 if has_own_roundings(m, n, k) {
                     let mut again = matrix(m, n, &c);
-                    gemm(
-                        Arithmetic::Floats,
-                        again.view_mut(),
-                        1.0,
-                        (of_a.view(), ta),
-                        (of_b.view(), tb),
-                        1.0,
-                    );
+                    gemm(Arithmetic::Floats, Gemm::add(again.view_mut(), op_a, op_b));
                     assert_eq!(again.to_vec(), of_c.to_vec(), "{m} x {n} x {k}, {ta:?} {tb:?}");
                 }
             }

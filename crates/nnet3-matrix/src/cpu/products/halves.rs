@@ -325,7 +325,7 @@ pub(in crate::cpu) fn part(view: View<'_>, rows: Range<usize>) -> View<'_> {
 mod tests {
     use super::*;
     use crate::Matrix;
-    use crate::backend::{Activation, Transpose};
+    use crate::backend::{Activation, Gemm, NormalizedPlus, Transpose};
     use crate::cpu::arithmetic::Arithmetic;
     use crate::cpu::cpu;
     use crate::cpu::products::gemm::{self, tests::check};
@@ -337,7 +337,7 @@ mod tests {
 
     fn product(a: View<'_>, b: View<'_>, (m, n): (usize, usize)) -> Vec<f32> {
         let mut c = values(m, n, 1.3);
-        cpu().gemm(c.view_mut(), 0.7, a, Transpose::No, b, Transpose::Yes, 1.0);
+        cpu().gemm(Gemm::add(c.view_mut(), a, b.transposed()).times(0.7));
         c.to_vec()
     }
 
@@ -358,21 +358,14 @@ mod tests {
                 Cut::Row(row) => {
                     for rows in [0..row, row..m] {
                         let (c, a) = (expected.view_mut().row_range(rows.clone()), a.view().row_range(rows));
-                        gemm::in_one(
-                            Arithmetic::Floats,
-                            c,
-                            0.7,
-                            (a, Transpose::No),
-                            (b.view(), Transpose::Yes),
-                            1.0,
-                        );
+                        gemm::in_one(Arithmetic::Floats, Gemm::add(c, a, b.view().transposed()).times(0.7));
                     }
                 }
                 Cut::Column(column) => {
                     for columns in [0..column, column..n] {
                         let c = expected.view_mut().col_range(columns.clone());
-                        let b = (b.view().row_range(columns), Transpose::Yes);
-                        gemm::in_one(Arithmetic::Floats, c, 0.7, (a.view(), Transpose::No), b, 1.0);
+                        let b = b.view().row_range(columns).transposed();
+                        gemm::in_one(Arithmetic::Floats, Gemm::add(c, a.view(), b).times(0.7));
                     }
                 }
             }
@@ -391,9 +384,7 @@ mod tests {
         for transposes in [(Transpose::No, Transpose::No), (Transpose::No, Transpose::Yes)] {
             for size in [(500, 250, 270), (130, 700, 370)] {
                 assert!(cut(size.0, size.1, size.2).is_some());
-                check(size, transposes, |c, alpha, a, b, beta| {
-                    gemm::gemm(Arithmetic::Floats, c, alpha, (a, transposes.0), (b, transposes.1), beta);
-                });
+                check(size, transposes, |product| gemm::gemm(Arithmetic::Floats, product));
             }
         }
     }
@@ -413,7 +404,10 @@ mod tests {
         keep(&|c| cpu.activate(c, a, Activation::Sigmoid));
         keep(&|c| cpu.activate(c, c.as_view(), Activation::Tanh));
         keep(&|c| cpu.normalize_cols(c, a, row, row));
-        keep(&|c| cpu.normalize_cols_and_add(c, a, row, row, row, b));
+        keep(&|c| {
+            let terms = NormalizedPlus { src: a, mean: row, scale: row, factor: row, other: b };
+            cpu.normalize_cols_and_add(c, terms)
+        });
         keep(&|c| cpu.set_rows(c, row));
         keep(&|c| cpu.log_softmax(c, a));
         keep(&|c| cpu.add(c, 0.7, a));

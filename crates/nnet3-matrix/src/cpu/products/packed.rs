@@ -6,12 +6,11 @@
 
 use super::gemm::{has_own_roundings, is_small};
 use super::prefetch::Prefetch;
-use crate::backend::Transpose;
+use crate::backend::Gemm;
 use crate::cpu::access::{Rows, RowsMut, split};
 use crate::cpu::blas;
 use crate::cpu::simd::{self, Kernel, Simd, VectorLevel};
 use crate::cpu::vector::Vector;
-use crate::view::{View, ViewMut};
 use std::cell::RefCell;
 use std::ops::Range;
 
@@ -394,21 +393,16 @@ fn aligned(values: &mut Vec<f32>, len: usize) -> &mut [f32] {
     &mut values[first..][..len]
 }
 
-/// c = alpha · op(a) · op(b) + beta · c; c overlaps neither factor.
-pub(in crate::cpu) fn product(
-    c: ViewMut<'_>,
-    alpha: f32,
-    (a, transpose_a): (View<'_>, Transpose),
-    (b, transpose_b): (View<'_>, Transpose),
-    beta: f32,
-) {
+/// Computes the product. c overlaps neither factor.
+pub(in crate::cpu) fn product(Gemm { c, alpha, a, b, beta }: Gemm<'_>) {
     thread_local! {
         static BUFFERS: RefCell<[Vec<f32>; 2]> = const { RefCell::new([Vec::new(), Vec::new()]) };
     }
-    let terms = if transpose_a == Transpose::No { a.cols() } else { a.rows() };
-    let (c, [a, b]) = split(c, [a, b]);
-    let factor = |lying, transpose| Factor { lying, transposed: transpose == Transpose::Yes };
-    let (a, b) = (factor(a, transpose_a), factor(b, transpose_b));
+    let (_, terms) = a.shape();
+    let transposed = [a, b].map(|factor| factor.is_transposed());
+    let (c, [a, b]) = split(c, [a.matrix, b.matrix]);
+    let (a, b) =
+        (Factor { lying: a, transposed: transposed[0] }, Factor { lying: b, transposed: transposed[1] });
     let blocks = Blocks::of(c.rows(), c.cols(), terms, a.transposed);
     BUFFERS.with_borrow_mut(|[rows, panels]| {
         let [in_rows, in_panels] = blocks.sizes();
@@ -420,6 +414,7 @@ pub(in crate::cpu) fn product(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::Transpose;
     use crate::cpu::products::gemm::tests::check;
 
     #[test]
@@ -438,9 +433,7 @@ mod tests {
         ];
         for shape in shapes {
             for transposes in [(No, No), (No, Yes), (Yes, No), (Yes, Yes)] {
-                check(shape, transposes, |c, alpha, a, b, beta| {
-                    product(c, alpha, (a, transposes.0), (b, transposes.1), beta)
-                });
+                check(shape, transposes, product);
             }
         }
     }

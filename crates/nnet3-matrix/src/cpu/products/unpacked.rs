@@ -5,10 +5,10 @@
 
 use super::gemm::has_own_roundings;
 use super::prefetch::Prefetch;
+use crate::backend::Gemm;
 use crate::cpu::access::{Rows, RowsMut, split};
 use crate::cpu::simd::{self, Kernel, Simd, VectorLevel};
 use crate::cpu::vector::Vector;
-use crate::view::{View, ViewMut};
 
 /// With at most this many rows of a, this is faster than BLAS on any processor: BLAS then spends most of its time
 /// rearranging b.
@@ -231,9 +231,10 @@ impl Kernel for Product<'_> {
     }
 }
 
-/// c = alpha · a · bᵀ + beta · c; c overlaps neither factor.
-pub(in crate::cpu) fn product(c: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32) {
-    let (c, [a, b]) = split(c, [a, b]);
+/// Computes a product with a plain a and a transposed b. c overlaps neither factor.
+pub(in crate::cpu) fn product(Gemm { c, alpha, a, b, beta }: Gemm<'_>) {
+    assert!(!a.is_transposed() && b.is_transposed(), "a product of rows with rows");
+    let (c, [a, b]) = split(c, [a.matrix, b.matrix]);
     simd::run(Product { c, alpha, a, b, beta })
 }
 

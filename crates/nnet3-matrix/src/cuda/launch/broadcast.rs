@@ -1,7 +1,7 @@
 //! `broadcast.cu`.
 
 use super::GpuBackend;
-use crate::backend::RowsWithVectors;
+use crate::backend::{NormalizedPlus, RowsWithVectors};
 use crate::cuda::engine::Engine;
 use crate::cuda::op::Arg;
 use crate::view::{View, ViewMut};
@@ -71,15 +71,8 @@ impl<E: Engine> RowsWithVectors for GpuBackend<E> {
         let args = [Broadcast::Matrix(src), Broadcast::Row(mean), Broadcast::Row(scale)];
         self.broadcast("normalize_cols", dst, &args)
     }
-    fn normalize_cols_and_add(
-        &self,
-        dst: ViewMut<'_>,
-        src: View<'_>,
-        mean: View<'_>,
-        scale: View<'_>,
-        factor: View<'_>,
-        other: View<'_>,
-    ) {
+    fn normalize_cols_and_add(&self, dst: ViewMut<'_>, terms: NormalizedPlus<'_>) {
+        let NormalizedPlus { src, mean, scale, factor, other } = terms;
         let [mean, scale, factor] = [mean, scale, factor].map(Broadcast::Row);
         let args = [Broadcast::Matrix(src), mean, scale, factor, Broadcast::Matrix(other)];
         self.broadcast("normalize_cols_and_add", dst, &args)

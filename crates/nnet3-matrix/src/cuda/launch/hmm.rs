@@ -5,7 +5,7 @@ use crate::backend::{HiddenMarkovModels, Reductions, RowsWithVectors, WholeMatri
 use crate::cuda::engine::Engine;
 use crate::cuda::op::{Arg, Launch};
 use crate::cuda::table::Numbers;
-use crate::hmm::{Hmm, HmmStep, HmmWayBack, Sums, shape};
+use crate::hmm::{Hmm, HmmPosteriors, HmmStep, HmmWayBack, Sums, shape};
 use crate::view::{View, ViewMut};
 use std::sync::Arc;
 
@@ -154,14 +154,14 @@ impl<E: Engine> HiddenMarkovModels for GpuBackend<E> {
     fn hmm_backward(
         &self,
         way: HmmWayBack<'_>,
-        posteriors: ViewMut<'_>,
-        factor: f32,
+        posteriors: HmmPosteriors<'_>,
         hmm: &Hmm,
         step: HmmStep<'_>,
         next: View<'_>,
     ) {
         let n = step.check(hmm);
         way.check(hmm, n);
+        let HmmPosteriors { values: posteriors, factor } = posteriors;
         shape(&posteriors.as_view(), hmm.emissions(), n);
         shape(&next, hmm.states(), n);
         let (tables, to) = (self.tables(hmm), self.mat(way.entries.as_view()));

@@ -2,11 +2,10 @@
 
 use super::sums::Split;
 use super::{GpuBackend, elements};
-use crate::backend::RecurrentCells;
+use crate::backend::{LstmBackward, LstmSums, RecurrentCells};
 use crate::cuda::backend::PARTIALS;
 use crate::cuda::engine::Engine;
 use crate::cuda::op::{Arg, Launch, Mat, Op};
-use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
 
 /// `SUMS` of `lstm.cu`: of peephole weights' derivatives, of values, of slopes.
@@ -41,17 +40,8 @@ impl<E: Engine> RecurrentCells for GpuBackend<E> {
         let args = [self.mat(output.as_view()), self.mat(input), self.mat(params)].map(Arg::Mat);
         self.push(Launch::new("lstm_cell", grid, block, &args))
     }
-    #[allow(clippy::too_many_arguments)]
-    fn lstm_cell_backward(
-        &self,
-        input: View<'_>,
-        params: View<'_>,
-        out_deriv: View<'_>,
-        self_repair: View<'_>,
-        in_deriv: ViewMut<'_>,
-        params_deriv: ViewMut<'_>,
-        sums: Option<(&mut Accumulator, &mut Accumulator)>,
-    ) {
+    fn lstm_cell_backward(&self, cell: LstmBackward<'_>) {
+        let LstmBackward { input, params, out_deriv, self_repair, in_deriv, params_deriv, sums } = cell;
         let cells = cells_of(&input, &params);
         let rows = input.rows();
         let has = |view: View<'_>, rows: usize, cols: usize| {
@@ -65,7 +55,7 @@ impl<E: Engine> RecurrentCells for GpuBackend<E> {
         if !params_deriv.is_empty() {
             has(params_deriv.as_view(), WEIGHTS, cells);
         }
-        if let Some((values, slopes)) = &sums {
+        if let Some(LstmSums { values, derivs: slopes }) = &sums {
             assert!(values.len() == UNITS * cells && slopes.len() == UNITS * cells, "sums for {cells} cells");
         }
         if rows == 0 || cells == 0 {
@@ -85,7 +75,7 @@ impl<E: Engine> RecurrentCells for GpuBackend<E> {
                 ops.push(self.finish_columns(Mat { rows: 1, ..row }, 1.0, k * kind, split.count(), 1.0));
             }
         }
-        if let Some((values, slopes)) = sums {
+        if let Some(LstmSums { values, derivs: slopes }) = sums {
             for (sums, first) in [(values, WEIGHTS), (slopes, WEIGHTS + UNITS)] {
                 let address = self.sums_of(sums);
                 for unit in 0..UNITS {

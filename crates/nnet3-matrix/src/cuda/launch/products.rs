@@ -1,12 +1,12 @@
 //! Matrix products.
 
 use super::{GpuBackend, groups};
-use crate::backend::{Products, RowsWithVectors, Transpose, WholeMatrices};
+use crate::backend::{Gemm, GemmBlocks, GemmWithBias, Operand, Products, RowsWithVectors, WholeMatrices};
 use crate::cuda::engine::Engine;
 use crate::cuda::op::{Arg, Launch, Mat, Op, Product};
 use crate::cuda::table::Block;
 use crate::element::Element;
-use crate::view::{Blocks, View, ViewMut};
+use crate::view::{Blocks, View};
 
 impl Product {
     /// The same as a kernel that sets c's rows to the bias, and a product that adds to them, for libraries without biases.
@@ -19,38 +19,22 @@ impl Product {
     }
 }
 
-/// Addends of a product.
-#[derive(Clone, Copy)]
-enum Plus<'v> {
-    /// The old contents times a factor.
-    Old(f32),
-    /// A row for each row.
-    Bias(View<'v>),
-}
-
 impl<E: Engine> GpuBackend<E> {
-    fn product(
-        &self,
-        c: Blocks<ViewMut<'_>>,
-        alpha: f32,
-        (a, transpose_a): (Blocks<View<'_>>, Transpose),
-        (b, transpose_b): (Blocks<View<'_>>, Transpose),
-        plus: Plus<'_>,
-    ) {
-        let count = c.len();
-        assert!(count == a.len() && count == b.len(), "{count}, {} and {} matrices", a.len(), b.len());
-        let steps = [c.step, a.step, b.step].map(|step| step as u64);
-        let (blocks, c, a, b) = (c, c.first(), a.first(), b.first());
-        let shape =
-            |m: View<'_>, t| if t == Transpose::No { (m.rows(), m.cols()) } else { (m.cols(), m.rows()) };
-        let ((rows, inner), (inner_b, cols)) = (shape(a, transpose_a), shape(b, transpose_b));
+    /// Computes the products. A bias is added to each row, and then beta is 0.
+    fn products(&self, products: GemmBlocks<'_>, bias: Option<View<'_>>) {
+        let count = products.count();
+        let GemmBlocks { c: blocks, alpha, a, b, beta } = products;
+        let steps = [blocks.step, a.matrix.step, b.matrix.step].map(|step| step as u64);
+        let (transpose_a, transpose_b) = (a.transpose, b.transpose);
+        let (c, a, b) = (blocks.first(), a.matrix.first(), b.matrix.first());
+        let ((rows, inner), (inner_b, cols)) = (transpose_a.of(a).shape(), transpose_b.of(b).shape());
         assert!(
             inner == inner_b && rows == c.rows() && cols == c.cols(),
             "product of {rows} x {inner} and {inner_b} x {cols} into {} x {}",
             c.rows(),
             c.cols()
         );
-        if let Plus::Bias(bias) = plus {
+        if let Some(bias) = bias {
             assert!((bias.rows(), bias.cols()) == (1, cols), "{bias:?} as the bias of {cols} columns");
         }
         if c.is_empty() || count == 0 {
@@ -58,18 +42,15 @@ impl<E: Engine> GpuBackend<E> {
         }
         if inner == 0 || alpha == 0.0 {
             for c in (0..count).map(|k| blocks.get(k)) {
-                match plus {
-                    Plus::Old(0.0) => self.set(c, 0.0),
-                    Plus::Old(beta) => self.scale(c, beta),
-                    Plus::Bias(bias) => self.set_rows(c, bias),
+                match (bias, beta) {
+                    (Some(bias), _) => self.set_rows(c, bias),
+                    (None, 0.0) => self.set(c, 0.0),
+                    (None, _) => self.scale(c, beta),
                 }
             }
             return;
         }
-        let (beta, bias) = match plus {
-            Plus::Old(beta) => (beta, None),
-            Plus::Bias(bias) => (0.0, Some(self.mat(bias))),
-        };
+        let bias = bias.map(|bias| self.mat(bias));
         let (c, a, b) = (self.mat(c.as_view()), self.mat(a), self.mat(b));
         let count = u32::try_from(count).expect("products below 2^32");
         let product = Product { c, alpha, a, transpose_a, b, transpose_b, beta, bias, count, steps };
@@ -131,53 +112,24 @@ impl<E: Engine> GpuBackend<E> {
     }
 }
 
-/// A matrix as the only block.
-fn one<'v>(view: View<'v>) -> Blocks<View<'v>> {
-    view.blocks((view.rows(), view.cols()), 1, (0, 0), 1)
-}
-
-fn one_mut<'v>(view: ViewMut<'v>) -> Blocks<ViewMut<'v>> {
-    view.blocks((view.rows(), view.cols()), 1, (0, 0), 1)
+/// A product as the only block.
+fn only_block(Gemm { c, alpha, a, b, beta }: Gemm<'_>) -> GemmBlocks<'_> {
+    fn one<'v>(Operand { matrix, transpose }: Operand<View<'v>>) -> Operand<Blocks<View<'v>>> {
+        transpose.of(matrix.blocks((matrix.rows(), matrix.cols()), 1, (0, 0), 1))
+    }
+    let c = c.blocks((c.rows(), c.cols()), 1, (0, 0), 1);
+    GemmBlocks { c, alpha, a: one(a), b: one(b), beta }
 }
 
 impl<E: Engine> Products for GpuBackend<E> {
-    #[allow(clippy::too_many_arguments)]
-    fn gemm(
-        &self,
-        c: ViewMut<'_>,
-        alpha: f32,
-        a: View<'_>,
-        transpose_a: Transpose,
-        b: View<'_>,
-        transpose_b: Transpose,
-        beta: f32,
-    ) {
-        self.product(one_mut(c), alpha, (one(a), transpose_a), (one(b), transpose_b), Plus::Old(beta))
+    fn gemm(&self, product: Gemm<'_>) {
+        self.products(only_block(product), None)
     }
-    #[allow(clippy::too_many_arguments)]
-    fn gemm_with_bias(
-        &self,
-        c: ViewMut<'_>,
-        alpha: f32,
-        a: View<'_>,
-        transpose_a: Transpose,
-        b: View<'_>,
-        transpose_b: Transpose,
-        bias: View<'_>,
-    ) {
-        self.product(one_mut(c), alpha, (one(a), transpose_a), (one(b), transpose_b), Plus::Bias(bias))
+    fn gemm_with_bias(&self, product: GemmWithBias<'_>) {
+        let GemmWithBias { c, alpha, a, b, bias } = product;
+        self.products(only_block(Gemm { c, alpha, a, b, beta: 0.0 }), Some(bias))
     }
-    #[allow(clippy::too_many_arguments)]
-    fn gemm_blocks(
-        &self,
-        c: Blocks<ViewMut<'_>>,
-        alpha: f32,
-        a: Blocks<View<'_>>,
-        transpose_a: Transpose,
-        b: Blocks<View<'_>>,
-        transpose_b: Transpose,
-        beta: f32,
-    ) {
-        self.product(c, alpha, (a, transpose_a), (b, transpose_b), Plus::Old(beta))
+    fn gemm_blocks(&self, products: GemmBlocks<'_>) {
+        self.products(products, None)
     }
 }

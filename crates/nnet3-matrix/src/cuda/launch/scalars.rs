@@ -1,7 +1,7 @@
 //! `numbers.cu`.
 
 use super::{BLOCK, GpuBackend};
-use crate::backend::{Band, Count, Factor, Scalars};
+use crate::backend::{Averages, Band, Count, Factor, Scalars, SumRatio};
 use crate::cuda::engine::Engine;
 use crate::cuda::op::{Arg, Launch, Mat, Op};
 use crate::cuda::queue::Queue;
@@ -38,15 +38,8 @@ impl<E: Engine> GpuBackend<E> {
 }
 
 impl<E: Engine> Scalars for GpuBackend<E> {
-    fn compare_averages(
-        &self,
-        dst: ViewMut<'_>,
-        sums: &mut Accumulator,
-        first: usize,
-        blocks: usize,
-        count: Count<'_>,
-        band: Band,
-    ) {
+    fn compare_averages(&self, dst: ViewMut<'_>, averages: Averages<'_>, band: Band) {
+        let Averages { sums, first, blocks, count } = averages;
         let (len, needed) = (sums.len(), blocks * dst.cols());
         assert!(
             dst.rows() == 1 && first <= len && needed <= len - first,
@@ -87,15 +80,8 @@ impl<E: Engine> Scalars for GpuBackend<E> {
         let args = [Arg::Mat(self.mat(dst.as_view())), Arg::Doubles(address)];
         self.push(Launch::new("root_of_ratio", [1, 1], [1, 1], &args));
     }
-    fn ratio_of_sums(
-        &self,
-        dst: ViewMut<'_>,
-        factor: Factor<'_>,
-        sums: &mut Accumulator,
-        above: usize,
-        below: usize,
-        otherwise: f32,
-    ) {
+    fn ratio_of_sums(&self, dst: ViewMut<'_>, ratio: SumRatio<'_>) {
+        let SumRatio { factor, sums, above, below, otherwise } = ratio;
         assert_eq!((dst.rows(), dst.cols()), (1, 1), "one number");
         let [times, element] = self.element(factor);
         let [above, below] = [above, below].map(|index| self.whole_sum_of(sums, index));

@@ -2,7 +2,7 @@
 
 use super::elementwise::number_of;
 use super::{BLOCK, GpuBackend, LARGE_BLOCK, elements, flattened, line_sums, same_shape};
-use crate::backend::{ColumnTerm, Reductions, WholeMatrices};
+use crate::backend::{ColSumsAndDots, ColumnTerm, Reductions, WholeMatrices};
 use crate::cuda::backend::PARTIALS;
 use crate::cuda::engine::Engine;
 use crate::cuda::op::{Arg, Launch, Mat, Op};
@@ -240,15 +240,8 @@ impl<E: Engine> Reductions for GpuBackend<E> {
     fn col_dots(&self, row: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32) {
         self.sum_cols(row, alpha, a, Some(b), beta)
     }
-    fn col_sums_and_dots(
-        &self,
-        sums: ViewMut<'_>,
-        sums_factor: f32,
-        dots: ViewMut<'_>,
-        dots_factor: f32,
-        a: View<'_>,
-        b: View<'_>,
-    ) {
+    fn col_sums_and_dots(&self, both: ColSumsAndDots<'_>) {
+        let ColSumsAndDots { sums, sums_factor, dots, dots_factor, a, b } = both;
         self.sum_and_dot_cols([(sums, sums_factor), (dots, dots_factor)], a, b)
     }
     fn moments(&self, moments: ViewMut<'_>, src: View<'_>, factor: f32, epsilon: f32) {

@@ -8,10 +8,7 @@ use super::{Decay, Elementwise, OptimizerRule, Type};
 use crate::error::Result;
 use crate::keys::{Keys, below_one, not_negative, positive};
 use nnet3_core::component::Context;
-use nnet3_matrix::{
-    Accumulator, Device, Factor, Learned, LearningStep, Matrix, StepRule, Transpose::No, Transpose::Yes,
-    ViewMut,
-};
+use nnet3_matrix::{Accumulator, Device, Factor, Gemm, Learned, LearningStep, Matrix, StepRule, ViewMut};
 
 pub(super) const TYPES: &[Type] = &[Type { name: "muon", rate: Some(0.02), decay: Decay::DECOUPLED, read }];
 
@@ -133,14 +130,16 @@ fn make_orthogonal(context: Context<'_>, x: ViewMut<'_>, iterations: u32, number
     let (gram, both, copy) = (gram.view_mut(), both.view_mut(), copy.view_mut());
     let [a, b, c] = COEFFICIENTS;
     for _ in 0..iterations {
-        let (first, second) = if wide { (No, Yes) } else { (Yes, No) };
-        backend.gemm(gram, 1.0, x.as_view(), first, x.as_view(), second, 0.0);
+        match wide {
+            true => backend.gemm(Gemm::set(gram, x, x.transposed())),
+            false => backend.gemm(Gemm::set(gram, x.transposed(), x)),
+        }
         backend.copy_scaled(both, b, gram.as_view());
-        backend.gemm(both, c, gram.as_view(), No, gram.as_view(), No, 1.0);
+        backend.gemm(Gemm::add(both, gram, gram).times(c));
         backend.copy(copy, x.as_view());
         match wide {
-            true => backend.gemm(x, 1.0, both.as_view(), No, copy.as_view(), No, a),
-            false => backend.gemm(x, 1.0, copy.as_view(), No, both.as_view(), No, a),
+            true => backend.gemm(Gemm { beta: a, ..Gemm::set(x, both, copy) }),
+            false => backend.gemm(Gemm { beta: a, ..Gemm::set(x, copy, both) }),
         }
     }
 }

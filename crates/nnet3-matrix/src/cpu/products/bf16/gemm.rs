@@ -8,10 +8,9 @@
 use super::pairs::{PairSums, Plain};
 use super::tile::{ByRow, InLines, Left, TALL, WIDE, multiply};
 use super::{Kernel, pack, stride};
-use crate::backend::Transpose;
+use crate::backend::Gemm;
 use crate::bf16::{LANES, Line};
 use crate::cpu::access::{Rows, RowsMut, split};
-use crate::view::{View, ViewMut};
 use pack::pairs_of;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -231,22 +230,16 @@ fn run_avx512(product: Product<'_>, rounded: Rounded<'_>) {
     product.run::<super::pairs::x86::Avx512>(rounded)
 }
 
-/// c = alpha · op(a) · op(b) + beta · c. c overlaps neither factor, and no shape is empty.
-pub(in crate::cpu) fn product(
-    kernel: Kernel,
-    c: ViewMut<'_>,
-    alpha: f32,
-    (a, transpose_a): (View<'_>, Transpose),
-    (b, transpose_b): (View<'_>, Transpose),
-    beta: f32,
-) {
+/// Computes the product. c overlaps neither factor, and no shape is empty.
+pub(in crate::cpu) fn product(kernel: Kernel, Gemm { c, alpha, a, b, beta }: Gemm<'_>) {
     thread_local! {
         static BUFFERS: RefCell<[Vec<Line>; 2]> = const { RefCell::new([Vec::new(), Vec::new()]) };
     }
-    let terms = if transpose_a == Transpose::No { a.cols() } else { a.rows() };
-    let (c, [a, b]) = split(c, [a, b]);
-    let factor = |lying, transpose| Factor { lying, transposed: transpose == Transpose::Yes };
-    let (a, b) = (factor(a, transpose_a), factor(b, transpose_b));
+    let (_, terms) = a.shape();
+    let transposed = [a, b].map(|factor| factor.is_transposed());
+    let (c, [a, b]) = split(c, [a.matrix, b.matrix]);
+    let (a, b) =
+        (Factor { lying: a, transposed: transposed[0] }, Factor { lying: b, transposed: transposed[1] });
     let blocks = Blocks::of(c.rows(), c.cols(), terms, a.transposed);
     BUFFERS.with_borrow_mut(|[of_a, of_b]| {
         for (buffer, size) in [&mut *of_a, &mut *of_b].into_iter().zip(blocks.sizes(a.transposed)) {

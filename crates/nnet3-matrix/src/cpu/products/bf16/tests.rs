@@ -2,7 +2,7 @@
 
 use super::pairs::PairSums;
 use super::*;
-use crate::backend::Transpose;
+use crate::backend::{Gemm, Transpose};
 use crate::cpu::arithmetic::Arithmetic;
 use crate::cpu::{CpuBackend, cpu, cpu_with_plain_bf16};
 use crate::view::ViewMut;
@@ -86,7 +86,8 @@ fn check(
         old.fill(f32::NAN);
     }
     let c = Gapped::new(&arena, &mut used, (m, n, gaps[2]), old);
-    product(kernel, c.view, alpha, (a.view.as_view(), ta), (b.view.as_view(), tb), beta);
+    let (op_a, op_b) = (ta.of(a.view.as_view()), tb.of(b.view.as_view()));
+    product(kernel, Gemm { c: c.view, alpha, a: op_a, b: op_b, beta });
     for (e, found) in cpu().download(c.view.as_view()).into_iter().enumerate() {
         let (i, j) = (e / n, e % n);
         let start = if beta == 0.0 { 0.0 } else { (beta * c.values[e]) as f64 };
@@ -173,8 +174,9 @@ fn keeps_what_is_not_finite() {
                 let ((ra, ca), (rb, cb)) = (shape(ta, m, k), shape(tb, k, n));
                 let (a, b) = (Matrix::from_vec(ra, ca, a), Matrix::from_vec(rb, cb, b));
                 let (mut found, mut expected) = (Matrix::zeros(&cpu(), m, n), Matrix::zeros(&cpu(), m, n));
-                product(kernel, found.view_mut(), 1.0, (a.view(), ta), (b.view(), tb), 0.0);
-                cpu().gemm(expected.view_mut(), 1.0, a.view(), ta, b.view(), tb, 0.0);
+                let (a, b) = (ta.of(a.view()), tb.of(b.view()));
+                product(kernel, Gemm::set(found.view_mut(), a, b));
+                cpu().gemm(Gemm::set(expected.view_mut(), a, b));
                 for (e, (x, y)) in found.to_vec().into_iter().zip(expected.to_vec()).enumerate() {
                     let same = x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() < 0.01 * y.abs();
                     assert!(
@@ -253,15 +255,15 @@ fn small_products_and_statistics_are_those_of_floats() {
         })
     };
     let (a, b, w) = (random(15, 300), random(300, 80), random(160, 300));
-    let [floats, halves] = both(&|device, c| device.gemm(c, 1.0, a.view(), No, b.view(), No, 0.0), 15, 80);
+    let [floats, halves] = both(&|device, c| device.gemm(Gemm::set(c, a.view(), b.view())), 15, 80);
     assert_eq!(floats, halves, "few rows");
     let [floats, halves] = both(&|device, c| device.gram(c, w.view()), 300, 300);
     assert_eq!(floats, halves, "a gram matrix");
     let floats_again = device.in_floats().expect("bf16 has floats beside it");
-    let [floats, halves] = both(&|device, c| device.gemm(c, 1.0, w.view(), No, b.view(), No, 0.0), 160, 80);
+    let [floats, halves] = both(&|device, c| device.gemm(Gemm::set(c, w.view(), b.view())), 160, 80);
     assert_ne!(floats, halves, "a large product");
     let mut c = Matrix::zeros(&cpu(), 160, 80);
-    floats_again.gemm(c.view_mut(), 1.0, w.view(), No, b.view(), No, 0.0);
+    floats_again.gemm(Gemm::set(c.view_mut(), w.view(), b.view()));
     assert_eq!(c.to_vec(), floats);
     assert!(cpu().in_floats().is_none());
 }
