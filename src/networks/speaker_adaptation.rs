@@ -146,7 +146,9 @@ impl Adaptation {
         );
         let lang = path(&format!("{FOLDER}/lang"));
         let args: MfccArgs = config::read("mfcc", &path("conf/mfcc.conf"))?;
-        let spectral = args.options()?;
+        let mut spectral = args.options()?;
+        // (The recogniser decides which rates it takes.)
+        (spectral.frames.allow_upsample, spectral.frames.allow_downsample) = (true, true);
         let mut plain = system.feature_layer()?;
         plain.widen(spectral.dim())?;
         let network = AmNnet::load(&nnet3_online::acoustic_model(Path::new(model))?)?;

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import unittest
+import wave
 from pathlib import Path
 
 from support import BIN, SPEECH, InteropTest, make_recognizer, samples
@@ -242,11 +243,19 @@ print("recognized" if recognizer else "none")
         self.assertEqual(session.accept_waveform(PCM, -1), -1)
         self.assertEqual(session.accept_waveform(null, 2), -1)
         self.assertEqual(json.loads(self.whole(session))["text"], self.expected()["text"])
-        # Sound at a lower rate than the model's.
-        slow = Session(VOSK.vosk_recognizer_new(self.model, rate(RATE / 2)))
+
+    def test_sound_at_a_lower_rate_than_the_models_has_the_words_of_nnet3_transcribe(self):
+        slow = Session(VOSK.vosk_recognizer_new(self.model, rate(RATE // 2)))
         self.addCleanup(slow.free)
-        self.assertEqual([slow.accept(PCM), slow.accept(PCM)], [-1, -1])
-        self.assertEqual([slow.partial_result(), slow.result(), slow.final_result()], [EMPTY] * 3)
+        recording = self.folder.parent / "slow.wav"
+        with wave.open(str(recording), "wb") as file:
+            file.setnchannels(1)
+            file.setsampwidth(2)
+            file.setframerate(RATE // 2)
+            file.writeframes(PCM)
+        self.addCleanup(recording.unlink)
+        found = json.loads(self.run_program(BIN / "nnet3-transcribe", "--format=json", self.folder, recording))
+        self.assertEqual(json.loads(self.whole(slow))["text"], found["text"])
 
     def test_a_graph_in_one_file_keeps_its_language_model(self):
         session = Session(VOSK.vosk_recognizer_new_grm(self.model, rate(), b'["w1 w2", "[unk]"]'))

@@ -273,3 +273,17 @@ fn phrases_that_stand_behind_the_recording_are_noticed() {
         &["phrases come before recordings: found the file ", "u7.wav first, and then 'w1', which is no file"],
     );
 }
+
+/// As `nnet3-transcribe` does.
+#[test]
+fn sound_of_a_lower_rate_is_searched_with_one_warning() {
+    let f = folder("search-rate", false);
+    let model = unsure_model(&f);
+    let conf =
+        std::fs::read_to_string(format!("{model}/conf/mfcc.conf")).unwrap() + "--sample-frequency=32000\n";
+    std::fs::write(format!("{model}/conf/mfcc.conf"), conf).unwrap();
+    let found = run(&f, &format!("nnet3-search --min-probability=0 {model} w1 {U7}"));
+    assert_eq!(found.stderr.matches("nothing from 8 to 16 kHz").count(), 1, "{}", found.stderr);
+    let refused = run(&f, &format!("nnet3-search --allow-upsample=false {model} w1 {U7}"));
+    assert!(refused.status != 0 && refused.stderr.contains("--allow-upsample=true"), "{}", refused.stderr);
+}

@@ -184,18 +184,27 @@ fn a_file_for_each_text() {
 }
 
 #[test]
-fn sound_of_a_lower_rate_is_taken_if_asked_for() {
+fn sound_of_a_lower_rate_is_taken_with_one_warning() {
     let f = folder("upsample", false);
     let model = model_folder(&f);
     let conf =
         std::fs::read_to_string(format!("{model}/conf/mfcc.conf")).unwrap() + "--sample-frequency=32000\n";
     std::fs::write(format!("{model}/conf/mfcc.conf"), conf).unwrap();
     let wave = format!("{DATA}/sound/u7.wav");
-    let refused = run(&f, &format!("nnet3-transcribe {model} {wave}"));
+    let refused = run(&f, &format!("nnet3-transcribe --allow-upsample=false {model} {wave}"));
     assert!(refused.status == 1 && refused.stderr.contains("--allow-upsample=true"), "{}", refused.stderr);
-    // The option that the message names is taken.
-    let text = output(&f, &format!("nnet3-transcribe --allow-upsample=true {model} {wave}"));
-    assert!(text.starts_with("u7 w"), "{text}");
+    // The option that the message names is taken, and is the default.
+    let said = "u7.wav: the sound has 16000 Hz, and so nothing from 8 to 16 kHz, which the model (for 32000 Hz) was trained with";
+    for option in ["", "--allow-upsample=true"] {
+        let taken = run(&f, &format!("nnet3-transcribe {option} {model} {wave}"));
+        assert!(taken.status == 0 && taken.stdout.starts_with("u7 w"), "{}", taken.stderr);
+        assert_eq!(taken.stderr.matches("WARNING").count(), 1, "{}", taken.stderr);
+        assert!(taken.stderr.contains(said), "{}", taken.stderr);
+    }
+    // A model that was trained with missing bands needs no warning.
+    std::fs::write(format!("{model}/conf/bands.conf"), "--missing-bands=true\n").unwrap();
+    let taken = run(&f, &format!("nnet3-transcribe {model} {wave}"));
+    assert!(taken.status == 0 && !taken.stderr.contains("WARNING"), "{}", taken.stderr);
 }
 
 /// A FLAC file has the samples of its wave. (`kaldi-sound` tests all formats.)

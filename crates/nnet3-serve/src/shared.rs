@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use axum::response::Response;
 
-use nnet3_online::{Model, Speakers};
+use nnet3_online::{LowRate, Model, Speakers};
 use tokio::sync::Semaphore;
 
 use crate::access::Access;
@@ -30,6 +30,8 @@ pub enum Event {
     Ended { address: SocketAddr, reason: String },
     /// A client named settings that have no meaning here.
     UnknownKeys { address: SocketAddr, keys: String },
+    /// The sound of a session lacks bands that the model was trained with.
+    LowRate { address: SocketAddr, low: LowRate },
     /// A recording was answered: the path, the status, the seconds of its sound if it was recognised, the time that the request
     /// took, and the failure or warnings.
     Recording {
@@ -57,6 +59,7 @@ impl Event {
             self,
             Event::Ended { .. }
                 | Event::UnknownKeys { .. }
+                | Event::LowRate { .. }
                 | Event::Recording { .. }
                 | Event::NotAccepted { .. }
         )

@@ -256,7 +256,12 @@ impl Session<'_> {
         let new = move || Decoder::new(&model, speakers.as_ref(), &manner);
         let made = self.shared.workers.run(&self.turn, new).await;
         match made {
-            Some(Ok(decoder)) => Ok((ticket, decoder)),
+            Some(Ok(decoder)) => {
+                if let Some(low) = self.shared.model.low_rate(self.manner.rate as f32) {
+                    self.shared.report(Event::LowRate { address: self.peer.address, low });
+                }
+                Ok((ticket, decoder))
+            }
             Some(Err(error)) => Err(End::closed(close_code::POLICY, "model", reason(&error))),
             None => Err(End::refused(Refusal::Stopping)),
         }

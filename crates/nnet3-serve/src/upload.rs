@@ -523,7 +523,9 @@ impl Recognition {
         shared.metrics.recognized(seconds, self.begin.elapsed());
         let Choices { channels, speakers } = self.choices;
         let parts = Parts { channels: channels == Some(Channels::Each), speakers, ..Parts::default() };
-        Ok(Heard { segments, parts, seconds, warnings: std::mem::take(&mut self.sound.warnings) })
+        let low = shared.model.low_rate(self.sound.rate as f32);
+        let warnings = self.sound.warnings.drain(..).chain(low.iter().map(ToString::to_string)).collect();
+        Ok(Heard { segments, parts, seconds, warnings })
     }
 }
 

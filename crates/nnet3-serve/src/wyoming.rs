@@ -92,6 +92,8 @@ struct Conversation<'s> {
     address: SocketAddr,
     work: Option<Work>,
     turn: Turn,
+    /// True if the operator knows of the low rate.
+    warned: bool,
 }
 
 /// Serves a client until one of the two has enough, or `stop` is true and no sound is recognised.
@@ -105,6 +107,7 @@ pub async fn serve(stream: TcpStream, peer: Peer, shared: Arc<Shared>, mut stop:
         address: peer.address,
         work: None,
         turn: Turn::default(),
+        warned: false,
     };
     if let Err(End::Closed { reason, label }) = conversation.converse(&mut stop).await {
         shared.metrics.ended(label);
@@ -170,6 +173,10 @@ impl Conversation<'_> {
         self.shared.metrics.session(Kind::Socket);
         let model = self.shared.model.clone();
         let made = self.shared.workers.run(&self.turn, move || Recording::new(rate, 1, &model, None)).await;
+        if let Some(low) = self.shared.model.low_rate(rate as f32).filter(|_| !self.warned) {
+            self.warned = true;
+            self.shared.report(Event::LowRate { address: self.address, low });
+        }
         self.work = Some(Work {
             ticket,
             recording: made.ok_or(Refusal::Stopping)??,

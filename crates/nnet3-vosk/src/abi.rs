@@ -180,7 +180,15 @@ pub unsafe extern "C" fn vosk_spk_model_free(model: *mut Speakers) {
 unsafe fn session(function: &str, model: *mut Model, sample_rate: c_float) -> Option<Session> {
     // SAFETY: rule 1; a model does not change.
     let model = present(function, unsafe { model.as_ref() })?;
-    logged(function, Session::new(model, sample_rate))
+    let session = logged(function, Session::new(model, sample_rate))?;
+    warn_of_low_rate(function, model, sample_rate);
+    Some(session)
+}
+
+fn warn_of_low_rate(function: &str, model: &Model, sample_rate: c_float) {
+    if let Some(low) = model.low_rate(sample_rate) {
+        log::warning(function, low);
+    }
 }
 
 /// Calls a method of a recogniser. Returns `failed` for a null handle, and if it panics.

@@ -61,6 +61,11 @@ pub fn run(options: Options) -> Result<u8> {
         bail!("expected the folder of a model, a new folder and recordings");
     };
     needs_folder(folder)?;
+    if Path::new(new).is_file() {
+        bail!(
+            "{new}: expected the name of a new folder, found a file: the folder comes before the recordings"
+        );
+    }
     let place = Place::new(folder, new)?;
     for recording in recordings {
         if let Some(fault) = checks::fault(recording) {
@@ -75,6 +80,9 @@ pub fn run(options: Options) -> Result<u8> {
     let (mut compared, mut before, mut seconds) = (Vec::new(), Certainty::default(), 0.0);
     for (number, recording) in recordings.iter().enumerate() {
         let sound = Sound::read(recording, channels, options.max_seconds)?;
+        if let Some(low) = model.low_rate(sound.rate as f32) {
+            messages::warn(&format!("{recording}: {low}"));
+        }
         let found = recognize(&mut sentences, &sound).with_context(|| recording.clone())?;
         let signal = (sound.samples.as_slice(), sound.rate);
         adaptation.add(&mut speech, number, signal, &found).with_context(|| recording.clone())?;

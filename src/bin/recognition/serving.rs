@@ -360,6 +360,7 @@ fn tell(event: Event) {
         Event::UnknownKeys { address, keys } => {
             messages::warn(&format!("{address}: config: keys without a meaning here: {keys}"));
         }
+        Event::LowRate { address, low } => messages::warn(&format!("{address}: {low}")),
         Event::Recording { address, path, status, seconds, took, remarks } => {
             let sound = seconds.map_or(String::new(), |seconds| format!(", {seconds:.2} s of sound"));
             let remarks = if remarks.is_empty() { remarks } else { format!(": {remarks}") };

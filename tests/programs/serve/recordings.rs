@@ -160,7 +160,7 @@ fn unknown_parameters_are_named() {
 }
 
 #[test]
-fn sound_of_a_lower_rate_names_the_way_out() {
+fn sound_of_a_lower_rate_is_taken_with_a_warning() {
     let f = folder("serve-rate", false);
     let model = model_folder(&f);
     let file = format!("{model}/conf/mfcc.conf");
@@ -172,7 +172,7 @@ fn sound_of_a_lower_rate_names_the_way_out() {
         "the sound has {rate} Hz, and the model of this server needs 32000 Hz or more; a server that is started with \
          --allow-upsample=true takes it"
     );
-    let server = Server::start(&model, &[]);
+    let server = Server::start(&model, &["--allow-upsample=false"]);
     let (status, text) = server.post("/transcribe", &one, "");
     assert!(status == 422 && text.contains(&reason), "{status} {text}");
     let mut client = server.client();
@@ -183,9 +183,20 @@ fn sound_of_a_lower_rate_names_the_way_out() {
     // The page knows the rate.
     assert!(server.get("/").1.contains("data-rate=\"32000\""));
     server.stop();
-    let server = Server::start(&model, &["--allow-upsample=true"]);
+    // By default the sound is taken, and the client and the log have one warning.
+    let server = Server::start(&model, &[]);
     let (status, text) = server.post("/transcribe?format=text", &one, "");
     assert!(status == 200 && text.starts_with('w'), "{status} {text}");
+    let missing = "the sound has 16000 Hz, and so nothing from 8 to 16 kHz, which the model (for 32000 Hz) was trained with";
+    let (status, text) = server.post("/transcribe", &one, "");
+    let warnings = json(&text)["warnings"].clone();
+    assert!(status == 200 && warnings.as_array().unwrap().len() == 1, "{status} {text}");
+    assert!(warnings[0].as_str().unwrap().starts_with(missing), "{text}");
+    let mut client = server.client();
+    client.config(serde_json::json!({ "sample_rate": rate }));
+    client.send(tungstenite::Message::binary(sound[..3200].to_vec()));
+    assert!(client.answer()["partial"].is_string());
+    server.wait_for(&format!(": {missing}"));
     server.stop();
 }
 

@@ -3,7 +3,7 @@
 mod files;
 mod inputs;
 mod load;
-mod low_rate;
+pub(crate) mod low_rate;
 pub(crate) mod other_kinds;
 mod parts;
 
@@ -26,7 +26,7 @@ use crate::words::word_alignment;
 
 pub use files::{acoustic_model, needs_folder};
 pub use inputs::{IVECTOR_PERIOD, Inputs};
-pub use low_rate::{LEAST_KNOWN, LowRate};
+pub use low_rate::LowRate;
 pub use parts::ModelParts;
 
 /// A model. Clones share everything, so that one model serves recognisers on many threads.

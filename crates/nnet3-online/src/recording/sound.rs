@@ -10,7 +10,8 @@ use super::bands::Bands;
 use super::loudness::Loudness;
 use super::sentences::{Sentence, Sentences, piece};
 use crate::error::{Error, Result};
-use crate::model::{LEAST_KNOWN, LowRate, Model};
+use crate::model::Model;
+use crate::model::low_rate::{LEAST_KNOWN, LowRate};
 
 /// Choices for a recording.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

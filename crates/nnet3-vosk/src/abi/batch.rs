@@ -5,7 +5,9 @@ use std::ptr::{null, null_mut};
 
 use nnet3_online::Model;
 
-use super::{bytes, guarded, handle, logged, open, present, read, release, set, shorts, with};
+use super::{
+    bytes, guarded, handle, logged, open, present, read, release, set, shorts, warn_of_low_rate, with,
+};
 use crate::batch::BatchRecognizer;
 use crate::log;
 
@@ -38,7 +40,11 @@ pub unsafe extern "C" fn vosk_batch_recognizer_new(
     guarded(name, null_mut(), || {
         // SAFETY: rule 1; a model does not change.
         let model = present(name, unsafe { model.as_ref() });
-        handle(model.and_then(|model| logged(name, BatchRecognizer::new(model, sample_rate))))
+        handle(model.and_then(|model| {
+            let recognizer = logged(name, BatchRecognizer::new(model, sample_rate))?;
+            warn_of_low_rate(name, model, sample_rate);
+            Some(recognizer)
+        }))
     })
 }
 

@@ -48,8 +48,8 @@ pub struct PieceArgs {
     /// File with the phones that begin and end words, phones/word_boundary.int: for times that are exact to the frame
     #[arg(long, default_value = "")]
     pub word_boundary: String,
-    /// Take sound at a lower rate than the model's as well, although it lacks the upper frequencies: more words are wrong
-    #[arg(long, default_value_t = false)]
+    /// Take sound at a lower rate than the model's as well, with a warning, since it lacks upper frequencies: more words are wrong
+    #[arg(long, default_value_t = true)]
     pub allow_upsample: bool,
     #[command(flatten)]
     pub weights: WeightsOptions,
