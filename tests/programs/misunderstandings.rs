@@ -80,7 +80,7 @@ fn choices_may_have_capitals_and_a_model_may_be_an_option() {
         (format!("nnet3-transcribe --model={model} --mdl=x {U7}"), "--mdl and --model: expected one of them"),
         (
             "nnet3-align --formats=LONG_TEXTGRID,xml a b c".to_owned(),
-            "expected textgrid, short-textgrid, ctm, json, csv, srt, vtt, found 'xml'",
+            "expected textgrid, short-textgrid, eaf, ctm, json, csv, srt, vtt, found 'xml'",
         ),
     ] {
         fails(&f, 255, &line, &[why]);
@@ -207,4 +207,111 @@ fn copies_are_logged_as_kaldi_logs_them() {
     ] {
         assert_eq!(logged(&f, line), expected.replace('@', &f.path("")), "{line}");
     }
+}
+
+/// The kind of the file is in the message, and what reads it.
+#[test]
+fn files_in_the_place_of_a_model_are_named() {
+    let f = Folder::new("no-models");
+    let model = |name: &str| f.path(name);
+    f.write("model.onnx", b"\x08\x08\x12\x07pytorch\x1a\x052.1.0:\xff\xfe\x01");
+    f.write("model.zip", b"PK\x03\x04\x14\0\0\0\x08\0aaaaaaaaaaaaaaaaaaaam/final.mdl");
+    f.write("network.xconfig", "  # layers\n  input dim=40 name=input\n  output-layer name=output dim=8\n");
+    f.write("init.config", "input-node name=input dim=4\noutput-node name=output input=input\n");
+    f.write("page.mdl", "<!DOCTYPE html>\n<html><body>404</body></html>\n");
+    f.write("pointer.mdl", "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 3\n");
+    f.write("nnet1", b"\0B<Nnet> <AffineTransform> ");
+    f.write("nnet2", "<Nnet> <NumComponents> 4 <Components>\n");
+    f.write("feats.ark", "utt  [\n 1 2 ]\n");
+    f.write("empty", "");
+    output(&f, "nnet3-init @init.config @0.raw");
+    let fst = format!("{DECODE}/decode/HCLG.fst");
+    for (file, kind) in [
+        (
+            model("model.onnx"),
+            "; this looks like an ONNX model (nnet3-export writes such models, and no program here reads them)",
+        ),
+        (model("model.zip"), "; this looks like a zip archive (unpack it first)"),
+        (
+            model("network.xconfig"),
+            "; this looks like an xconfig (nnet3-xconfig-to-configs makes configs of it",
+        ),
+        (
+            model("init.config"),
+            "; this looks like the config of a network (nnet3-init makes a network of it)",
+        ),
+        (model("page.mdl"), "; this looks like an HTML page, as a failed download leaves it"),
+        (
+            model("pointer.mdl"),
+            "; this looks like the placeholder of a file in Git LFS (git lfs pull fetches the file)",
+        ),
+        (model("nnet1"), "a network of nnet1, which no program here reads"),
+        (model("nnet2"), "a network of nnet2, which no program here reads"),
+        (model("feats.ark"), "; this looks like an archive, whose first entry is 'utt', a matrix"),
+        (fst, "; this looks like an FST"),
+        (model("empty"), "empty is empty"),
+    ] {
+        for line in [
+            format!("nnet3-info {file}"),
+            format!("nnet3-copy {file} @out"),
+            format!("nnet3-am-copy {file} @out"),
+            format!("nnet3-am-info {file}"),
+            format!("nnet3-init {file} @init.config @out"),
+        ] {
+            let found = run(&f, &line);
+            assert!(
+                found.status == 255 && found.stderr.contains(kind),
+                "{line}: no '{kind}' in {}",
+                found.stderr
+            );
+            // A command that writes the same.
+            if !kind.ends_with("is empty") {
+                let words: Vec<&str> = line.split(' ').collect();
+                let piped: Vec<String> =
+                    words[1..]
+                        .iter()
+                        .map(|word| {
+                            if *word == file {
+                                format!("cat {file} |")
+                            } else {
+                                word.replace('@', &f.path(""))
+                            }
+                        })
+                        .collect();
+                let arguments: Vec<&str> = piped.iter().map(String::as_str).collect();
+                let found = crate::common::run(words[0], &arguments);
+                assert!(found.stderr.contains(kind), "{piped:?}: no '{kind}' in {}", found.stderr);
+            }
+        }
+    }
+    // A model, or another description, in the place of a config.
+    for (line, kind) in [
+        ("nnet3-init @0.raw @out", "found a neural network without a transition model"),
+        (
+            "nnet3-init @network.xconfig @out",
+            "found an xconfig (nnet3-xconfig-to-configs makes configs of it",
+        ),
+        ("nnet3-init @model.onnx @out", "found an ONNX model"),
+        (
+            "nnet3-xconfig-to-configs --xconfig-file=@init.config --config-dir=@configs",
+            "found the config of a network",
+        ),
+        ("nnet3-xconfig-to-configs --xconfig-file=@0.raw --config-dir=@configs", "found a neural network"),
+    ] {
+        fails(&f, 255, line, &[kind]);
+    }
+    assert!(!std::path::Path::new(&f.path("out")).exists());
+    // Compressed archives of files.
+    f.write("models.tar", vec![b'a'; 600]);
+    assert_eq!(
+        std::process::Command::new("gzip").arg(f.path("models.tar")).status().unwrap().code(),
+        Some(0)
+    );
+    let archive = f.path("models.tar.gz");
+    fails(
+        &f,
+        255,
+        "nnet3-info @models.tar.gz",
+        &[&format!("compressed by gzip; unpack it ('tar -xzf {archive}')")],
+    );
 }

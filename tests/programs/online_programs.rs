@@ -489,7 +489,7 @@ fn model_folders_with_something_missing() {
     refused(&format!("nnet3-transcribe {model}"), "expected at least one recording");
     refused(
         &format!("nnet3-transcribe {wave} {wave}"),
-        "u7.wav: expected the folder of a model, with am/final.mdl, conf/ and graph/, found a file; or --mdl",
+        "u7.wav: expected the folder of a model, with am/final.mdl, conf/ and graph/, found a file, a wave file; or --mdl",
     );
     let order = "the folder of the model comes first: found the file ";
     refused(&format!("nnet3-transcribe {wave} {model}"), order);

@@ -18,6 +18,22 @@ pub fn hint<'c>(word: &str, mut candidates: impl Iterator<Item = &'c str>) -> St
     found.map_or_else(String::new, |other| format!(" ({})", difference(word, other)))
 }
 
+/// Returns the name that a wrong one was probably meant to be: few letters differ, or are swapped. `None` if none is near.
+pub fn nearest<'c>(wrong: &str, names: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    // (A long wrong name is none that was misspelt.)
+    const LONGEST: usize = 100;
+    if wrong.len() > LONGEST {
+        return None;
+    }
+    let near = names.into_iter().map(|name| (strsim::osa_distance(name, wrong), name)).min()?;
+    (near.0 <= 1 + wrong.chars().count() / 5).then_some(near.1)
+}
+
+/// Returns the clause `; did you mean 'NAME'?` about the [`nearest`] name; empty if none is near.
+pub fn did_you_mean<'c>(wrong: &str, names: impl IntoIterator<Item = &'c str>) -> String {
+    nearest(wrong, names).map_or_else(String::new, |near| format!("; did you mean '{near}'?"))
+}
+
 /// Describes the difference between two words with the same [`folded`] form.
 pub fn difference(word: &str, other: &str) -> String {
     let form = |word: &str| -> String { word.nfkc().collect() };
@@ -64,5 +80,18 @@ mod tests {
         );
         assert_eq!(hint("es"), "");
         assert_eq!(hint("was"), "");
+    }
+
+    #[test]
+    fn misspelt_names() {
+        let names = ["rename-node", "remove-orphans", "remove-orphan-nodes", "dim"];
+        assert_eq!(did_you_mean("renmae-node", names), "; did you mean 'rename-node'?");
+        assert_eq!(did_you_mean("rename-nodes", names), "; did you mean 'rename-node'?");
+        assert_eq!(did_you_mean("remove-orphan", names), "; did you mean 'remove-orphans'?");
+        assert_eq!(did_you_mean("dmi", names), "; did you mean 'dim'?");
+        for other in ["frobnicate", "name", "", &"x".repeat(1000)] {
+            assert_eq!(nearest(other, names), None, "{other}");
+        }
+        assert_eq!(nearest("a", []), None);
     }
 }

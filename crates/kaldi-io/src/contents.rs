@@ -1,11 +1,17 @@
 //! Recognises the kind of an object by its first bytes. Messages about files and tables of the wrong kind use it.
 
+mod foreign;
+
 use std::fmt;
 
+use self::foreign::Description;
 use crate::text::{is_token, parse_real};
 
 /// Bytes of an object that are examined.
-pub(crate) const SAMPLE: usize = 256;
+pub(crate) const SAMPLE: usize = 512;
+
+/// U+FEFF in UTF-8.
+pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// First bytes of OpenFst's binary files.
 const FST_MAGIC: &[u8] = b"\xd6\xfd\xb2\x7e";
@@ -38,6 +44,12 @@ pub enum Contents {
     Text,
     /// A file name as in lines of scripts.
     ScriptLine,
+    /// The config of a network.
+    Config,
+    /// An xconfig.
+    Xconfig,
+    /// A file of another program, or of an older form: its kind in words.
+    Foreign(&'static str),
 }
 
 impl fmt::Display for Contents {
@@ -64,6 +76,11 @@ impl fmt::Display for Contents {
             }
             Contents::Text => "text",
             Contents::ScriptLine => "a file name, as a script has it (scp: reads scripts)",
+            Contents::Config => "the config of a network (nnet3-init makes a network of it)",
+            Contents::Xconfig => {
+                "an xconfig (nnet3-xconfig-to-configs makes configs of it, and nnet3-init a network of these)"
+            }
+            Contents::Foreign(name) => name,
         })
     }
 }
@@ -106,6 +123,7 @@ impl Contents {
     /// Returns the kind of the object that begins with `bytes`, which may be a part of it. `None` if the kind is not
     /// known.
     pub fn of(bytes: &[u8]) -> Option<Contents> {
+        let bytes = bytes.strip_prefix(MARK).unwrap_or(bytes);
         if let Some(binary) = bytes.strip_prefix(b"\0B") {
             return of_binary(binary);
         }
@@ -120,7 +138,7 @@ impl Contents {
         if bytes.starts_with(b"RIFF") || bytes.starts_with(b"RIFX") {
             return Some(Contents::Wave);
         }
-        of_text(bytes)
+        foreign::name(bytes).map(Contents::Foreign).or_else(|| of_text(bytes))
     }
 
     /// The first key and kind of an archive that begins with `bytes`. `None` if this does not look like an archive.
@@ -138,6 +156,14 @@ impl Contents {
     }
 }
 
+/// The object that begins with this token, before these bytes.
+fn of_token(token: &str, after: &[u8]) -> Contents {
+    match foreign::old_network(token, after) {
+        Some(name) => Contents::Foreign(name),
+        None => Contents::Object(token.to_owned()),
+    }
+}
+
 fn of_binary(bytes: &[u8]) -> Option<Contents> {
     let word = bytes.split(|&b| b == b' ').next().unwrap_or_default();
     match word {
@@ -148,7 +174,8 @@ fn of_binary(bytes: &[u8]) -> Option<Contents> {
         b"FV" | b"DV" => return Some(Contents::Vector),
         b"ContextDependency" => return Some(Contents::Object(TREE.to_owned())),
         [b'<', .., b'>'] => {
-            return std::str::from_utf8(word).ok().map(|token| Contents::Object(token.to_owned()));
+            let token = std::str::from_utf8(word).ok()?;
+            return Some(of_token(token, &bytes[word.len()..]));
         }
         _ => {}
     }
@@ -206,6 +233,11 @@ fn of_text(bytes: &[u8]) -> Option<Contents> {
         Some(end) => text[..end].rsplit_once('\n')?.0,
         None => text,
     };
+    match foreign::description(text) {
+        Some(Description::Config) => return Some(Contents::Config),
+        Some(Description::Xconfig) => return Some(Contents::Xconfig),
+        None => {}
+    }
     let (line, after) = text.split_once('\n').unwrap_or((text, ""));
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
     match words.as_slice() {
@@ -216,7 +248,8 @@ fn of_text(bytes: &[u8]) -> Option<Contents> {
         // (A table of symbols.)
         ["<eps>", number] if number.parse::<i64>().is_ok() => Some(Contents::Text),
         [token, ..] if token.starts_with('<') && token.ends_with('>') || *token == TREE => {
-            Some(Contents::Object((*token).to_owned()))
+            let begin = text.find(token).unwrap_or_default();
+            Some(of_token(token, &text.as_bytes()[begin + token.len()..]))
         }
         words if words.iter().all(|word| word.parse::<i64>().is_ok()) => Some(Contents::Integers),
         words if words.iter().all(|&word| word == ";" || word.parse::<i64>().is_ok()) => {
@@ -251,6 +284,7 @@ fn of_states(text: &str) -> Option<Contents> {
 
 #[cfg(test)]
 mod tests {
+    use super::foreign::{NNET1, NNET2, ONNX};
     use super::*;
     use crate::holder::*;
     use crate::writer::KaldiWriter;
@@ -297,6 +331,12 @@ mod tests {
             (b"\r\n0\t1\t7\t0.5,1,3_4\n1\n", Contents::CompactLattice),
             (b"\0B<Nnet3Eg> <NumIo> ", Contents::Object("<Nnet3Eg>".into())),
             (b"RIFF\0\0", Contents::Wave),
+            (b"\xef\xbb\xbfinput dim=40 name=input\n", Contents::Xconfig),
+            (b"# x\ninput-node name=input dim=4\n", Contents::Config),
+            (b"\x08\x07\x12\x07pytorch", Contents::Foreign(ONNX)),
+            (b"\0B<Nnet> <NumComponents> \x04", Contents::Foreign(NNET2)),
+            (b"<Nnet>\n<AffineTransform> 440 40\n", Contents::Foreign(NNET1)),
+            (b"\0B<Nnet3> ", Contents::Object("<Nnet3>".into())),
         ] {
             assert_eq!(Contents::of(bytes), Some(kind), "{}", bytes.escape_ascii());
         }

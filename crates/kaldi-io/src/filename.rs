@@ -228,8 +228,14 @@ fn parse_span(whole: &str, span: &str, dim: usize, overshoot: usize) -> Result<S
         .split_once(':')
         .and_then(|(first, last)| Some((first.parse::<usize>().ok()?, last.parse::<usize>().ok()?)))
         .ok_or_else(|| bad("expected ranges like 0:9 or 0:9,:".to_owned()))?;
-    if first > last || first >= dim || last >= dim.saturating_add(overshoot) {
-        return Err(bad(format!("{first}:{last} is not within 0:{}", dim.saturating_sub(1))));
+    if first > last {
+        return Err(bad(format!("{first}:{last} runs backwards: expected FIRST:LAST with FIRST <= LAST")));
+    }
+    if dim == 0 {
+        return Err(bad(format!("{first}:{last} is a range of something empty")));
+    }
+    if first >= dim || last >= dim.saturating_add(overshoot) {
+        return Err(bad(format!("{first}:{last} is not within 0:{}", dim - 1)));
     }
     if last >= dim {
         let site = crate::log::Site::new("ExtractObjectRange", "util/kaldi-holder.cc", 1);
@@ -317,6 +323,14 @@ mod tests {
         for bad in ["0:8", "3:2", ":3", "0:1,0:3", "5:6", "x:y", "-1:2"] {
             assert!(matrix_range(bad, 5, 3).is_err(), "{bad}");
         }
+        let why = |range: &str, rows| matrix_range(range, rows, 3).unwrap_err().to_string();
+        assert_eq!(why("10:4", 50), "'[10:4]': 10:4 runs backwards: expected FIRST:LAST with FIRST <= LAST");
+        assert_eq!(
+            why("0:1,2:1", 50),
+            "'[0:1,2:1]': 2:1 runs backwards: expected FIRST:LAST with FIRST <= LAST"
+        );
+        assert_eq!(why("9:12", 5), "'[9:12]': 9:12 is not within 0:4");
+        assert_eq!(why("0:1", 0), "'[0:1]': 0:1 is a range of something empty");
         assert_eq!(vector_range("1:3", 3).unwrap(), (1, 2));
     }
 }

@@ -15,6 +15,7 @@ use std::io::{self, Read};
 
 use self::record::{Entry, Recorder};
 
+use crate::contents::MARK;
 use crate::error::{IoError, Position, Result};
 use crate::filename::RxFilename;
 use crate::source::Source;
@@ -26,9 +27,6 @@ const LONGEST_LINE: usize = 256 << 20;
 
 /// First bytes of a file compressed by gzip.
 const GZIP: &[u8] = b"\x1f\x8b\x08";
-
-/// U+FEFF in UTF-8.
-const MARK: &[u8] = b"\xef\xbb\xbf";
 
 pub struct KaldiReader {
     source: Source,
@@ -208,7 +206,7 @@ impl KaldiReader {
     /// Tries to have `n` (at most a few) bytes buffered; there are fewer only at the end of the file.
     pub(crate) fn fill(&mut self, n: usize) -> Result<()> {
         while (self.end - self.start < n || self.may_begin_with_mark()) && !self.end_of_file {
-            if self.start > 0 {
+            if self.start > 0 && !self.keeps_beginning() {
                 self.buffer.copy_within(self.start..self.end, 0);
                 self.end -= self.start;
                 self.start = 0;
@@ -245,11 +243,15 @@ impl KaldiReader {
         if self.position > 0 || !self.buffered().starts_with(GZIP) {
             return Ok(());
         }
-        let how = match self.source.path() {
-            Some(path) => format!("'gunzip -c {} |'", path.display()),
-            None => "'gunzip -c FILE |'".to_owned(),
+        let message = match self.source.path().map(|path| path.display().to_string()) {
+            Some(path) if path.ends_with(".tgz") || path.ends_with(".tar.gz") => {
+                format!("this is a tar archive compressed by gzip; unpack it ('tar -xzf {path}')")
+            }
+            Some(path) => {
+                format!("this is compressed by gzip; give 'gunzip -c {path} |' in place of the file")
+            }
+            None => "this is compressed by gzip; give 'gunzip -c FILE |' in place of the file".to_owned(),
         };
-        let message = format!("this is compressed by gzip; give {how} in place of the file");
         Err(IoError::Format { name: self.name.clone(), position: Position::Byte(0), message })
     }
 
@@ -420,7 +422,7 @@ impl KaldiReader {
             self.note(|| Entry::Token(token.to_owned()));
             return Ok(());
         }
-        let first = self.position < 3;
+        let first = self.is_first();
         let wanted = format!("token '{token}'");
         let found = self.read_token_letters(&wanted, &wanted);
         let found = found.map_err(|e| if first { self.explain_file(e) } else { e })?;

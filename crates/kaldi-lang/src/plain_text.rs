@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsFd;
 
+use kaldi_io::Contents;
 use kaldi_io::error::without_numbers;
 
 use crate::error::{Error, Result};
@@ -63,7 +64,12 @@ pub fn decoded(bytes: &[u8], name: &str) -> Result<String> {
         Err(error) => {
             let before = &bytes[..error.valid_up_to()];
             let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
-            Err(Error::line(name, line, "this is not UTF-8"))
+            // (A file of another program is no text with a slip.)
+            let kind = match Contents::of(bytes) {
+                Some(kind) if line == 1 => format!("; this looks like {kind}"),
+                _ => String::new(),
+            };
+            Err(Error::line(name, line, format!("this is not UTF-8{kind}")))
         }
     }
 }

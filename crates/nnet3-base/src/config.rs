@@ -1,6 +1,8 @@
 //! Config lines: an optional first token and `key=value` pairs, with their place for error messages.
 
 use crate::error::{Error, Result};
+use kaldi_io::Contents;
+use kaldi_io::alike::{did_you_mean, nearest};
 use kaldi_io::reader::KaldiReader;
 
 /// One parsed line. Keys are marked as used when read; [`ConfigLine::finish`] refuses the rest.
@@ -9,6 +11,8 @@ pub struct ConfigLine {
     /// The first word if it contains no `=`, else empty.
     pub first_token: String,
     pairs: Vec<Pair>,
+    /// Keys that were asked for, and are not there.
+    missing: Vec<String>,
     place: String,
     text: String,
 }
@@ -42,12 +46,22 @@ pub(crate) fn strip_lines<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<(usiz
 /// Reads and parses a whole config from a file, pipe or `-`.
 pub fn read_config(rxfilename: &str) -> Result<Vec<ConfigLine>> {
     let mut reader = KaldiReader::open_raw(rxfilename)?;
+    if let Some(found) = reader.peek_contents()?.filter(|found| !may_be_config(found)) {
+        return Err(reader
+            .error(format!("expected lines of a word and key=value pairs, found {found}"))
+            .into());
+    }
     let mut lines = Vec::new();
     while let Some(line) = reader.read_line()? {
         lines.push(line);
     }
     reader.close()?;
     parse_config(rxfilename, lines.iter().map(String::as_str))
+}
+
+/// True of contents that may be lines of a config, whose faults are said line by line.
+fn may_be_config(contents: &Contents) -> bool {
+    matches!(contents, Contents::Config | Contents::Text | Contents::ScriptLine | Contents::Integers)
 }
 
 /// Parses the lines of `source` (a name for messages).
@@ -64,6 +78,7 @@ impl ConfigLine {
         let mut line = ConfigLine {
             first_token: String::new(),
             pairs: Vec::new(),
+            missing: Vec::new(),
             place: place.into(),
             text: text.into(),
         };
@@ -138,7 +153,10 @@ impl ConfigLine {
     }
 
     pub fn get_string(&mut self, key: &str) -> Option<String> {
-        let pair = self.pairs.iter_mut().find(|p| p.key == key)?;
+        let Some(pair) = self.pairs.iter_mut().find(|p| p.key == key) else {
+            self.missing.push(key.to_owned());
+            return None;
+        };
         pair.used = true;
         Some(pair.value.clone())
     }
@@ -154,7 +172,11 @@ impl ConfigLine {
     }
 
     fn required<T>(&self, key: &str, value: Option<T>) -> Result<T> {
-        value.ok_or_else(|| self.error(format!("'{key}' is missing")))
+        value.ok_or_else(|| {
+            let unused = self.pairs.iter().filter(|pair| !pair.used).map(|pair| pair.key.as_str());
+            let near = nearest(key, unused).map_or_else(String::new, |near| format!(" (there is '{near}')"));
+            self.error(format!("'{key}' is missing{near}"))
+        })
     }
 
     pub fn get_i32(&mut self, key: &str) -> Result<Option<i32>> {
@@ -214,13 +236,12 @@ impl ConfigLine {
 
     /// Fails if a key was never read.
     pub fn finish(&self) -> Result<()> {
-        let mut unused: Vec<String> =
-            self.pairs.iter().filter(|p| !p.used).map(|p| format!("{}={}", p.key, p.value)).collect();
-        unused.sort();
-        match unused.is_empty() {
-            true => Ok(()),
-            false => Err(self.error(format!("unknown or unused key: {}", unused.join(" ")))),
-        }
+        let mut unused: Vec<&Pair> = self.pairs.iter().filter(|pair| !pair.used).collect();
+        unused.sort_by(|a, b| (&a.key, &a.value).cmp(&(&b.key, &b.value)));
+        let Some(first) = unused.first() else { return Ok(()) };
+        let hint = did_you_mean(&first.key, self.missing.iter().map(String::as_str));
+        let all: Vec<String> = unused.iter().map(|pair| format!("{}={}", pair.key, pair.value)).collect();
+        Err(self.error(format!("unknown or unused key: {}{hint}", all.join(" "))))
     }
 }
 

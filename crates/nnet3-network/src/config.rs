@@ -4,12 +4,16 @@ use super::{Nnet, Node, Objective};
 use crate::descriptor::Descriptor;
 use crate::descriptor::normal::normalize;
 use crate::descriptor::parse::parse;
+use kaldi_io::alike::did_you_mean;
 use nnet3_base::config::{ConfigLine, parse_config};
 use nnet3_base::error::{Error, Result};
 use nnet3_base::index::{ComponentId, NodeId};
 use nnet3_base::random::Random;
 use nnet3_component::registry;
 use std::collections::HashMap;
+
+/// The first words of lines.
+const DIRECTIVES: [&str; 5] = ["component", "component-node", "input-node", "output-node", "dim-range-node"];
 
 impl Nnet {
     /// Adds the components and nodes of `lines`. A component of an existing name is replaced; a node of an existing
@@ -92,7 +96,8 @@ impl Nnet {
             other => {
                 return Err(line.error(format!(
                     "unknown directive '{other}': expected component, component-node, input-node, output-node or \
-                     dim-range-node"
+                     dim-range-node{}",
+                    did_you_mean(other, DIRECTIVES)
                 )));
             }
         }

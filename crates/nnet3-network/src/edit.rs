@@ -1,6 +1,7 @@
 //! Edit directives of `nnet3-copy --edits`, one a line, in order.
 
 use super::{Nnet, Node};
+use kaldi_io::alike::did_you_mean;
 use kaldi_numerics::svd::by_products::sorted_svd;
 use nalgebra::DMatrix;
 use nnet3_base::config::{ConfigLine, is_valid_name};
@@ -197,7 +198,8 @@ impl Nnet {
                 self.reduce_rank(&pattern, rank)
             }
             other => Err(line.error(format!(
-                "unknown edit directive '{other}'; expected one of {}",
+                "unknown edit directive '{other}'{}; expected one of {}",
+                did_you_mean(other, DIRECTIVES),
                 DIRECTIVES.join(", ")
             ))),
         }
@@ -549,9 +551,17 @@ mod tests {
         assert!(edit(&mut nnet, "frobnicate").is_err());
         let unknown = edit(&mut nnet, "set-learning-rates learning-rate=1").unwrap_err().to_string();
         assert!(
-            unknown.contains("unknown edit directive 'set-learning-rates'; expected one of convert-to-"),
+            unknown.contains(
+                "unknown edit directive 'set-learning-rates'; did you mean 'set-learning-rate'?; expected one of convert-to-"
+            ),
             "{unknown}"
         );
+        let misspelt = edit(&mut nnet, "renam-node old-name=z new-name=b").unwrap_err().to_string();
+        assert!(misspelt.contains("'renam-node'; did you mean 'rename-node'?"), "{misspelt}");
+        let misspelt = edit(&mut nnet, "rename-node old_name=z new-name=b").unwrap_err().to_string();
+        assert!(misspelt.contains("'old-name' is missing (there is 'old_name')"), "{misspelt}");
+        let misspelt = edit(&mut nnet, "set-learning-rate learning-rate=1 nmae=x").unwrap_err().to_string();
+        assert!(misspelt.contains("unknown or unused key: nmae=x; did you mean 'name'?"), "{misspelt}");
         // The list has exactly the known directives.
         for directive in DIRECTIVES {
             let result = edit(&mut nnet.clone(), &format!("{directive} no-such-key=1"));

@@ -12,6 +12,9 @@ use nnet3_component::registry;
 /// More components than any network has.
 const MAX_COMPONENTS: i32 = 100_000;
 
+/// The first token of networks of nnet1 and nnet2.
+const OLD: &[u8] = b"<Nnet>";
+
 impl Nnet {
     /// The lines of all nodes; `with_dims` adds dimensions, as `nnet3-info` prints them.
     pub fn node_lines(&self, with_dims: bool) -> Vec<String> {
@@ -71,6 +74,11 @@ impl Nnet {
         if r.peek_token()? == Some(b'D') {
             let message = "expected an acoustic model of a neural network, found one of Gaussians: gmm-latgen-faster decodes with \
                            it, and programs that begin with gmm- read it";
+            return Err(r.error(message).into());
+        }
+        if r.peek_bytes(OLD.len())? == OLD {
+            let message =
+                "expected an acoustic model of nnet3, found one of nnet2, which no program here reads";
             return Err(r.error(message).into());
         }
         Nnet::read_network(r)

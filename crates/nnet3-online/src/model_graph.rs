@@ -12,6 +12,7 @@ use nnet3_decode::align::{PhoneType, WordBoundaries};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, Result};
+use crate::model::needs_folder;
 
 /// The word on arcs to shorter histories.
 const BACKOFF: &str = "#0";
@@ -62,6 +63,7 @@ impl ModelGraph {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn read_with_phones(folder: &str, tables: &[String]) -> Result<ModelGraph> {
+        needs_folder(folder)?;
         let there = |name: &str| {
             let path = format!("{folder}/{name}");
             Path::new(&path).exists().then_some(path)

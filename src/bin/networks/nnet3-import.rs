@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
+use kaldi_io::Contents;
 use nnet3::{messages, models};
 use nnet3_export::safetensors::{self, ModelFile, NameMap};
 
@@ -38,7 +39,11 @@ pub fn run(options: Options) -> Result<u8> {
                     "--names and --strict are for setting parameters of a model, which is the first of three arguments"
                 );
             }
-            let model = safetensors::restore(&models::bytes(tensors)?).with_context(|| tensors.clone())?;
+            let bytes = models::bytes(tensors)?;
+            let model = safetensors::restore(&bytes).with_context(|| match Contents::of(&bytes) {
+                Some(kind) => format!("{tensors}: expected a safetensors file of nnet3-export, found {kind}"),
+                None => tensors.clone(),
+            })?;
             models::write_bytes(out, &model)?;
             messages::log(&format!("Wrote the model in {tensors} to {out}"));
         }

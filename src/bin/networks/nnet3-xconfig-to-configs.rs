@@ -1,6 +1,9 @@
 //! `nnet3-xconfig-to-configs`: expands a network described layer by layer into configs.
 
 use crate::networks::config_dir::{ConfigDir, existing_nodes};
+use anyhow::bail;
+use kaldi_io::Contents;
+use kaldi_io::reader::KaldiReader;
 use kaldi_lang::plain_text;
 use nnet3_core::nnet::Nnet;
 use std::path::Path;
@@ -26,6 +29,15 @@ pub struct Options {
     nnet_edits: String,
 }
 
+/// The kind of a file that is no xconfig. `None` of texts, and of inputs that are no files.
+fn other_kind(file: &str) -> anyhow::Result<Option<Contents>> {
+    if !Path::new(file).is_file() {
+        return Ok(None);
+    }
+    let found = KaldiReader::open_raw(file)?.peek_contents()?;
+    Ok(found.filter(|found| !matches!(found, Contents::Xconfig | Contents::Text | Contents::ScriptLine)))
+}
+
 pub fn run(options: Options) -> anyhow::Result<u8> {
     for (name, value) in [("xconfig-file", &options.xconfig_file), ("config-dir", &options.config_dir)] {
         if value.is_empty() {
@@ -38,6 +50,9 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
         None => Vec::new(),
     };
     let file = &options.xconfig_file;
+    if let Some(found) = other_kind(file)? {
+        bail!("{file}: expected an xconfig (lines such as 'input name=input dim=40'), found {found}");
+    }
     let xconfig = plain_text::read(file)?;
     let network = nnet3_xconfig::expand(file, &xconfig, existing)?;
     let command_line: Vec<String> =

@@ -8,6 +8,7 @@ use crate::contents::{Contents, SAMPLE};
 use crate::error::{IoError, Position, Result};
 use crate::mapped::MappedFile;
 use crate::source::Source;
+use crate::text::is_space;
 
 /// Place and first bytes of an object, kept until it has been read, so that a message can name its actual kind.
 pub(crate) struct Beginning {
@@ -87,6 +88,11 @@ impl KaldiReader {
         self.fill(n)?;
         let bytes = self.buffered();
         Ok(&bytes[..bytes.len().min(n)])
+    }
+
+    /// Returns the kind of the object that comes next, if its first bytes show it. Nothing is consumed.
+    pub fn peek_contents(&mut self) -> Result<Option<Contents>> {
+        Ok(Contents::of(self.peek_bytes(SAMPLE)?))
     }
 
     /// Returns the next bytes that have been read, without consuming them: at least one, unless the input ends.
@@ -201,10 +207,14 @@ impl KaldiReader {
     pub(super) fn explain_file(&self, error: IoError) -> IoError {
         let said = said(&error);
         error.remark(|| {
-            let file = self.source.file().filter(|_| self.is_whole())?;
             let mut bytes = vec![0; SAMPLE];
-            let length = file.read_at(&mut bytes, 0).ok()?;
-            let sample = &bytes[..length];
+            let sample = match self.source.file().filter(|_| self.is_whole()) {
+                Some(file) => {
+                    let length = file.read_at(&mut bytes, 0).ok()?;
+                    &bytes[..length]
+                }
+                None => self.first_bytes()?,
+            };
             match Contents::of_archive(sample) {
                 Some((key, contents)) => {
                     Some(format!("this looks like an archive, whose first entry is '{key}', {contents}"))
@@ -214,6 +224,24 @@ impl KaldiReader {
                     .map(|contents| format!("this looks like {contents}")),
             }
         })
+    }
+
+    /// The first bytes of an input that is no file, while they are in the buffer.
+    fn first_bytes(&self) -> Option<&[u8]> {
+        let are_there = self.is_whole() && self.position == self.start as u64;
+        are_there.then(|| &self.buffer[..self.end.min(SAMPLE)])
+    }
+
+    /// True while the first bytes stay in the buffer, which has room for more.
+    pub(super) fn keeps_beginning(&self) -> bool {
+        self.position == self.start as u64 && self.end < SAMPLE
+    }
+
+    /// True at the first token of an input.
+    pub(super) fn is_first(&self) -> bool {
+        let before =
+            || self.first_bytes().is_some() && self.buffer[..self.start].iter().copied().all(is_space);
+        self.position < 3 || before()
     }
 
     /// The first bytes of an object in a file, if too few of them were known.

@@ -128,3 +128,27 @@ fn large_objects_pass_the_buffers() {
     DenseMatrix::<f32>::read(&mut r).unwrap();
     assert_eq!(r.position() as usize, folder.read("large").len());
 }
+
+/// A command whose output is a single word or a few lines: its beginning is looked at after the end was read.
+#[test]
+fn the_output_of_a_command_that_is_of_another_kind_is_named() {
+    let error = |command: &str| {
+        let mut r = KaldiReader::open(command).unwrap();
+        r.peek_token().unwrap();
+        r.expect_token("<Nnet3>").unwrap_err().to_string()
+    };
+    for (command, kind) in [
+        (r"printf '\010\010\022\007pytorch\377\376\001' |", "; this looks like an ONNX model (nnet3-export"),
+        (r"printf '\n  # layers\n  input dim=40 name=input\n' |", "; this looks like an xconfig ("),
+        ("echo 'component name=a type=NoOpComponent dim=3' |", "; this looks like the config of a network ("),
+        ("printf '<html>' |", "; this looks like an HTML page"),
+        ("printf 'utt [ 1 2 ]' |", "; this looks like an archive, whose first entry is 'utt', a vector"),
+    ] {
+        let said = error(command);
+        assert!(said.contains(kind), "{command}: {said}");
+    }
+    // Behind the beginning, nothing is said of it.
+    let mut r = KaldiReader::open("echo '<Nnet3> component name=a' |").unwrap();
+    r.expect_token("<Nnet3>").unwrap();
+    assert!(!r.expect_token("</Nnet3>").unwrap_err().to_string().contains("looks like"));
+}

@@ -40,6 +40,9 @@ pub struct PriorChange {
     pub divergence: f64,
 }
 
+/// The first token of a raw network.
+const RAW: &[u8] = b"<Nnet3>";
+
 impl AmNnet {
     /// A model without priors. Fails if the network is not simple.
     pub fn new(transitions: TransitionModel, nnet: Nnet) -> Result<AmNnet> {
@@ -175,7 +178,8 @@ impl AmNnet {
 
     /// Reads transition model, network, contexts and priors. The contexts stored are not believed.
     pub fn read(r: &mut KaldiReader) -> Result<AmNnet> {
-        if r.peek_token()? == Some(b'N') {
+        r.peek_token()?;
+        if r.peek_bytes(RAW.len())? == RAW {
             let message = "expected an acoustic model (.mdl), which begins with a transition model, found a raw network";
             return Err(r.error(message).into());
         }
