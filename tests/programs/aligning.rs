@@ -1,7 +1,12 @@
 //! Forced alignment of made sounds, whose times are known.
 
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+
+use kaldi_corpus::eaf::Eaf;
+
 use crate::command_lines::fails;
-use crate::common::{Folder, run};
+use crate::common::{Folder, binary, run};
 
 const RATE: f64 = 8000.0;
 /// Tones of the sounds, in Hz.
@@ -380,4 +385,72 @@ fn options_that_cannot_be_used_are_told_before_the_work() {
     ] {
         fails(&f, 255, line, message);
     }
+}
+
+#[test]
+fn elans_files_have_the_times_of_the_tables_and_name_the_recording() {
+    let (f, _) = corpus("elan", 12);
+    let arguments = ["--speakers=one", "--num-threads=1", "--formats=eaf,csv"];
+    let told = run("nnet3-align", &[&arguments[..], &[&f.path("in"), "letters", &f.path("out")]].concat());
+    assert_eq!(told.status, 0, "{}", told.stderr);
+    assert!(told.stderr.contains("/out: 12 .eaf files in eaf, alignment.csv"), "{}", told.stderr);
+    let csv = f.read("out/alignment.csv");
+    for number in 0..12 {
+        let name = format!("{number:02}");
+        let eaf = Eaf::parse(&f.read(&format!("out/eaf/{name}.eaf"))).unwrap();
+        let relative = eaf.media[0].relative.clone().unwrap();
+        assert_eq!(relative, format!("../../in/{name}.wav"));
+        assert!(std::path::Path::new(&f.path("out/eaf")).join(&relative).is_file());
+        let [words, phones] = &eaf.tiers[..] else { panic!("{:?}", eaf.tiers) };
+        assert_eq!((words.name.as_str(), phones.name.as_str()), ("words", "phones"));
+        assert_eq!(phones.parent.as_deref(), Some("words"));
+        assert_eq!(words.participant.as_deref(), Some("speaker"));
+        for (tier, kind) in [(words, "word"), (phones, "phone")] {
+            let expected: Vec<(String, i64, i64)> = csv
+                .lines()
+                .map(|line| line.split(',').collect::<Vec<_>>())
+                .filter(|row| row[0].ends_with(&name) && row[3] == kind)
+                .map(|row| {
+                    let time = |column: usize| (row[column].parse::<f64>().unwrap() * 1000.0).round() as i64;
+                    (row[4].to_owned(), time(5), time(6))
+                })
+                .collect();
+            let (timed, unknown) = eaf.timed(tier);
+            let time = |seconds: f64| (seconds * 1000.0).round() as i64;
+            let found: Vec<(String, i64, i64)> =
+                timed.into_iter().map(|((begin, end), text)| (text, time(begin), time(end))).collect();
+            assert_eq!((found, unknown), (expected, 0), "{name}");
+        }
+    }
+}
+
+/// A signal in the middle of a training.
+#[test]
+fn an_interrupted_training_says_what_is_lost() {
+    let (f, _) = corpus("interrupted", 40);
+    let said = std::fs::File::create(f.path("said")).unwrap();
+    // (A test may run in the background, where SIGINT is ignored.)
+    let mut child = Command::new("env")
+        .arg("--default-signal=INT")
+        .arg(binary("nnet3-align"))
+        .args(["--speakers=one", "--num-threads=1", &f.path("in"), "letters", &f.path("out")])
+        .stderr(said)
+        .spawn()
+        .unwrap();
+    let began = std::time::Instant::now();
+    while !f.read("said").contains("triphones") {
+        assert!(began.elapsed().as_secs() < 120 && child.try_wait().unwrap().is_none(), "{}", f.read("said"));
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let status = child.wait().unwrap();
+    let said = f.read("said");
+    assert_eq!(status.signal(), Some(2), "{said}");
+    let sentence =
+        "ended by SIGINT: nothing is lost but the time: the same command begins the training again\n";
+    assert!(said.ends_with(sentence), "{said}");
+    // It does.
+    let told =
+        run("nnet3-align", &["--speakers=one", "--num-threads=1", &f.path("in"), "letters", &f.path("out")]);
+    assert!(told.status == 0 && told.stderr.contains("40 TextGrids"), "{}", told.stderr);
 }

@@ -66,6 +66,8 @@ pub struct Results {
     pub doubtful: Option<usize>,
     /// Words of long recordings that are not aligned.
     pub left_out: Vec<LeftOut>,
+    /// Sound of long recordings that no word of their text belongs to.
+    pub untexted: Vec<Untexted>,
 }
 
 /// Words of a long recording that are in none of its utterances, one after the other.
@@ -81,6 +83,17 @@ pub struct LeftOut {
     pub end: f64,
     /// The words of the transcript.
     pub words: Vec<String>,
+}
+
+/// Sound of a long recording that is not silence, and in no word of its text: speech that the text lacks, or noise.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Untexted {
+    /// The number of the recording.
+    pub recording: usize,
+    /// Its beginning, in seconds from the beginning of the recording.
+    pub begin: f64,
+    /// Its end.
+    pub end: f64,
 }
 
 /// Hundred-thousandths of a second are exact enough, and short to write.

@@ -7,6 +7,7 @@ use std::io::Read;
 use std::path::Path;
 
 use flate2::bufread::DeflateDecoder;
+use kaldi_io::Contents;
 use rawzip::{CompressionMethod, ZipArchive};
 use tempfile::TempDir;
 
@@ -29,7 +30,10 @@ pub(crate) fn unpack(file: &Path) -> Result<TempDir> {
     let damaged = |error: rawzip::Error| fail(format!("expected a zip archive of a model: {error}"));
     let no_zip = |error: rawzip::Error| match kind::of_file(&data) {
         Some(sentence) => fail(sentence.to_owned()),
-        None => damaged(error),
+        None => match Contents::of(&data) {
+            Some(kind) => fail(format!("expected the folder or the zip archive of a model, found {kind}")),
+            None => damaged(error),
+        },
     };
     let archive = ZipArchive::from_slice(&data[..]).map_err(no_zip)?;
     let (mut names, mut entries) = (Vec::new(), archive.entries());

@@ -8,7 +8,7 @@ use kaldi_corpus::Corpus;
 use kaldi_fst::store::Symbols;
 use kaldi_lang::Lang;
 
-use crate::aligned::LeftOut;
+use crate::aligned::{LeftOut, Untexted};
 use crate::listen::Verdict;
 use crate::long::{CutEvent, CutUp};
 use crate::outputs::{TextRow, write_texts};
@@ -156,13 +156,16 @@ fn cutting(events: Hear<'_>, from: f64, to: f64) -> impl FnMut(CutEvent) + '_ {
     }
 }
 
-/// Tells of the cutting, and returns the words that are left out.
-fn told(cut: CutUp, events: Hear<'_>) -> Vec<LeftOut> {
-    let CutUp { utterances, pieces, left_out } = cut;
+/// Words without sound, and sound without words.
+type Rest = (Vec<LeftOut>, Vec<Untexted>);
+
+/// Tells of the cutting, and returns the words that are left out, and the sound without words.
+fn told(cut: CutUp, events: Hear<'_>) -> Rest {
+    let CutUp { utterances, pieces, left_out, untexted } = cut;
     if utterances > 0 {
         events(JobEvent::Cut { recordings: utterances, pieces });
     }
-    left_out
+    (left_out, untexted)
 }
 
 /// The language of a training.
@@ -241,11 +244,11 @@ impl Job<'_> {
             Begin::Adapt(model) => {
                 let lang = model.lang(pronunciations)?;
                 let mut extracted = self.features(&lang, &model.features, 0.2, events)?;
-                let left_out = self.cut(&model, &lang, &mut extracted, (0.2, 0.25), events)?;
+                let (left_out, untexted) = self.cut(&model, &lang, &mut extracted, (0.2, 0.25), events)?;
                 events(JobEvent::Part("adaptation"));
                 let model = model.adapted(&lang, &extracted, self.threads, &mut hear(events, 0.25, 0.7))?;
                 trained(&model)?;
-                Ok(Results { left_out, ..self.align(&model, &lang, &extracted, 0.7, events)? })
+                Ok(Results { left_out, untexted, ..self.align(&model, &lang, &extracted, 0.7, events)? })
             }
             Begin::Train(rate) => {
                 let lang = trained_lang(pronunciations)?;
@@ -279,7 +282,7 @@ impl Job<'_> {
         extracted: &mut cepstra::Extracted,
         (from, to): (f64, f64),
         events: Hear<'_>,
-    ) -> Result<Vec<LeftOut>> {
+    ) -> Result<Rest> {
         events(JobEvent::Part("cutting"));
         let show = cutting(&mut *events, from, to);
         let inputs = (&mut *self.corpus, extracted);
@@ -310,8 +313,8 @@ impl Job<'_> {
         from: f64,
         events: Hear<'_>,
     ) -> Result<Results> {
-        let left_out = self.cut(model, lang, &mut extracted, (from, from + 0.05), events)?;
-        Ok(Results { left_out, ..self.align(model, lang, &extracted, from + 0.05, events)? })
+        let (left_out, untexted) = self.cut(model, lang, &mut extracted, (from, from + 0.05), events)?;
+        Ok(Results { left_out, untexted, ..self.align(model, lang, &extracted, from + 0.05, events)? })
     }
 
     fn run_network(self, model: &NetworkModel, events: Hear<'_>) -> Result<Results> {
@@ -321,10 +324,10 @@ impl Job<'_> {
         let show = cutting(&mut *events, 0.0, 0.2);
         let cut = long::cut_by_network(model, &lang, corpus, all_words, show)?;
         let from = if cut.utterances > 0 { 0.2 } else { 0.0 };
-        let left_out = told(cut, events);
+        let (left_out, untexted) = told(cut, events);
         events(JobEvent::Part("alignment"));
         let show = |share: f64| events(JobEvent::Share(from + share * (1.0 - from)));
         let results = model.align(&lang, pronunciations, corpus, with_scores, threads, show)?;
-        Ok(Results { left_out, ..results })
+        Ok(Results { left_out, untexted, ..results })
     }
 }

@@ -38,7 +38,7 @@ mod settings;
 mod spoken;
 pub mod state;
 
-pub use aligned::{AlignedPhone, AlignedUtterance, AlignedWord, LeftOut, Results};
+pub use aligned::{AlignedPhone, AlignedUtterance, AlignedWord, LeftOut, Results, Untexted};
 pub use error::{Error, Result};
 pub use guessed::Guessed;
 pub use job::{AnyModel, Begin, Job, JobEvent, Listened};

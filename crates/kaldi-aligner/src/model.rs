@@ -272,7 +272,12 @@ impl Model {
             Ok(alignment) => Ok(seconds(number, alignment)),
             Err(reason) => Err(said(number, reason)),
         });
-        let mut results = Results { utterances: utterances.collect(), doubtful: None, left_out: Vec::new() };
+        let mut results = Results {
+            utterances: utterances.collect(),
+            doubtful: None,
+            left_out: Vec::new(),
+            untexted: Vec::new(),
+        };
         if with_scores {
             scores::add(&self.system, extracted, &aligned, &mut results, threads)?;
         }

@@ -214,7 +214,7 @@ impl NetworkModel {
             aligned
         };
         let utterances = found.into_iter().map(|result| result.map(finish)).collect();
-        let mut results = Results { utterances, doubtful: None, left_out: Vec::new() };
+        let mut results = Results { utterances, doubtful: None, left_out: Vec::new(), untexted: Vec::new() };
         if with_scores {
             scores::mark_doubtful(&mut results);
         }

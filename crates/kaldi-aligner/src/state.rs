@@ -88,6 +88,9 @@ pub fn look(folder: &Path, inputs: &str, outputs: &str) -> Result<State> {
     let has_files = match std::fs::read_dir(folder) {
         Ok(mut entries) => entries.next().is_some(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
+            return Err(Error::file(folder, "expected a folder for the results, found a file"));
+        }
         Err(source) => return Err(Error::io(folder, source)),
     };
     if !has_files {
@@ -189,7 +192,10 @@ fn remove_files(folder: &Path, endings: &[&str]) -> Result<()> {
 /// # Errors
 /// The file cannot be written.
 pub fn begin(folder: &Path, inputs: &str, outputs: &str) -> Result<()> {
-    std::fs::create_dir_all(folder).map_err(|source| Error::io(folder, source))?;
+    std::fs::create_dir_all(folder).map_err(|error| {
+        let cause = kaldi_io::error::without_numbers(&error.to_string());
+        Error::file(folder, format!("the folder of the results cannot be made: {cause}"))
+    })?;
     remove(&folder.join(TABLE))?;
     let name = folder.join(FILE).display().to_string();
     let mut out = KaldiWriter::create(&name, false)?;
@@ -231,6 +237,8 @@ mod tests {
             "alignment.csv",
             "left_out.tsv",
             "files.tsv",
+            "untexted.tsv",
+            "eaf/anna b/p.eaf",
             "textgrids/anna b/p.TextGrid",
             "subtitles/p.srt",
             "model/meta.json",

@@ -1,6 +1,10 @@
 //! ELAN's files (`.eaf`): tiers of annotations, some with times, others that belong to another annotation.
 
+mod write;
+
 use rustc_hash::FxHashMap;
+
+pub use write::{Document, TimedTier};
 
 /// A file's media and tiers.
 #[derive(Debug, Clone, PartialEq, Default)]

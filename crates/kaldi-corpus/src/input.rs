@@ -106,7 +106,13 @@ impl Input {
     /// There is no such file or folder, or if it has none of the forms.
     pub fn form(&self) -> Result<Form> {
         let Input::Path(path) = self else { return Ok(Form::Listed) };
-        let data = path.metadata().map_err(|source| Error::io(path, source))?;
+        let data = path.metadata().map_err(|source| match source.kind() {
+            std::io::ErrorKind::NotFound => Error::form(
+                path,
+                "expected recordings with texts (a folder or a table), but there is no such file or folder",
+            ),
+            _ => Error::io(path, source),
+        })?;
         if data.is_dir() {
             let is_data = data_folder::is_one(path);
             return Ok(if is_data { Form::DataFolder } else { Form::Folder });

@@ -3,18 +3,25 @@
 //! After [`defer`], the first SIGINT, SIGTERM or SIGHUP is only noted. The program asks for it with [`received`], writes its
 //! results, and ends. Standard input and commands that are read end at once, so that no read waits for ever. A second signal ends
 //! the process as it would have done without all this.
+//!
+//! A program that writes nothing then may have a [`farewell`].
 
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use crate::log::{self, Site};
 use crate::temporary;
 
 /// True once the first signal is only noted.
 static IS_DEFERRED: AtomicBool = AtomicBool::new(false);
 /// The number of the signal that was noted; 0 before.
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
+
+/// See [`farewell`].
+static FAREWELL: Mutex<Option<String>> = Mutex::new(None);
 
 /// The signals.
 pub(crate) const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
@@ -23,6 +30,19 @@ pub(crate) const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 pub fn defer() {
     IS_DEFERRED.store(true, Ordering::Relaxed);
     temporary::watch();
+}
+
+/// Sets the sentence of a warning, behind `ended by SIGINT: `, that is printed when a signal ends the process. It replaces an earlier one.
+pub fn farewell(sentence: impl Into<String>) {
+    *FAREWELL.lock().unwrap_or_else(PoisonError::into_inner) = Some(sentence.into());
+    temporary::watch();
+}
+
+/// Prints the [`farewell`], if there is one.
+pub(crate) fn say_farewell(signal: i32) {
+    if let Some(sentence) = FAREWELL.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        log::warning(&Site::PROGRAM, &format!("ended by {}: {sentence}", name(signal)));
+    }
 }
 
 /// Returns the number of the signal that was noted, if one has come.

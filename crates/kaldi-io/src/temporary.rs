@@ -141,6 +141,7 @@ fn receive(wanted: &[i32], ready: &SyncSender<()>) {
         if interruption::note(signal) {
             continue;
         }
+        interruption::say_farewell(signal);
         // The lock keeps other threads from making files while the program ends.
         let mut files = files();
         std::mem::take(&mut *files).iter().for_each(|path| remove(path));

@@ -151,6 +151,12 @@ pub fn summary(to: &str, written: &[Written]) -> String {
         Written::Doubtful { name, words: 1 } => format!("{name} (1 word whose sound does not fit)"),
         Written::Doubtful { name, words } => format!("{name} ({words} words whose sound does not fit)"),
         Written::LeftOut { name, words } => format!("{name} ({} left out)", count(words, "word")),
+        Written::Untexted { name, places, seconds } => {
+            format!(
+                "{name} ({} with {seconds:.1} s of sound that no word belongs to)",
+                count(places, "place")
+            )
+        }
     };
     let all: Vec<String> = written.iter().map(of).collect();
     format!("the results are in {to}: {}", all.join(", "))
@@ -168,12 +174,14 @@ mod tests {
             Written::Table("alignment.csv"),
             Written::Doubtful { name: "doubtful.tsv", words: 1 },
             Written::LeftOut { name: "left_out.tsv", words: 13 },
+            Written::Untexted { name: "untexted.tsv", places: 2, seconds: 5.04 },
             Written::Table(TABLE),
         ];
         assert_eq!(
             summary("out", &written),
             "the results are in out: 57 TextGrids in textgrids, 1 .json file in json, alignment.csv, \
-             doubtful.tsv (1 word whose sound does not fit), left_out.tsv (13 words left out), files.tsv (a line for each recording)"
+             doubtful.tsv (1 word whose sound does not fit), left_out.tsv (13 words left out), \
+             untexted.tsv (2 places with 5.0 s of sound that no word belongs to), files.tsv (a line for each recording)"
         );
     }
 }

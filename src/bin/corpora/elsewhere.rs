@@ -20,7 +20,7 @@ pub const OF_MFA: Elsewhere = &[
     ("output-directory", "the folder of the results is the third argument"),
     (
         "output-format",
-        "--formats=textgrid (the long form), short-textgrid, ctm, json, csv, srt, vtt, with commas between several",
+        "--formats=textgrid (the long form), short-textgrid, eaf, ctm, json, csv, srt, vtt, with commas between several",
     ),
     ("output-model-path", "--save-model=FOLDER"),
     ("c", "--config=FILE has lines of --name=value; YAML files are not read"),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use kaldi_aligner::outputs::{self, Format, LEFT_OUT, Subtitles, TABLE};
+use kaldi_aligner::outputs::{self, Format, LEFT_OUT, Subtitles, TABLE, UNTEXTED};
 use kaldi_aligner::state::{self, G2P, GUESSED, MODEL, State};
 use kaldi_aligner::{AnyModel, Begin, Guessed, Job, Listened, Model, Pronunciations, Results, Unknown, long};
 use kaldi_cli::Style;
@@ -14,6 +14,7 @@ use kaldi_corpus::vocabulary::Policy;
 use kaldi_corpus::{Check, Corpus, Kind, MOST_LOST, write_faults};
 use kaldi_io::KaldiWriter;
 use kaldi_io::escape::shell_escape;
+use kaldi_io::interruption;
 use kaldi_io::text::{count, either};
 use nnet3::messages;
 use nnet3::options::threads;
@@ -57,7 +58,7 @@ pub struct Options {
     /// Write the trained or adapted model to this folder, too. (The results' folder has it as model)
     #[arg(long, value_name = "FOLDER", default_value = "")]
     save_model: String,
-    /// Forms of results, with commas between them: textgrid, short-textgrid, ctm, json, csv, srt (subtitles), vtt
+    /// Forms of results, with commas between them: textgrid, short-textgrid (Praat), eaf (ELAN), ctm, json, csv, srt (subtitles), vtt
     #[arg(long, value_name = "FORMATS", default_value = "textgrid,csv")]
     formats: String,
     /// Words of a subtitle of srt and vtt: one (words), or those between two pauses, at most two lines of 42 characters for 7 s
@@ -182,6 +183,10 @@ pub fn run(options: Options) -> Result<u8> {
         folder => Some(Opened::open(folder.as_ref())?),
     };
     let out = PathBuf::from(&options.to);
+    if out.is_file() {
+        bail!("{}: expected a folder for the results, found a file", options.to);
+    }
+    interruption::farewell(options.farewell(None));
     if options.overwrite {
         options.check_overwriting(&out)?;
     }
@@ -222,7 +227,16 @@ pub fn run(options: Options) -> Result<u8> {
     }
     let rate = corpus.common_rate();
     if let Some(rate) = rate {
-        corpus.require_rate(rate.min(model.as_ref().map_or(rate, AnyModel::rate)));
+        let of_model = model.as_ref().map_or(rate, AnyModel::rate);
+        corpus.require_rate(rate.min(of_model));
+        if rate < of_model {
+            messages::warn(&format!(
+                "the recordings have {rate} Hz and the model {of_model} Hz: they have nothing from {} to {} kHz, so that times may be \
+                 less exact",
+                f64::from(rate) / 2000.0,
+                f64::from(of_model) / 2000.0
+            ));
+        }
     }
     let reports = |folder: &Path| -> Result<()> {
         write_faults(&folder.join("faults.tsv"), &corpus.faults)?;
@@ -319,8 +333,17 @@ pub fn run(options: Options) -> Result<u8> {
         threads,
     };
     let needs_advice = matches!(begin, Begin::Train(_));
+    let needs_training = needs_advice || matches!(begin, Begin::Adapt(_));
     let shortest = job.corpus.shortest();
-    let results = aligning::run(job, begin, |model| model.save(&trained)).map_err(|error| match shortest {
+    if makes_model && !needs_training {
+        interruption::farewell(options.farewell(Some(&trained)));
+    }
+    let results = aligning::run(job, begin, |model| {
+        model.save(&trained)?;
+        interruption::farewell(options.farewell(Some(&trained)));
+        Ok(())
+    })
+    .map_err(|error| match shortest {
         Some(shortest) if needs_advice && shortest > LONG => error.context(format!(
             "each of the texts belongs to {shortest:.0} s of sound or more, which is too long to train a model on: cut the recordings into \
              sentences (a TextGrid may have their times), or give a model by --model"
@@ -339,6 +362,14 @@ pub fn run(options: Options) -> Result<u8> {
             )),
             _ => {}
         }
+    }
+    if !results.untexted.is_empty() {
+        let seconds: f64 = results.untexted.iter().map(|part| part.end - part.begin).sum();
+        messages::warn(&format!(
+            "{seconds:.1} s of speech or noise in long recordings have no text, in {}: see {}",
+            count(results.untexted.len(), "place"),
+            out.join(UNTEXTED).display()
+        ));
     }
     write_faults(&out.join("faults.tsv"), &corpus.faults)?;
     // (A picture that cannot be written does not cost the results.)
@@ -366,6 +397,27 @@ pub fn run(options: Options) -> Result<u8> {
 }
 
 impl Options {
+    /// The sentence for a signal that ends the program. `trained` is the folder of a model that was trained.
+    fn farewell(&self, trained: Option<&Path>) -> String {
+        match trained {
+            Some(model) => {
+                let command = match self.overwrite {
+                    true => "the same command without --overwrite=true",
+                    false => "the same command",
+                };
+                format!("nothing is lost: the model is in {}, and {command} goes on with it", model.display())
+            }
+            None => {
+                let work = match (self.validate, self.model.is_empty() || self.adapt) {
+                    (true, _) => "",
+                    (false, true) => " the training",
+                    (false, false) => " the alignment",
+                };
+                format!("nothing is lost but the time: the same command begins{work} again")
+            }
+        }
+    }
+
     /// The lexicon: a file, that of letters, or the one within the model.
     fn pronunciations(&self, opened: Option<&Opened>) -> Result<Pronunciations> {
         let mut found = self.lexicon(opened)?;

@@ -9,6 +9,7 @@
 mod pieces;
 pub mod recognised;
 mod search;
+mod untexted;
 
 use kaldi_align::features::Front;
 use kaldi_align::phone_graph::LexiconGraph;
@@ -20,7 +21,7 @@ use kaldi_io::text::either;
 use kaldi_lang::Lang;
 use rustc_hash::FxHashMap;
 
-use crate::aligned::LeftOut;
+use crate::aligned::{LeftOut, Untexted};
 use crate::cepstra::{Extracted, numbers};
 use crate::network::NetworkModel;
 use crate::settings::FeatureSettings;
@@ -179,6 +180,8 @@ pub struct CutUp {
     pub pieces: usize,
     /// Words that are in no piece.
     pub left_out: Vec<LeftOut>,
+    /// Sound that is not silence, and in no word.
+    pub untexted: Vec<Untexted>,
 }
 
 /// An utterance that is cut.
@@ -188,6 +191,8 @@ struct Cut {
     left_out: Vec<Gap>,
     /// See [`search::Rough::misfit`].
     misfit: Option<f64>,
+    /// See [`search::Rough::untexted`].
+    untexted: Vec<std::ops::Range<usize>>,
 }
 
 /// Searches in each long utterance. `scores` returns its number of frames, the log-likelihoods of pdfs by frame, and
@@ -217,7 +222,10 @@ fn pieces_of<G: Fn(usize, usize) -> f32>(
                 Ok(Some(rough)) => {
                     let pieces = pieces(&rough.words, frames, acoustics.seconds);
                     let left_out = gaps(&rough.words, frames);
-                    found.cuts.insert(number, Cut { pieces, left_out, misfit: rough.misfit });
+                    found.cuts.insert(
+                        number,
+                        Cut { pieces, left_out, misfit: rough.misfit, untexted: rough.untexted },
+                    );
                 }
                 Ok(None) => found.without_path.push(number),
                 // (The alignment says which word or phone it is.)
@@ -268,9 +276,9 @@ const NAMED: usize = 5;
 /// Puts pieces in the place of utterances. Frames are so many seconds apart.
 fn replace(corpus: &mut Corpus, found: &FxHashMap<usize, Cut>, seconds: f64) -> CutUp {
     let old = std::mem::take(&mut corpus.utterances);
-    let mut all_left_out = Vec::new();
+    let (mut all_left_out, mut all_untexted) = (Vec::new(), Vec::new());
     for (number, utterance) in old.into_iter().enumerate() {
-        let Some(Cut { pieces, left_out, misfit }) = found.get(&number) else {
+        let Some(Cut { pieces, left_out, misfit, untexted }) = found.get(&number) else {
             corpus.utterances.push(utterance);
             continue;
         };
@@ -292,6 +300,11 @@ fn replace(corpus: &mut Corpus, found: &FxHashMap<usize, Cut>, seconds: f64) -> 
             begin: time(gap.frames.start),
             end: time(gap.frames.end),
             words: texts[gap.words.clone()].iter().map(|&word| word.to_owned()).collect(),
+        }));
+        all_untexted.extend(untexted.iter().map(|frames| Untexted {
+            recording: utterance.recording,
+            begin: time(frames.start),
+            end: time(frames.end),
         }));
         let lost: Vec<&str> = left_out.iter().flat_map(|gap| &texts[gap.words.clone()]).copied().collect();
         if !lost.is_empty() {
@@ -326,5 +339,6 @@ fn replace(corpus: &mut Corpus, found: &FxHashMap<usize, Cut>, seconds: f64) -> 
         utterances: found.len(),
         pieces: found.values().map(|cut| cut.pieces.len()).sum(),
         left_out: all_left_out,
+        untexted: all_untexted,
     }
 }

@@ -1,15 +1,17 @@
 //! The search that forgives: pauses stand for any sound, and words may be left out behind pauses.
 
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 
 use kaldi_align::align::times;
 use kaldi_align::network::{Builder, Hmms, Network};
 use kaldi_align::phone_graph::{LexiconGraph, NO_WORD, PhoneArc, PhoneGraph};
 use kaldi_align::search::{Path, Search};
 use kaldi_align::{AlignOptions, Reason, WordTime};
-use kaldi_hmm::TransitionModel;
+use kaldi_hmm::{TransitionId, TransitionModel};
 use kaldi_lang::Lang;
 
+use super::untexted::{Frame, stretches};
 use crate::scores::low_outliers;
 
 /// A pause is, for each 10 ms, at most so much less likely than by the best of some pdfs, in scaled natural logarithms.
@@ -52,6 +54,8 @@ pub(super) struct Rough {
     /// The deficit of a frame of a word, as a share of the deficit that it would have in another word of the recording: near 0
     /// if the text is what is said, and near 1 if any other text would do. `None` if there are few words.
     pub misfit: Option<f64>,
+    /// Frames of sound that is not silence, and in no word.
+    pub untexted: Vec<Range<usize>>,
 }
 
 /// An event of the search in a recording.
@@ -124,7 +128,8 @@ pub(super) fn rough(
     let rough = |network: &Network, path: &Path| {
         let words = times(network, path, words, None).1;
         let misfit = acoustics.misfit(&words, path, &best, &get);
-        Rough { words, misfit }
+        let untexted = acoustics.untexted(&words, path, &best, &get);
+        Rough { words, misfit, untexted }
     };
     let found = rough(&network, &path);
     let Some(costs) = acoustics.costs(&found.words, &path, &best, &get) else { return Ok(Some(found)) };
@@ -194,6 +199,27 @@ impl Acoustics<'_> {
         }
         let (own, other) = (median(0), median(half));
         (other > 0.0).then(|| own / other)
+    }
+
+    /// See [`Rough::untexted`]. A frame of a pause has sound if it fits silence worse than the first search lets a pause fit.
+    fn untexted(
+        &self,
+        words: &[WordTime],
+        path: &Path,
+        best: &[f32],
+        get: &impl Fn(usize, usize) -> f32,
+    ) -> Vec<Range<usize>> {
+        let Ok(ids) = self.hmms.transitions.transition_ids(&path.ids) else { return Vec::new() };
+        let least = (PENALTY * self.seconds / 0.01) as f32 / self.options.acoustic_scale;
+        let of_frame = |(frame, id): (usize, &TransitionId)| {
+            let own = get(frame, self.hmms.transitions.pdf(*id) as usize);
+            if best[frame] - own > least { Frame::Sound } else { Frame::Silence }
+        };
+        let mut frames: Vec<Frame> = ids.iter().enumerate().map(of_frame).collect();
+        for word in words {
+            frames[word.begin..word.end].fill(Frame::Word);
+        }
+        stretches(&frames, self.seconds)
     }
 
     /// Costs that follow from the words of a path: a frame of a pause costs more than frames of nearly all words do. `None` for a few

@@ -2,6 +2,7 @@
 
 mod csv;
 mod ctm;
+mod elan;
 mod json;
 mod names;
 mod picture;
@@ -32,12 +33,14 @@ const CSV: &str = "alignment.csv";
 const DOUBTFUL: &str = "doubtful.tsv";
 /// The table of words of long recordings that are not aligned.
 pub const LEFT_OUT: &str = "left_out.tsv";
+/// The table of sound of long recordings that no word belongs to.
+pub const UNTEXTED: &str = "untexted.tsv";
 
 /// All tables that [`write()`] may write.
-pub(crate) const TABLES: [&str; 6] = [CSV, ctm::NAMES[0], ctm::NAMES[1], DOUBTFUL, LEFT_OUT, TABLE];
+pub(crate) const TABLES: [&str; 7] = [CSV, ctm::NAMES[0], ctm::NAMES[1], DOUBTFUL, LEFT_OUT, UNTEXTED, TABLE];
 /// All folders that it may write, with the endings of their files.
-pub(crate) const FOLDERS: [(&str, &[&str]); 3] =
-    [("textgrids", &["TextGrid"]), ("json", &["json"]), ("subtitles", &["srt", "vtt"])];
+pub(crate) const FOLDERS: [(&str, &[&str]); 4] =
+    [("textgrids", &["TextGrid"]), ("eaf", &["eaf"]), ("json", &["json"]), ("subtitles", &["srt", "vtt"])];
 
 /// The forms of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +49,8 @@ pub enum Format {
     TextGrid,
     /// The same without names.
     ShortTextGrid,
+    /// A file of ELAN for each recording, in `eaf`.
+    Eaf,
     /// `words.ctm` and `phones.ctm`.
     Ctm,
     /// An object for each recording, in `json`.
@@ -69,9 +74,10 @@ pub enum Subtitles {
 }
 
 /// Names of forms on command lines.
-pub const FORMATS: [(&str, Format); 7] = [
+pub const FORMATS: [(&str, Format); 8] = [
     ("textgrid", Format::TextGrid),
     ("short-textgrid", Format::ShortTextGrid),
+    ("eaf", Format::Eaf),
     ("ctm", Format::Ctm),
     ("json", Format::Json),
     ("csv", Format::Csv),
@@ -85,7 +91,11 @@ impl FromStr for Format {
     fn from_str(name: &str) -> std::result::Result<Format, String> {
         // (The Montreal Forced Aligner calls them long_textgrid and short_textgrid.)
         let plain = name.to_ascii_lowercase().replace('_', "-");
-        let plain = if plain == "long-textgrid" { "textgrid" } else { &plain };
+        let plain = match plain.as_str() {
+            "long-textgrid" => "textgrid",
+            "elan" => "eaf",
+            plain => plain,
+        };
         let found = FORMATS.iter().find(|(known, _)| *known == plain);
         found.map(|(_, format)| *format).ok_or_else(|| {
             let names: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
@@ -125,7 +135,7 @@ pub(crate) fn by_recording<'r>(corpus: &Corpus, results: &'r Results) -> Vec<OfR
 }
 
 /// A result that [`write()`] has written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Written {
     /// Files of recordings, in a folder within that of the results.
     #[allow(missing_docs)] // The comment of the variant explains its fields.
@@ -138,10 +148,13 @@ pub enum Written {
     /// The table of words of long recordings that are not aligned, with their number.
     #[allow(missing_docs)] // The comment of the variant explains its fields.
     LeftOut { name: &'static str, words: usize },
+    /// The table of sound of long recordings that no word belongs to, with its length.
+    #[allow(missing_docs)] // The comment of the variant explains its fields.
+    Untexted { name: &'static str, places: usize, seconds: f64 },
 }
 
 /// Writes all files into a folder: those of `formats`, `doubtful.tsv` if there are scores, `left_out.tsv` if words of long recordings
-/// were left out, and last the table of files. Every file appears whole. Returns what was written, in this order.
+/// were left out, `untexted.tsv` if sound of such recordings has no words, and last the table of files. Every file appears whole. Returns what was written, in this order.
 ///
 /// # Errors
 /// A file cannot be written.
@@ -158,6 +171,7 @@ pub fn write(
     for &format in formats {
         let (name, ending) = match format {
             Format::TextGrid | Format::ShortTextGrid => ("textgrids", "TextGrid"),
+            Format::Eaf => ("eaf", "eaf"),
             Format::Json => ("json", "json"),
             Format::Srt => ("subtitles", "srt"),
             Format::Vtt => ("subtitles", "vtt"),
@@ -176,16 +190,17 @@ pub fn write(
         let mut count = 0;
         std::fs::create_dir_all(&subfolder).map_err(|source| Error::io(&subfolder, source))?;
         for of in &all {
+            let file = subfolder.join(format!("{}.{ending}", names[of.recording]));
             let text = match format {
                 Format::TextGrid => grid(corpus, of.recording, of.aligned()).to_text(textgrid::Form::Long),
                 Format::ShortTextGrid => {
                     grid(corpus, of.recording, of.aligned()).to_text(textgrid::Form::Short)
                 }
+                Format::Eaf => elan::text(corpus, of, &file),
                 Format::Json => json::text(corpus, of),
                 _ if of.aligned().next().is_none() => continue,
                 _ => subtitles::text(of, subtitles, format == Format::Vtt),
             };
-            let file = subfolder.join(format!("{}.{ending}", names[of.recording]));
             let parent = file.parent().unwrap_or(&subfolder);
             std::fs::create_dir_all(parent).map_err(|source| Error::io(parent, source))?;
             write_file(&file, &text)?;
@@ -201,6 +216,11 @@ pub fn write(
         write_file(&folder.join(LEFT_OUT), &table::left_out(corpus, &results.left_out))?;
         let words = results.left_out.iter().map(|gap| gap.words.len()).sum();
         written.push(Written::LeftOut { name: LEFT_OUT, words });
+    }
+    if !results.untexted.is_empty() {
+        write_file(&folder.join(UNTEXTED), &table::untexted(corpus, &results.untexted))?;
+        let seconds = results.untexted.iter().map(|part| part.end - part.begin).sum();
+        written.push(Written::Untexted { name: UNTEXTED, places: results.untexted.len(), seconds });
     }
     write_file(&folder.join(TABLE), &table::files(corpus, &all))?;
     written.push(Written::Table(TABLE));

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Bytes of a name without its ending, and of a folder's name.
 const LONGEST: usize = 200;
 /// Endings of results, which no folder among them has.
-const ENDINGS: [&str; 4] = [".textgrid", ".json", ".srt", ".vtt"];
+const ENDINGS: [&str; 5] = [".textgrid", ".eaf", ".json", ".srt", ".vtt"];
 
 /// The path of each recording below the folder of results, without the ending: that below the folder of the input. It never
 /// leads out of the folder, and differs from the others even where capitals do not count. Recordings that differ in their endings

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use kaldi_corpus::{Corpus, Fault, Kind};
 
 use super::OfRecording;
-use crate::aligned::LeftOut;
+use crate::aligned::{LeftOut, Untexted};
 
 /// Names of the columns.
 const COLUMNS: [&str; 14] = [
@@ -98,6 +98,16 @@ pub(super) fn left_out(corpus: &Corpus, all: &[LeftOut]) -> String {
     for LeftOut { recording, begin, end, words, .. } in all {
         let recording = &corpus.recordings[*recording].id;
         let _ = writeln!(out, "{recording}\t{begin:.3}\t{end:.3}\t{}", words.join(" "));
+    }
+    out
+}
+
+/// Sound of long recordings that no word belongs to, with its length.
+pub(super) fn untexted(corpus: &Corpus, all: &[Untexted]) -> String {
+    let mut out = "recording\tbegin\tend\tseconds\n".to_owned();
+    for Untexted { recording, begin, end } in all {
+        let recording = &corpus.recordings[*recording].id;
+        let _ = writeln!(out, "{recording}\t{begin:.3}\t{end:.3}\t{:.3}", end - begin);
     }
     out
 }

@@ -70,6 +70,32 @@ fn a_text_that_is_not_what_is_said_is_doubtful_or_not_aligned() {
     assert!(misfits(&corpus) + not_aligned > 0, "{:?}", corpus.faults);
 }
 
+#[test]
+fn speech_that_the_text_lacks_is_listed() {
+    let made = Made::new(20);
+    // Recordings of three parts have no text: about four seconds.
+    let (corpus, results) = aligned(&made, false, |number| match number {
+        50..53 => vec![],
+        number => vec![number],
+    });
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), 100);
+    let length = |number: usize| {
+        let bytes = std::fs::metadata(folder.path().join(format!("{number:02}.wav"))).unwrap().len() - 44;
+        bytes as f64 / 2.0 / f64::from(corpus.recordings[0].rate)
+    };
+    let begin: f64 = (0..50).map(length).sum();
+    let end = begin + (50..53).map(length).sum::<f64>();
+    let inside: f64 =
+        results.untexted.iter().map(|part| (part.end.min(end) - part.begin.max(begin)).max(0.0)).sum();
+    let all: f64 = results.untexted.iter().map(|part| part.end - part.begin).sum();
+    assert!(inside > 0.5 * (end - begin) && all - inside < 1.0, "{begin} {end}: {:?}", results.untexted);
+    // A text with all words has next to none.
+    let (_, results) = aligned(&made, false, |number| vec![number]);
+    let all: f64 = results.untexted.iter().map(|part| part.end - part.begin).sum();
+    assert!(all < 1.0, "{:?}", results.untexted);
+}
+
 /// The number of aligned words.
 fn words(results: &Results) -> usize {
     results.utterances.iter().flatten().map(|utterance| utterance.words.len()).sum()
