@@ -117,19 +117,28 @@ fn the_model_of_a_lexicon_is_kept_and_only_a_model_is_replaced() {
 fn letters_that_the_model_has_never_seen_stop_the_program_or_leave_out_the_word() {
     let f = plain("letters");
     output(&f, "g2p-train --order=3 @lexicon @model");
-    f.write("words", "bax\nbAx\nbaz\n");
+    f.write("words", "bax\nBazz\nbaz\n");
     f.write("out", "old");
-    let words = [
-        "'bAx' has the letter 'A'",
-        "('a' is there, with other capitals)",
-        "and 1 more word",
-        "--skip-bad=true",
-    ];
+    let words = ["'Bazz' has the letter 'B'", "and 1 more word", "--skip-bad=true"];
     fails(&f, 255, "g2p @model @words @out", &words);
     assert_eq!(f.read("out"), "old");
     let words = ["'baz' has the letter 'z'", "2 of 3 words are left out"];
     fails(&f, 0, "g2p --skip-bad=true --probabilities=false @model @words @out", &words);
     assert_eq!(f.read("out"), "bax B AA K S\n");
+    // Capitals and signs that the model lacks are no reason to stop.
+    f.write("words", "bax\nBAX\nb-a'x\n\u{c4}ba\n");
+    let words = [
+        "3 words are pronounced in letters that the model has: 'BAX' as 'bax', 'b-a'x' as 'bax', '\u{c4}ba' as '\u{e4}ba'; signs that it \
+         lacks are left out: ' -",
+        "Pronounced 4 words",
+    ];
+    fails(&f, 0, "g2p --probabilities=false @model @words @out", &words);
+    assert_eq!(f.read("out"), "bax B AA K S\nBAX B AA K S\nb-a'x B AA K S\n\u{c4}ba AE B AA\n");
+    // A word that the lexicon has in other capitals is pronounced as there.
+    f.write("words", "ABA\n");
+    f.write("odd", f.read("lexicon") + "aba K\n");
+    fails(&f, 0, "g2p --lexicon=@odd --probabilities=false @words @out", &["'ABA' as 'aba'"]);
+    assert_eq!(f.read("out"), "ABA AA B AA\nABA K\n");
 }
 
 #[test]

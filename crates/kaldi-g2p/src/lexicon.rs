@@ -2,7 +2,7 @@
 //! `lexiconp_silprob.txt`, `word word phones` of `align_lexicon.txt`, and phones with markers of their place in the word.
 
 use kaldi_io::KaldiReader;
-use kaldi_io::text::{is_space, parse_real};
+use kaldi_io::text::{count, is_space, parse_real};
 use kaldi_lang::cmudict;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -42,6 +42,9 @@ enum Form {
     /// The word again.
     Word,
 }
+
+/// Faults of a file that are reported at once.
+const MOST_FAULTS: usize = 10;
 
 struct Line<'a> {
     number: usize,
@@ -87,13 +90,21 @@ impl Lexicon {
         }
         let form = form_of(&lines);
         let mut lexicon = Lexicon::default();
-        let mut entries = Vec::new();
+        let (mut entries, mut faults) = (Vec::new(), Vec::new());
         for line in &lines {
             match parse(line, form) {
                 Ok(entry) => entries.push(entry),
                 Err(why) if skip_bad => lexicon.bad_lines.push(format!("line {}: {why}", line.number)),
-                Err(why) => return Err(Error::data(format!("{name}, line {}: {why}", line.number))),
+                Err(why) => faults.push(format!("{name}, line {}: {why}", line.number)),
             }
+        }
+        if !faults.is_empty() {
+            let more = faults.len().saturating_sub(MOST_FAULTS);
+            faults.truncate(MOST_FAULTS);
+            if more > 0 {
+                faults.push(format!("… and {}", count(more, "more line")));
+            }
+            return Err(Error::data(faults.join("\n")));
         }
         lexicon.take(entries);
         if lexicon.entries.is_empty() {
@@ -287,6 +298,12 @@ mod tests {
     fn wrong_lines_are_named() {
         let error = |text: &str| read(text).unwrap_err().to_string();
         assert_eq!(error("a A\nb\n"), "lexicon, line 2: the word 'b' has no phones");
+        let several = error(&format!("a A\n{}", "b\n".repeat(12)));
+        assert!(
+            several.starts_with("lexicon, line 2: the word 'b' has no phones\nlexicon, line 3: "),
+            "{several}"
+        );
+        assert!(several.lines().count() == 11 && several.ends_with("… and 2 more lines"), "{several}");
         let wrong = "lexicon, line 2: expected a probability above 0 and at most 1 behind 'b', found '1.5'";
         assert_eq!(error("a A\nb 1.5 B\n"), wrong);
         assert_eq!(error("\n \n"), "lexicon: the lexicon is empty, expected lines 'word phone phone ...'");

@@ -4,7 +4,7 @@
 //! conversion", 2008).
 //!
 //! A *graphone* is a piece of a word: up to two letters with up to two phones. [`lexicon`] reads pronunciations,
-//! [`letters`] cuts words into letters, and [`align`] cuts pronunciations into graphones by expectation maximisation.
+//! [`letters`] cuts words into letters, [`respelling`] puts them into letters that a model knows, and [`align`] cuts pronunciations into graphones by expectation maximisation.
 //! [`ngrams`] is the model of graphone sequences: n-grams with Kneser-Ney smoothing, in the ARPA format. [`train()`] does
 //! all of that, and [`cache`] keeps the result in a file. [`Model`] finds the pronunciations of a word: `search` makes a lattice of graphones, and `nbest` sums over
 //! all ways to cut a pronunciation.
@@ -21,6 +21,7 @@ pub mod model;
 mod nbest;
 pub mod ngrams;
 mod parallel;
+pub mod respelling;
 mod search;
 pub mod train;
 pub mod words;
@@ -28,4 +29,5 @@ pub mod words;
 pub use error::{Error, Result};
 pub use lexicon::{Entry, Lexicon};
 pub use model::{Model, Pronunciation, SearchOptions};
+pub use respelling::Respelled;
 pub use train::{Report, TrainOptions, train};

@@ -199,6 +199,11 @@ impl Model {
         found.into_iter().flatten().collect()
     }
 
+    /// True if a graphone of the model has this letter.
+    pub(crate) fn has_letter(&self, letter: &str) -> bool {
+        self.inventory.letters.number(letter).is_some()
+    }
+
     /// Returns the numbers of a word's letters.
     fn letters(&self, word: &str) -> Result<Vec<u32>> {
         let letters = letters(word);

@@ -72,7 +72,7 @@ impl Lexicon {
     /// with the number of a pronunciation, which are the words without it.
     ///
     /// # Errors
-    /// The file cannot be read, or a line has no sense; the error names it.
+    /// The file cannot be read, or lines have no sense; the error names up to ten of them.
     pub fn read(file: &str) -> Result<(Lexicon, Vec<String>)> {
         Lexicon::parse(&plain_text::read(file)?, file)
     }
@@ -80,7 +80,7 @@ impl Lexicon {
     /// Does the same as [`read`](Self::read) for a text. `file` is its name in messages.
     ///
     /// # Errors
-    /// A line has no sense.
+    /// Lines have no sense.
     pub fn parse(text: &str, file: &str) -> Result<(Lexicon, Vec<String>)> {
         let mut lines: Vec<Line> =
             plain_text::lines(text).map(|(number, line)| (number, fields(line))).collect();
@@ -88,7 +88,8 @@ impl Lexicon {
         let comments = cmudict::remove_comments(lines.iter_mut().map(|(_, columns)| columns));
         let words: HashSet<&str> = lines.iter().map(|(_, columns)| columns[0]).collect();
         let with_silence = lines.iter().any(|(_, columns)| has_silence(columns));
-        let weighted = has_probabilities(&lines, file, with_silence)?;
+        let mut faults = BTreeMap::new();
+        let weighted = has_probabilities(&lines, with_silence, &mut faults);
         let mut warnings = Vec::new();
         if comments > 0 {
             warnings.push(format!("{file}: comments behind # are left out: {comments}"));
@@ -96,7 +97,9 @@ impl Lexicon {
         let mut numbered = Vec::new();
         let mut entries = Vec::with_capacity(lines.len());
         for (number, columns) in &lines {
-            let fail = |problem: String| Error::line(file, *number, problem);
+            if faults.contains_key(number) {
+                continue;
+            }
             let word = match cmudict::without_number(columns[0]) {
                 stem if words.contains(stem) => stem,
                 _ => columns[0],
@@ -111,7 +114,14 @@ impl Lexicon {
                 () => 1,
             };
             let phones = &columns[1 + numbers..];
-            check(word, phones).map_err(fail)?;
+            let silence = (numbers == 4).then(|| silence_model(word, &columns[2..5])).transpose();
+            let silence = match check(word, phones).and(silence) {
+                Ok(silence) => silence,
+                Err(problem) => {
+                    faults.insert(*number, problem);
+                    continue;
+                }
+            };
             for name in [word].iter().chain(phones) {
                 let blanks = other_blanks(name);
                 if !blanks.is_empty() {
@@ -120,13 +130,15 @@ impl Lexicon {
                     ));
                 }
             }
-            let silence = (numbers == 4).then(|| silence_model(word, &columns[2..5])).transpose();
             entries.push(Entry {
                 word: word.to_owned(),
                 probability: if numbers > 0 { value(columns[1]) } else { 1.0 },
-                silence: silence.map_err(fail)?,
+                silence,
                 phones: phones.iter().map(|&phone| phone.to_owned()).collect(),
             });
+        }
+        if let Some(error) = Error::lines(file, faults) {
+            return Err(error);
         }
         if let Some(first) = numbered.first() {
             let count = numbered.len();
@@ -240,9 +252,8 @@ fn has_probability(columns: &[&str]) -> bool {
 /// True if each line has a probability behind its word. Dictionaries of the Montreal Forced Aligner have lines with four
 /// numbers, and lines without any, for words that were not in its training.
 ///
-/// # Errors
-/// Only some lines have one, or one is out of range.
-fn has_probabilities(lines: &[Line], file: &str, with_silence: bool) -> Result<bool> {
+/// Adds lines without one among others, and lines whose one is out of range, to `faults`.
+fn has_probabilities(lines: &[Line], with_silence: bool, faults: &mut BTreeMap<usize, String>) -> bool {
     let decimals = || lines.iter().filter(|line| line.1.len() > 1 && is_decimal(line.1[1]));
     let numbers = || lines.iter().filter(|line| line.1.len() > 2 && is_number(line.1[1]));
     if decimals().next().is_none() && !with_silence {
@@ -250,39 +261,35 @@ fn has_probabilities(lines: &[Line], file: &str, with_silence: bool) -> Result<b
         if numbers().next().is_none()
             || lines.iter().any(|line| line.1.iter().skip(2).any(|phone| is_number(phone)))
         {
-            return Ok(false);
+            return false;
         }
         let zero_or_one = |line: &Line| value(line.1[1]) == 0.0 || value(line.1[1]) == 1.0;
         if numbers().count() < lines.len() && !numbers().any(zero_or_one) {
-            return Ok(false);
+            return false;
         }
     }
-    let Some((first, columns)) = decimals().next().or_else(|| numbers().next()) else { return Ok(false) };
+    let Some((first, columns)) = decimals().next().or_else(|| numbers().next()) else { return false };
     for (number, line) in lines {
         let word = line[0];
         if with_silence && !has_probability(line) {
             continue;
         }
         if line.len() < 2 || !is_number(line[1]) {
-            return Err(Error::line(
-                file,
-                *number,
-                format!(
-                    "the word '{word}' has no probability, but line {first} has one ('{} {} …'); give all or none",
-                    columns[0], columns[1]
-                ),
-            ));
+            let problem = format!(
+                "the word '{word}' has no probability, but line {first} has one ('{} {} …'); give all or none",
+                columns[0], columns[1]
+            );
+            faults.insert(*number, problem);
+            continue;
         }
         let probability = value(line[1]);
         if !(probability > 0.0 && probability <= 1.0) {
-            return Err(Error::line(
-                file,
-                *number,
-                format!("expected a probability above 0 and at most 1 behind '{word}', found '{}'", line[1]),
-            ));
+            let problem =
+                format!("expected a probability above 0 and at most 1 behind '{word}', found '{}'", line[1]);
+            faults.insert(*number, problem);
         }
     }
-    Ok(true)
+    true
 }
 
 /// The value of a number; NaN if it has a comma.
@@ -403,6 +410,17 @@ mod tests {
         let mixed =
             "lex, line 2: the word 'b' has no probability, but line 1 has one ('a 0.5 …'); give all or none";
         assert_eq!(error("a 0.5 x\nb y\n"), mixed);
+        // All at once, up to ten.
+        let several = "<s> y\na x\nb\na #3\n";
+        let lines = [
+            "lex, line 1: '<s>' has a meaning of its own in graphs, and cannot be a word",
+            "lex, line 3: the word 'b' has no pronunciation",
+            "lex, line 4: '#3' cannot be the name of a phone",
+        ];
+        assert_eq!(error(several), lines.join("\n"));
+        let many = error(&("w\n".repeat(12) + "a 0,5 x\n"));
+        assert!(many.lines().count() == 11 && many.ends_with("\n… and 3 more lines"), "{many}");
+        assert_eq!(error("a 0.5 x\nb y\nc 2.0 z\n").lines().count(), 2);
         let range = "lex, line 1: expected a probability above 0 and at most 1 behind 'a', found '0,5'";
         assert_eq!(error("a 0,5 x\n"), range);
         assert!(error("a 0.5 0.5 x\n").contains("'0.5' is a number, not a phone"));

@@ -4,7 +4,7 @@ use std::num::NonZero;
 
 use anyhow::{Result, bail};
 use kaldi_g2p::words::read_words;
-use kaldi_g2p::{Entry, Lexicon, Model, Pronunciation, SearchOptions, TrainOptions, cache};
+use kaldi_g2p::{Entry, Lexicon, Model, Pronunciation, Respelled, SearchOptions, TrainOptions, cache};
 use kaldi_io::text::format_g;
 use kaldi_io::text::{count, either};
 use kaldi_io::{KaldiReader, KaldiWriter};
@@ -23,7 +23,8 @@ const LEAST: f64 = 1e-30;
 /// those of pronunciations, summed over all ways to cut them into letters with phones; all pronunciations of a word sum to 1.
 ///
 /// The model comes from g2p-train. With --lexicon there is no model argument: the model is learned from the lexicon, in seconds, and
-/// words that the lexicon has are not pronounced. --cache keeps the model for the next call with the same lexicon.
+/// words that the lexicon has are not pronounced. A word with capitals, hyphens or other signs that the model lacks is pronounced with the
+/// capitals that it has, and without the signs, with a warning. --cache keeps the model for the next call with the same lexicon.
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n g2p --nbest=3 g2p.model new_words.txt new_lexiconp.txt\n \
                         g2p --lexicon=lexicon.txt --cache=g2p.model --probabilities=false new_words.txt")]
@@ -144,12 +145,33 @@ pub fn run(options: Options) -> Result<u8> {
     let found = model.as_ref().map(|model| model.pronounce_all(&new, &search, threads)).unwrap_or_default();
     let mut bad = Vec::new();
     let mut pronunciations: FxHashMap<&str, Vec<Pronunciation>> = FxHashMap::default();
+    let mut respelled: Vec<(&str, Respelled)> = Vec::new();
     for (word, found) in new.iter().zip(found) {
+        let error = match found {
+            Ok(found) => {
+                pronunciations.insert(word, found);
+                continue;
+            }
+            Err(error) => error,
+        };
+        let Some((model, other)) = model.as_ref().and_then(|model| Some((model, model.respelled(word)?)))
+        else {
+            bad.push(error);
+            continue;
+        };
+        let found = match known.get(other.spelling.as_str()) {
+            Some(entries) => Ok(entries.iter().copied().map(of_lexicon).collect()),
+            None => model.pronounce_with(&other.spelling, &search),
+        };
         match found {
-            Ok(found) => drop(pronunciations.insert(word, found)),
-            Err(error) => bad.push(error),
+            Ok(found) => {
+                pronunciations.insert(word, found);
+                respelled.push((word.as_str(), other));
+            }
+            Err(_) => bad.push(error),
         }
     }
+    report_respelled(&respelled);
     report_bad(&bad, new.len(), options.skip_bad)?;
     let mut w = KaldiWriter::create(files.out, false)?;
     for word in &words {
@@ -183,6 +205,44 @@ fn learned(lexicon: &Lexicon, options: &Options, threads: NonZero<usize>) -> Res
         None => messages::log(&format!("The model of the lexicon is in {}", options.cache)),
     }
     Ok(model)
+}
+
+/// The pronunciation of a word that the lexicon has.
+fn of_lexicon(entry: &Entry) -> Pronunciation<'_> {
+    Pronunciation {
+        probability: entry.probability,
+        phones: entry.phones.iter().map(String::as_str).collect(),
+    }
+}
+
+/// Words that a line shows as examples.
+const EXAMPLES: usize = 5;
+
+/// Says which words are pronounced in another spelling.
+fn report_respelled(respelled: &[(&str, Respelled)]) {
+    if respelled.is_empty() {
+        return;
+    }
+    let mut signs: Vec<&str> =
+        respelled.iter().flat_map(|(_, other)| &other.left_out).map(String::as_str).collect();
+    signs.sort_unstable();
+    signs.dedup();
+    let left_out = match signs.as_slice() {
+        [] => String::new(),
+        signs => format!("; signs that it lacks are left out: {}", signs.join(" ")),
+    };
+    let examples: Vec<String> = respelled
+        .iter()
+        .take(EXAMPLES)
+        .map(|(word, other)| format!("'{word}' as '{}'", other.spelling))
+        .collect();
+    let more = if respelled.len() > EXAMPLES { ", …" } else { "" };
+    messages::warn(&format!(
+        "{} {} pronounced in letters that the model has: {}{more}{left_out}",
+        count(respelled.len(), "word"),
+        either(respelled.len(), "is", "are"),
+        examples.join(", ")
+    ));
 }
 
 /// Warns of words without a pronunciation, or stops.

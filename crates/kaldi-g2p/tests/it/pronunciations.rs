@@ -7,7 +7,7 @@ use kaldi_g2p::graphone::Spelled;
 use kaldi_g2p::ngrams::FIRST;
 use kaldi_g2p::ngrams::counts::Counts;
 use kaldi_g2p::ngrams::kneser_ney::estimate;
-use kaldi_g2p::{Error, Model, SearchOptions};
+use kaldi_g2p::{Error, Model, Respelled, SearchOptions};
 
 fn spelled(symbol: &str) -> Spelled {
     Spelled::parse(symbol).unwrap()
@@ -145,6 +145,18 @@ fn words_that_have_no_pronunciation_are_named() {
     assert!(error("aA").is_of_word() && error("b").is_of_word());
     for word in ["b", "cc", ""] {
         assert!(matches!(error(word), Error::NoPronunciation { word: w } if w == word));
+    }
+    // Capitals that the model lacks, signs, and words that stay as they are.
+    let respelled = |word: &str| {
+        model.respelled(word).map(|Respelled { spelling, left_out }| (spelling, left_out.concat()))
+    };
+    let some = |spelling: &str, left_out: &str| Some((spelling.to_owned(), left_out.to_owned()));
+    assert_eq!(respelled("aA"), some("aa", ""));
+    assert_eq!(respelled("A-'A-"), some("aa", "-'"));
+    assert_eq!(respelled("\u{c9}A"), some("\u{e9}a", ""));
+    assert_eq!(respelled("E\u{301}-A"), some("\u{e9}a", "-"));
+    for word in ["aa", "e\u{301}", "aX", "a2", "-", "", "<A>", "(A)"] {
+        assert_eq!(respelled(word), None, "{word}");
     }
     // Both Unicode forms are one letter.
     assert_eq!(model.pronounce("e\u{301}", 1).unwrap()[0].phones, ["E"]);
