@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use kaldi_cli::NOTHING_DONE;
-use kaldi_cli::log::num;
+use kaldi_cli::log::{num, ratio};
 use kaldi_gmm::AmDiagGmm;
 use kaldi_hmm::TransitionModel;
 use kaldi_io::holder::{Holder, MatrixHolder};
@@ -110,7 +110,7 @@ impl LogLikelihood {
 
     /// The average, as in `-97.5`.
     pub fn average(&self) -> String {
-        num(self.sum / self.frames)
+        ratio(self.sum, self.frames)
     }
 
     /// The average and the number of frames, as in `-97.5 over 100 frames.`

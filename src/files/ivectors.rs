@@ -1,6 +1,6 @@
 //! Averages over utterances, for the log lines of programs that estimate i-vectors online.
 
-use kaldi_cli::log::num;
+use kaldi_cli::log::{num, ratio};
 use kaldi_io::DenseMatrix;
 
 use crate::messages;
@@ -30,7 +30,7 @@ impl Averages {
     /// Logs the averages for i-vectors of dimension `dim`.
     pub fn report(&self, dim: usize) {
         let frames = num(self.weight);
-        let mean = |sum: f64| num(sum / self.weight);
+        let mean = |sum: f64| ratio(sum, self.weight);
         messages::log(&format!(
             "Average objective-function improvement was {} per frame, over {frames} frames (weighted).",
             mean(self.improvement)

@@ -1,7 +1,7 @@
 //! Parts shared by the programs around lattices.
 
 use anyhow::{Context, Result, bail};
-use kaldi_cli::log::num;
+use kaldi_cli::log::{num, ratio};
 use kaldi_fst::{Fst, Weight};
 use kaldi_hmm::TransitionModel;
 use kaldi_io::holder::Holder;
@@ -155,10 +155,10 @@ impl Depths {
             messages::log(&format!(
                 "Average input-lattice depth (measured at at state level) is {}, output depth is {}, over {}{blank}frames  \
                  (average num-frames = {}).",
-                num(self.states_in / self.frames),
-                num(self.arcs_out / self.frames),
+                ratio(self.states_in, self.frames),
+                ratio(self.arcs_out, self.frames),
                 num(self.frames),
-                num(self.frames / lattices as f64)
+                ratio(self.frames, lattices as f64)
             ));
         }
     }

@@ -14,7 +14,7 @@ use std::sync::{PoisonError, RwLock};
 
 use kaldi_io::host;
 use kaldi_io::log::line;
-pub use kaldi_io::log::{Site, VERSION, num};
+pub use kaldi_io::log::{Site, VERSION, num, ratio};
 
 use crate::{signal, terminal};
 

@@ -14,7 +14,7 @@ use crate::scorer::Scorer;
 use crate::stats::GmmStats;
 use crate::update::{UpdateOptions, UpdateReport, update};
 use kaldi_io::DenseMatrix;
-use kaldi_io::log::num;
+use kaldi_io::log::{num, ratio};
 use kaldi_io::threads;
 
 /// Frames of a piece of work of a thread. Pieces are added in their order, so results do not depend on the number of threads.
@@ -203,7 +203,7 @@ pub fn train(
         let (stats, total) = statistics(&gmm, frames, options.threads)?;
         log(Line::Log(format!(
             "Likelihood per frame on iteration {iteration} was {} over {} frames.",
-            num(total.log_likelihood / total.weight),
+            ratio(total.log_likelihood, total.weight),
             frames.rows
         )));
         let mut report = UpdateReport::default();
@@ -211,7 +211,7 @@ pub fn train(
         update(&mut gmm, &stats, Parts::ALL, &options.update, &mut report, warn)?;
         log(Line::Log(format!(
             "Objective-function change on iteration {iteration} was {} over {} frames.",
-            num(report.improvement / report.count),
+            ratio(report.improvement, report.count),
             num(report.count)
         )));
         let next = options.num_gauss.min(current + step);

@@ -3,6 +3,8 @@
 //!
 //! The [host](crate::host) prints warnings. Other levels are for programs (`kaldi-cli`).
 
+use std::ops::Div;
+
 use crate::host::host;
 use crate::text::{LOG_PRECISION, format_g};
 
@@ -57,6 +59,12 @@ pub fn num(value: f64) -> String {
     format_g(value, LOG_PRECISION)
 }
 
+/// A ratio in a message, such as an average or a percentage: as [`num`], but `undefined` if `b`, the number of things, is 0.
+pub fn ratio<T: Copy + Into<f64> + Div<Output = T>>(a: T, b: T) -> String {
+    let count: f64 = b.into();
+    if count == 0.0 { "undefined".to_owned() } else { num((a / b).into()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,5 +78,7 @@ mod tests {
         assert_eq!(num(7588.5), "7588.5");
         assert_eq!(num(-2.520_041_2), "-2.52004");
         assert_eq!(num(100.0 / 3.0), "33.3333");
+        assert_eq!((ratio(100.0, 3.0), ratio(1.0_f32, 4.0)), ("33.3333".to_owned(), "0.25".to_owned()));
+        assert_eq!((ratio(0.0, 0.0), ratio(3.0_f32, -0.0)), ("undefined".to_owned(), "undefined".to_owned()));
     }
 }

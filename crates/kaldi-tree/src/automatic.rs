@@ -7,7 +7,7 @@ use crate::phone_sets::check_disjoint;
 use crate::stats::{TreeStats, by_key, filter, sum};
 use crate::{Message, Rand, Report};
 use kaldi_hmm::event_map::PDF_CLASS;
-use kaldi_io::log::num;
+use kaldi_io::log::{num, ratio};
 use std::collections::HashSet;
 
 /// Number of attempts at each division. There are few phones, so it may be slow.
@@ -138,7 +138,7 @@ pub fn classes<C: Clusterable>(
     let count = sum_normalizers(&of_sets);
     report(Message::Log(format!(
         "ClusterKMeans: objf change from clustering [versus single set] is {} over {} frames.",
-        num((change / count).into()),
+        ratio(change, count),
         num(count.into())
     )));
     let mut classes = vec![Vec::new(); num_classes];

@@ -11,7 +11,7 @@ use crate::stub;
 use crate::{Message, Report};
 use kaldi_hmm::HmmTopology;
 use kaldi_hmm::event_map::EventMap;
-use kaldi_io::log::num;
+use kaldi_io::log::{num, ratio};
 
 /// The number of leaves is made a multiple of this.
 const ROUND_TO: usize = 8;
@@ -71,7 +71,7 @@ pub fn build_tree<C: Clusterable>(
         report(Message::Log(message));
     }
     let (frames, splittable_frames) = (sum_normalizers(&all), sum_normalizers(&splittable));
-    let per_frame = |value: f32, frames: f32| (num((value / frames).into()), num(frames.into()));
+    let per_frame = |value: f32, frames: f32| (ratio(value, frames), num(frames.into()));
     let (gain, over) = per_frame(splits.improvement, frames);
     report(Message::Verbose(
         1,

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::stats::{Part, by_leaf, sum};
 use crate::{Message, Report};
 use kaldi_hmm::event_map::EventMap;
-use kaldi_io::log::num;
+use kaldi_io::log::{num, ratio};
 
 /// Returns the tree with leaves mapped to other numbers. Leaves beyond the list, or mapped to `None`, stay unchanged.
 pub fn renamed(tree: &EventMap, names: &[Option<usize>]) -> EventMap {
@@ -58,7 +58,7 @@ pub fn merge<C: Clusterable>(
             format!(
                 "ClusterBottomUp combined {combined} leaves and gave a likelihood change of {}, normalized = {}, normalizer = {}",
                 num(merged.change.into()),
-                num((merged.change / normalizer).into()),
+                ratio(merged.change, normalizer),
                 num(normalizer.into())
             ),
         ));
@@ -115,7 +115,7 @@ pub(crate) fn merge_to<C: Clusterable>(
         format!(
             "ClusterBottomUpCompartmentalized combined {combined} leaves and gave a likelihood change of {}, normalized = {}, normalizer = {}",
             num(change.into()),
-            num((change / normalizer).into()),
+            ratio(change, normalizer),
             num(normalizer.into())
         ),
     ));

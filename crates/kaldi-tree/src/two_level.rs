@@ -11,7 +11,7 @@ use crate::stats::{Part, TreeStats, by_leaf, describe, filter, objf_of_tree, sum
 use crate::{Message, Report};
 use kaldi_hmm::HmmTopology;
 use kaldi_hmm::event_map::EventMap;
-use kaldi_io::log::num;
+use kaldi_io::log::{num, ratio};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwoLevelOptions {
@@ -59,7 +59,7 @@ pub fn build_two_level<C: Clusterable>(
     report(Message::Log(format!(
         "After second decision tree split, num-leaves = {}, like-impr = {} per frame over {} frames.",
         splits.num_leaves,
-        num((splits.improvement / frames).into()),
+        ratio(splits.improvement, frames),
         num(frames.into())
     )));
     let mut tree = splits.tree;

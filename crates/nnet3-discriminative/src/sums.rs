@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kaldi_io::log::num;
+use kaldi_io::log::{num, ratio};
 
 use crate::options::Criterion;
 
@@ -53,13 +53,13 @@ impl Sums {
 
     /// Entries of derivatives per frame: the message of a log line about training.
     pub fn count_line(&self) -> String {
-        let count = num((self.positive + self.negative) / self.weight);
+        let count = ratio(self.positive + self.negative, self.weight);
         format!("Average num+den count of stats is {count} per frame, over {} frames.", num(self.weight))
     }
 
     /// The term of l2 regularisation per frame, if it is not 0.
     pub fn l2_line(&self) -> Option<String> {
-        let average = num(self.l2 / self.weight);
+        let average = ratio(self.l2, self.weight);
         let line =
             format!("Average l2 norm of output per frame is {average} over {} frames.", num(self.weight));
         (self.l2 != 0.0).then_some(line)
@@ -67,7 +67,7 @@ impl Sums {
 
     /// Messages about all sums.
     pub fn lines(&self, criterion: Criterion) -> Vec<String> {
-        let per_frame = |value: f64| num(value / self.weight);
+        let per_frame = |value: f64| ratio(value, self.weight);
         let (frames, weight) = (num(self.frames), num(self.weight));
         let mut lines = match criterion {
             Criterion::Mmi => vec![
@@ -110,10 +110,10 @@ impl Sums {
 
     /// The last message about an output.
     pub fn overall_line(&self, criterion: Criterion, output: &str) -> String {
-        let value = num(self.value(criterion) / self.weight);
+        let value = ratio(self.value(criterion), self.weight);
         let l2 = match self.l2 {
             0.0 => String::new(),
-            l2 => format!(" + {}", num(l2 / self.weight)),
+            l2 => format!(" + {}", ratio(l2, self.weight)),
         };
         let weight = num(self.weight);
         format!(

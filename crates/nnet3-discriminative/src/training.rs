@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kaldi_io::log::num;
+use kaldi_io::log::ratio;
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::ViewMut;
 use nnet3_train::ledger::{Remark, Tally};
@@ -94,7 +94,7 @@ impl DiscriminativeTraining {
             tally.remark(Remark::Warning(format!("Floored {} probabilities from nnet.", found.floored)));
         }
         if found.failed {
-            let per_frame = num(found.sums.value(self.criterion()) / found.sums.weight);
+            let per_frame = ratio(found.sums.value(self.criterion()), found.sums.weight);
             tally.remark(Remark::Warning(format!(
                 "'{name}': the objective is no finite number. Setting it to {per_frame} per frame, and its derivatives to 0"
             )));

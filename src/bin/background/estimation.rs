@@ -1,6 +1,6 @@
 //! Options and log lines of programs that estimate a mixture.
 
-use kaldi_cli::log::num;
+use kaldi_cli::log::{num, ratio};
 use kaldi_gmm::full_update::FullUpdateOptions;
 use kaldi_gmm::update::UpdateReport;
 use nnet3::messages;
@@ -65,7 +65,7 @@ impl FullLimits {
 pub fn log_improvement(report: &UpdateReport) {
     messages::log(&format!(
         "Overall objective function improvement is {} per frame over {} frames.",
-        num(report.improvement / report.count),
+        ratio(report.improvement, report.count),
         num(report.count)
     ));
 }

@@ -2,7 +2,7 @@
 
 use crate::background::draws::Draws;
 use anyhow::{Result, bail};
-use kaldi_cli::log::num;
+use kaldi_cli::log::ratio;
 use kaldi_gmm::init::{Line, Sample, TrainOptions, train};
 use kaldi_io::holder::MatrixHolder;
 use kaldi_io::write_object;
@@ -72,7 +72,7 @@ pub fn run(options: Options) -> Result<u8> {
             "Number of frames read {read} was less than target number {kept}, using all we read."
         ));
     } else {
-        let percent = num(kept as f64 * 100.0 / read as f64);
+        let percent = ratio(kept as f64 * 100.0, read as f64);
         messages::log(&format!("Kept {kept} out of {read} input frames = {percent}%."));
     }
     let gmm = train(sample.frames(), &settings, &mut draws, &mut |line| match line {

@@ -1,7 +1,7 @@
 //! Log-likelihoods of frames.
 
 use anyhow::Result;
-use kaldi_cli::log::num;
+use kaldi_cli::log::{num, ratio};
 use kaldi_gmm::selection::log_sum;
 use kaldi_io::holder::{FloatHolder, VectorHolder};
 use nnet3::messages;
@@ -82,7 +82,7 @@ pub fn run<M: Mixture>(options: &LikelihoodOptions) -> Result<u8> {
     messages::log(&format!("Done {} files; {} with errors.", counts.done, counts.failed));
     messages::log(&format!(
         "Overall likelihood per frame = {} over {} frames.",
-        num(sum / frames),
+        ratio(sum, frames),
         num(frames)
     ));
     output.finish()

@@ -1,7 +1,7 @@
 //! Posteriors of listed Gaussians.
 
 use anyhow::Result;
-use kaldi_cli::log::num;
+use kaldi_cli::log::{num, ratio};
 use kaldi_gmm::selection::{prune, softmax};
 use kaldi_io::Posterior;
 use kaldi_io::holder::PosteriorHolder;
@@ -56,8 +56,8 @@ pub fn run<M: Mixture>(options: &PosteriorOptions) -> Result<u8> {
     messages::log(&format!("Done {} files; {} had errors.", counts.done, counts.failed));
     messages::log(&format!(
         "Overall loglike per frame is {} with {} entries per frame,  over {} frames",
-        num(log_likelihood / frames),
-        num(entries / frames),
+        ratio(log_likelihood, frames),
+        ratio(entries, frames),
         num(frames)
     ));
     output.finish()

@@ -1,7 +1,7 @@
 //! Gaussian selection: the best Gaussians of each frame.
 
 use anyhow::{Result, bail};
-use kaldi_cli::log::num;
+use kaldi_cli::log::ratio;
 use kaldi_gmm::selection;
 use kaldi_io::holder::{FloatHolder, I32VectorVectorHolder};
 use nnet3::messages;
@@ -51,7 +51,7 @@ impl Totals {
     pub fn log(&self, done: u64, failed: u64) {
         messages::log(&format!(
             "Done {done} files, {failed} with errors, average UBM log-likelihood is {} over {} frames.",
-            num(self.log_likelihood / self.frames as f64),
+            ratio(self.log_likelihood, self.frames as f64),
             self.frames
         ));
     }
@@ -90,7 +90,7 @@ pub fn run<M: Mixture>(options: &SelectionOptions) -> Result<u8> {
                 "For {}'th file, average UBM likelihood over {} frames is {}",
                 output.done,
                 features.rows,
-                num(of_file / features.rows as f64)
+                ratio(of_file, features.rows as f64)
             ));
         }
         output.write(utterance.key, &selected)?;

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use kaldi_cli::NOTHING_DONE;
-use kaldi_cli::log::num;
+use kaldi_cli::log::{num, ratio};
 use kaldi_gmm::Parts;
 use kaldi_gmm::accumulate::{Frames, Total, accumulate};
 use kaldi_gmm::stats::{GmmStats, Kind};
@@ -104,7 +104,7 @@ where
     messages::log(&format!("Done {} files; {} with errors.", counts.done, counts.missing + counts.failed));
     messages::log(&format!(
         "Overall likelihood per frame = {} over {} (weighted) frames.",
-        num(total.log_likelihood / total.weight),
+        ratio(total.log_likelihood, total.weight),
         num(total.weight)
     ));
     let Some(stats) = stats else {

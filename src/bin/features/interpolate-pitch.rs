@@ -1,7 +1,7 @@
 //! `interpolate-pitch`: fills in pitch for frames without it.
 
 use anyhow::Result;
-use kaldi_cli::log::{self, Site, num};
+use kaldi_cli::log::{self, Site, ratio};
 use kaldi_feat::pitch::{PitchSmoother, SmoothingNoise, SmoothingOptions, bridge_gaps};
 use kaldi_io::holder::MatrixHolder;
 use nnet3::{messages, tables};
@@ -78,7 +78,7 @@ pub fn run(options: Options) -> Result<u8> {
     })?;
     let counts = smoother.counts;
     if counts.frames > 0 {
-        let percent = |count: u64| num(100.0 * count as f64 / counts.frames as f64);
+        let percent = |count: u64| ratio(100.0 * count as f64, counts.frames as f64);
         log::log(
             &Site::new("Print", "interpolate-pitch.cc", 1),
             &format!(

@@ -1,7 +1,7 @@
 //! `transform-feats`: linear and affine transforms of features.
 
 use anyhow::{Result, bail};
-use kaldi_cli::log::num;
+use kaldi_cli::log::ratio;
 use kaldi_feat::transform;
 use kaldi_io::holder::MatrixHolder;
 use kaldi_io::object::read_matrix;
@@ -61,7 +61,7 @@ impl LogDeterminants {
 
     fn log(&self) {
         if self.frames > 0 {
-            let average = num(self.sum / self.frames as f64);
+            let average = ratio(self.sum, self.frames as f64);
             let what = if self.reducing { "[pseudo-]" } else { "" };
             messages::log(&format!("Overall average {what}logdet is {average} over {} frames.", self.frames));
         }

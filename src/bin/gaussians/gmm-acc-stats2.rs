@@ -1,7 +1,7 @@
 //! `gmm-acc-stats2`: collects statistics of positive and of negative posteriors, for discriminative training.
 
 use anyhow::{Context, Result};
-use kaldi_cli::log::num;
+use kaldi_cli::log::{num, ratio};
 use kaldi_gmm::{Accumulator, ModelStats, Parts};
 use kaldi_io::holder::PosteriorHolder;
 use kaldi_io::{KaldiWriter, write_object};
@@ -65,7 +65,7 @@ pub fn run(options: Options) -> Result<u8> {
         "Overall weighted acoustic likelihood per frame was {} over {} frames; average weight per frame was {}",
         total.average(),
         num(total.frames),
-        num(weights / total.frames)
+        ratio(weights, total.frames)
     ));
     write_object(&options.num_stats_out, options.mode.binary, &stats[0])?;
     write_object(&options.den_stats_out, options.mode.binary, &stats[1])?;

@@ -1,7 +1,7 @@
 //! `gmm-est`: estimates a Gaussian model from statistics.
 
 use anyhow::{Context, Result};
-use kaldi_cli::log::num;
+use kaldi_cli::log::{num, ratio};
 use kaldi_gmm::{ModelStats, Parts};
 use kaldi_hmm::TransitionModel;
 use kaldi_hmm::update::{MleOptions, TransitionCounts};
@@ -66,12 +66,12 @@ pub fn run(options: Options) -> Result<u8> {
     }
     messages::log(&format!(
         "GMM update: Overall {} objective function improvement per frame over {} frames",
-        num(report.improvement / report.count),
+        ratio(report.improvement, report.count),
         num(report.count)
     ));
     messages::log(&format!(
         "GMM update: Overall avg like per frame = {} over {} frames.",
-        num(stats.log_likelihood / stats.frames),
+        ratio(stats.log_likelihood, stats.frames),
         num(stats.frames)
     ));
     let occupancies = stats.occupancies();
@@ -96,7 +96,7 @@ fn update_transitions(
         share_for_pdfs: options.share_for_pdfs,
     };
     let report = transitions.update(&counts, &mle)?;
-    let (per_frame, frames) = (num((report.improvement / report.count).into()), num(report.count.into()));
+    let (per_frame, frames) = (ratio(report.improvement, report.count), num(report.count.into()));
     let (floored, skipped) = (report.num_floored, report.num_skipped);
     if options.share_for_pdfs {
         messages::log(&format!(

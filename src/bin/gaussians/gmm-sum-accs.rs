@@ -1,7 +1,7 @@
 //! `gmm-sum-accs`: adds up statistics for training Gaussians.
 
 use anyhow::Result;
-use kaldi_cli::log::num;
+use kaldi_cli::log::{num, ratio};
 use kaldi_gmm::ModelStats;
 use kaldi_io::{read_object, read_object_by, write_object};
 use nnet3::messages;
@@ -27,7 +27,7 @@ pub fn run(options: Options) -> Result<u8> {
         "Summed {} stats, total count {}, avg like/frame {}",
         options.stats_in.len(),
         num(sum.frames),
-        num(sum.log_likelihood / sum.frames)
+        ratio(sum.log_likelihood, sum.frames)
     ));
     messages::log(&format!("Total count of stats is {}", num(sum.total())));
     messages::log(&format!("Written stats to {}", options.stats_out));

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use anyhow::Result;
-use kaldi_cli::log::{self, Site, num};
+use kaldi_cli::log::{self, Site, num, ratio};
 use kaldi_feat::posterior;
 use kaldi_io::RandomReader;
 use kaldi_io::holder::{MatrixHolder, PosteriorHolder, TokenVectorHolder, VectorHolder};
@@ -90,7 +90,7 @@ pub fn by_utterance(
             Ok(Some(written)) => {
                 total += frames;
                 if with_improvements {
-                    let change = num(written.improvement / frames);
+                    let change = ratio(written.improvement, frames);
                     vlog(&format!(
                         "Auxf change for utterance {key} was {change} per frame over {} frames (weighted)",
                         num(frames)
@@ -139,7 +139,7 @@ pub fn by_utterance(
         messages::log(&format!(
             "Overall average objective-function change from estimating ivector was {} per frame  over {} (weighted) \
              frames.",
-            num(results.improvement / total),
+            ratio(results.improvement, total),
             num(total)
         ));
     }
@@ -191,7 +191,7 @@ pub fn by_speaker(
             if with_improvements {
                 messages::log(&format!(
                     "Auxf change for speaker {speaker} was {} per frame, over {} frames (weighted).",
-                    num(written.improvement / written.count),
+                    ratio(written.improvement, written.count),
                     num(written.count)
                 ));
             }
@@ -213,12 +213,12 @@ pub fn by_speaker(
         if with_improvements {
             messages::log(&format!(
                 "Overall weighted-average objective function improvement was {} over {frames} frames (weighted)",
-                num(results.improvement / results.frames)
+                ratio(results.improvement, results.frames)
             ));
         }
         messages::log(&format!(
             "Average iVector norm (weighted by frames) was {} over {frames} frames (weighted)",
-            num(results.norm / results.frames)
+            ratio(results.norm, results.frames)
         ));
     }
     results.output.finish()

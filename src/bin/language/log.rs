@@ -1,7 +1,7 @@
 //! Log lines of the programs of this family. Scripts parse those of objectives.
 
 use kaldi_cli::log::sites::MAX_CHANGE;
-use kaldi_cli::log::{Site, num};
+use kaldi_cli::log::{Site, num, ratio};
 use kaldi_cli::{kaldi_log, kaldi_warn};
 use kaldi_graph::arpa::Event as Arpa;
 use nnet3::messages;
@@ -62,7 +62,7 @@ pub fn training(event: &Event) {
 pub fn trained(trained: &Trained) {
     let (limits, core) = (&trained.max_change, &trained.core);
     let percent = |count: u64, per_minibatch: f64| {
-        num(100.0 * count as f64 / (trained.minibatches as f64 * per_minibatch))
+        ratio(100.0 * count as f64, trained.minibatches as f64 * per_minibatch)
     };
     for (name, count) in limits.components.iter().filter(|(_, count)| *count > 0) {
         let percent = percent(*count, 1.0);
@@ -95,7 +95,7 @@ pub fn trained(trained: &Trained) {
             num(summary.initial),
             num(summary.trained)
         );
-        let relative = num(summary.change / summary.initial);
+        let relative = ratio(summary.change, summary.initial);
         kaldi_log!(EMBEDDING_STATS, "Relative change in embedding matrix is {relative}");
     }
     kaldi_log!(TRAINED, "Trained on {} minibatches.\n", trained.minibatches);

@@ -1,7 +1,7 @@
 //! `rnnlm-get-egs`: makes minibatches of text for the training of recurrent language models.
 
 use anyhow::{Context, Result, bail};
-use kaldi_cli::log::{Site, num};
+use kaldi_cli::log::{Site, ratio};
 use kaldi_cli::{kaldi_log, kaldi_warn};
 use kaldi_fst::store::Symbols;
 use kaldi_io::table::Wspecifier;
@@ -110,8 +110,7 @@ pub fn run(options: Options) -> Result<u8> {
 
 fn report(summary: &Summary) {
     let &Summary { sequences, chunks, words, minibatches, left_over } = summary;
-    // (0 / 0 is what C programs print as -nan.)
-    let ratio = |a: u64, b: u64| if b == 0 { "-nan".to_owned() } else { num(a as f64 / b as f64) };
+    let ratio = |a: u64, b: u64| ratio(a as f64, b as f64);
     kaldi_log!(
         COMBINED,
         "Combined {sequences}/{chunks} sequences/chunks into {minibatches} minibatches ({left_over} chunks left over)"

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use kaldi_cli::log::num;
+use kaldi_cli::log::{num, ratio};
 use kaldi_hmm::TransitionModel;
 use kaldi_io::holder::{I32VectorHolder, PosteriorHolder};
 use kaldi_io::{RandomReader, read_object};
@@ -67,7 +67,7 @@ impl AccuracyOptions {
         })?;
         messages::log(&format!(
             "Overall average frame-accuracy is {} over {} frames.",
-            num(sum / frames),
+            ratio(sum, frames),
             num(frames)
         ));
         messages::log(&format!("Done {} lattices.", output.done));

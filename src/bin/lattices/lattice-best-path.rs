@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use kaldi_cli::NOTHING_DONE;
-use kaldi_cli::log::num;
+use kaldi_cli::log::{num, ratio};
 use kaldi_fst::Algebra;
 use kaldi_io::holder::I32VectorHolder;
 use nnet3::tables::Input;
@@ -67,7 +67,7 @@ pub fn run(options: Options) -> Result<u8> {
         total = total.times(&best.weight);
         Ok(())
     })?;
-    let per_frame = |cost: f32| num(f64::from(cost / frames as f32));
+    let per_frame = |cost: f32| ratio(cost, frames as f32);
     messages::log(&format!(
         "Overall cost per frame is {} = {} [graph] + {} [acoustic] over {frames} frames.",
         per_frame(total.graph + total.acoustic),

@@ -1,7 +1,7 @@
 //! `lattice-depth`: the mean number of arcs that cross a frame.
 
 use anyhow::Result;
-use kaldi_cli::log::num;
+use kaldi_cli::log::{num, ratio};
 use kaldi_io::holder::FloatHolder;
 use nnet3::tables::Input;
 use nnet3::{lattices, messages};
@@ -38,7 +38,7 @@ pub fn run(options: Options) -> Result<u8> {
     })?;
     messages::log(&format!("Done {done} lattices."));
     // Warning: the next line is parsed by scripts.
-    messages::log(&format!("Overall density is {} over {} frames.", num(sum / frames), num(frames)));
+    messages::log(&format!("Overall density is {} over {} frames.", ratio(sum, frames), num(frames)));
     if done == 0 {
         return Ok(kaldi_cli::NOTHING_DONE);
     }

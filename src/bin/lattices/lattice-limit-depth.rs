@@ -1,7 +1,7 @@
 //! `lattice-limit-depth`: limits the number of arcs at each frame.
 
 use anyhow::Result;
-use kaldi_cli::log::num;
+use kaldi_cli::log::ratio;
 use nnet3::{lattices, messages};
 use nnet3_decode::prune::{depth_per_frame, limit_depth};
 use nnet3_decode::{CompactLatticeHolder, Scale, order};
@@ -44,8 +44,8 @@ pub fn run(options: Options) -> Result<u8> {
     messages::log(&format!("Done {} lattices.", output.done));
     messages::log(&format!(
         "Overall density changed from {} to {}",
-        num(sums[0] / frames),
-        num(sums[1] / frames)
+        ratio(sums[0], frames),
+        ratio(sums[1], frames)
     ));
     output.finish()
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use kaldi_cli::NOTHING_DONE;
-use kaldi_cli::log::num;
+use kaldi_cli::log::ratio;
 use kaldi_io::holder::{F32PairVectorHolder, FloatHolder, I32VectorHolder, PosteriorHolder};
 use nnet3::tables::Input;
 use nnet3::{lattices, messages};
@@ -76,8 +76,8 @@ pub fn run(options: Options) -> Result<u8> {
     lattices::report_left_out(failed);
     messages::log(&format!(
         "Average Bayes Risk per sentence is {} and per word, {}",
-        num(f64::from(risk / done as f32)),
-        num(f64::from(risk / num_words as f32))
+        ratio(risk, done as f32),
+        ratio(risk, num_words as f32)
     ));
     lattices::close(words)?;
     lattices::close(risks)?;

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use kaldi_cli::NOTHING_DONE;
-use kaldi_cli::log::num;
+use kaldi_cli::log::ratio;
 use kaldi_io::holder::{I32Holder, I32VectorHolder};
 use kaldi_io::symbols::SymbolTable;
 use kaldi_io::text::split_integers;
@@ -102,7 +102,7 @@ pub fn run(options: Options) -> Result<u8> {
 fn summary(errors: &Errors, num_words: usize) -> String {
     format!(
         "%WER {} [ {} / {num_words}, {} insertions, {} deletions, {}",
-        num(100.0 * errors.total() as f64 / num_words as f64),
+        ratio(100.0 * errors.total() as f64, num_words as f64),
         errors.total(),
         errors.insertions,
         errors.deletions,

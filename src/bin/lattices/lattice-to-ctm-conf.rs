@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use kaldi_cli::NOTHING_DONE;
-use kaldi_cli::log::num;
+use kaldi_cli::log::{num, ratio};
 use kaldi_io::KaldiWriter;
 use kaldi_io::holder::{F32PairVectorHolder, I32VectorHolder};
 use nnet3::tables::{self, Input};
@@ -13,12 +13,18 @@ use nnet3_decode::{CompactLatticeHolder, Scale, mbr};
 ///
 /// The word sequence in the ctm is determined as follows. Firstly we determine the initial word sequence: in the 3-argument
 /// form, it is read from the <1best-rspecifier> input; otherwise it is the 1-best of the lattice. Then, if
-/// --decode-mbr=true, we iteratively refine the hypothesis using Minimum Bayes Risk decoding. Times are only meaningful
-/// after lattice-align-words. (Of a <times-rspecifier> only the keys matter.)
+/// --decode-mbr=true, we iteratively refine the hypothesis using Minimum Bayes Risk decoding. So with --decode-mbr=true the words may
+/// differ from those of <1best-rspecifier>; --decode-mbr=false gives these words their confidences.
+///
+/// <lattice-rspecifier> has lattices or compact lattices; times are only meaningful after lattice-align-words or
+/// lattice-align-words-lexicon. <1best-rspecifier> has a list of word-ids for each lattice, and <times-rspecifier> pairs of begin and end for
+/// them, of which only the keys matter: a lattice without an entry in either fails. <ctm-wxfilename> is a file, or - for standard
+/// output, and gets a line for each word:
+/// utterance-id 1 <begin-time> <duration> <word-id> <confidence>.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: lattice-to-ctm-conf --acoustic-scale=0.1 ark:1.lats 1.ctm\n\
        lattice-to-ctm-conf --acoustic-scale=0.1 --decode-mbr=false ark:1.lats ark:1.1best 1.ctm\n\
-    See also: lattice-mbr-decode, nbest-to-ctm")]
+    See also: lattice-mbr-decode, nbest-to-ctm, lattice-arc-post, lattice-align-words")]
 pub struct Options {
     /// Scaling factor for acoustic likelihoods
     #[arg(long, default_value_t = 1.0)]
@@ -41,8 +47,9 @@ pub struct Options {
     /// Keep the inter-word <eps> bins in the 1-best output (ctm, <eps> can be a silence or a deleted word)
     #[arg(long, default_value_t = false)]
     print_silence: bool,
+    /// Lattices
     lattice_rspecifier: String,
-    /// [<1best-rspecifier> [<times-rspecifier>]] <ctm-wxfilename>
+    /// Words to begin with, their times, and the ctm to write
     #[arg(value_name = "[<1best-rspecifier> [<times-rspecifier>]] <ctm-wxfilename>", required = true, num_args = 1..=3)]
     others: Vec<String>,
 }
@@ -107,7 +114,7 @@ pub fn run(options: Options) -> Result<u8> {
         messages::log(&format!(
             "For utterance {key}, Bayes Risk {}, avg. confidence per-word {}",
             num(f64::from(outcome.risk as f32)),
-            num(sum / outcome.words.len() as f64)
+            ratio(sum, outcome.words.len() as f64)
         ));
         done += 1;
         num_words += outcome.words.len();
@@ -119,8 +126,8 @@ pub fn run(options: Options) -> Result<u8> {
     lattices::report_left_out(failed);
     messages::log(&format!(
         "Overall average Bayes Risk per sentence is {} and per word, {}",
-        num(f64::from(risk / done as f32)),
-        num(f64::from(risk / num_words as f32))
+        ratio(risk, done as f32),
+        ratio(risk, num_words as f32)
     ));
     Ok(if done > 0 { 0 } else { NOTHING_DONE })
 }

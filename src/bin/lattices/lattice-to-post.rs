@@ -1,7 +1,7 @@
 //! `lattice-to-post`: probabilities of transition-ids.
 
 use anyhow::Result;
-use kaldi_cli::log::num;
+use kaldi_cli::log::{num, ratio};
 use kaldi_io::holder::{FloatHolder, PosteriorHolder};
 use nnet3::tables::{Input, Output};
 use nnet3::{lattices, messages};
@@ -49,9 +49,9 @@ pub fn run(options: Options) -> Result<u8> {
     })?;
     messages::log(&format!(
         "Overall average log-like/frame is {} over {} frames.  Average acoustic like/frame is {}",
-        num(log_like / frames),
+        ratio(log_like, frames),
         num(frames),
-        num(acoustic / frames)
+        ratio(acoustic, frames)
     ));
     messages::log(&format!("Done {} lattices.", output.done));
     lattices::report_left_out(output.failed);

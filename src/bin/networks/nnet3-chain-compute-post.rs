@@ -1,7 +1,7 @@
 //! `nnet3-chain-compute-post`: features in, posteriors of the denominator graph out.
 
 use anyhow::{Context, Result, bail};
-use kaldi_cli::log::{Site, num};
+use kaldi_cli::log::{Site, ratio};
 use kaldi_cli::{kaldi_log, kaldi_vlog, kaldi_warn};
 use kaldi_io::{DenseMatrix, read_object};
 use nnet3::forward::{self, Counts};
@@ -102,7 +102,7 @@ pub fn run(options: Options) -> Result<u8> {
         };
         log_probability += found.log_probability;
         frames += output.rows;
-        let per_frame = num(found.log_probability / output.rows as f64);
+        let per_frame = ratio(found.log_probability, output.rows as f64);
         let rows = output.rows;
         kaldi_vlog!(
             1,
@@ -119,7 +119,7 @@ pub fn run(options: Options) -> Result<u8> {
     training_log::compilation(forward.compiler());
     let Counts { done, failed, .. } = counts;
     kaldi_log!(SITE, "Done {done} utterances, failed for {failed}");
-    let per_frame = num(log_probability / frames as f64);
+    let per_frame = ratio(log_probability, frames as f64);
     kaldi_log!(SITE, "Overall log-prob per (output) frame was {per_frame} over {frames} frames.");
     Ok(if done > 0 { 0 } else { kaldi_cli::NOTHING_DONE })
 }

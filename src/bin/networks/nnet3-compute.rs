@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use kaldi_cli::kaldi_log;
-use kaldi_cli::log::{Site, num};
+use kaldi_cli::log::{Site, num, ratio};
 use nnet3::forward::{self, ForwardOptions, one_by_one};
 use nnet3::options::forward::{compare_factor, looped};
 use nnet3::options::threads;
@@ -82,13 +82,8 @@ pub fn run(options: Options) -> Result<u8> {
         counts
     };
     let elapsed = start.elapsed().as_secs_f64();
-    let factor = elapsed * 100.0 / counts.frames as f64;
-    kaldi_log!(
-        SITE,
-        "Time taken {}s: real-time factor assuming 100 frames/sec is {}",
-        num(elapsed),
-        num(factor)
-    );
+    let factor = ratio(elapsed * 100.0, counts.frames as f64);
+    kaldi_log!(SITE, "Time taken {}s: real-time factor assuming 100 frames/sec is {}", num(elapsed), factor);
     kaldi_log!(SITE, "Done {} utterances, failed for {}", counts.done, counts.failed);
     Ok(if counts.done > 0 { 0 } else { kaldi_cli::NOTHING_DONE })
 }

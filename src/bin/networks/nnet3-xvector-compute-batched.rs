@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use kaldi_cli::log::{Site, num};
+use kaldi_cli::log::{Site, num, ratio};
 use kaldi_cli::{Group, kaldi_log, kaldi_warn};
 use kaldi_io::holder::VectorHolder;
 use nnet3::forward;
@@ -90,13 +90,8 @@ pub fn run(options: Options) -> Result<u8> {
     )?;
     training_log::compilation(forward.compiler());
     let elapsed = start.elapsed().as_secs_f64();
-    let factor = elapsed * 100.0 / counts.frames as f64;
-    kaldi_log!(
-        SITE,
-        "Time taken {}s: real-time factor assuming 100 frames/sec is {}",
-        num(elapsed),
-        num(factor)
-    );
+    let factor = ratio(elapsed * 100.0, counts.frames as f64);
+    kaldi_log!(SITE, "Time taken {}s: real-time factor assuming 100 frames/sec is {}", num(elapsed), factor);
     let read = counts.done + counts.failed;
     kaldi_log!(SITE, "Read {read} utterances, wrote {} xvectors.", counts.done);
     Ok(if counts.done > read / 2 { 0 } else { kaldi_cli::NOTHING_DONE })

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use kaldi_cli::log::{Site, num};
+use kaldi_cli::log::{Site, num, ratio};
 use kaldi_cli::{Group, kaldi_log, kaldi_warn};
 use kaldi_io::holder::VectorHolder;
 use kaldi_io::{KaldiReader, KaldiWriter};
@@ -150,13 +150,8 @@ pub fn run(options: Options) -> Result<u8> {
         },
     )?;
     let elapsed = start.elapsed().as_secs_f64();
-    let factor = elapsed * 100.0 / counts.frames as f64;
-    kaldi_log!(
-        SITE,
-        "Time taken {}s: real-time factor assuming 100 frames/sec is {}",
-        num(elapsed),
-        num(factor)
-    );
+    let factor = ratio(elapsed * 100.0, counts.frames as f64);
+    kaldi_log!(SITE, "Time taken {}s: real-time factor assuming 100 frames/sec is {}", num(elapsed), factor);
     kaldi_log!(SITE, "Done {} utterances, failed for {}", counts.done, counts.failed);
     training_log::compilation(forward.compiler());
     if !options.cached_compiler_out.is_empty() {

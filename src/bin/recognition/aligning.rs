@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use clap::Args;
 use kaldi_cli::NOTHING_DONE;
-use kaldi_cli::log::{Site, num};
+use kaldi_cli::log::{Site, num, ratio};
 use kaldi_cli::{kaldi_log, kaldi_warn};
 use kaldi_fst::Fst;
 use kaldi_hmm::TransitionModel;
@@ -184,7 +184,7 @@ impl<'a> Aligner<'a> {
         lattices::close(self.scores)?;
         lattices::close(self.frames_out)?;
         let (site, done, failed) = (self.site, self.done, self.failed);
-        let per_frame = num(self.log_likelihood / self.frames as f64);
+        let per_frame = ratio(self.log_likelihood, self.frames as f64);
         kaldi_log!(site, "Overall log-likelihood per frame is {per_frame} over {} frames.", self.frames);
         kaldi_log!(site, "Retried {} out of {} utterances.", self.retried, done + failed);
         kaldi_log!(site, "Done {done}, errors on {failed}");

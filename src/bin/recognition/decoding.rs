@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use kaldi_cli::log::{self, Site, num};
+use kaldi_cli::log::{self, Site, num, ratio};
 use kaldi_cli::{Group, NOTHING_DONE};
 use kaldi_cli::{kaldi_log, kaldi_warn};
 use kaldi_fst::Fst;
@@ -381,7 +381,7 @@ impl Outputs {
         kaldi_log!(
             UTTERANCE,
             "Log-like per frame for utterance {key} is {} over {path_frames} frames.",
-            num(log_likelihood / path_frames as f64)
+            ratio(log_likelihood, path_frames as f64)
         );
         let costs = (num(f64::from(graph)), num(f64::from(acoustic)));
         log::vlog(2, &UTTERANCE, &format!("Cost for utterance {key} is {} + {}", costs.0, costs.1));
@@ -405,15 +405,16 @@ impl Outputs {
             Some(threads) => ("feature frames", threads),
             None => ("frames", 1),
         };
-        let factor = elapsed * threads as f64 * 100.0 / (frames * f64::from(timing.frame_subsampling_factor));
+        let factor =
+            ratio(elapsed * threads as f64 * 100.0, frames * f64::from(timing.frame_subsampling_factor));
         kaldi_log!(
             site,
             "Time taken {}s: real-time factor assuming 100 {which}/sec is {}",
             num(elapsed),
-            num(factor)
+            factor
         );
         kaldi_log!(site, "Done {} utterances, failed for {}", self.done, self.failed);
-        let per_frame = num(self.log_likelihood / frames);
+        let per_frame = ratio(self.log_likelihood, frames);
         kaldi_log!(site, "Overall log-likelihood per frame is {per_frame} over {} frames.", self.frames);
         Ok(if self.done > 0 { 0 } else { NOTHING_DONE })
     }

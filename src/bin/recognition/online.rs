@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use clap::Args;
 use kaldi_cli::Group;
-use kaldi_cli::log::{self, Site, num};
+use kaldi_cli::log::{self, Site, num, ratio};
 use kaldi_feat::wave::{Wave, WaveHolder};
 use kaldi_io::RandomReader;
 use kaldi_io::holder::TokenVectorHolder;
@@ -254,7 +254,7 @@ impl Decoding<'_> {
         self.frames += frames;
         let message = format!(
             "Likelihood per frame for utterance {key} is {} over {frames} frames",
-            num(likelihood / frames as f64)
+            ratio(likelihood, frames as f64)
         );
         log::vlog(2, &Site::PROGRAM, &message);
         if let Some(symbols) = &self.symbols {
@@ -320,7 +320,7 @@ impl Decoding<'_> {
         if self.frames > 0 {
             messages::log(&format!(
                 "Overall likelihood per frame was {} per frame over {} frames.",
-                num(self.likelihood / self.frames as f64),
+                ratio(self.likelihood, self.frames as f64),
                 self.frames
             ));
         }

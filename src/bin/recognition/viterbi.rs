@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use kaldi_cli::NOTHING_DONE;
-use kaldi_cli::log::num;
+use kaldi_cli::log::{num, ratio};
 use kaldi_io::TableWriter;
 use kaldi_io::holder::I32VectorHolder;
 use kaldi_io::symbols::SymbolTable;
@@ -208,7 +208,7 @@ impl ViterbiOptions {
         let log_likelihood = -(f64::from(graph) + f64::from(acoustic));
         messages::log(&format!(
             "Log-like per frame for utterance {key} is {} over {} frames.",
-            num(log_likelihood / frames as f64),
+            ratio(log_likelihood, frames as f64),
             frames
         ));
         outputs.done += 1;
@@ -233,12 +233,12 @@ impl Outputs {
         messages::log(&format!(
             "Time taken [excluding initialization] {}s: real-time factor assuming 100 frames/sec is {}",
             num(elapsed),
-            num(elapsed * 100.0 / frames)
+            ratio(elapsed * 100.0, frames)
         ));
         messages::log(&format!("Done {} utterances, failed for {}", self.done, self.failed));
         messages::log(&format!(
             "Overall log-likelihood per frame is {} over {} frames.",
-            num(self.log_likelihood / frames),
+            ratio(self.log_likelihood, frames),
             self.frames
         ));
         Ok(if self.done > 0 { 0 } else { NOTHING_DONE })

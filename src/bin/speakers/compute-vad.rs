@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use kaldi_cli::NOTHING_DONE;
-use kaldi_cli::log::num;
+use kaldi_cli::log::{num, ratio};
 use kaldi_io::holder::{MatrixHolder, VectorHolder};
 use kaldi_speaker::vad::EnergyOptions;
 use nnet3::{messages, tables};
@@ -79,7 +79,7 @@ pub fn run(options: Options) -> Result<u8> {
     ));
     messages::log(&format!(
         "Proportion of voiced frames was {} over {} frames.",
-        num(voiced / frames),
+        ratio(voiced, frames),
         num(frames)
     ));
     let status = output.finish()?;

@@ -1,7 +1,7 @@
 //! `analyze-counts`: counts of integers, such as the pdf-ids of alignments.
 
 use anyhow::{Context, Result};
-use kaldi_cli::log::{num, verbose};
+use kaldi_cli::log::{num, ratio, verbose};
 use kaldi_io::holder::{FloatHolder, I32VectorHolder, VectorHolder};
 use kaldi_io::symbols::SymbolTable;
 use nnet3::tables::{Input, open_optional};
@@ -97,7 +97,7 @@ fn table(counts: &LabelCounts, symbols: Option<&SymbolTable>) -> String {
     let mut text = String::from("Printing...\n### The sorted count table,\ncount\t(norm),\tid\t(symbol):\n");
     for (count, label) in sorted {
         let name = symbols.and_then(|symbols| symbols.name(label as i64)).unwrap_or_default();
-        text += &format!("{}\t({}),\t{label}\t{name}\n", num(count), num(count / total));
+        text += &format!("{}\t({}),\t{label}\t{name}\n", num(count), ratio(count, total));
     }
     // Hours at 100 frames a second.
     text += &format!("\n#total {} ({}h)\n", num(total), num(total / 100.0 / 3600.0));

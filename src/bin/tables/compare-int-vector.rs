@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::{Result, bail};
 use kaldi_cli::StandardOutput;
-use kaldi_cli::log::num;
+use kaldi_cli::log::ratio;
 use kaldi_io::DenseMatrix;
 use kaldi_io::holder::I32VectorHolder;
 use nnet3::{lattices, messages};
@@ -101,7 +101,7 @@ pub fn run(options: Options) -> Result<u8> {
          found for {missing}",
         2 * compared + missing
     ));
-    let percentage = 100.0 * differing as f64 / frames as f64;
-    messages::log(&format!("Average p(different) is {}%, over {frames} frames.", num(percentage)));
+    let percentage = ratio(100.0 * differing as f64, frames as f64);
+    messages::log(&format!("Average p(different) is {percentage}%, over {frames} frames."));
     Ok(if compared > 0 { 0 } else { kaldi_cli::NOTHING_DONE })
 }

@@ -1,7 +1,7 @@
 //! Transforms within a basis, for the programs with posteriors of transition-ids and with posteriors of Gaussians.
 
 use anyhow::{Context, Result};
-use kaldi_cli::log::num;
+use kaldi_cli::log::{num, ratio};
 use kaldi_gmm::basis::{Basis, BasisOptions, BasisStats};
 use kaldi_io::holder::{MatrixHolder, VectorHolder};
 use kaldi_io::{KaldiWriter, TableWriter, read_object, write_object};
@@ -93,7 +93,7 @@ impl BasisArgs {
             }
             messages::log(&format!(
                 "For {unit} {key}, auxf-impr from Basis fMLLR is {}, over {} frames, the top {} basis elements have been used",
-                num(estimate.improvement / count),
+                ratio(estimate.improvement, count),
                 num(count),
                 estimate.weights.len()
             ));

@@ -1,7 +1,7 @@
 //! Statistics of speakers, or of single utterances, for the programs that estimate transforms of features.
 
 use anyhow::{Context, Result};
-use kaldi_cli::log::num;
+use kaldi_cli::log::{num, ratio};
 use kaldi_gmm::fmllr::FmllrStats;
 use kaldi_gmm::fmllr_update::{FmllrEstimate, FmllrKind, FmllrOptions, Outcome};
 use kaldi_gmm::{AmDiagGmm, pdf_posterior};
@@ -160,7 +160,7 @@ impl Improvement {
         ));
         messages::log(&format!(
             "Overall fMLLR {what} per frame is {} over {} frames.",
-            num(self.sum / self.frames),
+            ratio(self.sum, self.frames),
             num(self.frames)
         ));
     }
@@ -201,7 +201,7 @@ impl FmllrArgs {
             output.write(key, &estimate.transform)?;
             messages::log(&format!(
                 "For {unit} {key}, auxf-impr from fMLLR is {}, over {} frames.{newline}",
-                num(estimate.improvement / stats.count()),
+                ratio(estimate.improvement, stats.count()),
                 num(stats.count())
             ));
             improvement.add(estimate.improvement, stats.count());
@@ -224,7 +224,7 @@ fn log_outcome(estimate: &FmllrEstimate, kind: FmllrKind, count: f64) {
         (Outcome::NoGain, _) => messages::warn("The objective function of fMLLR did not increase."),
         (Outcome::Estimated, FmllrKind::Full) => messages::log(&format!(
             "fMLLR objf improvement is {} per frame over {} frames.",
-            num(estimate.improvement / count),
+            ratio(estimate.improvement, count),
             num(count)
         )),
         (Outcome::Estimated, _) => {}

@@ -11,7 +11,7 @@ mod variances;
 use std::num::NonZero;
 
 use kaldi_io::DenseMatrix;
-use kaldi_io::log::num;
+use kaldi_io::log::{num, ratio};
 use kaldi_numerics::triangle;
 use nalgebra::DMatrix;
 
@@ -78,7 +78,7 @@ pub fn update(
     if stats.objective != 0.0 {
         notes(Note::Log(format!(
             "Overall auxf/frame on training data was {} per frame over {} frames.",
-            num(stats.objective / frames),
+            ratio(stats.objective, frames),
             num(frames)
         )));
     }

@@ -1,7 +1,7 @@
 //! Projections M, and weights that depend on the i-vector.
 
 use kaldi_io::DenseMatrix;
-use kaldi_io::log::num;
+use kaldi_io::log::{num, ratio};
 use kaldi_numerics::triangle;
 use nalgebra::DMatrix;
 
@@ -39,7 +39,7 @@ impl Update<'_> {
         }
         notes(Note::Log(format!(
             "Overall objective function improvement for M (mean projections) was {} per frame over {} frames.",
-            num(growth / self.frames),
+            ratio(growth, self.frames),
             num(self.frames)
         )));
         growth / self.frames
@@ -60,7 +60,7 @@ impl Update<'_> {
         let growth: f64 = outcomes.into_iter().map(|outcome| report(outcome, "vector", "w", notes)).sum();
         notes(Note::Log(format!(
             "Overall auxf impr/frame from weight update is {} over {} frames.",
-            num(growth / self.frames),
+            ratio(growth, self.frames),
             num(self.frames)
         )));
         growth / self.frames

@@ -1,6 +1,6 @@
 //! Covariances of the Gaussians, with floors.
 
-use kaldi_io::log::num;
+use kaldi_io::log::{num, ratio};
 use kaldi_numerics::eigen::any_sign::symmetric_eigen;
 use kaldi_numerics::inverse_factor::InverseFactor;
 use kaldi_numerics::triangle;
@@ -70,7 +70,7 @@ impl Update<'_> {
         notes(Note::Log(format!("Floored {}% of all Gaussian eigenvalues", num(percent))));
         notes(Note::Log(format!(
             "Overall objf impr/frame for variances was {} over {} frames.",
-            num(growth / self.frames),
+            ratio(growth, self.frames),
             num(self.frames)
         )));
         Ok(growth / self.frames)

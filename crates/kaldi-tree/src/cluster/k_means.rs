@@ -4,7 +4,7 @@ use super::refine::{RefineOptions, refine};
 use super::{add_to, sum, sum_normalizers, sum_objf};
 use crate::clusterable::Clusterable;
 use crate::{Message, Rand, Report};
-use kaldi_io::log::num;
+use kaldi_io::log::{num, ratio};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KMeansOptions {
@@ -89,7 +89,7 @@ fn once<C: Clusterable>(
                 num(gain.into()),
                 num(after.into()),
                 num(normalizer.into()),
-                num((after / normalizer).into())
+                ratio(after, normalizer)
             )));
         }
         if gain == 0.0 {

@@ -9,7 +9,7 @@ mod lwf;
 pub use denominators::Denominators;
 pub use lwf::LWF_INPUT;
 
-use kaldi_io::log::num;
+use kaldi_io::log::{num, ratio};
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::{Device, View};
 use nnet3_train::ledger::{Remark, Tally};
@@ -181,7 +181,7 @@ fn remark(name: &str, output: &NnetChainSupervision, found: &ChainObjective, tal
         tally.remark(Remark::Log(format!("Numerator objf: {}", num(found.numerator))));
     }
     if let Some(failure) = &found.failed {
-        let per_frame = num(found.objf / found.weight);
+        let per_frame = ratio(found.objf, found.weight);
         tally.remark(Remark::Warning(format!(
             "'{name}': {failure}. Setting the objective function to {per_frame} per frame, and its derivatives to 0"
         )));

@@ -99,7 +99,7 @@ impl Targets for PosteriorTargets<'_> {
             let pairs = self.posterior.get(first + i).map_or(&[][..], Vec::as_slice);
             if let Some((index, _)) = pairs.iter().find(|(index, _)| !in_range(*index, self.num_pdfs)) {
                 return Err(Error::data(format!(
-                    "target {index} of frame {} of utterance '{utterance}' is not between 0 and {}, as `num-pdfs`={} asks",
+                    "target {index} of frame {} of utterance '{utterance}' is not between 0 and {}, as `num-pdfs`={} asks (are the targets of another tree?)",
                     first + i,
                     self.num_pdfs - 1,
                     self.num_pdfs

@@ -160,11 +160,12 @@ impl UtteranceSplitter {
             return None;
         }
         let start = format!("Supervision does not have expected length for utterance {utterance}");
+        let hint = factor_hint(expected, found, self.subsampling);
         Some(match self.subsampling {
-            1 => format!("{start}: expected length = {length}, got {found}"),
+            1 => format!("{start}: expected length = {length}, got {found}{hint}"),
             s => format!(
                 "{start}: expected length = ({length} + {s} - 1) / {s} = {expected}, got: {found} (note: \
-                 `frame-subsampling-factor`={s})"
+                 `frame-subsampling-factor`={s}){hint}"
             ),
         })
     }
@@ -283,6 +284,22 @@ fn overlaps(excess: usize, sizes: &[usize]) -> Vec<i64> {
     std::iter::once(0).chain(shares.into_iter().map(|share| -(share as i64))).collect()
 }
 
+/// Largest factor between two numbers of frames that a wrong option would explain.
+const MOST_FACTOR: usize = 10;
+
+/// The options that may be wrong if the lengths differ by a factor; empty otherwise.
+fn factor_hint(expected: usize, found: usize, subsampling: usize) -> String {
+    let (long, short) = (expected.max(found), expected.min(found));
+    let fits = |factor: &usize| long.div_ceil(*factor).abs_diff(short) <= 1;
+    let Some(factor) = (2..=MOST_FACTOR).find(fits).filter(|factor| short > *factor) else {
+        return String::new();
+    };
+    format!(
+        "; lengths differ by a factor of {factor}: is --frame-subsampling-factor={subsampling} right here, and that of \
+         chain-get-supervision (--alignment-subsampling-factor of train.sh)?"
+    )
+}
+
 /// Parses the sizes of `--num-frames`, rounded up to multiples of `unit`, and returns a message about the rounding.
 pub fn parse_sizes(text: &str, unit: usize) -> Result<(Vec<usize>, Option<String>)> {
     let invalid = || {
@@ -312,17 +329,21 @@ impl SplitCounts {
     pub fn lines(&self) -> Vec<String> {
         let input = self.input_frames as f64;
         let percent = |frames: u64, of: f64| f64::from((frames as f64 * 100.0 / of) as f32);
+        let split = format!(
+            "Split {} utts, with total length {} frames ({} hours assuming 100 frames per second) into {} chunks.",
+            self.utterances,
+            self.input_frames,
+            num(input / 360_000.0),
+            self.chunks
+        );
+        // (Averages of nothing are no numbers.)
+        if self.chunks == 0 || self.input_frames == 0 {
+            return vec![split];
+        }
         let (overlap, output) = (percent(self.overlap_frames, input), percent(self.chunk_frames, input));
         let average = f64::from((self.chunk_frames as f64 / self.chunks as f64) as f32);
         let mut lines = vec![
-            format!(
-                "Split {} utts, with total length {} frames ({} hours assuming 100 frames per second) into {} \
-                 chunks.",
-                self.utterances,
-                self.input_frames,
-                num(input / 360_000.0),
-                self.chunks
-            ),
+            split,
             format!(
                 "Average chunk length was {} frames; overlap between adjacent chunks was {}% of input length; \
                  length of output was {}% of input length (minus overlap = {}%).",
@@ -350,6 +371,34 @@ impl SplitCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lengths_that_differ_by_a_factor_name_the_options() {
+        for (expected, found, factor) in
+            [(300, 100, Some(3)), (301, 101, Some(3)), (100, 299, Some(3)), (90, 30, Some(3))]
+                .into_iter()
+                .chain([(300, 290, None), (300, 7, None), (3, 1, None), (300, 0, None)])
+        {
+            let hint = factor_hint(expected, found, 1);
+            match factor {
+                Some(factor) => {
+                    assert!(
+                        hint.contains(&format!("by a factor of {factor}: ")),
+                        "{expected} {found}: {hint}"
+                    );
+                    assert!(hint.contains("--alignment-subsampling-factor"), "{hint}");
+                }
+                None => assert_eq!(hint, "", "{expected} {found}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_splitter_that_made_nothing_has_no_averages() {
+        let none = SplitCounts::default().lines();
+        assert_eq!(none.len(), 1, "{none:?}");
+        assert!(none[0].starts_with("Split 0 utts") && none[0].ends_with("into 0 chunks."), "{none:?}");
+    }
 
     fn splitter(num_frames: &str, overlap: i32, subsampling: i32) -> UtteranceSplitter {
         UtteranceSplitter::new(&SplitOptions {

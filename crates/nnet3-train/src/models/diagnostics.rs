@@ -8,7 +8,7 @@ use crate::ledger::{Entry, Ledger, Remark, Tally};
 use crate::minibatch::{CompileOptions, Purpose, Runner};
 use crate::objective::{Exchange, FrameObjective, Objective, ObjectiveValue};
 use crate::phase_stats::averages;
-use kaldi_io::log::num;
+use kaldi_io::log::{num, ratio};
 use nnet3_core::execute::{Executor, Model, Observer};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::random::Random;
@@ -180,7 +180,7 @@ pub fn accuracy_lines(accuracy: &Accuracy, name: &str) -> Vec<String> {
     if accuracy.weight <= 0.0 {
         return Vec::new();
     }
-    let (average, weight) = (num(accuracy.correct / accuracy.weight), num(accuracy.weight));
+    let (average, weight) = (ratio(accuracy.correct, accuracy.weight), num(accuracy.weight));
     let mut lines =
         vec![format!("Overall accuracy for '{name}' is {average} per frame, over {weight} frames.")];
     if !accuracy.per_dim.is_empty() {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::norm_limits::norm_factors;
-use kaldi_io::log::num;
+use kaldi_io::log::{num, ratio};
 
 /// The limits of a step of the parameters.
 #[derive(Debug, Clone)]
@@ -200,6 +200,6 @@ impl MaxChangeCounts {
     }
 
     fn percent(&self, count: u64) -> String {
-        num(100.0 * count as f64 / self.updates as f64)
+        ratio(100.0 * count as f64, self.updates as f64)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use kaldi_cli::log::{self, Site, num};
+use kaldi_cli::log::{self, Site, num, ratio};
 
 use nnet3::messages;
 
@@ -67,7 +67,7 @@ impl TimingStats {
         if !online {
             messages::log(&format!(
                 "Timing stats: real-time factor for offline decoding was {} = {} seconds  / {} seconds.",
-                num(worked / self.audio),
+                ratio(worked, self.audio),
                 num(worked),
                 num(self.audio)
             ));
@@ -75,11 +75,11 @@ impl TimingStats {
         }
         messages::log(&format!(
             "Timing stats: real-time factor was {} (note: this cannot be less than one.)",
-            num(self.taken / self.audio)
+            ratio(self.taken, self.audio)
         ));
         let average = (self.taken - self.audio) / self.utterances as f64;
         messages::log(&format!("Average delay was {} seconds.", num(average)));
-        let idle = num(100.0 * self.waited / self.audio);
+        let idle = ratio(100.0 * self.waited, self.audio);
         messages::log(&format!("Percentage of time spent idling was {idle}"));
         messages::log(&format!("Longest delay was {} seconds for utterance '{key}'", num(*delay)));
     }
