@@ -8,11 +8,12 @@ use std::cell::RefCell;
 
 use kaldi_io::DenseMatrix;
 use kaldi_numerics::log_sums::{LEAST_TERM, log_sum_pruned};
+use kaldi_simd::{Kernel, Simd};
 
 use crate::error::{Error, Result};
 use crate::gmm::DiagGmm;
 use crate::model::AmDiagGmm;
-use crate::products::{Fused, LANES, Order, Work, add_columns, vectorized};
+use crate::products::{LANES, Order, add_columns, vectorized};
 use crate::selection::{finite, softmax};
 
 /// The largest number of frames that are computed at once. The parameters of a model are larger than a processor's fast
@@ -66,26 +67,26 @@ struct OfFrames<'a> {
     out: &'a mut [f32],
 }
 
-impl Work for OfFrames<'_> {
+impl Kernel for OfFrames<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<F: Fused>(self) {
+    fn run<S: Simd>(self) {
         let OfFrames { gmm, frames, out } = self;
         let count = gmm.num_gauss();
         let mut first = 0;
         for (means, inv_vars) in gmm.means_invvars.eights().zip(gmm.inv_vars.eights()) {
-            of_panel::<F, _>(gmm, frames, first, (means, inv_vars), out);
+            of_panel::<S, _>(gmm, frames, first, (means, inv_vars), out);
             first += LANES;
         }
         if let (Some((first, means)), Some((_, inv_vars))) = (gmm.means_invvars.four(), gmm.inv_vars.four()) {
-            of_panel::<F, _>(gmm, frames, first, (means, inv_vars), out);
+            of_panel::<S, _>(gmm, frames, first, (means, inv_vars), out);
         }
         for ((g, means), (_, inv_vars)) in gmm.means_invvars.rest().zip(gmm.inv_vars.rest()) {
             let order = Order::of_row(g, count);
             for (&(values, squares), out) in frames.iter().zip(out.chunks_exact_mut(count)) {
-                let linear = order.add::<F>(gmm.gconsts[g], 1.0, means, values);
-                out[g] = order.add::<F>(linear, -0.5, inv_vars, squares);
+                let linear = order.add::<S>(gmm.gconsts[g], 1.0, means, values);
+                out[g] = order.add::<S>(linear, -0.5, inv_vars, squares);
             }
         }
     }
@@ -94,7 +95,7 @@ impl Work for OfFrames<'_> {
 /// Computes the log-likelihoods of the Gaussians from `first` on, whose means over variances and inverse variances are in
 /// panels of columns.
 #[inline(always)]
-fn of_panel<F: Fused, const ROWS: usize>(
+fn of_panel<S: Simd, const ROWS: usize>(
     gmm: &DiagGmm,
     frames: &[(&[f32], &[f32])],
     first: usize,
@@ -103,8 +104,8 @@ fn of_panel<F: Fused, const ROWS: usize>(
 ) {
     let gconsts: [f32; ROWS] = std::array::from_fn(|row| gmm.gconsts[first + row]);
     for (&(values, squares), out) in frames.iter().zip(out.chunks_exact_mut(gmm.num_gauss())) {
-        let linear = add_columns::<F, ROWS>(gconsts, 1.0, means, values);
-        out[first..first + ROWS].copy_from_slice(&add_columns::<F, ROWS>(linear, -0.5, inv_vars, squares));
+        let linear = add_columns::<S, ROWS>(gconsts, 1.0, means, values);
+        out[first..first + ROWS].copy_from_slice(&add_columns::<S, ROWS>(linear, -0.5, inv_vars, squares));
     }
 }
 

@@ -5,6 +5,8 @@
 //! depends on its position. If the dimension is not a multiple of four, the last elements come last. All arithmetic is
 //! in single precision. Groups of four rows use fused multiply-add.
 
+use kaldi_simd::{Kernel, Simd, VectorLevel, run_within};
+
 /// Partial sums, and rows that are multiplied together.
 pub const LANES: usize = 8;
 /// Rows with the order [`Order::OfFour`]. Elements that are added after the partial sums are those beyond a multiple of this.
@@ -21,47 +23,17 @@ pub enum Order {
     Single,
 }
 
-/// A way to compute a·b + c, rounded once.
-pub trait Fused {
-    fn fused(a: f32, b: f32, c: f32) -> f32;
-}
-
-/// The instruction of the processor.
-pub struct Instruction;
-
-/// Double precision: products are exact, and rounding their sum twice changes about one in 2²⁸.
-pub struct Emulated;
-
-impl Fused for Instruction {
-    #[inline(always)]
-    fn fused(a: f32, b: f32, c: f32) -> f32 {
-        a.mul_add(b, c)
-    }
-}
-
-impl Fused for Emulated {
-    #[inline(always)]
-    fn fused(a: f32, b: f32, c: f32) -> f32 {
-        (f64::from(a) * f64::from(b) + f64::from(c)) as f32
-    }
-}
-
-/// A computation with products. `run` and all that it calls must be inlined, to be compiled for the processor.
-pub trait Work {
-    type Output;
-    fn run<F: Fused>(self) -> Self::Output;
-}
-
-/// Runs a computation with the widest vectors of the processor, and its fused multiply-add if it has one.
+/// Runs a computation with the widest vectors that help it: a panel of Gaussians fills a register of AVX2.
 #[inline]
-pub fn vectorized<W: Work>(work: W) -> W::Output {
-    match pulp::Arch::new() {
-        pulp::Arch::Scalar => work.run::<Emulated>(),
-        arch => arch.dispatch(
-            #[inline(always)]
-            || work.run::<Instruction>(),
-        ),
-    }
+pub fn vectorized<K: Kernel>(work: K) -> K::Output {
+    run_within(VectorLevel::Avx2, work)
+}
+
+/// Computes a·b + c, rounded once. Without an instruction for that it takes double precision: products are exact, and
+/// rounding their sum twice changes about one in 2²⁸.
+#[inline(always)]
+fn fused<S: Simd>(a: f32, b: f32, c: f32) -> f32 {
+    if S::HAS_FMA { S::fma(a, b, c) } else { (f64::from(a) * f64::from(b) + f64::from(c)) as f32 }
 }
 
 #[inline(always)]
@@ -83,10 +55,10 @@ impl Order {
 
     /// Computes start + factor · (a·x).
     #[inline(always)]
-    pub fn add<F: Fused>(self, start: f32, factor: f32, a: &[f32], x: &[f32]) -> f32 {
+    pub fn add<S: Simd>(self, start: f32, factor: f32, a: &[f32], x: &[f32]) -> f32 {
         let main = a.len() / GROUP * GROUP;
         let sum = match self {
-            Order::OfFour => eight(&a[..main], &x[..main], F::fused),
+            Order::OfFour => eight(&a[..main], &x[..main], fused::<S>),
             Order::OfTwo => four(&a[..main], &x[..main]),
             Order::Single => eight(&a[..main], &x[..main], plain),
         };
@@ -102,7 +74,7 @@ impl Order {
 /// Computes start + factor · (a·x) for some rows a whose order is [`Order::OfFour`]. `columns` has the elements of these
 /// rows: element d of each is in column d.
 #[inline(always)]
-pub fn add_columns<F: Fused, const ROWS: usize>(
+pub fn add_columns<S: Simd, const ROWS: usize>(
     start: [f32; ROWS],
     factor: f32,
     columns: &[[f32; ROWS]],
@@ -114,7 +86,7 @@ pub fn add_columns<F: Fused, const ROWS: usize>(
     if first == GROUP {
         for lane in 0..GROUP {
             for row in 0..ROWS {
-                sums[lane][row] = F::fused(columns[lane][row], x[lane], 0.0);
+                sums[lane][row] = fused::<S>(columns[lane][row], x[lane], 0.0);
             }
         }
     }
@@ -123,7 +95,7 @@ pub fn add_columns<F: Fused, const ROWS: usize>(
     for (columns, x) in chunks.iter().zip(elements) {
         for lane in 0..LANES {
             for row in 0..ROWS {
-                sums[lane][row] = F::fused(columns[lane][row], x[lane], sums[lane][row]);
+                sums[lane][row] = fused::<S>(columns[lane][row], x[lane], sums[lane][row]);
             }
         }
     }
@@ -185,6 +157,7 @@ fn four(a: &[f32], x: &[f32]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kaldi_simd::Portable;
 
     struct Add<'a> {
         order: Order,
@@ -192,10 +165,10 @@ mod tests {
         x: &'a [f32],
     }
 
-    impl Work for Add<'_> {
+    impl Kernel for Add<'_> {
         type Output = f32;
-        fn run<F: Fused>(self) -> f32 {
-            self.order.add::<F>(0.25, -0.5, self.a, self.x)
+        fn run<S: Simd>(self) -> f32 {
+            self.order.add::<S>(0.25, -0.5, self.a, self.x)
         }
     }
 
@@ -204,10 +177,10 @@ mod tests {
         x: &'a [f32],
     }
 
-    impl<const ROWS: usize> Work for AddColumns<'_, ROWS> {
+    impl<const ROWS: usize> Kernel for AddColumns<'_, ROWS> {
         type Output = [f32; ROWS];
-        fn run<F: Fused>(self) -> [f32; ROWS] {
-            add_columns::<F, ROWS>([0.25; ROWS], -0.5, self.columns, self.x)
+        fn run<S: Simd>(self) -> [f32; ROWS] {
+            add_columns::<S, ROWS>([0.25; ROWS], -0.5, self.columns, self.x)
         }
     }
 
@@ -220,16 +193,16 @@ mod tests {
             let four: Vec<[f32; GROUP]> =
                 eight.iter().map(|column| std::array::from_fn(|row| column[GROUP + row])).collect();
             let of_eight = [
-                AddColumns { columns: &eight, x: &x }.run::<Emulated>(),
+                AddColumns { columns: &eight, x: &x }.run::<Portable>(),
                 vectorized(AddColumns { columns: &eight, x: &x }),
             ];
             let of_four = [
-                AddColumns { columns: &four, x: &x }.run::<Emulated>(),
+                AddColumns { columns: &four, x: &x }.run::<Portable>(),
                 vectorized(AddColumns { columns: &four, x: &x }),
             ];
             for row in 0..LANES {
                 let a: Vec<f32> = eight.iter().map(|column| column[row]).collect();
-                let add = Order::OfFour.add::<Emulated>(0.25, -0.5, &a, &x);
+                let add = Order::OfFour.add::<Portable>(0.25, -0.5, &a, &x);
                 let fused = vectorized(Add { order: Order::OfFour, a: &a, x: &x });
                 assert_eq!(of_eight.map(|sums| sums[row]), [add, fused], "{dim}");
                 if let Some(row) = row.checked_sub(GROUP) {
@@ -248,7 +221,7 @@ mod tests {
             let exact: f64 = a.iter().zip(&x).map(|(a, x)| f64::from(*a) * f64::from(*x)).sum();
             for order in [Order::OfFour, Order::OfTwo, Order::Single] {
                 let vectorized = vectorized(Add { order, a: &a, x: &x });
-                for found in [order.add::<Emulated>(0.25, -0.5, &a, &x), vectorized] {
+                for found in [order.add::<Portable>(0.25, -0.5, &a, &x), vectorized] {
                     assert!((f64::from(found) - 0.25 + 0.5 * exact).abs() < 1e-6, "{order:?} {dim}");
                 }
             }

@@ -7,12 +7,13 @@
 use std::borrow::Cow;
 
 use kaldi_io::DenseMatrix;
+use kaldi_simd::Portable;
 use nalgebra::{DMatrix, DMatrixView};
 
 use crate::error::{Error, Result};
 use crate::full::FullGmm;
 use crate::gmm::DiagGmm;
-use crate::products::{Emulated, Order};
+use crate::products::Order;
 
 /// Frames that are multiplied together.
 pub const FRAMES: usize = 128;
@@ -196,7 +197,7 @@ impl Scorer {
             _ => Cow::Borrowed(list),
         };
         let likelihood =
-            |&g: &usize| Order::Single.add::<Emulated>(self.gconsts[g], 1.0, self.rows.row(g), &expanded);
+            |&g: &usize| Order::Single.add::<Portable>(self.gconsts[g], 1.0, self.rows.row(g), &expanded);
         list.iter().map(likelihood).collect()
     }
 

@@ -5,12 +5,13 @@ use std::marker::PhantomData;
 
 use crate::error::{Error, Result};
 use crate::flags::Parts;
-use crate::products::{Fused, Work, vectorized};
+use crate::products::vectorized;
 use crate::scorer::Covariance;
 use kaldi_io::{
     DenseMatrix, KaldiObject, KaldiReader, KaldiWriter, SymmetricMatrix, read_vector, write_vector,
 };
 use kaldi_numerics::symmetric::dense;
+use kaldi_simd::{Kernel, Simd};
 use nalgebra::{DMatrix, DMatrixView, DMatrixViewMut};
 
 /// A kind of covariances that statistics are for: [`Diagonal`] or [`Full`].
@@ -64,11 +65,11 @@ struct AddFrame<'a, K> {
     posteriors: &'a [f32],
 }
 
-impl<K: Kind> Work for AddFrame<'_, K> {
+impl<K: Kind> Kernel for AddFrame<'_, K> {
     type Output = ();
 
     #[inline(always)]
-    fn run<F: Fused>(self) {
+    fn run<S: Simd>(self) {
         self.stats.add_some(self.frame, self.posteriors.iter().copied().enumerate());
     }
 }

@@ -4,10 +4,10 @@ use super::CpuBackend;
 use super::access::{Rows, RowsMut, split};
 use super::lanes::stretch;
 use super::rows::increase;
-use super::simd::{self, Kernel, Simd};
 use crate::backend::BandedProducts;
 use crate::view::View;
 use crate::view::ViewMut;
+use kaldi_simd::{self as simd, Kernel, Simd};
 
 /// a: n × k, c: n × context, b: (n + (context - 1) · shift) × k.
 #[track_caller]

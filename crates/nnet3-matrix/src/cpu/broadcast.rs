@@ -5,9 +5,9 @@ use super::access::{Pair, Rows, RowsMut, pair, rows_at, same_shape, split};
 use super::elementwise::{Combine, combine_row};
 use super::halves::{by_rows, part};
 use super::nontemporal::set;
-use super::simd::{self, Kernel, Simd};
 use crate::backend::{NormalizedPlus, RowsWithVectors};
 use crate::view::{View, ViewMut};
+use kaldi_simd::{self as simd, Kernel, Simd};
 
 #[track_caller]
 fn row_of(row: &View<'_>, matrix: &ViewMut<'_>) {

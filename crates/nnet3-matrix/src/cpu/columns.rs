@@ -4,10 +4,10 @@ use super::CpuBackend;
 use super::access::{Rows, RowsMut, split};
 use super::lanes::total;
 use super::rows::{increase, range};
-use super::simd::{self, Kernel, Simd};
 use crate::backend::PickedColumns;
 use crate::memory::IndexTable;
 use crate::view::{View, ViewMut};
+use kaldi_simd::{self as simd, Kernel, Simd};
 use std::ops::Range;
 
 /// Rows that are gone through together where columns are handled run by run.

@@ -5,9 +5,9 @@ use super::access::{Pair, Rows, RowsMut, flattened, pair, rows_at, same, same_sh
 use super::halves::{by_rows, part};
 use super::lanes::{RowSet, at, cut};
 use super::math;
-use super::simd::{self, Kernel, Simd};
 use crate::backend::{Activation, Elementwise, Map};
 use crate::view::{View, ViewMut};
+use kaldi_simd::{self as simd, Kernel, Simd};
 
 /// A function of a destination's old element and N source elements.
 pub(super) trait Function<const N: usize>: Copy {

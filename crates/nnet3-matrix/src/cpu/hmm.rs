@@ -2,11 +2,10 @@
 
 use super::CpuBackend;
 use super::access::{Rows, RowsMut, split_all};
-use super::simd::{self, Kernel, Simd, VectorLevel};
-use super::vector::Vector;
 use crate::backend::HiddenMarkovModels;
 use crate::hmm::{Hmm, HmmPosteriors, HmmStep, HmmWayBack, Term, shape};
 use crate::view::{View, ViewMut};
+use kaldi_simd::{self as simd, Kernel, Simd, Vector, VectorLevel};
 use std::ops::Range;
 
 /// Sequences of one vector.

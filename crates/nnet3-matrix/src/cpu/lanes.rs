@@ -1,8 +1,7 @@
 //! Sums, products and exponentials along a row, sixteen lanes at a time.
 
 use super::math;
-use super::simd::Simd;
-use super::vector::Vector;
+use kaldi_simd::{ROUNDER, Simd, Vector};
 use std::ops::Range;
 
 /// One row of each of N sources; as long as each other.
@@ -104,8 +103,8 @@ fn exp<V: Vector>(x: V) -> V {
     let lowest = V::splat(math::LOWEST);
     // NaN stays: it is the second operand.
     let inside = x.larger(lowest);
-    let rounded = inside.mul_add(V::splat(math::LOG2_E), V::splat(math::ROUNDER));
-    let n = rounded.sub(V::splat(math::ROUNDER));
+    let rounded = inside.mul_add(V::splat(math::LOG2_E), V::splat(ROUNDER));
+    let n = rounded.sub(V::splat(ROUNDER));
     let r = n.mul_add(V::splat(-math::LN2_HIGH), inside);
     let r = n.mul_add(V::splat(-math::LN2_LOW), r);
     let mut p = V::splat(math::EXP_TAIL[0]);

@@ -2,9 +2,9 @@
 
 use super::CpuBackend;
 use super::access::{RowsMut, destination, source};
-use super::simd::{self, Kernel, Simd};
 use crate::backend::LearningSteps;
 use crate::learning_step::{Learned, LearningStep, StepRule};
+use kaldi_simd::{self as simd, Kernel, Simd};
 
 struct Learning<'a> {
     parameter: RowsMut<'a>,

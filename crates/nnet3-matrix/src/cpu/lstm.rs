@@ -6,9 +6,9 @@
 use super::CpuBackend;
 use super::access::{Rows, RowsMut, overlap, source, split};
 use super::math::{sigmoid, tanh};
-use super::simd::{self, Kernel, Simd};
 use crate::backend::{LstmBackward, LstmSums, RecurrentCells};
 use crate::view::{View, ViewMut};
+use kaldi_simd::{self as simd, Kernel, Simd};
 use std::cell::RefCell;
 
 const WIDTH: usize = 64;

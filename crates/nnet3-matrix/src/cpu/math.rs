@@ -3,14 +3,12 @@
 //! Relative error at most 3e-7 (about 2.5 units in the last place); NaN stays NaN. Polynomials: S. L. Moshier's Cephes
 //! library (`expf`, `logf`), the range reductions are the usual ones by Cody and Waite.
 
-use super::simd::Simd;
+use kaldi_simd::{ROUNDER, Simd, power_of_two, rounded_integer};
 
 pub(super) const LOG2_E: f32 = std::f32::consts::LOG2_E;
 /// ln 2 in two parts, so that small integers times the first are exact.
 pub(super) const LN2_HIGH: f32 = 0.693_359_4;
 pub(super) const LN2_LOW: f32 = -2.121_944_4e-4;
-/// Added to |x| < 2^22 and taken off again it rounds x to an integer, which is then in the low bits of the sum.
-pub(super) const ROUNDER: f32 = 12_582_912.0;
 
 /// x = n ln 2 + r with |r| ≤ ln 2 / 2; returns (n, r). Needs |x| < 2^20.
 #[inline(always)]
@@ -19,18 +17,6 @@ fn reduce<S: Simd>(x: f32) -> (i32, f32) {
     let n = rounded - ROUNDER;
     let r = S::fma(n, -LN2_LOW, S::fma(n, -LN2_HIGH, x));
     (rounded_integer(rounded), r)
-}
-
-/// n of n + [`ROUNDER`].
-#[inline(always)]
-pub(super) fn rounded_integer(x: f32) -> i32 {
-    (x.to_bits() as i32).wrapping_sub(ROUNDER.to_bits() as i32)
-}
-
-/// 2^n for -126 ≤ n ≤ 127.
-#[inline(always)]
-pub(super) fn power_of_two(n: i32) -> f32 {
-    f32::from_bits((n.wrapping_add(127) << 23) as u32)
 }
 
 /// (exp(r) - 1 - r) / r² as a polynomial for |r| ≤ ln 2 / 2, highest power first.
@@ -130,9 +116,8 @@ pub(super) fn sin_turns<S: Simd>(x: f32) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::simd::{Portable, VectorLevel};
-    use super::super::vector::Lanes;
     use super::*;
+    use kaldi_simd::{Lanes, Portable, VectorLevel};
 
     /// Products and sums with one rounding, on any machine.
     #[derive(Clone, Copy)]
@@ -140,6 +125,7 @@ mod tests {
     impl Simd for Fused {
         type V = Lanes;
         const LEVEL: VectorLevel = VectorLevel::Portable;
+        const HAS_FMA: bool = true;
         fn fma(a: f32, b: f32, c: f32) -> f32 {
             a.mul_add(b, c)
         }

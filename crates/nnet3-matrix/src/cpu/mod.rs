@@ -24,11 +24,9 @@ mod random;
 mod rows;
 mod rowwise;
 mod scalars;
-mod simd;
 mod sparse;
 mod storage;
 mod sums;
-mod vector;
 mod whole;
 
 use crate::backend::{Abilities, Backend};
@@ -38,11 +36,11 @@ use crate::sparse::SparseProducts;
 use arithmetic::Arithmetic;
 pub use arithmetic::{CpuMath, NoBf16, UnknownCpuMath, cpu_with, cpu_with_plain_bf16};
 pub use blas::{library_name, load_library};
+pub use kaldi_simd::{VectorLevel, run_plain, set_vector_level, vector_level};
 pub(crate) use products::bf16::Kernel;
 pub use products::gemm::{library_product, set_num_threads};
 pub use products::halves::{Helper, InHalves};
 use products::{halves, nontemporal, pages};
-pub use simd::{VectorLevel, run_plain, set_vector_level, vector_level};
 use std::sync::{Arc, OnceLock};
 
 /// The host as a device. There is one per process for each arithmetic of products: [`cpu`], [`cpu_with`].

@@ -5,7 +5,6 @@ use super::access::{Rows, RowsMut, destination, rows_at, same, same_shape, sourc
 use super::elementwise::combine_row;
 use super::halves::{by_rows, part};
 use super::lanes::cut;
-use super::simd::{self, Kernel, Simd};
 use super::sums::{HEIGHT, WIDTH, add_pairs, add_rows, column_totals};
 use crate::backend::{
     Activation, ColumnTerm, DerivBeforeRelu, Elementwise, Normalizations, NormalizedDeriv, NormalizedSum,
@@ -13,6 +12,7 @@ use crate::backend::{
 };
 use crate::memory::{Accumulator, IndexTable};
 use crate::view::{View, ViewMut};
+use kaldi_simd::{self as simd, Kernel, Simd};
 use std::ops::Range;
 
 /// The rows of moments.

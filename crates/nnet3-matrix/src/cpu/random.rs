@@ -8,9 +8,9 @@
 use super::CpuBackend;
 use super::access::destination;
 use super::math;
-use super::simd::{self, Kernel, Simd};
 use crate::backend::RandomNumbers;
 use crate::view::ViewMut;
+use kaldi_simd::{self as simd, Kernel, Simd};
 
 /// 2^64 divided by the golden ratio.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -3,10 +3,10 @@
 use super::CpuBackend;
 use super::access::{Rows, RowsMut, gather, scatter, split};
 use super::nontemporal::{CopyRows, is_large};
-use super::simd;
 use crate::backend::{PickedRows, check_interleaved};
 use crate::memory::{IndexTable, OffsetTable, RowLists};
 use crate::view::{View, ViewMut};
+use kaldi_simd as simd;
 
 /// to = alpha · from.
 #[inline(always)]

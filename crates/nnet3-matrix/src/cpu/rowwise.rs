@@ -6,10 +6,10 @@ use super::elementwise::{Function, combine_row};
 use super::halves::{by_rows, part};
 use super::lanes::{exponentials, maximum, stretch, total};
 use super::math;
-use super::simd::{self, Kernel, Simd};
 use super::whole;
 use crate::backend::RowFunctions;
 use crate::view::{View, ViewMut};
+use kaldi_simd::{self as simd, Kernel, Simd};
 
 /// Largest width of rows with a log-softmax as exact as `f32` allows, by adding terms in order. Narrow rows gain little
 /// from vectors, and some networks amplify a last digit (the variance of a single frame).

@@ -8,10 +8,10 @@ use super::access::{
 };
 use super::elementwise::derivative;
 use super::lanes::{RowSet, at, cut, total};
-use super::simd::{self, Kernel, Simd};
 use crate::backend::{Activation, ColSumsAndDots, ColumnTerm, Reductions, WholeMatrices};
 use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
+use kaldi_simd::{self as simd, Kernel, Simd};
 use std::ops::Range;
 
 /// Σ of all elements' products over N sources.

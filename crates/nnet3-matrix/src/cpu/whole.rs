@@ -5,10 +5,9 @@ use super::access::{Pair, Rows, RowsMut, flattened, pair, same_shape, split};
 use super::elementwise::{combine, map_with};
 use super::halves::{by_rows, part};
 use super::nontemporal::{CopyRows, is_large};
-use super::simd::{self, Kernel, Simd};
-use super::vector::Vector;
 use crate::backend::WholeMatrices;
 use crate::view::{View, ViewMut};
+use kaldi_simd::{self as simd, Kernel, Simd, Vector};
 use std::ops::Range;
 
 pub(super) fn set(dst: ViewMut<'_>, value: f32) {

@@ -6,8 +6,7 @@
 use crate::bytes::{BLOCK, Bytes, GROUP, Line, ROUNDER};
 use crate::cpu::access::{Rows, RowsMut};
 use crate::cpu::begin::Begin;
-use crate::cpu::simd::{self, Kernel, Simd, VectorLevel};
-use crate::cpu::vector::Vector;
+use kaldi_simd::{self as simd, Kernel, Simd, Vector, VectorLevel};
 use std::cell::RefCell;
 use std::ops::Range;
 

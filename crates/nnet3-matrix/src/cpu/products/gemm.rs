@@ -8,9 +8,9 @@ use crate::backend::{Gemm, Products};
 use crate::cpu::CpuBackend;
 use crate::cpu::access::{on_host, overlap};
 use crate::cpu::arithmetic::Arithmetic;
-use crate::cpu::simd::{self, VectorLevel};
 use crate::cpu::{blas, whole};
 use crate::view::{View, ViewMut};
+use kaldi_simd::{self as simd, VectorLevel};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Checks that c and the factors agree on their shapes, and that c lies apart from the factors. Returns rows and columns

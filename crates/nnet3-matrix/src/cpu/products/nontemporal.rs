@@ -4,7 +4,7 @@
 use crate::cpu::access::{Rows, RowsMut, rows_at};
 use crate::cpu::elementwise::{Combine, Function, combine_row};
 use crate::cpu::lanes::cut;
-use crate::cpu::simd::{self, Kernel, Simd};
+use kaldi_simd::{self as simd, Kernel, Simd};
 use std::marker::PhantomData;
 
 /// Results of at least this many elements are written past the caches: several times the size of second-level caches.

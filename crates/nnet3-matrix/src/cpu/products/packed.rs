@@ -9,8 +9,7 @@ use super::prefetch::Prefetch;
 use crate::backend::Gemm;
 use crate::cpu::access::{Rows, RowsMut, split};
 use crate::cpu::blas;
-use crate::cpu::simd::{self, Kernel, Simd, VectorLevel};
-use crate::cpu::vector::Vector;
+use kaldi_simd::{self as simd, Kernel, Simd, Vector, VectorLevel};
 use std::cell::RefCell;
 use std::ops::Range;
 

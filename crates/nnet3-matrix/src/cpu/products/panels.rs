@@ -9,11 +9,10 @@ use crate::cpu::CpuBackend;
 use crate::cpu::access::{Rows, RowsMut, destination, overlap, source};
 use crate::cpu::arithmetic::Arithmetic;
 use crate::cpu::begin::Begin;
-use crate::cpu::simd::{self, Kernel, Simd, VectorLevel};
-use crate::cpu::vector::Vector;
 use crate::memory::Matrix;
 use crate::panels::{PanelLayout, PanelProducts, PanelView, Panels, Parts, Start, WeightForm};
 use crate::view::{View, ViewMut};
+use kaldi_simd::{self as simd, Kernel, Simd, Vector, VectorLevel};
 use std::ops::Range;
 
 const LANES: usize = 16;

@@ -1,7 +1,7 @@
 //! Prefetching: products ask for the memory that they read next, so that they need not wait for it.
 
 use crate::cpu::access::Rows;
-use crate::cpu::simd::Simd;
+use kaldi_simd::Simd;
 use std::ops::Range;
 
 /// Elements of a cache line.

@@ -7,8 +7,7 @@ use super::gemm::has_own_roundings;
 use super::prefetch::Prefetch;
 use crate::backend::Gemm;
 use crate::cpu::access::{Rows, RowsMut, split};
-use crate::cpu::simd::{self, Kernel, Simd, VectorLevel};
-use crate::cpu::vector::Vector;
+use kaldi_simd::{self as simd, Kernel, Simd, Vector, VectorLevel};
 
 /// With at most this many rows of a, this is faster than BLAS on any processor: BLAS then spends most of its time
 /// rearranging b.

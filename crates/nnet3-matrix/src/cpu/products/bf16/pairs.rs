@@ -90,7 +90,6 @@ impl PairSums for Plain {
 pub(in crate::cpu) mod x86 {
     use super::PairSums;
     use crate::bf16::{LANES, Line};
-    use crate::cpu::vector::{Vector, x86::Wide};
     use std::arch::x86_64::*;
 
     /// True if the processor has the instructions of [`Avx512`].
@@ -161,13 +160,13 @@ pub(in crate::cpu) mod x86 {
             let mut out = lines;
             // SAFETY: see above. The floats are only moved.
             unsafe {
-                let mut rows = [Wide::of(_mm512_setzero_ps()); LANES];
+                let mut rows = [_mm512_setzero_ps(); LANES];
                 for i in 0..LANES {
-                    rows[i] = Wide::of(_mm512_castsi512_ps(lines[i]));
+                    rows[i] = _mm512_castsi512_ps(lines[i]);
                 }
-                let rows = Wide::transposed(rows);
+                let rows = kaldi_simd::transposed(rows);
                 for i in 0..LANES {
-                    out[i] = _mm512_castps_si512(rows[i].register());
+                    out[i] = _mm512_castps_si512(rows[i]);
                 }
             }
             out

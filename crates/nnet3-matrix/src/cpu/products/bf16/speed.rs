@@ -25,7 +25,7 @@ mod x86 {
     use super::super::Kernel;
     use super::super::pairs::{PairSums, x86::Avx512};
     use crate::bf16::{LANES, Line};
-    use crate::cpu::vector::{Vector, x86::Wide};
+    use std::arch::x86_64::*;
     use std::hint::black_box;
     use std::time::{Duration, Instant};
 
@@ -55,14 +55,19 @@ mod x86 {
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
     fn floats(x: f32) -> [f32; LANES] {
-        let (factor, mut sums) = (Wide::splat(x), [Wide::splat(0.0); CHAINS]);
+        let (factor, mut sums) = (_mm512_set1_ps(x), [_mm512_setzero_ps(); CHAINS]);
         for _ in 0..STEPS {
             for sum in &mut sums {
-                *sum = factor.mul_add(factor, *sum);
+                *sum = _mm512_fmadd_ps(factor, factor, *sum);
             }
         }
+        let mut all = _mm512_setzero_ps();
+        for sum in sums {
+            all = _mm512_add_ps(all, sum);
+        }
         let mut out = [0.0; LANES];
-        sums.into_iter().fold(Wide::splat(0.0), |all, sum| all.add(sum)).store(&mut out);
+        // SAFETY: the array has as many elements as a register.
+        unsafe { _mm512_storeu_ps(out.as_mut_ptr(), all) };
         out
     }
 

@@ -2,10 +2,23 @@
 
 #![allow(unsafe_code)]
 
-use super::math;
+/// Added to |x| < 2^22 and taken off again it rounds x to an integer, which is then in the low bits of the sum.
+pub const ROUNDER: f32 = 12_582_912.0;
+
+/// n of n + [`ROUNDER`].
+#[inline(always)]
+pub fn rounded_integer(x: f32) -> i32 {
+    (x.to_bits() as i32).wrapping_sub(ROUNDER.to_bits() as i32)
+}
+
+/// 2^n for -126 ≤ n ≤ 127.
+#[inline(always)]
+pub fn power_of_two(n: i32) -> f32 {
+    f32::from_bits((n.wrapping_add(127) << 23) as u32)
+}
 
 /// 16 lanes of `f32`.
-pub(super) trait Vector: Copy {
+pub trait Vector: Copy {
     fn splat(x: f32) -> Self;
     /// The first 16 elements.
     fn load(from: &[f32]) -> Self;
@@ -24,7 +37,7 @@ pub(super) trait Vector: Copy {
     fn larger(self, other: Self) -> Self;
     /// `self` where `x >= limit` or x is NaN, else 0.
     fn zero_below(self, x: Self, limit: Self) -> Self;
-    /// 2^n where `self` is n + [`math::ROUNDER`], -126 ≤ n ≤ 127.
+    /// 2^n where `self` is n + [`ROUNDER`], -126 ≤ n ≤ 127.
     fn power_of_two(self) -> Self;
     /// The sum of the lanes.
     fn sum(self) -> f32;
@@ -55,7 +68,7 @@ pub(super) trait Vector: Copy {
 
 /// The instructions of every target.
 #[derive(Clone, Copy)]
-pub(super) struct Lanes([f32; 16]);
+pub struct Lanes([f32; 16]);
 
 impl Lanes {
     #[inline(always)]
@@ -136,7 +149,7 @@ impl Vector for Lanes {
     }
     #[inline(always)]
     fn power_of_two(self) -> Self {
-        self.each(self, |x, _| math::power_of_two(math::rounded_integer(x)))
+        self.each(self, |x, _| power_of_two(rounded_integer(x)))
     }
     #[inline(always)]
     fn sum(self) -> f32 {
@@ -149,25 +162,31 @@ impl Vector for Lanes {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) mod x86 {
-    use super::super::math::ROUNDER;
-    use super::Vector;
+pub(crate) mod x86 {
+    use super::{ROUNDER, Vector};
     use std::arch::x86_64::*;
 
-    /// Sixteen numbers in an AVX-512 register. Only kernels at that level (see `simd::run`) make such values; this
+    /// Sixteen numbers in an AVX-512 register. Only kernels at that level (see `run_within`) name the type; this
     /// makes each instruction below sound.
     #[derive(Clone, Copy)]
-    pub(in super::super) struct Wide(__m512);
+    pub struct Wide(__m512);
 
-    impl Wide {
-        #[inline(always)]
-        pub fn of(register: __m512) -> Wide {
-            Wide(register)
+    /// Transposes sixteen registers: lane j of register i becomes lane i of register j.
+    ///
+    /// # Safety
+    /// The processor has AVX-512 F and DQ.
+    #[inline(always)]
+    pub unsafe fn transposed(rows: [__m512; 16]) -> [__m512; 16] {
+        // `array::map` is not always inlined, and then goes through memory.
+        let (mut vectors, mut out) = ([Wide(rows[0]); 16], rows);
+        for i in 0..16 {
+            vectors[i] = Wide(rows[i]);
         }
-        #[inline(always)]
-        pub fn register(self) -> __m512 {
-            self.0
+        let vectors = Wide::transposed(vectors);
+        for i in 0..16 {
+            out[i] = vectors[i].0;
         }
+        out
     }
 
     /// The lanes of a slice's elements.
@@ -321,7 +340,7 @@ pub(super) mod x86 {
 
     /// Sixteen numbers in two AVX2 registers, with FMA. The safety argument of [`Wide`] holds here as well.
     #[derive(Clone, Copy)]
-    pub(in super::super) struct Pair(__m256, __m256);
+    pub struct Pair(__m256, __m256);
 
     impl Pair {
         /// All bits set in the lanes below `len`.

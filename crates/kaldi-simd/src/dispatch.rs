@@ -1,13 +1,10 @@
-//! Loops compiled several times, for the vector instructions that this machine turns out to have.
-//!
-//! A [`Kernel`] is a plain loop in an `#[inline(always)]` function. [`run`] calls a copy of it that was compiled with
-//! AVX-512, with AVX2 and FMA, or with the target's minimum; LLVM's own vectoriser does the rest.
+//! The levels of vector instructions, and the choice of a kernel's copy.
 
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
-use super::vector::x86;
-use super::vector::{Lanes, Vector};
+use crate::vector::x86;
+use crate::vector::{Lanes, Vector};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Vector instructions that the loops may use.
@@ -22,11 +19,13 @@ pub enum VectorLevel {
 }
 
 /// The instructions that a kernel is compiled with.
-pub(super) trait Simd: Copy {
+pub trait Simd: Copy {
     /// For loops that are vectorised by hand.
     type V: Vector;
     const LEVEL: VectorLevel;
-    /// a · b + c, with one rounding if that is one instruction.
+    /// True if [`Simd::fma`] is one instruction, and so rounds once.
+    const HAS_FMA: bool;
+    /// a · b + c, with one rounding if that is one instruction, else with two.
     fn fma(a: f32, b: f32, c: f32) -> f32;
     /// Says that this element's cache line is read soon: it is brought into the second-level cache.
     #[inline(always)]
@@ -47,8 +46,9 @@ pub(super) trait Simd: Copy {
     fn finish_stores() {}
 }
 
+/// The instructions of every processor of the compilation target.
 #[derive(Clone, Copy)]
-pub(super) struct Portable;
+pub struct Portable;
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 struct Avx2;
@@ -59,9 +59,10 @@ struct Avx512;
 impl Simd for Portable {
     type V = Lanes;
     const LEVEL: VectorLevel = VectorLevel::Portable;
+    const HAS_FMA: bool = cfg!(any(target_feature = "fma", target_arch = "aarch64"));
     #[inline(always)]
     fn fma(a: f32, b: f32, c: f32) -> f32 {
-        if cfg!(any(target_feature = "fma", target_arch = "aarch64")) { a.mul_add(b, c) } else { a * b + c }
+        if Self::HAS_FMA { a.mul_add(b, c) } else { a * b + c }
     }
 }
 
@@ -87,6 +88,7 @@ fn in_lines<const LANES: usize>(
 impl Simd for Avx2 {
     type V = x86::Pair;
     const LEVEL: VectorLevel = VectorLevel::Avx2;
+    const HAS_FMA: bool = true;
     #[inline(always)]
     fn fma(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)
@@ -94,7 +96,7 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn store_past(to: &mut [f32], from: &[f32]) {
         use std::arch::x86_64::{_mm256_loadu_ps, _mm256_stream_ps};
-        // SAFETY: only code that was compiled for these instructions runs with this type, see `run`. The places are as
+        // SAFETY: only code that was compiled for these instructions runs with this type, see `run_within`. The places are as
         // `in_lines` has them.
         in_lines::<8>(to, from, |to, from| unsafe {
             _mm256_stream_ps(to.as_mut_ptr(), _mm256_loadu_ps(from.as_ptr()))
@@ -111,6 +113,7 @@ impl Simd for Avx2 {
 impl Simd for Avx512 {
     type V = x86::Wide;
     const LEVEL: VectorLevel = VectorLevel::Avx512;
+    const HAS_FMA: bool = true;
     #[inline(always)]
     fn fma(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)
@@ -130,7 +133,7 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn store_past(to: &mut [f32], from: &[f32]) {
         use std::arch::x86_64::{_mm512_loadu_ps, _mm512_stream_ps};
-        // SAFETY: only code that was compiled for these instructions runs with this type, see `run`. The places are as
+        // SAFETY: only code that was compiled for these instructions runs with this type, see `run_within`. The places are as
         // `in_lines` has them.
         in_lines::<16>(to, from, |to, from| unsafe {
             _mm512_stream_ps(to.as_mut_ptr(), _mm512_loadu_ps(from.as_ptr()))
@@ -144,7 +147,7 @@ impl Simd for Avx512 {
 }
 
 /// A loop to compile for each level. Implementations of `run` must be `#[inline(always)]`.
-pub(super) trait Kernel {
+pub trait Kernel {
     type Output;
     fn run<S: Simd>(self) -> Self::Output;
 }
@@ -182,6 +185,7 @@ fn detected() -> VectorLevel {
 }
 
 /// The level in use.
+#[inline]
 pub fn vector_level() -> VectorLevel {
     match LEVEL.load(Ordering::Relaxed) {
         0 => set_vector_level(VectorLevel::Avx512),
@@ -201,9 +205,16 @@ pub fn set_vector_level(most: VectorLevel) -> VectorLevel {
 
 /// Runs the kernel's copy for the level in use.
 #[inline]
-pub(super) fn run<K: Kernel>(kernel: K) -> K::Output {
+pub fn run<K: Kernel>(kernel: K) -> K::Output {
+    run_within(VectorLevel::Avx512, kernel)
+}
+
+/// Runs the kernel's copy for the level in use, or for `most` if that is lower: for kernels that wider registers do not
+/// help.
+#[inline(always)]
+pub fn run_within<K: Kernel>(most: VectorLevel, kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
-    match vector_level() {
+    match vector_level().min(most) {
         // SAFETY: `set_vector_level`, which alone stores levels, has asked the processor for these features.
         VectorLevel::Avx512 => return unsafe { run_avx512(kernel) },
         // SAFETY: as above.
