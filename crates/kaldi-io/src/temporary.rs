@@ -113,15 +113,16 @@ impl Drop for Folder {
 }
 
 /// Starts the thread that receives signals, unless it runs. It removes the files, then performs the default action of the signal.
-/// Signals that the program was started to ignore stay ignored, and so does a first one that is [deferred](interruption::defer).
+/// Signals that are ignored, or that have handlers already, are left alone: a library in an interpreter does not end it at Ctrl-C.
+/// A first one that is [deferred](interruption::defer) ends nothing either.
 pub(crate) fn watch() {
     static WATCH: Once = Once::new();
     WATCH.call_once(start);
 }
 
 fn start() {
-    let ignored = ignored_signals();
-    let wanted = interruption::SIGNALS.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+    let taken = taken_signals();
+    let wanted = interruption::SIGNALS.into_iter().filter(|signal| taken >> (signal - 1) & 1 == 0);
     let wanted: Vec<i32> = wanted.collect();
     let (ready, registered) = sync_channel(0);
     // (Signals keep their default actions until there is a thread for them.)
@@ -149,11 +150,14 @@ fn receive(wanted: &[i32], ready: &SyncSender<()>) {
     }
 }
 
-/// Returns the mask of ignored signals: the lowest bit is signal 1. (Zero if the system does not tell.)
-fn ignored_signals() -> u64 {
+/// Returns the mask of signals that are ignored or have handlers: the lowest bit is signal 1. (Zero if the system does not tell.)
+fn taken_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+    let mask = |name: &str| {
+        let mask = status.lines().find_map(|line| line.strip_prefix(name));
+        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+    };
+    mask("SigIgn:") | mask("SigCgt:")
 }
 
 #[cfg(test)]
