@@ -8,7 +8,7 @@ use self::foreign::Description;
 use crate::text::{is_token, parse_real};
 
 /// Bytes of an object that are examined.
-pub(crate) const SAMPLE: usize = 512;
+pub(crate) const SAMPLE: usize = 400;
 
 /// U+FEFF in UTF-8.
 pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";

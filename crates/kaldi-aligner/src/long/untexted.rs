@@ -60,14 +60,16 @@ mod tests {
             text.chars().map(frame).collect()
         };
         // A tenth of a second each: five frames of sound, at most three of silence between them.
-        let found = |text: &str| stretches(&frames(text), 0.1);
-        assert_eq!(found("ww..sss...ss..ww"), [4..12]);
-        assert_eq!(found("sssssss....sssss"), [0..7, 11..16]);
+        let found = |text: &str| -> Vec<(usize, usize)> {
+            stretches(&frames(text), 0.1).into_iter().map(|part| (part.start, part.end)).collect()
+        };
+        assert_eq!(found("ww..sss...ss..ww"), [(4, 12)]);
+        assert_eq!(found("sssssss....sssss"), [(0, 7), (11, 16)]);
         // Too short, too thin, and with a word between.
         assert_eq!(found("ssss..ww...ssss"), []);
         assert_eq!(found("s...s...s...s...s"), []);
         assert_eq!(found("sssswsss"), []);
-        assert_eq!(found("sssssw"), [0..5]);
+        assert_eq!(found("sssssw"), [(0, 5)]);
         assert_eq!(found(""), []);
     }
 }
