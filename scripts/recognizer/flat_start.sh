@@ -37,6 +37,7 @@ lengths_of_examples() { # <utt2num_frames>
     awk '{ print $2 }' | paste -sd,
 }
 
+# The options of --train-opts come last, so that they replace those of this script.
 train_sh() { # <options of train.sh> … <folder>
   local more
   read -ra more <<<"$train_opts"
@@ -44,7 +45,7 @@ train_sh() { # <options of train.sh> … <folder>
   "$here/train.sh" --restart=changed --objective=chain --srand="$srand" --num-jobs-initial="$num_jobs_initial" \
     --num-jobs-final="$num_jobs_final" --nj="$nj" --cmd="$cmd" --train-cmd-opts="$train_cmd_opts" --use-gpu="$use_gpu" \
     --cpu-math="$cpu_math" --num-utts-subset=100 --num-frames-diagnostic=30000 --num-frames-combine=30000 --max-models-combine=5 \
-    --remove-egs=true "${more[@]}" "$@" &
+    --remove-egs=true "${@:1:$#-1}" "${more[@]}" "${*: -1}" &
   wait $! || fail "stopped: the training did not succeed; its logs are in ${*: -1}/log"
 }
 

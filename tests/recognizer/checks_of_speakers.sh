@@ -12,11 +12,12 @@ of_gaussians() { # a network of them, which runs as any other
     diff <(grep '^toy-003 ' "$toy/text") <(nnet3-transcribe --print-args=false "$work/gaussians_adapted" "$toy/wav/toy-003.wav" 2>/dev/null </dev/null)
 }
 
+# (With the minibatches of much data, the networks learn so little in a pass that rounding decides what they insert in silence.)
 adapts_to_a_speaker() { # who is not in the training
   tests/recognizer/toy_speech.py --num 200 "$work/more"
   scripts/recognizer.sh --wav="$work/more/wav" --text="$work/more/text" --utt2spk="$work/more/utt2spk" --lexicon="$work/more/lexicon.txt" --garbage=false \
     --use-gpu=no --test-speakers=speaker3 --adapt-speakers=true --copies=2 --network=tiny --networks=2 --num-epochs=1 --initial-lrate=0.004 --num-jobs-final=1 \
-    --train-opts=--report=false "$work/adapting" 2>"$work/adapting.log" || { cat "$work/adapting.log"; return 1; }
+    --train-opts="--report=false --minibatch-size=1:16" "$work/adapting" 2>"$work/adapting.log" || { cat "$work/adapting.log"; return 1; }
   # (Copies with other voices are no speakers.)
   if ! grep -q '; 3 of 3 speakers have one' "$work/adapting.log" || ! grep -q '; 1 of 1 speakers have one' "$work/adapting.log"; then
     cat "$work/adapting.log"
