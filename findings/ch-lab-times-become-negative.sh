@@ -14,7 +14,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 # (apt-get update before; other libraries are those of the Debian package speech-tools.)
-apt-get --quiet=2 download speech-tools=1:2.5.0-13 libestools2.5=1:2.5.0-13 2>/dev/null
+version=2.5.0-13
+apt-get --quiet=2 download speech-tools="1:$version" libestools2.5="1:$version" 2>/dev/null
 for package in *.deb; do dpkg --extract "$package" "$work"; done
 export PATH=$work/usr/bin:$PATH LD_LIBRARY_PATH=$work/usr/lib/x86_64-linux-gnu
 cat >words.lab <<'LABELS'
