@@ -268,7 +268,7 @@ script_checks() {
 # The whole is dev/test-hostile-scripts.sh.
 hostile_script_tests() {
   title "scripts with hostile values"
-  PATH="$(target_folder)/debug:$PATH" timeout 10m dev/test-hostile-scripts.sh --quick 2>&1 | tee "$log"
+  PATH="$(target_folder)/debug:$PATH" timeout 20m dev/test-hostile-scripts.sh --quick 2>&1 | tee "$log"
   count_tests "${PIPESTATUS[0]}" "$(sum_of '^[0-9]+ passed' passed)" "$(sum_of '^[0-9]+ passed' failed)"
 }
 
@@ -282,7 +282,7 @@ training_tests() {
 
 recognizer_tests() {
   title "a recogniser from waves and words"
-  PATH="$(target_folder)/debug:$PATH" timeout 15m dev/test-recognizer.sh 2>&1 | tee "$log"
+  PATH="$(target_folder)/debug:$PATH" timeout 30m dev/test-recognizer.sh 2>&1 | tee "$log"
   count_tests "${PIPESTATUS[0]}" "$(sum_of '^[0-9]+ passed' passed)" "$(sum_of '^[0-9]+ passed' failed)"
 }
 
