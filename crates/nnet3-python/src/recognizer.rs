@@ -84,7 +84,7 @@ impl Model {
         network.bind(py).call_method("compute", (features, ivectors), options)
     }
 
-    /// What the network reads of a sound, a pair of arrays for compute(): features, and i-vectors with a row every 10 frames, or None if
+    /// The input of the network for a sound, a pair of arrays for compute(): features, and i-vectors with a row every 10 frames, or None if
     /// the network reads none.
     ///
     /// `samples` are those of features(). The features are those of the recogniser, with pitch if the model has it. I-vectors are

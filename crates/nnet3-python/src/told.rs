@@ -11,7 +11,7 @@ use crate::signals::Signals;
 /// The share of the work that recordings need to be opened.
 const READING: f64 = 0.05;
 
-/// What a caller is told, and what it answers.
+/// The progress that a caller hears of, and its answers: an exception of its function ends the work.
 #[derive(Clone)]
 pub struct Told {
     /// The thread that the caller waits on.

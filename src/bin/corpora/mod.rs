@@ -7,6 +7,7 @@ mod elsewhere;
 mod long;
 mod options;
 mod picture;
+mod remarks;
 mod words;
 
 include!(concat!(env!("OUT_DIR"), "/corpora.rs"));

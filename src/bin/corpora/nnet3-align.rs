@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use kaldi_aligner::outputs::{self, Format, LEFT_OUT, Subtitles, TABLE, UNTEXTED};
 use kaldi_aligner::state::{self, G2P, GUESSED, MODEL, State};
-use kaldi_aligner::{AnyModel, Begin, Guessed, Job, Listened, Model, Pronunciations, Results, Unknown, long};
+use kaldi_aligner::{AnyModel, Begin, Guessed, Job, Listened, Model, Pronunciations, Results, Unknown};
 use kaldi_cli::Style;
 use kaldi_corpus::vocabulary::Policy;
 use kaldi_corpus::{Check, Corpus, Kind, MOST_LOST, write_faults};
@@ -24,6 +24,7 @@ use super::aligning::{self, tell};
 use super::elsewhere::OF_MFA;
 use super::options::CorpusArgs;
 use super::picture;
+use super::remarks;
 use super::words::{normalise, pronunciations};
 
 /// Find out when each word and phone of recordings is spoken (forced alignment).
@@ -251,12 +252,12 @@ pub fn run(options: Options) -> Result<u8> {
         }
         kaldi_corpus::write::new_folder(&out)?;
         reports(&out)?;
-        validate(&corpus);
+        remarks::validate(&corpus);
         let excess = options.corpus.tell(&corpus)?;
         let guessed = guess(&mut pronunciations, &corpus, &options, &out, threads)?;
         pronunciations.complete(&corpus, options.unknown_words)?;
-        warn_of_speech(model.as_ref(), &pronunciations, options.unknown_words, &corpus);
-        tell_of_long_ones(&corpus);
+        remarks::warn_of_speech(model.as_ref(), &pronunciations, options.unknown_words, &corpus);
+        remarks::tell_of_long_ones(&corpus);
         if let Some(guessed) = guessed {
             guessed.write(&out.join(G2P), &out.join(GUESSED), pronunciations.lexicon.has_probabilities())?;
         }
@@ -290,8 +291,8 @@ pub fn run(options: Options) -> Result<u8> {
     options.corpus.judge(&corpus)?;
     let guessed = guess(&mut pronunciations, &corpus, &options, &out, threads)?;
     pronunciations.complete(&corpus, options.unknown_words)?;
-    warn_of_speech(model.as_ref(), &pronunciations, options.unknown_words, &corpus);
-    warn_of_little_speech(&corpus, model.is_some());
+    remarks::warn_of_speech(model.as_ref(), &pronunciations, options.unknown_words, &corpus);
+    remarks::warn_of_little_speech(&corpus, model.is_some());
     let picture = options.picture_of(&corpus)?;
     let features = model.as_ref().map(AnyModel::fingerprint);
     let all_words = if options.all_words { " all words" } else { "" };
@@ -547,48 +548,6 @@ fn guess(
     Ok(guessed)
 }
 
-/// Warns of unknown words whose phone the model was trained without.
-fn warn_of_speech(
-    model: Option<&AnyModel>,
-    pronunciations: &Pronunciations,
-    unknown: Unknown,
-    corpus: &Corpus,
-) {
-    if let Some(AnyModel::Gaussian(model)) = model
-        && let Some(sentence) = model.warning_of_speech(pronunciations, unknown, corpus)
-    {
-        messages::warn(&sentence);
-    }
-}
-
-/// Says that an alignment may leave words out.
-fn tell_of_long_ones(corpus: &Corpus) {
-    let long = long::long_ones(corpus).len();
-    if long > 0 {
-        messages::log(&format!(
-            "{} {} longer than {} s with one text: an alignment cuts {}, and leaves out words that do not fit, unless \
-             --all-words=true; --validate cannot tell which",
-            count(long, "recording"),
-            either(long, "is", "are"),
-            long::LONGEST,
-            either(long, "it", "them")
-        ));
-    }
-}
-
-/// Minutes of speech below which a trained model gives poor times.
-const LITTLE_SPEECH: f64 = 20.0;
-
-fn warn_of_little_speech(corpus: &Corpus, has_model: bool) {
-    let minutes = corpus.kept().seconds / 60.0;
-    if !has_model && minutes < LITTLE_SPEECH {
-        messages::warn(&format!(
-            "{minutes:.1} minutes of speech train a poor model: from {LITTLE_SPEECH} minutes on times are good, and --model takes \
-             one of other recordings"
-        ));
-    }
-}
-
 /// Draws an utterance; one that was cut is drawn by its first piece.
 fn draw(file: &str, corpus: &Corpus, results: &Results, id: &str, rate: u32) -> Result<()> {
     let is_of = |other: &str| {
@@ -606,28 +565,5 @@ fn draw(file: &str, corpus: &Corpus, results: &Results, id: &str, rate: u32) -> 
             Ok(())
         }
         None => bail!("--picture-of={id}: the corpus has no such utterance"),
-    }
-}
-
-/// Says what else may be odd: speakers with one utterance, rates.
-fn validate(corpus: &Corpus) {
-    let speakers = corpus.speakers();
-    let single: Vec<&str> = speakers
-        .iter()
-        .filter(|(_, utterances)| utterances.len() == 1)
-        .map(|(speaker, _)| *speaker)
-        .collect();
-    if !single.is_empty() {
-        let first = single.iter().take(5).copied().collect::<Vec<_>>().join(", ");
-        messages::warn(&format!(
-            "{} of {} {} one utterance, such as {first}: is --speakers right?",
-            single.len(),
-            count(speakers.len(), "speaker"),
-            either(single.len(), "has", "have")
-        ));
-    }
-    for (rate, recordings) in corpus.rates() {
-        let have = either(recordings, "has", "have");
-        messages::log(&format!("{} {have} {rate} samples per second", count(recordings, "recording")));
     }
 }
