@@ -9,7 +9,7 @@ use kaldi_io::holder::{Holder, MatrixHolder};
 use kaldi_io::{DenseMatrix, KaldiObject, KaldiReader, KaldiWriter, RandomReader};
 
 use crate::messages;
-use crate::tables::{self, Input};
+use crate::tables::{self, Input, Outcome, Skip};
 
 /// Writes a transition model and its mixtures.
 pub fn write_model(
@@ -50,16 +50,13 @@ impl Counts {
     }
 }
 
-/// An utterance that cannot be used, and why.
-pub type Skipped = std::result::Result<(), String>;
-
 /// Calls `f` with each utterance's features and its entry in a second table. Warns of keys that this does not have, in the
 /// words of `missing`, and of entries that `f` does not use; counts both.
 pub fn for_each_with<H: Holder>(
     features: &str,
     second: &str,
     missing: impl Fn(&str) -> String,
-    mut f: impl FnMut(&str, &DenseMatrix<f32>, &H::T) -> Result<Skipped>,
+    mut f: impl FnMut(&str, &DenseMatrix<f32>, &H::T) -> Result<Outcome>,
 ) -> Result<Counts> {
     let mut counts = Counts::default();
     let mut others = RandomReader::<H>::open(second)?;
@@ -76,8 +73,8 @@ pub fn for_each_with<H: Holder>(
         }
         match f(key, &features, other)? {
             Ok(()) => counts.done += 1,
-            Err(reason) => {
-                messages::warn(&reason);
+            Err(skip) => {
+                messages::warn(&skip.sentence(key));
                 counts.failed += 1;
             }
         }
@@ -88,10 +85,12 @@ pub fn for_each_with<H: Holder>(
 }
 
 /// Returns the reason to skip an utterance if its posteriors have another length than its features.
-pub fn check_posteriors(posteriors: usize, features: &DenseMatrix<f32>) -> Skipped {
+pub fn check_posteriors(posteriors: usize, features: &DenseMatrix<f32>) -> Outcome {
     match posteriors == features.rows {
         true => Ok(()),
-        false => Err(format!("Posterior vector has wrong size {posteriors} vs. {}", features.rows)),
+        false => {
+            Err(Skip::Sentence(format!("Posterior vector has wrong size {posteriors} vs. {}", features.rows)))
+        }
     }
 }
 

@@ -159,6 +159,11 @@ impl<H: Holder> Output<H> {
         self.skip_as(&format!("{key}: {reason}"));
     }
 
+    /// Leaves an entry out, with a warning, for the reason that a step has returned.
+    pub fn leave_out(&mut self, key: &str, skip: &Skip) {
+        self.skip_as(&skip.sentence(key));
+    }
+
     /// Leaves an entry out, with a warning in a sentence that names its key, as Kaldi's do.
     pub fn skip_as(&mut self, sentence: &str) {
         messages::warn(sentence);
@@ -189,13 +194,27 @@ impl<H: Holder> Output<H> {
     }
 }
 
-/// An entry that is left out, and why.
+/// The reason for which an entry is left out.
+#[derive(Debug)]
 pub enum Skip {
     /// A clause behind the key.
     Reason(String),
     /// A sentence that names the key.
     Sentence(String),
 }
+
+impl Skip {
+    /// The warning about the entry of this key.
+    pub fn sentence(&self, key: &str) -> String {
+        match self {
+            Skip::Reason(reason) => format!("{key}: {reason}"),
+            Skip::Sentence(sentence) => sentence.clone(),
+        }
+    }
+}
+
+/// What a step makes of an entry, or the reason for which the entry is left out. The program goes on with the next one.
+pub type Outcome<T = ()> = std::result::Result<T, Skip>;
 
 /// The reason to leave out features without frames.
 pub const NO_FRAMES: &str = "empty feature matrix";
@@ -206,12 +225,12 @@ pub fn no_frames(key: &str) -> String {
 }
 
 /// Returns a reason to leave an entry out.
-pub fn skip<T>(reason: impl Display) -> Result<std::result::Result<T, Skip>> {
+pub fn skip<T>(reason: impl Display) -> Result<Outcome<T>> {
     Ok(Err(Skip::Reason(reason.to_string())))
 }
 
 /// Does the same, in a sentence that names the key.
-pub fn skip_as<T>(sentence: impl Into<String>) -> Result<std::result::Result<T, Skip>> {
+pub fn skip_as<T>(sentence: impl Into<String>) -> Result<Outcome<T>> {
     Ok(Err(Skip::Sentence(sentence.into())))
 }
 
@@ -219,7 +238,7 @@ pub fn skip_as<T>(sentence: impl Into<String>) -> Result<std::result::Result<T, 
 pub fn map<I: Holder, O: Holder>(
     from: &str,
     to: &str,
-    f: impl FnMut(&str, I::T) -> Result<std::result::Result<O::T, Skip>>,
+    f: impl FnMut(&str, I::T) -> Result<Outcome<O::T>>,
 ) -> Result<Output<O>> {
     map_into::<I, O>(from, || Output::open(to), f)
 }
@@ -228,15 +247,14 @@ pub fn map<I: Holder, O: Holder>(
 pub fn map_into<I: Holder, O: Holder>(
     from: &str,
     open: impl FnOnce() -> Result<Output<O>>,
-    mut f: impl FnMut(&str, I::T) -> Result<std::result::Result<O::T, Skip>>,
+    mut f: impl FnMut(&str, I::T) -> Result<Outcome<O::T>>,
 ) -> Result<Output<O>> {
     let input = Input::<I>::open(from)?;
     let mut output = open()?;
     input.for_each(|key, value| {
         match f(key, value)? {
             Ok(value) => output.write(key, &value)?,
-            Err(Skip::Reason(reason)) => output.skip(key, reason),
-            Err(Skip::Sentence(sentence)) => output.skip_as(&sentence),
+            Err(skip) => output.leave_out(key, &skip),
         }
         Ok(())
     })?;

@@ -6,12 +6,13 @@ use kaldi_io::holder::MatrixHolder;
 use kaldi_io::{DenseMatrix, RandomReader, SequentialReader};
 
 use crate::progress;
+use crate::tables::{Outcome, Skip};
 
 pub struct Utterance {
     pub key: String,
     pub graph: Option<Fst>,
     /// A row for each frame, or the reason for which there are none.
-    pub features: std::result::Result<DenseMatrix<f32>, String>,
+    pub features: Outcome<DenseMatrix<f32>>,
 }
 
 /// A table of features, or one of graphs with the features of each, from beginning to end.
@@ -69,7 +70,7 @@ impl Utterances {
             }
             Source::Graphs { graphs, features, missing } => match graphs.next()? {
                 Some((key, graph)) => {
-                    let features = features.get(&key)?.cloned().ok_or_else(|| missing(&key));
+                    let features = features.get(&key)?.cloned().ok_or_else(|| Skip::Sentence(missing(&key)));
                     Some(Utterance { key, graph: Some(graph), features })
                 }
                 None => None,

@@ -19,6 +19,7 @@ use nnet3_online::Notice;
 use crate::options::device::{DeviceOptions, USE_GPU};
 use crate::options::forward::{IvectorOptions, IvectorReader, SimpleOptions, log_compiled};
 use crate::options::weights::WeightsOptions;
+use crate::tables::{self, Outcome, Skip};
 use crate::utterances::{Utterance, Utterances};
 use crate::{messages, prepare};
 
@@ -196,7 +197,7 @@ pub struct Output {
     /// The number of frames of its features.
     pub frames: usize,
     /// The network's output, or the reason for which there is none.
-    pub output: std::result::Result<DenseMatrix<f32>, String>,
+    pub output: Outcome<DenseMatrix<f32>>,
 }
 
 /// Choice: outputs of utterances may wait for others, so that their chunks are computed together, or not.
@@ -220,7 +221,7 @@ pub fn outputs(
         let frames = features.as_ref().map_or(0, |features| features.rows);
         let accepted = match features {
             Ok(features) => accept(compute, &key, &features, ivectors),
-            Err(reason) => Ok(Err(reason)),
+            Err(skip) => Ok(Err(skip)),
         };
         let accepted = match accepted {
             Ok(Ok(())) if together == Together::No => Ok(compute.finish().map(Ok)?),
@@ -303,25 +304,24 @@ pub fn compute_into<H: Holder>(
     }
     let mut table = TableWriter::<H>::open(table)?;
     outputs(utterances, ivectors, compute, Together::Yes, |Output { key, frames, output, .. }| {
+        let output = output.and_then(|output| match output.not_a_number() {
+            Some(found) => Err(Skip::Reason(format!("the output's {found}; it is not written"))),
+            None => Ok(output),
+        });
         let finished = match output {
-            Ok(output) => match output.not_a_number() {
-                Some(found) => Err(format!("{key}: the output's {found}; it is not written")),
-                None => Ok(finish(&key, frames, output)?),
-            },
-            Err(reason) => Err(reason),
+            Ok(output) => finish(&key, frames, output)?,
+            Err(skip) => {
+                kaldi_warn!(site, "{}", skip.sentence(&key));
+                None
+            }
         };
         match finished {
-            Ok(Some(output)) => {
+            Some(output) => {
                 table.write(&key, &output)?;
                 counts.done += 1;
                 counts.frames += frames;
             }
-            failed => {
-                if let Err(reason) = failed {
-                    kaldi_warn!(site, "{reason}");
-                }
-                counts.failed += 1;
-            }
+            None => counts.failed += 1,
         }
         Ok(true)
     })?;
@@ -329,31 +329,30 @@ pub fn compute_into<H: Holder>(
     Ok(counts)
 }
 
-/// Gives an utterance to the computation, or the reason for which it is left out.
+/// Gives an utterance to the computation, if it is not left out.
 fn accept(
     compute: &mut impl Compute,
     utterance: &str,
     features: &DenseMatrix<f32>,
     ivectors: &mut IvectorReader,
-) -> Result<std::result::Result<(), String>> {
-    if let Some(reason) = problem(utterance, features) {
-        return Ok(Err(reason));
+) -> Result<Outcome> {
+    if let Err(skip) = check(utterance, features) {
+        return Ok(Err(skip));
     }
     let kind = ivectors.kind();
-    Ok(match ivectors.get(utterance)? {
-        Some(ivectors) => Ok(compute.accept(features, ivectors)?),
-        None => Err(format!("No {kind} available for utterance {utterance}")),
-    })
-}
-
-/// The features, or why they cannot go through a network.
-pub fn usable(utterance: &str, features: DenseMatrix<f32>) -> std::result::Result<DenseMatrix<f32>, String> {
-    problem(utterance, &features).map_or(Ok(features), Err)
-}
-
-fn problem(utterance: &str, features: &DenseMatrix<f32>) -> Option<String> {
-    if features.rows == 0 {
-        return Some(format!("Zero-length utterance: {utterance}"));
+    match ivectors.get(utterance)? {
+        Some(ivectors) => Ok(Ok(compute.accept(features, ivectors)?)),
+        None => tables::skip_as(format!("No {kind} available for utterance {utterance}")),
     }
-    features.not_finite().map(|found| format!("{utterance}: the features' {found}"))
+}
+
+/// Returns success, or why the features cannot go through a network.
+pub fn check(utterance: &str, features: &DenseMatrix<f32>) -> Outcome {
+    if features.rows == 0 {
+        return Err(Skip::Sentence(format!("Zero-length utterance: {utterance}")));
+    }
+    match features.not_finite() {
+        Some(found) => Err(Skip::Reason(format!("the features' {found}"))),
+        None => Ok(()),
+    }
 }

@@ -5,7 +5,8 @@ use kaldi_hmm::convert::Conversion;
 use kaldi_hmm::{ContextDependency, Error, TransitionModel};
 use kaldi_io::holder::I32VectorHolder;
 use kaldi_io::{RandomReader, read_object};
-use nnet3::{messages, tables};
+use nnet3::messages;
+use nnet3::tables::{self, Outcome, Skip};
 use nnet3_core::c_rand::CRand;
 
 /// Put a phone of silence before and after alignments, where pad-feats has put silence.
@@ -58,7 +59,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
         };
         let around = match frames_around(frames, alignment.len(), factor) {
             Ok(around) => around,
-            Err(why) => return tables::skip(why),
+            Err(skip) => return Ok(Err(skip)),
         };
         let ids = model.transition_ids(&alignment)?;
         match conversion.pad(&ids, options.silence_phone, around, &mut || generator.next()) {
@@ -75,16 +76,16 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
 }
 
 /// Frames of the alignment before and after the words, from frames of features: before, of the words, after.
-fn frames_around(frames: &[i32], aligned: usize, factor: usize) -> Result<(usize, usize), String> {
+fn frames_around(frames: &[i32], aligned: usize, factor: usize) -> Outcome<(usize, usize)> {
     let numbers: Option<Vec<usize>> = frames.iter().map(|&n| usize::try_from(n).ok()).collect();
     let Some([before, words, after]) = numbers.as_deref() else {
-        return Err(format!("expected three numbers of frames, found {frames:?}"));
+        return Err(Skip::Reason(format!("expected three numbers of frames, found {frames:?}")));
     };
     if before % factor != 0 {
-        return Err(format!("{before} frames before the words are no multiple of {factor}"));
+        return Err(Skip::Reason(format!("{before} frames before the words are no multiple of {factor}")));
     }
     if words.div_ceil(factor) != aligned {
-        return Err(format!("{words} frames of features and {aligned} of the alignment"));
+        return Err(Skip::Reason(format!("{words} frames of features and {aligned} of the alignment")));
     }
     Ok((before / factor, (before + words + after).div_ceil(factor) - before / factor - aligned))
 }

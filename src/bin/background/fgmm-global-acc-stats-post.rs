@@ -64,7 +64,7 @@ pub fn run(options: Options) -> Result<u8> {
         }
         let weights = match frame_weights(&mut weights, key, features.rows)? {
             Ok(weights) => weights,
-            Err(reason) => return skip(reason),
+            Err(reason) => return skip(reason.sentence(key)),
         };
         let stats = stats.get_or_insert_with(|| FullGmmStats::new(num_gauss, features.cols, parts));
         if features.cols != stats.dim() {

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use kaldi_gmm::DiagGmm;
 use kaldi_gmm::selection::posterior_entry;
 use kaldi_io::holder::PosteriorHolder;
-use nnet3::tables::Output;
+use nnet3::tables::{self, Output};
 
 /// Precompute Gaussian indices and convert immediately to top-n posteriors (useful in iVector extraction with diagonal UBMs).
 #[derive(clap::Parser)]
@@ -47,7 +47,7 @@ pub fn run(options: Options) -> Result<u8> {
             Ok(())
         };
         if let Err(error) = scorer.for_each_frame(utterance.features, |_, likelihoods| add(likelihoods)) {
-            return Ok(Err(format!("{}: {error}", utterance.key)));
+            return tables::skip(error);
         }
         output.write(utterance.key, &posterior)?;
         totals.log_likelihood += of_file;

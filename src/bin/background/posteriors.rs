@@ -6,7 +6,7 @@ use kaldi_gmm::selection::{prune, softmax};
 use kaldi_io::Posterior;
 use kaldi_io::holder::PosteriorHolder;
 use nnet3::messages;
-use nnet3::tables::Output;
+use nnet3::tables::{self, Output};
 
 use crate::background::mixture::{Mixture, read_scorer};
 use crate::background::utterances::{self, Sources};
@@ -39,7 +39,7 @@ pub fn run<M: Mixture>(options: &PosteriorOptions) -> Result<u8> {
             let mut values = scorer.listed(utterance.features.row(t), list);
             match softmax(&mut values) {
                 Ok(value) => of_file += f64::from(value),
-                Err(error) => return Ok(Err(format!("{}: frame {t}: {error}", utterance.key))),
+                Err(error) => return tables::skip(format!("frame {t}: {error}")),
             }
             if options.min_post != 0.0 {
                 prune(&mut values, options.min_post);

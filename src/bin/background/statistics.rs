@@ -55,15 +55,15 @@ where
         let added = match &mut seconds {
             None => utterance.features,
             Some(table) => match table.get(key)? {
-                None => return Ok(Err(format!("For utterance {key}, second features not present."))),
+                None => return tables::skip_as(format!("For utterance {key}, second features not present.")),
                 Some(added) if added.rows != rows => {
                     let found = added.rows;
-                    return Ok(Err(format!(
-                        "{key}: the first features have {rows} frames, the second {found}"
-                    )));
+                    return tables::skip(format!(
+                        "the first features have {rows} frames, the second {found}"
+                    ));
                 }
                 Some(added) => match added.not_finite() {
-                    Some(found) => return Ok(Err(format!("{key}: second features: {found}"))),
+                    Some(found) => return tables::skip(format!("second features: {found}")),
                     None => added,
                 },
             },
@@ -71,9 +71,7 @@ where
         let stats = stats.get_or_insert_with(|| new(added.cols));
         if added.cols != stats.dim() {
             let (found, expected) = (added.cols, stats.dim());
-            return Ok(Err(format!(
-                "{key}: second features have dimension {found}, those before {expected}"
-            )));
+            return tables::skip(format!("second features have dimension {found}, those before {expected}"));
         }
         let frames = Frames {
             features: utterance.features,

@@ -4,9 +4,9 @@ use anyhow::Result;
 use kaldi_gmm::Scorer;
 use kaldi_io::holder::{I32VectorVectorHolder, MatrixHolder, VectorHolder};
 use kaldi_io::{DenseMatrix, RandomReader};
-use nnet3::gaussians::{Counts, Skipped};
+use nnet3::gaussians::Counts;
 use nnet3::messages;
-use nnet3::tables::{self, Input, no_frames};
+use nnet3::tables::{self, Input, Outcome, no_frames};
 
 /// Tables of utterances.
 #[derive(Default)]
@@ -34,7 +34,7 @@ pub struct Utterance<'a> {
 pub fn for_each(
     sources: &Sources<'_>,
     scorer: &Scorer,
-    mut f: impl FnMut(&Utterance<'_>) -> Result<Skipped>,
+    mut f: impl FnMut(&Utterance<'_>) -> Result<Outcome>,
 ) -> Result<Counts> {
     let mut lists = tables::open_optional::<I32VectorVectorHolder>(sources.lists)?;
     let mut weights = tables::open_optional::<VectorHolder>(sources.weights)?;
@@ -61,7 +61,7 @@ pub fn for_each(
         }
         let weights = match frame_weights(&mut weights, key, features.rows)? {
             Ok(weights) => weights,
-            Err(reason) => return skip(reason),
+            Err(reason) => return skip(reason.sentence(key)),
         };
         let lists = match &mut lists {
             None => None,
@@ -77,7 +77,7 @@ pub fn for_each(
         };
         match f(&Utterance { key, features: &features, lists, weights })? {
             Ok(()) => counts.done += 1,
-            Err(reason) => skip(reason)?,
+            Err(reason) => skip(reason.sentence(key))?,
         }
         Ok(())
     })?;
@@ -91,17 +91,17 @@ pub fn frame_weights<'a>(
     table: &'a mut Option<RandomReader<VectorHolder>>,
     key: &str,
     frames: usize,
-) -> Result<std::result::Result<Option<&'a [f32]>, String>> {
+) -> Result<Outcome<Option<&'a [f32]>>> {
     let Some(table) = table else { return Ok(Ok(None)) };
     let Some(weights) = table.get(key)? else {
-        return Ok(Err(format!("No per-frame weights available for utterance {key}")));
+        return tables::skip_as(format!("No per-frame weights available for utterance {key}"));
     };
     if weights.len() != frames {
         let found = weights.len();
-        return Ok(Err(format!("Weights for utterance {key} have wrong dim {found} vs. {frames}")));
+        return tables::skip_as(format!("Weights for utterance {key} have wrong dim {found} vs. {frames}"));
     }
-    Ok(match weights.iter().find(|weight| !weight.is_finite()) {
-        Some(weight) => Err(format!("Weights for utterance {key} have the value {weight}")),
-        None => Ok(Some(weights)),
-    })
+    match weights.iter().find(|weight| !weight.is_finite()) {
+        Some(weight) => tables::skip_as(format!("Weights for utterance {key} have the value {weight}")),
+        None => Ok(Ok(Some(weights))),
+    }
 }

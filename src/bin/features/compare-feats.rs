@@ -6,7 +6,7 @@ use kaldi_feat::compare::Comparison;
 use kaldi_io::RandomReader;
 use kaldi_io::holder::MatrixHolder;
 use nnet3::messages;
-use nnet3::tables::{self, Input};
+use nnet3::tables::{self, Input, Skip};
 
 /// Computes relative difference between two sets of features per dimension and an average difference.
 ///
@@ -27,14 +27,14 @@ pub fn run(options: Options) -> Result<u8> {
     let (mut done, mut failed) = (0u64, 0u64);
     Input::<MatrixHolder>::open(&options.in_rspecifier1)?.for_each(|key, features| {
         let added = match second.get(key)? {
-            _ if features.rows == 0 => Err(tables::NO_FRAMES.to_owned()),
-            Some(other) => comparison.add(&features, other),
-            None => Err(format!("not in {}", options.in_rspecifier2)),
+            _ if features.rows == 0 => Err(Skip::Reason(tables::NO_FRAMES.to_owned())),
+            Some(other) => comparison.add(&features, other).map_err(Skip::Reason),
+            None => Err(Skip::Reason(format!("not in {}", options.in_rspecifier2))),
         };
         match added {
             Ok(()) => done += 1,
-            Err(reason) => {
-                messages::warn(&format!("{key}: {reason}"));
+            Err(skip) => {
+                messages::warn(&skip.sentence(key));
                 failed += 1;
             }
         }

@@ -8,7 +8,7 @@ use kaldi_feat::segments::Segment;
 use kaldi_feat::wave::{Wave, WaveHolder};
 use kaldi_io::{KaldiReader, RandomReader};
 use nnet3::messages;
-use nnet3::tables::Output;
+use nnet3::tables::{self, Outcome, Output};
 
 /// Extract segments from a large audio file in WAV format.
 ///
@@ -31,24 +31,24 @@ pub struct Options {
 }
 
 /// Returns the part of a wave, or the reason for which there is none.
-fn part(options: &Options, segment: &Segment, line: &str, wave: &Wave) -> Result<Result<Wave, String>> {
+fn part(options: &Options, segment: &Segment, line: &str, wave: &Wave) -> Result<Outcome<Wave>> {
     let length = wave.duration();
     let seconds = f64::from(length);
     if segment.start > seconds {
-        return Ok(Err(format!(
+        return tables::skip_as(format!(
             "Segment start is out of file data range [0, {}s]; skipping segment '{line}'",
             num(seconds)
-        )));
+        ));
     }
     if segment.end.is_finite() && segment.end > f64::from(length + options.max_overshoot) {
-        return Ok(Err(format!(
+        return tables::skip_as(format!(
             "Segment end is too far out of file data range [0,{}s]; skipping segment '{line}'",
             num(seconds)
-        )));
+        ));
     }
     let end = segment.end.min(seconds);
     if end - segment.start < f64::from(options.min_segment_length) {
-        return Ok(Err(format!("Segment {} too short, skipping it.", segment.name)));
+        return tables::skip_as(format!("Segment {} too short, skipping it.", segment.name));
     }
     let channel = match segment.channel {
         Some(channel) => usize::from(channel),
@@ -62,17 +62,17 @@ fn part(options: &Options, segment: &Segment, line: &str, wave: &Wave) -> Result
         ),
     };
     if channel >= wave.channels {
-        return Ok(Err(format!(
+        return tables::skip_as(format!(
             "Invalid channel {channel} >= {}. Skipping segment {}",
             wave.channels, segment.name
-        )));
+        ));
     }
     let at = |seconds: f64| (seconds * f64::from(wave.sample_rate) + 0.5) as usize;
     let (first, end) = (at(segment.start), at(end).min(wave.len()));
     let samples = wave.samples.iter().skip(channel).step_by(wave.channels);
     let samples: Vec<i16> = samples.take(end).skip(first).copied().collect();
     if samples.is_empty() {
-        return Ok(Err(format!("Segment {} has no samples, skipping it.", segment.name)));
+        return tables::skip_as(format!("Segment {} has no samples, skipping it.", segment.name));
     }
     Ok(Ok(Wave { samples, channels: 1, complaint: None, sample_rate: wave.sample_rate }))
 }
@@ -104,7 +104,7 @@ pub fn run(options: Options) -> Result<u8> {
         }
         match part(&options, &segment, &line, wave)? {
             Ok(part) => output.write(&segment.name, &part)?,
-            Err(reason) => messages::warn(&reason),
+            Err(skip) => messages::warn(&skip.sentence(&segment.name)),
         }
     }
     lines.close()?;

@@ -12,6 +12,7 @@ use kaldi_io::text::{count, either};
 use kaldi_io::{KaldiWriter, TableWriter};
 use nnet3::messages;
 use nnet3::progress::Counter;
+use nnet3::tables::Skip;
 
 use crate::gaussians::data_folder::Data;
 
@@ -119,7 +120,7 @@ pub fn write(folder: &str, data: &Data, aligned: &Aligned, phones: &Symbols) -> 
         let (key, speaker, rows) = (&utterance.key, &utterance.speaker, utterance.features.rows);
         table.write_str(&format!("{key}\t{speaker}\t{rows}\t{result}\t{likelihood}\n"))?;
     }
-    for (key, reason) in &data.without_features {
+    for (key, Skip::Reason(reason) | Skip::Sentence(reason)) in &data.without_features {
         table.write_str(&format!("{key}\t\t0\t{reason}\t\n"))?;
     }
     table.finish()?;

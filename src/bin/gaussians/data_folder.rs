@@ -15,7 +15,7 @@ use kaldi_io::{DenseMatrix, KaldiWriter};
 use kaldi_lang::Lang;
 use kaldi_lang::plain_text::{self, fields, lines};
 use nnet3::messages;
-use nnet3::tables::Input;
+use nnet3::tables::{Input, Outcome, Skip};
 use nnet3_online::config;
 use nnet3_online::config::spectral::{MfccArgs, SpectralArgs};
 
@@ -34,7 +34,7 @@ pub struct Data {
     /// The words of each utterance.
     pub texts: Vec<Vec<String>>,
     /// Keys of the text that have no features, and why.
-    pub without_features: Vec<(String, String)>,
+    pub without_features: Vec<(String, Skip)>,
     /// Frames in a second.
     pub frame_shift: f64,
     /// The options of the features, as lines, if these were made here.
@@ -140,7 +140,8 @@ impl Data {
         let mut unknown: BTreeMap<String, usize> = BTreeMap::new();
         for (key, words) in text {
             let Some(features) = made.features.remove(&key) else {
-                let reason = made.problems.remove(&key).unwrap_or_else(|| "there is no sound".to_owned());
+                let no_sound = || Skip::Reason("there is no sound".to_owned());
+                let reason = made.problems.remove(&key).unwrap_or_else(no_sound);
                 data.without_features.push((key, reason));
                 continue;
             };
@@ -178,8 +179,8 @@ impl Data {
                 );
             }
         }
-        for (key, reason) in data.without_features.iter().take(5) {
-            messages::warn(&format!("{key}: {reason}"));
+        for (key, skip) in data.without_features.iter().take(5) {
+            messages::warn(&skip.sentence(key));
         }
         Ok(data)
     }
@@ -206,7 +207,7 @@ impl Data {
 #[derive(Default)]
 struct Made {
     features: HashMap<String, DenseMatrix<f32>>,
-    problems: HashMap<String, String>,
+    problems: HashMap<String, Skip>,
     frame_shift: Option<f64>,
     options: Option<String>,
 }
@@ -262,7 +263,8 @@ impl Made {
             Ok(())
         })?;
         for segment in segments.into_values().flatten() {
-            self.problems.insert(segment.name, format!("there is no recording '{}'", segment.recording));
+            let reason = format!("there is no recording '{}'", segment.recording);
+            self.problems.insert(segment.name, Skip::Reason(reason));
         }
         Ok(())
     }
@@ -283,24 +285,27 @@ impl Made {
                 self.features.insert(key.to_owned(), features);
             }
             Err(error) => {
-                self.problems.insert(key.to_owned(), error.to_string());
+                self.problems.insert(key.to_owned(), Skip::Reason(error.to_string()));
             }
         }
     }
 }
 
 /// The samples of a segment, or why there are none.
-fn part(segment: &Segment, wave: &Wave) -> Result<Vec<f32>, String> {
+fn part(segment: &Segment, wave: &Wave) -> Outcome<Vec<f32>> {
     let channel = usize::from(segment.channel.unwrap_or(0));
     if channel >= wave.channels {
-        return Err(format!("the recording has no channel {channel}"));
+        return Err(Skip::Reason(format!("the recording has no channel {channel}")));
     }
     let at = |seconds: f64| (seconds * f64::from(wave.sample_rate) + 0.5) as usize;
     let samples = wave.channel(channel);
     let (begin, end) = (at(segment.start), at(segment.end).min(samples.len()));
     match begin < end {
         true => Ok(samples[begin..end].to_vec()),
-        false => Err(format!("the segment begins at {} s, behind the end of the recording", segment.start)),
+        false => Err(Skip::Reason(format!(
+            "the segment begins at {} s, behind the end of the recording",
+            segment.start
+        ))),
     }
 }
 

@@ -5,7 +5,7 @@ use kaldi_gmm::{Accumulator, ModelStats, Parts};
 use kaldi_io::holder::I32VectorHolder;
 use kaldi_io::{KaldiWriter, write_object};
 use nnet3::gaussians::{self, LogLikelihood};
-use nnet3::messages;
+use nnet3::{messages, tables};
 
 /// Accumulate stats for GMM training.
 #[derive(clap::Parser)]
@@ -35,11 +35,11 @@ pub fn run(options: Options) -> Result<u8> {
         missing,
         |key, features, alignment| {
             if alignment.len() != features.rows {
-                return Ok(Err(format!(
+                return tables::skip_as(format!(
                     "Alignments has wrong size {} vs. {}",
                     alignment.len(),
                     features.rows
-                )));
+                ));
             }
             model.check_features(features)?;
             let ids = transitions.transition_ids(alignment).with_context(|| alignments.clone())?;

@@ -5,7 +5,7 @@ use kaldi_gmm::{Accumulator, ModelStats, Parts, pdf_posterior};
 use kaldi_io::holder::{MatrixHolder, PosteriorHolder};
 use kaldi_io::{KaldiWriter, RandomReader, write_object};
 use nnet3::gaussians::{self, LogLikelihood};
-use nnet3::messages;
+use nnet3::{messages, tables};
 
 /// Accumulate stats for GMM training, computing posteriors with one set of features but accumulating statistics with
 /// another. First features are used to get posteriors, second to accumulate stats
@@ -39,13 +39,13 @@ pub fn run(options: Options) -> Result<u8> {
         |key, features, posterior| {
             let Some(added) = second.get(key)? else {
                 no_second += 1;
-                return Ok(Err(format!("No second features for utterance {key}")));
+                return tables::skip_as(format!("No second features for utterance {key}"));
             };
             if added.rows != features.rows {
-                return Ok(Err(format!(
+                return tables::skip_as(format!(
                     "Features have different lengths {} vs. {}",
                     features.rows, added.rows
-                )));
+                ));
             }
             if let Err(reason) = gaussians::check_posteriors(posterior.len(), features) {
                 return Ok(Err(reason));
@@ -55,9 +55,7 @@ pub fn run(options: Options) -> Result<u8> {
             let stats = stats.get_or_insert_with(|| ModelStats::new(&transitions, &model, dim, Parts::ALL));
             let expected = stats.pdfs[0].dim();
             if dim != expected {
-                return Ok(Err(format!(
-                    "{key}: second features of dimension {dim}, before it was {expected}"
-                )));
+                return tables::skip(format!("second features of dimension {dim}, before it was {expected}"));
             }
             let before = LogLikelihood { sum: stats.log_likelihood, frames: stats.frames };
             let pdfs = pdf_posterior(&transitions, posterior).with_context(|| posteriors.clone())?;

@@ -6,7 +6,7 @@ use kaldi_cli::log::Site;
 use kaldi_hmm::{ContextDependency, TransitionModel};
 use kaldi_io::holder::{I32PairVectorHolder, ObjectHolder};
 use kaldi_io::read_object;
-use nnet3::tables::{self, Output};
+use nnet3::tables::{self, Outcome, Output};
 use nnet3_chain::proto::{ProtoSupervision, SupervisionOptions};
 use nnet3_chain::{PhoneModel, Supervision};
 use nnet3_decode::CompactLatticeHolder;
@@ -54,8 +54,6 @@ pub struct Options {
     output: String,
 }
 
-type Made = Result<std::result::Result<Supervision, tables::Skip>>;
-
 pub fn run(options: Options) -> Result<u8> {
     let supervision_options = SupervisionOptions {
         left_tolerance: options.left_tolerance,
@@ -71,7 +69,7 @@ pub fn run(options: Options) -> Result<u8> {
     let transitions: TransitionModel = read_object(&options.transition_model)?;
     let model = PhoneModel::new(&tree, &transitions)
         .with_context(|| format!("{} and {}", options.tree, options.transition_model))?;
-    let make = |proto: nnet3_train::Result<ProtoSupervision>| -> Made {
+    let make = |proto: nnet3_train::Result<ProtoSupervision>| -> Result<Outcome<Supervision>> {
         match proto.and_then(|proto| proto.supervision(model, options.convert_to_pdfs)) {
             Ok(Some(supervision)) => Ok(Ok(supervision)),
             Ok(None) => tables::skip("Supervision FST is empty (too many phones for too few frames?)"),

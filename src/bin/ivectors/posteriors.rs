@@ -5,6 +5,7 @@ use kaldi_io::holder::PosteriorHolder;
 use kaldi_io::{DenseMatrix, Posterior};
 use kaldi_ivector::Error;
 use nnet3::gaussians::{self, Counts};
+use nnet3::tables;
 
 /// Calls `f` with the features and posteriors of each utterance. Warns of utterances without posteriors, with posteriors of
 /// another length, and that `f` cannot use; counts them.
@@ -19,16 +20,16 @@ pub fn for_each(
     let missing = |key: &str| format!("No posteriors for utterance {key}");
     gaussians::for_each_with::<PosteriorHolder>(features, posteriors, missing, |key, features, posterior| {
         if posterior.len() != features.rows {
-            return Ok(Err(format!(
+            return tables::skip_as(format!(
                 "Size mismatch between posterior {} and features {} for utterance {key}",
                 posterior.len(),
                 features.rows
-            )));
+            ));
         }
         match f(key, features, posterior)? {
             Ok(()) => Ok(Ok(())),
             Err(error @ Error::OtherModel(_)) => Err(error.into()),
-            Err(error) => Ok(Err(format!("{key}: {error}"))),
+            Err(error) => tables::skip(error),
         }
     })
 }

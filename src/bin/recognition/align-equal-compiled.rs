@@ -27,7 +27,7 @@ pub fn run(options: Options) -> Result<u8> {
     while let Some(Utterance { key, graph, features }) = utterances.read()? {
         match features {
             Ok(features) => aligner.align(&key, &graph.unwrap_or_default(), features.rows)?,
-            Err(reason) => aligner.lacks(&reason),
+            Err(skip) => aligner.lacks(&skip.sentence(&key)),
         }
     }
     utterances.close()?;

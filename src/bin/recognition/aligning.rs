@@ -113,8 +113,8 @@ impl<'a> Aligner<'a> {
     pub fn align(&mut self, key: &str, fst: Fst, loglikes: DenseMatrix<f32>, scale: f32) -> Result<()> {
         let loglikes = match usable(key, loglikes) {
             Ok(loglikes) => loglikes,
-            Err(reason) => {
-                self.fail(&reason);
+            Err(skip) => {
+                self.fail(&skip.sentence(key));
                 return Ok(());
             }
         };

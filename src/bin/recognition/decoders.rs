@@ -11,6 +11,7 @@ use nnet3::forward::{self, AcousticNetwork, Compute, Output, Together};
 use nnet3::options::device::DeviceOptions;
 use nnet3::options::forward::{IvectorOptions, OwnedIvectors};
 use nnet3::options::weights::WeightsOptions;
+use nnet3::tables::Skip;
 use nnet3::utterances::{Utterance, Utterances};
 use nnet3::workers::in_parallel;
 use nnet3_online::SharedGraph;
@@ -171,11 +172,14 @@ pub fn decode_in_parallel(
     let mut ivectors = ivectors.open()?;
     let read = |give: nnet3::workers::Give<'_, Job>| -> Result<()> {
         while let Some(Utterance { key, graph, features }) = utterances.read()? {
-            let features = features.and_then(|features| forward::usable(&key, features));
+            let features = features.and_then(|features| forward::check(&key, &features).map(|()| features));
             let (features, its) = match (features, ivectors.get(&key)?) {
                 (Ok(features), Some(its)) => (Ok(features), Some(its.into())),
-                (Ok(_), None) => (Err(format!("No {} available for utterance {key}", ivectors.kind())), None),
-                (Err(reason), _) => (Err(reason), None),
+                (Ok(_), None) => {
+                    let reason = format!("No {} available for utterance {key}", ivectors.kind());
+                    (Err(Skip::Sentence(reason)), None)
+                }
+                (Err(skip), _) => (Err(skip), None),
             };
             if !give((Utterance { key, graph, features }, its)) {
                 return Ok(());
@@ -192,9 +196,9 @@ pub fn decode_in_parallel(
                     let ivectors = ivectors.as_ref().map_or(Ivectors::None, OwnedIvectors::get);
                     let loglikes = compute.accept(&features, ivectors).and_then(|()| compute.finish());
                     loglikes.with_context(|| format!("utterance {key}"))?;
-                    compute.next_output().ok_or_else(|| format!("{key}: the network gave no output"))
+                    compute.next_output().ok_or_else(|| Skip::Reason("the network gave no output".to_owned()))
                 }
-                Err(reason) => Err(reason),
+                Err(skip) => Err(skip),
             };
             Ok(decoding.finish(decoder.search(key, graph, loglikes, 1.0)?))
         });

@@ -23,7 +23,8 @@ pub use nnet3_online::config::search::{SearchArgs, of_option};
 use nnet3_online::graph::{self, PairFiles, SharedGraph};
 
 use crate::recognition::search_graph::SharedDecoder;
-use nnet3::{lattices, messages, tables};
+use nnet3::tables::{self, Outcome, Skip};
+use nnet3::{lattices, messages};
 
 const UTTERANCE: Site = Site::new("DecodeUtteranceLatticeFaster", "decoder-wrappers.cc", 375);
 
@@ -62,7 +63,7 @@ pub struct Searched {
 
 impl Searched {
     /// An utterance that cannot be searched, and why.
-    pub fn not_searched(key: String, reason: String) -> Searched {
+    pub fn not_searched(key: String, reason: Skip) -> Searched {
         Searched { key, frames: 0, lost_at: None, result: Err(Failure::NoInput(reason)) }
     }
 }
@@ -97,16 +98,16 @@ struct Success {
 
 enum Failure {
     /// The utterance has no frames.
-    NoInput(String),
+    NoInput(Skip),
     NoPath,
     NotFinal,
     Other(String),
 }
 
 impl Failure {
-    fn sentence(self, key: &str) -> String {
+    fn sentence(&self, key: &str) -> String {
         match self {
-            Failure::NoInput(reason) => reason,
+            Failure::NoInput(reason) => reason.sentence(key),
             Failure::NoPath => format!("Failed to decode utterance with id {key}"),
             Failure::NotFinal => format!(
                 "Not producing output for utterance {key} since no final-state reached and \
@@ -250,7 +251,7 @@ impl Decoder<'_> {
         &mut self,
         key: String,
         graph: Option<Fst>,
-        loglikes: std::result::Result<DenseMatrix<f32>, String>,
+        loglikes: Outcome<DenseMatrix<f32>>,
         scale: f32,
     ) -> Result<Searched> {
         let loglikes = match loglikes.and_then(|loglikes| usable(&key, loglikes)) {
@@ -273,7 +274,7 @@ impl Decoder<'_> {
         let own = match graph.map(|graph| SearchGraph::new((&graph).into(), num_ids)).transpose() {
             Ok(own) => own,
             Err(error) => {
-                let reason = format!("Not decoding utterance {key}: {error}");
+                let reason = Skip::Sentence(format!("Not decoding utterance {key}: {error}"));
                 return Ok(Searched::not_searched(key, reason));
             }
         };
@@ -430,12 +431,12 @@ pub struct Timing {
 }
 
 /// Returns usable log-likelihoods, or the reason why they are not: they are missing, or not all are numbers.
-pub fn usable(key: &str, loglikes: DenseMatrix<f32>) -> std::result::Result<DenseMatrix<f32>, String> {
+pub fn usable(key: &str, loglikes: DenseMatrix<f32>) -> Outcome<DenseMatrix<f32>> {
     if loglikes.rows == 0 {
-        return Err(format!("Zero-length utterance: {key}"));
+        return Err(Skip::Sentence(format!("Zero-length utterance: {key}")));
     }
     match loglikes.not_a_number() {
-        Some(found) => Err(format!("{key}: the log-likelihoods' {found}")),
+        Some(found) => Err(Skip::Reason(format!("the log-likelihoods' {found}"))),
         None => Ok(loglikes),
     }
 }

@@ -8,6 +8,7 @@ use kaldi_gmm::{AmDiagGmm, Likelihoods};
 use kaldi_hmm::TransitionModel;
 use kaldi_io::DenseMatrix;
 use nnet3::gaussians;
+use nnet3::tables::{Outcome, Skip};
 use nnet3::utterances::{Utterance, Utterances};
 use nnet3_decode::decoder::Decodable;
 
@@ -25,17 +26,17 @@ pub struct GaussianDecodable<'a> {
 
 impl<'a> GaussianDecodable<'a> {
     /// `scale` multiplies log-likelihoods. Terms of mixtures below the best by more than `prune`, if that is above 0, are
-    /// left out. The inner error is a reason to leave the utterance out; the outer one is for features of another dimension.
+    /// left out. It is an error if the features have another dimension.
     pub fn new(
         model: &'a AmDiagGmm,
         features: &DenseMatrix<f32>,
         pdfs: &'a [i32],
         (scale, prune): (f32, f32),
-    ) -> Result<std::result::Result<Self, String>> {
+    ) -> Result<Outcome<Self>> {
         model.check_features(features)?;
         Ok(Likelihoods::new(model, features)
             .map(|likelihoods| GaussianDecodable { likelihoods: likelihoods.pruned(prune), pdfs, scale })
-            .map_err(|error| error.to_string()))
+            .map_err(|error| Skip::Reason(error.to_string())))
     }
 }
 
@@ -69,14 +70,17 @@ impl Acoustics {
         let Utterance { key, graph, features } = utterance;
         let features = match features {
             Ok(features) if features.rows > 0 => features,
-            Ok(_) => return Ok(Searched::not_searched(key.clone(), format!("Zero-length utterance: {key}"))),
-            Err(reason) => return Ok(Searched::not_searched(key, reason)),
+            Ok(_) => {
+                let reason = Skip::Sentence(format!("Zero-length utterance: {key}"));
+                return Ok(Searched::not_searched(key, reason));
+            }
+            Err(skip) => return Ok(Searched::not_searched(key, skip)),
         };
         let scales = (self.acoustic_scale, self.prune);
         let decodable = GaussianDecodable::new(&self.mixtures, &features, pdfs, scales);
         match decodable.with_context(|| format!("utterance {key}"))? {
             Ok(decodable) => decoder.search_with(key, graph, &decodable),
-            Err(reason) => Ok(Searched::not_searched(key.clone(), format!("{key}: {reason}"))),
+            Err(skip) => Ok(Searched::not_searched(key, skip)),
         }
     }
 }

@@ -49,10 +49,10 @@ pub fn run(options: Options) -> Result<u8> {
                 let decodable = GaussianDecodable::new(&model, &features, transitions.pdfs(), (scale, 0.0));
                 match decodable.with_context(|| format!("utterance {key}"))? {
                     Ok(decodable) => aligner.align_with(&key, graph, &decodable)?,
-                    Err(reason) => aligner.fail(&format!("{key}: {reason}")),
+                    Err(skip) => aligner.fail(&skip.sentence(&key)),
                 }
             }
-            (Err(reason), _) => aligner.fail(&reason),
+            (Err(skip), _) => aligner.fail(&skip.sentence(&key)),
             (_, None) => aligner.fail(&format!("No graph for utterance {key}")),
         }
     }

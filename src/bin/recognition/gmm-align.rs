@@ -81,8 +81,8 @@ pub fn run(options: Options) -> Result<u8> {
         let decodable = GaussianDecodable::new(&model, &features, transitions.pdfs(), (scale, 0.0));
         match decodable.with_context(|| format!("utterance {key}"))? {
             Ok(decodable) => aligner.align_with(key, graph, &decodable),
-            Err(reason) => {
-                aligner.fail(&format!("{key}: {reason}"));
+            Err(skip) => {
+                aligner.fail(&skip.sentence(key));
                 Ok(())
             }
         }

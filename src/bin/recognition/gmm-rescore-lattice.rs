@@ -53,8 +53,8 @@ pub fn run(options: Options) -> Result<u8> {
         let decodable = GaussianDecodable::new(&model, features, transitions.pdfs(), (1.0, 0.0));
         let decodable = match decodable.with_context(|| options.feature_rspecifier.clone())? {
             Ok(decodable) => decodable,
-            Err(reason) => {
-                output.skip(key, reason);
+            Err(skip) => {
+                output.leave_out(key, &skip);
                 return Ok(());
             }
         };

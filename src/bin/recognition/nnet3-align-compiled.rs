@@ -72,8 +72,8 @@ pub fn run(options: Options) -> Result<u8> {
         |Output { key, graph, output, .. }| match (graph, output) {
             (Some(graph), Ok(loglikes)) => aligner.align(&key, graph, loglikes, 1.0),
             (None, _) => bail!("no graph for utterance {key}"),
-            (_, Err(reason)) => {
-                aligner.fail(&reason);
+            (_, Err(skip)) => {
+                aligner.fail(&skip.sentence(&key));
                 Ok(())
             }
         },

@@ -22,7 +22,7 @@ use crate::recognition::options::online::{PipelineArgs, check, model};
 use nnet3::options::cpu_math::CpuMathOptions;
 use nnet3::options::threads;
 use nnet3::options::weights::WeightsOptions;
-use nnet3::tables::{Input, Output};
+use nnet3::tables::{self, Input, Outcome, Output};
 use nnet3::{forward, lattices, messages};
 
 pub mod samples;
@@ -169,7 +169,7 @@ pub fn decode(options: &OnlineOptions, tables: &OnlineTables, kind: Kind) -> Res
                     output.write(utterance, &lattice)?;
                     messages::log(&format!("Decoded utterance {utterance}"));
                 }
-                Err(reason) => output.skip(utterance, reason),
+                Err(skip) => output.leave_out(utterance, &skip),
             }
         }
         Ok(())
@@ -226,27 +226,22 @@ struct Decoding<'o> {
 
 impl Decoding<'_> {
     /// The lattice of an utterance, or why there is none.
-    fn utterance(
-        &mut self,
-        key: &str,
-        wave: &Wave,
-        speaker: &Speaker,
-    ) -> Result<std::result::Result<CompactLattice, String>> {
+    fn utterance(&mut self, key: &str, wave: &Wave, speaker: &Speaker) -> Result<Outcome<CompactLattice>> {
         let mut timer = OnlineTimer::new(key);
         match self.search(key, wave, speaker, &mut timer) {
             Ok(()) => {}
             Err(error) if error.is_broken_graph() => return Err(error.into()),
-            Err(error) => return Ok(Err(error.to_string())),
+            Err(error) => return tables::skip(error),
         }
         if self.stream.frames_decoded() == 0 {
-            return Ok(Err(format!("the recording has {} samples, too few for a frame", wave.len())));
+            return tables::skip(format!("the recording has {} samples, too few for a frame", wave.len()));
         }
         if !self.stream.finish()? {
-            return Ok(Err("no path was left".to_owned()));
+            return tables::skip("no path was left");
         }
         let (lattice, best) = match finished_lattice(&mut self.stream, &self.ending, key) {
             Ok(result) => result,
-            Err(error) => return Ok(Err(error.to_string())),
+            Err(error) => return tables::skip(error),
         };
         let likelihood = -(f64::from(best.weight.graph) + f64::from(best.weight.acoustic));
         let frames = best.ids.len();

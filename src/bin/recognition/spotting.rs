@@ -23,7 +23,7 @@ use nnet3::messages;
 use nnet3::options::cpu_math::CpuMathOptions;
 use nnet3::options::forward::LoopedOptions;
 use nnet3::options::weights::WeightsOptions;
-use nnet3::tables::{Input, Output};
+use nnet3::tables::{self, Input, Outcome, Output};
 use nnet3_online::config::endpoint::EndpointArgs;
 use nnet3_online::graph::read_whole;
 
@@ -113,7 +113,7 @@ pub fn run(options: &SpottingOptions, tables: &SpottingTables) -> Result<u8> {
                     alignments.write(utterance, &path.ids)?;
                     messages::log(&format!("Decoded utterance {utterance}"));
                 }
-                Err(reason) => transcripts.skip(utterance, reason),
+                Err(skip) => transcripts.leave_out(utterance, &skip),
             }
         }
         Ok(())
@@ -134,12 +134,7 @@ struct Spotting<'o, 'g> {
 
 impl Spotting<'_, '_> {
     /// Searches an utterance and prints its words. Returns its best path, or the reason why there is none.
-    fn utterance(
-        &mut self,
-        key: &str,
-        wave: &Wave,
-        speaker: &Speaker,
-    ) -> Result<std::result::Result<ViterbiPath, String>> {
+    fn utterance(&mut self, key: &str, wave: &Wave, speaker: &Speaker) -> Result<Outcome<ViterbiPath>> {
         let mut timer = OnlineTimer::new(key);
         self.spotter.begin(speaker.clone())?;
         let rate = wave.sample_rate as f32;
@@ -152,7 +147,7 @@ impl Spotting<'_, '_> {
             match self.spotter.accept(rate, piece, last) {
                 Ok(()) => {}
                 Err(error) if error.is_broken_graph() => return Err(error.into()),
-                Err(error) => return Ok(Err(error.to_string())),
+                Err(error) => return tables::skip(error),
             }
             let words = if last {
                 self.spotter.other_words()?
@@ -166,10 +161,10 @@ impl Spotting<'_, '_> {
             }
         }
         if self.spotter.frames_decoded() == 0 {
-            return Ok(Err(format!("the recording has {} samples, too few for a frame", wave.len())));
+            return tables::skip(format!("the recording has {} samples, too few for a frame", wave.len()));
         }
         self.timing.add(timer);
-        Ok(self.spotter.best_path()?.ok_or_else(|| "no path was left".to_owned()))
+        self.spotter.best_path()?.map_or_else(|| tables::skip("no path was left"), |path| Ok(Ok(path)))
     }
 
     /// Prints words, each with a blank behind it. `end` ends the text of an utterance.

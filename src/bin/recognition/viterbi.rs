@@ -8,6 +8,7 @@ use kaldi_cli::log::{num, ratio};
 use kaldi_io::TableWriter;
 use kaldi_io::holder::I32VectorHolder;
 use kaldi_io::symbols::SymbolTable;
+use nnet3::tables::Skip;
 use nnet3::utterances::{Utterance, Utterances};
 use nnet3::{gaussians, lattices, messages};
 use nnet3_decode::decoder::{Decodable, MatrixDecodable, Pruning, SearchGraph, ViterbiDecoder};
@@ -98,8 +99,8 @@ pub fn decode_matrices(
     while let Some(Utterance { key, features, .. }) = utterances.read()? {
         let loglikes = match usable(&key, features.unwrap_or_default()) {
             Ok(loglikes) => loglikes,
-            Err(reason) => {
-                outputs.fail(&reason);
+            Err(skip) => {
+                outputs.fail(&skip.sentence(&key));
                 continue;
             }
         };
@@ -135,20 +136,18 @@ impl ViterbiArgs {
         while let Some(Utterance { key, features, .. }) = utterances.read()? {
             let features = features.unwrap_or_default();
             let result = match features.rows {
-                0 => Err(format!("Zero-length utterance: {key}")),
+                0 => Err(Skip::Sentence(format!("Zero-length utterance: {key}"))),
                 _ => {
                     let scales = (self.options.acoustic_scale, 0.0);
                     let decodable = GaussianDecodable::new(&model, &features, transitions.pdfs(), scales);
-                    decodable
-                        .with_context(|| format!("utterance {key}"))?
-                        .map_err(|why| format!("{key}: {why}"))
+                    decodable.with_context(|| format!("utterance {key}"))?
                 }
             };
             match result {
                 Ok(decodable) => {
                     self.options.decode(&key, features.rows, &graph, pruning, &decodable, &mut outputs)?;
                 }
-                Err(reason) => outputs.fail(&reason),
+                Err(skip) => outputs.fail(&skip.sentence(&key)),
             }
         }
         utterances.close()?;

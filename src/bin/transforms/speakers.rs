@@ -122,8 +122,8 @@ impl Tables<'_> {
                     counts.missing += 1;
                     continue;
                 };
-                if let Err(reason) = gaussians::check_posteriors(O::frames(posteriors), features) {
-                    messages::warn(&reason);
+                if let Err(skip) = gaussians::check_posteriors(O::frames(posteriors), features) {
+                    messages::warn(&skip.sentence(key));
                     counts.failed += 1;
                     continue;
                 }

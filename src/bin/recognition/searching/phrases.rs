@@ -8,6 +8,7 @@ use kaldi_g2p::{SearchOptions, TrainOptions, cache};
 use kaldi_io::KaldiReader;
 use kaldi_kws::sounds::{KnownSounds, SoundCosts};
 use nnet3::messages;
+use nnet3::tables::{self, Outcome};
 use nnet3_online::Model;
 use nnet3_online::lexicon::Lexicon;
 
@@ -40,7 +41,7 @@ pub fn read(model: &Model, list: &str, sounds: Sounds) -> Result<Vec<Phrase>> {
     for phrase in &given {
         match reader.phrase(phrase)? {
             Ok(phrase) => all.push(phrase),
-            Err(fault) => faults.push(fault),
+            Err(skip) => faults.push(skip.sentence(phrase)),
         }
     }
     if all.is_empty() {
@@ -60,7 +61,7 @@ struct Reader<'r> {
 
 impl Reader<'_> {
     /// The acceptor of a phrase, or the reason why it cannot be searched.
-    fn phrase(&mut self, phrase: &str) -> Result<Result<Phrase, String>> {
+    fn phrase(&mut self, phrase: &str) -> Result<Outcome<Phrase>> {
         let mut parts = Vec::new();
         let mut is_by_sounds = false;
         for word in phrase.split_whitespace() {
@@ -77,9 +78,9 @@ impl Reader<'_> {
                 continue;
             }
             let Some((folder, threads)) = self.sounds else {
-                return Ok(Err(format!(
+                return tables::skip_as(format!(
                     "the vocabulary of the model lacks the word '{word}' (--sounds=true searches for its sounds)"
-                )));
+                ));
             };
             if self.lexicon.is_none() {
                 self.lexicon = Some(Spoken::read(self.model, folder, threads)?);
