@@ -1,6 +1,6 @@
 //! `align-compiled-mapped`: log-likelihoods of pdfs and graphs of transcripts → alignments.
 
-use crate::recognition::aligning::{AlignOptions, Aligner};
+use crate::recognition::aligning::{AlignOptions, AlignedTables, Aligner};
 use anyhow::Result;
 use kaldi_cli::log::Site;
 use kaldi_fst::FstHolder;
@@ -35,8 +35,12 @@ pub fn run(options: Options) -> Result<u8> {
     let model: TransitionModel = read_object(&options.trans_model_in)?;
     let loglikes = Input::<MatrixHolder>::open(&options.loglikes_rspecifier)?;
     let mut graphs = RandomReader::<FstHolder>::open(&options.graphs_rspecifier)?;
-    let tables = (options.alignments_wspecifier.as_str(), options.scores_wspecifier.as_ref(), None);
-    let mut aligner = Aligner::open(SITE, &options.align, &model, options.acoustic_scale, tables)?;
+    let tables = AlignedTables {
+        alignments: &options.alignments_wspecifier,
+        scores: options.scores_wspecifier.as_ref(),
+        frames: None,
+    };
+    let mut aligner = Aligner::open(SITE, &options.align, &model, options.acoustic_scale, &tables)?;
     loglikes.for_each(|key, loglikes| {
         let Some(graph) = graphs.get(key)? else {
             aligner.fail(&format!("No fst for utterance {key}"));

@@ -53,6 +53,14 @@ impl AlignOptions {
     }
 }
 
+/// Names of the tables that are written.
+pub struct AlignedTables<'t> {
+    pub alignments: &'t str,
+    pub scores: Option<&'t String>,
+    /// The log-likelihood of each frame.
+    pub frames: Option<&'t String>,
+}
+
 /// The tables that are written, and counts.
 pub struct Aligner<'a> {
     site: Site,
@@ -74,13 +82,12 @@ pub struct Aligner<'a> {
 }
 
 impl<'a> Aligner<'a> {
-    /// Opens the tables. `wspecifiers` are the tables of alignments, scores and log-likelihoods of frames.
     pub fn open(
         site: Site,
         options: &'a AlignOptions,
         model: &TransitionModel,
         acoustic_scale: f32,
-        (alignments, scores, frames): (&str, Option<&String>, Option<&String>),
+        tables: &AlignedTables<'_>,
     ) -> Result<Aligner<'a>> {
         if acoustic_scale == 0.0 || !acoustic_scale.is_finite() {
             bail!("--acoustic-scale={acoustic_scale}: expected a number other than 0");
@@ -92,9 +99,9 @@ impl<'a> Aligner<'a> {
             transition_ids: model.num_transition_ids(),
             pdfs: model.pdfs().clone(),
             acoustic_scale,
-            alignments: TableWriter::open(alignments)?,
-            scores: lattices::open_writer(scores)?,
-            frames_out: lattices::open_writer(frames)?,
+            alignments: TableWriter::open(tables.alignments)?,
+            scores: lattices::open_writer(tables.scores)?,
+            frames_out: lattices::open_writer(tables.frames)?,
             done: 0,
             failed: 0,
             retried: 0,

@@ -32,7 +32,8 @@ pub fn run(options: Options) -> Result<u8> {
     viterbi::decode_matrices(
         &options.viterbi,
         options.pruning.pruning()?,
-        (&graph, model.pdfs()),
+        &graph,
+        model.pdfs(),
         &options.tables,
     )
 }

@@ -31,10 +31,5 @@ pub fn run(options: Options) -> Result<u8> {
     let labels = usize::try_from(largest)?;
     let graph = SearchGraph::new((&fst).into(), labels).with_context(|| options.fst_in.clone())?;
     let columns: Vec<i32> = std::iter::once(0).chain(0..labels as i32).collect();
-    viterbi::decode_matrices(
-        &options.viterbi,
-        options.pruning.pruning()?,
-        (&graph, &columns),
-        &options.tables,
-    )
+    viterbi::decode_matrices(&options.viterbi, options.pruning.pruning()?, &graph, &columns, &options.tables)
 }

@@ -79,12 +79,25 @@ impl Results {
     }
 }
 
+/// Utterances, and their graph, if it is the same for all.
+pub struct Inputs {
+    pub graph: Option<SharedGraph>,
+    pub utterances: Utterances,
+}
+
+impl Inputs {
+    /// Opens features of utterances that are decoded with this graph.
+    pub fn with_graph(graph: SharedGraph, features: &str) -> Result<Inputs> {
+        Ok(Inputs { graph: Some(graph), utterances: Utterances::of_features(features)? })
+    }
+}
+
 impl Tables {
-    /// The graph, if it is the same for all utterances, and these.
-    pub fn open(&self, decoding: &Decoding) -> Result<(Option<SharedGraph>, Utterances)> {
+    /// Opens the graph or the graphs, and the features.
+    pub fn open(&self, decoding: &Decoding) -> Result<Inputs> {
         let graph = decoding.graph(&self.fst_in)?;
         let utterances = self.utterances(graph.is_some())?;
-        Ok((graph, utterances))
+        Ok(Inputs { graph, utterances })
     }
 
     /// Opens the features. If no graph is common to all utterances, it also opens their graphs.
@@ -98,17 +111,11 @@ impl Tables {
     }
 }
 
-/// Decodes all utterances: one thread runs the network, `threads` others search.
-pub fn decode(
-    tables: &Tables,
-    decoding: &Decoding,
-    ivectors: &IvectorOptions,
-    (compute, together): (&mut (impl Compute + Send), Together),
-    threads: usize,
-    outputs: &mut Outputs,
-) -> Result<()> {
-    let (graph, utterances) = tables.open(decoding)?;
-    decode_with(graph.as_ref(), utterances, decoding, ivectors, (compute, together), threads, outputs)
+/// A network on a thread of its own.
+pub struct Network<'n, C> {
+    pub compute: &'n mut C,
+    pub together: Together,
+    pub ivectors: &'n IvectorOptions,
 }
 
 /// Progress of an utterance when it leaves the searching thread.
@@ -117,21 +124,20 @@ enum Stage {
     Decoded(Decoded),
 }
 
-/// Decodes all utterances with a graph, or each with its own.
-pub fn decode_with(
-    graph: Option<&SharedGraph>,
-    utterances: Utterances,
+/// Decodes all utterances: one thread runs the network, `threads` others search.
+pub fn decode<C: Compute + Send>(
+    Inputs { graph, utterances }: Inputs,
     decoding: &Decoding,
-    ivectors: &IvectorOptions,
-    (compute, together): (&mut (impl Compute + Send), Together),
+    network: Network<'_, C>,
     threads: usize,
     outputs: &mut Outputs,
 ) -> Result<()> {
+    let Network { compute, together, ivectors } = network;
     // With a single search, the writing thread makes the results.
     let leaves_rest = threads == 1;
     let mut workers = Vec::new();
     for _ in 0..threads {
-        let mut decoder = decoding.decoder(graph)?;
+        let mut decoder = decoding.decoder(graph.as_ref())?;
         workers.push(move |Output { key, graph, output, .. }: Output| -> Result<Stage> {
             let searched = decoder.search(key, graph, output, 1.0)?;
             Ok(if leaves_rest {
@@ -161,14 +167,13 @@ type Job = (Utterance, Option<OwnedIvectors>);
 /// Decodes all utterances, on a thread for each of the networks `compute`, which runs it and searches. At most `most`
 /// utterances are on their way.
 pub fn decode_in_parallel(
-    tables: &Tables,
+    Inputs { graph, mut utterances }: Inputs,
     decoding: &Decoding,
     ivectors: &IvectorOptions,
     compute: &mut [impl Compute + Send],
     most: usize,
     outputs: &mut Outputs,
 ) -> Result<()> {
-    let (graph, mut utterances) = tables.open(decoding)?;
     let mut ivectors = ivectors.open()?;
     let read = |give: nnet3::workers::Give<'_, Job>| -> Result<()> {
         while let Some(Utterance { key, graph, features }) = utterances.read()? {

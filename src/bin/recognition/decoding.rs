@@ -181,14 +181,14 @@ impl<'a> Decoding<'a> {
         Ok(graph::read_grammar(rxfilename, self.model.num_transition_ids())?.into())
     }
 
-    /// Returns the result of a search, and the frame after which no path was left, if there was one. A graph that
-    /// cannot be used is an error.
+    /// Searches for the paths of an utterance. A graph that cannot be used is an error.
     fn search(
         &self,
+        key: String,
         decoder: &mut LatticeDecoder<impl Graph>,
         mut chunks: Option<&mut IncrementalLattice>,
         decodable: &impl Decodable,
-    ) -> Result<(std::result::Result<Found, Failure>, Option<usize>)> {
+    ) -> Result<Searched> {
         let decoded = match &mut chunks {
             Some(chunks) => chunks.decode(decoder, self.model, decodable),
             None => decoder.decode(decodable),
@@ -210,7 +210,7 @@ impl<'a> Decoding<'a> {
             Err(error @ nnet3_decode::Error::BrokenGraph(_)) => return Err(error.into()),
             Err(error) => Err(Failure::Other(error.to_string())),
         };
-        Ok((result, decoder.lost_at()))
+        Ok(Searched { key, frames: decodable.num_frames(), lost_at: decoder.lost_at(), result })
     }
 
     /// Turns the result of a search into the best path, and the lattice in the form that the options ask for.
@@ -279,17 +279,16 @@ impl Decoder<'_> {
             }
         };
         let (decoding, chunks) = (self.decoding, self.chunks.as_mut());
-        let (result, lost_at) = match (&own, &mut self.shared) {
+        match (&own, &mut self.shared) {
             (Some(own), _) => {
                 let mut decoder = LatticeDecoder::new(own.unvisited(), self.search)?;
-                decoding.search(&mut decoder, chunks, decodable)?
+                decoding.search(key, &mut decoder, chunks, decodable)
             }
-            (None, Some(SharedDecoder::Whole(decoder))) => decoding.search(decoder, chunks, decodable)?,
-            (None, Some(SharedDecoder::Pair(decoder))) => decoding.search(decoder, chunks, decodable)?,
-            (None, Some(SharedDecoder::Grammar(decoder))) => decoding.search(decoder, chunks, decodable)?,
+            (None, Some(SharedDecoder::Whole(decoder))) => decoding.search(key, decoder, chunks, decodable),
+            (None, Some(SharedDecoder::Pair(decoder))) => decoding.search(key, decoder, chunks, decodable),
+            (None, Some(SharedDecoder::Grammar(decoder))) => decoding.search(key, decoder, chunks, decodable),
             (None, None) => bail!("no graph for utterance {key}"),
-        };
-        Ok(Searched { key, frames: decodable.num_frames(), lost_at, result })
+        }
     }
 }
 

@@ -9,12 +9,11 @@ use kaldi_hmm::TransitionModel;
 use kaldi_io::DenseMatrix;
 use nnet3::gaussians;
 use nnet3::tables::{Outcome, Skip};
-use nnet3::utterances::{Utterance, Utterances};
+use nnet3::utterances::Utterance;
 use nnet3_decode::decoder::Decodable;
 
-use crate::recognition::decoders::{Results, Tables};
+use crate::recognition::decoders::{Inputs, Results, Tables};
 use crate::recognition::decoding::{Decoder, Decoding, LatticeOptions, Outputs, Searched, Timing};
-use nnet3_online::SharedGraph;
 
 /// Log-likelihoods of an utterance by a Gaussian model, computed at the search's requests.
 pub struct GaussianDecodable<'a> {
@@ -25,18 +24,22 @@ pub struct GaussianDecodable<'a> {
 }
 
 impl<'a> GaussianDecodable<'a> {
-    /// `scale` multiplies log-likelihoods. Terms of mixtures below the best by more than `prune`, if that is above 0, are
-    /// left out. It is an error if the features have another dimension.
+    /// `scale` multiplies log-likelihoods. It is an error if the features have another dimension.
     pub fn new(
         model: &'a AmDiagGmm,
         features: &DenseMatrix<f32>,
         pdfs: &'a [i32],
-        (scale, prune): (f32, f32),
+        scale: f32,
     ) -> Result<Outcome<Self>> {
         model.check_features(features)?;
         Ok(Likelihoods::new(model, features)
-            .map(|likelihoods| GaussianDecodable { likelihoods: likelihoods.pruned(prune), pdfs, scale })
+            .map(|likelihoods| GaussianDecodable { likelihoods, pdfs, scale })
             .map_err(|error| Skip::Reason(error.to_string())))
+    }
+
+    /// Leaves out terms of mixtures below the best by more than `prune`, if that is above 0.
+    pub fn pruned(self, prune: f32) -> Self {
+        GaussianDecodable { likelihoods: self.likelihoods.pruned(prune), ..self }
     }
 }
 
@@ -55,7 +58,7 @@ pub struct Acoustics {
     pub transitions: TransitionModel,
     mixtures: AmDiagGmm,
     acoustic_scale: f32,
-    /// See [`GaussianDecodable::new`].
+    /// See [`GaussianDecodable::pruned`].
     pub prune: f32,
 }
 
@@ -76,10 +79,9 @@ impl Acoustics {
             }
             Err(skip) => return Ok(Searched::not_searched(key, skip)),
         };
-        let scales = (self.acoustic_scale, self.prune);
-        let decodable = GaussianDecodable::new(&self.mixtures, &features, pdfs, scales);
+        let decodable = GaussianDecodable::new(&self.mixtures, &features, pdfs, self.acoustic_scale);
         match decodable.with_context(|| format!("utterance {key}"))? {
-            Ok(decodable) => decoder.search_with(key, graph, &decodable),
+            Ok(decodable) => decoder.search_with(key, graph, &decodable.pruned(self.prune)),
             Err(skip) => Ok(Searched::not_searched(key, skip)),
         }
     }
@@ -114,7 +116,7 @@ pub fn decode(
 ) -> Result<u8> {
     let tables = tables.tables();
     let decoding = Decoding::new(options, &acoustics.transitions, acoustics.acoustic_scale)?;
-    let (graph, mut utterances): (Option<SharedGraph>, Utterances) = tables.open(&decoding)?;
+    let Inputs { graph, mut utterances } = tables.open(&decoding)?;
     let mut decoder = decoding.decoder(graph.as_ref())?;
     let mut outputs: Outputs = tables.results.open(site, options)?;
     while let Some(utterance) = utterances.read()? {

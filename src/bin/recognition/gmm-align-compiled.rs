@@ -5,7 +5,7 @@ use kaldi_cli::log::Site;
 use nnet3::utterances::{Utterance, Utterances};
 use nnet3::{gaussians, messages};
 
-use crate::recognition::aligning::{AlignOptions, Aligner};
+use crate::recognition::aligning::{AlignOptions, AlignedTables, Aligner};
 use crate::recognition::gaussians::GaussianDecodable;
 
 const SITE: Site = Site::main("gmm-align-compiled.cc", 127);
@@ -35,9 +35,12 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let scale = options.acoustic_scale;
     let (transitions, model) = gaussians::read_model(&options.model_in)?;
-    let per_frame = Some(&options.write_per_frame_acoustic_loglikes).filter(|name| !name.is_empty());
-    let tables = (options.alignments_wspecifier.as_str(), options.scores_wspecifier.as_ref(), per_frame);
-    let mut aligner = Aligner::open(SITE, &options.align, &transitions, scale, tables)?;
+    let tables = AlignedTables {
+        alignments: &options.alignments_wspecifier,
+        scores: options.scores_wspecifier.as_ref(),
+        frames: Some(&options.write_per_frame_acoustic_loglikes).filter(|name| !name.is_empty()),
+    };
+    let mut aligner = Aligner::open(SITE, &options.align, &transitions, scale, &tables)?;
     let missing = |key: &str| format!("No features for utterance {key}");
     let (graphs, features) = (&options.graphs_rspecifier, &options.feature_rspecifier);
     let mut utterances = Utterances::of_graphs(graphs, features, missing)?;
@@ -46,7 +49,7 @@ pub fn run(options: Options) -> Result<u8> {
         match (features, graph) {
             (Ok(features), _) if features.rows == 0 => aligner.fail(&format!("Zero-length utterance: {key}")),
             (Ok(features), Some(graph)) => {
-                let decodable = GaussianDecodable::new(&model, &features, transitions.pdfs(), (scale, 0.0));
+                let decodable = GaussianDecodable::new(&model, &features, transitions.pdfs(), scale);
                 match decodable.with_context(|| format!("utterance {key}"))? {
                     Ok(decodable) => aligner.align_with(&key, graph, &decodable)?,
                     Err(skip) => aligner.fail(&skip.sentence(&key)),

@@ -8,7 +8,7 @@ use kaldi_io::holder::{I32VectorHolder, MatrixHolder};
 use nnet3::gaussians;
 use nnet3::tables::Input;
 
-use crate::recognition::aligning::{AlignOptions, Aligner};
+use crate::recognition::aligning::{AlignOptions, AlignedTables, Aligner};
 use crate::recognition::equal_alignment::GraphFiles;
 use crate::recognition::gaussians::GaussianDecodable;
 
@@ -58,8 +58,8 @@ pub fn run(options: Options) -> Result<u8> {
     )?;
     // The graphs have the costs of transitions already.
     let align = AlignOptions { transition_scale: 0.0, self_loop_scale: 0.0, ..options.align.clone() };
-    let tables = (options.alignments_wspecifier.as_str(), None, None);
-    let mut aligner = Aligner::open(SITE, &align, &transitions, scale, tables)?;
+    let tables = AlignedTables { alignments: &options.alignments_wspecifier, scores: None, frames: None };
+    let mut aligner = Aligner::open(SITE, &align, &transitions, scale, &tables)?;
     let mut transcripts = RandomReader::<I32VectorHolder>::open(&options.transcriptions_rspecifier)?;
     Input::<MatrixHolder>::open(&options.feature_rspecifier)?.for_each(|key, features| {
         let Some(words) = transcripts.get(key)? else {
@@ -78,7 +78,7 @@ pub fn run(options: Options) -> Result<u8> {
                 return Ok(());
             }
         };
-        let decodable = GaussianDecodable::new(&model, &features, transitions.pdfs(), (scale, 0.0));
+        let decodable = GaussianDecodable::new(&model, &features, transitions.pdfs(), scale);
         match decodable.with_context(|| format!("utterance {key}"))? {
             Ok(decodable) => aligner.align_with(key, graph, &decodable),
             Err(skip) => {

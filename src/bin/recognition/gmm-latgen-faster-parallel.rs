@@ -8,9 +8,10 @@ use nnet3::messages;
 use nnet3::utterances::Utterance;
 use nnet3::workers::{Give, in_parallel};
 
+use crate::recognition::decoders::Inputs;
 use crate::recognition::decoding::{Decoded, Decoding, LatticeOptions, Timing};
 use crate::recognition::gaussians::{Acoustics, GaussianTables};
-use crate::recognition::mapped::ThreadArgs;
+use crate::recognition::mapped::{ThreadArgs, Threads};
 
 const SITE: Site = Site::main("gmm-latgen-faster-parallel.cc", 208);
 
@@ -38,15 +39,15 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let start = Instant::now();
-    let (threads, most) = options.threads.numbers()?;
+    let Threads { count, most } = options.threads.numbers()?;
     let mut acoustics = Acoustics::read(&options.tables.model_in, options.acoustic_scale)?;
     acoustics.prune = options.log_sum_exp_prune;
     let acoustics = &acoustics;
     let decoding = &Decoding::new(&options.lattice, &acoustics.transitions, options.acoustic_scale)?;
-    let (graph, mut utterances) = options.tables.tables().open(decoding)?;
+    let Inputs { graph, mut utterances } = options.tables.tables().open(decoding)?;
     let mut outputs = options.tables.results.open(SITE, &options.lattice)?;
     let mut workers = Vec::new();
-    for _ in 0..threads {
+    for _ in 0..count {
         let mut decoder = decoding.decoder(graph.as_ref())?;
         workers.push(move |utterance: Utterance| {
             Ok(decoding.finish(acoustics.search(&mut decoder, decoding.pdfs(), utterance)?))
@@ -61,6 +62,6 @@ pub fn run(options: Options) -> Result<u8> {
         utterances.close()
     };
     in_parallel(most, read, workers, |decoded: Result<Decoded>| outputs.write(decoded?))?;
-    messages::log(&format!("Decoded with {threads} threads."));
-    outputs.finish(&Timing { start, frame_subsampling_factor: 1, threads: Some(threads) })
+    messages::log(&format!("Decoded with {count} threads."));
+    outputs.finish(&Timing { start, frame_subsampling_factor: 1, threads: Some(count) })
 }

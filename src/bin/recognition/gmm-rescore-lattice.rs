@@ -50,7 +50,7 @@ pub fn run(options: Options) -> Result<u8> {
                 return Ok(());
             }
         };
-        let decodable = GaussianDecodable::new(&model, features, transitions.pdfs(), (1.0, 0.0));
+        let decodable = GaussianDecodable::new(&model, features, transitions.pdfs(), 1.0);
         let decodable = match decodable.with_context(|| options.feature_rspecifier.clone())? {
             Ok(decodable) => decodable,
             Err(skip) => {

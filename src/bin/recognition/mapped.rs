@@ -42,17 +42,23 @@ pub struct ThreadArgs {
     num_threads_total: usize,
 }
 
+/// Numbers of threads that decode, and of utterances on their way at most.
+#[derive(Clone, Copy)]
+pub struct Threads {
+    pub count: usize,
+    pub most: usize,
+}
+
 impl ThreadArgs {
-    /// The number of threads, and that of utterances.
-    pub fn numbers(&self) -> Result<(usize, usize)> {
-        let threads = self.num_threads;
-        if threads == 0 {
+    pub fn numbers(&self) -> Result<Threads> {
+        let count = self.num_threads;
+        if count == 0 {
             bail!("--num-threads=0: expected at least 1");
         }
         match self.num_threads_total {
-            0 => Ok((threads, threads)),
-            most if most >= threads => Ok((threads, most)),
-            most => bail!("--num-threads-total={most}: expected at least --num-threads={threads}, or 0"),
+            0 => Ok(Threads { count, most: count }),
+            most if most >= count => Ok(Threads { count, most }),
+            most => bail!("--num-threads-total={most}: expected at least --num-threads={count}, or 0"),
         }
     }
 }
@@ -66,7 +72,7 @@ pub fn decode(
     chunks: Option<ChunkOptions>,
 ) -> Result<u8> {
     let start = Instant::now();
-    let (count, most) = threads.map_or(Ok((1, 1)), ThreadArgs::numbers)?;
+    let Threads { count, most } = threads.map_or(Ok(Threads { count: 1, most: 1 }), ThreadArgs::numbers)?;
     let model: TransitionModel = read_object(&args.trans_model_in)?;
     let scale = args.acoustic_scale;
     let mut decoding = Decoding::new(&args.lattice, &model, scale)?;

@@ -1,6 +1,6 @@
 //! `nnet3-align-compiled`: features and graphs of transcripts → alignments; the network runs beside the search.
 
-use crate::recognition::aligning::{AlignOptions, Aligner};
+use crate::recognition::aligning::{AlignOptions, AlignedTables, Aligner};
 use anyhow::{Context, Result, bail};
 use kaldi_cli::log::Site;
 use nnet3::forward::{self, Output, Together};
@@ -57,10 +57,12 @@ pub fn run(options: Options) -> Result<u8> {
     let forward = GroupedForward::new(&model.nnet, &device, chunking, model.scaling.clone(), compiler, 1);
     let mut forward = forward.with_context(|| nnet_in.clone())?;
     forward.executors().iter_mut().for_each(|executor| simple.observe(executor));
-    let per_frame =
-        Some(&options.write_per_frame_acoustic_loglikes).filter(|wspecifier| !wspecifier.is_empty());
-    let tables = (options.alignments_wspecifier.as_str(), options.scores_wspecifier.as_ref(), per_frame);
-    let mut aligner = Aligner::open(SITE, align, &model.transitions, *acoustic_scale, tables)?;
+    let tables = AlignedTables {
+        alignments: &options.alignments_wspecifier,
+        scores: options.scores_wspecifier.as_ref(),
+        frames: Some(&options.write_per_frame_acoustic_loglikes).filter(|name| !name.is_empty()),
+    };
+    let mut aligner = Aligner::open(SITE, align, &model.transitions, *acoustic_scale, &tables)?;
     let (graphs, features) = (&options.graphs_rspecifier, &options.features_rspecifier);
     let missing = |key: &str| format!("No features for utterance {key}");
     let utterances = Utterances::of_graphs(graphs, features, missing)?;

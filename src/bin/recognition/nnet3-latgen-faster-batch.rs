@@ -1,7 +1,7 @@
 //! `nnet3-latgen-faster-batch`: features → lattices; chunks of several utterances go through the network together.
 
 use crate::recognition::decoders::{DecoderOptions, Results, Tables};
-use crate::recognition::latgen;
+use crate::recognition::latgen::Latgen;
 use anyhow::Result;
 use kaldi_cli::log::Site;
 use nnet3::options::device::USE_GPU;
@@ -49,5 +49,5 @@ pub fn run(options: Options) -> Result<u8> {
             alignments_wspecifier: None,
         },
     };
-    latgen::batches(SITE, use_gpu, (decoder, simple, batch), threads, &tables)
+    Latgen { site: SITE, use_gpu, decoder }.batches(simple, batch, threads, &tables)
 }

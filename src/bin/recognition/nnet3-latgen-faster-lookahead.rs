@@ -1,14 +1,13 @@
 //! `nnet3-latgen-faster-lookahead`: features → lattices, with a graph that is composed while it is searched.
 
-use crate::recognition::decoders::{DecoderOptions, Results};
+use crate::recognition::decoders::{DecoderOptions, Inputs, Results};
 use crate::recognition::decoding::Decoding;
-use crate::recognition::latgen;
+use crate::recognition::latgen::Latgen;
 use anyhow::{Result, bail};
 use kaldi_cli::log::Site;
 use nnet3::options::device::USE_GPU;
 use nnet3::options::forward::SimpleOptions;
 use nnet3::tables;
-use nnet3::utterances::Utterances;
 use nnet3_online::graph::PairFiles;
 
 const SITE: Site = Site::main("nnet3-latgen-faster-lookahead.cc", 260);
@@ -51,8 +50,7 @@ pub fn run(options: Options) -> Result<u8> {
     }
     let open = |decoding: &Decoding| {
         let files = PairFiles { hcl: hcl_fst_in, grammar: g_fst_in, disambiguation: disambig_list };
-        let graph = decoding.graph_pair(files)?;
-        Ok((Some(graph), Utterances::of_features(&options.features_rspecifier)?))
+        Inputs::with_graph(decoding.graph_pair(files)?, &options.features_rspecifier)
     };
-    latgen::wholes(SITE, (nnet_in, use_gpu), (decoder, simple), open, &options.results)
+    Latgen { site: SITE, use_gpu, decoder }.wholes(simple, nnet_in, open, &options.results)
 }

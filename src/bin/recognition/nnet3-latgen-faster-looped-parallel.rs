@@ -1,7 +1,7 @@
 //! `nnet3-latgen-faster-looped-parallel`: features → lattices, several utterances at a time; the network keeps its state from chunk to chunk.
 
 use crate::recognition::decoders::{DecoderOptions, Tables};
-use crate::recognition::latgen;
+use crate::recognition::latgen::Latgen;
 use crate::recognition::mapped::ThreadArgs;
 use anyhow::Result;
 use kaldi_cli::log::Site;
@@ -34,5 +34,5 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let Options { use_gpu, decoder, looped, threads, tables } = &options;
-    latgen::looped(SITE, use_gpu, (decoder, looped), Some(threads.numbers()?), tables)
+    Latgen { site: SITE, use_gpu, decoder }.looped(looped, Some(threads.numbers()?), tables)
 }

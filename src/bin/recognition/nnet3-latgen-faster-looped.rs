@@ -1,7 +1,7 @@
 //! `nnet3-latgen-faster-looped`: features → lattices; the network keeps its state from chunk to chunk.
 
 use crate::recognition::decoders::{DecoderOptions, Tables};
-use crate::recognition::latgen;
+use crate::recognition::latgen::Latgen;
 use anyhow::Result;
 use kaldi_cli::log::Site;
 use nnet3::options::device::USE_GPU;
@@ -31,5 +31,5 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let Options { use_gpu, decoder, looped, tables } = &options;
-    latgen::looped(SITE, use_gpu, (decoder, looped), None, tables)
+    Latgen { site: SITE, use_gpu, decoder }.looped(looped, None, tables)
 }

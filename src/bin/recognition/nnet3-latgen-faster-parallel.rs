@@ -1,7 +1,8 @@
 //! `nnet3-latgen-faster-parallel`: features → lattices, several utterances at a time.
 
 use crate::recognition::decoders::{DecoderOptions, Tables};
-use crate::recognition::latgen;
+use crate::recognition::latgen::Latgen;
+use crate::recognition::mapped::Threads;
 use anyhow::{Result, bail};
 use kaldi_cli::log::Site;
 use nnet3::options::device::USE_GPU;
@@ -41,12 +42,12 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    let Options { num_threads: threads, num_threads_total, use_gpu, decoder, simple, tables } = &options;
-    let threads = threads::number("num-threads", *threads)?.get();
+    let Options { num_threads, num_threads_total, use_gpu, decoder, simple, tables } = &options;
+    let count = threads::number("num-threads", *num_threads)?.get();
     let most = match *num_threads_total {
-        0 => threads + WAITING,
-        most if most >= threads => most,
-        most => bail!("--num-threads-total={most}: expected at least --num-threads={threads}, or 0"),
+        0 => count + WAITING,
+        most if most >= count => most,
+        most => bail!("--num-threads-total={most}: expected at least --num-threads={count}, or 0"),
     };
-    latgen::wholes_in_parallel(SITE, use_gpu, (decoder, simple), (threads, most), tables)
+    Latgen { site: SITE, use_gpu, decoder }.wholes_in_parallel(simple, Threads { count, most }, tables)
 }

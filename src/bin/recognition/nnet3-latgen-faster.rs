@@ -2,7 +2,7 @@
 
 use crate::recognition::decoders::{DecoderOptions, Tables};
 use crate::recognition::decoding::Decoding;
-use crate::recognition::latgen;
+use crate::recognition::latgen::Latgen;
 use anyhow::Result;
 use kaldi_cli::log::Site;
 use nnet3::options::device::USE_GPU;
@@ -33,5 +33,5 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let Options { use_gpu, decoder, simple, tables } = &options;
     let open = |decoding: &Decoding| tables.open(decoding);
-    latgen::wholes(SITE, (&tables.nnet_in, use_gpu), (decoder, simple), open, &tables.results)
+    Latgen { site: SITE, use_gpu, decoder }.wholes(simple, &tables.nnet_in, open, &tables.results)
 }

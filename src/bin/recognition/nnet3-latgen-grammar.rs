@@ -1,13 +1,12 @@
 //! `nnet3-latgen-grammar`: features → lattices, with graphs that refer to each other.
 
-use crate::recognition::decoders::{DecoderOptions, Results};
+use crate::recognition::decoders::{DecoderOptions, Inputs, Results};
 use crate::recognition::decoding::Decoding;
-use crate::recognition::latgen;
+use crate::recognition::latgen::Latgen;
 use anyhow::Result;
 use kaldi_cli::log::Site;
 use nnet3::options::device::USE_GPU;
 use nnet3::options::forward::SimpleOptions;
-use nnet3::utterances::Utterances;
 
 const SITE: Site = Site::main("nnet3-latgen-grammar.cc", 240);
 
@@ -39,8 +38,7 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let Options { use_gpu, decoder, simple, nnet_in, grammar_fst_in, .. } = &options;
     let open = |decoding: &Decoding| {
-        let graph = decoding.grammar(grammar_fst_in)?;
-        Ok((Some(graph), Utterances::of_features(&options.features_rspecifier)?))
+        Inputs::with_graph(decoding.grammar(grammar_fst_in)?, &options.features_rspecifier)
     };
-    latgen::wholes(SITE, (nnet_in, use_gpu), (decoder, simple), open, &options.results)
+    Latgen { site: SITE, use_gpu, decoder }.wholes(simple, nnet_in, open, &options.results)
 }

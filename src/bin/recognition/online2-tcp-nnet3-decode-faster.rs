@@ -1,12 +1,8 @@
 //! `online2-tcp-nnet3-decode-faster`: a server that recognizes sound from TCP connections.
 
-use crate::recognition::options::online::PipelineArgs;
-use crate::recognition::server::{self, ServerArgs};
+use crate::recognition::online::samples::Files;
+use crate::recognition::server::{self, RecognitionArgs, ServerArgs};
 use anyhow::Result;
-use kaldi_cli::Group;
-use nnet3::options::cpu_math::CpuMathOptions;
-use nnet3::options::weights::WeightsOptions;
-use nnet3_online::config::recognizer::RecognizerArgs;
 
 /// Reads in audio from a network socket and performs online decoding with neural nets (nnet3 setup), with iVector-based speaker
 /// adaptation and endpointing.
@@ -23,20 +19,14 @@ pub struct Options {
     #[command(flatten)]
     server: ServerArgs,
     #[command(flatten)]
-    pipeline: PipelineArgs,
-    #[command(flatten)]
-    recognizer: Group<RecognizerArgs>,
-    #[command(flatten)]
-    weights: WeightsOptions,
-    #[command(flatten)]
-    cpu: CpuMathOptions,
+    recognition: RecognitionArgs,
     nnet3_in: String,
     fst_in: String,
     word_symbol_table: String,
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    let Options { server, pipeline, recognizer, weights, cpu, .. } = &options;
-    let files = [&options.nnet3_in, &options.fst_in, &options.word_symbol_table];
-    server::serve(server, (pipeline, recognizer), (weights, *cpu), files)
+    let Options { server, recognition, nnet3_in, fst_in, word_symbol_table } = &options;
+    let files = Files { network: nnet3_in, graph: fst_in, words: word_symbol_table };
+    server::serve(server, recognition, &files)
 }

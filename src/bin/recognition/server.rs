@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
+use kaldi_cli::Group;
 use kaldi_feat::wave::RATES;
 use kaldi_io::symbols::SymbolTable;
 use kaldi_io::threads::start_in_or_return;
@@ -19,6 +20,7 @@ use nnet3::options::weights::WeightsOptions;
 use nnet3_online::server::{Conversation, Event, Host, converse};
 use nnet3_online::{Model, RecognizerOptions, Stream};
 
+use crate::recognition::online::samples::Files;
 use crate::recognition::options::online::{PipelineArgs, check, model};
 use nnet3_online::config::recognizer::RecognizerArgs;
 use nnet3_online::graph::read_whole;
@@ -58,6 +60,19 @@ pub struct ServerArgs {
     max_delay: f32,
 }
 
+// What a recognizer is made of.
+#[derive(Args, Clone, Debug)]
+pub struct RecognitionArgs {
+    #[command(flatten)]
+    pipeline: PipelineArgs,
+    #[command(flatten)]
+    recognizer: Group<RecognizerArgs>,
+    #[command(flatten)]
+    weights: WeightsOptions,
+    #[command(flatten)]
+    cpu: CpuMathOptions,
+}
+
 /// A client that does not take what is sent to it is given up after so many seconds.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -69,12 +84,8 @@ struct Rules<'s> {
 }
 
 /// Loads everything, then serves clients until something is wrong with the model or the options.
-pub fn serve(
-    args: &ServerArgs,
-    (pipeline, recognizer): (&PipelineArgs, &RecognizerArgs),
-    (weights, math): (&WeightsOptions, CpuMathOptions),
-    [nnet, fst, words]: [&String; 3],
-) -> Result<u8> {
+pub fn serve(args: &ServerArgs, recognition: &RecognitionArgs, files: &Files<'_>) -> Result<u8> {
+    let RecognitionArgs { pipeline, recognizer, weights, cpu } = recognition;
     check(recognizer)?;
     // An error now, not at the first client as in the reference.
     let endpoint = recognizer.endpoint.options()?;
@@ -88,12 +99,13 @@ pub fn serve(
     let clients = threads::number("num-clients", args.num_clients.into())?.get();
     let at_startup = threads::number("num-threads-startup", args.num_threads_startup.into())?;
     let features = pipeline.read(|_| {}, at_startup)?;
-    let symbols = open_symbols(words)?.context("expected the name of a symbol table, found an empty one")?;
-    let device = math.device();
+    let symbols =
+        open_symbols(files.words)?.context("expected the name of a symbol table, found an empty one")?;
+    let device = cpu.device();
     let scale = recognizer.acoustic_scale;
-    let network = load_acoustic_network(nnet, &device, scale, weights.form(&device)?)?;
+    let network = load_acoustic_network(files.network, &device, scale, weights.form(&device)?)?;
     let silence_weighting = pipeline.silence_weighting.options()?;
-    let graph = read_whole(fst, network.transitions.num_transition_ids())?.0.into();
+    let graph = read_whole(files.graph, network.transitions.num_transition_ids())?.0.into();
     let model = model(recognizer, network, features, silence_weighting, graph)?;
     let options = RecognizerOptions { endpoint: Some(endpoint), ..model.options().clone() };
     let mut streams =

@@ -89,7 +89,8 @@ pub struct MatrixTables {
 pub fn decode_matrices(
     options: &ViterbiOptions,
     pruning: Pruning,
-    (graph, pdfs): (&SearchGraph, &[i32]),
+    graph: &SearchGraph,
+    pdfs: &[i32],
     tables: &MatrixTables,
 ) -> Result<u8> {
     let mut outputs =
@@ -138,8 +139,8 @@ impl ViterbiArgs {
             let result = match features.rows {
                 0 => Err(Skip::Sentence(format!("Zero-length utterance: {key}"))),
                 _ => {
-                    let scales = (self.options.acoustic_scale, 0.0);
-                    let decodable = GaussianDecodable::new(&model, &features, transitions.pdfs(), scales);
+                    let scale = self.options.acoustic_scale;
+                    let decodable = GaussianDecodable::new(&model, &features, transitions.pdfs(), scale);
                     decodable.with_context(|| format!("utterance {key}"))?
                 }
             };
