@@ -66,7 +66,7 @@ pub(super) fn open<E: ExampleKind>(rspecifier: &str) -> Option<EgsReader<E>> {
     for step in std::iter::once(&first).chain(&later) {
         terminal::print(step.echo.as_bytes());
     }
-    Some(EgsReader::new(rspecifier, Box::new(Pipeline::start(command, input, first, later))))
+    Some(EgsReader::new(rspecifier, Box::new(Pipeline::start(command, Steps { input, first, later }))))
 }
 
 /// One of our programs in a pipeline.
@@ -155,7 +155,7 @@ fn acting_as<T>(program: &'static str, f: impl FnOnce() -> Result<T>) -> Result<
 }
 
 /// Starts the steps. The last one returns the results of all.
-fn last_of<E: Example>((input, first, later): Steps<E>) -> Result<Running<E>> {
+fn last_of<E: Example>(Steps { input, first, later }: Steps<E>) -> Result<Running<E>> {
     let mut last = Running::start(first, || EgsReader::open(&input))?;
     for step in later {
         last = Running::start(step, || Ok(EgsReader::new(PIPE, Box::new(last))))?;
@@ -204,14 +204,17 @@ enum Place<E: Example> {
     Ended,
 }
 
-/// The table that goes in, the first step, and the others.
-type Steps<E> = (String, Step<E>, Vec<Step<E>>);
+struct Steps<E: Example> {
+    /// The table that goes in.
+    input: String,
+    first: Step<E>,
+    later: Vec<Step<E>>,
+}
 
 impl<E: Example> Pipeline<E> {
-    fn start(command: String, input: String, first: Step<E>, later: Vec<Step<E>>) -> Pipeline<E> {
+    fn start(command: String, steps: Steps<E>) -> Pipeline<E> {
         let (sender, batches) = sync_channel(AHEAD);
-        let thread =
-            threads::start_or_return("examples", (input, first, later), move |steps| run(steps, &sender));
+        let thread = threads::start_or_return("examples", steps, move |steps| run(steps, &sender));
         let place = match thread {
             Ok(thread) => Place::Beside { batches, batch: Vec::new().into_iter(), thread },
             Err(steps) => Place::Here(steps),

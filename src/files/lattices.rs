@@ -295,7 +295,8 @@ pub fn scaled<W: AnyLattice>(
 /// Changes the lattices of a table. A lattice that is empty before or after the change, or that cannot be changed, is
 /// left out with a warning.
 pub fn map<V: Weight, W: Weight, I: Holder<T = Fst<V>>, O: Holder<T = Fst<W>>>(
-    (from, to): (&str, &str),
+    from: &str,
+    to: &str,
     mut change: impl FnMut(Fst<V>) -> nnet3_decode::Result<Fst<W>>,
 ) -> Result<Output<O>> {
     tables::map::<I, O>(from, to, |_, lattice| {
@@ -313,7 +314,8 @@ pub fn nonempty<W: Weight>(lattice: Fst<W>) -> nnet3_decode::Result<Fst<W>> {
 
 /// Reads a table, and calls `f` with each key, its value, and the value of a second table, if it has the key.
 pub fn for_each_pair<A: Holder, B: Holder<T: Clone>>(
-    (first, second): (&str, &str),
+    first: &str,
+    second: &str,
     mut f: impl FnMut(&str, A::T, Option<B::T>) -> Result<()>,
 ) -> Result<()> {
     let input = Input::<A>::open(first)?;
@@ -336,7 +338,7 @@ pub fn silence_phones(text: &str) -> Result<Vec<i32>> {
 }
 
 /// The loop of the programs that add the costs of a language model to lattices.
-pub fn rescore((from, to): (&str, &str), lm: &LanguageModel, lm_scale: f32) -> Result<u8> {
+pub fn rescore(from: &str, to: &str, lm: &LanguageModel, lm_scale: f32) -> Result<u8> {
     let mut output = Output::<CompactLatticeHolder>::open(to)?;
     Input::<LatticeHolder>::open(from)?.for_each(|key, lattice| {
         if lm_scale == 0.0 {

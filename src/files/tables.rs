@@ -261,12 +261,19 @@ pub fn map_into<I: Holder, O: Holder>(
     Ok(output)
 }
 
+/// Names of objects in the log, as Kaldi's programs have them.
+pub struct Names<'n> {
+    pub one: &'n str,
+    /// Stands behind a number.
+    pub several: &'n str,
+}
+
 /// Runs a program that changes objects in two tables (the status depends on the output) or in two files.
-/// The log names `one` object, or `several` behind their number, as Kaldi's programs do.
 pub fn convert<H: Holder>(
-    (from, to): (&str, &str),
+    from: &str,
+    to: &str,
     binary: bool,
-    (one, several): (&str, &str),
+    names: Names<'_>,
     read: impl FnOnce(&str) -> kaldi_io::Result<H::T>,
     mut change: impl FnMut(H::T) -> Result<H::T>,
 ) -> Result<u8>
@@ -275,12 +282,12 @@ where
 {
     if are_tables(from, to)? {
         let output = map::<H, H>(from, to, |_, value| Ok(Ok(change(value)?)))?;
-        messages::log(&format!("Copied {} {several}", output.done));
+        messages::log(&format!("Copied {} {}", output.done, names.several));
         return output.finish();
     }
     let value = change(read(from)?).with_context(|| from.to_owned())?;
     kaldi_io::write_object(to, binary, &value)?;
-    messages::log(&format!("Copied {one} to {to}"));
+    messages::log(&format!("Copied {} to {to}", names.one));
     Ok(0)
 }
 

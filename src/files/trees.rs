@@ -53,10 +53,16 @@ pub fn new_transitions(
     TransitionModel::new(tree, topology)
 }
 
+/// A model and a tree that are written.
+pub struct ModelFiles<'f> {
+    pub model: &'f str,
+    pub tree: &'f str,
+    pub binary: bool,
+}
+
 /// Writes a tree and a model. All its pdfs have the same mixture, or one that `change` makes of it.
 pub fn write_flat(
-    (model_file, tree_file): (&str, &str),
-    binary: bool,
+    files: ModelFiles<'_>,
     tree: &ContextDependency,
     topology: HmmTopology,
     gmm: &DiagGmm,
@@ -65,8 +71,8 @@ pub fn write_flat(
     let transitions = new_transitions(tree, topology).context("tree and topology")?;
     let mut pdfs = vec![gmm.clone(); tree.num_pdfs()];
     pdfs.iter_mut().try_for_each(&mut change)?;
-    gaussians::write_model(model_file, binary, &transitions, &AmDiagGmm::new(pdfs)?)?;
-    Ok(kaldi_io::write_object(tree_file, binary, tree)?)
+    gaussians::write_model(files.model, files.binary, &transitions, &AmDiagGmm::new(pdfs)?)?;
+    Ok(kaldi_io::write_object(files.tree, files.binary, tree)?)
 }
 
 /// A dimension of features in the command line.

@@ -273,12 +273,19 @@ pub struct Counts {
 /// Returns the matrix to write for an utterance's output; `None` if the utterance failed.
 pub type Finish<'f> = &'f mut dyn FnMut(&str, DenseMatrix<f32>) -> Result<Option<DenseMatrix<f32>>>;
 
+/// Names of the tables of features and of outputs.
+#[derive(Clone, Copy)]
+pub struct Tables<'t> {
+    pub features: &'t str,
+    pub outputs: &'t str,
+}
+
 /// Computes all utterances of the features, in their order. If an utterance cannot be computed, it is left out with a
 /// warning.
 pub fn compute(
     site: Site,
     ivectors: &IvectorOptions,
-    tables: (&str, &str),
+    tables: Tables<'_>,
     compute: &mut impl Compute,
     finish: Finish<'_>,
 ) -> Result<Counts> {
@@ -291,7 +298,7 @@ pub fn compute(
 pub fn compute_into<H: Holder>(
     site: Site,
     ivectors: &mut IvectorReader,
-    (features, table): (&str, &str),
+    Tables { features, outputs: table }: Tables<'_>,
     compute: &mut impl Compute,
     mut finish: impl FnMut(&str, usize, DenseMatrix<f32>) -> Result<Option<H::T>>,
 ) -> Result<Counts> {

@@ -178,7 +178,8 @@ impl Adaptation {
         &self,
         speech: &mut Speech,
         recording: usize,
-        (samples, rate): (&[f32], u32),
+        samples: &[f32],
+        rate: u32,
         sentences: &[Transcript],
     ) -> Result<()> {
         let place = |seconds: f64| ((seconds.max(0.0) * f64::from(rate)) as usize).min(samples.len());

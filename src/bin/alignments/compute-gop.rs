@@ -56,7 +56,8 @@ impl Options {
 
 /// The phones of an utterance.
 fn of_utterance(
-    (model, goodness): (&TransitionModel, &Goodness),
+    model: &TransitionModel,
+    goodness: &Goodness,
     probabilities: &DenseMatrix<f32>,
     phones: &[i32],
     alignment: &[i32],
@@ -89,7 +90,7 @@ pub fn run(options: Options) -> Result<u8> {
         if phones.len() != probabilities.rows {
             messages::warn(&format!("{key}: The frame numbers of alignment and prob are not equal."));
         }
-        let found = match of_utterance((&model, &goodness), &probabilities, phones, alignment) {
+        let found = match of_utterance(&model, &goodness, &probabilities, phones, alignment) {
             Ok(found) if probabilities.rows > 0 && !phones.is_empty() => found,
             Ok(_) => {
                 messages::warn(&format!("{key} has no frames"));

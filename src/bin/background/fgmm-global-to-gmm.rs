@@ -14,6 +14,6 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> anyhow::Result<u8> {
-    let files = (options.fgmm_in.as_str(), options.gmm_out.as_str());
-    convert(files, options.mode.binary, "diagonal GMM", |gmm: FullGmm| gmm.to_diag())
+    let (from, to) = (&options.fgmm_in, &options.gmm_out);
+    convert(from, to, options.mode.binary, "diagonal GMM", |gmm: FullGmm| gmm.to_diag())
 }

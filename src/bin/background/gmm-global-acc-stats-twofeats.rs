@@ -18,6 +18,6 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> anyhow::Result<u8> {
-    let features = (options.feature1_rspecifier.as_str(), Some(options.feature2_rspecifier.as_str()));
-    collect::<DiagGmm>(&options.statistics, &options.model_in, features, &options.stats_out)
+    let (features, second) = (&options.feature1_rspecifier, Some(options.feature2_rspecifier.as_str()));
+    collect::<DiagGmm>(&options.statistics, &options.model_in, features, second, &options.stats_out)
 }

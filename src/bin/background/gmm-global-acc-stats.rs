@@ -17,6 +17,6 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> anyhow::Result<u8> {
-    let features = (options.feature_rspecifier.as_str(), None);
-    collect::<DiagGmm>(&options.statistics, &options.model_in, features, &options.stats_out)
+    let features = &options.feature_rspecifier;
+    collect::<DiagGmm>(&options.statistics, &options.model_in, features, None, &options.stats_out)
 }

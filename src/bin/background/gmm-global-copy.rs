@@ -14,6 +14,6 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> anyhow::Result<u8> {
-    let files = (options.model_in.as_str(), options.model_out.as_str());
-    convert::<DiagGmm, DiagGmm>(files, options.mode.binary, "model", Ok)
+    let (from, to) = (&options.model_in, &options.model_out);
+    convert::<DiagGmm, DiagGmm>(from, to, options.mode.binary, "model", Ok)
 }

@@ -14,6 +14,6 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> anyhow::Result<u8> {
-    let files = (options.gmm_in.as_str(), options.fgmm_out.as_str());
-    convert(files, options.mode.binary, "full GMM", |gmm: DiagGmm| FullGmm::from_diag(&gmm))
+    let (from, to) = (&options.gmm_in, &options.fgmm_out);
+    convert(from, to, options.mode.binary, "full GMM", |gmm: DiagGmm| FullGmm::from_diag(&gmm))
 }

@@ -36,7 +36,8 @@ pub fn read_scorer<M: Mixture>(file: &str) -> Result<Scorer> {
 
 /// Reads a mixture, and writes what `change` makes of it. `kind` names the result in the log line.
 pub fn convert<A: KaldiObject, B: KaldiObject>(
-    (from, to): (&str, &str),
+    from: &str,
+    to: &str,
     binary: bool,
     kind: &str,
     change: impl FnOnce(A) -> kaldi_gmm::Result<B>,

@@ -35,7 +35,8 @@ pub struct StatisticsOptions {
 pub fn collect<M: Mixture>(
     options: &StatisticsOptions,
     model: &str,
-    (features, second): (&str, Option<&str>),
+    features: &str,
+    second: Option<&str>,
     stats_out: &str,
 ) -> Result<u8>
 where

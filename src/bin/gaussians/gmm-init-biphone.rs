@@ -54,7 +54,8 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
     };
     let tree = full_biphone(&sets, &topology, &context_independent, counts.as_ref(), &mut trees::print)?;
     let gmm = DiagGmm::single(&vec![1.0; dim], &vec![1.0; dim])?;
-    let files = (options.model_out.as_str(), options.tree_out.as_str());
-    trees::write_flat(files, options.mode.binary, &tree, topology, &gmm, |_| Ok(()))?;
+    let (model, binary) = (&options.model_out, options.mode.binary);
+    let files = trees::ModelFiles { model, tree: &options.tree_out, binary };
+    trees::write_flat(files, &tree, topology, &gmm, |_| Ok(()))?;
     Ok(0)
 }

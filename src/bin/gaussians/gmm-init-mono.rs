@@ -51,8 +51,9 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
     let gmm = global_gaussian(&options.train_feats, dim)?;
     let tree = monophone(&sets, &topology, &mut trees::print)?;
     let mut generator = CRand::default();
-    let files = (options.model_out.as_str(), options.tree_out.as_str());
-    trees::write_flat(files, options.mode.binary, &tree, topology, &gmm, |gmm| {
+    let (model, binary) = (&options.model_out, options.mode.binary);
+    let files = trees::ModelFiles { model, tree: &options.tree_out, binary };
+    trees::write_flat(files, &tree, topology, &gmm, |gmm| {
         if options.perturb_factor == 0.0 {
             return Ok(());
         }

@@ -165,7 +165,7 @@ impl PlainOptions {
         let (mut depths, mut failed) = (Depths::default(), 0);
         Input::<LatticeHolder>::open(from)?.for_each(|key, lattice| {
             match self.determinize(key, lattice, scale, write_compact) {
-                Ok(Some((input, mut out, costs))) => {
+                Ok(Some(Reduced { input, output: mut out, costs })) => {
                     depths.add(&input, &mut out)?;
                     output.write(key, out, scale, costs.as_ref())
                 }
@@ -189,14 +189,14 @@ impl PlainOptions {
         output.finish()
     }
 
-    /// Input, output and acoustic costs; `None` if memory did not suffice.
+    /// Determinizes a lattice; `None` if memory did not suffice.
     fn determinize(
         &self,
         key: &str,
         lattice: Lattice,
         scale: Scale,
         write_compact: bool,
-    ) -> nnet3_decode::Result<Option<(Lattice, CompactLattice, Option<AcousticCosts>)>> {
+    ) -> nnet3_decode::Result<Option<Reduced>> {
         let costs = (!write_compact).then(|| AcousticCosts::of(&lattice)).transpose()?;
         let mut input = lattices::scaled(lattices::nonempty(lattice)?, scale)?;
         order::sort(&mut input)?;
@@ -218,8 +218,16 @@ impl PlainOptions {
         if self.minimize {
             push::minimize_pushed(&mut output)?;
         }
-        Ok(Some((input, lattices::nonempty(output)?, costs)))
+        Ok(Some(Reduced { input, output: lattices::nonempty(output)?, costs }))
     }
+}
+
+/// A determinized lattice, with a smaller beam if memory did not suffice for the first.
+struct Reduced {
+    input: Lattice,
+    output: CompactLattice,
+    /// See [`Determinized`].
+    costs: Option<AcousticCosts>,
 }
 
 fn warn(key: &str, failure: &Failure) {

@@ -29,8 +29,8 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let model: TransitionModel = read_object(&options.model)?;
     let costs = TransitionCosts::new(&model, options.transition_scale, options.self_loop_scale);
-    let tables = (&*options.lattice_rspecifier, &*options.lattice_wspecifier);
-    let output = lattices::map::<_, _, LatticeHolder, CompactLatticeHolder>(tables, |mut lattice| {
+    let (from, to) = (&options.lattice_rspecifier, &options.lattice_wspecifier);
+    let output = lattices::map::<_, _, LatticeHolder, CompactLatticeHolder>(from, to, |mut lattice| {
         costs.add_to_lattice(&mut lattice)?;
         Ok(compact(&lattice))
     })?;

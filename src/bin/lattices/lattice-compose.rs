@@ -64,11 +64,11 @@ pub fn run(options: Options) -> Result<u8> {
         Input::<LatticeHolder>::open(first)?
             .for_each(|key, lattice| write(key, compose(&lattice, &fst), &mut output, &mut failed))?;
     } else if with_fst {
-        lattices::for_each_pair::<LatticeHolder, FstHolder>((first, second), |key, lattice, fst| {
+        lattices::for_each_pair::<LatticeHolder, FstHolder>(first, second, |key, lattice, fst| {
             with_own(key, &lattice, fst, matching, &mut output, &mut failed)
         })?;
     } else {
-        lattices::for_each_pair::<LatticeHolder, LatticeHolder>((first, second), |key, lattice, other| {
+        lattices::for_each_pair::<LatticeHolder, LatticeHolder>(first, second, |key, lattice, other| {
             with_own(key, &lattice, other, matching, &mut output, &mut failed)
         })?;
     }

@@ -21,12 +21,16 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let mut output = Output::<CompactLatticeHolder>::open(&options.lattice_wspecifier)?;
-    let tables = (&*options.lattice_rspecifier1, &*options.lattice_rspecifier2);
+    let (first, second) = (&options.lattice_rspecifier1, &options.lattice_rspecifier2);
     let mut backed_off = 0;
-    lattices::for_each_pair::<CompactLatticeHolder, CompactLatticeHolder>(tables, |key, first, second| {
-        backed_off += u64::from(second.is_none());
-        output.write(key, &second.unwrap_or(first))
-    })?;
+    lattices::for_each_pair::<CompactLatticeHolder, CompactLatticeHolder>(
+        first,
+        second,
+        |key, first, second| {
+            backed_off += u64::from(second.is_none());
+            output.write(key, &second.unwrap_or(first))
+        },
+    )?;
     messages::log(&format!(
         "Done copying {} lattices; backed off to 1st archive for {backed_off} of those.",
         output.done

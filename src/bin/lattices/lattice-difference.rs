@@ -20,9 +20,9 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let mut output = Output::<CompactLatticeHolder>::open(&options.lattice_wspecifier)?;
-    let tables = (&*options.lattice1_rspecifier, &*options.lattice2_rspecifier);
+    let (first, second) = (&options.lattice1_rspecifier, &options.lattice2_rspecifier);
     let (mut empty, mut missing) = (0, 0);
-    lattices::for_each_pair::<LatticeHolder, LatticeHolder>(tables, |key, first, second| {
+    lattices::for_each_pair::<LatticeHolder, LatticeHolder>(first, second, |key, first, second| {
         let Some(second) = second else {
             messages::warn(&format!(
                 "No lattice found for utterance {key} in {}. Skipping utterance.",

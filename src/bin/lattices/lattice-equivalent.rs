@@ -26,10 +26,10 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     fraction::check("max-error-proportion", options.max_error_proportion)?;
-    let tables = (&*options.lattice_rspecifier1, &*options.lattice_rspecifier2);
+    let (first, second) = (&options.lattice_rspecifier1, &options.lattice_rspecifier2);
     let (mut equivalent, mut different, mut missing) = (0u64, 0u64, 0u64);
     let mut random = CRand::new(0);
-    lattices::for_each_pair::<LatticeHolder, LatticeHolder>(tables, |key, first, second| {
+    lattices::for_each_pair::<LatticeHolder, LatticeHolder>(first, second, |key, first, second| {
         let Some(second) = second else {
             messages::warn(&format!("No 2nd lattice present for utterance {key}"));
             missing += 1;

@@ -32,8 +32,8 @@ pub fn run(options: Options) -> Result<u8> {
     lattices::check_invertible(acoustic, 1.0)?;
     let scale = Scale::new(1.0, acoustic);
     let (mut states, mut arcs, mut expanded) = ([0usize; 2], [0usize; 2], 0u64);
-    let tables = (&*options.lattice_rspecifier, &*options.lattice_wspecifier);
-    let output = lattices::map::<_, _, CompactLatticeHolder, CompactLatticeHolder>(tables, |lattice| {
+    let (from, to) = (&options.lattice_rspecifier, &options.lattice_wspecifier);
+    let output = lattices::map::<_, _, CompactLatticeHolder, CompactLatticeHolder>(from, to, |lattice| {
         let mut lattice = lattices::scaled(lattice, scale)?;
         let out = expand_probable(&mut lattice, f64::from(options.epsilon))?;
         for (i, lattice) in [&lattice, &out].into_iter().enumerate() {

@@ -26,9 +26,9 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let alpha = f64::from(options.alpha);
     let mut output = Output::<CompactLatticeHolder>::open(&options.lattice_wspecifier)?;
-    let tables = (&*options.lattice_rspecifier_a, &*options.lattice_rspecifier_b);
+    let (first, second) = (&options.lattice_rspecifier_a, &options.lattice_rspecifier_b);
     let (mut processed, mut empty, mut missing) = (0u64, 0u64, 0u64);
-    lattices::for_each_pair::<LatticeHolder, CompactLatticeHolder>(tables, |key, first, second| {
+    lattices::for_each_pair::<LatticeHolder, CompactLatticeHolder>(first, second, |key, first, second| {
         processed += 1;
         let Some(second) = second.filter(|second| second.start.is_some()) else {
             messages::warn(&format!(

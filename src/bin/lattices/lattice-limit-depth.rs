@@ -29,18 +29,19 @@ pub fn run(options: Options) -> Result<u8> {
     lattices::check_invertible(scale.acoustic, 1.0)?;
     let most = options.max_arcs_per_frame.max(0) as usize;
     let (mut sums, mut frames) = ([0.0; 2], 0.0);
-    let tables = (&*options.lattice_rspecifier, &*options.lattice_wspecifier);
-    let output = lattices::map::<_, _, CompactLatticeHolder, CompactLatticeHolder>(tables, |mut lattice| {
-        order::sort(&mut lattice)?;
-        let sum = |depths: &[i32]| depths.iter().map(|&depth| f64::from(depth)).sum::<f64>();
-        let before = depth_per_frame(&lattice)?;
-        let mut lattice = lattices::scaled(lattice, scale)?;
-        limit_depth(&mut lattice, most)?;
-        let after = depth_per_frame(&lattice)?;
-        (sums[0], sums[1]) = (sums[0] + sum(&before), sums[1] + sum(&after));
-        frames += before.len() as f64;
-        lattices::scaled(lattice, lattices::inverse(scale))
-    })?;
+    let (from, to) = (&options.lattice_rspecifier, &options.lattice_wspecifier);
+    let output =
+        lattices::map::<_, _, CompactLatticeHolder, CompactLatticeHolder>(from, to, |mut lattice| {
+            order::sort(&mut lattice)?;
+            let sum = |depths: &[i32]| depths.iter().map(|&depth| f64::from(depth)).sum::<f64>();
+            let before = depth_per_frame(&lattice)?;
+            let mut lattice = lattices::scaled(lattice, scale)?;
+            limit_depth(&mut lattice, most)?;
+            let after = depth_per_frame(&lattice)?;
+            (sums[0], sums[1]) = (sums[0] + sum(&before), sums[1] + sum(&after));
+            frames += before.len() as f64;
+            lattices::scaled(lattice, lattices::inverse(scale))
+        })?;
     messages::log(&format!("Done {} lattices.", output.done));
     messages::log(&format!(
         "Overall density changed from {} to {}",

@@ -23,5 +23,5 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let lm = LanguageModel::ConstArpa(read_object(&options.const_arpa_in)?);
-    lattices::rescore((&options.lattice_rspecifier, &options.lattice_wspecifier), &lm, options.lm_scale)
+    lattices::rescore(&options.lattice_rspecifier, &options.lattice_wspecifier, &lm, options.lm_scale)
 }

@@ -47,8 +47,8 @@ pub fn run(options: Options) -> Result<u8> {
     };
     let mut lm = Replacement::new(subtracted, added, options.lm_scale);
     messages::log("Done.");
-    let tables = (&*options.lattice_rspecifier, &*options.lattice_wspecifier);
-    let output = lattices::map::<_, _, CompactLatticeHolder, CompactLatticeHolder>(tables, |lattice| {
+    let (from, to) = (&options.lattice_rspecifier, &options.lattice_wspecifier);
+    let output = lattices::map::<_, _, CompactLatticeHolder, CompactLatticeHolder>(from, to, |lattice| {
         let mut lattice = lattices::scaled(lattice, scale)?;
         let out = compose_pruned(&mut lattice, &mut lm, &PrunedOptions::default())?;
         lattices::scaled(out, lattices::inverse(scale))

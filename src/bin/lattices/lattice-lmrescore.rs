@@ -26,5 +26,5 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let lm = LanguageModel::Fst(SecondFst::exact(kaldi_fst::read_fst(&options.lm_fst_in)?));
-    lattices::rescore((&options.lattice_rspecifier, &options.lattice_wspecifier), &lm, options.lm_scale)
+    lattices::rescore(&options.lattice_rspecifier, &options.lattice_wspecifier, &lm, options.lm_scale)
 }

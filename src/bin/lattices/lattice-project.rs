@@ -20,12 +20,12 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    let tables = (&*options.lattice_rspecifier, &*options.lattice_wspecifier);
+    let (from, to) = (&options.lattice_rspecifier, &options.lattice_wspecifier);
     let output = match options.project_output {
-        true => lattices::map::<_, _, CompactLatticeHolder, LatticeHolder>(tables, |lattice| {
+        true => lattices::map::<_, _, CompactLatticeHolder, LatticeHolder>(from, to, |lattice| {
             Ok(word_lattice(lattice))
         })?,
-        false => lattices::map::<_, _, LatticeHolder, LatticeHolder>(tables, |mut lattice| {
+        false => lattices::map::<_, _, LatticeHolder, LatticeHolder>(from, to, |mut lattice| {
             project(&mut lattice, Side::Input);
             Ok(lattice)
         })?,

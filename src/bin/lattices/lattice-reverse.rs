@@ -14,9 +14,9 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    let tables = (&*options.lattice_rspecifier, &*options.lattice_wspecifier);
+    let (from, to) = (&options.lattice_rspecifier, &options.lattice_wspecifier);
     let output =
-        lattices::map::<_, _, LatticeHolder, LatticeHolder>(tables, |lattice| Ok(reverse(&lattice)))?;
+        lattices::map::<_, _, LatticeHolder, LatticeHolder>(from, to, |lattice| Ok(reverse(&lattice)))?;
     messages::log(&format!("Done reversing {} lattices.", output.done));
     output.finish()
 }

@@ -14,11 +14,12 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    let tables = (&*options.lattice_rspecifier, &*options.lattice_wspecifier);
-    let output = lattices::map::<_, _, CompactLatticeHolder, CompactLatticeHolder>(tables, |mut lattice| {
-        remove_alignments(&mut lattice);
-        Ok(lattice)
-    })?;
+    let (from, to) = (&options.lattice_rspecifier, &options.lattice_wspecifier);
+    let output =
+        lattices::map::<_, _, CompactLatticeHolder, CompactLatticeHolder>(from, to, |mut lattice| {
+            remove_alignments(&mut lattice);
+            Ok(lattice)
+        })?;
     messages::log(&format!("Done removing alignments from {} lattices.", output.done));
     output.finish()
 }

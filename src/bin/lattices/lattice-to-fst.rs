@@ -28,8 +28,8 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let scale = Scale::new(f64::from(options.lm_scale), f64::from(options.acoustic_scale));
-    let tables = (&*options.lattice_rspecifier, &*options.fsts_wspecifier);
-    let output = lattices::map::<_, _, CompactLatticeHolder, FstHolder>(tables, |lattice| {
+    let (from, to) = (&options.lattice_rspecifier, &options.fsts_wspecifier);
+    let output = lattices::map::<_, _, CompactLatticeHolder, FstHolder>(from, to, |lattice| {
         let mut fst = word_fst(&lattices::scaled(lattice, scale)?);
         if options.rm_eps {
             remove_epsilons_locally(&mut fst, Semiring::Tropical, Semiring::Tropical);

@@ -20,9 +20,9 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let mut output = Output::<CompactLatticeHolder>::open(&options.lattice_wspecifier)?;
-    let tables = (&*options.lattice_rspecifier1, &*options.lattice_rspecifier2);
+    let (first, second) = (&options.lattice_rspecifier1, &options.lattice_rspecifier2);
     let (mut unions, mut missing) = (0u64, 0u64);
-    lattices::for_each_pair::<CompactLatticeHolder, LatticeHolder>(tables, |key, first, second| {
+    lattices::for_each_pair::<CompactLatticeHolder, LatticeHolder>(first, second, |key, first, second| {
         let Some(second) = second else {
             messages::warn(&format!(
                 "No lattice found for utterance {key} in {}. Result of union will be the lattice found in {}",

@@ -31,8 +31,8 @@ pub fn run(options: Options) -> Result<u8> {
     let lexicon = PhoneLexicon::new(fst, options.word_start_sym, options.word_end_sym);
     let mut output = Output::<I32VectorVectorHolder>::open(&options.prons_wspecifier)?;
     let mut failed = 0u64;
-    let tables = (&*options.phones_rspecifier, &*options.words_rspecifier);
-    lattices::for_each_pair::<I32VectorHolder, I32VectorHolder>(tables, |key, phones, words| {
+    let (first, second) = (&options.phones_rspecifier, &options.words_rspecifier);
+    lattices::for_each_pair::<I32VectorHolder, I32VectorHolder>(first, second, |key, phones, words| {
         let Some(words) = words else {
             messages::warn(&format!("Not processing utterance {key} because no word transcription found."));
             failed += 1;

@@ -43,25 +43,29 @@ pub fn run(options: Options) -> Result<u8> {
 /// Calls `write` with the words of each utterance and their frames. Returns the number of utterances with errors.
 fn convert(options: &Options, mut write: impl FnMut(&str, Vec<(i32, i32)>) -> Result<()>) -> Result<u64> {
     let mut failed = 0;
-    let tables = (&*options.prons_rspecifier, &*options.phone_lengths_rspecifier);
-    lattices::for_each_pair::<I32VectorVectorHolder, I32PairVectorHolder>(tables, |key, prons, phones| {
-        let Some(phones) = phones else {
-            messages::warn(&format!("For utterance {key}, no phone lengths found."));
-            failed += 1;
-            return Ok(());
-        };
-        let Some(WordLengths { words, has_mismatch }) = word_lengths(&prons, &phones) else {
-            messages::warn(&format!(
-                "For key {key}, number of phones in prons and phones differs; skipping it."
-            ));
-            failed += 1;
-            return Ok(());
-        };
-        if has_mismatch {
-            messages::warn(&format!("For key {key}, mismatch between prons and phones."));
-            failed += 1;
-        }
-        write(key, words)
-    })?;
+    let (first, second) = (&options.prons_rspecifier, &options.phone_lengths_rspecifier);
+    lattices::for_each_pair::<I32VectorVectorHolder, I32PairVectorHolder>(
+        first,
+        second,
+        |key, prons, phones| {
+            let Some(phones) = phones else {
+                messages::warn(&format!("For utterance {key}, no phone lengths found."));
+                failed += 1;
+                return Ok(());
+            };
+            let Some(WordLengths { words, has_mismatch }) = word_lengths(&prons, &phones) else {
+                messages::warn(&format!(
+                    "For key {key}, number of phones in prons and phones differs; skipping it."
+                ));
+                failed += 1;
+                return Ok(());
+            };
+            if has_mismatch {
+                messages::warn(&format!("For key {key}, mismatch between prons and phones."));
+                failed += 1;
+            }
+            write(key, words)
+        },
+    )?;
     Ok(failed)
 }

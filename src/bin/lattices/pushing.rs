@@ -21,7 +21,7 @@ pub struct PushOptions {
 impl PushOptions {
     /// Pushes the lattices of a table, and minimizes them if that is wanted.
     pub fn map(&self, from: &str, to: &str, minimize: bool) -> Result<Output<CompactLatticeHolder>> {
-        lattices::map::<_, _, CompactLatticeHolder, CompactLatticeHolder>((from, to), |mut lattice| {
+        lattices::map::<_, _, CompactLatticeHolder, CompactLatticeHolder>(from, to, |mut lattice| {
             ops::connect(&mut lattice);
             if self.push_strings {
                 push::push_strings(&mut lattice)?;

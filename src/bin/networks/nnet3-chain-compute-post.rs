@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use kaldi_cli::log::{Site, ratio};
 use kaldi_cli::{kaldi_log, kaldi_vlog, kaldi_warn};
 use kaldi_io::{DenseMatrix, read_object};
-use nnet3::forward::{self, Counts};
+use nnet3::forward::{self, Counts, Tables};
 use nnet3::options::device;
 use nnet3::options::forward::{IvectorOptions, SimpleOptions};
 use nnet3::{chain, models, prepare, training_log};
@@ -114,7 +114,7 @@ pub fn run(options: Options) -> Result<u8> {
             None => found.posteriors,
         }))
     };
-    let tables = (options.features_rspecifier.as_str(), options.matrix_wspecifier.as_str());
+    let tables = Tables { features: &options.features_rspecifier, outputs: &options.matrix_wspecifier };
     let counts = forward::compute(SITE, &options.ivector, tables, &mut forward, &mut finish)?;
     training_log::compilation(forward.compiler());
     let Counts { done, failed, .. } = counts;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use kaldi_cli::kaldi_log;
 use kaldi_cli::log::{Site, num};
-use nnet3::forward::{self, ForwardOptions};
+use nnet3::forward::{self, ForwardOptions, Tables};
 use nnet3::options::forward::{BatchComputeOptions, compare_factor};
 use nnet3::training_log;
 use nnet3_core::forward::BatchForward;
@@ -36,7 +36,7 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let start = Instant::now();
     let simple = &options.forward.simple;
-    let tables = (options.features_rspecifier.as_str(), options.matrix_wspecifier.as_str());
+    let tables = Tables { features: &options.features_rspecifier, outputs: &options.matrix_wspecifier };
     let device = options.forward.device.select(&options.forward.use_gpu)?;
     let (nnet, scaling) = options.forward.load(&options.nnet_in, &device)?;
     compare_factor(&options.nnet_in, simple.frame_subsampling_factor);

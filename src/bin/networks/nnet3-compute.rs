@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::Parser;
 use kaldi_cli::kaldi_log;
 use kaldi_cli::log::{Site, num, ratio};
-use nnet3::forward::{self, ForwardOptions, one_by_one};
+use nnet3::forward::{self, ForwardOptions, Tables, one_by_one};
 use nnet3::options::forward::{compare_factor, looped};
 use nnet3::options::threads;
 use nnet3::training_log;
@@ -54,7 +54,7 @@ pub fn run(options: Options) -> Result<u8> {
         bail!("--num-threads={num_threads}: expected 1 with --looped=true");
     }
     let simple = &options.forward.simple;
-    let tables = (options.features_rspecifier.as_str(), options.matrix_wspecifier.as_str());
+    let tables = Tables { features: &options.features_rspecifier, outputs: &options.matrix_wspecifier };
     let device = options.forward.device.select(&options.forward.use_gpu)?;
     let (nnet, scaling) = options.forward.load(&options.nnet_in, &device)?;
     compare_factor(&options.nnet_in, simple.frame_subsampling_factor);

@@ -75,7 +75,7 @@ pub fn run(options: Options) -> Result<u8> {
     let counts = forward::compute_into::<VectorHolder>(
         SITE,
         &mut IvectorReader::None,
-        (&options.features_rspecifier, &options.vector_wspecifier),
+        forward::Tables { features: &options.features_rspecifier, outputs: &options.vector_wspecifier },
         &mut forward,
         |key, frames, vector| {
             if frames < batched.chunk_size && !batched.pad_input {

@@ -126,7 +126,7 @@ pub fn run(options: Options) -> Result<u8> {
     let counts = forward::compute_into::<VectorHolder>(
         SITE,
         &mut IvectorReader::None,
-        (&options.features_rspecifier, &options.vector_wspecifier),
+        forward::Tables { features: &options.features_rspecifier, outputs: &options.vector_wspecifier },
         &mut one_by_one(|features, _| forward.compute(features)),
         |key, frames, vector| {
             if vector.rows == 0 && frames < least {

@@ -84,8 +84,8 @@ pub fn run(options: Options) -> Result<u8> {
             messages::warn(&format!("{recording}: {low}"));
         }
         let found = recognize(&mut sentences, &sound).with_context(|| recording.clone())?;
-        let signal = (sound.samples.as_slice(), sound.rate);
-        adaptation.add(&mut speech, number, signal, &found).with_context(|| recording.clone())?;
+        let added = adaptation.add(&mut speech, number, &sound.samples, sound.rate, &found);
+        added.with_context(|| recording.clone())?;
         if seconds < MOST_COMPARED {
             seconds += sound.samples.len() as f64 / f64::from(sound.rate);
             before.add(&found, |word| adaptation.knows(word));

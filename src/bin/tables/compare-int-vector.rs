@@ -46,8 +46,8 @@ pub fn run(options: Options) -> Result<u8> {
     let mut pairs: std::collections::BTreeMap<(i32, i32), f64> = std::collections::BTreeMap::new();
     let (mut compared, mut lengths, mut missing) = (0u64, 0u64, 0u64);
     let (mut frames, mut differing) = (0u64, 0u64);
-    let tables = (&*options.vector1_rspecifier, &*options.vector2_rspecifier);
-    lattices::for_each_pair::<I32VectorHolder, I32VectorHolder>(tables, |key, first, second| {
+    let (first, second) = (&options.vector1_rspecifier, &options.vector2_rspecifier);
+    lattices::for_each_pair::<I32VectorHolder, I32VectorHolder>(first, second, |key, first, second| {
         let Some(second) = second else {
             messages::warn(&format!("No key {key} found in second input."));
             missing += 1;

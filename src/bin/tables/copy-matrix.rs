@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use kaldi_feat::elementwise::{Change, Function};
 use kaldi_io::holder::MatrixHolder;
 use kaldi_io::object::read_matrix;
-use nnet3::tables;
+use nnet3::tables::{self, Names};
 
 /// Copy matrices, or archives of matrices (e.g. features or transforms).
 ///
@@ -45,11 +45,11 @@ pub fn run(options: Options) -> Result<u8> {
         _ => bail!("only one of --apply-log, --apply-exp and --apply-softmax-per-row can be given"),
     };
     let change = Change { scale: options.scale, function, power: options.apply_power };
-    let names = (options.matrix_in.as_str(), options.matrix_out.as_str());
     tables::convert::<MatrixHolder>(
-        names,
+        &options.matrix_in,
+        &options.matrix_out,
         options.mode.binary,
-        ("matrix", "matrices."),
+        Names { one: "matrix", several: "matrices." },
         read_matrix,
         |mut matrix| {
             change.apply(&mut matrix)?;

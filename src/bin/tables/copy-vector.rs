@@ -4,7 +4,7 @@ use anyhow::Result;
 use kaldi_cli::log::num;
 use kaldi_io::holder::VectorHolder;
 use kaldi_io::read_object;
-use nnet3::tables;
+use nnet3::tables::{self, Names};
 
 /// Copy vectors, or archives of vectors (e.g. transition-accs; speaker vectors).
 ///
@@ -28,15 +28,15 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    let names = (options.vector_in.as_str(), options.vector_out.as_str());
     let several = match (options.change_dim, options.scale) {
         (..0, 1.0) => "vectors.".to_owned(),
         (dim, scale) => format!("vectors, setting dim to {dim} scaled by {}", num(scale.into())),
     };
     tables::convert::<VectorHolder>(
-        names,
+        &options.vector_in,
+        &options.vector_out,
         options.mode.binary,
-        ("vector", &several),
+        Names { one: "vector", several: &several },
         read_object,
         |mut vector| {
             if let Ok(dim) = usize::try_from(options.change_dim) {

@@ -16,11 +16,11 @@ pub fn accumulate<O: Occupancies>(
     accs_out: &str,
     binary: bool,
 ) -> Result<u8> {
-    let model = gaussians::read_model(model)?;
+    let (transitions, model) = gaussians::read_model(model)?;
     KaldiWriter::check(accs_out)?;
-    let mut sum = BasisStats::new(model.1.dim());
+    let mut sum = BasisStats::new(model.dim());
     let mut speakers = 0;
-    let counts = tables.for_each::<O>(&model, |_, mut stats| {
+    let counts = tables.for_each::<O>(&transitions, &model, |_, mut stats| {
         sum.add(&mut stats);
         speakers += 1;
         Ok(())
@@ -72,7 +72,7 @@ impl BasisArgs {
             min_count: self.fmllr_min_count.into(),
             step_size_iterations: self.step_size_iters,
         };
-        let model = gaussians::read_model(files.model)?;
+        let (transitions, model) = gaussians::read_model(files.model)?;
         let basis: Basis = read_object(files.basis)?;
         let mut output = TableWriter::<MatrixHolder>::open(files.transforms)?;
         let mut weights = match files.weights {
@@ -81,7 +81,7 @@ impl BasisArgs {
         };
         let mut improvement = Improvement::default();
         let unit = if tables.by_speaker() { "speaker" } else { "utterance" };
-        let counts = tables.for_each::<O>(&model, |key, mut stats| {
+        let counts = tables.for_each::<O>(&transitions, &model, |key, mut stats| {
             let estimate = basis.estimate(&mut stats, &options).with_context(|| files.basis.to_owned())?;
             let count = stats.count();
             if count < options.min_count {

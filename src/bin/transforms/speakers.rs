@@ -22,7 +22,8 @@ pub trait Occupancies {
     fn frames(posteriors: &<Self::Holder as Holder>::T) -> usize;
     fn add(
         stats: &mut FmllrStats,
-        model: &(TransitionModel, AmDiagGmm),
+        transitions: &TransitionModel,
+        model: &AmDiagGmm,
         features: &DenseMatrix<f32>,
         posteriors: &<Self::Holder as Holder>::T,
     ) -> kaldi_gmm::Result<()>;
@@ -40,7 +41,8 @@ impl Occupancies for OfTransitions {
     }
     fn add(
         stats: &mut FmllrStats,
-        (transitions, model): &(TransitionModel, AmDiagGmm),
+        transitions: &TransitionModel,
+        model: &AmDiagGmm,
         features: &DenseMatrix<f32>,
         posteriors: &Posterior,
     ) -> kaldi_gmm::Result<()> {
@@ -60,7 +62,8 @@ impl Occupancies for OfGaussians {
     }
     fn add(
         stats: &mut FmllrStats,
-        (_, model): &(TransitionModel, AmDiagGmm),
+        _: &TransitionModel,
+        model: &AmDiagGmm,
         features: &DenseMatrix<f32>,
         posteriors: &GaussPost,
     ) -> kaldi_gmm::Result<()> {
@@ -84,10 +87,11 @@ impl Tables<'_> {
     /// counts them.
     pub fn for_each<O: Occupancies>(
         &self,
-        model: &(TransitionModel, AmDiagGmm),
+        transitions: &TransitionModel,
+        model: &AmDiagGmm,
         mut finish: impl FnMut(&str, FmllrStats) -> Result<()>,
     ) -> Result<Counts> {
-        let dim = model.1.dim();
+        let dim = model.dim();
         if !self.by_speaker() {
             let missing = |key: &str| format!("Did not find posts for utterance {key}");
             return gaussians::for_each_with::<O::Holder>(
@@ -99,7 +103,7 @@ impl Tables<'_> {
                         return Ok(Err(reason));
                     }
                     let mut stats = FmllrStats::new(dim);
-                    O::add(&mut stats, model, features, posteriors)
+                    O::add(&mut stats, transitions, model, features, posteriors)
                         .with_context(|| self.posteriors.to_owned())?;
                     finish(key, stats)?;
                     Ok(Ok(()))
@@ -127,7 +131,7 @@ impl Tables<'_> {
                     counts.failed += 1;
                     continue;
                 }
-                O::add(&mut stats, model, features, posteriors)
+                O::add(&mut stats, transitions, model, features, posteriors)
                     .with_context(|| format!("utterance {key}"))?;
                 counts.done += 1;
             }
@@ -189,13 +193,13 @@ impl FmllrArgs {
     /// The whole of both programs.
     pub fn run<O: Occupancies>(&self, model: &str, tables: &Tables<'_>, transforms: &str) -> Result<u8> {
         let options = self.options()?;
-        let model = gaussians::read_model(model)?;
+        let (transitions, model) = gaussians::read_model(model)?;
         let mut output = TableWriter::<MatrixHolder>::open(transforms)?;
         let mut improvement = Improvement::default();
         let unit = O::ENDS[usize::from(!tables.by_speaker())];
         // The sister ends the lines about speakers with an additional newline.
         let newline = if O::NAME == "gposts" && tables.by_speaker() { "\n" } else { "" };
-        let counts = tables.for_each::<O>(&model, |key, mut stats| {
+        let counts = tables.for_each::<O>(&transitions, &model, |key, mut stats| {
             let estimate = stats.estimate(&options)?;
             log_outcome(&estimate, options.kind, stats.count());
             output.write(key, &estimate.transform)?;
