@@ -250,7 +250,7 @@ fn wrong_texts_are_listed_first_even_if_too_many_recordings_have_no_text() {
     // The report is whole, and the status tells of the loss.
     assert_eq!(told.status, 255, "{}", told.stderr);
     assert!(told.stderr.contains("3 of 63 utterances (4.8 %; "), "{}", told.stderr);
-    assert!(told.stderr.contains("the report is in "), "{}", told.stderr);
+    assert!(told.stderr.contains(": the report is in "), "{}", told.stderr);
     assert_eq!(f.read("out/faults.tsv").matches("\trecordings without a text\t1\t").count(), 3);
     let table = f.read("out/texts.tsv");
     let listed: Vec<&str> = table
@@ -292,6 +292,18 @@ fn pronunciations_of_unknown_words_are_guessed_and_written() {
     assert_eq!(f.read("out/guessed_pronunciations.txt").lines().next(), Some("dab d a b"));
     let again = run("nnet3-align", &all);
     assert!(again.status == 0 && again.stderr.contains("all is there already"), "{}", again.stderr);
+    // Results that were deleted are written again.
+    let table = f.read("out/alignment.csv");
+    std::fs::remove_file(f.path("out/alignment.csv")).unwrap();
+    std::fs::remove_dir_all(f.path("out/textgrids")).unwrap();
+    let again = run("nnet3-align", &all);
+    assert!(
+        again.status == 0 && again.stderr.contains("is missing: the results are written again"),
+        "{}",
+        again.stderr
+    );
+    assert_eq!(f.read("out/alignment.csv"), table);
+    assert_eq!(std::fs::read_dir(f.path("out/textgrids")).unwrap().count(), 20);
     // The table of unknown words is a list of words for g2p.
     let table = f.path("out/unknown_words.tsv");
     let guessed = run("g2p", &["--probabilities=false", &f.path("out/g2p.model"), &table, "-"]);

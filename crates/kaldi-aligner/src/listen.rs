@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 
 use crate::Result;
 use crate::others::{Beside, Texts};
-use crate::scores::low_outliers;
+use crate::scores::{longest_usual, low_outliers};
 
 /// The least distance of a doubtful text from the median score.
 const LEAST_DISTANCE: f64 = 0.5;
@@ -35,6 +35,8 @@ pub struct TextScores {
     pub doubtful_below: Option<f64>,
     /// Doubtful texts beside those of other utterances.
     pub beside: Vec<Beside>,
+    /// The seconds of the longest sound of a text, if that is much longer than usual: more may be said than the text has.
+    pub long_sounds: Vec<Option<f64>>,
 }
 
 /// The verdict about a text.
@@ -44,7 +46,7 @@ pub enum Verdict {
     NotAligned,
     /// Another text explains the sound clearly better; or no other one can be aligned, and the loop of phones explains it much better.
     Wrong,
-    /// The score is far below those of most.
+    /// The score is far below those of most, or a sound is much longer than others.
     Doubtful,
     /// The text is what is said.
     Fits,
@@ -64,14 +66,33 @@ impl TextScores {
         let least = known.get(known.len() / 2).map_or(0.0, |median| median - LEAST_DISTANCE);
         let doubtful_below = low_outliers(known.into_iter()).map(|below| below.min(least));
         let beside = vec![Beside::Best; scores.len()];
-        TextScores { scores, doubtful_below, beside }
+        let long_sounds = vec![None; scores.len()];
+        TextScores { scores, doubtful_below, beside, long_sounds }
+    }
+
+    /// Finds texts with sounds that are too long, in their alignments with frames of so many seconds.
+    pub(crate) fn find_long_sounds<'a>(
+        &mut self,
+        alignments: impl Iterator<Item = Option<&'a Alignment>>,
+        frame: f64,
+    ) {
+        let seconds = |alignment: &Alignment| -> Vec<f64> {
+            let spoken = alignment.phones.iter().filter(|phone| phone.word.is_some());
+            spoken.map(|phone| (phone.end - phone.begin) as f64 * frame).collect()
+        };
+        let all: Vec<Vec<f64>> =
+            alignments.map(|alignment| alignment.map(seconds).unwrap_or_default()).collect();
+        let Some(limit) = longest_usual(all.iter().flatten().copied()) else { return };
+        let longest = |own: &Vec<f64>| own.iter().copied().fold(0.0, f64::max);
+        self.long_sounds =
+            all.iter().map(|own| Some(longest(own)).filter(|longest| *longest >= limit)).collect();
     }
 
     /// The verdict about a text.
     pub fn verdict(&self, place: usize) -> Verdict {
         let Some(score) = self.scores[place] else { return Verdict::NotAligned };
         if !self.is_doubtful(place) {
-            return Verdict::Fits;
+            return if self.long_sounds[place].is_some() { Verdict::Doubtful } else { Verdict::Fits };
         }
         match &self.beside[place] {
             Beside::Worse { gain, .. } if *gain > CLEARLY => Verdict::Wrong,

@@ -235,7 +235,9 @@ impl Model {
         observer: &mut dyn Observer,
     ) -> Result<(TextScores, Vec<Option<String>>)> {
         let aligned = self.system.align(lang, &extracted.utterances, threads, observer)?;
-        let scores = text_scores(&self.system, lang, &extracted.utterances, &aligned, threads)?;
+        let mut scores = text_scores(&self.system, lang, &extracted.utterances, &aligned, threads)?;
+        let alignments = aligned.results.iter().map(|result| result.as_ref().ok());
+        scores.find_long_sounds(alignments, self.features.times().seconds);
         let reasons = aligned.results.iter().enumerate().map(|(number, result)| {
             result
                 .as_ref()

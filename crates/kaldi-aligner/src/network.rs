@@ -217,6 +217,7 @@ impl NetworkModel {
         let mut results = Results { utterances, doubtful: None, left_out: Vec::new(), untexted: Vec::new() };
         if with_scores {
             scores::mark_doubtful(&mut results);
+            scores::mark_long(&mut results);
         }
         Ok(results)
     }
@@ -250,6 +251,8 @@ impl NetworkModel {
         let found = self.for_utterances(all, threads, (&lexicon, &settings), work, show)?;
         let score = |result: &std::result::Result<(Option<f64>, Alignment), String>| result.as_ref().ok()?.0;
         let mut scores = TextScores::new(found.iter().map(score).collect());
+        let alignments = found.iter().map(|result| result.as_ref().ok().map(|(_, alignment)| alignment));
+        scores.find_long_sounds(alignments, self.times.seconds);
         let others = Texts::new(lang, texts.iter().map(Vec::as_slice));
         let is_doubtful = |number: usize| scores.is_doubtful(number);
         let work = |finder: &mut PathFinder, number: usize, outputs: &DenseMatrix<f32>| {

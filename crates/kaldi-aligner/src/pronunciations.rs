@@ -253,6 +253,23 @@ impl Pronunciations {
         }
     }
 
+    /// Words of a corpus, in the order of the alphabet, that are aligned by some of their letters, as the others are no phones.
+    pub fn shortened(&self, corpus: &Corpus) -> Vec<(String, Vec<String>)> {
+        let words: BTreeSet<&str> =
+            corpus.utterances.iter().flat_map(|utterance| words_of(&utterance.text)).collect();
+        let own = |word: &&str| {
+            let entry = self.lexicon.entries.iter().find(|entry| entry.word == **word)?;
+            Some(((*word).to_owned(), entry.phones.clone()))
+        };
+        let is_guess = |word: &&&str| !self.words.has(word) || self.unusable(word).is_some();
+        let found = words.iter().filter(is_guess).filter_map(own);
+        found
+            .filter(|(word, phones)| {
+                *phones != [self.spoken.clone()] && phones.len() < self.letters(word).len()
+            })
+            .collect()
+    }
+
     /// A sentence if many phones of the lexicon, or most words of a corpus, are unknown: the model or the lexicon may be of another
     /// language. `missing` are the words of the corpus that the lexicon or the model lacks.
     pub fn warning_of_language(&self, corpus: &Corpus, missing: &[Missing]) -> Option<String> {
@@ -396,6 +413,11 @@ impl Pronunciations {
         }
     }
 
+    /// True for the lexicon in which each letter is a phone.
+    pub fn is_of_letters(&self) -> bool {
+        self.source == Source::Letters
+    }
+
     /// True if the word is aligned as anything spoken: it has no pronunciation of its own, or one of that phone only.
     pub fn is_any_speech(&self, word: &str) -> bool {
         let entries = &self.lexicon.entries;
@@ -487,6 +509,8 @@ mod tests {
         all.complete(&corpus("ab axb"), Unknown::Spoken).unwrap();
         assert!(!all.has("axb") && all.is_any_speech("axb") && !all.is_any_speech("ab"));
         by_letters.complete(&corpus("ab axb"), Unknown::Letters).unwrap();
+        let shortened = by_letters.shortened(&corpus("ab axb"));
+        assert_eq!(shortened, [("axb".to_owned(), vec!["a".to_owned(), "b".to_owned()])]);
         assert!(by_letters.lexicon.entries.contains(&entry("axb", &["a", "b"])));
     }
 

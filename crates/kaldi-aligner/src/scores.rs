@@ -25,6 +25,9 @@ const LONG: f64 = 0.5;
 /// A sound of so many seconds that is quiet for more than this share of its time is doubtful.
 const LONG_SOUND: f64 = 0.4;
 const QUIET_SHARE: f64 = 0.6;
+/// A sound of at least so many seconds, and of so many times the median, is doubtful: more may be said there than the text has.
+const TOO_LONG: f64 = 1.0;
+const TIMES_MEDIAN: f64 = 10.0;
 /// Fewer scores have no median worth the name.
 const LEAST_SCORES: usize = 20;
 
@@ -59,7 +62,27 @@ pub(crate) fn add(
     }
     mark_doubtful(results);
     mark_quiet(results, &extracted.levels);
+    mark_long(results);
     Ok(())
+}
+
+/// Marks words with a sound that is much longer than others: the last sound of a text takes what is said behind it, for instance.
+pub(crate) fn mark_long(results: &mut Results) {
+    let words = || results.utterances.iter().flatten().flat_map(|utterance| &utterance.words);
+    let phones = words().filter(|word| !word.is_any_speech).flat_map(|word| &word.phones);
+    let Some(limit) = longest_usual(phones.map(|phone| phone.end - phone.begin)) else { return };
+    let mut found = 0;
+    let words = results.utterances.iter_mut().flatten().flat_map(|utterance| &mut utterance.words);
+    for word in words.filter(|word| !word.is_doubtful && !word.is_any_speech) {
+        word.is_doubtful = word.phones.iter().any(|phone| phone.end - phone.begin >= limit);
+        found += usize::from(word.is_doubtful);
+    }
+    results.doubtful = results.doubtful.map(|doubtful| doubtful + found);
+}
+
+/// The seconds from which on a sound is too long, of those of all sounds; `None` for a few.
+pub(crate) fn longest_usual(seconds: impl Iterator<Item = f64>) -> Option<f64> {
+    Some(TOO_LONG.max(TIMES_MEDIAN * median(seconds)?))
 }
 
 /// Marks words with a long sound where it is quiet: a sound that nobody has said fits silence well, and has a good score.
@@ -170,6 +193,15 @@ pub(crate) fn low_outliers(scores: impl Iterator<Item = f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sounds_that_are_much_longer_than_others_are_too_long() {
+        let usual = || (0..40).map(|n| 0.03 + 0.003 * f64::from(n));
+        assert_eq!(longest_usual(usual().chain([2.8])), Some(1.0));
+        // Slow speech, such as songs.
+        assert!((longest_usual(usual().map(|s| 4.0 * s)).unwrap() - 3.6).abs() < 1e-9);
+        assert_eq!(longest_usual(usual().take(10)), None);
+    }
 
     #[test]
     fn short_words_vary_and_long_ones_with_low_scores_are_doubtful() {

@@ -62,12 +62,16 @@ pub(crate) fn warning(
     let mut found = words.filter(|word| !word.is_empty() && pronunciations.is_any_speech(word)).peekable();
     let first = (*found.peek()?).to_owned();
     let count = kaldi_io::text::count(found.count(), "word");
-    let ways = match unknown {
-        Unknown::Spoken | Unknown::Skip => "`unknown-words`=letters or g2p gives such words phones, ",
-        Unknown::Letters => "`unknown-words`=g2p guesses phones of such words, ",
-        Unknown::G2p => {
-            "`unknown-words`=letters takes letters as phones, if these are phones of the lexicon, "
+    // (Words with digits and noises have no letters to guess from, and a lexicon of letters teaches nothing.)
+    let ways = match (unknown, pronunciations.is_of_letters()) {
+        (Unknown::Spoken | Unknown::Skip, true) => {
+            "`unknown-words`=letters takes the letters that are phones, "
         }
+        (Unknown::Spoken | Unknown::Skip, false) => {
+            "`unknown-words`=letters or g2p gives words of letters phones, "
+        }
+        (Unknown::Letters, false) => "`unknown-words`=g2p guesses phones of words of letters, ",
+        (Unknown::Letters, true) | (Unknown::G2p, _) => "",
     };
     Some(format!(
         "{count} of the texts, such as '{first}', would be aligned by the phone '{name}', which stands for anything spoken; but \

@@ -148,7 +148,7 @@ fn is_translation(of: &Spans, other: &Spans) -> bool {
         let first = other.partition_point(|one| one.0 < span.0 - NEAR);
         other[first..]
             .iter()
-            .take(2)
+            .take_while(|one| one.0 < span.0 + NEAR)
             .any(|one| (one.0 - span.0).abs() < NEAR && (one.1 - span.1).abs() < NEAR)
     };
     let same = of.iter().filter(is_there).count();
@@ -172,10 +172,18 @@ impl<T> Chosen<'_, T> {
         self.tiers.retain(|(tier, _)| {
             let mut own = spans(tier);
             own.sort_by(|a, b| a.0.total_cmp(&b.0));
-            match known.iter().find(|(_, other)| is_translation(&own, other)) {
-                Some((other, _)) => {
+            let of_one = known.iter().find(|(_, other)| is_translation(&own, other));
+            // (A tier may have the translations of all speakers.)
+            let of_all = || -> Option<String> {
+                let mut all: Spans = known.iter().flat_map(|(_, spans)| spans).copied().collect();
+                all.sort_by(|a, b| a.0.total_cmp(&b.0));
+                let names: Vec<String> = known.iter().map(|(name, _)| format!("'{name}'")).collect();
+                (names.len() > 1 && is_translation(&own, &all)).then(|| names.join(" and "))
+            };
+            match of_one.map(|(other, _)| format!("'{other}'")).or_else(of_all) {
+                Some(other) => {
                     let sentence = format!(
-                        "not used: the tier '{}' has the times of '{other}', as a translation has them (`tiers`=NAMES takes tiers \
+                        "not used: the tier '{}' has the times of {other}, as a translation has them (`tiers`=NAMES takes tiers \
                          nevertheless)",
                         name(tier)
                     );
@@ -369,6 +377,21 @@ mod tests {
             "{sentence}"
         );
         assert_eq!(parse(&file, "x", &"Anna,Bert,traduction".parse().unwrap()).spoken.len(), 7);
+    }
+
+    #[test]
+    fn a_tier_may_have_the_translations_of_several_speakers() {
+        let anna = [(1.0, 2.0, "a"), (5.0, 6.0, "b")];
+        let bert = [(2.5, 4.0, "c"), (6.0, 8.0, "d")];
+        let french = [(1.0, 2.0, "x"), (2.5, 4.0, "y"), (5.0, 6.0, "z"), (6.0, 8.0, "w")];
+        let sidecar =
+            parse(&grid(&[("Anna", &anna), ("Bert", &bert), ("fr", &french)]), "x", &TierRule::Texts);
+        assert_eq!(sidecar.spoken.len(), 4);
+        let sentence = &sidecar.faults[0].sentence;
+        assert!(
+            sentence.starts_with("not used: the tier 'fr' has the times of 'Anna' and 'Bert', as"),
+            "{sentence}"
+        );
     }
 
     #[test]

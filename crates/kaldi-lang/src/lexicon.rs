@@ -249,6 +249,9 @@ fn has_probability(columns: &[&str]) -> bool {
     columns.len() > 2 && is_number(columns[1])
 }
 
+/// Probabilities are odd if fewer than one of so many lines has one.
+const ODD_LINES: usize = 10;
+
 /// True if each line has a probability behind its word. Dictionaries of the Montreal Forced Aligner have lines with four
 /// numbers, and lines without any, for words that were not in its training.
 ///
@@ -269,6 +272,18 @@ fn has_probabilities(lines: &[Line], with_silence: bool, faults: &mut BTreeMap<u
         }
     }
     let Some((first, columns)) = decimals().next().or_else(|| numbers().next()) else { return false };
+    // (If few lines have one, these are the odd ones.)
+    let with_one: Vec<&Line> = lines.iter().filter(|line| line.1.len() > 2 && is_number(line.1[1])).collect();
+    if with_one.len() * ODD_LINES < lines.len() && !with_silence {
+        for (number, line) in with_one {
+            let problem = format!(
+                "the word '{}' has a probability, {}, but most lines have none; give all or none",
+                line[0], line[1]
+            );
+            faults.insert(*number, problem);
+        }
+        return false;
+    }
     for (number, line) in lines {
         let word = line[0];
         if with_silence && !has_probability(line) {
@@ -410,6 +425,11 @@ mod tests {
         let mixed =
             "lex, line 2: the word 'b' has no probability, but line 1 has one ('a 0.5 …'); give all or none";
         assert_eq!(error("a 0.5 x\nb y\n"), mixed);
+        let lines: String = (b'a'..=b'z').map(|word| format!("{} x\n", word as char)).collect();
+        assert_eq!(
+            error(&format!("{lines}zz 0.9 x\n")),
+            "lex, line 27: the word 'zz' has a probability, 0.9, but most lines have none; give all or none"
+        );
         // All at once, up to ten.
         let several = "<s> y\na x\nb\na #3\n";
         let lines = [

@@ -41,11 +41,13 @@ struct Teller {
     bar: Counter,
     /// The number of warnings.
     warnings: usize,
+    /// Passes in which no speaker had enough speech for a transform.
+    without_transforms: usize,
 }
 
 impl Teller {
     fn new() -> Teller {
-        Teller { bar: progress::steps("steps", ALL), warnings: 0 }
+        Teller { bar: progress::steps("steps", ALL), warnings: 0, without_transforms: 0 }
     }
 
     fn tell(&mut self, event: JobEvent) {
@@ -84,11 +86,19 @@ impl Teller {
                     count(gaussians, "Gaussian")
                 ));
             }
+            Event::Transforms { speakers, without, .. } if speakers == without && speakers > 0 => {
+                self.without_transforms += 1;
+                if self.without_transforms == 1 {
+                    messages::warn(
+                        "no speaker has enough speech for a transform (more than ten seconds are needed): times are less exact; a folder is a \
+                         speaker, unless --speakers says otherwise",
+                    );
+                }
+            }
             Event::Transforms { speakers, without, improvement } => messages::log(&format!(
-                "transforms of {} improve the log-likelihood of a frame by {improvement:.3}; {} {} too little speech",
+                "transforms of {} of {} improve the log-likelihood of a frame by {improvement:.3}; the others have too little speech",
+                speakers - without,
                 count(speakers, "speaker"),
-                count(without, "speaker"),
-                either(without, "has", "have")
             )),
             Event::Warning(message) => {
                 self.warnings += 1;

@@ -187,6 +187,15 @@ pub fn run(options: Options) -> Result<u8> {
     if out.is_file() {
         bail!("{}: expected a folder for the results, found a file", options.to);
     }
+    if options.unknown_words == Unknown::G2p
+        && options.lexicon == "letters"
+        && !Path::new("letters").is_file()
+    {
+        bail!(
+            "--unknown-words=g2p: pronunciations cannot be learned from a lexicon of letters (--unknown-words=letters takes the letters \
+             that are phones)"
+        );
+    }
     interruption::farewell(options.farewell(None));
     if options.overwrite {
         options.check_overwriting(&out)?;
@@ -230,14 +239,7 @@ pub fn run(options: Options) -> Result<u8> {
     if let Some(rate) = rate {
         let of_model = model.as_ref().map_or(rate, AnyModel::rate);
         corpus.require_rate(rate.min(of_model));
-        if rate < of_model {
-            messages::warn(&format!(
-                "the recordings have {rate} Hz and the model {of_model} Hz: they have nothing from {} to {} kHz, so that times may be \
-                 less exact",
-                f64::from(rate) / 2000.0,
-                f64::from(of_model) / 2000.0
-            ));
-        }
+        remarks::warn_of_low_rates(&corpus, of_model);
     }
     let reports = |folder: &Path| -> Result<()> {
         write_faults(&folder.join("faults.tsv"), &corpus.faults)?;
@@ -257,11 +259,12 @@ pub fn run(options: Options) -> Result<u8> {
         let guessed = guess(&mut pronunciations, &corpus, &options, &out, threads)?;
         pronunciations.complete(&corpus, options.unknown_words)?;
         remarks::warn_of_speech(model.as_ref(), &pronunciations, options.unknown_words, &corpus);
+        remarks::warn_of_unknown_words(&pronunciations, options.unknown_words, &corpus);
         remarks::tell_of_long_ones(&corpus);
         if let Some(guessed) = guessed {
             guessed.write(&out.join(G2P), &out.join(GUESSED), pronunciations.lexicon.has_probabilities())?;
         }
-        let total = corpus.utterances.len();
+        let (total, faults) = (corpus.utterances.len(), corpus.faults.len());
         let (corpus, pronunciations, with_scores) = (&mut corpus, &pronunciations, false);
         let job = Job { corpus, pronunciations, with_scores, all_words: true, threads };
         let begin = model.map_or(Begin::Train(rate.unwrap_or(DEFAULT_RATE)), Begin::Given);
@@ -282,7 +285,14 @@ pub fn run(options: Options) -> Result<u8> {
                 table.display()
             ));
         }
-        messages::log(&format!("the report is in {}: faults.tsv, unknown_words.tsv and {TEXTS}", options.to));
+        messages::log(&format!(
+            "{}, of which {} fit; {}, {} unknown: the report is in {}: faults.tsv, unknown_words.tsv and {TEXTS}",
+            count(total, "text"),
+            total - wrong - doubtful - lost,
+            count(faults, "fault"),
+            count(missing.len(), "word"),
+            options.to
+        ));
         return match excess {
             Some(message) => bail!("{message}\n(an alignment stops here, unless --skip-bad=true)"),
             None => Ok(0),
@@ -292,6 +302,7 @@ pub fn run(options: Options) -> Result<u8> {
     let guessed = guess(&mut pronunciations, &corpus, &options, &out, threads)?;
     pronunciations.complete(&corpus, options.unknown_words)?;
     remarks::warn_of_speech(model.as_ref(), &pronunciations, options.unknown_words, &corpus);
+    remarks::warn_of_unknown_words(&pronunciations, options.unknown_words, &corpus);
     remarks::warn_of_little_speech(&corpus, model.is_some());
     let picture = options.picture_of(&corpus)?;
     let features = model.as_ref().map(AnyModel::fingerprint);
@@ -306,8 +317,15 @@ pub fn run(options: Options) -> Result<u8> {
     let state = if options.overwrite { State::New } else { state::look(&out, &inputs, &outputs)? };
     let has_picture = options.picture.is_empty() || Path::new(&options.picture).exists();
     if state == State::Ended && has_picture {
-        messages::log(&format!("{}: all is there already", options.to));
-        return Ok(0);
+        match outputs::missing(&out, &corpus, &formats) {
+            None => {
+                messages::log(&format!("{}: all is there already, see {TABLE}", options.to));
+                return Ok(0);
+            }
+            Some(file) => {
+                messages::log(&format!("{} is missing: the results are written again", file.display()))
+            }
+        }
     }
     state::begin(&out, &inputs, &outputs)?;
     reports(&out)?;
@@ -345,10 +363,12 @@ pub fn run(options: Options) -> Result<u8> {
         Ok(())
     })
     .map_err(|error| match shortest {
-        Some(shortest) if needs_advice && shortest > LONG => error.context(format!(
-            "each of the texts belongs to {shortest:.0} s of sound or more, which is too long to train a model on: cut the recordings into \
-             sentences (a TextGrid may have their times), or give a model by --model"
-        )),
+        Some(shortest) if needs_advice && shortest > LONG && shortest <= kaldi_aligner::long::LONGEST => {
+            error.context(format!(
+                "each of the texts belongs to {shortest:.0} s of sound or more, which is too long to train a model on: cut the recordings into \
+                 sentences (a TextGrid may have their times), or give a model by --model"
+            ))
+        }
         _ => error,
     })?;
     if !options.save_model.is_empty() {

@@ -45,12 +45,17 @@ pub fn normalise(
     }
     if !missing.is_empty() {
         let times: usize = missing.iter().map(|word| word.count).sum();
-        let first = missing.iter().take(SHOWN).map(|missing| {
+        let first = missing.iter().take(SHOWN).enumerate().map(|(number, missing)| {
+            // (One long path is enough; the table has the others.)
+            let place = if number == 0 { format!(", first in {}", missing.place) } else { String::new() };
             let remark =
                 if missing.remark.is_empty() { String::new() } else { format!(" ({})", missing.remark) };
-            format!("'{}' {}, first in {}{remark}", missing.word, count(missing.count, "time"), missing.place)
+            format!("'{}' {}{place}{remark}", missing.word, count(missing.count, "time"))
         });
         let first: Vec<String> = first.collect();
+        let words_of = |utterance: &kaldi_corpus::Utterance| utterance.text.split_whitespace().count();
+        let all: usize = corpus.utterances.iter().map(words_of).sum();
+        let share = if times < all { format!(" of {all}") } else { String::new() };
         let is_of_model = |missing: &Missing| words.has(&missing.word) && unusable(&missing.word).is_some();
         let who = if missing.iter().any(is_of_model) {
             "the lexicon or the model lacks"
@@ -58,7 +63,7 @@ pub fn normalise(
             "the lexicon lacks"
         };
         messages::warn(&format!(
-            "{who} {} ({}): {}",
+            "{who} {} ({}{share}): {}",
             count(missing.len(), "word"),
             count(times, "time"),
             first.join("; ")

@@ -54,8 +54,9 @@ pub fn short_ones(corpus: &Corpus, extracted: &Extracted) -> Result<Option<Extra
     if seconds < LEAST_SHORT {
         let utterance = &corpus.utterances[first];
         return Err(Error::Data(format!(
-            "{}: {:.0} s have a single text. Longer ones than {LONGEST} s are cut with a model, which the shorter ones cannot \
-             train, as they have {seconds:.0} s of at least {LEAST_SHORT} s: give a `model`, or cut some by hand",
+            "{}: {:.0} s have a single text, and recordings of more than {LONGEST} s are cut by a model; there is too little else to \
+             train one on ({seconds:.0} s of at least {LEAST_SHORT} s): give a `model` of other recordings, or cut some into sentences \
+             by hand (a TextGrid may have their times)",
             utterance.place,
             corpus.seconds(utterance)
         )));

@@ -11,7 +11,7 @@ mod table;
 mod textgrid;
 mod texts;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use kaldi_corpus::Corpus;
@@ -225,6 +225,23 @@ pub fn write(
     write_file(&folder.join(TABLE), &table::files(corpus, &all))?;
     written.push(Written::Table(TABLE));
     Ok(written)
+}
+
+/// The first file of `formats` that a folder of results lacks. (Recordings without an alignment have no subtitles.)
+pub fn missing(folder: &Path, corpus: &Corpus, formats: &[Format]) -> Option<PathBuf> {
+    let names = file_names(corpus);
+    let of_recordings = |name: &str, ending: &str| -> Vec<PathBuf> {
+        names.iter().map(|file| folder.join(name).join(format!("{file}.{ending}"))).collect()
+    };
+    let files = |format: &Format| match format {
+        Format::TextGrid | Format::ShortTextGrid => of_recordings("textgrids", "TextGrid"),
+        Format::Eaf => of_recordings("eaf", "eaf"),
+        Format::Json => of_recordings("json", "json"),
+        Format::Ctm => ctm::NAMES.map(|name| folder.join(name)).into(),
+        Format::Csv => vec![folder.join(CSV)],
+        Format::Srt | Format::Vtt => vec![folder.join("subtitles")],
+    };
+    formats.iter().flat_map(files).find(|file| !file.exists())
 }
 
 /// The object of each recording, as the form `json` has it.

@@ -28,16 +28,20 @@ pub struct TextRow<'r> {
 }
 
 /// Writes a line for each text, with tabs between score, verdict (`not aligned`, `wrong`, `doubtful` or `fits`), utterance, place, text
-/// and reason. Texts that are not aligned come first, then wrong ones, then those with the lowest scores.
+/// and reason. Texts that are not aligned come first, then wrong ones, then doubtful ones, each with the lowest scores first.
 ///
 /// # Errors
 /// The file cannot be written.
 pub fn write_texts(file: &Path, rows: &[TextRow], scores: &TextScores) -> Result<()> {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     let key = |place: usize| scores.scores[place].unwrap_or(f64::NEG_INFINITY);
-    let fits = |place: usize| !matches!(scores.verdict(place), Verdict::NotAligned | Verdict::Wrong);
+    let rank = |place: usize| match scores.verdict(place) {
+        Verdict::NotAligned | Verdict::Wrong => 0,
+        Verdict::Doubtful => 1,
+        Verdict::Fits => 2,
+    };
     order.sort_by(|&a, &b| {
-        let by_score = || fits(a).cmp(&fits(b)).then_with(|| key(a).total_cmp(&key(b)));
+        let by_score = || rank(a).cmp(&rank(b)).then_with(|| key(a).total_cmp(&key(b)));
         by_score().then_with(|| rows[a].utterance.cmp(rows[b].utterance))
     });
     let mut out = "score\tverdict\tutterance\tplace\ttext\treason\n".to_owned();
@@ -64,11 +68,13 @@ pub fn write_texts(file: &Path, rows: &[TextRow], scores: &TextScores) -> Result
             }
             Beside::Best => None,
         };
+        let long = scores.long_sounds[place]
+            .map(|seconds| format!("a sound takes {seconds:.1} s: more may be said than the text has"));
         let is_odd = scores.verdict(place) != Verdict::Fits;
         let unknown = (is_odd && row.unknown > 0).then(|| {
             format!("{} {} not in the lexicon", count(row.unknown, "word"), either(row.unknown, "is", "are"))
         });
-        let reasons = row.reason.map(str::to_owned).or(better).into_iter().chain(unknown);
+        let reasons = row.reason.map(str::to_owned).or(better).into_iter().chain(long).chain(unknown);
         let reason = reasons.collect::<Vec<_>>().join("; ");
         let (reason, text) = (plain(&reason), plain(row.text));
         let _ =
@@ -93,12 +99,22 @@ mod tests {
             row("bad", None),
             TextRow { unknown: 3, ..row("alone", None) },
             row("unusual", None),
+            row("short", None),
         ];
         let worse = |gain| Beside::Worse { text: "c".repeat(70), gain };
         let scores = TextScores {
-            scores: vec![Some(-1.0), Some(-9.5), None, Some(-5.0), Some(-8.0), Some(-4.5)],
+            scores: vec![Some(-1.0), Some(-9.5), None, Some(-5.0), Some(-8.0), Some(-4.5), Some(-0.5)],
             doubtful_below: Some(-4.0),
-            beside: vec![Beside::Best, worse(0.1), Beside::Best, worse(2.0), Beside::Alone, Beside::Best],
+            beside: vec![
+                Beside::Best,
+                worse(0.1),
+                Beside::Best,
+                worse(2.0),
+                Beside::Alone,
+                Beside::Best,
+                Beside::Best,
+            ],
+            long_sounds: [vec![None; 6], vec![Some(2.8)]].concat(),
         };
         write_texts(&file, &rows, &scores).unwrap();
         let text = std::fs::read_to_string(file).unwrap();
@@ -116,6 +132,8 @@ mod tests {
         );
         let unlike = "far below most scores, but no other text fits better";
         assert_eq!(lines[4], format!("-4.500\tdoubtful\tunusual\tx.txt\ta b\t{unlike}"));
-        assert_eq!(lines[5], "-1.000\tfits\tgood\tx.txt\ta b\t");
+        let long = "a sound takes 2.8 s: more may be said than the text has";
+        assert_eq!(lines[5], format!("-0.500\tdoubtful\tshort\tx.txt\ta b\t{long}"));
+        assert_eq!(lines[6], "-1.000\tfits\tgood\tx.txt\ta b\t");
     }
 }
