@@ -28,6 +28,8 @@ const QUIET_SHARE: f64 = 0.6;
 /// A sound of at least so many seconds, and of so many times the median, is doubtful: more may be said there than the text has.
 const TOO_LONG: f64 = 1.0;
 const TIMES_MEDIAN: f64 = 10.0;
+/// Among few scores, those below are low. (40 of 8,886 words of Mboshi are, 4 of which take 0.15 s or more.)
+const SURELY_LOW: f64 = -12.0;
 /// Fewer scores have no median worth the name.
 const LEAST_SCORES: usize = 20;
 
@@ -155,7 +157,11 @@ pub(crate) fn mark_doubtful(results: &mut Results) {
         .collect();
     let scores: Vec<(f64, f64)> =
         words.iter().filter_map(|word| Some((word.score?, word.end - word.begin))).collect();
-    let Some(are_low) = are_low(&scores) else { return };
+    if scores.is_empty() {
+        return;
+    }
+    let are_low = are_low(&scores)
+        .unwrap_or_else(|| scores.iter().map(|(score, _)| *score < SURELY_LOW).collect());
     words.iter_mut().zip(&are_low).for_each(|(word, is_low)| word.is_doubtful = *is_low);
     results.doubtful = Some(are_low.into_iter().filter(|is_low| *is_low).count());
 }
@@ -193,6 +199,36 @@ pub(crate) fn low_outliers(scores: impl Iterator<Item = f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn few_words_are_doubtful_by_a_fixed_score() {
+        let word = |score| AlignedWord {
+            text: "two".to_owned(),
+            begin: 0.0,
+            end: 0.2,
+            is_unknown: false,
+            is_any_speech: false,
+            phones: Vec::new(),
+            score,
+            is_doubtful: false,
+        };
+        let of = |scores: &[Option<f64>]| {
+            let words = scores.iter().copied().map(word).collect();
+            let utterance =
+                AlignedUtterance { begin: 0.0, end: 1.0, words, log_likelihood: -50.0, retried: false };
+            let mut results = Results {
+                utterances: vec![Ok(utterance)],
+                doubtful: None,
+                left_out: Vec::new(),
+                untexted: Vec::new(),
+            };
+            mark_doubtful(&mut results);
+            results.doubtful
+        };
+        assert_eq!(of(&[Some(-18.0), Some(-0.3), Some(-40.0)]), Some(2));
+        assert_eq!(of(&[Some(-0.3)]), Some(0));
+        assert_eq!(of(&[None]), None);
+    }
 
     #[test]
     fn sounds_that_are_much_longer_than_others_are_too_long() {

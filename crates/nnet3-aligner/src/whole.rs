@@ -120,6 +120,9 @@ pub fn align(request: Request, events: &mut dyn FnMut(JobEvent)) -> Result<Outco
     if let Some(AnyModel::Gaussian(model)) = opened.as_ref().map(|opened| &opened.model) {
         warnings.extend(model.warning_of_speech(&pronunciations, request.unknown, &corpus));
     }
+    if opened.is_none() {
+        warnings.extend(kaldi_aligner::warning_of_little_speech(&corpus));
+    }
     let begin = match (opened.map(|opened| opened.model), request.adapt) {
         (Some(AnyModel::Network(_)), true) => {
             let message = "`adapt`: a neural network cannot be trained on here, a model of Gaussians can";

@@ -51,7 +51,8 @@ class Alignment:
     faults: places and what is wrong there; utterances of such places may be missing.
     unknown_words: words that the lexicon lacks, with count and first place.
     warnings: oddities of the model and of the lexicon.
-    doubtful: the words whose score is far below those of most, the worst first.
+    doubtful: the words whose score is far below those of most, or below -12 if there are fewer than 20, and those with a sound that is much
+        longer than most; the worst first.
     left_out: words of long recordings that are not aligned: recording, begin and end of the gap between their neighbours, words.
     """
 

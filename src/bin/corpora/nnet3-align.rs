@@ -303,7 +303,11 @@ pub fn run(options: Options) -> Result<u8> {
     pronunciations.complete(&corpus, options.unknown_words)?;
     remarks::warn_of_speech(model.as_ref(), &pronunciations, options.unknown_words, &corpus);
     remarks::warn_of_unknown_words(&pronunciations, options.unknown_words, &corpus);
-    remarks::warn_of_little_speech(&corpus, model.is_some());
+    if model.is_none()
+        && let Some(warning) = kaldi_aligner::warning_of_little_speech(&corpus)
+    {
+        messages::warn(&warning);
+    }
     let picture = options.picture_of(&corpus)?;
     let features = model.as_ref().map(AnyModel::fingerprint);
     let all_words = if options.all_words { " all words" } else { "" };

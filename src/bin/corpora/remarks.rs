@@ -91,20 +91,6 @@ pub fn tell_of_long_ones(corpus: &Corpus) {
     }
 }
 
-/// Minutes of speech below which a trained model gives poor times.
-const LITTLE_SPEECH: f64 = 20.0;
-
-/// Warns of a corpus that is too small to train on.
-pub fn warn_of_little_speech(corpus: &Corpus, has_model: bool) {
-    let minutes = corpus.kept().seconds / 60.0;
-    if !has_model && minutes < LITTLE_SPEECH {
-        messages::warn(&format!(
-            "{minutes:.1} minutes of speech train a poor model: from {LITTLE_SPEECH} minutes on times are good, and --model takes \
-             one of other recordings"
-        ));
-    }
-}
-
 /// Says what else may be odd: speakers with one utterance, rates.
 pub fn validate(corpus: &Corpus) {
     let speakers = corpus.speakers();
