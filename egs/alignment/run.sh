@@ -32,15 +32,16 @@ while (( $# )); do
   shift
 done
 if [[ $mboshi && $mboshi != /* ]]; then mboshi=$caller/$mboshi; fi
+[[ ! $mboshi || -d $mboshi/full_corpus_newsplit/all ]] || refuse_value "--mboshi: there is no folder $mboshi/full_corpus_newsplit/all"
 if [[ $mboshi ]]; then dir=${dir:-exp/mboshi}; elif (( count == 100 )); then dir=${dir:-exp/quick}; fi
 dir=${dir:-exp}
 plain_name --dir "$dir"
+claim_folder "$dir" egs/alignment/run.sh
 say() { printf '\n== %s\n' "$*"; }
 
 say "The programs"
 programs=$(../digits/local/programs.sh)
 PATH=$programs:$PATH
-claim_folder "$dir" egs/alignment/run.sh
 
 if [[ $mboshi ]]; then
   say "Alignment of human speech"

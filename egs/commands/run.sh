@@ -49,6 +49,7 @@ read -ra more <<<"$more"
 plain_name --dir "$dir"
 plain_name --data "$data"
 started=$SECONDS
+[[ -f $data/made_by ]] || claim_folder "$data" egs/commands/run.sh
 say() { printf '\n== %s\n' "$*"; }
 
 say "What the recipe needs"

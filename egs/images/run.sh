@@ -37,13 +37,15 @@ number num_epochs whole --num-epochs "$num_epochs" 1 1000000
 plain_name --dir "$dir"
 [[ ! $csv ]] || plain_name --csv "$csv"
 plain_name "the recipe's folder" "$PWD"
+[[ ! $csv || -f $csv ]] || refuse_value "--csv: there is no file $csv"
 if [[ -z $nnet3 ]]; then
   programs=$(../digits/local/programs.sh)
   nnet3=$programs/nnet3
   [[ -x $nnet3 ]] || nnet3=$(realpath "$programs/nnet3-train") # a folder of links may lack it
 fi
 plain_name --nnet3 "$nnet3"
-nnet3=$(realpath "$nnet3")
+nnet3=$(realpath -m "$nnet3")
+[[ -f $nnet3 && -x $nnet3 ]] || refuse_value "--nnet3: there is no program $nnet3"
 claim_folder "$dir" egs/images/run.sh
 
 echo "Data: 1297 images for training, 500 by other writers for testing"

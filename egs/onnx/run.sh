@@ -46,9 +46,10 @@ for name in digits data dir programs; do
   [[ ! ${!name} ]] || plain_name "--$name" "${!name}"
 done
 plain_name "the recipe's folder" "$PWD"
-claim_folder "$dir" egs/onnx/run.sh npm # which the page's maker leaves in exp
+[[ ! $programs || -x $programs/nnet3-export ]] || refuse_value "--programs: there is no $programs/nnet3-export"
 [[ $browser == yes || $browser == no || $browser == page ]] ||
   { echo "run.sh: --browser: expected yes, page or no, found '$browser'" >&2; exit 2; }
+claim_folder "$dir" egs/onnx/run.sh npm # which the page's maker leaves in exp
 
 # ---- what is needed --------------------------------------------------------------------------------------------------
 if [[ ! -e $digits/graph/HCLG.fst ]]; then

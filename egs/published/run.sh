@@ -37,6 +37,7 @@ plain_name --dir "$dir"
 file_name sentences --sentences "$sentences"
 claim_folder "$dir" egs/published/run.sh
 [[ -s $sentences ]] || { echo "run.sh: there are no sentences in $sentences" >&2; exit 2; }
+[[ ! $bin || -x $bin/nnet3-transcribe ]] || { echo "run.sh: there is no nnet3-transcribe in $bin" >&2; exit 2; }
 
 local/install.sh
 if [[ -z $bin ]]; then

@@ -77,6 +77,10 @@ mapfile -t recipes < <(tr , '\n' <<<"$only" | awk '!seen[$0]++')
 for recipe in "${recipes[@]}"; do
   [[ $recipe =~ ^[a-z_]+$ && -f $here/local/$recipe.sh && -f $here/programs/$recipe.txt ]] || refuse_value "--only: there is no recipe '$recipe'"
 done
+if [[ $programs ]]; then programs=$(realpath -m "$programs"); fi
+[[ ! $programs || -x $programs/nnet3 ]] || refuse_value "--programs: there is no $programs/nnet3"
+for recipe in "${recipes[@]}"; do (check "$recipe" "$dir/$recipe"); done
+claim_folder "$dir" egs/recipes/run.sh
 
 cd "$here"
 ../digits/local/install.sh ${programs:+--built} flac sox perl gzip bc
@@ -84,10 +88,8 @@ if [[ ! $programs ]]; then
   programs=$(../digits/local/programs.sh)
 fi
 [[ -x $programs/nnet3 ]] || refuse_value "there is no $programs/nnet3"
-programs=$(realpath "$programs")
 python=$here/.venv/bin/python
 text=$here/../chars/text/train.txt
-claim_folder "$dir" egs/recipes/run.sh
 
 failed=()
 if ! $quick; then every=true; fi

@@ -43,12 +43,12 @@ for corpus in digits mboshi yesno; do
   if [[ ${!corpus} && ${!corpus} != /* ]]; then printf -v "$corpus" %s "$caller/${!corpus}"; fi # lint: an option's name
   [[ ! ${!corpus} || -d ${!corpus} ]] || { echo "run.sh: --$corpus: there is no folder ${!corpus}" >&2; exit 2; } # lint: an option's name
 done
+claim_folder "$dir" egs/recordings/run.sh
 say() { printf '\n== %s\n' "$*"; }
 
 say "The programs"
 programs=$(../digits/local/programs.sh)
 PATH=$programs:$PATH
-claim_folder "$dir" egs/recordings/run.sh
 make_private "$dir"
 trap remove_private EXIT
 source local/corpora.sh

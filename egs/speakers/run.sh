@@ -41,7 +41,9 @@ fi
 dir=${dir:-exp} data=${data:-data}
 plain_name --dir "$dir"
 plain_name --data "$data"
+claim_folder "$dir" egs/speakers/run.sh
 started=$SECONDS
+[[ -f $data/made_by ]] || claim_folder "$data" egs/speakers/run.sh
 say() { printf '\n== %s\n' "$*"; }
 
 say "What the recipe needs"
@@ -60,7 +62,6 @@ else
   .venv/bin/python local/make_voices.py --dir "$data" --num-speakers "$speakers" --num-backend "$backend" --num-utterances "$utterances" --num-mixed "$mixed" --nj "$nj"
   echo "$made_by" >"$data/made_by"
 fi
-claim_folder "$dir" egs/speakers/run.sh
 mkdir -p "$dir/log"
 source local/steps.sh
 

@@ -112,5 +112,68 @@ class Help(unittest.TestCase):
             self.assertIn(expected, said, command)
 
 
+class RecipesCheckFirst(unittest.TestCase):
+    """Values that a recipe cannot use end it before it installs, builds or makes anything, with the name of the script that was started."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name).resolve()
+        for name in ("apt-get", "sudo", "cargo", "pip"):
+            (self.folder / "bin").mkdir(exist_ok=True)
+            (self.folder / "bin" / name).write_text(f"#!/bin/sh\necho CALLED {name}\nexit 1\n")
+            (self.folder / "bin" / name).chmod(0o755)
+        (self.folder / "kaldi/egs/wsj/s5/steps").mkdir(parents=True)
+        (self.folder / "foreign").mkdir()
+        (self.folder / "foreign/thesis.tex").write_text("")
+
+    def refused(self, recipe, *arguments):
+        """What the recipe says on standard error; it must say nothing else, and leave no folder of results."""
+        environment = {**os.environ, "PATH": f"{self.folder / 'bin'}:/usr/bin:/bin"}
+        run = subprocess.run([ROOT / "egs" / recipe / "run.sh", *arguments], capture_output=True, text=True, env=environment, cwd=self.folder, check=False)
+        self.assertIn(run.returncode, (1, 2), run.stderr)
+        self.assertEqual(run.stdout, "", recipe)
+        self.assertFalse((self.folder / "exp").exists(), recipe)
+        self.assertTrue(run.stderr.startswith("run.sh: "), run.stderr)
+        return run.stderr.replace(str(self.folder), "FOLDER").removeprefix("run.sh: ")
+
+    def test_recipes_of_kaldi(self):
+        kaldi = self.folder / "kaldi"
+        out = ("--dir", str(self.folder / "exp"))
+        self.assertEqual(self.refused("recipes", *out, "--only", "yesno", kaldi),
+                         "the recipe yesno: FOLDER/kaldi has no folder egs/yesno/s5; is it a whole checkout of Kaldi?\n")
+        for folder in ("tools/config", "tools/extras", "egs/librispeech/s5/local", "egs/mini_librispeech/s5", "scripts/rnnlm", "egs/sre08/v1", "egs/callhome_diarization"):
+            (kaldi / folder).mkdir(parents=True)
+        self.assertEqual(self.refused("recipes", *out, "--only", "mini_librispeech", "--sentences", "300", kaldi),
+                         "--sentences 300: the recipe mini_librispeech trains first on the 500 shortest, expected 500 or more\n")
+        self.assertEqual(self.refused("recipes", *out, "--only", "rnnlm", kaldi),
+                         "rnnlm needs lattices of the recipe mini_librispeech; run --only mini_librispeech,rnnlm\n")
+        self.assertEqual(self.refused("recipes", *out, "--only", "callhome", kaldi),
+                         "callhome needs the network of the recipe voxceleb; run --only voxceleb,callhome\n")
+        self.assertRegex(self.refused("recipes", *out, "--only", "vosk", kaldi), "^the recipe vosk needs --vosk DIR")
+        self.assertEqual(self.refused("recipes", *out, "--only", "mini_librispeech", "--programs", "nowhere", kaldi),
+                         "--programs: there is no FOLDER/nowhere/nnet3\n")
+        self.assertEqual(self.refused("recipes", "--dir", self.folder / "foreign", "--only", "mini_librispeech", kaldi),
+                         "FOLDER/foreign holds files that egs/recipes/run.sh did not make, such as thesis.tex; take another folder\n")
+
+    def test_folders_of_others_and_files_that_are_not_there(self):
+        foreign, nowhere = self.folder / "foreign", self.folder / "nowhere"
+        for recipe, *options in (("alignment", "--dir"), ("chars", "--dir"), ("commands", "--data"), ("digits", "--dir"), ("images", "--dir"), ("onnx", "--dir"),
+                                 ("published", "--dir"), ("recordings", "--yesno", self.folder, "--dir"), ("speakers", "--dir"), ("speakers", "--data")):
+            if recipe in ("chars", "images"):
+                options = ["--nnet3", "/bin/true", *options]
+            if recipe == "speakers" and options == ["--data"]:
+                options = ["--dir", self.folder / "kaldi/../made", *options]
+            self.assertIn(f"foreign holds files that egs/{recipe}/run.sh did not make", self.refused(recipe, *options, foreign), recipe)
+        for recipe, option, expected in (
+                ("alignment", "--mboshi", "--mboshi: there is no folder FOLDER/nowhere/full_corpus_newsplit/all"),
+                ("images", "--csv", "--csv: there is no file FOLDER/nowhere"),
+                ("images", "--nnet3", "--nnet3: there is no program FOLDER/nowhere"),
+                ("chars", "--nnet3", "--nnet3: there is no program FOLDER/nowhere"),
+                ("onnx", "--programs", "--programs: there is no FOLDER/nowhere/nnet3-export"),
+                ("published", "--bin", "there is no nnet3-transcribe in FOLDER/nowhere")):
+            self.assertEqual(self.refused(recipe, *(("--dir", self.folder / "exp") if recipe != "published" else ("--dir", self.folder / "work")), option, nowhere), expected + "\n")
+
+
 if __name__ == "__main__":
     unittest.main()

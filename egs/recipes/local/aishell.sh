@@ -2,12 +2,19 @@
 
 recipe_folders=(egs/wsj/s5 egs/aishell/s5 tools/config tools/extras)
 
-make_data() {
-  local num_test=150
-  num_train=1500 # not local: edit_numbers reads it
+numbers_of_data() {
+  num_train=1500 num_test=150
   if $quick; then num_train=300 num_test=40; fi
   if [[ $sentences ]]; then num_train=$sentences num_test=$((sentences / 10)); fi # lint: whole: sentences
+}
+
+check_recipe() {
+  numbers_of_data
   $quick || (( num_train > 400 )) || refuse_value "--sentences $num_train: aishell's networks hold out 300 of more than 1200 recordings, three of each sentence; expected 401 or more"
+}
+
+make_data() {
+  numbers_of_data
   step corpus . "$python" "$here/local/mandarin.py" --num-train="$num_train" --num-test="$num_test" --nj="$nj" --seed="$seed" "$work/corpus"
 }
 

@@ -7,6 +7,11 @@ make_data() {
   [[ -e $other/done/run ]] || refuse_value "callhome needs the network of the recipe voxceleb; run --only voxceleb,callhome"
 }
 
+# (The recipe voxceleb may be one of those that run before it.)
+check_recipe() {
+  [[ " ${recipes[*]} " == *" voxceleb "* ]] || make_data
+}
+
 place_data() {
   local v2=$work/egs/callhome_diarization/v2 part
   mkdir -p "$v2/data" "$v2/exp"

@@ -2,11 +2,19 @@
 
 recipe_folders=(egs/wsj/s5 egs/librispeech/s5/local egs/mini_librispeech/s5 tools/config tools/extras)
 
-make_data() {
-  local num_train=2000 num_test=200
+numbers_of_data() {
+  num_train=2000 num_test=200
   if $quick; then num_train=600 num_test=60; fi
   if [[ $sentences ]]; then num_train=$sentences num_test=$((sentences / 10)); fi # lint: whole: sentences
+}
+
+check_recipe() {
+  numbers_of_data
   (( num_train >= 500 )) || refuse_value "--sentences $num_train: the recipe mini_librispeech trains first on the 500 shortest, expected 500 or more"
+}
+
+make_data() {
+  numbers_of_data
   step corpus . "$python" "$here/local/librispeech.py" --num-train="$num_train" --num-test="$num_test" --nj="$nj" --seed="$seed" "$text" "$work/corpus"
 }
 

@@ -6,6 +6,8 @@ source "$here/../../scripts/common/usage.sh"
 source "$here/../../scripts/common/values.sh"
 plain_usage 2 2 "$@"
 recipe=$1 work=$2
+# shellcheck disable=SC2034 # messages name the script that was started
+runner=run.sh
 mkdir -p "$work"
 source "$here/local/steps.sh"
 # shellcheck disable=SC1090 # the recipe, whose name run.sh has checked

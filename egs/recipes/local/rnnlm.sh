@@ -9,6 +9,11 @@ make_data() {
   [[ -e $decoded/lat.1.gz ]] || refuse_value "rnnlm needs lattices of the recipe mini_librispeech; run --only mini_librispeech,rnnlm"
 }
 
+# (The recipe mini_librispeech may be one of those that run before it.)
+check_recipe() {
+  [[ " ${recipes[*]} " == *" mini_librispeech "* ]] || make_data
+}
+
 # Puts text, words, lattices and the language model of the lattices where run_rnnlm.sh looks for them.
 place_data() {
   local s5=$work/egs/wsj/s5 from=$other/egs/mini_librispeech/s5 name

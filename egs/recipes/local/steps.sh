@@ -13,6 +13,19 @@ checkout() { # <folder> …
   done
 }
 
+# Ends the script unless a recipe can run with these options, and with what the checkout has.
+check() { # <recipe> <its folder>
+  local recipe=$1 work=$2 folder
+  local -a recipe_folders
+  check_recipe() { :; }
+  # shellcheck disable=SC1090 # the recipe, whose name run.sh has checked
+  source "$here/local/$recipe.sh"
+  for folder in "${recipe_folders[@]}"; do
+    [[ -e $work/$folder || -d $kaldi/$folder ]] || refuse_value "the recipe $recipe: $kaldi has no folder $folder; is it a whole checkout of Kaldi?"
+  done
+  check_recipe
+}
+
 # What a user edits in Kaldi: jobs run on this machine.
 local_jobs() { # <recipe's folder>
   local name

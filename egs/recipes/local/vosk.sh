@@ -2,10 +2,13 @@
 
 recipe_folders=(egs/wsj/s5 tools/config tools/extras)
 
+check_recipe() {
+  [[ $vosk ]] || refuse_value "the recipe vosk needs --vosk DIR, a checkout of vosk-api (git clone https://github.com/alphacep/vosk-api)"
+}
+
 make_data() {
   local num_test=200
   num_train=2000 # not local: edit_numbers reads it
-  [[ $vosk ]] || refuse_value "the recipe vosk needs --vosk DIR, a checkout of vosk-api (git clone https://github.com/alphacep/vosk-api)"
   if $quick; then num_train=400 num_test=40; fi
   if [[ $sentences ]]; then num_train=$sentences num_test=$((sentences / 10)); fi # lint: whole: sentences
   step corpus . "$python" "$here/local/librispeech.py" --num-train="$num_train" --num-test="$num_test" --nj="$nj" --seed="$seed" "$text" "$work/corpus"
