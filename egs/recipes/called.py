@@ -143,6 +143,17 @@ def lost_scripts(texts, root, there):
     return {name: (places, nearest_script(name, there)) for name, places in found.items()}
 
 
+def dead_link(root, name):
+    """The first part of a path that is a link to something that does not exist, and where it leads, or None."""
+    parts = name.split("/")
+    for end in range(1, len(parts) + 1):
+        part = "/".join(parts[:end])
+        path = os.path.join(root, part)
+        if os.path.islink(path) and not os.path.exists(path):
+            return part, os.readlink(path)
+    return None
+
+
 def nearest_script(name, there):
     """The script whose path resembles a name, or that lies elsewhere under the same name, or None."""
     near = nearest(name, there, 2)

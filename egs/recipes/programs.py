@@ -6,8 +6,9 @@
 FOLDER is a recipe for Kaldi: run.sh, local/, and steps/ and utils/ as links or copies. Starts at the scripts, names
 within FOLDER; without them, at all scripts that lie in FOLDER itself. Follows every script that a script names.
 Prints a line for each program of Kaldi or OpenFst that `nnet3 --list` lacks, and for each tool of others that is not on
-the PATH, with the places that name it. Scripts of the recipe that are named and do not exist are listed, too, commands that exist nowhere, and names
-that differ from that of a program by a letter or two, each with the name that may have been meant. Looks for `nnet3` on the PATH, then in
+the PATH, with the places that name it. Scripts of the recipe that are named and do not exist are listed, too, links that lead nowhere, commands that exist nowhere, and names
+that differ from that of a program by a letter or two, each with the name that may have been meant. Of commands that exist nowhere, only
+those with a hyphen in their names are found, as most programs of Kaldi have one: a shell script has too many other words of its own. Looks for `nnet3` on the PATH, then in
 target/release and target/debug. The status is 0 if all is there, 1 if something is missing, 2 if there was nothing to look at.
 
     programs.py --write KALDI [RECIPE ...]
@@ -24,7 +25,7 @@ import subprocess
 import sys
 import time
 
-from called import lost_scripts, misspelt, unknown_commands
+from called import dead_link, lost_scripts, misspelt, unknown_commands
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -195,7 +196,8 @@ def all_scripts(folder):
     for inner in (".", *KALDIS_FOLDERS):
         for place, folders, files in os.walk(os.path.join(folder, inner)):
             folders[:] = [name for name in folders if name not in ("data", "exp") and not name.startswith(".")]
-            found.update(os.path.normpath(os.path.relpath(os.path.join(place, name), folder)) for name in files)
+            paths = (os.path.join(place, name) for name in files)
+            found.update(os.path.normpath(os.path.relpath(path, folder)) for path in paths if os.path.exists(path))
     return found
 
 
@@ -264,7 +266,11 @@ def report(folder, starts):
         looks = f"; it looks like {wrong[name]}" if wrong[name] else ""
         show(name, rf"(?<![\w./$=-]){re.escape(name)}(?![\w./=-])", f"no program has this name{looks}", shells)
     for name, (places, near) in sorted(lost_names.items()):
-        print(f"{name}: there is no such script{f' (did you mean {near}?)' if near else ''}: {listing(f'{shown(path, root)}:{number}' for path, number in places)}")
+        link = dead_link(root, name)
+        why = f"there is no such script{f' (did you mean {near}?)' if near else ''}"
+        if link:
+            why = f"{'' if link[0] == name else link[0] + ' '}is a link to {link[1]}, which does not exist"
+        print(f"{name}: {why}: {listing(f'{shown(path, root)}:{number}' for path, number in places)}")
     lost = lost_folders(root, texts)
     for name in lost:
         print(f"WARNING: {folder}/{name} is not there: link or copy Kaldi's; what its scripts call is not listed", file=sys.stderr)

@@ -127,6 +127,22 @@ class Programs(unittest.TestCase):
         # Of a folder that is not there at all, only the folder is named.
         self.assertIn("WARNING: lost/sid is not there", found.stderr)
 
+    def test_links_that_lead_nowhere_are_named_and_are_no_suggestions(self):
+        self.write("linked/run.sh", "local/data_prep.sh\nlocal/deep/score.sh\nlocal/data_pre.sh\n")
+        (self.folder / "linked/local").mkdir()
+        (self.folder / "linked/local/data_prep.sh").symlink_to("../../old/data_prep.sh")
+        (self.folder / "linked/local/deep").symlink_to("/nowhere")
+        found = self.run_on("linked")
+        self.assertEqual((found.returncode, found.stdout.splitlines()[:-1]), (1, [
+            "local/data_pre.sh: there is no such script: run.sh:3",
+            "local/data_prep.sh: is a link to ../../old/data_prep.sh, which does not exist: run.sh:1",
+            "local/deep/score.sh: local/deep is a link to /nowhere, which does not exist: run.sh:2"]))
+
+    def test_commands_without_a_hyphen_are_not_looked_at_and_the_help_says_so(self):
+        self.write("plain/run.sh", "myprog y\n")
+        self.assertEqual(self.run_on("plain").returncode, 0)
+        self.assertIn("only\nthose with a hyphen in their names are found", self.run_on("--help").stdout)
+
     def test_long_work_says_how_far_it_is(self):
         sys.path.insert(0, str(RECIPES))
         self.addCleanup(sys.path.remove, str(RECIPES))
