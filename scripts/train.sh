@@ -124,6 +124,8 @@ if [[ $ali_dir ]]; then
 fi
 began=$SECONDS
 check_gpu
+check_kind_of_targets targets "$targets"
+check_kind_of_targets valid-targets "$valid_targets"
 describe_network
 check_pdfs
 check_lengths

@@ -1,6 +1,24 @@
-# What alignments and lattices tell before anything is made of them: pdfs that fit the network, and frames that fit the features.
+# What targets, alignments and lattices tell before anything is made of them: of which kind they are, pdfs that fit the network, and frames that
+# fit the features.
 
 sample_size=30 # utterances whose lengths are compared
+
+# Targets of another kind than --target-type would be found late, and named by their bytes.
+check_kind_of_targets() { # <option> <rspecifier>
+  local kind
+  local -A held=([ali]="alignments (a number for each frame)" [post]=posteriors [dense]="matrices, as features are")
+  [[ $2 == *:* && $2 != *'|' && $objective != chain && ! $ali_dir ]] || return 0
+  ! has_entry_of "$target_type" "$2" || return 0
+  for kind in ali post dense; do
+    ! has_entry_of "$kind" "$2" || fail "--$1=$2: these are ${held[$kind]}: expected --target-type=$kind, found --target-type=$target_type"
+  done
+}
+
+# True if the first entry of a table is of this kind.
+has_entry_of() { # <ali|post|dense> <rspecifier>
+  local -A program=([ali]=copy-int-vector [post]=copy-post [dense]=copy-feats)
+  [[ $("${program[$1]}" --print-args=false "$2" ark,t:- 2>/dev/null | head -c 1 | wc -c) == 1 ]]
+}
 
 # The network's output, the tree and the transition model have the same pdfs.
 check_pdfs() {

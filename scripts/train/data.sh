@@ -28,7 +28,7 @@ features_of() { # <data folder or rspecifier> <name>
   if is_folder "$1"; then REPLY=$1/feats.scp
   else script_file_of "$1" "$2" "copy-feats --compress=$compress"
   fi
-  [[ -s $REPLY ]] || fail "there are no features in $REPLY"
+  [[ -s $REPLY ]] || fail "there are no features in $REPLY: the file is empty"
 }
 
 targets_of() { # <rspecifier> <name>
@@ -38,7 +38,7 @@ targets_of() { # <rspecifier> <name>
     */post) script_file_of "$1" "$2" copy-post ;;
     */dense) script_file_of "$1" "$2" copy-feats ;;
   esac
-  [[ -s $REPLY ]] || fail "there are no targets in $REPLY"
+  [[ -s $REPLY ]] || fail "there are no targets in $REPLY: the file is empty"
 }
 
 # What nnet3-get-egs reads for a script file of features: normalised, if the data folder has the statistics.

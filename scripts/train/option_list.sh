@@ -115,9 +115,13 @@ option preserve-model-interval integer 100 "models whose number is a multiple of
 option restart 'true|false|changed' false "forget what is in DIR, and begin anew; changed: only if it holds a training with other \
 options or data"
 
-# Ends the script if the value of an option is neither empty, nor a table, nor, for features, a folder.
+# Ends the script if the value of an option is neither empty, nor a table, nor, for features, a folder, or if the file of the table is not there.
 need_table() { # <option> <value>
   local expected='a table, such as scp:FILE or ark:FILE' found='no such file or folder'
+  shown "$2"
+  if [[ $2 =~ ^(ark|scp)[a-z,_]*:(.+)$ && $2 != *'|' && $2 != *:- ]]; then
+    [[ -e ${BASH_REMATCH[2]} ]] || fail "--$1=$REPLY: cannot open ${BASH_REMATCH[2]}: no such file"
+  fi
   [[ $2 && $2 != *:* ]] || return 0
   if [[ $1 == *feats ]]; then
     [[ ! -d $2 ]] || return 0
@@ -125,7 +129,6 @@ need_table() { # <option> <value>
   fi
   [[ ! -d $2 ]] || found='a folder'
   [[ ! -f $2 ]] || found='a file'
-  shown "$2"
   fail "--$1=$REPLY: expected $expected, found $found"
 }
 

@@ -102,6 +102,13 @@ frames() {
     eval 'refuses plain "${tdnn[@]}" --cleanup=false --momentum=0.6 | grep -q -- --momentum=0.5' # lint: words of this script
   check "train.sh: unknown options are refused" eval 'refuses x --num-epoch=3 | grep -qF "unknown option --num-epoch (did you mean --num-epochs?)"' # lint: words of this script
   check "train.sh: options of nnet3-train that there are not are refused at the start" refuses_early "--train-opts: " train early8 "${tdnn[@]}" --train-opts=--momentumm=0.5
+  check "train.sh: a table that is not there is named at the start" refuses_early "--feats=scp:$work/none.scp: cannot open $work/none.scp: no such file" train early9 "${tdnn[@]}" \
+    --feats="scp:$work/none.scp"
+  ali-to-post --print-args=false "ark:$data/ali.ark" "ark,scp:$work/targets.post,$work/targets.scp"
+  check "train.sh: posteriors as targets are told from alignments at the start" refuses_early "these are posteriors: expected --target-type=post" \
+    train early10 "${tdnn[@]}" --targets="ark:$work/targets.post"
+  check "train.sh: alignments as targets are told from posteriors at the start" refuses_early "these are alignments (a number for each frame): expected" \
+    train early11 "${tdnn[@]}" --target-type=post
   check "train.sh: values that make no sense are refused" eval 'refuses x "${tdnn[@]}" --srand=x | grep -q "whole number"' # lint: words of this script
   sed 's/dim=4/dim=5/' "$data/tdnn.xconfig" >"$work/five.xconfig"
   check "train.sh: features that do not fit the network are refused" \
