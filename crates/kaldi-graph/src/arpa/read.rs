@@ -6,6 +6,9 @@ use kaldi_fst::store::Symbols;
 use kaldi_io::text::{parse_integer, parse_real};
 use kaldi_io::{KaldiReader, Result};
 
+/// A logarithm of a probability above this is no rounding of 0.
+const CERTAIN: f32 = 1e-4;
+
 /// So many warnings have hints at words that look like an unknown one.
 const MOST_HINTS: usize = 30;
 
@@ -104,7 +107,8 @@ pub fn read_arpa(
     if r.at_eof()? {
         return Err(r.error("the file is empty, expected a language model in the ARPA format"));
     }
-    let mut reader = Reader { r, options, events, number: 0, line: String::new(), warnings: 0 };
+    let mut reader =
+        Reader { r, options, events, number: 0, line: String::new(), warnings: 0, impossible: None };
     reader.read(consumer)
 }
 
@@ -115,6 +119,8 @@ struct Reader<'a> {
     number: u64,
     line: String,
     warnings: usize,
+    /// The first line with a probability above 1, and how many there are.
+    impossible: Option<(String, usize)>,
 }
 
 fn columns(line: &str) -> Vec<&str> {
@@ -143,6 +149,12 @@ impl Reader<'_> {
             return Err(self.error("invalid or unexpected directive line, expecting \\end\\"));
         }
         self.sum_up_warnings();
+        if let Some((first, count)) = self.impossible.take() {
+            self.tell(Event::Warning(format!(
+                "{}: {count} n-gram(s) have a probability above 1 (a logarithm above 0), the first one in {first}",
+                self.r.name()
+            )));
+        }
         Ok(())
     }
 
@@ -245,7 +257,9 @@ impl Reader<'_> {
         consumer: &mut impl NgramConsumer,
     ) -> Result<()> {
         let mut ngram = Ngram::default();
-        let mut seen = 0;
+        let (mut seen, mut unknown) = (0, 0);
+        // (A table that the program makes, or completes, has the limits of sentences in any case.)
+        let mut words_known = false;
         while self.next()? {
             if self.line.starts_with('\\') {
                 self.line.truncate(self.line.trim_end().len());
@@ -267,8 +281,11 @@ impl Reader<'_> {
                 (i > 0 && word == self.options.begin) || (i + 1 < order && word == self.options.end)
             };
             if !known {
+                unknown += 1;
                 continue;
             }
+            words_known |=
+                ngram.words.iter().any(|&word| word != self.options.begin && word != self.options.end);
             if ngram.words.iter().enumerate().any(misplaced) {
                 self.warn(format!("{} skipped: n-gram has invalid BOS/EOS placement", self.at()));
                 continue;
@@ -278,6 +295,17 @@ impl Reader<'_> {
                 Err(Wrong::Skipped(why)) => self.warn(format!("{} skipped: {why}", self.at())),
                 Err(Wrong::Error(why)) => return Err(self.error(&why)),
             }
+        }
+        if order == 1 && unknown > 0 && !words_known {
+            return Err(self.r.error(format!(
+                "the symbol table has none of its {unknown} words; is it the table of another language model?"
+            )));
+        }
+        if seen < count {
+            self.tell(Event::Warning(format!(
+                "{}: the header says that there are {count} n-grams of order {order}, found {seen}",
+                self.r.name()
+            )));
         }
         Ok(())
     }
@@ -329,6 +357,12 @@ impl Reader<'_> {
             _ => Err(Wrong::Error(format!("invalid {what} '{text}'"))),
         };
         ngram.log_prob = natural("n-gram logprob", columns[0])?;
+        if ngram.log_prob > CERTAIN {
+            let number = self.number;
+            let (_, count) =
+                self.impossible.get_or_insert_with(|| (format!("line {number} [{}]", columns.join(" ")), 0));
+            *count += 1;
+        }
         ngram.backoff = if with_backoff { natural("backoff weight", columns[order + 1])? } else { 0.0 };
         ngram.words.clear();
         for word in &columns[1..=order] {

@@ -132,3 +132,42 @@ fn mixtures_are_weighted_sums() {
         assert!((sum - 1.0).abs() < 2e-5, "{history:?}: {sum}");
     }
 }
+
+/// Positive logarithms, too few n-grams, and a symbol table of another model are told.
+#[test]
+fn files_that_cannot_be_right() {
+    let read = |text: &str, names: &[&str], unknown: UnknownWords| {
+        let mut symbols = kaldi_fst::store::Symbols::new("words");
+        for name in ["<eps>", "<s>", "</s>"].iter().chain(names) {
+            symbols.number_or_add(name);
+        }
+        let words = Words::Symbols(symbols, unknown);
+        let mut options = ArpaOptions { words, begin: 1, end: 2, most_warnings: None };
+        let mut warnings = Vec::new();
+        let mut tell = |event| {
+            if let Event::Warning(message) = event {
+                warnings.push(message);
+            }
+        };
+        let mut r = KaldiReader::from_bytes("lm", text.as_bytes().to_vec());
+        let compiled = compile(&mut r, &mut options, 0, &mut tell);
+        (compiled.map(|_| ()).map_err(|error| error.to_string()), warnings)
+    };
+    let all = ["a", "b", "c"];
+    assert_eq!(read(FIRST, &all, UnknownWords::Skip), (Ok(()), vec![]));
+    // Rounding is no fault; back-off weights may be above 0.
+    let rounded = FIRST.replace("-0.2\t<s> a b", "1e-06\t<s> a b").replace("-0.2218487", "0.2218487");
+    assert_eq!(read(&rounded, &all, UnknownWords::Skip), (Ok(()), vec![]));
+    let positive = FIRST.replace("-0.39794\ta\t", "0.39794\ta\t").replace("-0.8\tb c", "0.8\tb c");
+    let expected = "lm: 2 n-gram(s) have a probability above 1 (a logarithm above 0), the first one in line 9 [0.39794 a -0.2218487]";
+    assert_eq!(read(&positive, &all, UnknownWords::Skip), (Ok(()), vec![expected.to_owned()]));
+    let short = FIRST.replace("ngram 2=5", "ngram 2=7");
+    let expected = "lm: the header says that there are 7 n-grams of order 2, found 5";
+    assert_eq!(read(&short, &all, UnknownWords::Skip), (Ok(()), vec![expected.to_owned()]));
+    // One word is enough; without any, the table is a wrong one.
+    assert_eq!(read(FIRST, &["c"], UnknownWords::Skip).0, Ok(()));
+    let (result, warnings) = read(FIRST, &["x", "y"], UnknownWords::Skip);
+    let error = result.unwrap_err();
+    assert!(error.starts_with("lm") && error.contains("the symbol table has none of its 3 words"), "{error}");
+    assert_eq!(warnings.len(), 3);
+}
