@@ -110,17 +110,22 @@ impl Nnet {
         (0..used.len()).filter(|&i| !used[i]).map(ComponentId::from).collect()
     }
 
-    /// Sentences about unused nodes and components.
+    /// Sentences about unused nodes and components: one about the components, one about the nodes.
     pub fn orphan_warnings(&self) -> Vec<String> {
         let components = self.orphan_components();
+        let components: Vec<&str> = components.iter().map(|&c| self.component_name(c)).collect();
         let nodes = self.orphan_nodes();
-        let component_texts = components
-            .iter()
-            .map(|&c| format!("component '{}' is never used by any node", self.component_name(c)));
-        let node_texts = nodes
-            .iter()
-            .filter(|&&n| !matches!(self.node(n), Node::ComponentInput { .. }))
-            .map(|&n| format!("node '{}' is never used to compute any output", self.node_name(n)));
-        component_texts.chain(node_texts).collect()
+        let nodes = nodes.iter().filter(|&&n| !matches!(self.node(n), Node::ComponentInput { .. }));
+        let nodes: Vec<&str> = nodes.map(|&n| self.node_name(n)).collect();
+        let sentence = |what: &str, names: &[&str], by: &str| match names {
+            [] => None,
+            [name] => Some(format!("{what} '{name}' is never used {by}")),
+            names => Some(format!("{} {what}s are never used {by}: {}", names.len(), names.join(", "))),
+        };
+        let texts = [
+            sentence("component", &components, "by any node"),
+            sentence("node", &nodes, "to compute any output"),
+        ];
+        texts.into_iter().flatten().collect()
     }
 }

@@ -92,14 +92,7 @@ impl Nnet {
                     .map_err(|_| line.error(format!("dim-offset={offset}: expected 0 or more")))?;
                 self.declare_node(line, name, Node::DimRange { source: NodeId(0), dim, offset })?;
             }
-            "" => return Err(line.error("expected a directive such as component or component-node first")),
-            other => {
-                return Err(line.error(format!(
-                    "unknown directive '{other}': expected component, component-node, input-node, output-node or \
-                     dim-range-node{}",
-                    did_you_mean(other, DIRECTIVES)
-                )));
-            }
+            _ => return Err(unknown_directive(line)),
         }
         Ok(())
     }
@@ -174,10 +167,25 @@ impl Nnet {
     }
 }
 
-/// Old lines that the new ones do not redefine, then the new ones.
+fn unknown_directive(line: &ConfigLine) -> Error {
+    match line.first_token.as_str() {
+        "" => line.error("expected a directive such as component or component-node first"),
+        other => line.error(format!(
+            "unknown directive '{other}': expected component, component-node, input-node, output-node or \
+             dim-range-node{}",
+            did_you_mean(other, DIRECTIVES)
+        )),
+    }
+}
+
+/// Old lines that the new ones do not redefine, then the new ones. A component and a node may have one name, so directives
+/// are looked at before names.
 fn remove_redefined(old: Vec<ConfigLine>, mut new: Vec<ConfigLine>) -> Result<Vec<ConfigLine>> {
     let mut places: HashMap<(bool, String), String> = HashMap::new();
     for line in &mut new {
+        if !DIRECTIVES.contains(&line.first_token.as_str()) {
+            return Err(unknown_directive(line));
+        }
         let key = (line.first_token == "component", line.require_name("name")?);
         if let Some(place) = places.insert(key, line.place().to_string()) {
             return Err(line.error(format!("this name is already defined at {place}")));

@@ -1,6 +1,8 @@
 //! Descriptors as xconfigs write them: the descriptors of configs, over layers instead of nodes,
 //! and with `name@t`, plain offsets and `[-n]`.
 
+use crate::error::nearest;
+use crate::line::is_name;
 use crate::value::float_text;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +40,9 @@ pub enum Descriptor {
 /// Operators on parts of equal dimension, with their smallest and largest numbers of parts.
 const COMBINE: &[(&str, usize, usize)] =
     &[("Sum", 1, usize::MAX), ("Switch", 1, usize::MAX), ("Failover", 2, 2), ("IfDefined", 1, 1)];
+
+/// The other operators.
+const OPERATORS: [&str; 6] = ["Offset", "Round", "ReplaceIndex", "Scale", "Const", "Append"];
 
 impl Descriptor {
     /// `previous`: names of the preceding layers, the last one is `[-1]`.
@@ -232,6 +237,13 @@ impl<'a> Parser<'a> {
                         return Err(format!("{operator} takes {least} argument(s), found {}", parts.len()));
                     }
                     Ok(Descriptor::Combine(operator, parts))
+                }
+                None if self.tokens.get(self.next) == Some(&"(") && is_name(token) => {
+                    let operators =
+                        OPERATORS.into_iter().chain(COMBINE.iter().map(|(operator, ..)| *operator));
+                    let near = nearest(token, operators);
+                    let hint = near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
+                    Err(format!("there is no operator '{token}'{hint}"))
                 }
                 None => self.layer(token),
             },

@@ -190,6 +190,18 @@ impl Network {
                 node.name
             ));
         }
+        // (A misspelt node of a layer is rather the layer's last one than the one whose letters are most alike.)
+        if let Some((layer, _)) = name.rsplit_once('.') {
+            let prefix = format!("{layer}.");
+            let nodes = self.existing.iter().rev().filter(|node| node.name.starts_with(&prefix));
+            let nodes: Vec<&str> = nodes.map(|node| node.name.as_str()).collect();
+            if !nodes.is_empty() {
+                return Err(format!(
+                    "there is no node '{name}'; the existing network has of '{layer}', the last one first: {}",
+                    nodes.join(", ")
+                ));
+            }
+        }
         let known = self.existing.iter().map(|node| node.name.as_str());
         let known = known.chain(self.layers.iter().map(|layer| layer.name.as_str()));
         let hint = nearest(name, known).map_or_else(String::new, |near| format!("; did you mean '{near}'?"));

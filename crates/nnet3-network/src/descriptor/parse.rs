@@ -7,6 +7,7 @@
 //! ```
 
 use super::Variable;
+use kaldi_io::alike::did_you_mean;
 use nnet3_base::config::is_valid_name;
 use nnet3_base::index::NodeId;
 
@@ -59,6 +60,9 @@ fn tokenize(text: &str) -> Result<Vec<&str>, String> {
 /// No real descriptor is nested more deeply; the limit keeps hostile input off the stack's end. It holds for the normal
 /// form too, in which a sum of many terms is nested.
 const MAX_DEPTH: usize = 200;
+
+const OPERATORS: [&str; 10] =
+    ["Append", "Sum", "Switch", "Failover", "IfDefined", "Offset", "Round", "ReplaceIndex", "Scale", "Const"];
 
 struct Parser<'a> {
     tokens: &'a [&'a str],
@@ -126,21 +130,12 @@ impl<'a> Parser<'a> {
 
     fn one(&mut self) -> Result<Expr, String> {
         let token = self.next()?;
-        let keywords = [
-            "Append",
-            "Sum",
-            "Switch",
-            "Failover",
-            "IfDefined",
-            "Offset",
-            "Round",
-            "ReplaceIndex",
-            "Scale",
-            "Const",
-        ];
-        if !keywords.contains(&token) {
+        if !OPERATORS.contains(&token) {
             return match (self.node_of)(token) {
                 Some(node) => Ok(Expr::Node(node)),
+                None if self.tokens.get(self.position) == Some(&"(") => {
+                    Err(format!("there is no operator '{token}'{}", did_you_mean(token, OPERATORS)))
+                }
                 None if is_valid_name(token) => Err(format!("there is no node '{token}' that can be read")),
                 None => Err(format!("expected a descriptor, found '{token}'")),
             };

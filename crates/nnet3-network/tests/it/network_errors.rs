@@ -53,7 +53,17 @@ fn wrong_lines_are_refused() {
     network(&with_lines(OUTPUT));
     let cases: &[(&str, &[&str])] = &[
         ("components name=b type=NoOpComponent dim=4", &["net.config:4", "unknown directive 'components'"]),
+        // (A node of the same name before it is no excuse.)
+        (
+            "component-node name=b component=affine input=input\ncompnent name=b type=NoOpComponent dim=4\n\
+             component-node name=b component=b input=a",
+            &["net.config:5", "unknown directive 'compnent'", "did you mean 'component'?"],
+        ),
         ("name=b type=NoOpComponent dim=4", &["net.config:4", "directive"]),
+        (
+            "component-node name=z component=affine input=Append(Ofset(a, -1), a)",
+            &["net.config:4", "there is no operator 'Ofset'; did you mean 'Offset'?"],
+        ),
         ("component type=NoOpComponent dim=4", &["net.config:4", "'name' is missing"]),
         ("component name=1b type=NoOpComponent dim=4", &["net.config:4", "name=1b"]),
         ("component name=b dim=4", &["net.config:4", "'type' is missing"]),
@@ -510,4 +520,29 @@ fn gaussians_in_place_of_a_network_are_named_with_their_programs() {
     let other = b"<TransitionModel> </TransitionModel> <Other> ".to_vec();
     let error = Nnet::read(&mut KaldiReader::from_bytes("final.mdl", other)).err().unwrap().to_string();
     assert!(error.contains("expected token '<Nnet3>', found '<Other>'"), "{error}");
+}
+
+/// Many unused nodes are one sentence with all their names.
+#[test]
+fn unused_parts_are_two_sentences() {
+    let warnings = |lines: &str| network(&with_lines(lines)).orphan_warnings();
+    assert_eq!(warnings("output-node name=output input=a"), Vec::<String>::new());
+    let one = "component name=b type=NoOpComponent dim=4\noutput-node name=output input=a\n\
+               component-node name=c component=affine input=input";
+    assert_eq!(
+        warnings(one),
+        ["component 'b' is never used by any node", "node 'c' is never used to compute any output"]
+    );
+    let two = one.replace(
+        "component-node name=c",
+        "dim-range-node name=d input-node=a dim=1 dim-offset=0\ncomponent-node name=c",
+    );
+    let two = two.replace("dim=4\noutput", "dim=4\ncomponent name=e type=NoOpComponent dim=4\noutput");
+    assert_eq!(
+        warnings(&two),
+        [
+            "2 components are never used by any node: b, e",
+            "2 nodes are never used to compute any output: d, c"
+        ]
+    );
 }

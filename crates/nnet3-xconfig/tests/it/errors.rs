@@ -37,6 +37,15 @@ fn what_would_be_right() {
             "input=imput: there is no layer 'imput' before this one; did you mean 'input'?",
         ),
         ("relu-layer name=a input=output", "there is no layer 'output' before this one"),
+        (
+            "relu-layer name=a input=Append(Ofset(input, -1), input)",
+            "there is no operator 'Ofset'; did you mean 'Offset'?",
+        ),
+        (
+            "relu-layer name=a input=append(input, input)",
+            "there is no operator 'append'; did you mean 'Append'?",
+        ),
+        ("relu-layer name=a input=Mean(input, input)", "there is no operator 'Mean'"),
         ("relu-layer name=a input=Append(input, input", "expected ',' or ')' at the end"),
         ("relu-layer name=a input=Sum(input, Const(1, 39))", "different dimensions: 40 and 39"),
         ("relu-layer name=a input=input.c", "layer 'input' has no output 'c'"),
@@ -213,4 +222,12 @@ fn existing_nodes() {
         error.contains("no layer 'tdnn1' before this one; did you mean the node 'tdnn1.relu'?"),
         "{error}"
     );
+    // A wrong node of a layer: all that it has, the last one first, rather than the most similar letters.
+    let node = |name: &str| ExistingNode { name: name.into(), dim: 40 };
+    let layer =
+        || ["input", "tdnn1.affine", "tdnn1.relu", "tdnn1.batchnorm", "tdnn10.relu"].map(node).to_vec();
+    let error = expand("f", "relu-layer name=new input=tdnn1.renorm", layer()).err().unwrap().to_string();
+    let expected = "there is no node 'tdnn1.renorm'; the existing network has of 'tdnn1', the last one first: \
+                    tdnn1.batchnorm, tdnn1.relu, tdnn1.affine";
+    assert!(error.contains(expected) && !error.contains("tdnn10"), "{error}");
 }
