@@ -191,6 +191,32 @@ class Programs(unittest.TestCase):
         reasons = {re.split(": ", line)[0] for line in names(RECIPES / "missing.txt")}
         self.assertEqual(reasons - set(programs), set())
 
+    def test_the_page_about_kaldi_names_all_programs_that_do_not_exist(self):
+        # The page of the state has all programs, which another test compares with `nnet3 --list`.
+        docs = RECIPES.parents[1] / "docs"
+        ours = set(re.findall(r"^\| `([\w-]+)` \|", (docs / "reference/status.md").read_text(), re.M))
+        missing = [name for name in names(RECIPES / "kaldi_programs.txt") if name not in ours]
+        self.assertGreater(len(ours), 400)
+        self.assertGreater(len(missing), 100)
+        table = (docs / "kaldi.md").read_text().split("| family | programs that do not exist here |", 1)[1].split("\n\n", 1)[0]
+        rows = [row.split(" | ") for row in table.splitlines()[2:]]
+        self.assertGreater(len(rows), 10)
+
+        def programs(cell):
+            """Code that may be a program's name, with options behind it; files and parts of names are not."""
+            words = [code.split(" ")[0] for code in cell.split("`")[1::2]]
+            return [word for word in words if not word.startswith("-") and not re.search(r"[/.]", word)]
+
+        def named(pattern, name):
+            return re.fullmatch(".+".join(map(re.escape, pattern.split("…"))), name)
+
+        lacking = [pattern for row in rows for pattern in programs(row[1])]
+        instead = {name for row in rows for name in programs(row[2])}
+        self.assertEqual([name for name in missing if not any(named(pattern, name) for pattern in lacking)], [], "not on the page")
+        self.assertEqual([pattern for pattern in lacking if not any(named(pattern, name) for name in missing)], [], "no such program of Kaldi is missing")
+        self.assertEqual(instead - ours, set(), "said to exist")
+        self.assertEqual({name for name in ours - instead if any(named(pattern, name) for pattern in lacking)}, set(), "they exist")
+
 
 if __name__ == "__main__":
     unittest.main()
