@@ -134,7 +134,9 @@ pub fn weight(text: &str, neutral: f32) -> Result<f32> {
 /// Checks the options of a search in a program of OpenFst, whose order and limit the programs here do not need.
 pub fn check_search(queue_type: &str, nstate: i64) -> Result<()> {
     if !matches!(queue_type, "auto" | "fifo" | "lifo" | "shortest" | "state" | "top") {
-        bail!("Unknown or unsupported queue type: {queue_type}");
+        bail!(
+            "Unknown or unsupported queue type: {queue_type}; expected auto, fifo, lifo, shortest, state or top"
+        );
     }
     if nstate >= 0 {
         bail!(

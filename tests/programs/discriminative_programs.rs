@@ -192,7 +192,13 @@ fn what_does_not_fit() {
         expect("nnet3-discriminative-train", &arguments, status, parts);
         assert!(!std::path::Path::new(&out).exists());
     };
-    train(&["--criterion=mwe"], &model, &egs, 255, &[") Unknown criterion mwe\n"]);
+    train(
+        &["--criterion=mwe"],
+        &model,
+        &egs,
+        255,
+        &[") Unknown criterion mwe; expected mmi, mpfe or smbr\n"],
+    );
     train(&["--silence-phones=1,2"], &model, &egs, 255, &["expected integers between colons"]);
     train(&[], &at("0.raw"), &egs, 255, &["expected an acoustic model (.mdl)"]);
     folder.write("nothing", "");

@@ -240,3 +240,46 @@ fn composition_with_the_rest_of_the_labels() {
     fails(&f, 255, "fstrhocompose 100 @a.fst ark:@table ark:-", &["expected three files, or a table"]);
     fails(&f, 255, "fstrhocompose 0 @a.fst @g.fst @c.fst", &["0"]);
 }
+
+/// A wrong choice is refused with the right ones, each of which is then taken.
+#[test]
+fn wrong_choices_are_refused_with_the_right_ones() {
+    let f = Folder::new("choices");
+    f.write("a.txt", A);
+    output(&f, "fstcompile @a.txt @unsorted.fst");
+    output(&f, "fstarcsort @unsorted.fst @a.fst");
+    for line in [
+        "fstarcsort --sort_type=",
+        "fstmap --map_type=",
+        "fstinfo --info_type=",
+        "fstinfo --arc_filter=",
+        "fstproject --project_type=",
+        "fstrandgen --select=",
+        "fstshortestpath --queue_type=",
+        "fstshortestdistance --queue_type=",
+        "fstrmepsilon --queue_type=",
+        "fsttablecompose --match-side=",
+        "fsttablecompose --compose-filter=",
+        "fstcompose --compose_filter=",
+        "fstdeterminize --det_type=",
+    ] {
+        let files = match line {
+            _ if line.starts_with("fstinfo") => "@a.fst",
+            _ if line.contains("compose") => "@a.fst @a.fst @out.fst",
+            _ => "@a.fst @out.fst",
+        };
+        let with = |choice: &str| crate::command_lines::run(&f, &format!("{line}{choice} {files}"));
+        let refused = with("foo");
+        assert_ne!(refused.status, 0, "{line}");
+        let error = refused.stderr.lines().find(|line| line.starts_with("ERROR")).unwrap().to_owned();
+        let list =
+            error.split_once("expected ").or_else(|| error.split_once("must be ")).map(|(_, list)| list);
+        let list = list.unwrap_or_else(|| panic!("{line}: {error}")).split(", found").next().unwrap();
+        let choices: Vec<&str> = list.split(", ").flat_map(|part| part.split(" or ")).collect();
+        assert!(choices.len() >= 2 && error.contains("foo"), "{line}: {error}");
+        for choice in choices {
+            let said = with(choice).stderr;
+            assert!(!said.contains("expected ") && !said.contains("must be "), "{line}{choice}: {said}");
+        }
+    }
+}

@@ -24,7 +24,7 @@ impl FromStr for Criterion {
             "mmi" => Ok(Criterion::Mmi),
             "mpfe" => Ok(Criterion::Mpfe),
             "smbr" => Ok(Criterion::Smbr),
-            _ => Err(Error::options(format!("Unknown criterion {name}"))),
+            _ => Err(Error::options(format!("Unknown criterion {name}; expected mmi, mpfe or smbr"))),
         }
     }
 }

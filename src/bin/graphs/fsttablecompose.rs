@@ -31,10 +31,13 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     if !matches!(options.match_side.as_str(), "left" | "right") {
-        bail!("Invalid match-side option: {}", options.match_side);
+        bail!("Invalid match-side option: {}; expected left or right", options.match_side);
     }
     if !matches!(options.compose_filter.as_str(), "alt_sequence" | "auto" | "match" | "sequence") {
-        bail!("Invalid compose-filter option: {}", options.compose_filter);
+        bail!(
+            "Invalid compose-filter option: {}; expected alt_sequence, auto, match or sequence",
+            options.compose_filter
+        );
     }
     let (first, second) = (options.fst1_in.as_str(), options.fst2_in.as_str());
     let to = options.fst_out.as_deref().unwrap_or_default();

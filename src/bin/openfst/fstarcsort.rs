@@ -18,7 +18,7 @@ pub fn run(options: Options) -> Result<u8> {
     let side = match options.sort_type.as_str() {
         "ilabel" => Side::Input,
         "olabel" => Side::Output,
-        other => bail!("Unknown or unsupported sort type: {other}"),
+        other => bail!("Unknown or unsupported sort type: {other}; expected ilabel or olabel"),
     };
     let mut file = WithSymbols::read(options.fst_in.as_deref())?;
     ops::sort_arcs(&mut file.fst, side);

@@ -27,12 +27,12 @@ pub fn run(options: Options) -> Result<u8> {
         "epsilon" => ("epsilon ", Arc::is_epsilon),
         "iepsilon" => ("input-epsilon ", |arc| arc.ilabel == EPSILON),
         "oepsilon" => ("output-epsilon ", |arc| arc.olabel == EPSILON),
-        other => bail!("Bad --arc_filter value: {other}"),
+        other => bail!("Bad --arc_filter value: {other}; expected any, epsilon, iepsilon or oepsilon"),
     };
     let long = match options.info_type.as_str() {
         "auto" | "long" => true,
         "short" => false,
-        other => bail!("Bad info type: {other}"),
+        other => bail!("Bad info type: {other}; expected auto, long or short"),
     };
     let mut r = KaldiReader::open_raw(options.fst_in.as_deref().unwrap_or_default())?;
     r.set_binary(true);

@@ -44,7 +44,10 @@ pub fn run(options: Options) -> Result<u8> {
             file.semiring = if options.map_type == "to_log" { Semiring::Log } else { Semiring::Tropical };
             MapArcs::Identity
         }
-        other => bail!("Unknown or unsupported map type: {other}"),
+        other => bail!(
+            "Unknown or unsupported map type: {other}; expected arc_sum, arc_unique, identity, input_epsilon, invert, output_epsilon, \
+             plus, power, quantize, rmweight, superfinal, times, to_log or to_std"
+        ),
     };
     ops::map_arcs(&mut file.fst, file.semiring, change);
     file.write(options.fst_out.as_deref())?;

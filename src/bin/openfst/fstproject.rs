@@ -19,7 +19,7 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let Some(side) = side(&options.project_type) else {
-        bail!("Unknown project type: {}", options.project_type);
+        bail!("Unknown project type: {}; expected input or output", options.project_type);
     };
     let side = if options.project_output { Side::Output } else { side };
     let mut file = WithSymbols::read(options.fst_in.as_deref())?;

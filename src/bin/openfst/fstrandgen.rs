@@ -29,7 +29,7 @@ pub fn run(options: Options) -> Result<u8> {
     let choice = match options.select.as_str() {
         "uniform" => Choice::Uniform,
         "log_prob" | "fast_log_prob" => Choice::Probability,
-        other => bail!("Unknown selection type: {other}"),
+        other => bail!("Unknown selection type: {other}; expected uniform, log_prob or fast_log_prob"),
     };
     let (Ok(count), Ok(most)) = (usize::try_from(options.npath), usize::try_from(options.max_length)) else {
         bail!("--npath and --max_length must not be negative");

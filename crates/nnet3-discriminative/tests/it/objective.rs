@@ -233,5 +233,5 @@ fn what_is_refused() {
     let message = error(&supervision, 6, pdfs, &wrong);
     assert!(message.contains("`l2-regularize`=-1: expected a number that is not negative"), "{message}");
     let message = "mwe".parse::<Criterion>().unwrap_err().to_string();
-    assert_eq!(message, "Unknown criterion mwe");
+    assert_eq!(message, "Unknown criterion mwe; expected mmi, mpfe or smbr");
 }
