@@ -121,7 +121,7 @@ fn run() -> ExitCode {
             Some(program) => {
                 ExitCode::from(kaldi_cli::run_main(program.main, vec![program.name.into(), "--help".into()]))
             }
-            None => fail(&format!("there is no program '{name}'{}\n{USAGE}", meant(name))),
+            None => no_program(name),
         },
         ["--install", folder] => install(Path::new(folder)),
         ["--help" | "-h"] => show(USAGE),
@@ -136,11 +136,8 @@ fn run() -> ExitCode {
         [option, ..] if option.starts_with("--generate=") => {
             fail(&format!("{option}: it is of nnet3 alone; for a program, give {option} behind its name"))
         }
-        [name, ..] if KALDIS_PROGRAMS.lines().any(|line| line == *name) => fail(&format!(
-            "'{name}' is a program of Kaldi that does not exist here: docs/kaldi.md has a list"
-        )),
         [option, ..] if option.starts_with('-') => fail(&format!("unknown option '{option}'\n{USAGE}")),
-        [name, ..] => fail(&format!("there is no program '{name}'{}\n{USAGE}", meant(name))),
+        [name, ..] => no_program(name),
         [] => fail(&format!("which program?\n{USAGE}")),
     }
 }
@@ -195,6 +192,16 @@ fn show(text: &str) -> ExitCode {
     ExitCode::from(kaldi_cli::show(text))
 }
 
+/// Says that a program does not exist, and whether it is one of Kaldi's.
+fn no_program(name: &str) -> ExitCode {
+    if KALDIS_PROGRAMS.lines().any(|line| line == name) {
+        return fail(&format!(
+            "'{name}' is a program of Kaldi that does not exist here: docs/kaldi.md has a list, with what there is instead"
+        ));
+    }
+    fail(&format!("there is no program '{name}'{}\n{USAGE}", meant(name)))
+}
+
 fn fail(message: &str) -> ExitCode {
     kaldi_cli::terminal::print(format!("nnet3: {}\n", message.trim_end()).as_bytes());
     ExitCode::from(kaldi_cli::NOTHING_DONE)
@@ -222,7 +229,7 @@ fn install(folder: &Path) -> ExitCode {
         Ok(programs().count())
     };
     match links() {
-        Ok(count) => show(&format!("{count} programs are in {}\n", folder.display())),
+        Ok(count) => show(&format!("{}: links for {count} programs, and nnet3 itself\n", folder.display())),
         Err(error) => fail(&format!("--install {}: {error}", folder.display())),
     }
 }

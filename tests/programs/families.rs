@@ -204,3 +204,15 @@ fn scripts_have_manual_pages_and_completions() {
         assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), expected);
     }
 }
+
+/// The number that `--install` prints is that of the programs, and there is a link for nnet3 besides.
+#[test]
+fn links_are_counted() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("links");
+    let _ = fs::remove_dir_all(&folder);
+    let said = shown(&["--install", folder.to_str().unwrap()]);
+    let links = fs::read_dir(&folder).unwrap().count();
+    assert_eq!(said, format!("{}: links for {} programs, and nnet3 itself\n", folder.display(), links - 1));
+    assert_eq!(links - 1, shown(&["--list=names"]).lines().count());
+    assert!(folder.join("nnet3").is_symlink());
+}

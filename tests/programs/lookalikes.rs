@@ -54,6 +54,11 @@ fn programs_that_may_be_meant_are_named() {
         let said = crate::common::run("nnet3", &[called, "x"]);
         assert!(said.status == 1 && said.stderr.contains(meant), "{}", said.stderr);
     }
+    for of_kaldi in ["sgmm2-init", "nnet-forward"] {
+        let said = crate::common::run("nnet3", &["help", of_kaldi]);
+        let expected = format!("'{of_kaldi}' is a program of Kaldi that does not exist here: docs/kaldi.md");
+        assert!(said.status == 1 && said.stderr.contains(&expected), "{}", said.stderr);
+    }
     let help = crate::common::run("nnet3", &["transcribe", "--help"]);
     let usage = help.stdout + &help.stderr;
     assert!(usage.contains("Usage: nnet3-transcribe"), "{usage}");
