@@ -180,7 +180,7 @@ impl<H: Holder> Output<H> {
         if self.done > 0 {
             return self.finish_any();
         }
-        messages::error(&format!("{}: there was nothing to write", self.name));
+        messages::error(&format!("{}: there was nothing to write{}", self.name, messages::warnings_so_far()));
         Ok(nothing)
     }
 

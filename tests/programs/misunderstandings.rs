@@ -315,3 +315,50 @@ fn files_in_the_place_of_a_model_are_named() {
         &[&format!("compressed by gzip; unpack it ('tar -xzf {archive}')")],
     );
 }
+
+/// A program that could use no entry says why at its end, and long advice stands once.
+#[test]
+fn a_program_without_a_result_says_why() {
+    let f = Folder::new("nothing-to-write");
+    f.write("wav.scp", format!("a {U7}\nb {U7}\nc {U7}\n"));
+    let said = run(&f, "compute-mfcc-feats --sample-frequency=11025 scp:@wav.scp ark:@feats");
+    assert_eq!(said.status, 1, "{}", said.stderr);
+    assert_eq!(said.stderr.matches("sample Frequency mismatch").count(), 4, "{}", said.stderr);
+    let end = "there was nothing to write, because of 3 warnings, the first of which is: Failed to compute features for utterance a: Waveform";
+    assert!(said.stderr.contains(end), "{}", said.stderr);
+    let warnings = said.stderr.lines().filter(|line| line.starts_with("WARNING"));
+    assert_eq!(
+        warnings.map(|line| line.contains("allow-downsample")).collect::<Vec<_>>(),
+        [true, false, false],
+        "{}",
+        said.stderr
+    );
+    f.write("feats", "x [ 1 2\n 3 4 ]\n");
+    f.write("spk2utt", "s a b\n");
+    fails(
+        &f,
+        1,
+        "compute-cmvn-stats --spk2utt=ark:@spk2utt ark:@feats ark:@cmvn",
+        &["WARNING", "@spk2utt is in ark:".replace('@', &f.path("")).as_str(), "do both have the same keys?"],
+    );
+    f.write("empty", "");
+    let said = run(&f, "copy-feats ark:@empty ark:@out").stderr;
+    assert!(said.contains("there was nothing to write\n"), "{said}");
+}
+
+#[test]
+fn an_arpa_file_is_no_const_arpa_but_can_become_one() {
+    let f = Folder::new("arpa-for-const-arpa");
+    for text in ["\\data\\\nngram 1=1\n", "\n\\data\\\nngram 1=1\n"] {
+        f.write("lm.arpa", text);
+        let advice = ["found an ARPA file; arpa-to-const-arpa makes one of it"];
+        fails(&f, 255, "lattice-lmrescore-const-arpa ark:@lats @lm.arpa ark:@out", &advice);
+    }
+    f.write("lm.arpa", "ngram 1=1\n");
+    fails(
+        &f,
+        255,
+        "lattice-lmrescore-const-arpa ark:@lats @lm.arpa ark:@out",
+        &["always binary, found text"],
+    );
+}

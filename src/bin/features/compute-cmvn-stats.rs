@@ -107,6 +107,7 @@ fn per_speaker(options: &Options, accumulator: &mut Accumulator) -> Result<Outpu
     let input = Input::<TokenVectorHolder>::open(&options.spk2utt)?;
     let mut table = RandomReader::<MatrixHolder>::open(&options.feats_rspecifier)?;
     let mut output = Output::open(&options.stats_out)?;
+    let mut found = false;
     input.for_each(|speaker, utterances| {
         let mut stats: Option<CmvnStats> = None;
         for utterance in &utterances {
@@ -117,6 +118,7 @@ fn per_speaker(options: &Options, accumulator: &mut Accumulator) -> Result<Outpu
                 ));
                 continue;
             };
+            found = true;
             accumulator.add(utterance, features, &mut stats).with_context(|| utterance.clone())?;
         }
         match stats {
@@ -128,6 +130,12 @@ fn per_speaker(options: &Options, accumulator: &mut Accumulator) -> Result<Outpu
         }
     })?;
     table.close()?;
+    if !found && accumulator.failed > 0 {
+        let Options { spk2utt, feats_rspecifier, .. } = options;
+        messages::warn(&format!(
+            "no utterance of {spk2utt} is in {feats_rspecifier}: do both have the same keys?"
+        ));
+    }
     Ok(output)
 }
 

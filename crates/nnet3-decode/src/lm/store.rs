@@ -4,15 +4,23 @@ use kaldi_io::{IoError, KaldiObject, KaldiReader, KaldiWriter};
 
 use super::ConstArpa;
 
+/// The first line of an ARPA file.
+const ARPA: &[u8] = b"\\data\\";
+
 /// Value in files for an absent entry.
 const NONE: i32 = -1;
 
 impl KaldiObject for ConstArpa {
     fn read(r: &mut KaldiReader) -> kaldi_io::Result<ConstArpa> {
         if !r.binary() {
-            return Err(
-                r.error("expected a language model of type ConstArpaLm, which is always binary, found text")
-            );
+            let expected = "expected a language model of type ConstArpaLm, which is always binary, found";
+            // (Files of SRILM begin with an empty line.)
+            let is_arpa =
+                r.peek_bytes(ARPA.len() + 1)?.trim_ascii_start().starts_with(&ARPA[..ARPA.len() - 1]);
+            return Err(r.error(match is_arpa {
+                true => format!("{expected} an ARPA file; arpa-to-const-arpa makes one of it"),
+                false => format!("{expected} text"),
+            }));
         }
         // The format of older programs begins with the size of the first number, and has no tokens.
         let lm = if r.peek_byte()? == Some(4) { read_old(r)? } else { read_new(r)? };
