@@ -8,8 +8,8 @@ use nnet3_matrix::{Device, WeightForm};
 #[derive(Args, Clone, Debug)]
 pub struct WeightsOptions {
     /// float, or int8. int8 rounds the weights of affine, linear and TDNN components to 8 bits with a scale for each
-    /// output, and their inputs row by row. Components that read an input of the network stay exact. int8 is faster and
-    /// less exact (on the CPU only)
+    /// output, and their inputs row by row. Components that read an input of the network stay exact, and so do models of
+    /// Gaussians. int8 is faster and less exact (on the CPU only)
     #[arg(long, default_value = FLOAT, value_parser = [FLOAT, INT8])]
     pub weights: String,
 }

@@ -245,6 +245,10 @@ impl Nnet {
     pub fn num_parameters(&self) -> usize {
         self.components().filter_map(|c| c.as_updatable()).map(|u| u.num_parameters()).sum()
     }
+    /// True if the network has parameters that are trained. A model of Gaussians that is written as a network has none.
+    pub fn is_trained(&self) -> bool {
+        self.num_parameters() > 0
+    }
 
     /// Ids of the updatable components.
     pub fn updatable_components(&self) -> Vec<ComponentId> {
@@ -348,9 +352,14 @@ impl Nnet {
 
     /// Prepares a network on `device` for forward runs only. If the device has products with arranged weights, these
     /// replace the parameters of affine, linear and TDNN components, one after the other. Components that read an input
-    /// of the network keep 32 bits: columns of features differ too much in size for one scale.
+    /// of the network keep 32 bits: columns of features differ too much in size for one scale. A network without trained
+    /// parameters stays as it is if the device or `form` would round: likelihoods of Gaussians are small differences of large numbers.
     pub fn arrange_weights(&mut self, device: &Device, form: WeightForm) {
         let Some(products) = device.panels() else { return };
+        let would_round = form != WeightForm::Float || device.in_floats().is_some();
+        if would_round && !self.is_trained() {
+            return;
+        }
         let first = self.components_of_inputs();
         for (number, component) in self.components.iter_mut().enumerate() {
             let form = if first.contains(&ComponentId::from(number)) { WeightForm::Float } else { form };
@@ -363,6 +372,9 @@ impl Nnet {
     /// Gives the weights that [`WeightForm::Int8`] rounds in [`Nnet::arrange_weights`] the values that they are rounded
     /// to, for a network on the host.
     pub fn round_weights(&mut self) {
+        if !self.is_trained() {
+            return;
+        }
         let first = self.components_of_inputs();
         for (number, component) in self.components.iter_mut().enumerate() {
             let Some(weights) = component.weights_mut() else { continue };

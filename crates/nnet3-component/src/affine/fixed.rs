@@ -120,7 +120,8 @@ impl Component for FixedAffine {
         Properties::SIMPLE | Properties::BACKPROP_ADDS
     }
     fn propagate(&self, context: Context<'_>, Propagate { input, output, .. }: Propagate<'_>) {
-        parameters::affine(context, output, input, self.linear.view(), self.bias.view());
+        // (Likelihoods of Gaussians are small differences of large numbers.)
+        parameters::affine(context.in_floats(), output, input, self.linear.view(), self.bias.view());
     }
     fn weights_mut(&mut self) -> Option<&mut Matrix> {
         Some(&mut self.linear)

@@ -191,6 +191,52 @@ fn weights_of_eight_bits_give_nearly_the_same_outputs() {
     }
 }
 
+/// A model of Gaussians, with features that are far from zero: no device and no form rounds its likelihoods.
+#[test]
+fn gaussians_stay_exact() {
+    let plain = network(
+        "
+    component name=features type=FixedAffineComponent input-dim=6 output-dim=6
+    component name=squares type=ElementwiseProductComponent input-dim=12 output-dim=6
+    component name=gaussians type=FixedAffineComponent input-dim=12 output-dim=70
+    component name=best type=MaxpoolingComponent input-x-dim=70 input-y-dim=1 input-z-dim=1 pool-x-size=10 \
+     pool-y-size=1 pool-z-size=1 pool-x-step=10 pool-y-step=1 pool-z-step=1
+    input-node name=input dim=2
+    component-node name=features component=features input=Append(Offset(input, -1), input, Offset(input, 1))
+    component-node name=squares component=squares input=Append(features, features)
+    component-node name=gaussians component=gaussians input=Append(features, squares)
+    component-node name=best component=best input=gaussians
+    output-node name=output input=best",
+    );
+    assert!(!plain.is_trained());
+    let mut features = random_matrix(40, 2, 3);
+    features.data.iter_mut().for_each(|x| *x = 30.0 + 10.0 * *x);
+    let outputs = |nnet: &Nnet, device: &nnet3_matrix::Device| {
+        let streaming =
+            Streaming { frames_per_chunk: 20, frame_subsampling_factor: 1, extra_left_context_initial: 0 };
+        let mut looped =
+            LoopedForward::new(nnet.clone(), device, &streaming, 1.0, &OptimizeOptions::default()).unwrap();
+        looped.compute(&features, Ivectors::None).unwrap().data
+    };
+    let floats = nnet3_matrix::cpu();
+    let expected = outputs(&plain, &floats);
+    let mut rounded = plain.clone();
+    rounded.round_weights();
+    assert_eq!(outputs(&rounded, &floats), expected);
+    for device in [floats, nnet3_matrix::cpu::cpu_with_plain_bf16()] {
+        for form in [WeightForm::Float, WeightForm::Int8] {
+            let mut arranged = plain.clone();
+            arranged.arrange_weights(&device, form);
+            let found = outputs(&arranged, &device);
+            let close = |(a, b): (&f32, &f32)| (a - b).abs() <= 2e-5 * a.abs();
+            assert!(
+                found.len() == expected.len() && expected.iter().zip(&found).all(close),
+                "{form:?}: {expected:?} {found:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn arranged_weights_give_the_same_outputs() {
     let device = nnet3_matrix::cpu();
