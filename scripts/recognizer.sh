@@ -68,6 +68,6 @@ for part in $parts; do # lint: words of this script
 done
 say "done in $((SECONDS - began)) s. Word error rates ($dir/results.txt):"
 cat "$dir/results.txt"
-advice_of_results "$dir/results.txt" | while IFS= read -r line; do say "$line"; done
+{ uncertainty_of_results "$dir/results.txt"; advice_of_results "$dir/results.txt"; } | while IFS= read -r line; do say "$line"; done
 say "what was wrong: errors.txt (by word) and wrong.tsv (by utterance) in $dir/decode/SET"
 say "the model: $dir/model; e.g.: nnet3-transcribe $dir/model some.wav"

@@ -8,7 +8,7 @@ has_probabilities() { # <lexicon>
 }
 
 # Makes the data folder FOLDER/SET, and FOLDER/SET/waves, by which later steps notice that recordings have changed. Sets `bad` if the data
-# cannot be used; the messages are out then.
+# cannot be used, and `named` if that is because of utterances; the messages are out then.
 make_set() { # <set> <folder> <corpus> <texts> <speakers of utterances> <rate or 0>
   local set=$1 to=$2/$1 corpus=$3 log=$dir/log/data_$1.log words=() status=0 driver="$driver: $1"
   [[ ! $4 ]] || words+=(--text="$4")
@@ -34,6 +34,7 @@ make_set() { # <set> <folder> <corpus> <texts> <speakers of utterances> <rate or
   if (( status != 0 )); then
     grep -q '^ERROR (' "$log" || fail_with_log "corpus-to-data failed with status $status" "$log"
     bad=true
+    ! grep -q -e '--skip-bad=true' "$log" || named=true
     return
   fi
   mv "$private/waves_$set" "$to/waves"
@@ -65,7 +66,7 @@ treat_unknown_words() { # <folder>
     [[ $skip_bad == false ]] || return 0
     say "the lexicon $lexicon lacks $(counted "$count" word) of the transcripts; see $dir/unknown_words.tsv. --oov=g2p and --oov=letters pronounce" \
       "them, --oov-word=WORD puts a word in their place, --skip-bad=true leaves their utterances out"
-    bad=true
+    bad=true named=true
     return
   fi
   awk -F'\t' 'NR > 1 { print $1 }' "$list" >"$private/words"
@@ -80,6 +81,13 @@ treat_unknown_words() { # <folder>
   # With --skip-bad, words may be left without one.
   awk 'NR == FNR { known[$1]; next } { for (i = 2; i <= NF; i++) if (!($i in known)) next; print $1 }' "$1/lexicon.txt" "$1/train/text" >"$private/keys"
   keep_utterances "$1/train" "$private/keys"
+}
+
+# (A model of digits took digits that follow each other without a pause for the garbage word.)
+warn_of_single_words() { # <texts>
+  awk '{ n++; if (NF == 2) single++ } END { exit !(n && single >= 0.95 * n) }' "$1" || return 0
+  say "WARNING: train: nearly all texts have one word, so the model takes several words without pauses between them for noise (<unk>). Let speakers pause" \
+    "between words, add recordings of several words, or train with --garbage=false"
 }
 
 # Puts --oov-word in the place of words that the lexicon lacks. (In texts of tests such words stay: they count as wrong.)
@@ -199,7 +207,7 @@ count_unused_speakers() {
 
 # All of the folder `data`: a folder for each set, rate, hours, tests, transcripts, and maybe lexicon.txt and new_words.txt.
 make_data() { # <folder>
-  local folders=() folder name names=(train) rate=$sample_frequency bad=false
+  local folders=() folder name names=(train) rate=$sample_frequency bad=false named=false
   mkdir -p "$1"
   if [[ $oov_word ]]; then
     word="$oov_word" awk '$1 == ENVIRON["word"] { found = 1; exit } END { exit !found }' "$lexicon" ||
@@ -233,7 +241,8 @@ make_data() { # <folder>
     fi
   else treat_unknown_words "$1"
   fi
-  [[ $bad == false ]] || fail "stopped: the data have to be put right; --skip-bad=true leaves out the utterances named above"
+  if [[ $named == true ]]; then fail "stopped: the data have to be put right; --skip-bad=true leaves out the utterances named above"; fi
+  [[ $bad == false ]] || fail "stopped: the data have to be put right"
   (( $(wc -l <"$1/train/utt2spk") >= 2 )) || fail "found $(counted "$(wc -l <"$1/train/utt2spk")" utterance): too few to train on some and test on others"
   names=("${names[@]:1}")
   if (( ${#names[@]} == 0 )) || [[ $test_speakers ]]; then
@@ -245,7 +254,10 @@ make_data() { # <folder>
   echo "$rate" >"$1/rate"
   awk '{ n += $2 } END { printf "%.3f\n", n / 3600 }' "$1/train/utt2dur" >"$1/hours"
   printf '%s\n' "${names[@]}" >"$1/tests"
-  [[ $garbage == false ]] || add_garbage "$1" "$rate"
+  if [[ $garbage == true ]]; then
+    warn_of_single_words "$1/train/text"
+    add_garbage "$1" "$rate"
+  fi
   # The language model has one sentence in a hundred with the garbage word, so that short words are not taken for it.
   word="$garbage_word" awk 'NF == 2 && $2 == ENVIRON["word"] { garbage[++n] = $0; next } { print; words++ }
     END { for (i = 1; i <= n && i <= 1 + words / 100; i++) print garbage[i] }' "$1/train/text" >"$1/transcripts"

@@ -106,6 +106,7 @@ decode() {
   awk 'NR == FNR { good[$1]; next } !($1 in good) { print "not recognised\t" $1 }' "$out/text" "$reference" >"$out/not_recognised"
   count_step "recognition of $name" "$(wc -l <"$reference")" "$(wc -l <"$out/text")" "$out/not_recognised" "${reference%/*}/utt2dur"
   rm "$out/numbers"
+  count_empty "$reference" "$out/text"
   compute-wer --print-args=false --text --mode=all "ark:$reference" "ark:$out/text" >"$out/wer" 2>"${log}_wer.log" ||
     fail_with_log "the words cannot be compared" "${log}_wer.log"
   # %WER 3.45 [ 12 / 348, 2 ins, 3 del, 7 sub ] and %SER 10.0 [ 4 / 40 ]
@@ -134,6 +135,15 @@ count_by_speaker() { # <reference> <recognised> <utt2spk>
         words[s] ? 100 * (sub_[s] + del[s] + ins[s]) / words[s] : 0, sub_[s], del[s], ins[s]
     }' "$3" "$1" - | sort)
   [[ ! $rows ]] || printf '%-26s %6s %7s %9s %5s %5s %5s\n%s\n' speaker utts words WER sub del ins "$rows"
+}
+
+# Says how many texts have no word but the garbage word, if that is more than a twentieth.
+count_empty() { # <reference> <recognised>
+  local empty all
+  [[ $garbage == true ]] || return 0
+  read -r empty all < <(awk 'NR == FNR { if (NF > 1) said[$1]; next } $1 in said { n++; if (NF < 2) empty++ } END { print empty + 0, n + 0 }' "$1" "$2")
+  is_less "$((all / 20))" "$empty" || return 0 # lint: whole: all
+  say "    $empty of $all texts are empty: the model takes the speech for noise (<unk>). If it is speech of known words, --garbage=false may be better"
 }
 
 # The garbage word stands for no word.

@@ -28,6 +28,16 @@ mark_results() { # rows on standard input
     }'
 }
 
+# Sentences for people: of small sets, the bounds of the word error rate (Wilson's interval for 95 %).
+uncertainty_of_results() { # <table of results>
+  awk "$row_of_results"'
+    NR > 1 { read_row($0); if (how == "adapted" || how == "flat start" || words < 1 || words >= 300) next
+      z = 1.96; p = wrong / words; if (p > 1) p = 1
+      middle = p + z * z / (2 * words); wide = z * sqrt(p * (1 - p) / words + z * z / (4 * words * words)); all = 1 + z * z / words
+      low = (middle - wide) / all
+      printf "%s: %d words are few: other recordings like these may have %.1f to %.1f %% wrong\n", set, words, 100 * (low < 0 ? 0 : low), 100 * (middle + wide) / all }' "$1"
+}
+
 # Sentences for people: of sets that were recognised a second time, which of both is better, and what to do.
 advice_of_results() { # <table of results>
   folder="$dir" awk "$row_of_results"'

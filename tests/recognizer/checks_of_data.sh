@@ -30,6 +30,12 @@ broken() { # <what changes a copy of the data in $copy> <part of a sentence> [<o
   says "$2" scripts/recognizer.sh --wav="$copy/wav" --text="$copy/text" --utt2spk="$copy/utt2spk" --lexicon="$copy/lexicon.txt" \
     --last-part=features "${@:3}" "$work/refused" && [[ ! -e $work/refused/data && ! -e $work/refused/feats ]]
 }
+no_utterance_is_named() { # --skip-bad=true does not help where a line of the lexicon is wrong
+  local said
+  said=$(broken 'echo zebra >>$copy/lexicon.txt' "the word 'zebra' has no pronunciation") || { echo "$said"; return 1; }
+  [[ $said == *"stopped: the data have to be put right"* && $said != *skip-bad* ]] || { echo "$said"; return 1; }
+  said=$(broken 'sed -i "5s/$/ zebra/" $copy/text' "stopped: the data have to be put right; --skip-bad=true leaves out the utterances named above") || { echo "$said"; return 1; }
+}
 three() { printf '%s\n' "\$copy/wav/toy-00"{3,5,7}.wav | paste -sd' '; } # more than 2 % of the utterances
 lexicon() { # <lines> [<options> …]: what prepare-lang says about a lexicon
   rm -rf "$work/lexicon.lang"
@@ -114,6 +120,7 @@ data() {
   check "Kaldi's data folders: segments, commands, speakers for the test" takes_kaldi_folders
   check "wrong: a word that the lexicon lacks" broken 'sed -i "5s/$/ zebra/" $copy/text' "'zebra' 1 time, first in $work/broken/text, line 5"
   check "wrong: a word that the lexicon lacks, with advice" broken 'sed -i "5s/$/ zebra/" $copy/text' "the lexicon $work/broken/lexicon.txt lacks 1 word of the transcripts; see "
+  check "wrong: a line of a lexicon, for which no utterance can be left out" no_utterance_is_named
   check "wrong: no transcript" broken 'sed -i "5,7s/ .*//" $copy/text' "text, line 5: the text is empty"
   check "wrong: no transcripts at all" broken ': >$copy/text' "there is no text for it"
   check "wrong: a key twice" broken 'sed -n 3,5p $toy/text >>$copy/text' "text, line 91: 'toy-002' is in line 3 already"
