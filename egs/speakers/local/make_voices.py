@@ -118,6 +118,14 @@ def put(path, rows):
     path.write_text("".join(f"{' '.join(str(field) for field in row)}\n" for row in rows))
 
 
+def shown(results, name, count, noun):
+    """The results, with a line of progress after each fifth of them."""
+    for number, result in enumerate(results, 1):
+        yield result
+        if number < count and number * 5 // count > (number - 1) * 5 // count:
+            print(f"    {name}: {number} of {count} {noun}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--dir", type=Path, default=Path("data"), help="where the folders go (default: data)")
@@ -140,13 +148,14 @@ def main():
         for part, name, speakers in ((TRAIN, "train", seen), (BACKEND, "backend", backend), (UNSEEN, "unseen", unseen)):
             to = folder / name
             jobs = [(part, to, speaker, i, args.num_utterances, args.seed) for i, speaker in enumerate(speakers)]
-            lines = sorted(line for speaker in pool.imap(speak_alone, jobs) for line in speaker)
+            lines = sorted(line for speaker in shown(pool.imap(speak_alone, jobs), name, len(jobs), "speakers") for line in speaker)
             put(to / "wav.scp", ((key, f"{to}/wav/{key}.wav") for key, _ in lines))
             put(to / "utt2spk", lines)
             print(f"{name}: {len(lines)} utterances, {len(speakers)} speakers", flush=True)
         for part, name, speakers, count in ((DEV, "mixed_dev", backend, args.num_mixed), (MIXED, "mixed", unseen, args.num_mixed)):
             to = folder / name
-            found = sorted(pool.imap(mix, [(part, to, speakers, i, 60, args.seed) for i in range(count)]))
+            jobs = [(part, to, speakers, i, 60, args.seed) for i in range(count)]
+            found = sorted(shown(pool.imap(mix, jobs), name, count, "recordings"))
             put(to / "wav.scp", ((key, f"{to}/wav/{key}.wav") for key, _ in found))
             put(to / "rttm", (("SPEAKER", key, 1, f"{b:.3f}", f"{e - b:.3f}", "<NA>", "<NA>", who, "<NA>", "<NA>") for key, turns in found for b, e, who in turns))
             print(f"{name}: {len(found)} recordings of a minute", flush=True)
