@@ -78,6 +78,7 @@ for set in seen_noisy unseen_noisy; do
   nnet3-transcribe --print-args=false "$dir/model" "$data/$set"/wav/*.wav 2>"$dir/log/transcribe.log" |
     compute-wer --print-args=false --text --mode=all "ark:$data/$set/text" ark:- 2>>"$dir/log/transcribe.log" | sed -n "s/^%WER/$set: WER/p"
 done
+echo "(The table above has the likeliest sentences. nnet3-transcribe, as vosk, has the words with the fewest expected errors, and counts the language model 0.9 times.)"
 
 if [[ $size == first ]]; then
   say "The first recordings of voices that it was not trained on"
@@ -85,6 +86,7 @@ if [[ $size == first ]]; then
   mapfile -t waves <"$dir/log/first"
   nnet3-transcribe --print-args=false "$dir/model" "${waves[@]}" 2>>"$dir/log/transcribe.log" | tee "$dir/first.txt"
   echo "(said: $(cut -d' ' -f1 "$dir/first.txt" | while read -r key; do sed -n "s/^$key //p" "$data/unseen_noisy/text"; done | paste -sd';'))"
+  echo "(Gaussian models do not understand sound without high frequencies: MP3s of 24 kbit/s, calls at 8 kHz. A network does: --quick.)"
   printf '\nDone in %d s. Model folder: %s; now: nnet3-transcribe %s some.wav\n' "$((SECONDS - started))" "$(realpath "$dir/model")" "$(realpath "$dir/model")"
   exit
 fi
