@@ -8,13 +8,14 @@ driver=adapt_model.sh
 source "$here/train/messages.sh"
 source "$here/common/values.sh"
 source "$here/common/folders.sh"
+source "$here/common/trees.sh"
 
 usage() {
   cat <<'HELP'
 usage: adapt_model.sh [options] MODEL OUT
 Makes the model folder OUT, for nnet3-transcribe and vosk, of the recogniser MODEL: the same acoustic model with another language model and
-with new words. MODEL is a published model folder or a folder of recognizer.sh. Nothing is trained but n-grams. With the same options and files, a
-folder OUT that is there stays. e.g.:
+with new words. MODEL is a published model folder or the folder of recognizer.sh (or the folder model in it). Nothing is trained but n-grams. With the
+same options and files, a folder OUT that is there stays. e.g.:
   adapt_model.sh --text=corpus.txt --lexicon=new_words.txt model-ko adapted
   adapt_model.sh --phrases=names.txt --g2p='./phones_of_words.py' exp adapted
 HELP
@@ -24,7 +25,7 @@ HELP
 source "$here/train/options.sh"
 heading "Language"
 option text text "" "sentences of what will be said, one a line"
-option phrases text "" "phrases, one a line, each as likely as the others: names, titles, commands"
+option phrases text "" "phrases, one a line, each as likely as the others: names, titles, commands; [unk] stands for anything else, if the model has a word <unk>"
 option lexicon text "" "pronunciations of new words: lines 'word phone phone ...', with the phones that nnet3-lexicon MODEL prints; \
 or more pronunciations of known words"
 option g2p text "" "program, with its options, that reads words, one a line, and writes lines of a lexicon for those that --lexicon and the model lack. \
@@ -40,8 +41,8 @@ option lm-order integer 3 "words in the n-grams of --text and --phrases"
 heading "Graph"
 option tree text "" "tree of the model (MODEL/am/tree, MODEL/tree, tree/tree of a folder of recognizer.sh, or recovered from the graph)"
 option silence-probability number 0.5 "probability of a pause between two words"
-option look-ahead bool true "a graph of two halves, whose language model can be replaced; false: one graph, for small language models, and without the option for Gaussian \
-models of recognizer.sh"
+option look-ahead bool true "a graph of two halves, whose language model can be replaced; false: one graph, for small language models. Models whose tree asks for the \
+phone that follows, as Gaussian models, always get one graph"
 
 parse_options "$@"
 need_arguments "a recogniser (MODEL)" "a new folder (OUT)"
@@ -61,6 +62,13 @@ within whole 1 9 lm-order
 is_less "$old_weight" 1 || fail "--old-weight=$old_weight: expected less than 1"
 is_less 0 "$silence_probability" || fail "--silence-probability=$silence_probability: expected more than 0"
 is_less "$silence_probability" 1 || fail "--silence-probability=$silence_probability: expected less than 1"
+# The model in a folder of recognizer.sh lacks its tree and its lexicon, which are beside it.
+above=$(realpath -m "$model/..")
+if [[ ! -e $model/am/tree && -e $model/am/final.mdl && -e $above/lang/phones/align_lexicon.txt ]] &&
+  cmp -s "$model/am/final.mdl" "$above/model/am/final.mdl"; then
+  say "$model is the model in $above, the folder of recognizer.sh, which has its tree and its lexicon"
+  model=$above
+fi
 parts=("$model")
 [[ ! -e $model/lang/phones/align_lexicon.txt ]] || # a folder of recognizer.sh, which has logs and the like, too
   parts=("$model"/{lang,conf,model,lm/lm.arpa,tree/tree,chain/model/final.mdl,gaussian/model/network.mdl})
@@ -103,8 +111,6 @@ if [[ -e $model/lang/phones/align_lexicon.txt ]]; then # a folder of recognizer.
   if cmp -s "$model/model/am/final.mdl" "$model/gaussian/model/network.mdl"; then # Gaussian models recognise
     mdl=$model/gaussian/model/network.mdl tree=${tree:-$model/gaussian/model/tree}
     self_loop_scale=0.1 factor=1
-    # (Their trees ask for the phones that follow, for which a half without the language model is too large.)
-    [[ ${option_given[look-ahead]-} ]] || look_ahead=false
   fi
   tree=${tree:-$model/tree/tree} old_lm=${old_lm:-$model/lm/lm.arpa}
   grep -v '^#' "$lang/phones.txt" >"$work/old/phones.txt"
@@ -130,6 +136,13 @@ else
   probabilities=false
 fi
 for name in "$mdl" "$tree"; do [[ -r $name ]] || fail "cannot read $name"; done
+# (A half without the language model is too large where the tree asks for the phones that follow.)
+if [[ $look_ahead == true ]] && asks_for_following_phones "$tree"; then
+  [[ ! ${option_given[look-ahead]-} ]] ||
+    fail "--look-ahead=true: the tree of $model asks for the phone that follows, as those of Gaussian models do: a graph of two halves would be too large. Expected a" \
+      "network, which recognizer.sh --model=network trains, or --look-ahead=false"
+  look_ahead=false
+fi
 if [[ ! $old_lm ]] && is_less 0 "$old_weight"; then
   say "WARNING: the language model is within the old graph: the new one is made of --text and --phrases alone (give --old-lm, an ARPA file, to mix)"
   old_weight=0
@@ -145,6 +158,8 @@ if is_less 0 "$old_weight"; then
   files+=("--old-arpa=$work/old/lm.arpa")
 fi
 : >"$work/more.txt"
+# The options that programs name are those of this script.
+renamed=$'--skip-bad=true\t--skip-unknown=true\n--new gives\t--lexicon, --oov=g2p or --oov=letters gives'
 adapt() { # <option> … <output>: kinds is LOG to say what it did
   program "$work/command.log" adapt-lexicon --print-args=false --probabilities=$probabilities "${files[@]}" --new="$lexicon" --more="$work/more.txt" --skip-unknown="$skip_unknown" \
     "${@:1:$#-1}" "$work/old" "${*: -1}"

@@ -7,6 +7,7 @@ driver=make_graph.sh
 source "$here/train/messages.sh"
 source "$here/common/values.sh"
 source "$here/common/folders.sh"
+source "$here/common/trees.sh"
 
 usage() {
   cat <<'HELP'
@@ -26,7 +27,8 @@ option self-loop-scale number 0.1 "scale of the probabilities of self-loops; cha
 option transition-scale number 1.0 "scale of the other probabilities of transitions"
 heading "Form"
 option look-ahead bool false "two halves instead, HCLr.fst and Gr.fst, with disambig_tid.int, as Kaldi's utils/mkgraph_lookahead.sh makes them: the \
-language model can then be replaced (nnet3-transcribe --phrases). The words of its words.txt have other numbers than those of LANG. ARPA must be an ARPA file"
+language model can then be replaced (nnet3-transcribe --phrases). The words of its words.txt have other numbers than those of LANG. ARPA must be an ARPA file; \
+not for trees that ask for the phones that follow, as those of Gaussian models do"
 option phrases bool false "also the folder GRAPH/phrases beside HCLG.fst: the first half alone, for phrases in place of the language model; not for trees that \
 ask for the phones that follow, as those of Gaussian models do"
 
@@ -89,12 +91,12 @@ two_halves() {
       file=$file awk '/^# of (states|arcs)/ { n[++k] = $4 } END { print ENVIRON["file"] ": " n[1] " states, " n[2] " arcs" }'
   done
 }
-read -r width position < <(tree-info --print-args=false "$tree" |
-  awk '$1 == "context-width" { n = $2 } $1 == "central-position" { p = $2 } END { print n, p }')
-number width whole "context width of $tree" "$width" 1 1000
-number position whole "central position of $tree" "$position" 0 1000
+context_of_tree "$tree"
 rm -f "$graph/.made-of"
-# (Triphones and a lexicon of 142 words: not at its end after 150 s of processor time. With the phone before alone it takes a second.)
+if [[ $look_ahead == true ]] && (( position < width - 1 )); then
+  fail "--look-ahead=true: the tree $tree asks for the phones that follow (as those of Gaussian models do), and without the language model the first half of the graph" \
+    "would be too large; use --look-ahead=false"
+fi
 if [[ $phrases == true ]] && (( position < width - 1 )); then
   say "WARNING: no folder phrases: the tree asks for the phones that follow, and without the language model the first half of the graph would be too large"
   phrases=false

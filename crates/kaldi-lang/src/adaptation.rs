@@ -7,6 +7,11 @@ use crate::lang::{PLACES, placed};
 use crate::lexicon::{RESERVED_WORDS, is_decimal};
 use crate::plain_text::{self, fields, lines};
 
+/// The name by which phrases ask for the word for all that is no word of the model, as in vosk.
+pub const ANYTHING: &str = "[unk]";
+/// The names that models have for it.
+const NAMES_OF_ANYTHING: [&str; 3] = [ANYTHING, "<unk>", "<UNK>"];
+
 /// A pronunciation with its probability.
 pub type Form = (f64, Vec<String>);
 
@@ -57,6 +62,45 @@ impl Old {
         Ok(Old { names, words })
     }
 
+    /// Returns the name of a word in the model: that of its word for anything else, if `[unk]` asks for it. All others keep their names.
+    pub fn name_of<'w>(&self, word: &'w str) -> &'w str {
+        if word != ANYTHING {
+            return word;
+        }
+        NAMES_OF_ANYTHING.into_iter().find(|name| self.words.contains_key(*name)).unwrap_or(word)
+    }
+
+    /// Returns the phones of the model without their places in words, sorted.
+    fn plain_phones(&self) -> BTreeSet<&str> {
+        self.names.iter().map(|name| without_place(name)).filter(|name| !name.starts_with('#')).collect()
+    }
+
+    /// Says why a phone cannot be at its place of a word.
+    fn why_not(&self, phone: &str) -> String {
+        let mut places: Vec<&str> = PLACES
+            .iter()
+            .filter(|(suffix, _)| self.names.contains(&format!("{phone}{suffix}")))
+            .map(|(_, place)| *place)
+            .collect();
+        if places.is_empty() {
+            let all = self.plain_phones();
+            let mut shown: Vec<&str> = all.iter().copied().take(MOST_PHONES).collect();
+            if all.len() > shown.len() {
+                shown.push("…");
+            }
+            return format!(
+                "'{phone}' is no phone of the model, which has {} (nnet3-lexicon prints words with their phones)",
+                shown.join(" ")
+            );
+        }
+        places.sort_unstable();
+        format!(
+            "the model has the phone '{phone}' only at other places of a word ({}), as no word that it was trained with has it here \
+             (nnet3-lexicon prints words with their phones)",
+            places.join(", ")
+        )
+    }
+
     /// Returns phones as the model has them: with their places in the word, or as they are.
     ///
     /// # Errors
@@ -104,11 +148,7 @@ impl Old {
                 return Err(fail(format!("the word '{word}' has no pronunciation")));
             }
             let phones: Vec<String> = phones.iter().map(|&phone| phone.to_owned()).collect();
-            let phones = self.placed(&phones).map_err(|phone| {
-                fail(format!(
-                    "'{phone}' is no phone of the model at this place of a word (nnet3-lexicon prints words with their phones)"
-                ))
-            })?;
+            let phones = self.placed(&phones).map_err(|phone| fail(self.why_not(&phone)))?;
             words.entry(word.to_owned()).or_default().push((probability, phones));
         }
         Ok(())
@@ -143,6 +183,9 @@ impl Old {
         best.remove(&word.len()).filter(|_| !word.is_empty()).map(|(_, phones)| phones)
     }
 }
+
+/// Phones that a message lists, at most.
+const MOST_PHONES: usize = 120;
 
 fn without_place(phone: &str) -> &str {
     PLACES.iter().find_map(|(suffix, _)| phone.strip_suffix(suffix)).unwrap_or(phone)
@@ -188,16 +231,16 @@ pub struct Sentences {
 }
 
 impl Sentences {
-    /// Reads sentences, one a line.
+    /// Reads sentences, one a line. `named` gives a word the name that it has in the model.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn read(file: &str, known: impl Fn(&str) -> bool) -> Result<Sentences> {
+    pub fn read(file: &str, named: impl Fn(&str) -> &str, known: impl Fn(&str) -> bool) -> Result<Sentences> {
         let text = plain_text::read(file)?;
         let mut sentences = Sentences::default();
         let mut places: HashMap<String, usize> = HashMap::new();
         for (line, content) in lines(&text) {
-            let words = fields(content);
+            let words: Vec<&str> = fields(content).into_iter().map(&named).collect();
             let bad: Vec<&str> = words.iter().copied().filter(|word| !known(word)).collect();
             for word in &bad {
                 let place = *places.entry((*word).to_owned()).or_insert(sentences.unknown.len());
@@ -254,7 +297,9 @@ mod tests {
 
     fn old(words: &[(&str, &str)]) -> Old {
         let names = ["SIL", "N"].map(str::to_owned).into_iter();
-        let names = names.chain("ABC".chars().flat_map(|c| PLACES.map(|(suffix, _)| format!("{c}{suffix}"))));
+        let names = names
+            .chain(["D_B".to_owned()])
+            .chain("ABC".chars().flat_map(|c| PLACES.map(|(suffix, _)| format!("{c}{suffix}"))));
         let words = words.iter().map(|(word, phones)| ((*word).to_owned(), form(phones))).collect();
         Old { names: names.collect(), words }
     }
@@ -291,7 +336,8 @@ mod tests {
         let pairs = HashSet::from([pair("A_B", "A_E"), pair("<eps>", "C_B"), pair("SIL", "N")]);
         assert_eq!(with_new_pairs(&words, &pairs, "SIL"), ["aa", "n"]);
         for (line, problem) in [
-            ("x A Z\n", "'Z' is no phone of the model at this place of a word"),
+            ("x A Z\n", "'Z' is no phone of the model, which has A B C D N SIL ("),
+            ("x A D\n", "the model has the phone 'D' only at other places of a word (begin)"),
             ("x\n", "the word 'x' has no pronunciation"),
             ("<s> A\n", "'<s>' has a meaning of its own in graphs"),
             ("x 1.5 A\n", "expected a probability above 0 and at most 1 behind 'x', found '1.5'"),
@@ -303,9 +349,21 @@ mod tests {
     }
 
     #[test]
+    fn anything_else_has_the_name_that_the_model_has_for_it() {
+        let with = old(&[("<unk>", "N"), ("a", "A_S")]);
+        assert_eq!(["[unk]", "a", "zebra"].map(|word| with.name_of(word)), ["<unk>", "a", "zebra"]);
+        assert_eq!(old(&[]).name_of("[unk]"), "[unk]");
+        assert_eq!(old(&[("[unk]", "N"), ("<unk>", "N")]).name_of("[unk]"), "[unk]");
+        let (_folder, text) = file("phrases", "a\n[unk]\n");
+        let sentences =
+            Sentences::read(&text, |word| with.name_of(word), |word| with.words.contains_key(word)).unwrap();
+        assert_eq!(sentences.kept, ["a", "<unk>"]);
+    }
+
+    #[test]
     fn sentences_with_unknown_words_are_counted() {
         let (_folder, text) = file("text", "a b\nb zebra\n\na yak zebra\n");
-        let sentences = Sentences::read(&text, |word| word.len() == 1).unwrap();
+        let sentences = Sentences::read(&text, |word| word, |word| word.len() == 1).unwrap();
         assert_eq!(sentences.kept, ["a b"]);
         assert_eq!(sentences.left_out, 2);
         let unknown = |word: &str, count, line| Unknown { word: word.to_owned(), count, line };

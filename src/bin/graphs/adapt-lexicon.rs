@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use kaldi_io::KaldiWriter;
 use kaldi_io::text::format_g;
 use kaldi_io::text::{count, either};
-use kaldi_lang::adaptation::{Old, Sentences, Words, missing, with_new_pairs, words_of_arpa};
+use kaldi_lang::adaptation::{ANYTHING, Old, Sentences, Words, missing, with_new_pairs, words_of_arpa};
 use kaldi_lang::lexicon::RESERVED_WORDS;
 use kaldi_lang::plain_text::{self, fields, hint, lines};
 use nnet3::messages;
@@ -71,7 +71,10 @@ pub fn run(options: Options) -> Result<u8> {
     for file in [&options.new, &options.more].into_iter().filter(|file| !file.is_empty()) {
         old.add_new(file, &mut new)?;
     }
-    let has = |word: &str| old.words.contains_key(word) || new.contains_key(word);
+    let has = |word: &str| {
+        // ([unk] is no word that has a pronunciation of its own, though the model may lack it.)
+        old.words.contains_key(old.name_of(word)) || new.contains_key(word) || word == ANYTHING
+    };
     let files: Vec<&str> = options.texts().into_iter().map(|(_, file)| file).collect();
     let out = |text: &str| -> Result<()> {
         let mut w = KaldiWriter::create(&options.to, false)?;
@@ -101,7 +104,11 @@ fn language(options: &Options, old: &Old, new: &Words, old_file: &dyn Fn(&str) -
     let mut texts = Vec::new();
     let mut is_lacking = false;
     for (kind, file) in options.texts() {
-        let sentences = Sentences::read(file, is_known)?;
+        let sentences = Sentences::read(
+            file,
+            |word| if new.contains_key(word) { word } else { old.name_of(word) },
+            is_known,
+        )?;
         name_unknown(&sentences, file, old, new);
         if sentences.left_out > 0 {
             is_lacking = true;
@@ -113,8 +120,7 @@ fn language(options: &Options, old: &Old, new: &Words, old_file: &dyn Fn(&str) -
     }
     if is_lacking && !options.skip_unknown {
         bail!(
-            "stopped: words have no pronunciation; --lexicon, --oov=g2p or --oov=letters of adapt_model.sh give them one (here: --new), \
-             and --skip-unknown=true leaves out sentences with such words"
+            "stopped: words have no pronunciation; --new gives them one, and --skip-unknown=true leaves out sentences with such words"
         );
     }
     if texts.iter().all(|(_, sentences)| sentences.kept.is_empty()) {
@@ -198,6 +204,12 @@ fn name_unknown(sentences: &Sentences, file: &str, old: &Old, new: &Words) {
     let known = || old.words.keys().chain(new.keys()).map(String::as_str);
     for unknown in sentences.unknown.iter().take(SHOWN) {
         let (word, line) = (&unknown.word, unknown.line);
+        if word == ANYTHING {
+            messages::warn(&format!(
+                "{file}, line {line}: '{word}' asks for the word for anything else, and the model has none (no <unk>)"
+            ));
+            continue;
+        }
         messages::warn(&format!(
             "{file}, line {line}: the word '{word}' has no pronunciation{}",
             hint(word, known())
