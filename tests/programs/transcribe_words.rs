@@ -53,11 +53,17 @@ fn phrases_alone_are_recognised() {
     let chosen = words(&found.stdout);
     assert!(!chosen.is_empty() && chosen.iter().all(|word| ["w2", "w3", "w5"].contains(&word.as_str())));
     for message in [
-        "phrases, line 4: the word '[unk]' stands for a word that the model lacks: it is ignored",
-        "phrases, line 5 and 1 more: the word 'zebra' is not in the vocabulary of the model: it is ignored",
+        "phrases, line 4: the word '[unk]' stands for a word that the model lacks: phrases with it are left out",
+        "phrases, line 5 and 1 more: the word 'zebra' is not in the vocabulary of the model: phrases with it are left out",
     ] {
         assert!(found.stderr.contains(message), "{}", found.stderr);
     }
+    // A phrase with such a word is none without it: the one of line 5 would be the likeliest else.
+    f.write("phrases", "w2 w3\nzebra w9\n");
+    let chosen = words(&run(&f, &line).stdout);
+    assert!(!chosen.is_empty() && !chosen.contains(&"w9".to_owned()), "{chosen:?}");
+    f.write("phrases", "zebra w3\n");
+    fails(&f, 255, &line, &["no phrase is left: each has a word that the model cannot recognise"]);
     f.write("phrases", "w2\nW3\n");
     let output = crate::command_lines::run(&f, &line);
     let hint = "phrases, line 2: the word 'W3' is recognised as 'w3', which the model has";
@@ -205,6 +211,19 @@ fn the_unknown_word_can_be_left_out_or_replaced() {
         let all = text("--alternatives=3 --unknown=");
         assert!(text("--alternatives=3").contains(name) && !all.contains(name), "{all}");
     }
+    // A text of this word alone has a warning.
+    let warned = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        run(&f, &format!("nnet3-transcribe {model} {U7}"))
+            .stderr
+            .contains("u7.wav: the text has no word but the one for sounds")
+    };
+    let all_unknown = |line: &str| match line.split_once(' ') {
+        Some((name, number)) if name.starts_with('w') => format!("<unk> {number}\n"),
+        _ => format!("{line}\n"),
+    };
+    assert!(!warned(&names) && warned(&names.lines().map(all_unknown).collect::<String>()));
+    std::fs::write(&file, &names).unwrap();
     let wrong = common::run("nnet3-transcribe", &["--unknown=a b", &model, U7]);
     let why = "--unknown=\"a b\": expected a word without blanks";
     assert!(wrong.status == 255 && wrong.stderr.contains(why), "{}", wrong.stderr);

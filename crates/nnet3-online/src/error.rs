@@ -107,6 +107,14 @@ pub enum Error {
     )]
     OneGraph,
 
+    /// A model of Gaussians: its graph always has a language model in it.
+    #[error(
+        "phrases need a network (recognizer.sh --model=network trains one), and this is a model of Gaussians, whose graph cannot do without \
+         its language model; scripts/adapt_model.sh --phrases=FILE --old-weight=0 makes a model of it that hears these phrases alone, which \
+         is used without the option for phrases"
+    )]
+    GaussianGraph,
+
     /// Phrases without a word of the model.
     #[error("the vocabulary of the model has no word of the phrases, {found}")]
     NoPhrases { found: String },

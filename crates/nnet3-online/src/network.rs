@@ -18,6 +18,8 @@ pub struct AcousticNetwork {
     pub nnet: Nnet,
     /// The way from outputs to scaled log-likelihoods, with the priors if the model has some.
     pub scaling: OutputScaling,
+    /// False for a model of Gaussians that is written as a network.
+    pub is_trained: bool,
 }
 
 impl AcousticNetwork {
@@ -46,9 +48,10 @@ impl AcousticNetwork {
         if !report.is_empty() {
             notices.push(Notice::Merged(report));
         }
+        let is_trained = nnet.is_trained();
         nnet.to_device(device);
         nnet.arrange_weights(device, form);
         let scaling = OutputScaling { log_priors, scale: acoustic_scale };
-        Ok((AcousticNetwork { transitions, nnet, scaling }, notices))
+        Ok((AcousticNetwork { transitions, nnet, scaling, is_trained }, notices))
     }
 }

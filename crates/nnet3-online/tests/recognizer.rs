@@ -114,6 +114,7 @@ fn model(features: SpectralOptions, network: LoopedForward, graph: SearchGraph) 
 
 fn parts(features: SpectralOptions, network: LoopedForward, graph: SearchGraph) -> ModelParts {
     ModelParts {
+        is_trained: true,
         transitions: Arc::new(transitions()),
         features: Arc::new(PipelineModel::new(features, None).unwrap()),
         silence_weighting: SilenceWeightingOptions {

@@ -199,7 +199,10 @@ struct Heard {
 pub fn ignored_words(phrases: &Phrases) -> Vec<String> {
     let sentence = |word: &Ignored| {
         let place = if word.is_pathless { "graph" } else { "vocabulary" };
-        format!("phrases: the word '{}' is not in the {place} of the model: it is ignored", word.word)
+        format!(
+            "phrases: the word '{}' is not in the {place} of the model: its phrase goes on without it",
+            word.word
+        )
     };
     phrases.ignored().iter().map(sentence).collect()
 }

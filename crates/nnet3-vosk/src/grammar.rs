@@ -15,7 +15,7 @@ pub fn set(function: &str, session: &mut Session, grammar: &str) -> Result<(), E
         .map_err(|error| Error::Data(format!("expected the grammar as a JSON list of texts: {error}")))?;
     let phrases = match session.model().phrases(&phrases) {
         _ if phrases.is_empty() => None,
-        Err(error @ Error::OneGraph) => {
+        Err(error @ (Error::OneGraph | Error::GaussianGraph)) => {
             log::warning(function, format_args!("the grammar has no effect: {error}"));
             return Ok(());
         }
@@ -24,7 +24,7 @@ pub fn set(function: &str, session: &mut Session, grammar: &str) -> Result<(), E
     for ignored in phrases.iter().flat_map(Phrases::ignored) {
         log::warning(
             function,
-            format_args!("the model cannot recognise '{}', which is ignored", ignored.word),
+            format_args!("the model cannot recognise '{}': its phrase goes on without it", ignored.word),
         );
     }
     session.set_phrases(phrases)

@@ -81,7 +81,7 @@ pub fn run(options: &SpottingOptions, tables: &SpottingTables) -> Result<u8> {
     let features = Arc::new(pipeline(&options.pipeline, options.online, options.num_threads_startup)?);
     let device = options.cpu.device();
     let weights = options.weights.form(&device)?;
-    let AcousticNetwork { transitions, nnet, scaling } =
+    let AcousticNetwork { transitions, nnet, scaling, .. } =
         forward::load_acoustic_network(&tables.nnet3_in, &device, options.acoustic_scale, weights)?;
     let network = options.looped.forward(nnet, &device, scaling)?;
     let (graph, _) = read_whole(&tables.fst_in, transitions.num_transition_ids())?;

@@ -104,6 +104,11 @@ impl Model {
         &self.parts().transitions
     }
 
+    /// False for a model of Gaussians that is written as a network.
+    pub fn is_trained(&self) -> bool {
+        self.parts().is_trained
+    }
+
     /// The length of an output frame of the network, in seconds.
     pub fn output_frame_length(&self) -> f32 {
         self.parts().features.frame_shift() * self.parts().network.frame_subsampling_factor() as f32
@@ -171,7 +176,8 @@ impl Model {
         let half = match (&parts.graph, &parts.phrases) {
             (SharedGraph::Pair(pair), _) => FirstHalf { pair, names: None },
             (_, Some(part)) => part.half()?,
-            _ => return Err(Error::OneGraph),
+            _ if parts.is_trained => return Err(Error::OneGraph),
+            _ => return Err(Error::GaussianGraph),
         };
         Phrases::new(half, parts.names.as_ref().ok_or(Error::NoNames)?, phrases)
     }

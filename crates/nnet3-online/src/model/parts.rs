@@ -28,6 +28,8 @@ pub struct ModelParts {
     pub silence_weighting: SilenceWeightingOptions,
     /// The network, compiled for chunks.
     pub network: Arc<LoopedProgram>,
+    /// False for a model of Gaussians that is written as a network.
+    pub is_trained: bool,
     /// The decoding graph.
     pub graph: SharedGraph,
     /// The first half of the graph alone, if the graph is one file and has one beside it.
@@ -57,7 +59,7 @@ impl ModelParts {
         silence_weighting: SilenceWeightingOptions,
         graph: SharedGraph,
     ) -> Result<(ModelParts, Notice)> {
-        let AcousticNetwork { transitions, nnet, scaling } = network;
+        let AcousticNetwork { transitions, nnet, scaling, is_trained } = network;
         let (streaming, optimization) =
             (settings.looped.streaming()?, settings.looped.optimization.optimize_options()?);
         let compiling = Instant::now();
@@ -68,6 +70,7 @@ impl ModelParts {
             features: Arc::new(features),
             silence_weighting,
             network: Arc::new(network),
+            is_trained,
             graph,
             phrases: None,
             names: None,

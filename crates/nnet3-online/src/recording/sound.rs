@@ -32,6 +32,8 @@ pub enum RecordingWarning {
     Silent { channels: Vec<usize>, others: Vec<usize>, is_alone: bool },
     /// There is no sound above this frequency (in Hz), and the model was not trained with such sound, or with sound of 3 kHz at least.
     MissingBands { above: f64 },
+    /// The model of such sound is one of Gaussians, which adapt to it less than networks do.
+    Gaussians,
     /// The recording has a lower rate than the model, and the model was not trained with such sound.
     LowRate(LowRate),
 }
@@ -66,6 +68,9 @@ impl fmt::Display for RecordingWarning {
                      takes it for other words"
                 )
             }
+            RecordingWarning::Gaussians => f.write_str(
+                "this model of Gaussians hardly understands sound without upper bands; a network does (recognizer.sh --model=network)",
+            ),
         }
     }
 }
@@ -181,7 +186,9 @@ impl<S: BorrowMut<Sentences>> Recording<S> {
                     || LowRate::of(self.rate as f32, rate, missing_bands).map(RecordingWarning::LowRate);
                 // (One warning says what is missing. The bands are missing whatever the rate is.)
                 let missing = highest.map(|above| RecordingWarning::MissingBands { above }).or_else(low);
+                let of_gaussians = missing.is_some() && !sentences.model().is_trained();
                 self.warnings.extend(missing);
+                self.warnings.extend(of_gaussians.then_some(RecordingWarning::Gaussians));
                 Ok(None)
             }
             Stage::Reading => match self.read() {

@@ -154,6 +154,11 @@ fn phrases_that_cannot_be() {
     let error = whole.phrases(&["one"]).unwrap_err().to_string();
     assert!(error.contains("a graph of two halves") && error.contains("--look-ahead=true"), "{error}");
     assert_eq!(model.garbage_word(), None);
+    let gaussians = parts(features(), network(3), super::graph(&transitions()));
+    let gaussians =
+        Model::from_parts(ModelParts { names: names(NAMES), is_trained: false, ..gaussians }).unwrap();
+    let error = gaussians.phrases(&["one"]).unwrap_err().to_string();
+    assert!(error.contains("this is a model of Gaussians") && !error.contains("look-ahead"), "{error}");
     let parts = parts(features(), network(3), super::graph(&transitions()));
     let model = ModelParts { names: names(b"<eps> 0\n<unk> 1\n[unk] 2\n"), ..parts };
     assert_eq!(Model::from_parts(model).unwrap().garbage_word(), Some("[unk]"));

@@ -39,6 +39,10 @@ fn samples(length: usize, seed: u64) -> Vec<i16> {
 
 /// A model whose sentences end after half a second.
 fn short_sentences() -> (Model, RecognizerOptions) {
+    short_sentences_of(true)
+}
+
+fn short_sentences_of(is_trained: bool) -> (Model, RecognizerOptions) {
     let mut endpoint = endpoint();
     endpoint.rules[4].min_utterance_length = 0.5;
     let options = RecognizerOptions { endpoint: Some(endpoint), ..RecognizerOptions::default() };
@@ -46,7 +50,7 @@ fn short_sentences() -> (Model, RecognizerOptions) {
     let symbols = Symbols::read_text(&mut KaldiReader::from_bytes("words", words), "words").unwrap();
     let names = Some(Names::try_from(&symbols).unwrap());
     let parts = parts(features(), network(3), graph(&transitions()));
-    (Model::from_parts(ModelParts { names, ..parts }).unwrap(), options)
+    (Model::from_parts(ModelParts { names, is_trained, ..parts }).unwrap(), options)
 }
 
 fn by_hand(model: &Model, options: &RecognizerOptions, samples: &[i16]) -> Vec<Transcript> {
@@ -181,14 +185,18 @@ fn telephone() -> Vec<i16> {
 #[test]
 fn missing_bands_are_said_of_models_that_never_heard_such_sound() {
     let (model, options) = short_sentences();
-    let said = |missing_bands: bool, samples: Vec<i16>| -> Vec<String> {
+    let (gaussians, _) = short_sentences_of(false);
+    let of = |model: &Model, missing_bands: bool, samples: Vec<i16>| -> Vec<String> {
         let options = RecognizerOptions { missing_bands, ..options.clone() };
-        let mut sentences = Sentences::new(&model, &options).unwrap();
+        let mut sentences = Sentences::new(model, &options).unwrap();
         let mut recording =
             Recording::new(wave(&[samples], 0), &mut sentences, &RecordingOptions::default()).unwrap();
         recording.by_ref().for_each(|sentence| drop(sentence.unwrap()));
         recording.warnings().iter().map(ToString::to_string).collect()
     };
+    let said = |missing_bands: bool, samples: Vec<i16>| of(&model, missing_bands, samples);
+    let found = of(&gaussians, false, telephone());
+    assert!(found.len() == 2 && found[1].contains("model of Gaussians"), "{found:?}");
     let found = said(false, telephone());
     assert!(
         found.len() == 1 && found[0].starts_with("there is no sound above 4 kHz, as behind"),

@@ -9,7 +9,9 @@ use kaldi_sound::{Channels, SoundOptions, SoundStream};
 use nnet3::messages;
 use nnet3_online::formats::{self, Format, Parts, Recognized, Segment, sort_by_time};
 use nnet3_online::voices::Voices;
-use nnet3_online::{Model, RecognizerOptions, Recording, RecordingOptions, Sentence, Sentences, Speakers};
+use nnet3_online::{
+    Model, RecognizerOptions, Recording, RecordingOptions, Sentence, Sentences, Speakers, is_unknown,
+};
 
 use super::Sound;
 use super::checks::{advice, named, with_hint};
@@ -22,6 +24,10 @@ use super::words::WordArgs;
 
 /// Steps of sound between two displays of partial results: 0.6 s.
 const LOOK: usize = 3;
+
+/// A warning about a text without words.
+const ONLY_UNKNOWN: &str = "the text has no word but the one for sounds that are no word of the model's vocabulary (<unk>): noise, words that \
+     it lacks or, for a model of single words, words without a pause between them";
 
 /// The parts that all threads share.
 pub struct Job<'j> {
@@ -152,9 +158,13 @@ impl<'j> Session<'j> {
         let shown = Line::new(!is_live(path));
         let warn = |message: &str| minutes.suspend(|| messages::warn(&named(path, message.to_owned())));
         let (mut segments, mut voices) = (Vec::new(), Vec::new());
+        let (mut known, mut unknown) = (0, 0);
         let mut end = |mut sentence: Sentence| -> Result<()> {
             sentence.transcript.warnings.iter().for_each(|warning| warn(&warning.to_string()));
             keeper.as_mut().map_or(Ok(()), |keeper| keeper.keep(&sentence))?;
+            for word in &sentence.transcript.words {
+                *(if is_unknown(&word.text) { &mut unknown } else { &mut known }) += 1;
+            }
             if let Some(unknown) = &words.unknown {
                 sentence.transcript.replace_unknown(unknown);
             }
@@ -191,6 +201,10 @@ impl<'j> Session<'j> {
             recording.stop()?.into_iter().try_for_each(&mut end)?;
         }
         shown.clear();
+        // (With phrases, that may be the answer.)
+        if stopped.is_none() && known == 0 && unknown > 0 && words.phrases.is_empty() {
+            warn(ONLY_UNKNOWN);
+        }
         self.voices = voices;
         Ok(Sentenced { segments, seconds, stopped })
     }

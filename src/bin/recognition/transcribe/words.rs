@@ -1,6 +1,6 @@
 //! Options that choose words: phrases, alternatives, confidences.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, bail};
 use nnet3::messages;
@@ -21,7 +21,7 @@ type Lines = Vec<(usize, String)>;
 pub struct WordArgs {
     /// File of phrases, one a line: only these phrases, or their words in another order, are recognised. The phrase [unk]
     /// stands for anything else: it is the model's word [unk], <unk> or <UNK>. Models of recognizer.sh and
-    /// published ones with graph/HCLr.fst take phrases. Words that the model does not know are ignored with a warning; capitals do not count
+    /// published ones with graph/HCLr.fst take phrases. Phrases with words that the model does not know are left out with a warning; capitals do not count
     #[arg(long, value_name = "FILE", default_value = "")]
     pub phrases: String,
     /// Write up to this many texts of each sentence, the likeliest first (forms text and json). 0: its words alone
@@ -85,19 +85,21 @@ impl WordArgs {
             .iter()
             .map(|(_, text)| if text == ANYTHING { model.garbage_word().unwrap_or(text) } else { text })
             .collect();
-        let phrases = model.phrases(&texts).with_context(|| format!("--phrases={file}"))?;
+        let named = || format!("--phrases={file}");
+        let phrases = model.phrases(&texts).with_context(named)?;
+        let lacking: BTreeSet<usize> = phrases.ignored().iter().map(|word| word.phrase).collect();
         let mut remarks: BTreeMap<(&str, String), Vec<usize>> = BTreeMap::new();
         let line = |phrase: usize| lines.get(phrase).map_or(0, |line| line.0);
         for word in phrases.ignored() {
             let cause = match (word.is_pathless, word.word == ANYTHING) {
-                (true, _) => "is not in the graph of the model",
-                (false, true) => "stands for a word that the model lacks",
-                (false, false) => "is not in the vocabulary of the model",
+                (true, _) => "is not in the graph of the model: phrases with it are left out",
+                (false, true) => "stands for a word that the model lacks: phrases with it are left out",
+                (false, false) => "is not in the vocabulary of the model: phrases with it are left out",
             };
-            let remark = (word.word.as_str(), format!("{cause}: it is ignored"));
+            let remark = (word.word.as_str(), cause.to_owned());
             remarks.entry(remark).or_default().push(line(word.phrase));
         }
-        for word in phrases.replaced() {
+        for word in phrases.replaced().iter().filter(|word| !lacking.contains(&word.phrase)) {
             let remark = (word.word.as_str(), format!("is recognised as '{}', which the model has", word.by));
             remarks.entry(remark).or_default().push(line(word.phrase));
         }
@@ -106,6 +108,14 @@ impl WordArgs {
                 if lines.len() > 1 { format!(" and {} more", lines.len() - 1) } else { String::new() };
             messages::warn(&format!("{file}, line {}{others}: the word '{word}' {remark}", lines[0]));
         }
-        Ok(phrases)
+        if lacking.is_empty() {
+            return Ok(phrases);
+        }
+        let kept: Vec<&str> =
+            (0..).zip(&texts).filter(|(at, _)| !lacking.contains(at)).map(|(_, text)| *text).collect();
+        if kept.is_empty() {
+            bail!("--phrases={file}: no phrase is left: each has a word that the model cannot recognise");
+        }
+        model.phrases(&kept).with_context(named)
     }
 }
