@@ -22,6 +22,7 @@ fn options_of_other_programs_name_ours() {
             "-m is an option of other programs; here: the folder of the model is the first argument",
         ),
         ("nnet3-transcribe model a.wav --language=en", "a model has its language"),
+        ("nnet3-serve --host=0.0.0.0 model", "--listen=ADDRESS"),
         (
             "nnet3-align --clean a b c",
             "--clean is an option of other programs; here: nothing is kept beside the folder of the results",

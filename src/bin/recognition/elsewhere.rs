@@ -2,6 +2,14 @@
 
 use kaldi_cli::Elsewhere;
 
+/// For `nnet3-serve`: options of vosk-server, uvicorn and whisper.cpp's server.
+pub const OF_SERVERS: Elsewhere = &[
+    ("host", "--listen=ADDRESS, such as --listen=0.0.0.0 for all of the network"),
+    ("interface", "--listen=ADDRESS, such as --listen=0.0.0.0 for all of the network"),
+    ("bind", "--listen=ADDRESS, such as --listen=0.0.0.0 for all of the network"),
+    ("address", "--listen=ADDRESS, such as --listen=0.0.0.0 for all of the network"),
+];
+
 /// For `nnet3-transcribe`.
 pub const OF_TRANSCRIBERS: Elsewhere = &[
     ("m", "the folder of the model is the first argument, or --model=FOLDER"),

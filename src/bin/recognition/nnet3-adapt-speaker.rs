@@ -23,8 +23,8 @@ use crate::recognition::transcribe::checks;
 ///
 /// The recordings are recognised with the model as it is. Speaker-adaptive Gaussian models in the model's folder, as recognizer.sh
 /// --adapt-speakers=true puts them there, align the words and give a transform of the features. The new folder has the network with
-/// this transform, and all else of the model; all programs and vosk read it. Ten seconds of speech are needed, and a minute is
-/// enough. All recordings must be of one speaker, and the model must not be adapted to a speaker already.
+/// this transform, and all else of the model; all programs and vosk read it. More than five seconds of words that the model is sure of are
+/// needed, and a minute is enough: of recordings of single words, that is about fifty. All recordings must be of one speaker, and the model must not be adapted to a speaker already.
 ///
 /// Words that the model is not sure of do not count. Each half of the recordings (ten minutes of them at most) is also recognised adapted to
 /// the other half. If that removes less than 15 % of the doubt about words, the new folder has the network of the model as it is.
@@ -34,7 +34,7 @@ use crate::recognition::transcribe::checks;
 )]
 pub struct Options {
     /// The channel of each recording that has the speaker: first, mix (the mean of all), or its number from 1. Without it the first
-    #[arg(long, value_parser = Channels::one, value_name = "first|mix|N")]
+    #[arg(long, alias = "channels", value_parser = Channels::one, value_name = "first|mix|N")]
     channel: Option<Channels>,
     /// Seconds of each recording that are used at most: more do not make the transform better
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
@@ -46,6 +46,10 @@ pub struct Options {
     #[arg(value_name = "<model-dir> <new-model-dir> <recording>...", required = true, num_args = 3..)]
     paths: Vec<String>,
 }
+
+/// Advice at the end: confidence is no measure of errors.
+const COMPARE: &str = "no texts were known: compare both models on recordings of the speaker whose words you know \
+     (docs/recognizer.md#speakers); the new one may be worse";
 
 pub fn main() -> ExitCode {
     kaldi_cli::run_styled(Style::Mixed, run)
@@ -145,6 +149,7 @@ pub fn run(options: Options) -> Result<u8> {
         adapted.seconds,
         adapted.aligned.iter().filter(|aligned| !**aligned).count()
     ));
+    messages::log(COMPARE);
     Ok(0)
 }
 

@@ -2,6 +2,7 @@
 
 #![cfg(feature = "serve")]
 
+use crate::recognition::elsewhere::OF_SERVERS;
 use crate::recognition::serving::{ServingArgs, serve};
 use crate::recognition::transcribe::{PieceArgs, SpeakerArgs};
 use std::process::ExitCode;
@@ -36,7 +37,7 @@ pub struct Options {
 }
 
 pub fn main() -> ExitCode {
-    kaldi_cli::run_styled(Style::Mixed, run)
+    kaldi_cli::run_advised(Style::Mixed, OF_SERVERS, run)
 }
 
 pub fn run(options: Options) -> Result<u8> {
