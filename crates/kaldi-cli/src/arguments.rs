@@ -271,16 +271,16 @@ fn as_text(argv: &[OsString]) -> Result<Vec<String>, Stop> {
     argv.iter().enumerate().map(text).collect()
 }
 
+/// An error about an option, with the synopsis and the command line.
+pub(super) fn refused(command: &Command, echo: &str, message: String) -> Stop {
+    Stop { text: format!("{}Command line was: {echo}", help::hint(command)), ..Stop::refuses(message) }
+}
+
 impl Normalizer<'_> {
-    /// An error about the form of an option, with the synopsis.
+    /// An error about an option.
     fn stop(&self, fault: Fault) -> Stop {
-        match fault {
-            Fault::Form(message) => {
-                let text = format!("{}Command line was: {}", help::hint(self.command), self.echo);
-                Stop { text, ..Stop::refuses(message) }
-            }
-            Fault::Value(message) => Stop::refuses(message),
-        }
+        let (Fault::Form(message) | Fault::Value(message)) = fault;
+        refused(self.command, &self.echo, message)
     }
 
     /// Adds an option with its canonical value.
@@ -357,7 +357,12 @@ fn wrong_number(command: &Command, arguments: &Arguments) -> String {
                 left = left.saturating_sub(*least);
             }
             let least: usize = room.iter().map(|(_, least, _)| least).sum();
-            format!("Called with {}, expected at least {least}: {} is missing", count(n), missing.join(", "))
+            let are = if missing.len() == 1 { "is" } else { "are" };
+            format!(
+                "Called with {}, expected at least {least}: {} {are} missing",
+                count(n),
+                missing.join(", ")
+            )
         }
     };
     if let Some(option) = given.iter().find(|arg| arg.starts_with("--")) {

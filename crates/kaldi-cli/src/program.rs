@@ -104,7 +104,7 @@ fn parse_in<A: clap::Parser>(
         arguments::Problem::Positionals(message) => {
             Stop { echo: arguments.echo.clone(), ..wrong_arguments(&command, message) }
         }
-        arguments::Problem::Value(message) => Stop::refuses(message),
+        arguments::Problem::Value(message) => arguments::refused(&command, &arguments.echo, message),
     };
     let mut matches = command.clone().try_get_matches_from(&arguments.for_clap).map_err(fail)?;
     let standard = StandardOptions::from_arg_matches(&matches).map_err(fail)?;

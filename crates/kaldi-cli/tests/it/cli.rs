@@ -122,6 +122,11 @@ fn wrong_values() {
     ] {
         let message = error(&[arg]);
         assert!(message.contains(expected), "{arg}: {message}");
+        // Whatever is wrong with an option: the usage and the command line follow.
+        let text = go(&[arg, "in", "out"]).unwrap_err().text;
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.len() == 3 && lines[0].starts_with("Usage: nnet3-copy [options] "), "{arg}: {text}");
+        assert!(lines[2].starts_with("Command line was: dir/nnet3-copy --"), "{arg}: {text}");
     }
     let text = go(&["--no-such", "a", "b"]).unwrap_err().text;
     assert!(text.starts_with("Usage: nnet3-copy [options] <nnet-in> <nnet-out> [<more> ...]\n"), "{text}");
@@ -143,7 +148,7 @@ fn positionals() {
     assert_eq!((o.nnet_out.as_str(), o.more[0].as_str()), ("b", "--"), "only the first is dropped");
     assert_eq!(go(&["-", "-"]).unwrap().options.nnet_in, "-");
     for (args, message) in [
-        (&[][..], "Called with no argument, expected at least 2: <nnet-in>, <nnet-out> is missing"),
+        (&[][..], "Called with no argument, expected at least 2: <nnet-in>, <nnet-out> are missing"),
         (&["a"], "Called with 1 argument, expected at least 2: <nnet-out> is missing"),
         (&["a", "--debug"][..1], "Called with 1 argument, expected at least 2: <nnet-out> is missing"),
         (

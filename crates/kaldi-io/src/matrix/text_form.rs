@@ -125,7 +125,7 @@ pub(super) fn read_matrix<T: Real>(r: &mut KaldiReader) -> Result<DenseMatrix<T>
                 r.next_byte()?;
             }
             Some(_) => m.data.push(read_value(r)?),
-            None => return Err(r.error("the file ends within a matrix")),
+            None => return Err(r.error("the file ends within a matrix, before its ']'")),
         }
     }
     skip_line_end(r)?;
@@ -144,14 +144,18 @@ pub(super) fn read_vector<T: Real>(r: &mut KaldiReader) -> Result<Vec<T>> {
             Some(b' ' | b'\t') => {
                 r.next_byte()?;
             }
-            Some(b'\n' | b'\r') => return Err(r.error("a vector must be on one line (is this a matrix?)")),
+            Some(b'\n' | b'\r') => {
+                return Err(
+                    r.error("a vector must be on one line (is the ']' missing, or is this a matrix?)")
+                );
+            }
             Some(_) => {
                 values.push(read_value(r)?);
                 if r.peek_byte()?.is_some_and(|b| !is_space(b) && b != b']') {
                     return Err(r.error_expected("a blank after a number"));
                 }
             }
-            None => return Err(r.error("the file ends within a vector")),
+            None => return Err(r.error("the file ends within a vector, before its ']'")),
         }
     }
     r.next_byte()?;

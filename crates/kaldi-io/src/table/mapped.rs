@@ -42,7 +42,10 @@ impl<H: Holder> MappedRandomReader<H> {
 
     fn map<'a>(map: &'a mut Option<(String, RandomReader<TokenHolder>)>, key: &'a str) -> Result<&'a str> {
         let Some((table, map)) = map else { return Ok(key) };
-        let missing = IoError::Table { table: table.clone(), message: format!("no entry for key '{key}'") };
-        map.get(key)?.map(String::as_str).ok_or(missing)
+        if !map.has(key)? {
+            let message = format!("no entry for key '{key}'{}", map.why_missing(key));
+            return Err(IoError::Table { table: table.clone(), message });
+        }
+        Ok(map.get(key)?.map_or(key, String::as_str))
     }
 }

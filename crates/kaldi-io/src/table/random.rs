@@ -61,7 +61,16 @@ impl<H: Holder> RandomReader<H> {
         }
     }
 
+    /// Returns a clause about a key that [`RandomReader::get`] did not find, if the options of the table may be the reason.
+    pub(super) fn why_missing(&self, key: &str) -> String {
+        match &self.inner {
+            Inner::Archive(archive) => archive.why_missing(key),
+            Inner::Script(_) => String::new(),
+        }
+    }
+
     /// Ends reading. An archive that was read to its end must have been complete, unless the rspecifier has `p`.
+    /// Keys of a table with `s`, in which some were not found, must be in order as far as they were read, and one further.
     pub fn close(self) -> Result<()> {
         match self.inner {
             Inner::Archive(archive) => archive.close(),

@@ -26,6 +26,10 @@ pub(super) struct RandomArchive<H: Holder> {
     in_use: Option<String>,
     last_read: Option<String>,
     last_asked: Option<String>,
+    /// True if a key was taken for absent because the option `s` promises that no such key follows.
+    passed: bool,
+    /// True for a file, of which more can be read at any time.
+    is_file: bool,
 }
 
 impl<H: Holder> RandomArchive<H> {
@@ -43,6 +47,8 @@ impl<H: Holder> RandomArchive<H> {
             in_use: None,
             last_read: None,
             last_asked: None,
+            passed: false,
+            is_file: std::fs::metadata(&spec.rxfilename).is_ok_and(|data| data.is_file()),
         })
     }
 
@@ -86,8 +92,11 @@ impl<H: Holder> RandomArchive<H> {
             return Err(self.error(format!("key '{key}' is requested again, but {why}")));
         }
         while !self.kept.contains_key(key) {
-            let passed = self.sorted && self.last_read.as_deref().is_some_and(|last| last > key);
-            if passed || !self.read_next()? {
+            if self.sorted && self.last_read.as_deref().is_some_and(|last| last > key) {
+                self.passed = true;
+                return Ok(false);
+            }
+            if !self.read_next()? {
                 return Ok(false);
             }
         }
@@ -114,10 +123,7 @@ impl<H: Holder> RandomArchive<H> {
             }
         };
         if self.sorted {
-            if let Some(last) = self.last_read.as_ref().filter(|last| **last >= key) {
-                let why = "the option 's' promises that keys increase (sort with LC_ALL=C)";
-                return Err(self.error(format!("key '{key}' comes after '{last}', but {why}")));
-            }
+            self.check_order(&key)?;
             self.last_read = Some(key.clone());
             if self.called_sorted {
                 self.kept.clear();
@@ -127,6 +133,28 @@ impl<H: Holder> RandomArchive<H> {
         }
         self.kept.insert(key, value);
         Ok(true)
+    }
+
+    /// Fails if a key that was read does not follow the one before it in a table with the option `s`.
+    fn check_order(&self, key: &str) -> Result<()> {
+        match self.last_read.as_ref().filter(|last| last.as_str() >= key) {
+            None => Ok(()),
+            Some(last) => {
+                let why = "the option 's' promises that keys increase (sort with LC_ALL=C)";
+                Err(self.error(format!("key '{key}' comes after '{last}', but {why}")))
+            }
+        }
+    }
+
+    /// Returns a clause for the message that `key` is missing, if the option `s` ended the search for it; else nothing.
+    pub(super) fn why_missing(&self, key: &str) -> String {
+        match &self.last_read {
+            Some(last) if self.sorted && last.as_str() > key => format!(
+                " before '{last}': the option 's' promises that keys increase, so the search ended there (is the table sorted with \
+                 LC_ALL=C?)"
+            ),
+            _ => String::new(),
+        }
     }
 
     /// Turns an error into a warning in permissive mode.
@@ -141,6 +169,13 @@ impl<H: Holder> RandomArchive<H> {
     }
 
     pub(super) fn close(mut self) -> Result<()> {
+        // A table that breaks its promise right behind the last entry may have the keys that were not found.
+        if self.passed
+            && self.is_file
+            && let Some(Ok(Some((key, _)))) = self.archive.as_mut().map(ArchiveReader::next)
+        {
+            self.permit(self.check_order(&key))?;
+        }
         let closed = self.archive.take().map_or(Ok(()), ArchiveReader::close);
         self.permit(closed)
     }

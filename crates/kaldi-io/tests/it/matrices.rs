@@ -52,6 +52,13 @@ fn vectors() {
     for bad in ["[1 2 ]", "[ 1\n2 ]", "[ 1 2", "[ 1 x ]", "[ 1,2 ]", ""] {
         assert!(read_vector::<f32>(&mut reader(false, bad.as_bytes())).is_err(), "{bad}");
     }
+    for (cut, expected) in [
+        ("[ 1 2 3\n", "a vector must be on one line (is the ']' missing, or is this a matrix?)"),
+        ("[ 1 2 3", "the file ends within a vector, before its ']'"),
+    ] {
+        let error = read_vector::<f32>(&mut reader(false, cut.as_bytes())).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
     assert!(read_vector::<f32>(&mut reader(false, b"[ inf NaN 1 ]")).unwrap()[1].is_nan());
 }
 

@@ -264,6 +264,30 @@ fn random_access_to_sorted_archives() {
     assert!(r.has("b").is_err());
 }
 
+/// A table that is not sorted in spite of `s` does not just lack keys.
+#[test]
+fn a_wrong_promise_of_order_is_told() {
+    let folder = Folder::new();
+    for spec in ["ark,s", "ark,s,cs"] {
+        let mut r = random(spec, &folder, "b 2\na 1\n");
+        assert!(!r.has("a").unwrap());
+        let error = message(r.close());
+        assert!(error.contains("key 'a' comes after 'b', but the option 's' promises"), "{error}");
+        // Sorted tables may lack keys, and end where they like.
+        let mut r = random(spec, &folder, "b 2\nc 3\nd 4\n");
+        assert!(!r.has("a").unwrap() && r.has("b").unwrap());
+        r.close().unwrap();
+        let mut r = random(spec, &folder, "b 2\n");
+        assert!(!r.has("a").unwrap());
+        r.close().unwrap();
+    }
+    let speakers = format!("ark:{}", folder.write("spk", "s1 1\n"));
+    let map = format!("ark,s,cs:{}", folder.write("utt2spk", "u2 s1\nu1 s1\n"));
+    let mut r = MappedRandomReader::<I32Holder>::open(&speakers, &map).unwrap();
+    let error = message(r.has("u1"));
+    assert!(error.contains("no entry for key 'u1' before 'u2': the option 's' promises"), "{error}");
+}
+
 #[test]
 fn random_access_to_scripts() {
     let folder = Folder::new();
