@@ -819,8 +819,9 @@ except (MemoryError, nnet3.Error) as error:
 
         for words, rows, missing in ([word(-1.5)], 2, 0), ([word(None)], 2, 2), ([word(None), word(-2)], 4, 2), ([], 0, 0):
             found = table(words)
-            self.assertEqual(list(found.columns), list(nnet3.Interval._fields))
-            self.assertEqual([str(found[name].dtype) for name in ("begin", "end", "score")], ["float64"] * 3)
+            self.assertEqual([name for name in found.columns if name != "duration"], list(nnet3.Interval._fields))
+            self.assertEqual([str(found[name].dtype) for name in ("begin", "end", "duration", "score")], ["float64"] * 4)
+            self.assertTrue((found["duration"] == 0.5).all())
             self.assertEqual((len(found), int(found["score"].isna().sum())), (rows, missing))
         self.assertEqual(table([word(-1.5), word(-2)]).groupby("type")["score"].mean().to_dict(), {"phone": -1.75, "word": -1.75})
 

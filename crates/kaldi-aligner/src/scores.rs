@@ -160,8 +160,8 @@ pub(crate) fn mark_doubtful(results: &mut Results) {
     if scores.is_empty() {
         return;
     }
-    let are_low = are_low(&scores)
-        .unwrap_or_else(|| scores.iter().map(|(score, _)| *score < SURELY_LOW).collect());
+    let are_low =
+        are_low(&scores).unwrap_or_else(|| scores.iter().map(|(score, _)| *score < SURELY_LOW).collect());
     words.iter_mut().zip(&are_low).for_each(|(word, is_low)| word.is_doubtful = *is_low);
     results.doubtful = Some(are_low.into_iter().filter(|is_low| *is_low).count());
 }

@@ -34,7 +34,7 @@ class Interval(NamedTuple):
     @property
     def duration(self) -> float:
         """The length in seconds."""
-        return self.end - self.begin
+        return round(self.end - self.begin, 5)
 
     def __repr__(self) -> str:
         score = "" if self.score is None else f", score {self.score:.2f}"
@@ -109,14 +109,16 @@ class Alignment:
         return grids
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A table with a row for each word and phone, and the columns of Interval. It needs pandas.
+        """A table with a row for each word and phone, the columns of Interval, and duration. It needs pandas.
 
         Times and scores are numbers (float64), also without scores (NaN) and without intervals.
         """
         import pandas
 
         table = pandas.DataFrame(self.intervals, columns=list(Interval._fields))
-        return table.astype({"begin": "float64", "end": "float64", "score": "float64"})
+        table = table.astype({"begin": "float64", "end": "float64", "score": "float64"})
+        table.insert(table.columns.get_loc("end") + 1, "duration", (table["end"] - table["begin"]).round(5))
+        return table
 
     def __len__(self) -> int:
         return len(self.intervals)
