@@ -646,6 +646,7 @@ class ModuleTest(InteropTest):
         nnet3._programs.find_bin = lambda name="nnet3": str(BIN / name)
         with self.assertRaisesRegex(nnet3.ProgramError, r"^nix ended with status 1: nnet3: there is no program 'nix'"):
             nnet3.run("nix")
+        self.assertIn("nnet3-transcribe", nnet3.run("nnet3", "--list=names").split())
 
     def test_recordings_with_faults_are_reported(self):
         model = nnet3.Model(make_recognizer(self))

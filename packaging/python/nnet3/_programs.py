@@ -54,8 +54,14 @@ def find_bin(name: str = "nnet3") -> str:
 
 
 def command(name: str, *arguments: Argument) -> list[str]:
-    """The words of a command that runs a program, for `subprocess`."""
-    return [find_bin(), name, *(os.fspath(a) if isinstance(a, os.PathLike) else str(a) for a in arguments)]
+    """The words of a command that runs a program, for `subprocess`. It may be `nnet3` itself or a script, such as train.sh."""
+    if name == "nnet3":
+        program = [find_bin()]
+    elif name.endswith(".sh"):
+        program = [find_bin(name)]
+    else:
+        program = [find_bin(), name]
+    return [*program, *(os.fspath(a) if isinstance(a, os.PathLike) else str(a) for a in arguments)]
 
 
 @overload

@@ -95,11 +95,20 @@ impl Teller {
                     );
                 }
             }
-            Event::Transforms { speakers, without, improvement } => messages::log(&format!(
-                "transforms of {} of {} improve the log-likelihood of a frame by {improvement:.3}; the others have too little speech",
-                speakers - without,
-                count(speakers, "speaker"),
-            )),
+            Event::Transforms { speakers, without, improvement } => {
+                let others = match without {
+                    0 => String::new(),
+                    _ => format!(
+                        "; {} {} too little speech",
+                        count(without, "other"),
+                        either(without, "has", "have")
+                    ),
+                };
+                messages::log(&format!(
+                    "transforms of {} improve the log-likelihood of a frame by {improvement:.3}{others}",
+                    count(speakers - without, "speaker")
+                ));
+            }
             Event::Warning(message) => {
                 self.warnings += 1;
                 if self.warnings <= WARNINGS {
