@@ -15,8 +15,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 # (apt-get update before; other libraries are those of the Debian package csound-utils.)
-version=1:6.18.1+dfsg-1
-apt-get --quiet=2 download csound-utils=$version libcsound64-6.0=$version 2>/dev/null
+version=6.18.1+dfsg-1
+apt-get --quiet=2 download csound-utils=1:$version libcsound64-6.0=1:$version 2>/dev/null
 for package in *.deb; do dpkg --extract "$package" "$work"; done
 export PATH=$work/usr/bin:$PATH LD_LIBRARY_PATH=$work/usr/lib/x86_64-linux-gnu
 cat >mix.py <<'PYTHON'

@@ -213,7 +213,7 @@ impl Skip {
     }
 }
 
-/// What a step makes of an entry, or the reason for which the entry is left out. The program goes on with the next one.
+/// The result of a step for an entry, or the reason for which the entry is left out. The program goes on with the next one.
 pub type Outcome<T = ()> = std::result::Result<T, Skip>;
 
 /// The reason to leave out features without frames.
