@@ -41,13 +41,13 @@ struct Teller {
     bar: Counter,
     /// The number of warnings.
     warnings: usize,
-    /// Passes in which no speaker had enough speech for a transform.
-    without_transforms: usize,
+    /// True if it was said that no speaker has enough speech for a transform.
+    is_without_transforms: bool,
 }
 
 impl Teller {
     fn new() -> Teller {
-        Teller { bar: progress::steps("steps", ALL), warnings: 0, without_transforms: 0 }
+        Teller { bar: progress::steps("steps", ALL), warnings: 0, is_without_transforms: false }
     }
 
     fn tell(&mut self, event: JobEvent) {
@@ -87,8 +87,7 @@ impl Teller {
                 ));
             }
             Event::Transforms { speakers, without, .. } if speakers == without && speakers > 0 => {
-                self.without_transforms += 1;
-                if self.without_transforms == 1 {
+                if !std::mem::replace(&mut self.is_without_transforms, true) {
                     messages::warn(
                         "no speaker has enough speech for a transform (more than ten seconds are needed): times are less exact; a folder is a \
                          speaker, unless --speakers says otherwise",

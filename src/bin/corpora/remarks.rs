@@ -1,5 +1,7 @@
 //! Remarks of `nnet3-align` about a corpus: what may be odd, and what an alignment may leave out.
 
+use std::collections::BTreeSet;
+
 use kaldi_aligner::{AnyModel, Pronunciations, Unknown, long};
 use kaldi_corpus::Corpus;
 use kaldi_io::text::{count, either};
@@ -58,10 +60,11 @@ pub fn warn_of_unknown_words(pronunciations: &Pronunciations, unknown: Unknown, 
 /// Recordings of a lower rate that are named.
 const RATES_NAMED: usize = 3;
 
-/// Warns of recordings that have a lower rate than the model.
+/// Warns of recordings that have a lower rate than the model. (Those whose utterances are lost are told of elsewhere.)
 pub fn warn_of_low_rates(corpus: &Corpus, rate: u32) {
-    let low: Vec<_> =
-        corpus.recordings.iter().filter(|recording| (1..rate).contains(&recording.rate)).collect();
+    let used: BTreeSet<usize> = corpus.utterances.iter().map(|utterance| utterance.recording).collect();
+    let used = || used.iter().map(|&number| &corpus.recordings[number]);
+    let low: Vec<_> = used().filter(|recording| (1..rate).contains(&recording.rate)).collect();
     let Some(lowest) = low.iter().map(|recording| recording.rate).min() else { return };
     let named = low.iter().take(RATES_NAMED).map(|recording| recording.source.to_string());
     let named = named.collect::<Vec<_>>().join(", ");
@@ -69,7 +72,7 @@ pub fn warn_of_low_rates(corpus: &Corpus, rate: u32) {
         "{} of {} {} fewer samples per second than the model, from {lowest} instead of {rate}, and nothing above {} kHz: times may be \
          wrong by whole words ({named}{})",
         low.len(),
-        count(corpus.recordings.len(), "recording"),
+        count(used().count(), "recording"),
         either(low.len(), "has", "have"),
         f64::from(lowest) / 2000.0,
         if low.len() > RATES_NAMED { ", …" } else { "" }
